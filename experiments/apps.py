@@ -1,0 +1,8 @@
+from django.apps import AppConfig
+
+
+class ExperimentsConfig(AppConfig):
+    """Facts: the catalogue, case studies, their configurations and measurements."""
+
+    name = "experiments"
+    default_auto_field = "django.db.models.BigAutoField"

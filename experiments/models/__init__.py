@@ -1,0 +1,42 @@
+"""The facts the knowledge base holds, one file a subject."""
+
+from .case_study import CaseStudy, KnowledgeRevision, Publication
+from .catalogue import (
+    Benchmark,
+    ComponentName,
+    FileSystem,
+    Hypervisor,
+    MechanismCost,
+    ModelComponent,
+    OperatingSystem,
+    Workload,
+    WorkloadVariant,
+)
+from .job import Job, WorkerHeartbeat
+from .measurement import DerivedValue, Measurement
+from .statement import Claim, OrdinalFinding
+from .testbed import Configuration, Server, Storage
+
+__all__ = [
+    "Benchmark",
+    "CaseStudy",
+    "Claim",
+    "ComponentName",
+    "Configuration",
+    "DerivedValue",
+    "FileSystem",
+    "Hypervisor",
+    "Job",
+    "KnowledgeRevision",
+    "Measurement",
+    "MechanismCost",
+    "ModelComponent",
+    "OperatingSystem",
+    "OrdinalFinding",
+    "Publication",
+    "Server",
+    "Storage",
+    "WorkerHeartbeat",
+    "Workload",
+    "WorkloadVariant",
+]

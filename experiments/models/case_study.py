@@ -1,0 +1,115 @@
+"""Where evidence comes from: publications, case studies, and the revisions of the knowledge."""
+
+from django.db import models
+from django.db.models import F, Q
+
+
+class Publication(models.Model):
+    """One paper or report that case studies, claims and findings are cited from."""
+
+    slug = models.SlugField(max_length=40, unique=True)
+    title = models.CharField(max_length=300)
+    authors = models.JSONField(default=list, help_text="Names in printed order.")
+    venue = models.CharField(max_length=300, blank=True, help_text="Empty: not stated in the text.")
+    year = models.PositiveSmallIntegerField(null=True, blank=True, help_text="Empty: not stated in the text.")
+    note = models.TextField(blank=True, help_text="What is known about date and venue, and from where.")
+
+    class Meta:
+        ordering = ["slug"]
+
+    def __str__(self) -> str:
+        return self.title
+
+
+class KnowledgeRevision(models.Model):
+    """One publication or retraction. Rankings name the revision they were computed from."""
+
+    class Action(models.TextChoices):
+        PUBLISHED = "published", "published"
+        RETRACTED = "retracted", "retracted"
+
+    number = models.PositiveIntegerField(primary_key=True)
+    action = models.CharField(max_length=10, choices=Action)
+    reason = models.TextField(blank=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["-number"]
+
+    def __str__(self) -> str:
+        return f"revision {self.number}"
+
+
+class CaseStudyQuerySet(models.QuerySet):
+    def published(self) -> "CaseStudyQuerySet":
+        """What counts as knowledge now."""
+        return self.filter(status=CaseStudy.Status.PUBLISHED)
+
+    def visible(self) -> "CaseStudyQuerySet":
+        """What every reader may see: published ones, and retracted ones with their reason."""
+        return self.filter(status__in=[CaseStudy.Status.PUBLISHED, CaseStudy.Status.RETRACTED])
+
+
+class CaseStudy(models.Model):
+    """One laboratory, one server, one protocol, one or more configurations."""
+
+    class Status(models.TextChoices):
+        DRAFT = "draft", "draft"
+        SUBMITTED = "submitted", "submitted for review"
+        PUBLISHED = "published", "published"
+        RETRACTED = "retracted", "retracted"
+
+    class Scope(models.TextChoices):
+        PER_VM = "per-vm", "per virtual machine"
+        AGGREGATE = "aggregate", "all virtual machines together"
+        NOT_STATED = "", "the source does not say"
+
+    slug = models.SlugField(max_length=60, unique=True)
+    title = models.CharField(max_length=300)
+    publication = models.ForeignKey(
+        Publication, null=True, blank=True, on_delete=models.PROTECT, related_name="case_studies"
+    )
+    server = models.ForeignKey("experiments.Server", on_delete=models.PROTECT, related_name="case_studies")
+    storage = models.ForeignKey("experiments.Storage", on_delete=models.PROTECT, related_name="case_studies")
+
+    run_seconds = models.PositiveIntegerField(
+        null=True, blank=True, help_text="Length of one run, s; empty: not stated."
+    )
+    repetitions = models.PositiveIntegerField(null=True, blank=True, help_text="Runs averaged; empty: not stated.")
+    vm_counts = models.JSONField(default=list, help_text="Numbers of virtual machines that ran together.")
+    value_scope = models.CharField(
+        max_length=10, choices=Scope, blank=True, help_text="What a value at several machines means."
+    )
+    procedure = models.TextField(blank=True)
+    notes = models.JSONField(default=list, blank=True, help_text="Traps and doubts a reader should know.")
+
+    status = models.CharField(max_length=10, choices=Status, default=Status.DRAFT)
+    published_revision = models.ForeignKey(
+        KnowledgeRevision, null=True, blank=True, on_delete=models.PROTECT, related_name="published_case_studies"
+    )
+    retracted_revision = models.ForeignKey(
+        KnowledgeRevision, null=True, blank=True, on_delete=models.PROTECT, related_name="retracted_case_studies"
+    )
+    retraction_reason = models.TextField(blank=True)
+
+    objects = CaseStudyQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["slug"]
+        verbose_name_plural = "case studies"
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(status__in=["draft", "submitted"], published_revision__isnull=True)
+                | Q(status__in=["published", "retracted"], published_revision__isnull=False),
+                name="experiments_casestudy_published_has_a_revision",
+            ),
+            models.CheckConstraint(
+                condition=Q(status="retracted", retracted_revision__gt=F("published_revision"))
+                & ~Q(retraction_reason="")
+                | ~Q(status="retracted") & Q(retracted_revision__isnull=True),
+                name="experiments_casestudy_retraction_has_revision_and_reason",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.title

@@ -1,0 +1,228 @@
+"""The catalogue: the names that evidence is filed under.
+
+Each entry has a stable slug (used in addresses and by the API) and aliases that are accepted in
+its place. An entry is shared by all case studies; what one laboratory installed is a Configuration.
+"""
+
+import hashlib
+import json
+
+from django.db import models
+from django.db.models import Q
+
+
+class CatalogueEntry(models.Model):
+    """What every named thing of the catalogue has."""
+
+    slug = models.SlugField(max_length=40, unique=True, help_text="Stable name in addresses and the API.")
+    name = models.CharField(max_length=80, help_text="As the vendor or its authors write it.")
+    aliases = models.JSONField(default=list, blank=True, help_text="Other spellings accepted for the slug.")
+    description = models.TextField(blank=True)
+    source = models.CharField(max_length=200, blank=True, help_text="Paper and section of the facts stated here.")
+
+    class Meta:
+        abstract = True
+        ordering = ["slug"]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Hypervisor(CatalogueEntry):
+    """One hypervisor product; its releases are named by configurations."""
+
+    class Kind(models.TextChoices):
+        TYPE_1 = "type-1", "type 1 (runs on the hardware)"
+        TYPE_2 = "type-2", "type 2 (runs on an operating system)"
+        DISPUTED = "disputed", "the sources disagree"
+
+    kind = models.CharField(max_length=10, choices=Kind, help_text="As the sources classify it.")
+    kernel_origin = models.CharField(max_length=200, help_text="Whose kernel does the hypervisor's work.")
+    virtual_device_origin = models.CharField(max_length=200, help_text="Whose virtual disk drivers guests see.")
+    vendor = models.CharField(max_length=80, blank=True)
+
+
+class FileSystem(CatalogueEntry):
+    """One file system. Its seven mechanisms are rows of MechanismCost, where a source states them."""
+
+    letter = models.CharField(
+        max_length=1, blank=True, help_text="The papers' abbreviation (E, X, B); empty if they use none."
+    )
+
+    class Meta(CatalogueEntry.Meta):
+        constraints = [
+            models.UniqueConstraint(
+                fields=["letter"], condition=~Q(letter=""), name="experiments_filesystem_letter_is_unique"
+            )
+        ]
+
+
+class MechanismCost(models.Model):
+    """How one file system does one kind of operation: one cell C1.1-C3.7 of the cost matrix."""
+
+    class Operation(models.IntegerChoices):
+        UPDATE_METHOD = 1, "update method"
+        DIRECTORY = 2, "directory operations"
+        METADATA = 3, "metadata operations"
+        FREE_LISTS = 4, "free list operations"
+        BLOCK_ACCESS = 5, "file block access"
+        HOUSEKEEPING = 6, "housekeeping"
+        SMALL_FILES = 7, "small file embedding"
+
+    file_system = models.ForeignKey(FileSystem, on_delete=models.CASCADE, related_name="mechanisms")
+    operation = models.PositiveSmallIntegerField(choices=Operation)
+    mechanism = models.CharField(max_length=80, help_text='The structure or method, e.g. "B+ tree".')
+    code = models.CharField(max_length=8, unique=True, help_text='The cost term, "C3.1": file system 3, row 1.')
+    source = models.CharField(max_length=200)
+
+    class Meta:
+        ordering = ["code"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["file_system", "operation"], name="experiments_mechanismcost_one_per_operation"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.code} {self.mechanism}"
+
+
+class OperatingSystem(CatalogueEntry):
+    """One operating system release, as guest or host; the kernel is named by the configuration."""
+
+    class Family(models.TextChoices):
+        LINUX = "linux", "Linux"
+        WINDOWS = "windows", "Windows"
+        OTHER = "other", "other"
+
+    family = models.CharField(max_length=10, choices=Family)
+    version = models.CharField(max_length=40, blank=True)
+
+
+class Benchmark(CatalogueEntry):
+    """One benchmark program; its version is part of a WorkloadVariant."""
+
+    printed_unit = models.CharField(max_length=40, blank=True, help_text="How the tool itself writes throughput.")
+
+
+class Workload(CatalogueEntry):
+    """One load a user would name (mail server), whatever benchmark imitates it.
+
+    The profile fields say in words what the papers state about the access pattern; empty means
+    the papers are silent.
+    """
+
+    class Share(models.TextChoices):
+        DOMINANT = "dominant", "dominant"
+        PRESENT = "present", "present"
+        SMALL = "small", "small"
+        NONE = "none", "none"
+        NOT_STATED = "", "not stated"
+
+    class Writes(models.TextChoices):
+        SYNCHRONOUS = "synchronous", "synchronous"
+        ASYNCHRONOUS = "asynchronous", "asynchronous"
+        NOT_STATED = "", "not stated"
+
+    random_reads = models.CharField(max_length=10, choices=Share, blank=True)  # T_RR
+    sequential_reads = models.CharField(max_length=10, choices=Share, blank=True)  # T_SR
+    random_writes = models.CharField(max_length=10, choices=Share, blank=True)  # T_RW
+    sequential_writes = models.CharField(max_length=10, choices=Share, blank=True)  # T_SW
+    metadata_operations = models.CharField(max_length=10, choices=Share, blank=True)
+    writes = models.CharField(max_length=12, choices=Writes, blank=True)
+    data_flow = models.CharField(max_length=80, blank=True, help_text="Volume of the data moved.")
+    operation_rate = models.CharField(max_length=80, blank=True, help_text="Number of I/O operations.")
+    cache_impact = models.CharField(max_length=200, blank=True, help_text="What caches are said to gain.")
+
+
+class WorkloadVariantManager(models.Manager):
+    def for_parameters(
+        self, workload: Workload, benchmark: Benchmark, benchmark_version: str, parameters: dict
+    ) -> "WorkloadVariant":
+        """The one variant with exactly these parameters, created when new."""
+        variant, _ = self.get_or_create(
+            workload=workload,
+            benchmark=benchmark,
+            benchmark_version=benchmark_version,
+            digest=parameters_digest(parameters),
+            defaults={"parameters": parameters},
+        )
+        return variant
+
+
+def parameters_digest(parameters: dict) -> str:
+    """SHA-256 of the parameters, the same for every order of the keys."""
+    return hashlib.sha256(json.dumps(parameters, sort_keys=True).encode()).hexdigest()
+
+
+class WorkloadVariant(models.Model):
+    """One workload as one benchmark version runs it with one set of parameters.
+
+    The same name with other parameters is another variant, never silently the same.
+    """
+
+    workload = models.ForeignKey(Workload, on_delete=models.PROTECT, related_name="variants")
+    benchmark = models.ForeignKey(Benchmark, on_delete=models.PROTECT, related_name="variants")
+    benchmark_version = models.CharField(max_length=40, blank=True, help_text="Empty: the source does not say.")
+    parameters = models.JSONField(default=dict, blank=True, help_text="As stated; what is absent is not stated.")
+    digest = models.CharField(max_length=64, editable=False, help_text="SHA-256 of the parameters.")
+
+    objects = WorkloadVariantManager()
+
+    class Meta:
+        ordering = ["workload__slug", "benchmark__slug", "benchmark_version", "pk"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["workload", "benchmark", "benchmark_version", "digest"],
+                name="experiments_workloadvariant_parameters_are_unique",
+            )
+        ]
+
+    def __str__(self) -> str:
+        version = self.benchmark_version or "version not stated"
+        return f"{self.workload.name} ({self.benchmark.name} {version})"
+
+
+class ModelComponent(models.Model):
+    """One of the seven components that make up the time of a workload in a virtual environment."""
+
+    number = models.PositiveSmallIntegerField(unique=True, help_text="Position on the road of the data, 1-7.")
+    slug = models.SlugField(max_length=40, unique=True)
+    name = models.CharField(max_length=80)
+    description = models.TextField(blank=True)
+
+    class Meta:
+        ordering = ["number"]
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(number__gte=1, number__lte=7), name="experiments_modelcomponent_number_is_1_to_7"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class ComponentName(models.Model):
+    """What one paper calls a component, and where it stands in that paper's equation."""
+
+    component = models.ForeignKey(ModelComponent, on_delete=models.CASCADE, related_name="names")
+    publication = models.ForeignKey("experiments.Publication", on_delete=models.CASCADE, related_name="component_names")
+    symbol = models.CharField(max_length=60, blank=True, help_text="Empty: the paper has no such component.")
+    position = models.PositiveSmallIntegerField(null=True, blank=True, help_text="Empty where symbol is.")
+    source = models.CharField(max_length=200, help_text="Equation of the paper.")
+
+    class Meta:
+        ordering = ["publication__slug", "component__number"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["component", "publication"], name="experiments_componentname_one_per_publication"
+            ),
+            models.CheckConstraint(
+                condition=Q(symbol="", position__isnull=True) | (~Q(symbol="") & Q(position__isnull=False)),
+                name="experiments_componentname_symbol_with_position",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.symbol or 'absent'} in {self.publication}"

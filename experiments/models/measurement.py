@@ -1,0 +1,130 @@
+"""Numbers: what a benchmark reported, and what follows from a paper's text by arithmetic."""
+
+from django.db import models
+from django.db.models import F, Q
+from django.db.models.functions import Coalesce
+
+from kdb.units import METRICS, UNITS
+
+
+class Observation(models.Model):
+    """Where a number belongs: the coordinates that measured and derived values share."""
+
+    # Every table's unique index begins with the configuration; a second index would only cost writes.
+    configuration = models.ForeignKey("experiments.Configuration", on_delete=models.CASCADE, db_index=False)
+    variant = models.ForeignKey("experiments.WorkloadVariant", on_delete=models.PROTECT)
+    operation = models.CharField(max_length=40, default="mixed", help_text='"read", "write"; "mixed": the whole load.')
+    block_size_bytes = models.PositiveBigIntegerField(null=True, blank=True, help_text="Bytes; empty: not applicable.")
+    vm_count = models.PositiveSmallIntegerField(help_text="Virtual machines running together; 0 is native.")
+    metric = models.CharField(max_length=20, choices=[(m, m) for m in METRICS], default="throughput")
+    unit = models.CharField(max_length=10, choices=[(u, u) for u in UNITS])
+    source = models.CharField(max_length=120, blank=True, help_text='"Table III"; empty for a result file.')
+    note = models.TextField(blank=True)
+
+    class Meta:
+        abstract = True
+
+
+class Measurement(Observation):
+    """One row is one number as a benchmark or a paper's table reports it."""
+
+    class Quality(models.TextChoices):
+        EXACT = "exact", "as reported"
+        OCR_AMBIGUOUS = "ocr-ambiguous", "read from a scan that allows two readings"
+        DIGITISED = "digitised", "read off a chart"
+
+    value = models.FloatField(help_text="In `unit`; never zero: a run without a result is no measurement.")
+    alternative_value = models.FloatField(null=True, blank=True, help_text="The other reading, in `unit`.")
+    quality = models.CharField(max_length=15, choices=Quality, default=Quality.EXACT)
+    repetition = models.PositiveIntegerField(default=1, help_text="Number of the run; 1 for a published mean.")
+    repetitions = models.PositiveIntegerField(null=True, blank=True, help_text="Runs averaged; empty: not stated.")
+    standard_deviation = models.FloatField(null=True, blank=True, help_text="Of the runs averaged, in `unit`.")
+
+    class Meta:
+        ordering = ["pk"]
+        constraints = [
+            models.CheckConstraint(condition=Q(value__gt=0), name="experiments_measurement_value_is_positive"),
+            models.CheckConstraint(
+                condition=Q(quality="ocr-ambiguous", alternative_value__gt=0)
+                | ~Q(quality="ocr-ambiguous") & Q(alternative_value__isnull=True),
+                name="experiments_measurement_ambiguous_has_both_readings",
+            ),
+            models.CheckConstraint(
+                condition=Q(standard_deviation__isnull=True) | Q(standard_deviation__gte=0),
+                name="experiments_measurement_deviation_is_not_negative",
+            ),
+            models.UniqueConstraint(
+                F("configuration"),
+                F("variant"),
+                F("vm_count"),
+                F("operation"),
+                Coalesce("block_size_bytes", 0),
+                F("metric"),
+                F("repetition"),
+                name="experiments_measurement_cell_is_unique",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.value:g} {self.unit}"
+
+
+class DerivedValue(Observation):
+    """One value that follows from a paper's text by the arithmetic in `formula`."""
+
+    class Quantity(models.TextChoices):
+        POINT = "point", "value with interval"
+        INTERVAL = "interval", "interval only"
+        BOUND = "bound", "bound only"
+        MEAN = "mean", "mean over VM counts"
+
+    quantity = models.CharField(max_length=10, choices=Quantity)
+    route = models.CharField(max_length=40, help_text="Which statements of the text it follows from.")
+    formula = models.TextField()
+    value = models.FloatField(null=True, blank=True, help_text="In `unit`; empty: the text gives no point.")
+    low = models.FloatField(null=True, blank=True, help_text="In `unit`; empty: no lower limit.")
+    high = models.FloatField(null=True, blank=True, help_text="In `unit`; empty: no upper limit.")
+    is_evidence = models.BooleanField(
+        help_text="The one value of its cell that rankings use; the others show the way to it."
+    )
+    # A mean over several VM counts belongs to none of them.
+    vm_count = models.PositiveSmallIntegerField(null=True, blank=True, help_text="Empty: over several VM counts.")
+
+    class Meta:
+        ordering = ["pk"]
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(value__isnull=True) | Q(value__gt=0), name="experiments_derivedvalue_value_is_positive"
+            ),
+            models.CheckConstraint(
+                condition=Q(low__isnull=False) | Q(high__isnull=False),
+                name="experiments_derivedvalue_has_a_limit",
+            ),
+            models.CheckConstraint(
+                condition=Q(low__isnull=True) | Q(high__isnull=True) | Q(low__lte=F("high")),
+                name="experiments_derivedvalue_low_is_below_high",
+            ),
+            models.CheckConstraint(
+                condition=Q(value__isnull=True)
+                | (Q(low__isnull=True) | Q(low__lte=F("value"))) & (Q(high__isnull=True) | Q(high__gte=F("value"))),
+                name="experiments_derivedvalue_value_is_within_its_limits",
+            ),
+            models.CheckConstraint(
+                condition=Q(is_evidence=False)
+                | Q(value__isnull=False, low__isnull=False, high__isnull=False, vm_count__isnull=False),
+                name="experiments_derivedvalue_evidence_has_an_interval",
+            ),
+            models.UniqueConstraint(
+                F("configuration"),
+                F("variant"),
+                Coalesce("vm_count", 0),
+                F("operation"),
+                Coalesce("block_size_bytes", 0),
+                F("metric"),
+                F("route"),
+                name="experiments_derivedvalue_route_is_unique",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.value:g} {self.unit}" if self.value is not None else f"{self.low} to {self.high} {self.unit}"

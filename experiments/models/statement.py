@@ -1,0 +1,81 @@
+"""What was said about results: tier lists without numbers, and claims."""
+
+from django.db import models
+
+
+class OrdinalFinding(models.Model):
+    """Where a publication puts one pair for one workload, without a number.
+
+    The text list, its outstanding marks and the summary table are kept apart, because they
+    disagree in places.
+    """
+
+    class Tier(models.TextChoices):
+        BEST = "best", "best"
+        UNLISTED = "unlisted", "not listed"
+        WORST = "worst", "worst"
+
+    publication = models.ForeignKey("experiments.Publication", on_delete=models.PROTECT, related_name="findings")
+    case_studies = models.ManyToManyField(
+        "experiments.CaseStudy", related_name="findings", help_text="The case studies it is said to hold for."
+    )
+    workload = models.ForeignKey("experiments.Workload", on_delete=models.PROTECT, related_name="findings")
+    hypervisor = models.ForeignKey("experiments.Hypervisor", on_delete=models.PROTECT, related_name="findings")
+    guest_fs = models.ForeignKey("experiments.FileSystem", on_delete=models.PROTECT, related_name="findings_as_guest")
+    host_fs = models.ForeignKey("experiments.FileSystem", on_delete=models.PROTECT, related_name="findings_as_host")
+    text_list = models.CharField(max_length=10, choices=Tier)
+    is_outstanding = models.BooleanField(help_text="The text stresses it within its list.")
+    table_list = models.CharField(max_length=10, choices=Tier)
+    text_source = models.CharField(max_length=120)
+    table_source = models.CharField(max_length=120)
+
+    class Meta:
+        ordering = ["publication__slug", "workload__slug", "guest_fs__slug", "host_fs__slug"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["publication", "workload", "hypervisor", "guest_fs", "host_fs"],
+                name="experiments_ordinalfinding_one_per_pair",
+            )
+        ]
+
+    @property
+    def is_contradictory(self) -> bool:
+        """The text and the table of the same publication put the pair into different lists."""
+        return self.text_list != self.table_list
+
+    def __str__(self) -> str:
+        return f"{self.guest_fs.slug}-on-{self.host_fs.slug}: {self.text_list}"
+
+
+class Claim(models.Model):
+    """A checkable statement someone published about results, in the words of this project."""
+
+    class Kind(models.TextChoices):
+        ORDERING = "ordering", "ordering"
+        HYPOTHESIS = "hypothesis", "hypothesis"
+        WINNER_LIST = "winner_list", "list of winners"
+        RELATIVE_TO_NATIVE = "relative_to_native", "relative to native"
+        RATIO = "ratio", "ratio"
+        BEST_PAIRS = "best_pairs", "best pairs"
+        WORST_PAIRS = "worst_pairs", "worst pairs"
+        RECOMMEND = "recommend", "recommendation"
+        AVOID = "avoid", "advice against"
+        SCALING = "scaling", "scaling"
+        CACHE = "cache", "cache effect"
+
+    code = models.CharField(max_length=20, unique=True)
+    publication = models.ForeignKey("experiments.Publication", on_delete=models.PROTECT, related_name="claims")
+    case_studies = models.ManyToManyField("experiments.CaseStudy", related_name="claims")
+    location = models.CharField(max_length=120, help_text="Where it stands in the publication.")
+    kind = models.CharField(max_length=20, choices=Kind)
+    workloads = models.ManyToManyField("experiments.Workload", related_name="claims")
+    scope = models.CharField(max_length=200, help_text="Which part of the results it speaks of.")
+    statement = models.TextField()
+    predicate = models.TextField(help_text="What would have to hold, in a formula.")
+    checkable_from = models.CharField(max_length=80, help_text="Which evidence could decide it.")
+
+    class Meta:
+        ordering = ["code"]
+
+    def __str__(self) -> str:
+        return self.code

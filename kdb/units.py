@@ -1,0 +1,53 @@
+"""Each metric: its unit, and which direction is better. Standard library only.
+
+A value keeps the unit its source gave it; `convert` brings two of them onto one scale where an
+absolute comparison needs it. Ratios inside a fair-play group need none, because the unit is part
+of what the group holds equal.
+"""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Metric:
+    """What a number measures."""
+
+    name: str
+    unit: str  # canonical
+    higher_is_better: bool
+
+
+METRICS = {
+    metric.name: metric
+    for metric in (
+        Metric("throughput", "MiB/s", higher_is_better=True),
+        Metric("operation_rate", "ops/s", higher_is_better=True),
+        Metric("latency", "ms", higher_is_better=False),
+    )
+}
+
+# unit: (metric, factor to the metric's canonical unit)
+UNITS = {
+    "MiB/s": ("throughput", 1.0),
+    "MB/s": ("throughput", 1e6 / 2**20),
+    "ops/s": ("operation_rate", 1.0),
+    "ms": ("latency", 1.0),
+}
+
+
+class UnknownUnit(ValueError):
+    """A unit that no metric here is measured in."""
+
+
+def convert(value: float, unit: str, to: str) -> float:
+    """`value` given in `unit`, expressed in the unit `to` of the same metric.
+
+    Raises UnknownUnit where either is unknown or they measure different metrics.
+    """
+    try:
+        (metric, factor), (other, divisor) = UNITS[unit], UNITS[to]
+    except KeyError as missing:
+        raise UnknownUnit(f"{missing} is not a unit here; known are {', '.join(UNITS)}") from None
+    if metric != other:
+        raise UnknownUnit(f"{unit} measures {metric}, {to} measures {other}")
+    return value * factor / divisor

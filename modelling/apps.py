@@ -1,0 +1,8 @@
+from django.apps import AppConfig
+
+
+class ModellingConfig(AppConfig):
+    """Inference: from published facts to rankings and their reasons."""
+
+    name = "modelling"
+    default_auto_field = "django.db.models.BigAutoField"
