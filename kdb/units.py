@@ -35,19 +35,19 @@ UNITS = {
 }
 
 
-class UnknownUnit(ValueError):
+class UnknownUnitError(ValueError):
     """A unit that no metric here is measured in."""
 
 
 def convert(value: float, unit: str, to: str) -> float:
     """`value` given in `unit`, expressed in the unit `to` of the same metric.
 
-    Raises UnknownUnit where either is unknown or they measure different metrics.
+    Raises UnknownUnitError where either is unknown or they measure different metrics.
     """
     try:
         (metric, factor), (other, divisor) = UNITS[unit], UNITS[to]
     except KeyError as missing:
-        raise UnknownUnit(f"{missing} is not a unit here; known are {', '.join(UNITS)}") from None
+        raise UnknownUnitError(f"{missing} is not a unit here; known are {', '.join(UNITS)}") from None
     if metric != other:
-        raise UnknownUnit(f"{unit} measures {metric}, {to} measures {other}")
+        raise UnknownUnitError(f"{unit} measures {metric}, {to} measures {other}")
     return value * factor / divisor

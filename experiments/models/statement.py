@@ -38,13 +38,13 @@ class OrdinalFinding(models.Model):
             )
         ]
 
+    def __str__(self) -> str:
+        return f"{self.guest_fs.slug}-on-{self.host_fs.slug}: {self.text_list}"
+
     @property
     def is_contradictory(self) -> bool:
         """The text and the table of the same publication put the pair into different lists."""
         return self.text_list != self.table_list
-
-    def __str__(self) -> str:
-        return f"{self.guest_fs.slug}-on-{self.host_fs.slug}: {self.text_list}"
 
 
 class Claim(models.Model):

@@ -115,6 +115,12 @@ class Configuration(models.Model):
             ),
         ]
 
+    def __str__(self) -> str:
+        if self.is_native:
+            return f"Native, {self.host_fs.name if self.host_fs else 'file system not stated'}"
+        host_fs = self.host_fs.name if self.host_fs else "a host file system not stated"
+        return f"{self.hypervisor.name}, {self.guest_fs.name} on {host_fs}"
+
     @property
     def is_native(self) -> bool:
         return self.hypervisor_id is None
@@ -125,9 +131,3 @@ class Configuration(models.Model):
         if self.guest_fs is None or self.host_fs is None:
             return ""
         return f"{self.guest_fs.slug}-on-{self.host_fs.slug}"
-
-    def __str__(self) -> str:
-        if self.is_native:
-            return f"Native, {self.host_fs.name if self.host_fs else 'file system not stated'}"
-        host_fs = self.host_fs.name if self.host_fs else "a host file system not stated"
-        return f"{self.hypervisor.name}, {self.guest_fs.name} on {host_fs}"
