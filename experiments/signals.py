@@ -1,0 +1,7 @@
+"""What experiments tells the rest of the system; modelling listens."""
+
+from django.dispatch import Signal
+
+# Sent inside the transaction of a publication or retraction.
+# Arguments: case_study_ids (list of int), revision (int).
+knowledge_changed = Signal()

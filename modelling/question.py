@@ -1,0 +1,48 @@
+"""One question, in one spelling. No Django."""
+
+from dataclasses import asdict, dataclass, fields
+
+# From the strongest: A several case studies with spread, B measured, C derived from text, D stated only.
+GRADES = ("A", "B", "C", "D")
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is asked: one axis, one workload, and filters that narrow the evidence. None: any."""
+
+    axis: str
+    workload: str
+    hypervisor: str | None = None
+    guest_fs: str | None = None
+    host_fs: str | None = None
+    vm_count: int | None = None
+    storage: str | None = None
+    benchmark: str | None = None
+    guest_os_family: str | None = None
+    grade: str | None = None  # the weakest evidence admitted
+
+    @property
+    def filters(self) -> dict[str, str | int]:
+        """The filters that were set, without axis and workload."""
+        return {
+            name: value for name, value in asdict(self).items() if value is not None and name not in ("axis", "workload")
+        }
+
+    @property
+    def key(self) -> str:
+        """The canonical spelling: equal for equal questions, whatever aliases they were asked in."""
+        return f"{self.axis}?" + "&".join(f"{k}={v}" for k, v in [("workload", self.workload), *self.filters.items()])
+
+    def as_dict(self) -> dict[str, str | int | None]:
+        """Every field, as the API shows the question."""
+        return asdict(self)
+
+    @classmethod
+    def from_key(cls, key: str) -> "Question":
+        """The question that `key` spells."""
+        axis, _, query = key.partition("?")
+        values: dict[str, str | int] = dict(part.split("=", 1) for part in query.split("&"))
+        if "vm_count" in values:
+            values["vm_count"] = int(values["vm_count"])
+        known = {field.name for field in fields(cls)}
+        return cls(axis=axis, **{name: value for name, value in values.items() if name in known})
