@@ -19,7 +19,7 @@ class OrdinalFinding(models.Model):
     case_studies = models.ManyToManyField(
         "experiments.CaseStudy", related_name="findings", help_text="The case studies it is said to hold for."
     )
-    workload = models.ForeignKey("experiments.Workload", on_delete=models.PROTECT, related_name="findings")
+    variant = models.ForeignKey("experiments.WorkloadVariant", on_delete=models.PROTECT, related_name="findings")
     hypervisor = models.ForeignKey("experiments.Hypervisor", on_delete=models.PROTECT, related_name="findings")
     guest_fs = models.ForeignKey("experiments.FileSystem", on_delete=models.PROTECT, related_name="findings_as_guest")
     host_fs = models.ForeignKey("experiments.FileSystem", on_delete=models.PROTECT, related_name="findings_as_host")
@@ -30,10 +30,10 @@ class OrdinalFinding(models.Model):
     table_source = models.CharField(max_length=120)
 
     class Meta:
-        ordering = ["publication__slug", "workload__slug", "guest_fs__slug", "host_fs__slug"]
+        ordering = ["publication__slug", "variant__workload__slug", "guest_fs__slug", "host_fs__slug"]
         constraints = [
             models.UniqueConstraint(
-                fields=["publication", "workload", "hypervisor", "guest_fs", "host_fs"],
+                fields=["publication", "variant", "hypervisor", "guest_fs", "host_fs"],
                 name="experiments_ordinalfinding_one_per_pair",
             )
         ]
