@@ -1,0 +1,32 @@
+"""How a page tells htmx from a browser: the only code that knows HX- headers."""
+
+from collections.abc import Callable
+from functools import wraps
+
+from django.http import HttpRequest, HttpResponse
+from django.utils.cache import patch_vary_headers
+from django_htmx.http import push_url
+
+View = Callable[..., HttpResponse]
+
+
+def wants_fragment(request: HttpRequest) -> bool:
+    """htmx asks for one element; restoring a page from the history needs all of it."""
+    return bool(request.htmx) and not request.htmx.history_restore_request
+
+
+def varies_for_htmx(view: View) -> View:
+    """Keep caches from giving a fragment to a browser, or a page to htmx."""
+
+    @wraps(view)
+    def wrapper(request: HttpRequest, *args: object, **kwargs: object) -> HttpResponse:
+        response = view(request, *args, **kwargs)
+        patch_vary_headers(response, ["HX-Request", "HX-History-Restore-Request"])
+        return response
+
+    return wrapper
+
+
+def at_address(response: HttpResponse, url: str) -> HttpResponse:
+    """Let the browser's address become `url` when htmx has put the fragment in place."""
+    return push_url(response, url)
