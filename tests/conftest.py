@@ -1,0 +1,190 @@
+"""What every test gets: a database, no network beyond this machine, and the system's Chromium.
+
+Which tests run where is decided here, from what a test uses, so no test has to say it:
+
+    script/test, first run    SQLite and the broker without a server: everything, browser included
+    script/test, second run   PostgreSQL and Redis (--services): what touches the database, and what
+                              is marked `postgresql` or `redis`
+"""
+
+import os
+import shutil
+import socket
+from collections.abc import Iterator
+from urllib.parse import urlsplit
+
+import pytest
+from django.core.cache import caches
+from django.core.management import call_command
+from django.db import connection, transaction
+
+from tests import evidence
+
+# Playwright's synchronous API keeps an event loop in this thread, which Django takes for async code.
+os.environ.setdefault("DJANGO_ALLOW_ASYNC_UNSAFE", "true")
+
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+DATABASE_FIXTURES = {"db", "transactional_db", "live_server", "published_evidence"}
+
+
+# Which tests run
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("kdb")
+    group.addoption("--services", action="store_true", help="Only what PostgreSQL and Redis can change.")
+    group.addoption("--embedded", action="store_true", help="Only what needs neither PostgreSQL nor Redis.")
+
+
+def touches_database(item: pytest.Item) -> bool:
+    return bool(item.get_closest_marker("django_db") or DATABASE_FIXTURES & set(getattr(item, "fixturenames", ())))
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    has_postgresql = os.environ.get("DATABASE_URL", "").startswith(("postgres", "pgsql"))
+    has_redis = "REDIS_URL" in os.environ
+    kept, elsewhere = [], []
+    for item in items:
+        if "page" in getattr(item, "fixturenames", ()):
+            item.add_marker("browser")
+        marks = {mark.name for mark in item.iter_markers()}
+        needs_services = bool(marks & {"postgresql", "redis"})
+        for_services = needs_services or (touches_database(item) and not marks & {"browser", "server"})
+        if (config.getoption("services") and not for_services) or (config.getoption("embedded") and needs_services):
+            elsewhere.append(item)
+            continue
+        kept.append(item)
+        on_postgresql = "postgresql" in marks or (config.getoption("services") and "redis" not in marks)
+        if on_postgresql and not has_postgresql:
+            item.add_marker(pytest.mark.skip(reason="PostgreSQL is missing (script/test brings it)"))
+        if "redis" in marks and not has_redis:
+            item.add_marker(pytest.mark.skip(reason="Redis is missing (script/test brings it)"))
+        if "browser" in marks and not CHROMIUM:
+            item.add_marker(pytest.mark.skip(reason="Chromium is missing"))
+    if elsewhere:
+        config.hook.pytest_deselected(items=elsewhere)
+        items[:] = kept
+
+
+# The database
+
+
+@pytest.fixture(scope="session")
+def django_db_modify_db_settings(django_db_modify_db_settings: None, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """SQLite in a file, with its WAL, as script/server uses it: each thread has its own connection."""
+    if connection.vendor == "sqlite":
+        connection.settings_dict["TEST"]["NAME"] = str(tmp_path_factory.mktemp("database") / "test.sqlite3")
+
+
+@pytest.fixture(scope="session")
+def _evidence_rows(django_db_setup: None, django_db_blocker) -> evidence.Rows:
+    """What load_evidence writes, read back once; the database stays empty."""
+    with django_db_blocker.unblock(), transaction.atomic():
+        call_command("load_evidence", verbosity=0)
+        rows = evidence.read()
+        transaction.set_rollback(True)
+    return rows
+
+
+@pytest.fixture
+def published_evidence(_evidence_rows: evidence.Rows, db: None) -> None:
+    """The published evidence in this test's database, as load_evidence leaves it.
+
+    Loaded once a process and copied from memory into each test that asks, so that every other
+    test still begins with an empty database, and the pages' tests (live_server) have it too.
+    """
+    evidence.write(_evidence_rows)
+
+
+@pytest.fixture(autouse=True)
+def _clear_caches() -> Iterator[None]:
+    yield
+    for cache in caches.all(initialized_only=True):
+        cache.clear()
+
+
+# The network
+
+
+def is_on_this_machine(host: str) -> bool:
+    return host in ("localhost", "::1") or host.startswith("127.")
+
+
+def _service_addresses() -> set[str]:
+    """Where DATABASE_URL and REDIS_URL point: TEST_DATABASE_URL may name another machine."""
+    hosts = {urlsplit(os.environ.get(name, "")).hostname for name in ("DATABASE_URL", "REDIS_URL")} - {None}
+    return {info[4][0] for host in hosts for info in socket.getaddrinfo(host, None)}
+
+
+@pytest.fixture(scope="session")
+def _connections_outside() -> Iterator[list[str]]:
+    """Refuse connections that leave this machine, and note them for the test that tried."""
+    services, attempts = _service_addresses(), []
+
+    def guarded(method):
+        def connect(sock: socket.socket, address):
+            inet = sock.family in (socket.AF_INET, socket.AF_INET6)
+            if inet and not is_on_this_machine(address[0]) and address[0] not in services:
+                attempts.append(str(address))
+                raise ConnectionRefusedError(f"tests may not connect to {address}")
+            return method(sock, address)
+
+        return connect
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(socket.socket, "connect", guarded(socket.socket.connect))
+        patch.setattr(socket.socket, "connect_ex", guarded(socket.socket.connect_ex))
+        yield attempts
+
+
+@pytest.fixture(autouse=True)
+def _no_network(_connections_outside: list[str]) -> Iterator[None]:
+    _connections_outside.clear()
+    yield
+    if _connections_outside:
+        pytest.fail(f"opened a connection that leaves this machine: {', '.join(_connections_outside)}")
+
+
+# The browser
+
+
+@pytest.fixture(scope="session")
+def base_url() -> None:
+    """Addresses are spelled with live_server; the plugin's own fixture of this name warns on pytest 9."""
+
+
+@pytest.fixture(scope="session")
+def browser_type_launch_args(browser_type_launch_args: dict) -> dict:
+    return {
+        **browser_type_launch_args,
+        "executable_path": CHROMIUM,
+        "args": ["--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE localhost, EXCLUDE 127.0.0.1"],
+    }
+
+
+@pytest.fixture(scope="session")
+def browser_context_args(browser_context_args: dict) -> dict:
+    return {**browser_context_args, "reduced_motion": "reduce", "viewport": {"width": 1280, "height": 900}}
+
+
+@pytest.fixture
+def page(page) -> Iterator:
+    """A page that fails its test on a script error, a breach of the content policy, or a foreign request."""
+    complaints = []
+
+    def read_console(message) -> None:
+        if message.type == "error" and "Content Security Policy" in message.text:
+            complaints.append(message.text)
+
+    def read_request(outgoing) -> None:
+        address = urlsplit(outgoing.url)
+        if address.scheme in ("http", "https", "ws", "wss") and not is_on_this_machine(address.hostname):
+            complaints.append(f"request to {outgoing.url}")
+
+    page.on("pageerror", lambda error: complaints.append(f"script error: {error}"))
+    page.on("console", read_console)
+    page.on("request", read_request)
+    page.set_default_timeout(10_000)
+    yield page
+    if complaints:
+        pytest.fail("\n".join(complaints))

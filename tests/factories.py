@@ -1,0 +1,186 @@
+"""Objects for tests: each function makes one, with defaults for what the test does not care about.
+
+Catalogue entries are named by their slug and made when they are missing:
+
+    make_measurement(guest_fs="xfs", host_fs="ext4", value=120.0)
+"""
+
+from itertools import count
+
+from django.db import models
+
+from experiments.models import (
+    Benchmark,
+    CaseStudy,
+    Claim,
+    Configuration,
+    DerivedValue,
+    FileSystem,
+    Hypervisor,
+    Job,
+    KnowledgeRevision,
+    Measurement,
+    OperatingSystem,
+    OrdinalFinding,
+    Publication,
+    Server,
+    Storage,
+    Workload,
+    WorkloadVariant,
+)
+
+_numbers = count(1)
+
+# What a catalogue entry made by its slug alone gets.
+_CATALOGUE_DEFAULTS = {
+    Hypervisor: {"kind": Hypervisor.Kind.TYPE_1},
+    OperatingSystem: {"family": OperatingSystem.Family.LINUX},
+}
+_CONFIGURATION_DEFAULTS = {"hypervisor": "kvm", "guest_fs": "ext4", "host_fs": "ext4"}
+
+
+def entry(model: type[models.Model], slug: str | models.Model | None) -> models.Model | None:
+    """The entry with this slug, made when missing; an entry or None is handed through."""
+    if not isinstance(slug, str):
+        return slug
+    defaults = {"name": slug, **_CATALOGUE_DEFAULTS.get(model, {})}
+    return model.objects.get_or_create(slug=slug, defaults=defaults)[0]
+
+
+def make_publication(slug: str = "", **fields) -> Publication:
+    return Publication.objects.create(slug=slug or f"publication-{next(_numbers)}", **{"title": "A paper"} | fields)
+
+
+def make_server(**fields) -> Server:
+    return Server.objects.create(**{"slug": f"server-{next(_numbers)}"} | fields)
+
+
+def make_storage(**fields) -> Storage:
+    defaults = {"slug": f"storage-{next(_numbers)}", "description": "One disk", "kind": Storage.Kind.HDD}
+    return Storage.objects.create(**{"server": fields.get("server") or make_server()} | defaults | fields)
+
+
+def make_case_study(slug: str = "", **fields) -> CaseStudy:
+    """A draft; `publish` makes it knowledge."""
+    storage = fields.pop("storage", None) or make_storage()
+    slug = slug or f"case-study-{next(_numbers)}"
+    defaults = {"title": slug, "server": storage.server, "storage": storage, "vm_counts": [1]}
+    return CaseStudy.objects.create(slug=slug, **defaults | fields)
+
+
+def make_configuration(
+    case_study: CaseStudy | None = None,
+    *,
+    hypervisor: str | Hypervisor | None = "kvm",
+    guest_fs: str | FileSystem | None = "ext4",
+    host_fs: str | FileSystem | None = "ext4",
+    **fields,
+) -> Configuration:
+    """A virtual configuration, or with `hypervisor=None` a native one, whose file system is `host_fs`."""
+    is_native = hypervisor is None
+    defaults = {
+        "slug": f"configuration-{next(_numbers)}",
+        "virtualisation": Configuration.Virtualisation.NONE if is_native else Configuration.Virtualisation.FULL,
+    }
+    return Configuration.objects.create(
+        case_study=case_study or make_case_study(),
+        hypervisor=entry(Hypervisor, hypervisor),
+        guest_fs=None if is_native else entry(FileSystem, guest_fs),
+        host_fs=entry(FileSystem, host_fs),
+        guest_os=entry(OperatingSystem, fields.pop("guest_os", None)),
+        host_os=entry(OperatingSystem, fields.pop("host_os", None)),
+        **defaults | fields,
+    )
+
+
+def make_variant(
+    workload: str | Workload = "varmail",
+    *,
+    benchmark: str | Benchmark = "filebench",
+    benchmark_version: str = "1.4.9.1",
+    parameters: dict | None = None,
+) -> WorkloadVariant:
+    """The variant with these parameters: the same one when it is there already."""
+    return WorkloadVariant.objects.for_parameters(
+        workload=entry(Workload, workload),
+        benchmark=entry(Benchmark, benchmark),
+        benchmark_version=benchmark_version,
+        parameters=parameters or {},
+    )
+
+
+def _coordinates(fields: dict) -> dict:
+    """Configuration, variant and VM count of a number, from the short names tests use.
+
+    Inside one case study the same hypervisor and file systems are the same configuration.
+    """
+    variant = fields.pop("variant", None) or make_variant(fields.pop("workload", "varmail"))
+    configuration = fields.pop("configuration", None)
+    if configuration is None:
+        case_study = fields.pop("case_study", None) or make_case_study()
+        names = {name: fields.pop(name, default) for name, default in _CONFIGURATION_DEFAULTS.items()}
+        slug = "-".join(str(getattr(part, "slug", part)) for part in names.values()).lower()
+        configuration = case_study.configurations.filter(slug=slug).first() or make_configuration(
+            case_study, slug=slug, **names
+        )
+    vm_count = 0 if configuration.is_native else 1
+    return {"configuration": configuration, "variant": variant, "vm_count": vm_count, "unit": "MiB/s"}
+
+
+def make_measurement(value: float = 100.0, **fields) -> Measurement:
+    """Fields of Measurement, or in place of `configuration` and `variant`: case_study, hypervisor,
+    guest_fs, host_fs, workload."""
+    return Measurement.objects.create(value=value, **_coordinates(fields) | fields)
+
+
+def make_derived_value(value: float | None = 100.0, **fields) -> DerivedValue:
+    """A value of the text with its interval, used as evidence; fields as for make_measurement."""
+    defaults = {
+        "quantity": DerivedValue.Quantity.POINT,
+        "route": "text",
+        "formula": "as stated",
+        "low": 90.0,
+        "high": 110.0,
+        "is_evidence": True,
+    }
+    return DerivedValue.objects.create(value=value, **_coordinates(fields) | defaults | fields)
+
+
+def make_finding(
+    tier: str = OrdinalFinding.Tier.BEST,
+    *,
+    guest_fs: str | FileSystem = "ext4",
+    host_fs: str | FileSystem = "ext4",
+    workload: str | Workload = "varmail",
+    hypervisor: str | Hypervisor = "kvm",
+    case_studies: list[CaseStudy] | None = None,
+    **fields,
+) -> OrdinalFinding:
+    """A pair's place in the text list and the table list alike, unless told otherwise."""
+    defaults = {"text_list": tier, "table_list": tier, "is_outstanding": False}
+    finding = OrdinalFinding.objects.create(
+        publication=fields.pop("publication", None) or make_publication(),
+        variant=fields.pop("variant", None) or make_variant(workload),
+        hypervisor=entry(Hypervisor, hypervisor),
+        guest_fs=entry(FileSystem, guest_fs),
+        host_fs=entry(FileSystem, host_fs),
+        **defaults | fields,
+    )
+    finding.case_studies.set(case_studies or [])
+    return finding
+
+
+def make_claim(**fields) -> Claim:
+    defaults = {"code": f"claim-{next(_numbers)}", "kind": Claim.Kind.ORDERING, "statement": "A is faster than B"}
+    return Claim.objects.create(**{"publication": fields.get("publication") or make_publication()} | defaults | fields)
+
+
+def make_job(**fields) -> Job:
+    return Job.objects.create(**{"kind": "test"} | fields)
+
+
+def publish(case_study: CaseStudy, *, reason: str = "test") -> KnowledgeRevision:
+    """Make the case study knowledge, with everything that follows from it."""
+    from experiments.services import case_studies
+
+    return case_studies.publish([case_study], reason=reason)
