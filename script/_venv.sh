@@ -57,7 +57,7 @@ install_requirements() {
         return 0
     fi
     echo "Installing $1."
-    .venv/bin/python -m pip install --quiet --disable-pip-version-check --no-input -r "$1" ||
+    .venv/bin/python -m pip install -qq --disable-pip-version-check --no-input -r "$1" ||
         die "pip could not install $1; see the lines above."
     echo "$wanted" >"$stamp"
 }

@@ -117,7 +117,7 @@ def _service_addresses() -> set[str]:
 
 
 @pytest.fixture(scope="session")
-def _connections_outside() -> Iterator[list[str]]:
+def connections_outside() -> Iterator[list[str]]:
     """Refuse connections that leave this machine, and note them for the test that tried."""
     services, attempts = _service_addresses(), []
 
@@ -138,11 +138,11 @@ def _connections_outside() -> Iterator[list[str]]:
 
 
 @pytest.fixture(autouse=True)
-def _no_network(_connections_outside: list[str]) -> Iterator[None]:
-    _connections_outside.clear()
+def _no_network(connections_outside: list[str]) -> Iterator[None]:
+    connections_outside.clear()
     yield
-    if _connections_outside:
-        pytest.fail(f"opened a connection that leaves this machine: {', '.join(_connections_outside)}")
+    if connections_outside:
+        pytest.fail(f"opened a connection that leaves this machine: {', '.join(connections_outside)}")
 
 
 # The browser

@@ -8,11 +8,11 @@ from django.template import engines
 from django.test import RequestFactory
 
 
-def test_a_connection_that_leaves_this_machine_is_refused_and_noted(_connections_outside):
+def test_a_connection_that_leaves_this_machine_is_refused_and_noted(connections_outside):
     with socket.socket() as outside, pytest.raises(ConnectionRefusedError, match="may not connect"):
         outside.connect(("192.0.2.1", 80))
-    assert _connections_outside == ["('192.0.2.1', 80)"]
-    _connections_outside.clear()
+    assert connections_outside == ["('192.0.2.1', 80)"]
+    connections_outside.clear()
 
 
 def test_a_connection_on_this_machine_is_let_through():
@@ -28,5 +28,5 @@ def test_a_missing_template_variable_fails():
 
 @pytest.mark.parametrize("turn", ["first", "second"])
 def test_a_test_finds_the_caches_empty(turn):
-    assert cache.get("left behind") is None
-    cache.set("left behind", turn)
+    assert cache.get("left-behind") is None
+    cache.set("left-behind", turn)
