@@ -1,0 +1,327 @@
+"""The database itself refuses what must never be there, on SQLite as on PostgreSQL."""
+
+from collections.abc import Callable
+
+import pytest
+from django.db import IntegrityError, models
+from django.utils.timezone import now
+
+from experiments.models import (
+    CaseStudy,
+    ComponentName,
+    FileSystem,
+    KnowledgeRevision,
+    MechanismCost,
+    ModelComponent,
+    WorkloadVariant,
+)
+from modelling.models import Arm, RankingSnapshot
+from tests.evidence import own_models
+from tests.factories import (
+    make_case_study,
+    make_configuration,
+    make_derived_value,
+    make_finding,
+    make_job,
+    make_measurement,
+    make_publication,
+    make_variant,
+)
+
+CONSTRAINTS = {constraint.name: constraint for model in own_models() for constraint in model._meta.constraints}
+
+
+def revision(number: int) -> KnowledgeRevision:
+    return KnowledgeRevision.objects.create(number=number, action=KnowledgeRevision.Action.PUBLISHED)
+
+
+def make_retracted(published: int, retracted: int | None, reason: str) -> CaseStudy:
+    return make_case_study(
+        status=CaseStudy.Status.RETRACTED,
+        published_revision=revision(published),
+        retracted_revision=retracted and revision(retracted),
+        retraction_reason=reason,
+    )
+
+
+def make_mechanism(file_system: FileSystem, code: str) -> MechanismCost:
+    return MechanismCost.objects.create(file_system=file_system, operation=1, mechanism="B+ tree", code=code)
+
+
+def make_component(number: int) -> ModelComponent:
+    return ModelComponent.objects.create(number=number, slug=f"component-{number}", name="Component")
+
+
+def make_arm(**fields) -> Arm:
+    coordinates = {"vm_count": 1, "unit": "MiB/s", "origin": Arm.Origin.MEASURED, "measurements": 1, "mean_log": 4.6}
+    if "configuration" not in fields:
+        coordinates |= {"configuration": make_configuration(), "variant": make_variant()}
+    return Arm.objects.create(**coordinates | fields)
+
+
+def make_snapshot(**fields) -> RankingSnapshot:
+    defaults = {"question": "fs-pair?workload=varmail", "revision": 2, "workload": "varmail", "result": {}}
+    return RankingSnapshot.objects.create(**defaults | fields)
+
+
+def twice(make: Callable, **fields) -> None:
+    """The second of two rows that agree in `fields` must be refused, the first must not."""
+    make(**fields)
+    make(**fields)
+
+
+def refuse_two_letters() -> None:
+    for slug in ("ext4", "ext5"):
+        FileSystem.objects.create(slug=slug, name=slug, letter="E")
+
+
+def refuse_two_mechanisms() -> None:
+    file_system = FileSystem.objects.create(slug="xfs", name="XFS")
+    make_mechanism(file_system, "C2.1")
+    make_mechanism(file_system, "C2.2")
+
+
+def refuse_two_variants() -> None:
+    variant = make_variant(parameters={"threads": 16})
+    WorkloadVariant.objects.create(
+        workload=variant.workload,
+        benchmark=variant.benchmark,
+        benchmark_version=variant.benchmark_version,
+        digest=variant.digest,
+    )
+
+
+def make_component_name(symbol: str, position: int | None, times: int = 1) -> None:
+    component, publication = make_component(1), make_publication()
+    for _ in range(times):
+        ComponentName.objects.create(component=component, publication=publication, symbol=symbol, position=position)
+
+
+def one_cell() -> dict:
+    return {"configuration": make_configuration(), "variant": make_variant()}
+
+
+def one_pair() -> dict:
+    return {"publication": make_publication(), "variant": make_variant()}
+
+
+# (constraint, what is wrong with the row, how the row is made)
+BAD_ROWS = [
+    (
+        "experiments_casestudy_published_has_a_revision",
+        "published without a revision",
+        lambda: make_case_study(status=CaseStudy.Status.PUBLISHED),
+    ),
+    (
+        "experiments_casestudy_published_has_a_revision",
+        "a draft with a revision",
+        lambda: make_case_study(published_revision=revision(1)),
+    ),
+    (
+        "experiments_casestudy_retraction_has_revision_and_reason",
+        "retracted without a revision",
+        lambda: make_retracted(published=1, retracted=None, reason="wrong disk"),
+    ),
+    (
+        "experiments_casestudy_retraction_has_revision_and_reason",
+        "retracted without a reason",
+        lambda: make_retracted(published=1, retracted=2, reason=""),
+    ),
+    (
+        "experiments_casestudy_retraction_has_revision_and_reason",
+        "retracted before it was published",
+        lambda: make_retracted(published=2, retracted=1, reason="wrong disk"),
+    ),
+    (
+        "experiments_casestudy_retraction_has_revision_and_reason",
+        "a draft that was retracted",
+        lambda: make_case_study(retracted_revision=revision(1)),
+    ),
+    ("experiments_filesystem_letter_is_unique", "two file systems with one letter", refuse_two_letters),
+    ("experiments_mechanismcost_one_per_operation", "two mechanisms for one operation", refuse_two_mechanisms),
+    ("experiments_workloadvariant_parameters_are_unique", "one variant twice", refuse_two_variants),
+    ("experiments_modelcomponent_number_is_1_to_7", "an eighth component", lambda: make_component(8)),
+    ("experiments_modelcomponent_number_is_1_to_7", "a component 0", lambda: make_component(0)),
+    (
+        "experiments_componentname_one_per_publication",
+        "two names for one component in one paper",
+        lambda: make_component_name("g_k", 2, times=2),
+    ),
+    (
+        "experiments_componentname_symbol_with_position",
+        "a symbol without its position",
+        lambda: make_component_name("g_k", None),
+    ),
+    (
+        "experiments_componentname_symbol_with_position",
+        "a position without its symbol",
+        lambda: make_component_name("", 2),
+    ),
+    (
+        "experiments_job_running_has_an_owner_and_a_heartbeat",
+        "running without an owner",
+        lambda: make_job(state="running", heartbeat_at=now()),
+    ),
+    (
+        "experiments_job_running_has_an_owner_and_a_heartbeat",
+        "running without a heartbeat",
+        lambda: make_job(state="running", owner="worker"),
+    ),
+    ("experiments_job_ended_has_an_end", "done without an end", lambda: make_job(state="done")),
+    ("experiments_job_ended_has_an_end", "queued with an end", lambda: make_job(finished_at=now())),
+    ("experiments_measurement_value_is_positive", "a throughput of zero", lambda: make_measurement(0.0)),
+    (
+        "experiments_measurement_ambiguous_has_both_readings",
+        "ambiguous with one reading",
+        lambda: make_measurement(quality="ocr-ambiguous"),
+    ),
+    (
+        "experiments_measurement_ambiguous_has_both_readings",
+        "exact with two readings",
+        lambda: make_measurement(alternative_value=110.0),
+    ),
+    (
+        "experiments_measurement_deviation_is_not_negative",
+        "a negative deviation",
+        lambda: make_measurement(standard_deviation=-1.0),
+    ),
+    (
+        "experiments_measurement_cell_is_unique",
+        "one cell twice, without a block size",
+        lambda: twice(make_measurement, **one_cell()),
+    ),
+    (
+        "experiments_measurement_cell_is_unique",
+        "one cell twice, with a block size",
+        lambda: twice(make_measurement, **one_cell(), block_size_bytes=4096),
+    ),
+    ("experiments_derivedvalue_value_is_positive", "a value of zero", lambda: make_derived_value(0.0, low=-1.0)),
+    (
+        "experiments_derivedvalue_has_a_limit",
+        "no limit at all",
+        lambda: make_derived_value(None, low=None, high=None, is_evidence=False),
+    ),
+    (
+        "experiments_derivedvalue_low_is_below_high",
+        "limits the wrong way round",
+        lambda: make_derived_value(None, low=110.0, high=90.0, is_evidence=False),
+    ),
+    (
+        "experiments_derivedvalue_value_is_within_its_limits",
+        "a value under its limits",
+        lambda: make_derived_value(80.0),
+    ),
+    (
+        "experiments_derivedvalue_value_is_within_its_limits",
+        "a value over its limits",
+        lambda: make_derived_value(120.0),
+    ),
+    ("experiments_derivedvalue_evidence_has_an_interval", "evidence without a value", lambda: make_derived_value(None)),
+    (
+        "experiments_derivedvalue_evidence_has_an_interval",
+        "evidence with one limit",
+        lambda: make_derived_value(high=None),
+    ),
+    (
+        "experiments_derivedvalue_evidence_has_an_interval",
+        "evidence of no VM count",
+        lambda: make_derived_value(vm_count=None),
+    ),
+    (
+        "experiments_derivedvalue_route_is_unique",
+        "one route twice",
+        lambda: twice(make_derived_value, **one_cell(), vm_count=None, is_evidence=False),
+    ),
+    ("experiments_ordinalfinding_one_per_pair", "one pair twice", lambda: twice(make_finding, **one_pair())),
+    (
+        "experiments_configuration_slug_is_unique",
+        "one slug twice in a case study",
+        lambda: twice(make_configuration, case_study=make_case_study(), slug="kvm"),
+    ),
+    (
+        "experiments_configuration_native_has_no_guest",
+        "native with memory for guests",
+        lambda: make_configuration(hypervisor=None, vm_ram_gib=4.0),
+    ),
+    (
+        "experiments_configuration_native_has_no_guest",
+        "virtual without a guest file system",
+        lambda: make_configuration(guest_fs=None),
+    ),
+    (
+        "experiments_configuration_native_has_no_guest",
+        "virtual without virtualisation",
+        lambda: make_configuration(virtualisation="none"),
+    ),
+    ("modelling_arm_variance_is_positive", "a variance of zero", lambda: make_arm(variance=0.0)),
+    ("modelling_arm_rests_on_measurements", "an arm of nothing", lambda: make_arm(measurements=0)),
+    ("modelling_arm_one_per_group", "one arm twice", lambda: twice(make_arm, **one_cell())),
+    ("modelling_snapshot_one_per_revision", "one answer twice", lambda: twice(make_snapshot)),
+    ("modelling_snapshot_superseded_later", "superseded at once", lambda: make_snapshot(superseded_by=2)),
+]
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("name", "make"), [pytest.param(name, make, id=f"{wrong}: {name}") for name, wrong, make in BAD_ROWS]
+)
+def test_the_database_refuses(name, make):
+    with pytest.raises(IntegrityError) as refusal:
+        make()
+    assert names_constraint(str(refusal.value), CONSTRAINTS[name])
+
+
+def names_constraint(message: str, constraint: models.BaseConstraint) -> bool:
+    """SQLite names the columns of a unique constraint on plain fields, and every other by its name."""
+    columns = [f".{field}" for field in getattr(constraint, "fields", ())]
+    return constraint.name in message or (bool(columns) and all(column in message for column in columns))
+
+
+def test_every_constraint_has_a_bad_row():
+    assert {name for name, _, _ in BAD_ROWS} == set(CONSTRAINTS)
+
+
+@pytest.mark.django_db
+def test_parameters_in_another_order_are_the_same_variant():
+    assert make_variant(parameters={"threads": 16, "files": 1000}) == make_variant(
+        parameters={"files": 1000, "threads": 16}
+    )
+
+
+@pytest.mark.django_db
+def test_other_parameters_or_another_version_are_another_variant():
+    variants = [
+        make_variant(parameters={"threads": 16}),
+        make_variant(parameters={"threads": 50}),
+        make_variant(parameters={"threads": 16}, benchmark_version="1.5"),
+    ]
+    assert len({variant.pk for variant in variants}) == 3
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("parts", "pair", "text"),
+    [
+        ({"guest_fs": "xfs", "host_fs": "ext4"}, "xfs-on-ext4", "kvm, xfs on ext4"),
+        ({"guest_fs": "xfs", "host_fs": None}, "", "kvm, xfs on a host file system not stated"),
+        ({"hypervisor": None, "host_fs": "btrfs"}, "", "Native, btrfs"),
+    ],
+)
+def test_a_configuration_says_which_file_systems_it_has(parts, pair, text):
+    configuration = make_configuration(**parts)
+    assert (configuration.pair, str(configuration)) == (pair, text)
+
+
+@pytest.mark.django_db
+def test_published_and_retracted_case_studies_are_visible_and_drafts_are_not():
+    make_case_study("draft")
+    make_case_study("published", status=CaseStudy.Status.PUBLISHED, published_revision=revision(1))
+    make_case_study(
+        "retracted",
+        status=CaseStudy.Status.RETRACTED,
+        published_revision=revision(2),
+        retracted_revision=revision(3),
+        retraction_reason="wrong disk",
+    )
+    assert [study.slug for study in CaseStudy.objects.published()] == ["published"]
+    assert [study.slug for study in CaseStudy.objects.visible()] == ["published", "retracted"]
