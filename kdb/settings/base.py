@@ -1,20 +1,20 @@
 """Settings shared by every way of running; what differs is read from the environment here.
 
-The names read: DATA_DIR, DATABASE_URL, REDIS_URL, and in production.py SECRET_KEY, ALLOWED_HOSTS.
+The names read: DATA_DIR, DATABASE_URL, REDIS_URL, JOB_LEASE_SECONDS, and in production.py SECRET_KEY,
+ALLOWED_HOSTS. See .env.example.
 """
 
 from pathlib import Path
 from typing import Any
 
-import environ
 from csp.constants import NONE, SELF
 
 from kdb import __version__
+from kdb.env import database, env, integer, redis_url
 from kdb.sqlite import SQLITE_OPTIONS
 
 BASE_DIR = Path(__file__).resolve().parents[2]
-env = environ.Env()
-DATA_DIR = Path(env.str("DATA_DIR", str(BASE_DIR / "data"))).resolve()
+DATA_DIR = Path(env.str("DATA_DIR", "") or BASE_DIR / "data").resolve()
 
 INSTALLED_APPS = [
     "kdb",
@@ -66,13 +66,41 @@ TEMPLATES = [
     }
 ]
 
-DATABASES: dict[str, Any] = {"default": env.db("DATABASE_URL", f"sqlite:///{DATA_DIR / 'kdb.sqlite3'}")}
+DATABASES: dict[str, Any] = {"default": database(default=DATA_DIR / "kdb.sqlite3")}
 if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
     DATABASES["default"]["OPTIONS"] = SQLITE_OPTIONS
 else:
     DATABASES["default"].setdefault("CONN_MAX_AGE", 60)
     DATABASES["default"]["CONN_HEALTH_CHECKS"] = True
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+# The broker only wakes workers; the work is in Job rows (experiments/jobs.py). No results are kept.
+REDIS_URL = redis_url()
+KDB_BROKER_DIR = DATA_DIR / "broker"
+if REDIS_URL:
+    CELERY_BROKER_URL = REDIS_URL
+    CELERY_BROKER_TRANSPORT_OPTIONS: dict[str, Any] = {
+        "visibility_timeout": 12 * 3600,  # never redeliver what still runs; a dead worker's job has its lease
+        "unacked_restore_interval": 10,
+        "unacked_restore_throttle": 1,
+        "socket_connect_timeout": 2,
+        "socket_timeout": 5,
+        "socket_keepalive": True,
+    }
+else:
+    CELERY_BROKER_URL = "folder://localhost"
+    CELERY_BROKER_TRANSPORT = "kdb.broker:Transport"
+    CELERY_BROKER_TRANSPORT_OPTIONS = {"folder": str(KDB_BROKER_DIR), "polling_interval": 0.1}
+CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+CELERY_TASK_DEFAULT_QUEUE = "kdb"
+CELERY_TASK_IGNORE_RESULT = True
+CELERY_TASK_ACKS_LATE = True
+CELERY_TASK_REJECT_ON_WORKER_LOST = True
+CELERY_TASK_PUBLISH_RETRY_POLICY = {"max_retries": 1, "interval_start": 0, "interval_step": 0.1}
+CELERY_WORKER_PREFETCH_MULTIPLIER = 1
+CELERY_BEAT_SCHEDULE_FILENAME = str(DATA_DIR / "beat-schedule")
+CELERY_BEAT_SYNC_EVERY = 1  # write the file after each task: its age says whether beat lives
+CELERY_BEAT_SCHEDULE = {"tick": {"task": "experiments.tick", "schedule": 15, "options": {"expires": 15}}}
 
 LANGUAGE_CODE = "en-gb"
 TIME_ZONE = "UTC"
@@ -83,6 +111,24 @@ STATIC_URL = "/static/"
 STATIC_ROOT = DATA_DIR / "static"
 STATICFILES_DIRS = [BASE_DIR / "static"]
 FIXTURE_DIRS = [BASE_DIR / "fixtures"]
+
+# One line an event, to stderr; whoever starts the process decides where it goes.
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {
+        "line": {"format": "{asctime} {levelname} {name} {message}", "style": "{"},
+    },
+    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "root": {"handlers": ["stderr"], "level": "WARNING"},
+    "loggers": {
+        "kdb": {"level": "INFO"},
+        "experiments": {"level": "INFO"},
+        "modelling": {"level": "INFO"},
+        "django": {"handlers": [], "propagate": True},
+        "django.server": {"handlers": [], "level": "INFO", "propagate": True},
+    },
+}
 
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": f"django.contrib.auth.password_validation.{name}"}
@@ -132,4 +178,4 @@ SPECTACULAR_SETTINGS = {
 KDB_DEFAULT_COEFFICIENT_OF_VARIATION = 0.05
 
 # A running job whose worker was silent for this long goes back to the queue.
-KDB_JOB_LEASE_SECONDS = 60
+KDB_JOB_LEASE_SECONDS = integer("JOB_LEASE_SECONDS", 60, lowest=1, highest=3600)

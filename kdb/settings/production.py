@@ -1,7 +1,8 @@
 """Behind a TLS proxy, on PostgreSQL and Redis."""
 
+from kdb.env import env
+
 from .base import *  # noqa: F403
-from .base import env
 
 SECRET_KEY = env.str("SECRET_KEY")
 DEBUG = False

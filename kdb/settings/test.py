@@ -1,10 +1,14 @@
 """What the tests run on. DATABASE_URL and REDIS_URL choose the services, as everywhere."""
 
 from .base import *  # noqa: F403
+from .base import REDIS_URL
 
 SECRET_KEY = "not a secret: tests only"  # noqa: S105
 DEBUG = False
 ALLOWED_HOSTS = ["testserver", "127.0.0.1", "localhost"]
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 WHITENOISE_USE_FINDERS = True
-CELERY_TASK_ALWAYS_EAGER = False
+if not REDIS_URL:  # a test that starts a worker gives it kdb.settings.local and a DATA_DIR of its own
+    CELERY_BROKER_URL = "memory://"
+    CELERY_BROKER_TRANSPORT = None
+    CELERY_BROKER_TRANSPORT_OPTIONS: dict[str, str] = {}

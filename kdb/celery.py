@@ -1,0 +1,35 @@
+"""The Celery application: `celery -A kdb worker`, `celery -A kdb beat`."""
+
+import logging
+import os
+from typing import Any
+
+from celery import Celery, signals
+from django.conf import settings
+
+from kdb import broker
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "kdb.settings.local")
+
+logger = logging.getLogger(__name__)
+
+app = Celery("kdb")
+app.config_from_object("django.conf:settings", namespace="CELERY")
+app.autodiscover_tasks()
+
+
+@signals.setup_logging.connect
+def keep_django_logging(**kwargs: Any) -> None:
+    """Being connected is enough: Celery then leaves the logging of settings.LOGGING alone."""
+
+
+@signals.worker_init.connect
+def give_back_what_the_last_worker_held(**kwargs: Any) -> None:
+    if not settings.REDIS_URL and (count := broker.requeue_inflight(settings.KDB_BROKER_DIR)):
+        logger.warning("gave back messages of a worker that is gone count=%s", count)
+
+
+@signals.worker_ready.connect
+def tick_at_once(**kwargs: Any) -> None:
+    """Take up what was left behind now, and let the status page know of this worker."""
+    app.send_task("experiments.tick", expires=15)

@@ -1,0 +1,70 @@
+"""Reads of the environment that fail loudly, in one sentence that holds no secret."""
+
+import os
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+from uuid import uuid4
+
+import environ
+from django.core.exceptions import ImproperlyConfigured
+from django.core.management.utils import get_random_secret_key
+
+env = environ.Env()
+
+
+def database(default: Path) -> dict[str, Any]:
+    """DATABASE_URL as Django's settings of one database; without it, an SQLite file."""
+    url = env.str("DATABASE_URL", "")
+    if not url:
+        return {"ENGINE": "django.db.backends.sqlite3", "NAME": str(default)}
+    scheme = url.partition("://")[0]
+    if scheme not in ("postgres", "postgresql", "sqlite"):
+        raise ImproperlyConfigured("DATABASE_URL must look like postgres://USER:PASSWORD@HOST:PORT/NAME.")
+    try:
+        urlsplit(url).port  # noqa: B018 - reading it checks it
+        config = env.db_url_config(url)
+    except ValueError:  # its text would quote the URL
+        raise ImproperlyConfigured("DATABASE_URL cannot be read; is its port a number?") from None
+    if not config["NAME"]:
+        raise ImproperlyConfigured("DATABASE_URL names no database after the host.")
+    return config
+
+
+def redis_url() -> str:
+    """REDIS_URL; empty where the broker without a server is meant."""
+    url = env.str("REDIS_URL", "")
+    try:
+        parts = urlsplit(url)
+        parts.port  # noqa: B018
+    except ValueError:
+        raise ImproperlyConfigured("REDIS_URL cannot be read; is its port a number?") from None
+    if url and parts.scheme not in ("redis", "rediss"):
+        raise ImproperlyConfigured("REDIS_URL must look like redis://:PASSWORD@HOST:PORT/0.")
+    return url
+
+
+def integer(name: str, default: int, lowest: int, highest: int) -> int:
+    text = env.str(name, "") or str(default)
+    if not text.isascii() or not text.isdigit() or not lowest <= int(text) <= highest:
+        raise ImproperlyConfigured(f"{name} must be a whole number from {lowest} to {highest}, not {text!r}.")
+    return int(text)
+
+
+def kept_secret(path: Path) -> str:
+    """The secret in the file; made on first use. Two processes that start together agree on one."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if not path.exists():
+            mine = path.with_name(f".{path.name}-{uuid4().hex}")
+            mine.touch(mode=0o600)
+            mine.write_text(get_random_secret_key())
+            try:
+                os.link(mine, path)
+            except FileExistsError:
+                pass  # the other process was faster
+            finally:
+                mine.unlink()
+        return path.read_text()
+    except OSError as error:
+        raise ImproperlyConfigured(f"DATA_DIR cannot be used: {error.strerror}: {error.filename}") from None
