@@ -6,3 +6,6 @@ class ModellingConfig(AppConfig):
 
     name = "modelling"
     default_auto_field = "django.db.models.BigAutoField"
+
+    def ready(self) -> None:
+        from . import receivers  # noqa: F401  (registers itself)

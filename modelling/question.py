@@ -25,7 +25,9 @@ class Question:
     def filters(self) -> dict[str, str | int]:
         """The filters that were set, without axis and workload."""
         return {
-            name: value for name, value in asdict(self).items() if value is not None and name not in ("axis", "workload")
+            name: value
+            for name, value in asdict(self).items()
+            if value is not None and name not in ("axis", "workload")
         }
 
     @property

@@ -4,7 +4,6 @@ import logging
 from collections.abc import Iterable
 
 from django.db import IntegrityError, transaction
-from django.db.models import Max
 
 from experiments.models import CaseStudy, KnowledgeRevision
 from experiments.signals import knowledge_changed
@@ -54,11 +53,12 @@ def retract(case_study: CaseStudy, *, reason: str) -> KnowledgeRevision:
 
 
 def _next_revision(action: str, reason: str) -> KnowledgeRevision:
-    """The next revision; two publications at once get two numbers."""
+    """The next revision. The latest row is the lock that publications and kept answers share."""
     while True:
-        last = KnowledgeRevision.objects.aggregate(last=Max("number"))["last"] or 0
+        latest = KnowledgeRevision.objects.select_for_update().order_by("-number").first()
         try:
             with transaction.atomic():
-                return KnowledgeRevision.objects.create(number=last + 1, action=action, reason=reason)
-        except IntegrityError:  # another publication took the number; its commit is visible now
+                number = latest.number + 1 if latest else 1
+                return KnowledgeRevision.objects.create(number=number, action=action, reason=reason)
+        except IntegrityError:  # another publication took the number meanwhile
             continue

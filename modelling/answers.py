@@ -1,0 +1,172 @@
+"""A ranking as the page shows it and the API gives it: labels, notes in sentences, evidence, gaps."""
+
+from dataclasses import asdict
+from typing import Any
+
+import pandas as pd
+from django.conf import settings
+
+from experiments.models import CaseStudy, Configuration
+
+from . import catalogue
+from .axes import AXES, COLUMN_LABELS, Axis
+from .question import Question
+from .ranking import RankedPart, Ranking
+
+
+def as_dict(question: Question, ranking: Ranking, revision: int) -> dict[str, Any]:
+    """The answer as JSON-ready data. Numbers keep full precision; what is missing is None."""
+    axis = AXES[question.axis]
+    parts = ranking.parts
+    return {
+        "question": question.as_dict(),
+        "revision": revision,
+        "reference": parts[0].entries[0].key if parts else None,
+        "unit": "ratio",
+        "entries": [{**asdict(entry), "label": label(axis, entry.key)} for part in parts for entry in part.entries],
+        "parts": [
+            {
+                "part": part.number,
+                "basis": part.basis,
+                "reference": part.entries[0].key,
+                "held_equal": _sentence_list([COLUMN_LABELS[column] for column in axis.held]),
+            }
+            for part in parts
+        ],
+        "best": [key for part in parts for key in part.best],
+        "worst": [key for part in parts for key in part.worst],
+        "notes": _notes(axis, question, ranking),
+        "evidence": _evidence(ranking),
+        "missing": _missing(axis, question, parts),
+    }
+
+
+def label(axis: Axis, key: str) -> str:
+    """An entry's key as a reader would write it: "Btrfs on ext4"."""
+    names = catalogue.names()
+    file_system = names["file_system"]
+    if axis.name in ("guest-fs", "host-fs"):
+        return file_system.get(key, key)
+    if axis.name == "hypervisor":
+        return names["hypervisor"].get(key, key)
+    hypervisor, _, rest = key.rpartition(":") if key.count(":") == 1 else ("", "", key)
+    mode = ""
+    if key.count(":") == 2:
+        hypervisor, rest, mode = key.split(":")
+    guest_fs, host_fs = rest.split("-on-")
+    pair = f"{file_system.get(guest_fs, guest_fs)} on {file_system.get(host_fs, host_fs)}"
+    prefix = f"{names['hypervisor'].get(hypervisor, hypervisor)}, " if hypervisor else ""
+    return f"{prefix}{pair}{f', {mode} cache' if mode else ''}"
+
+
+def _evidence(ranking: Ranking) -> list[dict[str, Any]]:
+    """Case studies the answer rests on, with what each contributes and where it stands."""
+    found: dict[str, dict[str, Any]] = {}
+
+    def of(slug: str) -> dict[str, Any]:
+        empty = {"case_study": slug, "title": "", "measurements": 0, "derived": 0, "findings": 0, "sources": []}
+        return found.setdefault(slug, empty)
+
+    for row in ranking.arms.itertuples(index=False):
+        study = of(row.case_study)
+        study["measurements" if row.origin == "measured" else "derived"] += row.measurements
+        study["sources"].append(row.source)
+    for row in ranking.findings.itertuples(index=False):
+        for slug in row.case_studies:
+            study = of(slug)
+            study["findings"] += 1
+            study["sources"] += [row.text_source, row.table_source]
+    titles = dict(CaseStudy.objects.filter(slug__in=found).values_list("slug", "title"))
+    for slug, study in found.items():
+        study["title"] = titles[slug]
+        study["sources"] = sorted({source for source in study["sources"] if source})
+    return [found[slug] for slug in sorted(found)]
+
+
+def _notes(axis: Axis, question: Question, ranking: Ranking) -> list[str]:
+    """What a careful reader must know about this answer, in sentences."""
+    notes = []
+    arms, findings, parts = ranking.arms, ranking.findings, ranking.parts
+    if len(parts) > 1:
+        notes.append(
+            f"The evidence falls into {len(parts)} parts that no comparison joins. Ranks and ratios hold inside "
+            "a part; nothing is said about entries of different parts."
+        )
+    assumed = int(arms["assumed"].sum())
+    if assumed:
+        share = settings.KDB_DEFAULT_COEFFICIENT_OF_VARIATION
+        how_many = f"None of the {len(arms)}" if assumed == len(arms) else f"Only {len(arms) - assumed} of {len(arms)}"
+        notes.append(
+            f"{how_many} values come with the spread of their runs. For the others a coefficient of variation of "
+            f"{share:.0%} for one run is assumed; the intervals stand and fall with it."
+        )
+    counts = sorted(int(n) for n in arms["vm_count"].unique())
+    if len(counts) > 1:
+        notes.append(f"Averaged over {_sentence_list([str(n) for n in counts])} virtual machines.")
+    if max(counts, default=1) > 1 and _scope_is_unknown(ranking):
+        notes.append(
+            "The sources do not say whether a value at several machines is for each machine or for all together. "
+            "Ratios at one machine count do not depend on it."
+        )
+    notes += [_confounding(axis, column, arms) for column in axis.comes_along if _differs(column, arms)]
+    for part in parts:
+        if part.disagreement is not None and part.disagreement > 1:
+            notes.append(
+                f"The case studies disagree more than their spread explains (Q / degrees of freedom = "
+                f"{part.disagreement:.1f}); the intervals are widened for it."
+            )
+    if len(findings):
+        notes.append(
+            "Entries without a ratio rest on tier lists: their sources publish the order, not the numbers, so no "
+            "distance between them can be given."
+        )
+        if question.vm_count is not None:
+            notes.append("Tier lists are stated for a whole case study, not for one number of virtual machines.")
+        disputed = findings[findings["text_list"] != findings["table_list"]]
+        notes += [
+            f"{label(AXES['fs-pair'], f'{row.guest_fs}-on-{row.host_fs}')} is listed as {row.text_list} in "
+            f"{row.text_source} and as {row.table_list} in {row.table_source}; it is placed in the middle."
+            for row in disputed.itertuples(index=False)
+        ]
+    return notes
+
+
+def _scope_is_unknown(ranking: Ranking) -> bool:
+    slugs = set(ranking.arms["case_study"])
+    return CaseStudy.objects.filter(slug__in=slugs, value_scope=CaseStudy.Scope.NOT_STATED).exists()
+
+
+def _differs(column: str, arms: pd.DataFrame) -> bool:
+    return bool((arms.groupby("group")[column].nunique(dropna=False) > 1).any())
+
+
+def _confounding(axis: Axis, column: str, arms: pd.DataFrame) -> str:
+    """Which entries came with another value of `column` than those they were compared with."""
+    names = catalogue.names()
+    spelled = names["file_system"] if column == "host_fs" else dict(Configuration.Virtualisation.choices)
+    pairs = sorted({(row.entry, getattr(row, column)) for row in arms.itertuples(index=False)}, key=str)
+    listed = [f"{label(axis, entry)} with {spelled.get(value, 'not stated')}" for entry, value in pairs]
+    return (
+        f"Confounded with the {COLUMN_LABELS[column]}: it comes along with the entry and differs between compared "
+        f"ones ({'; '.join(listed)}). A difference may be due to either."
+    )
+
+
+def _missing(axis: Axis, question: Question, parts: tuple[RankedPart, ...]) -> list[str]:
+    """What would have to be measured, where there is no answer."""
+    if parts:
+        return []
+    asked = catalogue.names()["workload"].get(question.workload, question.workload)
+    narrowed = [f"{name.replace('_', ' ')} {value}" for name, value in question.filters.items()]
+    under = f" with {_sentence_list(narrowed)}" if narrowed else ""
+    return [
+        f"No published case study compares two entries of the axis “{axis.label.lower()}” for the workload "
+        f"{asked}{under}.",
+        "It would take at least two configurations that differ in it, measured in one case study with the same "
+        f"benchmark version and the same {_sentence_list([COLUMN_LABELS[column] for column in axis.held])}.",
+    ]
+
+
+def _sentence_list(words: list[str]) -> str:
+    """ "a", "a and b", "a, b and c"."""
+    return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)

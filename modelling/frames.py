@@ -1,0 +1,143 @@
+"""The one door out of the database: evidence as DataFrames, with their columns written down."""
+
+import pandas as pd
+from django.db.models import QuerySet
+
+from experiments.models import CaseStudy, Configuration, OrdinalFinding
+
+from .models import Arm
+from .question import Question
+
+# Column of the frame: path from an arm.
+_ARM_COLUMNS = {
+    "case_study": "configuration__case_study__slug",  # str
+    "variant_id": "variant_id",  # int
+    "operation": "operation",  # str
+    "block_size_bytes": "block_size_bytes",  # int, missing: not applicable
+    "vm_count": "vm_count",  # int >= 1
+    "metric": "metric",  # str
+    "unit": "unit",  # str
+    "configuration_id": "configuration_id",  # int
+    "hypervisor": "configuration__hypervisor__slug",  # str
+    "guest_fs": "configuration__guest_fs__slug",  # str
+    "host_fs": "configuration__host_fs__slug",  # str, missing: not stated
+    "virtualisation": "configuration__virtualisation",  # str, empty: not stated
+    "cache_mode": "configuration__cache_mode",  # str, empty: not stated
+    "image_format": "configuration__image_format",  # str, empty: not stated
+    "disk_bus": "configuration__disk_bus",  # str, empty: not stated
+    "guest_os": "configuration__guest_os__slug",  # str, missing: not stated
+    "vm_vcpus": "configuration__vm_vcpus",  # int, missing: not stated
+    "vm_ram_gib": "configuration__vm_ram_gib",  # float, GiB, missing: not stated
+    "origin": "origin",  # "measured" or "derived"
+    "measurements": "measurements",  # int >= 1
+    "runs": "runs",  # int, missing: not stated
+    "mean_log": "mean_log",  # float, mean of ln(value in `unit`)
+    "variance": "variance",  # float > 0, of mean_log, missing: no spread stated
+    "source": "source",  # str, "Table III"
+}
+_FINDING_COLUMNS = {
+    "publication": "publication__slug",  # str
+    "hypervisor": "hypervisor__slug",  # str
+    "guest_fs": "guest_fs__slug",  # str
+    "host_fs": "host_fs__slug",  # str
+    "text_list": "text_list",  # "best", "unlisted", "worst"
+    "is_outstanding": "is_outstanding",  # bool
+    "table_list": "table_list",  # "best", "unlisted", "worst"
+    "text_source": "text_source",  # str
+    "table_source": "table_source",  # str
+}
+
+
+def arms(question: Question) -> pd.DataFrame:
+    """Every published arm under a hypervisor that the question admits, one row an arm.
+
+    Columns: the keys of _ARM_COLUMNS, with types and units there. Throughput only.
+    """
+    rows = _admitted_arms(question).filter(
+        configuration__case_study__status=CaseStudy.Status.PUBLISHED,
+    )
+    return pd.DataFrame.from_records(list(rows.values_list(*_ARM_COLUMNS.values())), columns=list(_ARM_COLUMNS))
+
+
+def touches(question: Question, case_study_ids: list[int]) -> bool:
+    """Whether evidence of these case studies, published or not, can change the question's answer."""
+    return (
+        _admitted_arms(question).filter(configuration__case_study__in=case_study_ids).exists()
+        or _admitted_findings(question).filter(case_studies__in=case_study_ids).exists()
+    )
+
+
+def findings(question: Question) -> pd.DataFrame:
+    """Every published ordinal finding that the question admits, one row a finding.
+
+    Columns: the keys of _FINDING_COLUMNS, and
+    case_studies tuple of slugs; cache_mode str, where all configurations it speaks of agree in one,
+    else empty. A tier list names neither VM count nor block size.
+    """
+    rows = list(
+        _admitted_findings(question)
+        .filter(case_studies__status=CaseStudy.Status.PUBLISHED)
+        .values_list("pk", "case_studies__slug", "case_studies__vm_counts", *_FINDING_COLUMNS.values())
+        .order_by("pk", "case_studies__slug")
+    )
+    if question.vm_count is not None:
+        rows = [row for row in rows if question.vm_count in row[2]]
+    frame = pd.DataFrame.from_records(rows, columns=["pk", "case_study", "vm_counts", *_FINDING_COLUMNS])
+    if frame.empty:
+        return frame.assign(case_studies=[], cache_mode=[])
+    studies = frame.groupby("pk")["case_study"].agg(tuple)
+    frame = frame.drop_duplicates("pk").assign(case_studies=lambda f: f["pk"].map(studies))
+    modes = _cache_modes(frame)
+    keys = frame[["publication", "hypervisor"]].itertuples(index=False, name=None)
+    return frame.assign(cache_mode=[modes.get(key, "") for key in keys])
+
+
+def _admitted_arms(question: Question) -> QuerySet[Arm]:
+    rows = Arm.objects.filter(
+        variant__workload__slug=question.workload, metric="throughput", configuration__hypervisor__isnull=False
+    )
+    paths = {
+        "hypervisor": "configuration__hypervisor__slug",
+        "guest_fs": "configuration__guest_fs__slug",
+        "host_fs": "configuration__host_fs__slug",
+        "vm_count": "vm_count",
+        "storage": "configuration__case_study__storage__kind",
+        "benchmark": "variant__benchmark__slug",
+        "guest_os_family": "configuration__guest_os__family",
+    }
+    rows = rows.filter(**{paths[name]: value for name, value in question.filters.items() if name in paths})
+    if question.grade in ("A", "B"):
+        rows = rows.filter(origin=Arm.Origin.MEASURED)
+    if question.grade == "A":
+        rows = rows.filter(variance__isnull=False)
+    return rows
+
+
+def _admitted_findings(question: Question) -> QuerySet[OrdinalFinding]:
+    rows = OrdinalFinding.objects.filter(variant__workload__slug=question.workload)
+    paths = {
+        "hypervisor": "hypervisor__slug",
+        "guest_fs": "guest_fs__slug",
+        "host_fs": "host_fs__slug",
+        "storage": "case_studies__storage__kind",
+        "benchmark": "variant__benchmark__slug",
+    }
+    rows = rows.filter(**{paths[name]: value for name, value in question.filters.items() if name in paths})
+    if question.guest_os_family:
+        studies = CaseStudy.objects.filter(configurations__guest_os__family=question.guest_os_family)
+        rows = rows.filter(case_studies__in=studies)
+    return rows if question.grade in (None, "D") else rows.none()
+
+
+def _cache_modes(findings: pd.DataFrame) -> dict[tuple[str, str], str]:
+    """(publication, hypervisor) to the one cache mode its configurations agree in."""
+    rows = Configuration.objects.filter(
+        case_study__publication__slug__in=set(findings["publication"]),
+        hypervisor__slug__in=set(findings["hypervisor"]),
+    )
+    modes: dict[tuple[str, str], set[str]] = {}
+    for publication, hypervisor, mode in rows.values_list(
+        "case_study__publication__slug", "hypervisor__slug", "cache_mode"
+    ).distinct():
+        modes.setdefault((publication, hypervisor), set()).add(mode)
+    return {key: found.pop() for key, found in modes.items() if len(found) == 1}

@@ -1,0 +1,16 @@
+"""Which entries a chain of comparisons joins. No Django."""
+
+import numpy as np
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components
+
+
+def connected(links: np.ndarray) -> list[np.ndarray]:
+    """The sets of indices that a square matrix of links joins, each ascending, largest first.
+
+    Any entry of `links` that is not zero off the diagonal joins its row and column. Sets of equal
+    size keep the order of their first index.
+    """
+    count, label = connected_components(csr_array(links), directed=False)
+    sets = [np.flatnonzero(label == number) for number in range(count)]
+    return sorted(sets, key=lambda members: (-len(members), members[0]))

@@ -1,0 +1,185 @@
+"""An answer as a page shows it: names instead of slugs, sentences, charts. No queries, no HTML."""
+
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlencode
+
+from .axes import AXES
+from .question import Question
+
+# What to do with an entry, by axis: "Use ...", "Avoid ...".
+_THING = {
+    "fs-pair": "file-system pair",
+    "guest-fs": "guest file system",
+    "host-fs": "host file system",
+    "hypervisor": "hypervisor",
+    "configuration": "configuration",
+}
+_KIND_OF_FILTER = {
+    "hypervisor": "hypervisor",
+    "guest_fs": "file_system",
+    "host_fs": "file_system",
+    "storage": "storage",
+    "benchmark": "benchmark",
+    "guest_os_family": "guest_os_family",
+}
+GRADES = {
+    "A": "two or more independent case studies measured it, with their spread",
+    "B": "one case study measured it, or no source prints a spread",
+    "C": "derived by arithmetic from what a text states",
+    "D": "stated in words or lists only, without a number",
+}
+
+
+@dataclass(frozen=True)
+class RankedTable:
+    """One part of an answer: entries that may be compared with each other."""
+
+    number: int
+    has_numbers: bool
+    reference: str
+    held_equal: str
+    entries: list[dict[str, Any]]
+    best: list[str]
+    chart: dict[str, Any] | None
+
+
+@dataclass(frozen=True)
+class AnswerPage:
+    """Everything the answer's template prints."""
+
+    title: str
+    recommendation: str
+    best: list[dict[str, Any]]
+    avoid: list[dict[str, Any]]
+    tables: list[RankedTable]
+    grades: list[tuple[str, str]]
+    result: dict[str, Any]
+
+
+def address(question: Question) -> str:
+    """The question's own address on the site, the same for every spelling it was asked in."""
+    return "/?" + urlencode({"axis": question.axis, "workload": question.workload, **question.filters})
+
+
+def api_address(question: Question, **extra: str) -> str:
+    """Where the same answer stands as data."""
+    query = urlencode({"workload": question.workload, **question.filters, **extra})
+    return f"/api/v1/rankings/{question.axis}/?{query}"
+
+
+def title(question: Question, names: dict[str, dict[str, str]]) -> str:
+    """The question in words: "Mail server on KVM: guest file system on host file system"."""
+    text = names["workload"].get(question.workload, question.workload)
+    for name, value in question.filters.items():
+        label = names[_KIND_OF_FILTER[name]].get(value, value) if name in _KIND_OF_FILTER else value
+        text += {
+            "hypervisor": f" on {label}",
+            "guest_fs": f", guest file system {label}",
+            "host_fs": f", host file system {label}",
+            "vm_count": f", {label} virtual machine{'' if label == 1 else 's'}",
+            "storage": f", on {label}",
+            "benchmark": f", measured with {label}",
+            "guest_os_family": f", {label} guests",
+            "grade": f", evidence of grade {label} or better",
+        }[name]
+    return f"{text}: which {_THING[question.axis]}?"
+
+
+def present(question: Question, result: dict[str, Any], names: dict[str, dict[str, str]]) -> AnswerPage:
+    """The answer `result` (modelling.selectors.current_ranking) made ready for its template."""
+    labels = {entry["key"]: entry["label"] for entry in result["entries"]}
+    entries = [
+        {
+            **entry,
+            "is_best": entry["key"] in result["best"],
+            "is_worst": entry["key"] in result["worst"],
+            "tied_labels": [labels[key] for key in entry["tied_with"]],
+        }
+        for entry in result["entries"]
+    ]
+    tables = [_table(part, [e for e in entries if e["part"] == part["part"]], labels) for part in result["parts"]]
+    best = [entry for entry in entries if entry["is_best"]]
+    avoid = [entry for entry in entries if entry["is_worst"]]
+    present_grades = {entry["grade"] for entry in entries}
+    return AnswerPage(
+        title=title(question, names),
+        recommendation=_recommendation(question.axis, best, avoid, tables),
+        best=best,
+        avoid=avoid,
+        tables=tables,
+        grades=[(grade, text) for grade, text in GRADES.items() if grade in present_grades],
+        result=result,
+    )
+
+
+def nearest(question: Question) -> list[Question]:
+    """The same question with one filter fewer, then without any: what to ask when there is no answer."""
+    filters = list(question.filters)
+    wider = [Question(**{**question.as_dict(), name: None}) for name in filters]
+    if len(filters) > 1:
+        wider.append(Question(axis=question.axis, workload=question.workload))
+    return wider
+
+
+def _table(part: dict[str, Any], entries: list[dict[str, Any]], labels: dict[str, str]) -> RankedTable:
+    has_numbers = part["basis"] == "numbers"
+    reference = labels.get(part["reference"], "")
+    return RankedTable(
+        number=part["part"],
+        has_numbers=has_numbers,
+        reference=reference,
+        held_equal=part["held_equal"],
+        entries=entries,
+        best=[entry["label"] for entry in entries if entry["is_best"]],
+        chart=_chart(part["part"], reference, entries) if has_numbers else None,
+    )
+
+
+def _chart(number: int, reference: str, entries: list[dict[str, Any]]) -> dict[str, Any]:
+    chart_id = f"chart-part-{number}"
+    return {
+        "id": chart_id,
+        "data_id": f"{chart_id}-data",
+        "size": "short" if len(entries) < 5 else "tall" if len(entries) > 9 else "",
+        "label": f"Bar chart of the throughput relative to {reference}, with 95 % intervals; the table has the numbers.",
+        "data": {
+            "horizontal": True,
+            "unit": "×",
+            "axis": f"Throughput relative to {reference}, 95 % interval",
+            "labels": [entry["label"] for entry in entries],
+            "series": [
+                {
+                    "name": "Relative throughput",
+                    "points": [
+                        {"value": entry["ratio"], "low": entry["low"], "high": entry["high"]} for entry in entries
+                    ],
+                }
+            ],
+            "tones": ["good" if e["is_best"] else "bad" if e["is_worst"] else None for e in entries],
+            "reference": 1,
+        },
+    }
+
+
+def _recommendation(
+    axis: str, best: list[dict[str, Any]], avoid: list[dict[str, Any]], tables: list[RankedTable]
+) -> str:
+    if not best:
+        return "The published evidence does not answer this question."
+    if len(best) == sum(len(table.entries) for table in tables):
+        return f"The evidence cannot tell one {_THING[axis]} from another here."
+    advice = f"Use {_or([entry['label'] for entry in best])}."
+    if avoid:
+        advice += f" Avoid {_or([entry['label'] for entry in avoid])}."
+    return advice
+
+
+def _or(labels: list[str]) -> str:
+    *others, last = labels
+    return f"{', '.join(others)} or {last}" if others else last
+
+
+def axis_choices() -> list[tuple[str, str]]:
+    """Every axis with its label, as a form offers them."""
+    return [(axis.name, axis.label) for axis in AXES.values()]

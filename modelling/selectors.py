@@ -1,0 +1,15 @@
+"""The questions that pages and the API ask."""
+
+from .models import RankingSnapshot
+from .question import Question
+from .services import compute_snapshot
+
+
+def current_ranking(question: Question) -> RankingSnapshot:
+    """The newest answer to the question: one indexed read, computed only where none was kept.
+
+    While a publication's answers are being worked out the previous one is given; `superseded_by`
+    names the revision that is coming.
+    """
+    kept = RankingSnapshot.objects.filter(question=question.key).order_by("-revision").first()
+    return kept or compute_snapshot(question)

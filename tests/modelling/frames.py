@@ -1,0 +1,63 @@
+"""Frames of evidence built by hand, with the columns of modelling.frames."""
+
+import math
+
+import pandas as pd
+
+from modelling.frames import _ARM_COLUMNS, _FINDING_COLUMNS
+
+ARM = {
+    "case_study": "one",
+    "variant_id": 1,
+    "operation": "mixed",
+    "block_size_bytes": None,
+    "vm_count": 1,
+    "metric": "throughput",
+    "unit": "MiB/s",
+    "hypervisor": "kvm",
+    "guest_fs": "ext4",
+    "host_fs": "ext4",
+    "virtualisation": "full",
+    "cache_mode": "",
+    "image_format": "",
+    "disk_bus": "",
+    "guest_os": "centos",
+    "vm_vcpus": 4,
+    "vm_ram_gib": 4.0,
+    "origin": "measured",
+    "measurements": 1,
+    "runs": 1,
+    "variance": None,
+    "source": "Table I",
+}
+
+
+def arm(value: float, **fields) -> dict:
+    """One arm whose measurements have the geometric mean `value`."""
+    row = ARM | {"mean_log": math.log(value)} | fields
+    identity = (row["case_study"], row["hypervisor"], row["guest_fs"], row["host_fs"], row["cache_mode"])
+    return {"configuration_id": hash(identity)} | row
+
+
+def arms(*rows: dict) -> pd.DataFrame:
+    return pd.DataFrame.from_records(list(rows), columns=list(_ARM_COLUMNS))
+
+
+def finding(guest_fs: str, host_fs: str, text_list: str, outstanding: bool = False, **fields) -> dict:
+    return {
+        "publication": "paper",
+        "hypervisor": "kvm",
+        "guest_fs": guest_fs,
+        "host_fs": host_fs,
+        "text_list": text_list,
+        "is_outstanding": outstanding,
+        "table_list": text_list,
+        "text_source": "Section 7",
+        "table_source": "Table 2",
+        "case_studies": ("one",),
+        "cache_mode": "",
+    } | fields
+
+
+def findings(*rows: dict) -> pd.DataFrame:
+    return pd.DataFrame.from_records(list(rows), columns=[*_FINDING_COLUMNS, "case_studies", "cache_mode"])
