@@ -1,0 +1,147 @@
+"""Which way imports point, and other promises about the source that only the source can break."""
+
+import ast
+import hashlib
+import re
+import subprocess
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+PACKAGES = ("kdb", "experiments", "modelling")
+
+# Which module may import none of which. A name stands for itself and everything below it.
+WEB = ("django", "rest_framework", "django_filters", "drf_spectacular", "django_htmx", "celery")
+LAYERS = [
+    # what                          must not import                                          because
+    ("kdb.units", (*WEB, *PACKAGES, "pandas", "numpy", "scipy"), "everything else rests on it"),
+    ("experiments", ("modelling",), "facts stand alone"),
+    ("experiments.models", ("experiments.services", "experiments.views", "experiments.api"), "models are the ground"),
+    ("experiments.importers", (*WEB, "experiments.models", "modelling"), "readers turn bytes into values"),
+    ("experiments.normalise", (*WEB, "modelling"), "names and units need no database"),
+    ("experiments.services", ("experiments.views", "experiments.api", "rest_framework"), "services know no HTTP"),
+    ("modelling.fairplay", (*WEB, "experiments"), "inference is plain Python over plain values"),
+    ("modelling.evidence", (*WEB, "experiments"), "inference is plain Python over plain values"),
+    ("modelling.network", (*WEB, "experiments"), "inference is plain Python over plain values"),
+    ("modelling.graph", (*WEB, "experiments"), "inference is plain Python over plain values"),
+    ("modelling.ranking", (*WEB, "experiments"), "inference is plain Python over plain values"),
+    ("modelling.question", (*WEB, "experiments"), "a question is a value"),
+    ("modelling.axes", (*WEB, "experiments"), "an axis is a value"),
+    ("modelling.services", ("modelling.views", "modelling.api", "rest_framework"), "services know no HTTP"),
+    ("modelling.selectors", ("modelling.views", "modelling.api", "rest_framework"), "selectors know no HTTP"),
+    ("modelling.frames", ("modelling.services", "modelling.views", "modelling.api"), "frames are the door below them"),
+]
+NOT_WRITTEN_YET = {"experiments.importers", "experiments.normalise"}
+
+
+def is_below(module: str, name: str) -> bool:
+    return module == name or module.startswith(f"{name}.")
+
+
+@cache
+def tracked_files() -> list[Path]:
+    """The files of the project: what git would commit."""
+    command = ["git", "-C", str(ROOT), "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    listing = subprocess.run(command, capture_output=True, text=True)
+    if listing.returncode:  # an unpacked archive
+        return [path for path in ROOT.rglob("*") if path.is_file() and ".venv" not in path.parts]
+    return [ROOT / name for name in listing.stdout.split("\0") if name and (ROOT / name).is_file()]
+
+
+@cache
+def modules() -> dict[str, Path]:
+    """Every module of the three packages by its dotted name."""
+    found = {}
+    for path in tracked_files():
+        parts = path.relative_to(ROOT).with_suffix("").parts
+        if path.suffix == ".py" and parts[0] in PACKAGES:
+            found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    return found
+
+
+@cache
+def imports(module: str) -> set[str]:
+    """What a module imports, anywhere in it, by dotted name; `from a import b` may mean a.b."""
+    path = modules()[module]
+    package = module.split(".") if path.name == "__init__.py" else module.split(".")[:-1]
+    names = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            names.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            start = package[: len(package) - node.level + 1] if node.level else []
+            base = ".".join([*start, *([node.module] if node.module else [])])
+            names.add(base)
+            names.update(f"{base}.{alias.name}" for alias in node.names)
+    return names
+
+
+@pytest.mark.parametrize(("layer", "forbidden", "because"), LAYERS, ids=[layer for layer, _, _ in LAYERS])
+def test_imports_point_one_way(layer, forbidden, because):
+    members = [module for module in modules() if is_below(module, layer)]
+    assert members or layer in NOT_WRITTEN_YET, f"{layer} is in the table and nowhere else"
+    breaches = [
+        f"{module} imports {name}"
+        for module in members
+        for name in sorted(imports(module))
+        if any(is_below(name, other) for other in forbidden)
+    ]
+    assert not breaches, because
+
+
+def test_only_one_module_spells_the_headers_of_htmx():
+    outside = [m for m, path in modules().items() if m != "kdb.htmx" and re.search(r"\bHX-", path.read_text())]
+    assert not outside
+
+
+def readable(path: Path) -> str:
+    try:
+        return path.read_text()
+    except UnicodeDecodeError:
+        return ""
+
+
+# Homes of people, and checkouts of this one machine; /var/lib/..., /usr/bin/... belong to every Debian.
+MACHINE_PATH = re.compile(r"(?<![\w.:/}-])(/home/\w+|/root/\w*|/Users/\w+|/work/\w+|/tmp/\w+|/workspace/\w+)")
+
+
+@pytest.mark.parametrize("suffix", [".py", ".md", ".html", ".json", ".csv", ".toml", ".txt", ".yml", ".sh", ""])
+def test_no_file_names_a_path_of_somebodys_machine(suffix):
+    found = [
+        f"{path.relative_to(ROOT)}: {match[0]}"
+        for path in tracked_files()
+        if path.suffix == suffix and path != Path(__file__) and "vendor" not in path.parts
+        for match in MACHINE_PATH.finditer(readable(path))
+    ]
+    assert not found
+
+
+VENDOR = ROOT / "static" / "vendor"
+
+
+def vendored() -> dict[str, str]:
+    """File and SHA-256 as static/vendor/VENDORED.md lists them."""
+    rows = re.findall(r"^\| *([^|\s]+) *\|(?:[^|\n]*\|)+ *([0-9a-f]{64}) *\|$", readable(VENDOR / "VENDORED.md"), re.M)
+    return dict(rows)
+
+
+def test_vendored_files_are_the_ones_that_were_reviewed():
+    sums = {name: hashlib.sha256((VENDOR / name).read_bytes()).hexdigest() for name in vendored()}
+    assert sums == vendored()
+
+
+def test_every_vendored_program_is_listed():
+    programs = {path.name for path in VENDOR.iterdir() if path.suffix in (".js", ".css")}
+    assert programs == set(vendored())
+
+
+MIGRATIONS = [module for module in modules() if ".migrations." in module]
+
+
+@pytest.mark.parametrize("module", MIGRATIONS)
+def test_a_migration_says_what_it_does(module):
+    name = module.rpartition(".")[2]
+    assert re.fullmatch(r"0001_initial|\d{4}_[a-z]\w+", name)
+    assert "_auto_" not in name
