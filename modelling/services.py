@@ -46,7 +46,7 @@ def _measured_arms(case_study_ids: list[int]) -> list[Arm]:
         .annotate(
             rows=Count("pk"),
             mean_log=Avg(Ln("value")),
-            log_variance=Variance(Ln("value"), sample=True),
+            log_variance=Variance(Ln("value")),  # of the rows, not of a sample: one row has one too
             stated_runs=Sum("repetitions"),
             any_value=Max("value"),
             deviation=Max("standard_deviation"),
@@ -59,7 +59,7 @@ def _measured_arms(case_study_ids: list[int]) -> list[Arm]:
         value, deviation = group.pop("any_value"), group.pop("deviation")
         variance, source = group.pop("log_variance"), group.pop("any_source")
         if rows > 1:
-            runs, variance = max(rows, runs or 0), variance / rows
+            runs, variance = max(rows, runs or 0), variance / (rows - 1)  # sample variance over rows
         else:  # a mean over runs with the deviation its source prints; delta method for ln
             variance = (deviation / value) ** 2 / runs if deviation and runs else None
         if variance is not None and variance < _SMALLEST_VARIANCE:
