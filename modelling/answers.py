@@ -95,10 +95,14 @@ def _notes(axis: Axis, question: Question, ranking: Ranking) -> list[str]:
     assumed = int(arms["assumed"].sum())
     if assumed:
         share = settings.KDB_DEFAULT_COEFFICIENT_OF_VARIATION
-        how_many = f"None of the {len(arms)}" if assumed == len(arms) else f"Only {len(arms) - assumed} of {len(arms)}"
+        some = (
+            f"Only {len(arms) - assumed} of the {len(arms)} values come with the spread of their runs"
+            if assumed < len(arms)
+            else "No value comes with the spread of its runs"
+        )
         notes.append(
-            f"{how_many} values come with the spread of their runs. For the others a coefficient of variation of "
-            f"{share:.0%} for one run is assumed; the intervals stand and fall with it."
+            f"{some}. Where it is missing, a coefficient of variation of {share:.0%} for "
+            "one run is assumed; the intervals stand and fall with it."
         )
     counts = sorted(int(n) for n in arms["vm_count"].unique())
     if len(counts) > 1:
@@ -123,12 +127,18 @@ def _notes(axis: Axis, question: Question, ranking: Ranking) -> list[str]:
         if question.vm_count is not None:
             notes.append("Tier lists are stated for a whole case study, not for one number of virtual machines.")
         disputed = findings[findings["text_list"] != findings["table_list"]]
-        notes += [
-            f"{label(AXES['fs-pair'], f'{row.guest_fs}-on-{row.host_fs}')} is listed as {row.text_list} in "
-            f"{row.text_source} and as {row.table_list} in {row.table_source}; it is placed in the middle."
-            for row in disputed.itertuples(index=False)
-        ]
+        notes += [_dispute(row) for row in disputed.itertuples(index=False)]
     return notes
+
+
+def _dispute(finding: Any) -> str:
+    """A pair that text and table of one publication put into different lists."""
+    pair = label(AXES["fs-pair"], f"{finding.guest_fs}-on-{finding.host_fs}")
+    said = {"best": "among the best", "unlisted": "in no list", "worst": "among the worst"}
+    return (
+        f"{pair} stands {said[finding.text_list]} in {finding.text_source} of {finding.publication.upper()} and "
+        f"{said[finding.table_list]} in its {finding.table_source}; it is placed in the middle."
+    )
 
 
 def _scope_is_unknown(ranking: Ranking) -> bool:

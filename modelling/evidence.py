@@ -89,5 +89,6 @@ def trials(arms: pd.DataFrame) -> list[Trial]:
         effects = np.linalg.lstsq(laplacian, right, rcond=None)[0]
         variances = np.bincount(entry, rows["arm_variance"]) / np.bincount(entry)
         for members in connected(laplacian):
-            found.append(Trial(str(case_study), tuple(entries[members]), effects[members], variances[members]))
+            names = tuple(entries[members].tolist())
+            found.append(Trial(str(case_study), names, effects[members], variances[members]))
     return found
