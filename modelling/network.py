@@ -28,10 +28,10 @@ class Part:
     heterogeneity: float
     freedom: int
 
-    def difference_error(self, first: int, second: int) -> float:
-        """Standard error of effect(first) - effect(second)."""
-        c = self.covariance
-        return float(np.sqrt(max(c[first, first] + c[second, second] - 2 * c[first, second], 0.0)))
+    def difference_errors(self) -> np.ndarray:
+        """Square array: standard error of effect i - effect j."""
+        own = np.diag(self.covariance)
+        return np.sqrt(np.maximum(own[:, None] + own[None, :] - 2 * self.covariance, 0.0))
 
 
 def estimate(trials: list[Trial]) -> list[Part]:

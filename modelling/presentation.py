@@ -39,8 +39,10 @@ class RankedTable:
     has_numbers: bool
     reference: str
     held_equal: str
+    recommendation: str
     entries: list[dict[str, Any]]
-    best: list[str]
+    best: list[dict[str, Any]]
+    avoid: list[dict[str, Any]]
     chart: dict[str, Any] | None
 
 
@@ -49,9 +51,6 @@ class AnswerPage:
     """Everything the answer's template prints."""
 
     title: str
-    recommendation: str
-    best: list[dict[str, Any]]
-    avoid: list[dict[str, Any]]
     tables: list[RankedTable]
     grades: list[tuple[str, str]]
     result: dict[str, Any]
@@ -98,15 +97,12 @@ def present(question: Question, result: dict[str, Any], names: dict[str, dict[st
         }
         for entry in result["entries"]
     ]
-    tables = [_table(part, [e for e in entries if e["part"] == part["part"]], labels) for part in result["parts"]]
-    best = [entry for entry in entries if entry["is_best"]]
-    avoid = [entry for entry in entries if entry["is_worst"]]
+    tables = [
+        _table(question.axis, part, [e for e in entries if e["part"] == part["part"]]) for part in result["parts"]
+    ]
     present_grades = {entry["grade"] for entry in entries}
     return AnswerPage(
         title=title(question, names),
-        recommendation=_recommendation(question.axis, best, avoid, tables),
-        best=best,
-        avoid=avoid,
         tables=tables,
         grades=[(grade, text) for grade, text in GRADES.items() if grade in present_grades],
         result=result,
@@ -122,16 +118,20 @@ def nearest(question: Question) -> list[Question]:
     return wider
 
 
-def _table(part: dict[str, Any], entries: list[dict[str, Any]], labels: dict[str, str]) -> RankedTable:
+def _table(axis: str, part: dict[str, Any], entries: list[dict[str, Any]]) -> RankedTable:
     has_numbers = part["basis"] == "numbers"
-    reference = labels.get(part["reference"], "")
+    reference = next(entry["label"] for entry in entries if entry["key"] == part["reference"])
+    best = [entry for entry in entries if entry["is_best"]]
+    avoid = [entry for entry in entries if entry["is_worst"]]
     return RankedTable(
         number=part["part"],
         has_numbers=has_numbers,
         reference=reference,
         held_equal=part["held_equal"],
+        recommendation=_recommendation(axis, len(entries), best, avoid),
         entries=entries,
-        best=[entry["label"] for entry in entries if entry["is_best"]],
+        best=best,
+        avoid=avoid,
         chart=_chart(part["part"], reference, entries) if has_numbers else None,
     )
 
@@ -162,12 +162,8 @@ def _chart(number: int, reference: str, entries: list[dict[str, Any]]) -> dict[s
     }
 
 
-def _recommendation(
-    axis: str, best: list[dict[str, Any]], avoid: list[dict[str, Any]], tables: list[RankedTable]
-) -> str:
-    if not best:
-        return "The published evidence does not answer this question."
-    if len(best) == sum(len(table.entries) for table in tables):
+def _recommendation(axis: str, count: int, best: list[dict[str, Any]], avoid: list[dict[str, Any]]) -> str:
+    if len(best) == count:
         return f"The evidence cannot tell one {_THING[axis]} from another here."
     advice = f"Use {_or([entry['label'] for entry in best])}."
     if avoid:

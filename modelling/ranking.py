@@ -4,6 +4,7 @@ Source: docs/models/ranking.md.
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -70,7 +71,8 @@ def rank(arms: pd.DataFrame, findings: pd.DataFrame, axis: Axis, default_variati
     hypervisor whose tier lists speak of entries that have no numbers.
     """
     used = comparable_arms(arms, axis, default_variation)
-    parts = [_numeric_part(number, part, used) for number, part in enumerate(estimate(trials(used)), start=1)]
+    facts = _entry_facts(used)
+    parts = [_numeric_part(number, part, facts) for number, part in enumerate(estimate(trials(used)), start=1)]
     with_numbers = {entry.key for part in parts for entry in part.entries}
     scored = scored_findings(findings, axis)
     scored = scored[~scored["entry"].isin(with_numbers)]
@@ -101,54 +103,59 @@ def scored_findings(findings: pd.DataFrame, axis: Axis) -> pd.DataFrame:
     return scored[group["entry"].transform("nunique") > 1]
 
 
-def _numeric_part(number: int, part: Part, arms: pd.DataFrame) -> RankedPart:
-    order = np.lexsort((np.array(part.entries), -part.effects))
+def _numeric_part(number: int, part: Part, facts: dict[str, dict[str, Any]]) -> RankedPart:
+    order = np.lexsort((np.array(part.entries), -part.effects.round(9)))  # equal but for rounding: by name
     first, last = order[0], order[-1]
-    tied = {i: [j for j in order if j != i and _indistinguishable(part, i, j)] for i in order}
-    best = (first, *tied[first])
-    worst = tuple(i for i in (last, *tied[last]) if i not in best)
-    facts = dict(iter(arms.groupby("entry")))
-    entries = []
-    for position, i in enumerate(order, start=1):
-        rows = facts[part.entries[i]]
-        measured = rows[rows["origin"] == "measured"]
-        log_ratio = part.effects[i] - part.effects[first]
-        margin = NORMAL_95 * part.difference_error(i, first)
-        entries.append(
-            Entry(
-                key=part.entries[i],
-                rank=position,
-                part=number,
-                ratio=float(np.exp(log_ratio)),
-                low=float(np.exp(log_ratio - margin)),
-                high=float(np.exp(log_ratio + margin)),
-                grade=_grade(rows),
-                tied_with=tuple(part.entries[j] for j in tied[i]),
-                case_studies=int(rows["case_study"].nunique()),
-                measurements=int(measured["measurements"].sum()),
-                derived=len(rows) - len(measured),
-                findings=0,
-            )
+    errors = part.difference_errors()
+    # Indistinguishable: the 95 % interval of the ratio covers one.
+    alike = np.abs(part.effects[:, None] - part.effects[None, :]) <= NORMAL_95 * errors
+    tied = {i: tuple(j for j in order if j != i and alike[i, j]) for i in order}
+    log_ratio = part.effects - part.effects[first]
+    margin = NORMAL_95 * errors[first]
+    ratio, low, high = np.exp(log_ratio), np.exp(log_ratio - margin), np.exp(log_ratio + margin)
+    entries = [
+        Entry(
+            key=part.entries[i],
+            rank=position,
+            part=number,
+            ratio=float(ratio[i]),
+            low=float(low[i]),
+            high=float(high[i]),
+            tied_with=tuple(part.entries[j] for j in tied[i]),
+            findings=0,
+            **facts[part.entries[i]],
         )
-    disagreement = part.heterogeneity / part.freedom if part.freedom else None
-    return RankedPart(number, "numbers", tuple(entries), *_names(part, order, best, worst), disagreement)
+        for position, i in enumerate(order, start=1)
+    ]
+    best = (first, *tied[first])
+    worst = [i for i in order if i in (last, *tied[last]) and i not in best]
+    return RankedPart(
+        number,
+        "numbers",
+        tuple(entries),
+        best=tuple(part.entries[i] for i in best),
+        worst=tuple(part.entries[i] for i in worst),
+        disagreement=part.heterogeneity / part.freedom if part.freedom else None,
+    )
 
 
-def _names(part: Part, order: np.ndarray, *sets: tuple[int, ...]) -> list[tuple[str, ...]]:
-    return [tuple(part.entries[i] for i in order if i in chosen) for chosen in sets]
+def _entry_facts(arms: pd.DataFrame) -> dict[str, dict[str, Any]]:
+    """What stands behind each entry: grade and counts of the evidence that was compared."""
+    found: dict[str, list] = {}
+    for row in arms.itertuples(index=False):
+        found.setdefault(row.entry, []).append(row)
+    return {key: _facts(rows) for key, rows in found.items()}
 
 
-def _indistinguishable(part: Part, first: int, second: int) -> bool:
-    """Whether the 95 % interval of the ratio of two entries covers one."""
-    return abs(part.effects[first] - part.effects[second]) <= NORMAL_95 * part.difference_error(first, second)
-
-
-def _grade(rows: pd.DataFrame) -> str:
-    """A: two or more case studies measured with spread, B: measured, C: derived from a text."""
-    measured = rows[rows["origin"] == "measured"]
-    if measured[~measured["assumed"]]["case_study"].nunique() >= 2:
-        return "A"
-    return "B" if len(measured) else "C"
+def _facts(rows: list) -> dict[str, Any]:
+    measured = [row for row in rows if row.origin == "measured"]
+    with_spread = {row.case_study for row in measured if not row.assumed}
+    return {
+        "grade": "A" if len(with_spread) >= 2 else "B" if measured else "C",
+        "case_studies": len({row.case_study for row in rows}),
+        "measurements": sum(row.measurements for row in measured),
+        "derived": len(rows) - len(measured),
+    }
 
 
 def _stated_part(number: int, rows: pd.DataFrame) -> RankedPart:

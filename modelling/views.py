@@ -86,3 +86,41 @@ def answer(request: HttpRequest) -> HttpResponse:
         return redirect(address)
     response = _respond(request, {"form": form.shown(), "examples": [], **_answer_context(question)})
     return at_address(response, address) if wants_fragment(request) else response
+
+
+def _respond(request: HttpRequest, context: dict[str, Any], *, status: int = 200) -> HttpResponse:
+    is_fragment = wants_fragment(request)
+    template = "modelling/_question.html" if is_fragment else "modelling/answer.html"
+    return render(request, template, {**context, "is_fragment": is_fragment}, status=status)
+
+
+def _answer_context(question: Question) -> dict[str, Any]:
+    snapshot = current_ranking(question)
+    return {
+        "page": presentation.present(question, snapshot.result, catalogue.names()),
+        "snapshot": snapshot,
+        "address": presentation.address(question),
+        "api_address": presentation.api_address(question),
+        "csv_address": presentation.api_address(question, format="csv"),
+        "suggestions": [] if snapshot.result["entries"] else _suggestions(question),
+    }
+
+
+def _examples() -> list[dict[str, str]]:
+    known = catalogue.names()["workload"]
+    return [_as_link(question) for question in EXAMPLES if question.workload in known]
+
+
+def _suggestions(question: Question) -> list[dict[str, str]]:
+    """Wider questions that the evidence does answer."""
+    found = []
+    for wider in presentation.nearest(question):
+        if current_ranking(wider).result["entries"]:
+            found.append(_as_link(wider))
+        if len(found) == MAX_SUGGESTIONS:
+            break
+    return found
+
+
+def _as_link(question: Question) -> dict[str, str]:
+    return {"address": presentation.address(question), "title": presentation.title(question, catalogue.names())}

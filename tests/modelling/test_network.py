@@ -18,7 +18,7 @@ def trial(name: str, variance: float = 0.01, **effects: float) -> Trial:
 
 def contrast(part, first: str, second: str) -> tuple[float, float]:
     i, j = part.entries.index(first), part.entries.index(second)
-    return part.effects[i] - part.effects[j], part.difference_error(i, j)
+    return part.effects[i] - part.effects[j], part.difference_errors()[i, j]
 
 
 def test_two_trials_of_one_contrast_are_averaged_by_their_precision():
