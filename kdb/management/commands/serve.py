@@ -1,0 +1,108 @@
+"""manage.py serve: the web server, a worker and its clock in one foreground process group."""
+
+import fcntl
+import os
+import signal
+import socket
+import sys
+import time
+from pathlib import Path
+from typing import IO, Any
+
+from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
+from django.core.management import BaseCommand, CommandError, call_command
+from django.db import DatabaseError, connection
+
+from experiments import selectors
+from kdb import processes
+from kdb.env import integer
+from kdb.health import answers
+from kdb.supervisor import CannotStartError, Child, Supervisor
+
+READY_WITHIN_SECONDS = 60
+
+
+class Command(BaseCommand):
+    help = "Prepare the database and run the web server, a worker and beat until Ctrl-C. PORT chooses the port."
+    requires_system_checks: list[str] = []
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        signal.signal(signal.SIGTERM, signal.default_int_handler)  # until the supervisor has its own
+        try:
+            port = integer("PORT", 8000, lowest=1, highest=65535)
+            lock = _lock(settings.DATA_DIR)  # noqa: F841 - held while it lives
+            listener = _listen(port)
+            _reach_services()
+            call_command("prepare", stdout=self.stdout)
+            connection.close()
+            self._run(listener, port)
+        except KeyboardInterrupt:
+            self.stdout.write("KDB has stopped.")
+        except (ImproperlyConfigured, CommandError, CannotStartError) as error:
+            sys.exit(f"KDB does not run: {error}")
+
+    def _run(self, listener: socket.socket, port: int) -> None:
+        python = [sys.executable, "-m"]
+        web = [*python, *processes.WEB, "--bind", f"fd://{listener.fileno()}"]
+        children = [
+            Child("web server", web, pass_fds=[listener.fileno()]),
+            Child("worker", [*python, *processes.WORKER]),
+            Child("beat", [*python, *processes.BEAT]),
+        ]
+        give_up_at = time.monotonic() + READY_WITHIN_SECONDS
+        ready = False
+
+        def announce_once() -> None:
+            nonlocal ready
+            if ready:
+                return
+            ready = answers(port, timeout=0.5)
+            if ready:
+                self.stdout.write(
+                    f"KDB answers at http://127.0.0.1:{port}/ (data in {settings.DATA_DIR}; Ctrl-C stops)."
+                )
+                self.stdout.flush()
+            elif time.monotonic() > give_up_at:
+                raise CannotStartError(f"no answer on port {port} within {READY_WITHIN_SECONDS} seconds.")
+
+        os.environ.setdefault("DJANGO_SETTINGS_MODULE", settings.SETTINGS_MODULE)
+        Supervisor(children).run(each_turn=announce_once)
+        self.stdout.write("KDB has stopped.")
+
+
+def _lock(data_dir: Path) -> IO[str]:
+    """Hold the place; two servers on one would share a broker that serves one worker."""
+    try:
+        data_dir.mkdir(parents=True, exist_ok=True)
+        lock = (data_dir / "server.lock").open("a")
+    except OSError as error:
+        raise CommandError(f"DATA_DIR cannot be written: {error.strerror}: {error.filename}") from None
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise CommandError(f"another server runs on {data_dir}; stop it, or choose another DATA_DIR.") from None
+    return lock
+
+
+def _listen(port: int) -> socket.socket:
+    """Take the port now; the web server inherits it, also when it is started again."""
+    listener = socket.socket()
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind(("127.0.0.1", port))
+        listener.listen(128)
+    except OSError as error:
+        raise CommandError(f"port {port} cannot be used: {error.strerror}; choose another with PORT=.") from None
+    return listener
+
+
+def _reach_services() -> None:
+    try:
+        connection.ensure_connection()
+    except DatabaseError as error:
+        words = str(error).strip().splitlines()
+        raise CommandError(f"the database cannot be reached: {words[0] if words else type(error).__name__}") from None
+    broker = selectors.broker_health()
+    if broker["status"] != "ok":
+        raise CommandError(f"the broker cannot be reached: {broker['detail']}")
