@@ -4,8 +4,13 @@ import socket
 
 import pytest
 from django.core.cache import cache
+from django.core.management import call_command
 from django.template import engines
 from django.test import RequestFactory
+
+from experiments.models import CaseStudy, KnowledgeRevision
+from tests import evidence
+from tests.factories import make_case_study
 
 
 def test_a_connection_that_leaves_this_machine_is_refused_and_noted(connections_outside):
@@ -30,3 +35,27 @@ def test_a_missing_template_variable_fails():
 def test_a_test_finds_the_caches_empty(turn):
     assert cache.get("left-behind") is None
     cache.set("left-behind", turn)
+
+
+@pytest.mark.django_db
+def test_a_test_begins_with_an_empty_database():
+    assert not [model for model, _ in evidence.read()]
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("turn", ["first", "second"])
+def test_the_published_evidence_is_what_loading_it_leaves(turn, published_evidence):
+    call_command("load_evidence", verbosity=0)  # finds everything there
+    assert KnowledgeRevision.objects.count() == 1
+    assert CaseStudy.objects.published().exists()
+    make_case_study()  # keys go on after those of the evidence
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_published_evidence_is_there_in_a_test_with_transactions_of_its_own(published_evidence):
+    assert CaseStudy.objects.published().exists()
+
+
+def test_the_browser_opens_a_page_of_the_live_server(live_server, page):
+    page.goto(f"{live_server.url}/admin/login/")
+    assert page.get_by_role("button", name="Log in").is_visible()
