@@ -1,8 +1,18 @@
 """Every address: pages at the root, the API under /api/v1/."""
 
 from django.contrib import admin
-from django.urls import path
+from django.urls import include, path
+
+from kdb import health
 
 urlpatterns = [
+    path("healthz", health.alive, name="alive"),
     path("admin/", admin.site.urls),
+    path("api/v1/", include("kdb.api_urls")),
 ]
+
+# Pages answer errors with a page, the API with problem details.
+handler400 = "kdb.api_errors.bad_request"
+handler403 = "kdb.api_errors.permission_denied"
+handler404 = "kdb.api_errors.page_not_found"
+handler500 = "kdb.api_errors.server_error"

@@ -28,14 +28,22 @@ class CatalogueField(forms.CharField):
         empty = [] if self.required else [("", "Any")]
         self.widget = forms.Select(choices=[*empty, *catalogue.names()[kind].items()])
 
+    @property
+    def allowed(self) -> list[str]:
+        """The slugs it stands for, in the catalogue's order."""
+        return list(catalogue.names()[self.kind])
+
     def clean(self, value: Any) -> str | None:
         name = super().clean(value)
         if not name:
             return None
         slug = catalogue.slug_for(self.kind, name)
         if slug is None:
-            allowed = ", ".join(catalogue.names()[self.kind])
-            raise forms.ValidationError(f"{name!r} is not known here; allowed are {allowed}.", code="unknown")
+            raise forms.ValidationError(
+                "%(value)r is not known here; allowed are %(allowed)s.",
+                code="unknown",
+                params={"value": name, "allowed": ", ".join(self.allowed)},
+            )
         return slug
 
 

@@ -1,0 +1,229 @@
+"""The filters of the API's lists: `?case_study=p1&workload=mail&hypervisor=kvm`.
+
+A name or a value that is not known is an error, never an empty list: a misspelt filter must not
+look like missing evidence.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import django_filters
+from django import forms
+from django.db.models import Q, QuerySet
+from django_filters.rest_framework import DjangoFilterBackend
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import extend_schema_field
+from rest_framework.request import Request
+from rest_framework.views import APIView
+
+from experiments import visible
+from experiments.models import (
+    Benchmark,
+    CaseStudy,
+    Claim,
+    FileSystem,
+    Hypervisor,
+    KnowledgeRevision,
+    Measurement,
+    OperatingSystem,
+    OrdinalFinding,
+    Storage,
+    Workload,
+)
+from kdb.api_errors import FaultyRequest, form_errors, name_errors
+from kdb.api_formats import FORMAT_PARAMETER
+from kdb.units import METRICS
+
+
+class StrictFilterBackend(DjangoFilterBackend):
+    """Filters that refuse what they do not know."""
+
+    def filter_queryset(self, request: Request, queryset: QuerySet, view: APIView) -> QuerySet:
+        filterset = self.get_filterset(request, queryset, view)
+        names = [*(filterset.filters if filterset else ()), *view.paginator.parameters, FORMAT_PARAMETER]
+        errors = name_errors(request.query_params, names)
+        if filterset and not filterset.is_valid():
+            errors += form_errors(filterset.form)
+        if errors:
+            raise FaultyRequest(errors)
+        return filterset.qs if filterset else queryset
+
+
+class CatalogueField(forms.CharField):
+    """A slug of the catalogue; aliases and any case are accepted and become the slug."""
+
+    def __init__(self, *, model: type, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.model = model
+
+    @property
+    def allowed(self) -> list[str]:
+        return [*self.model.objects.order_by("slug").values_list("slug", flat=True)]
+
+    def clean(self, value: Any) -> str:
+        name = super().clean(value)
+        if not name:
+            return ""
+        wanted = name.lower()
+        for slug, aliases in self.model.objects.values_list("slug", "aliases"):
+            if wanted == slug or wanted in (alias.lower() for alias in aliases):
+                return slug
+        raise forms.ValidationError(
+            "%(value)r is not known here; allowed are %(allowed)s.",
+            code="unknown",
+            params={"value": name, "allowed": ", ".join(self.allowed)},
+        )
+
+
+class VisibleField(forms.CharField):
+    """A slug among the rows every reader may see. A draft's is as unknown as one that was never used."""
+
+    def __init__(self, *, rows: Callable[[], QuerySet], **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.rows = rows
+
+    def clean(self, value: Any) -> str:
+        slug = super().clean(value)
+        if slug and not self.rows().filter(slug=slug).exists():
+            raise forms.ValidationError("%(value)r is not known here.", code="unknown", params={"value": slug})
+        return slug
+
+
+class CatalogueFilter(django_filters.CharFilter):
+    field_class = CatalogueField
+
+
+class VisibleFilter(django_filters.CharFilter):
+    field_class = VisibleField
+
+
+@extend_schema_field(OpenApiTypes.INT)
+class IntegerFilter(django_filters.NumberFilter):
+    field_class = forms.IntegerField
+
+    def get_max_validator(self) -> None:
+        """No limit of django-filter's own: the database's integers have theirs."""
+
+
+@extend_schema_field(OpenApiTypes.BOOL)
+class YesNoFilter(django_filters.ChoiceFilter):
+    """`true` or `false`, and nothing else."""
+
+    def __init__(self, condition: Q, **kwargs: Any) -> None:
+        super().__init__(choices=[("true", "true"), ("false", "false")], **kwargs)
+        self.condition = condition
+
+    def filter(self, queryset: QuerySet, value: str) -> QuerySet:
+        if not value:
+            return queryset
+        return queryset.filter(self.condition if value == "true" else ~self.condition)
+
+
+def _choices(text_choices: Any) -> list[tuple[str, str]]:
+    return [(value, label) for value, label in text_choices.choices if value]
+
+
+def _catalogue(model: type, path: str, help_text: str) -> CatalogueFilter:
+    return CatalogueFilter(field_name=f"{path}__slug", model=model, help_text=f"{help_text}, by slug or alias.")
+
+
+def _case_study(path: str) -> VisibleFilter:
+    return VisibleFilter(field_name=f"{path}__slug", rows=visible.case_studies, help_text="Case study, by slug.")
+
+
+def _publication(path: str = "publication") -> VisibleFilter:
+    return VisibleFilter(field_name=f"{path}__slug", rows=visible.publications, help_text="Publication, by slug.")
+
+
+class HypervisorFilters(django_filters.FilterSet):
+    kind = django_filters.ChoiceFilter(choices=Hypervisor.Kind.choices)
+
+
+class OperatingSystemFilters(django_filters.FilterSet):
+    family = django_filters.ChoiceFilter(choices=OperatingSystem.Family.choices)
+
+
+class WorkloadVariantFilters(django_filters.FilterSet):
+    workload = _catalogue(Workload, "workload", "Workload")
+    benchmark = _catalogue(Benchmark, "benchmark", "Benchmark")
+
+
+class StorageFilters(django_filters.FilterSet):
+    server = VisibleFilter(field_name="server__slug", rows=visible.servers, help_text="Server, by slug.")
+    kind = django_filters.ChoiceFilter(choices=_choices(Storage.Kind))
+
+
+class CaseStudyFilters(django_filters.FilterSet):
+    publication = _publication()
+    hypervisor = _catalogue(Hypervisor, "configurations__hypervisor", "Hypervisor of one of its configurations")
+    status = django_filters.ChoiceFilter(
+        choices=[(s.value, s.label) for s in (CaseStudy.Status.PUBLISHED, CaseStudy.Status.RETRACTED)]
+    )
+
+    @property
+    def qs(self) -> QuerySet[CaseStudy]:
+        return super().qs.distinct()
+
+
+class ConfigurationFilters(django_filters.FilterSet):
+    case_study = _case_study("case_study")
+    hypervisor = _catalogue(Hypervisor, "hypervisor", "Hypervisor")
+    guest_fs = _catalogue(FileSystem, "guest_fs", "Guest file system")
+    host_fs = _catalogue(FileSystem, "host_fs", "Host file system")
+    native = YesNoFilter(Q(hypervisor__isnull=True), help_text="Without hypervisor and guest.")
+    retracted = YesNoFilter(Q(case_study__status=CaseStudy.Status.RETRACTED), help_text="Of a retracted case study.")
+
+
+class ObservationFilters(django_filters.FilterSet):
+    """What measured and derived values are found by."""
+
+    case_study = _case_study("configuration__case_study")
+    configuration = VisibleFilter(
+        field_name="configuration__slug",
+        rows=visible.configurations,
+        help_text="Configuration, by its slug inside the case study.",
+    )
+    hypervisor = _catalogue(Hypervisor, "configuration__hypervisor", "Hypervisor")
+    guest_fs = _catalogue(FileSystem, "configuration__guest_fs", "Guest file system")
+    host_fs = _catalogue(FileSystem, "configuration__host_fs", "Host file system")
+    native = YesNoFilter(Q(configuration__hypervisor__isnull=True), help_text="Without hypervisor and guest.")
+    retracted = YesNoFilter(
+        Q(configuration__case_study__status=CaseStudy.Status.RETRACTED), help_text="Of a retracted case study."
+    )
+    workload = _catalogue(Workload, "variant__workload", "Workload")
+    benchmark = _catalogue(Benchmark, "variant__benchmark", "Benchmark")
+    variant = IntegerFilter(field_name="variant_id", help_text="Workload variant, by id.")
+    vm_count = IntegerFilter(help_text="Virtual machines running together; 0 is native.")
+    operation = django_filters.CharFilter(help_text='"mixed", "read", "write", as listed.')
+    block_size_bytes = IntegerFilter(help_text="Block size, bytes.")
+    metric = django_filters.ChoiceFilter(choices=[(name, name) for name in METRICS])
+
+
+class MeasurementFilters(ObservationFilters):
+    quality = django_filters.ChoiceFilter(choices=Measurement.Quality.choices)
+
+
+class DerivedValueFilters(ObservationFilters):
+    is_evidence = YesNoFilter(Q(is_evidence=True), help_text="The one value of its cell that rankings use.")
+
+
+class FindingFilters(django_filters.FilterSet):
+    case_study = _case_study("case_studies")
+    publication = _publication()
+    workload = _catalogue(Workload, "variant__workload", "Workload")
+    hypervisor = _catalogue(Hypervisor, "hypervisor", "Hypervisor")
+    guest_fs = _catalogue(FileSystem, "guest_fs", "Guest file system")
+    host_fs = _catalogue(FileSystem, "host_fs", "Host file system")
+    text_list = django_filters.ChoiceFilter(choices=OrdinalFinding.Tier.choices)
+    table_list = django_filters.ChoiceFilter(choices=OrdinalFinding.Tier.choices)
+
+
+class ClaimFilters(django_filters.FilterSet):
+    case_study = _case_study("case_studies")
+    publication = _publication()
+    workload = _catalogue(Workload, "workloads", "Workload")
+    kind = django_filters.ChoiceFilter(choices=Claim.Kind.choices)
+
+
+class RevisionFilters(django_filters.FilterSet):
+    action = django_filters.ChoiceFilter(choices=KnowledgeRevision.Action.choices)

@@ -1,0 +1,149 @@
+"""One JSON error shape for the whole API: problem details (RFC 9457).
+
+    {"type": "about:blank", "title": "Bad Request", "status": 400, "detail": "...",
+     "errors": [{"field": "hypervisor", "message": "...", "allowed": ["esxi", "kvm"]}]}
+
+`errors` is there when something in the request is at fault by name. Pages keep their HTML.
+"""
+
+import json
+import logging
+from collections.abc import Iterable
+from http import HTTPStatus
+from typing import Any, NotRequired, TypedDict
+
+from django import forms
+from django.core.exceptions import PermissionDenied
+from django.db import InterfaceError, OperationalError
+from django.http import Http404, HttpRequest, HttpResponse, QueryDict
+from django.views import defaults
+from rest_framework import exceptions
+from rest_framework.views import set_rollback
+
+logger = logging.getLogger(__name__)
+
+MEDIA_TYPE = "application/problem+json"
+API_PREFIX = "/api/"
+RETRY_AFTER_SECONDS = 5
+
+
+class FieldError(TypedDict):
+    """What is wrong with one name or value of a request."""
+
+    field: str
+    message: str
+    allowed: NotRequired[list[Any]]  # only where the allowed values can be listed
+
+
+class FaultyRequest(exceptions.APIException):
+    """A request whose faults are known by field."""
+
+    status_code = HTTPStatus.BAD_REQUEST
+
+    def __init__(self, errors: list[FieldError], status_code: int = HTTPStatus.BAD_REQUEST) -> None:
+        self.errors = errors
+        self.status_code = status_code
+        super().__init__(_sentences(errors))
+
+
+def problem(status: int, detail: str, errors: list[FieldError] | None = None) -> HttpResponse:
+    """The answer to a request that failed."""
+    body = {"type": "about:blank", "title": HTTPStatus(status).phrase, "status": int(status), "detail": detail}
+    if errors:
+        body["errors"] = errors
+    return HttpResponse(json.dumps(body), status=status, content_type=MEDIA_TYPE)
+
+
+def exception_handler(exc: Exception, context: dict[str, Any]) -> HttpResponse | None:
+    """What Django REST framework calls for an exception in a view; None hands it to `server_error`."""
+    if isinstance(exc, Http404):
+        exc = exceptions.NotFound(*exc.args)
+    elif isinstance(exc, PermissionDenied):
+        exc = exceptions.PermissionDenied(*exc.args)
+    elif isinstance(exc, (OperationalError, InterfaceError)):
+        logger.exception("database failed path=%s", context["request"].path)
+        response = problem(HTTPStatus.SERVICE_UNAVAILABLE, "The database does not answer; try again soon.")
+        response["Retry-After"] = RETRY_AFTER_SECONDS
+        return response
+    if not isinstance(exc, exceptions.APIException):
+        return None
+    set_rollback()
+    errors = exc.errors if isinstance(exc, FaultyRequest) else _from_detail(exc.detail)
+    detail = _sentences(errors) if errors else str(exc.detail)
+    response = problem(exc.status_code, detail, errors)
+    if header := getattr(exc, "auth_header", None):
+        response["WWW-Authenticate"] = header
+    if wait := getattr(exc, "wait", None):
+        response["Retry-After"] = int(wait)
+    return response
+
+
+def form_errors(form: forms.BaseForm) -> list[FieldError]:
+    """What a form found, with the values it would have accepted where they can be listed."""
+    found = []
+    for name, errors in form.errors.as_data().items():
+        for error in errors:
+            entry: FieldError = {"field": name, "message": " ".join(error.messages)}
+            if (allowed := _allowed(form.fields.get(name))) is not None:
+                entry["allowed"] = allowed
+            found.append(entry)
+    return found
+
+
+def name_errors(query: QueryDict, allowed: Iterable[str]) -> list[FieldError]:
+    """Parameters that this address does not have, and parameters given more than once."""
+    names = [*allowed]
+    found: list[FieldError] = []
+    for name, values in query.lists():
+        if name not in names:
+            message = f"{name!r} is not a parameter here; allowed are {', '.join(names)}."
+            found.append({"field": name, "message": message, "allowed": names})
+        elif len(values) > 1:
+            found.append({"field": name, "message": f"{name!r} is given {len(values)} times; give it once."})
+    return found
+
+
+def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
+    if not request.path.startswith(API_PREFIX):
+        return defaults.bad_request(request, exception)
+    return problem(HTTPStatus.BAD_REQUEST, "The request cannot be read.")
+
+
+def permission_denied(request: HttpRequest, exception: Exception) -> HttpResponse:
+    if not request.path.startswith(API_PREFIX):
+        return defaults.permission_denied(request, exception)
+    return problem(HTTPStatus.FORBIDDEN, "This is not allowed.")
+
+
+def page_not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
+    if not request.path.startswith(API_PREFIX):
+        return defaults.page_not_found(request, exception)
+    return problem(HTTPStatus.NOT_FOUND, f"There is nothing at {request.path}; /api/v1/ lists what there is.")
+
+
+def server_error(request: HttpRequest) -> HttpResponse:
+    if not request.path.startswith(API_PREFIX):
+        return defaults.server_error(request)
+    return problem(HTTPStatus.INTERNAL_SERVER_ERROR, "Something failed here; it has been logged.")
+
+
+def _allowed(field: forms.Field | None) -> list[Any] | None:
+    """The values a field accepts: its own `allowed`, or its choices; None where they cannot be listed."""
+    if isinstance(field, forms.ChoiceField):
+        return [value for value, _ in field.choices if value]
+    return getattr(field, "allowed", None)
+
+
+def _sentences(errors: list[FieldError]) -> str:
+    return " ".join(f"{error['field']}: {error['message']}" for error in errors)
+
+
+def _from_detail(detail: Any) -> list[FieldError]:
+    """The nested details of a serializer's ValidationError as a flat list."""
+    if not isinstance(detail, dict):
+        return []
+    return [
+        {"field": name, "message": str(message)}
+        for name, messages in detail.items()
+        for message in (messages if isinstance(messages, list) else [messages])
+    ]

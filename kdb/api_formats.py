@@ -1,0 +1,67 @@
+"""JSON and CSV: which of them a request gets, and how a row is written as CSV.
+
+`?format=csv` wins over the Accept header, so that a link can name its format.
+"""
+
+import csv
+import io
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from rest_framework.exceptions import NotAcceptable
+from rest_framework.negotiation import DefaultContentNegotiation
+from rest_framework.renderers import BaseRenderer
+from rest_framework.request import Request
+
+FORMAT_PARAMETER = "format"
+
+
+def csv_text(columns: Iterable[str], rows: Iterable[Mapping[str, Any]]) -> str:
+    """A header and one line a row (RFC 4180): lists joined by spaces, what is missing left empty."""
+    columns = list(columns)
+    buffer = io.StringIO()
+    writer = csv.writer(buffer)
+    writer.writerow(columns)
+    writer.writerows([_cell(row.get(column)) for column in columns] for row in rows)
+    return buffer.getvalue()
+
+
+def _cell(value: Any) -> Any:
+    match value:
+        case None:
+            return ""
+        case bool():
+            return "true" if value else "false"
+        case list() | tuple():
+            return " ".join(map(str, value))
+        case dict():
+            return json.dumps(value)
+        case _:
+            return value  # the writer gives a float its shortest exact spelling
+
+
+class CsvRenderer(BaseRenderer):
+    """A page of a list, or one object, as CSV with the serializer's fields as columns."""
+
+    media_type = "text/csv"
+    format = "csv"
+    charset = "utf-8"
+
+    def render(self, data: Any, accepted_media_type: str | None = None, renderer_context: dict | None = None) -> str:
+        rows = data.get("results", [data])
+        return csv_text(renderer_context["view"].get_serializer().fields, rows)
+
+
+class FormatNegotiation(DefaultContentNegotiation):
+    """The format named in the address, else the one accepted; 406 where there is no such format."""
+
+    def select_renderer(self, request: Request, renderers: list, format_suffix: str | None = None) -> tuple:
+        name = request.query_params.get(FORMAT_PARAMETER)
+        if not name:
+            return super().select_renderer(request, renderers, format_suffix)
+        for renderer in renderers:
+            if renderer.format == name:
+                return renderer, renderer.media_type
+        formats = ", ".join(renderer.format for renderer in renderers)
+        raise NotAcceptable(f"There is no format {name!r} here; there is {formats}.")

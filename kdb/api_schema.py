@@ -1,0 +1,92 @@
+"""What every operation of the API has in common, added to its OpenAPI document."""
+
+from functools import cache
+from typing import Any
+
+from drf_spectacular.generators import SchemaGenerator
+
+from . import api_errors
+from .api_formats import FORMAT_PARAMETER
+
+_ERRORS = {
+    "400": "A parameter or its value is not known; `errors` names it and, where they can be listed, what is allowed.",
+    "404": "There is no such thing here.",
+    "406": "There is no such format here.",
+    "503": "The database does not answer.",
+}
+_WITHOUT_ENTITY_TAG = {"status"}  # its answer is of this moment
+_NOT_MODIFIED = {"description": "What you have, by If-None-Match or If-Modified-Since, is current."}
+_IF_NONE_MATCH = {
+    "in": "header",
+    "name": "If-None-Match",
+    "schema": {"type": "string"},
+    "description": "Entity tag of the answer you have.",
+}
+_PROBLEM = {
+    "type": "object",
+    "description": "Problem details (RFC 9457).",
+    "required": ["type", "title", "status", "detail"],
+    "properties": {
+        "type": {"type": "string", "example": "about:blank"},
+        "title": {"type": "string", "example": "Bad Request"},
+        "status": {"type": "integer", "example": 400},
+        "detail": {"type": "string"},
+        "errors": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "required": ["field", "message"],
+                "properties": {
+                    "field": {"type": "string", "example": "hypervisor"},
+                    "message": {"type": "string"},
+                    "allowed": {"type": "array", "items": {}, "example": ["esxi", "hyper-v", "kvm", "proxmox", "xen"]},
+                },
+            },
+        },
+    },
+}
+
+
+class CachedGenerator(SchemaGenerator):
+    """The document of everything public, worked out once a process: it depends on the code alone."""
+
+    def get_schema(self, request: Any = None, public: bool = False) -> dict[str, Any]:
+        return _public_schema(self.api_version) if public else super().get_schema(request, public)
+
+
+@cache
+def _public_schema(version: str) -> dict[str, Any]:
+    return SchemaGenerator(api_version=version).get_schema(request=None, public=True)
+
+
+def document_errors(result: dict[str, Any], generator: SchemaGenerator, **kwargs: Any) -> dict[str, Any]:
+    """Problem details, conditional requests and the format, on every operation.
+
+    A hook of drf-spectacular: it gets the finished document and gives it back.
+    """
+    result.setdefault("components", {}).setdefault("schemas", {})["Problem"] = _PROBLEM
+    problem = {api_errors.MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}
+    for path in result["paths"].values():
+        for operation in path.values():
+            responses = operation["responses"]
+            for status, description in _ERRORS.items():
+                responses.setdefault(status, {"description": description, "content": problem})
+            content = responses["200"].get("content", {})
+            if "text/csv" in content:
+                content["text/csv"] = {"schema": {"type": "string"}}
+            parameters = operation.setdefault("parameters", [])
+            if all(parameter["name"] != FORMAT_PARAMETER for parameter in parameters):
+                parameters.append(_format_parameter([media_type.split("/")[1] for media_type in content]))
+            if operation["operationId"] not in _WITHOUT_ENTITY_TAG:
+                parameters.append(_IF_NONE_MATCH)
+                responses.setdefault("304", _NOT_MODIFIED)
+    return result
+
+
+def _format_parameter(formats: list[str]) -> dict[str, Any]:
+    return {
+        "in": "query",
+        "name": FORMAT_PARAMETER,
+        "schema": {"type": "string", "enum": formats},
+        "description": "Format of the answer; wins over the Accept header.",
+    }

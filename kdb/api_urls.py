@@ -1,0 +1,26 @@
+"""Everything under /api/v1/. The namespace is the version."""
+
+from django.urls import include, path
+
+from experiments.api.urls import router
+
+from .api_views import DocsView, IndexView, SchemaView
+
+app_name = "v1"
+
+endpoints = {
+    "rankings": "axes",
+    **{prefix: f"{basename}-list" for prefix, _, basename in router.registry},
+    "configurations": "configuration-list",
+    "status": "status",
+    "schema": "schema",
+    "docs": "docs",
+}
+
+urlpatterns = [
+    path("", IndexView.as_view(endpoints=endpoints), name="index"),
+    path("", include("modelling.api.urls")),
+    path("", include("experiments.api.urls")),
+    path("schema/", SchemaView.as_view(), name="schema"),
+    path("docs/", DocsView.as_view(), name="docs"),
+]

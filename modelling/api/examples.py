@@ -1,0 +1,77 @@
+"""Answers as the documentation shows them, shortened. A test holds their shape to that of real ones."""
+
+_SOURCE = {"measurements": 0, "derived": 4, "findings": 0, "sources": ["Section 6.1"]}
+
+RANKING = {
+    "question": {
+        "axis": "hypervisor",
+        "workload": "fileserver",
+        "hypervisor": None,
+        "guest_fs": None,
+        "host_fs": None,
+        "vm_count": 1,
+        "storage": None,
+        "benchmark": None,
+        "guest_os_family": None,
+        "grade": None,
+    },
+    "revision": 1,
+    "reference": "kvm",
+    "unit": "ratio",
+    "entries": [
+        {
+            "rank": 1,
+            "part": 1,
+            "key": "kvm",
+            "label": "KVM",
+            "ratio": 1.0,
+            "low": 1.0,
+            "high": 1.0,
+            "grade": "B",
+            "tied_with": [],
+            "case_studies": 2,
+            "measurements": 1,
+            "derived": 1,
+            "findings": 0,
+        },
+        {
+            "rank": 2,
+            "part": 1,
+            "key": "proxmox",
+            "label": "Proxmox VE",
+            "ratio": 0.674,
+            "low": 0.466,
+            "high": 0.975,
+            "grade": "B",
+            "tied_with": [],
+            "case_studies": 2,
+            "measurements": 3,
+            "derived": 1,
+            "findings": 0,
+        },
+    ],
+    "parts": [
+        {"part": 1, "basis": "numbers", "reference": "kvm", "held_equal": "guest file system, guest operating system"}
+    ],
+    "best": ["kvm"],
+    "worst": ["proxmox"],
+    "notes": ["Confounded with the host file system: it comes along with the entry and differs."],
+    "evidence": [{"case_study": "p0", "title": "Four Linux-based hypervisors", **_SOURCE}],
+    "missing": [],
+}
+
+STATUS = {
+    "version": "0.1.0",
+    "revision": 1,
+    "case_studies": 7,
+    "configurations": 44,
+    "measurements": 158,
+    "derived": 98,
+    "findings": 36,
+    "claims": 282,
+    "health": {
+        "database": {"status": "ok", "detail": "PostgreSQL answers."},
+        "broker": {"status": "ok", "detail": "Redis answers."},
+        "workers": {"status": "ok", "detail": "1 worker, last seen 4 s ago."},
+    },
+}

@@ -1,0 +1,119 @@
+"""The shape of the answers, for the schema and its readers; the answers themselves are kept ready.
+
+`RankingSnapshot.result` is written once by modelling.answers and sent as it is.
+"""
+
+from rest_framework import serializers
+
+from modelling.axes import AXES
+from modelling.question import GRADES
+
+
+class QuestionSerializer(serializers.Serializer):
+    """The question as it was understood: slugs in place of aliases, null for any."""
+
+    axis = serializers.ChoiceField(choices=list(AXES))
+    workload = serializers.CharField()
+    hypervisor = serializers.CharField(allow_null=True)
+    guest_fs = serializers.CharField(allow_null=True)
+    host_fs = serializers.CharField(allow_null=True)
+    vm_count = serializers.IntegerField(allow_null=True)
+    storage = serializers.CharField(allow_null=True)
+    benchmark = serializers.CharField(allow_null=True)
+    guest_os_family = serializers.CharField(allow_null=True)
+    grade = serializers.ChoiceField(choices=list(GRADES), allow_null=True)
+
+
+class EntrySerializer(serializers.Serializer):
+    """One entry. Rank and ratio hold inside its part: ratio is throughput against the part's reference."""
+
+    rank = serializers.IntegerField()
+    part = serializers.IntegerField()
+    key = serializers.CharField()
+    label = serializers.CharField()
+    ratio = serializers.FloatField(
+        allow_null=True, help_text="Null: only tier lists place it, so no distance is known."
+    )
+    low = serializers.FloatField(allow_null=True, help_text="Lower end of the 95 % interval.")
+    high = serializers.FloatField(allow_null=True, help_text="Upper end of the 95 % interval.")
+    grade = serializers.ChoiceField(
+        choices=list(GRADES), help_text="A several case studies with spread, B measured, C derived, D stated only."
+    )
+    tied_with = serializers.ListField(child=serializers.CharField(), help_text="Keys it cannot be told apart from.")
+    case_studies = serializers.IntegerField()
+    measurements = serializers.IntegerField()
+    derived = serializers.IntegerField()
+    findings = serializers.IntegerField()
+
+
+class PartSerializer(serializers.Serializer):
+    """Entries that comparisons join; nothing is known between one part and another."""
+
+    part = serializers.IntegerField()
+    basis = serializers.ChoiceField(choices=["numbers", "findings"])
+    reference = serializers.CharField()
+    held_equal = serializers.CharField()
+
+
+class CaseStudyEvidenceSerializer(serializers.Serializer):
+    """What one case study contributes."""
+
+    case_study = serializers.CharField()
+    title = serializers.CharField()
+    measurements = serializers.IntegerField()
+    derived = serializers.IntegerField()
+    findings = serializers.IntegerField()
+    sources = serializers.ListField(child=serializers.CharField())
+
+
+class RankingSerializer(serializers.Serializer):
+    """A ranked answer. Without evidence `entries` is empty and `missing` says what would be needed."""
+
+    question = QuestionSerializer()
+    revision = serializers.IntegerField(help_text="Knowledge revision it was computed from.")
+    reference = serializers.CharField(allow_null=True, help_text="Key of the entry that ratios are against.")
+    unit = serializers.CharField()
+    entries = EntrySerializer(many=True)
+    parts = PartSerializer(many=True)
+    best = serializers.ListField(child=serializers.CharField())
+    worst = serializers.ListField(child=serializers.CharField())
+    notes = serializers.ListField(child=serializers.CharField())
+    evidence = CaseStudyEvidenceSerializer(many=True)
+    missing = serializers.ListField(child=serializers.CharField())
+
+
+class AxisSerializer(serializers.Serializer):
+    axis = serializers.CharField()
+    label = serializers.CharField()
+    url = serializers.URLField()
+
+
+class AxesSerializer(serializers.Serializer):
+    """What can be ranked."""
+
+    axes = AxisSerializer(many=True)
+
+
+class PartHealthSerializer(serializers.Serializer):
+    status = serializers.CharField()
+    detail = serializers.CharField()
+
+
+class HealthSerializer(serializers.Serializer):
+    database = PartHealthSerializer()
+    broker = PartHealthSerializer()
+    workers = PartHealthSerializer()
+
+
+class StatusSerializer(serializers.Serializer):
+    """What is published now, and whether the parts of the system work."""
+
+    version = serializers.CharField()
+    revision = serializers.IntegerField()
+    case_studies = serializers.IntegerField()
+    configurations = serializers.IntegerField()
+    measurements = serializers.IntegerField()
+    derived = serializers.IntegerField()
+    findings = serializers.IntegerField()
+    claims = serializers.IntegerField()
+    health = HealthSerializer()

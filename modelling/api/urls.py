@@ -1,0 +1,11 @@
+"""Addresses of what is inferred; kdb.api_urls puts them under /api/v1/."""
+
+from django.urls import path
+
+from . import views
+
+urlpatterns = [
+    path("rankings/", views.AxisListView.as_view(), name="axes"),
+    path("rankings/<slug:axis>/", views.RankingView.as_view(), name="ranking"),
+    path("status/", views.StatusView.as_view(), name="status"),
+]

@@ -1,0 +1,150 @@
+"""Rankings as data, and the state of the whole."""
+
+from typing import Any
+
+from django.http import HttpResponse, HttpResponseBase, JsonResponse
+from django.utils.cache import get_conditional_response
+from django.utils.decorators import method_decorator
+from django.utils.http import http_date
+from django.views.decorators.http import conditional_page
+from drf_spectacular.utils import OpenApiExample, OpenApiParameter, extend_schema
+from rest_framework.renderers import JSONRenderer
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.reverse import reverse
+
+from experiments import selectors
+from kdb import __version__
+from kdb.api_errors import FaultyRequest, form_errors, name_errors
+from kdb.api_formats import FORMAT_PARAMETER, CsvRenderer, csv_text
+from kdb.api_views import PublicView
+from modelling import counts
+from modelling.axes import AXES
+from modelling.forms import QuestionForm
+from modelling.models import RankingSnapshot
+from modelling.question import Question
+from modelling.selectors import current_ranking
+
+from . import examples, serializers
+
+ENTRY_COLUMNS = tuple(serializers.EntrySerializer().fields)
+RANKING_KEYS = tuple(serializers.RankingSerializer().fields)
+KEYS_WITHIN = {
+    "question": tuple(serializers.QuestionSerializer().fields),
+    "entries": ENTRY_COLUMNS,
+    "parts": tuple(serializers.PartSerializer().fields),
+    "evidence": tuple(serializers.CaseStudyEvidenceSerializer().fields),
+}
+
+_FILTERS = [
+    OpenApiParameter("workload", required=True, description="Workload, by slug or alias: `varmail`, `mail`."),
+    OpenApiParameter("hypervisor", description="Hypervisor, by slug or alias: `kvm`, `proxmox`."),
+    OpenApiParameter("guest_fs", description="File system of the guest: `ext4`, `xfs`, `btrfs`."),
+    OpenApiParameter("host_fs", description="File system of the host."),
+    OpenApiParameter("vm_count", int, description="Virtual machines running together, 1 or more."),
+    OpenApiParameter("storage", description="Kind of storage: `hdd`, `ssd`, `nvme`, `mixed`."),
+    OpenApiParameter("benchmark", description="Benchmark program: `filebench`."),
+    OpenApiParameter("guest_os_family", description="Family of the guest's operating system: `linux`, `windows`."),
+    OpenApiParameter("grade", enum=["A", "B", "C", "D"], description="The weakest evidence admitted."),
+]
+
+
+@method_decorator(conditional_page, name="dispatch")
+class AxisListView(PublicView):
+    @extend_schema(operation_id="axes", responses=serializers.AxesSerializer, tags=["rankings"])
+    def get(self, request: Request) -> Response:
+        """What can be ranked, and where."""
+        self.refuse_parameters()
+        axes = [
+            {"axis": axis.name, "label": axis.label, "url": reverse("ranking", args=[axis.name], request=request)}
+            for axis in AXES.values()
+        ]
+        return Response({"axes": axes})
+
+
+class RankingView(PublicView):
+    renderer_classes = [JSONRenderer, CsvRenderer]
+
+    @extend_schema(
+        operation_id="ranking",
+        parameters=[OpenApiParameter("axis", location="path", enum=list(AXES)), *_FILTERS],
+        responses=serializers.RankingSerializer,
+        examples=[OpenApiExample("Mail server on KVM, one machine", examples.RANKING, response_only=True)],
+        tags=["rankings"],
+    )
+    def get(self, request: Request, axis: str) -> HttpResponseBase:
+        """Which entry of the axis is best for a workload, by how much, and on what evidence.
+
+        The entity tag names the answer and its format: ask again with If-None-Match and get 304
+        until a publication changes the answer.
+        """
+        snapshot = current_ranking(question_asked(request, axis))
+        file_format = request.accepted_renderer.format
+        etag = f'"{snapshot.digest}-{__version__}-{file_format}"'
+        modified = int(snapshot.computed_at.timestamp())
+        response = get_conditional_response(request, etag=etag, last_modified=modified)
+        if response is None:
+            response = as_csv(snapshot) if file_format == "csv" else as_json(snapshot)
+        response["ETag"] = etag
+        response["Last-Modified"] = http_date(modified)
+        response["Cache-Control"] = "public, max-age=0, must-revalidate"
+        return response
+
+
+class StatusView(PublicView):
+    @extend_schema(
+        operation_id="status",
+        responses=serializers.StatusSerializer,
+        examples=[OpenApiExample("All is well", examples.STATUS, response_only=True)],
+        tags=["status"],
+    )
+    def get(self, request: Request) -> Response:
+        """What is published now, and the health of database, broker and workers.
+
+        200 while the database answers, whatever else is down; 503 when it does not.
+        """
+        self.refuse_parameters()
+        revision = counts.revision()
+        body = {"version": __version__, "revision": revision, **counts.published(revision)}
+        body["health"] = selectors.health()
+        return Response(body, headers={"Cache-Control": "no-store"})
+
+
+def question_asked(request: Request, axis: str) -> Question:
+    """The question in the address, or what is wrong with it."""
+    if axis not in AXES:
+        message = f"{axis!r} cannot be ranked; allowed are {', '.join(AXES)}."
+        raise FaultyRequest([{"field": "axis", "message": message, "allowed": list(AXES)}], status_code=404)
+    query = request.query_params
+    form = QuestionForm(query, axis=axis)
+    errors = name_errors(query, [*form.fields, FORMAT_PARAMETER]) + form_errors(form)
+    if errors:
+        raise FaultyRequest(errors)
+    return form.question()
+
+
+def as_json(snapshot: RankingSnapshot) -> HttpResponse:
+    """The whole answer."""
+    return JsonResponse(in_documented_order(snapshot.result), json_dumps_params={"separators": (",", ":")})
+
+
+def in_documented_order(result: dict[str, Any]) -> dict[str, Any]:
+    """The same answer on every database: PostgreSQL keeps JSON with its keys in another order."""
+    body = {key: result[key] for key in RANKING_KEYS}
+    for name, keys in KEYS_WITHIN.items():
+        value = body[name]
+        if isinstance(value, list):
+            body[name] = [{key: row[key] for key in keys} for row in value]
+        else:
+            body[name] = {key: value[key] for key in keys}
+    return body
+
+
+def as_csv(snapshot: RankingSnapshot) -> HttpResponse:
+    """The entries, one row each."""
+    result = snapshot.result
+    asked = [str(value) for value in in_documented_order(result)["question"].values() if value is not None]
+    name = f"kdb-{'-'.join(asked)}-revision-{result['revision']}.csv"
+    response = HttpResponse(csv_text(ENTRY_COLUMNS, result["entries"]), content_type="text/csv; charset=utf-8")
+    response["Content-Disposition"] = f'attachment; filename="{name}"'
+    return response
