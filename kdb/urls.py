@@ -9,6 +9,8 @@ urlpatterns = [
     path("healthz", health.alive, name="alive"),
     path("admin/", admin.site.urls),
     path("api/v1/", include("kdb.api_urls")),
+    path("", include("modelling.urls")),
+    path("", include("experiments.urls")),
 ]
 
 # Pages answer errors with a page, the API with problem details.

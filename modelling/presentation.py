@@ -142,7 +142,7 @@ def _chart(number: int, reference: str, entries: list[dict[str, Any]]) -> dict[s
         "id": chart_id,
         "data_id": f"{chart_id}-data",
         "size": "short" if len(entries) < 5 else "tall" if len(entries) > 9 else "",
-        "label": f"Bar chart of the throughput relative to {reference}, with 95 % intervals; the table has the numbers.",
+        "label": f"Bar chart: throughput relative to {reference}, with 95 % intervals. The table has the numbers.",
         "data": {
             "horizontal": True,
             "unit": "×",

@@ -1,0 +1,129 @@
+"""The administration site: the catalogue can be edited, evidence can only be looked at."""
+
+from typing import Any
+
+from django.contrib import admin
+from django.http import HttpRequest
+
+from .models import (
+    Benchmark,
+    CaseStudy,
+    Claim,
+    Configuration,
+    DerivedValue,
+    FileSystem,
+    Hypervisor,
+    Job,
+    KnowledgeRevision,
+    Measurement,
+    OperatingSystem,
+    OrdinalFinding,
+    Publication,
+    Server,
+    Storage,
+    Workload,
+    WorkloadVariant,
+)
+
+admin.site.site_header = "KDB administration"
+admin.site.site_title = "KDB"
+
+
+class ReadOnlyAdmin(admin.ModelAdmin):
+    """Rows that follow from imports, publications and jobs; nobody types them in."""
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+
+@admin.register(Hypervisor, FileSystem, OperatingSystem, Benchmark, Workload)
+class CatalogueAdmin(admin.ModelAdmin):
+    list_display = ("name", "slug", "source")
+    search_fields = ("name", "slug")
+
+
+@admin.register(Publication)
+class PublicationAdmin(admin.ModelAdmin):
+    list_display = ("slug", "title", "year")
+    search_fields = ("title",)
+
+
+@admin.register(Server, Storage)
+class TestbedAdmin(admin.ModelAdmin):
+    list_display = ("slug", "__str__")
+
+
+@admin.register(CaseStudy)
+class CaseStudyAdmin(ReadOnlyAdmin):
+    """Read-only: its status changes only through experiments.services.case_studies, with a revision."""
+
+    list_display = ("slug", "title", "status", "published_revision")
+    list_filter = ("status",)
+    list_select_related = ("published_revision",)
+
+
+@admin.register(Configuration)
+class ConfigurationAdmin(ReadOnlyAdmin):
+    list_display = ("slug", "case_study", "hypervisor", "guest_fs", "host_fs")
+    list_filter = ("case_study", "hypervisor")
+    list_select_related = ("case_study", "hypervisor", "guest_fs", "host_fs")
+
+
+class ObservationAdmin(ReadOnlyAdmin):
+    """No total on the list, which would count every row."""
+
+    show_full_result_count = False
+    list_filter = ("configuration__case_study",)
+    list_select_related = (
+        "configuration__hypervisor",
+        "configuration__guest_fs",
+        "configuration__host_fs",
+        "variant__workload",
+        "variant__benchmark",
+    )
+
+
+@admin.register(Measurement)
+class MeasurementAdmin(ObservationAdmin):
+    list_display = ("configuration", "variant", "operation", "vm_count", "value", "unit", "quality", "source")
+
+
+@admin.register(DerivedValue)
+class DerivedValueAdmin(ObservationAdmin):
+    list_display = ("configuration", "variant", "vm_count", "value", "low", "high", "unit", "route", "is_evidence")
+
+
+@admin.register(OrdinalFinding)
+class OrdinalFindingAdmin(ReadOnlyAdmin):
+    list_display = ("__str__", "publication", "variant", "text_list", "is_outstanding", "table_list")
+    list_select_related = ("publication", "variant__workload", "variant__benchmark", "guest_fs", "host_fs")
+
+
+@admin.register(Claim)
+class ClaimAdmin(ReadOnlyAdmin):
+    list_display = ("code", "publication", "kind", "location")
+    list_filter = ("kind",)
+    list_select_related = ("publication",)
+
+
+@admin.register(WorkloadVariant)
+class WorkloadVariantAdmin(ReadOnlyAdmin):
+    list_display = ("__str__", "parameters")
+    list_select_related = ("workload", "benchmark")
+
+
+@admin.register(KnowledgeRevision)
+class KnowledgeRevisionAdmin(ReadOnlyAdmin):
+    list_display = ("number", "action", "reason", "created_at")
+
+
+@admin.register(Job)
+class JobAdmin(ReadOnlyAdmin):
+    list_display = ("kind", "state", "attempt", "progress", "total", "created_at", "finished_at")
+    list_filter = ("state", "kind")

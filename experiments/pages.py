@@ -1,0 +1,184 @@
+"""Reads that span models, as the pages ask them. Each costs a constant number of queries."""
+
+from dataclasses import dataclass
+
+from django.db.models import Exists, OuterRef, Prefetch, Q, QuerySet
+
+from . import visible
+from .models import (
+    CaseStudy,
+    Claim,
+    ComponentName,
+    Configuration,
+    DerivedValue,
+    FileSystem,
+    Measurement,
+    MechanismCost,
+    ModelComponent,
+    OrdinalFinding,
+    Publication,
+    WorkloadVariant,
+)
+from .tables import (
+    Anchors,
+    DerivedGroup,
+    Environment,
+    FindingGroup,
+    SourceTable,
+    configuration_labels,
+    derived_groups,
+    environment,
+    finding_groups,
+    source_tables,
+)
+
+# A page shows so many values of a case study; the API has all of them.
+MAX_VALUES = 2000
+
+
+@dataclass(frozen=True)
+class CaseStudyPage:
+    """Everything a case study's page prints."""
+
+    case_study: CaseStudy
+    environment: Environment
+    tables: list[SourceTable]
+    is_cut: bool  # more values exist than the page shows
+    derived: list[DerivedGroup]
+    findings: list[FindingGroup]
+    claims: list[Claim]
+    labels: dict[int, str]  # of configurations, by primary key
+
+
+def case_study_list() -> QuerySet[CaseStudy]:
+    """What every reader may see, with what a line of the list tells."""
+    configurations = Configuration.objects.select_related("hypervisor", "guest_fs", "host_fs").order_by("pk")
+    return (
+        visible.case_studies()
+        .select_related("publication", "server", "storage")
+        .prefetch_related(Prefetch("configurations", configurations))
+    )
+
+
+@dataclass(frozen=True)
+class CaseStudyLine:
+    """One case study in the list, with what it compared."""
+
+    case_study: CaseStudy
+    hypervisors: list[str]
+    pairs: list[str]
+
+
+def case_study_line(case_study: CaseStudy) -> CaseStudyLine:
+    """Asks no query for a case study of case_study_list()."""
+    configurations = case_study.configurations.all()
+    hypervisors = dict.fromkeys("Native" if c.is_native else c.hypervisor.name for c in configurations)
+    pairs = dict.fromkeys(
+        f"{c.guest_fs.name} on {c.host_fs.name}"
+        for c in configurations
+        if c.guest_fs is not None and c.host_fs is not None
+    )
+    return CaseStudyLine(case_study, list(hypervisors), list(pairs))
+
+
+def case_study_page(slug: str) -> CaseStudyPage:
+    """Raises CaseStudy.DoesNotExist for a draft as for an unknown slug."""
+    case_study = visible.case_studies().select_related("publication", "server", "storage").get(slug=slug)
+    configurations = list(
+        Configuration.objects.filter(case_study=case_study)
+        .select_related("hypervisor", "guest_fs", "host_fs", "guest_os", "host_os")
+        .order_by("pk")
+    )
+    labels = configuration_labels(configurations)
+    anchors = Anchors()
+    measurements = list(
+        Measurement.objects.filter(configuration__case_study=case_study)
+        .select_related("variant__workload")
+        .order_by("pk")[: MAX_VALUES + 1]
+    )
+    values = DerivedValue.objects.filter(configuration__case_study=case_study).select_related("variant__workload")
+    findings = OrdinalFinding.objects.filter(case_studies=case_study).select_related(
+        "guest_fs", "host_fs", "variant__workload", "variant__benchmark"
+    )
+    return CaseStudyPage(
+        case_study=case_study,
+        environment=environment(configurations, labels),
+        tables=source_tables(measurements[:MAX_VALUES], labels, anchors),
+        is_cut=len(measurements) > MAX_VALUES,
+        derived=derived_groups(list(values.order_by("pk")), labels, anchors),
+        findings=finding_groups(
+            list(findings.order_by("publication", "variant__workload__slug", "variant", "pk")), anchors
+        ),
+        claims=list(Claim.objects.filter(case_studies=case_study)),
+        labels=labels,
+    )
+
+
+@dataclass(frozen=True)
+class CostMatrix:
+    """How each file system does each operation: one row an operation, one column a file system."""
+
+    file_systems: list[FileSystem]
+    rows: list[tuple[str, list[MechanismCost | None]]]
+    sources: list[str]
+
+
+def cost_matrix() -> CostMatrix:
+    """The cells C1.1 to C3.7, in two queries at most."""
+    costs = list(MechanismCost.objects.select_related("file_system").order_by("code"))
+    file_systems = list({cost.file_system_id: cost.file_system for cost in costs}.values())
+    cells = {(cost.operation, cost.file_system_id): cost for cost in costs}
+    rows = [
+        (label, [cells.get((operation, file_system.pk)) for file_system in file_systems])
+        for operation, label in MechanismCost.Operation.choices
+    ]
+    return CostMatrix(file_systems, rows, sorted({cost.source for cost in costs}))
+
+
+@dataclass(frozen=True)
+class ComponentMap:
+    """What each publication calls the seven components: one row a component."""
+
+    publications: list[Publication]
+    rows: list[tuple[ModelComponent, list[ComponentName | None]]]
+
+
+def component_map() -> ComponentMap:
+    """Every component, whether a publication names it or not."""
+    components = list(ModelComponent.objects.order_by("number"))
+    names = list(ComponentName.objects.select_related("publication").order_by("publication__slug"))
+    publications = list({name.publication_id: name.publication for name in names}.values())
+    cells = {(name.component_id, name.publication_id): name for name in names}
+    rows = [(c, [cells.get((c.pk, publication.pk)) for publication in publications]) for c in components]
+    return ComponentMap(publications, rows)
+
+
+def configurations_with(condition: Q) -> QuerySet[Configuration]:
+    """Visible configurations of a kind, with what a line about them tells."""
+    return (
+        visible.configurations()
+        .filter(condition)
+        .select_related("case_study", "hypervisor", "guest_fs", "host_fs")
+        .order_by("case_study__slug", "pk")
+    )
+
+
+def publications() -> QuerySet[Publication]:
+    """Every visible publication, with its visible case studies."""
+    return visible.publications().prefetch_related(Prefetch("case_studies", visible.case_studies()))
+
+
+def case_studies_with(variants: list[WorkloadVariant]) -> QuerySet[CaseStudy]:
+    """Case studies that measured, derived or state something about one of these variants.
+
+    Asked by way of the configurations, whose index their numbers share.
+    """
+    configurations = Configuration.objects.filter(case_study=OuterRef("pk"))
+    stated = OrdinalFinding.case_studies.through.objects.filter(
+        casestudy=OuterRef("pk"), ordinalfinding__variant__in=variants
+    )
+    found = Q(Exists(stated))
+    for model in (Measurement, DerivedValue):
+        rows = model.objects.filter(configuration=OuterRef("pk"), variant__in=variants)
+        found |= Q(Exists(configurations.filter(Exists(rows))))
+    return visible.case_studies().filter(found).select_related("publication")

@@ -1,0 +1,125 @@
+"""How numbers, units and what a source leaves open are printed. Full precision is the API's."""
+
+import math
+from typing import Any
+
+from django import template
+from django.utils.html import format_html
+from django.utils.safestring import SafeString, mark_safe
+from django.utils.text import slugify
+
+register = template.Library()
+
+NOT_STATED = "not stated"
+NBSP = "\N{NO-BREAK SPACE}"
+TIMES = "\N{MULTIPLICATION SIGN}"
+EN_DASH = "\N{EN DASH}"
+
+
+def is_missing(value: Any) -> bool:
+    return value is None or value == "" or (isinstance(value, float) and not math.isfinite(value))
+
+
+@register.filter
+def number(value: float | None) -> str:
+    """At most two decimals, three significant digits below 1: 16,700.44, 2.6, 0.0412."""
+    if is_missing(value):
+        return NOT_STATED
+    if value == 0:
+        return "0"
+    decimals = 2 if abs(value) >= 1 else 2 - math.floor(math.log10(abs(value)))
+    text = f"{value:,.{decimals}f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+@register.filter
+def quantity(value: float | None, unit: str) -> str:
+    """A number with its unit: "13.04 MB/s"."""
+    return NOT_STATED if is_missing(value) else f"{number(value)}{NBSP}{unit}"
+
+
+@register.filter
+def ratio(value: float | None) -> str:
+    """ "1.63×"; three significant digits, and never fewer than the whole number."""
+    return NOT_STATED if is_missing(value) else f"{_significant(value)}{TIMES}"
+
+
+@register.simple_tag
+def interval(low: float | None, high: float | None, unit: str = "") -> str:
+    """ "0.52 to 0.61 MiB/s"; one open end reads "at least" or "at most"."""
+    suffix = f"{NBSP}{unit}" if unit else ""
+    if is_missing(low) and is_missing(high):
+        return NOT_STATED
+    if is_missing(low):
+        return f"at most {number(high)}{suffix}"
+    if is_missing(high):
+        return f"at least {number(low)}{suffix}"
+    return f"{number(low)} to {number(high)}{suffix}"
+
+
+@register.simple_tag
+def ratio_interval(low: float | None, high: float | None) -> str:
+    """ "0.52–0.61×"."""
+    if is_missing(low) or is_missing(high):
+        return NOT_STATED
+    return f"{_significant(low)}{EN_DASH}{_significant(high)}{TIMES}"
+
+
+@register.filter
+def percent(share: float | None) -> str:
+    """A share of one: 0.05 is "5 %"."""
+    return NOT_STATED if is_missing(share) else f"{number(share * 100)}{NBSP}%"
+
+
+@register.filter
+def stated(value: Any) -> str | SafeString:
+    """The value itself, or a quiet "not stated" where the source leaves it open."""
+    if is_missing(value) or value == []:
+        return mark_safe(f'<span class="muted">{NOT_STATED}</span>')  # noqa: S308 (a constant)
+    return number(value) if isinstance(value, float) else value
+
+
+@register.filter
+def block_size(size: int | None) -> str:
+    """Bytes as benchmarks name them: 4096 is "4 KiB"."""
+    if size is None:
+        return NOT_STATED
+    for unit, factor in (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10)):
+        if size >= factor and size % factor == 0:
+            return f"{size // factor}{NBSP}{unit}"
+    return f"{size}{NBSP}B"
+
+
+@register.filter
+def vm_count(count: int | None) -> str:
+    """ "Native", "1 VM", "3 VMs"; None is a value over several counts."""
+    if count is None:
+        return "several counts"
+    if count == 0:
+        return "Native"
+    return f"{count}{NBSP}VM" if count == 1 else f"{count}{NBSP}VMs"
+
+
+@register.filter
+def item(mapping: dict, key: Any) -> Any:
+    """The value under a key that is itself a variable."""
+    return mapping[key]
+
+
+@register.filter
+def anchor(source: str) -> str:
+    """The fragment of an address that leads to a source's table: "Table III" is "table-iii"."""
+    return slugify(source)
+
+
+@register.filter
+def grade_badge(grade: str) -> SafeString:
+    """The grade of evidence as a small mark."""
+    return format_html('<span class="grade grade-{}" title="Evidence grade {}">{}</span>', grade.lower(), grade, grade)
+
+
+def _significant(value: float) -> str:
+    if value == 0:
+        return "0"
+    decimals = max(0, 2 - math.floor(math.log10(abs(value))))
+    return f"{value:.{min(decimals, 2) if abs(value) >= 0.1 else decimals}f}"

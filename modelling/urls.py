@@ -1,0 +1,9 @@
+"""Addresses of what is inferred."""
+
+from django.urls import path
+
+from . import views
+
+urlpatterns = [
+    path("", views.answer, name="answer"),
+]
