@@ -168,7 +168,7 @@ def run_pytest(title: str, arguments: list[str], environment: dict[str, str], fo
     report = folder / "report.xml"
     report.unlink(missing_ok=True)
     command = [sys.executable, "-m", "pytest", "-n", "2", "--dist", "worksteal", f"--junitxml={report}", *arguments]
-    process = subprocess.Popen(command, env=environment)
+    process = subprocess.Popen(command, env=environment, preexec_fn=end_with_parent)
     try:
         status = process.wait()
     except BaseException:
@@ -229,8 +229,8 @@ def stop(signum: int, frame: object) -> None:
 
 
 def main() -> int:
-    signal.signal(signal.SIGTERM, stop)
-    signal.signal(signal.SIGHUP, stop)
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, stop)
     counts, status = Counter(), 0
     try:
         with ExitStack() as stack:
