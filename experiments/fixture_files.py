@@ -12,6 +12,8 @@ from json.decoder import JSONObject
 from pathlib import Path
 from typing import Any
 
+LONGEST_SHOWN = 120  # characters of a value in an error
+
 
 class EvidenceError(ValueError):
     """A file of evidence cannot be used as it is. The text names file, line and field, and is fit to show."""
@@ -26,6 +28,8 @@ class Entry:
 
     def error(self, field: str, allowed: str) -> EvidenceError:
         found = json.dumps(self.fields[field], ensure_ascii=False) if field in self.fields else "nothing"
+        if len(found) > LONGEST_SHOWN:
+            found = f"{found[:LONGEST_SHOWN]}..."
         return EvidenceError(f"{self.place}, {field}: found {found}, allowed is {allowed}")
 
 
@@ -60,18 +64,17 @@ def read_json(path: Path, sections: Collection[str]) -> dict[str, list[Entry]]:
         raise EvidenceError(f"{path.name}, line {error.lineno}: {error.msg}") from error
     if not isinstance(content, dict):
         raise EvidenceError(f"{path.name}, line 1: found no object, allowed is one with {', '.join(sections)}")
-    _check_names(f"{path.name}, line 1", "section", list(content), sections)
-    return {name: _entries(path.name, name, content[name]) for name in sections}
+    whole = Entry(f"{path.name}, line 1", content)
+    _check_names(whole.place, "section", list(content), sections)
+    return {name: as_entries(whole, name) for name in sections}
 
 
 def as_entries(parent: Entry, name: str) -> list[Entry]:
     """The list of objects that a JSON entry holds as `name`. Raises EvidenceError where it is anything else."""
-    return _entries(parent.place.split(",")[0], name, parent.fields.get(name))
-
-
-def _entries(file: str, name: str, objects: Any) -> list[Entry]:
+    objects = parent.fields.get(name)
     if not isinstance(objects, list) or not all(isinstance(item, _LinedDict) for item in objects):
-        raise EvidenceError(f"{file}, {name}: allowed is a list of objects")
+        raise parent.error(name, "a list of objects")
+    file = parent.place.split(",")[0]
     return [Entry(f"{file}, line {item.line}", item) for item in objects]
 
 

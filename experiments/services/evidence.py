@@ -94,7 +94,8 @@ class Report:
             if count
         ]
         if self.published:
-            lines.append(f"published {self.published} case studies as revision {self.revision}")
+            case_studies = "case study" if self.published == 1 else "case studies"
+            lines.append(f"published {self.published} {case_studies} as revision {self.revision}")
         return lines or ["nothing to add: the database holds all of the published evidence"]
 
 
@@ -192,6 +193,8 @@ class _Loading:
     def wanted_configurations(self, entry: Entry, case_study: CaseStudy) -> list[Wanted]:
         """What all virtual machines of the case study share is written once; native shares nothing of it."""
         shared = entry.fields.get("shared_by_configurations", {})
+        if not isinstance(shared, dict):
+            raise entry.error("shared_by_configurations", "an object")
         wanted = []
         for part in as_entries(entry, "configurations"):
             if part.fields.get("virtualisation") != Configuration.Virtualisation.NONE:
