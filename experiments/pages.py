@@ -24,6 +24,7 @@ from .tables import (
     DerivedGroup,
     Environment,
     FindingGroup,
+    SingleValue,
     SourceTable,
     configuration_labels,
     derived_groups,
@@ -42,6 +43,7 @@ class CaseStudyPage:
 
     case_study: CaseStudy
     environment: Environment
+    single_values: list[SingleValue]
     tables: list[SourceTable]
     is_cut: bool  # more values exist than the page shows
     derived: list[DerivedGroup]
@@ -96,6 +98,7 @@ def case_study_page(slug: str) -> CaseStudyPage:
         .select_related("variant__workload")
         .order_by("pk")[: MAX_VALUES + 1]
     )
+    single_values, tables = source_tables(measurements[:MAX_VALUES], labels, anchors)
     values = DerivedValue.objects.filter(configuration__case_study=case_study).select_related("variant__workload")
     findings = OrdinalFinding.objects.filter(case_studies=case_study).select_related(
         "guest_fs", "host_fs", "variant__workload", "variant__benchmark"
@@ -103,7 +106,8 @@ def case_study_page(slug: str) -> CaseStudyPage:
     return CaseStudyPage(
         case_study=case_study,
         environment=environment(configurations, labels),
-        tables=source_tables(measurements[:MAX_VALUES], labels, anchors),
+        single_values=single_values,
+        tables=tables,
         is_cut=len(measurements) > MAX_VALUES,
         derived=derived_groups(list(values.order_by("pk")), labels, anchors),
         findings=finding_groups(
@@ -120,7 +124,7 @@ class CostMatrix:
 
     file_systems: list[FileSystem]
     rows: list[tuple[str, list[MechanismCost | None]]]
-    sources: list[str]
+    sources: list[str]  # tables, without the equations that a cell may name besides
 
 
 def cost_matrix() -> CostMatrix:
@@ -132,7 +136,7 @@ def cost_matrix() -> CostMatrix:
         (label, [cells.get((operation, file_system.pk)) for file_system in file_systems])
         for operation, label in MechanismCost.Operation.choices
     ]
-    return CostMatrix(file_systems, rows, sorted({cost.source for cost in costs}))
+    return CostMatrix(file_systems, rows, sorted({cost.source.partition(",")[0] for cost in costs}))
 
 
 @dataclass(frozen=True)

@@ -49,6 +49,18 @@ class SourceTable:
 
 
 @dataclass
+class SingleValue:
+    """A number that stands alone in its source: a sentence, and no table."""
+
+    source: str
+    anchor: str
+    title: str
+    label: str  # of the configuration
+    machines: str
+    measurement: Measurement
+
+
+@dataclass
 class DerivedGroup:
     """Values that one section of a text leads to, those that rankings use apart from the others."""
 
@@ -97,7 +109,9 @@ def configuration_labels(configurations: Iterable[Configuration]) -> dict[int, s
     return labels
 
 
-def source_tables(measurements: list[Measurement], labels: dict[int, str], anchors: Anchors) -> list[SourceTable]:
+def source_tables(
+    measurements: list[Measurement], labels: dict[int, str], anchors: Anchors
+) -> tuple[list[SingleValue], list[SourceTable]]:
     """The measurements as their sources group them, in the order the sources have them."""
 
     def heading(m: Measurement) -> tuple:
@@ -106,7 +120,12 @@ def source_tables(measurements: list[Measurement], labels: dict[int, str], ancho
     groups: dict[tuple, list[Measurement]] = {}
     for measurement in measurements:
         groups.setdefault(heading(measurement), []).append(measurement)
-    return [_source_table(number, group, labels, anchors) for number, group in enumerate(groups.values(), start=1)]
+    alone = [group[0] for group in groups.values() if len(group) == 1]
+    tables = [group for group in groups.values() if len(group) > 1]
+    return (
+        [_single_value(measurement, labels, anchors) for measurement in alone],
+        [_source_table(number, group, labels, anchors) for number, group in enumerate(tables, start=1)],
+    )
 
 
 def derived_groups(values: list[DerivedValue], labels: dict[int, str], anchors: Anchors) -> list[DerivedGroup]:
@@ -173,6 +192,7 @@ class Environment:
     shared: list[tuple[str, str]]
     differing: list[str]
     rows: list[tuple[Configuration, str, list[str]]]  # configuration, label, values of `differing`
+    has_notes: bool
 
 
 def environment(configurations: list[Configuration], labels: dict[int, str]) -> Environment:
@@ -184,6 +204,7 @@ def environment(configurations: list[Configuration], labels: dict[int, str]) -> 
         shared=[(name, column[0]) for name, column in values.items() if name not in differing and column],
         differing=differing,
         rows=[(c, labels[c.pk], [fact(c) for name, fact in _FACTS if name in differing]) for c in configurations],
+        has_notes=any(c.note for c in configurations),
     )
 
 
@@ -212,11 +233,9 @@ def _source_table(position: int, group: list[Measurement], labels: dict[int, str
         )
         for key in rows
     ]
-    operation = "" if first.operation == "mixed" else f", {first.operation}"
-    fixed = "" if by_vm or not by_block else f", {vm_count(first.vm_count)}"
-    title = f"{first.variant.workload.name}{operation}{fixed}"
+    title = _title(first) if by_vm or not by_block else f"{_title(first)}, {vm_count(first.vm_count)}"
     names = [block_size(name) if by_block else vm_count(name) for name in columns]
-    source = first.source or "Imported result"
+    source = _source(first)
     return SourceTable(
         source=source,
         anchor=anchors.give(source),
@@ -234,6 +253,27 @@ def _source_table(position: int, group: list[Measurement], labels: dict[int, str
             [(r.label, [cell and (cell.value, cell.low, cell.high) for cell in r.cells]) for r in table_rows],
         ),
     )
+
+
+def _single_value(measurement: Measurement, labels: dict[int, str], anchors: Anchors) -> SingleValue:
+    source = _source(measurement)
+    return SingleValue(
+        source=source,
+        anchor=anchors.give(source),
+        title=_title(measurement),
+        label=labels[measurement.configuration_id],
+        machines=vm_count(measurement.vm_count),
+        measurement=measurement,
+    )
+
+
+def _source(measurement: Measurement) -> str:
+    return measurement.source or "Imported result"
+
+
+def _title(measurement: Measurement) -> str:
+    operation = "" if measurement.operation == "mixed" else f", {measurement.operation}"
+    return f"{measurement.variant.workload.name}{operation}"
 
 
 def _row(label: str, cells: list[list[Measurement]], footnotes: list[str]) -> Row:
@@ -283,20 +323,26 @@ def _derived_chart(position: int, source: str, values: list[DerivedValue], label
         names = [vm_count(count) for count in counts]
         series = [(labels[pk], [found.get((pk, count)) for count in counts]) for pk in rows]
     label = f"Bar chart of the values derived from {source} that rankings use, in {unit}, with their intervals."
-    return _chart(f"chart-derived-{position}", label, unit, names, series)
+    return _chart(f"chart-derived-{position}", label, unit, names, series, horizontal=len(counts) == 1)
 
 
 def _chart(
-    chart_id: str, label: str, unit: str, names: list[str], series: list[tuple[str, list[tuple | None]]]
+    chart_id: str,
+    label: str,
+    unit: str,
+    names: list[str],
+    series: list[tuple[str, list[tuple | None]]],
+    *,
+    horizontal: bool = False,
 ) -> dict[str, Any]:
     """What templates/includes/_chart.html and static/js/charts.js read."""
     return {
         "id": chart_id,
         "data_id": f"{chart_id}-data",
-        "size": "",
+        "size": "short" if horizontal and len(names) < 6 else "",
         "label": label,
         "data": {
-            "horizontal": False,
+            "horizontal": horizontal,
             "unit": unit,
             "axis": unit,
             "labels": names,

@@ -41,6 +41,9 @@ class AskForm(QuestionForm):
             required=False,
             error_messages={"invalid_choice": "%(value)r cannot be ranked; choose from the list."},
         )
+        workloads = catalogue.names()["workload"]
+        self.fields["workload"].widget = forms.Select(choices=[("", "Choose one"), *workloads.items()])
+        self.fields["workload"].widget.is_required = True
         counts = catalogue.vm_counts()
         asked = (data or {}).get("vm_count", "")
         if asked.isdecimal() and int(asked) not in counts:

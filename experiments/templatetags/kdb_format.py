@@ -33,9 +33,9 @@ def number(value: float | None) -> str:
 
 
 @register.filter
-def quantity(value: float | None, unit: str) -> str:
+def quantity(value: float | None, unit: str) -> str | SafeString:
     """A number with its unit: "13.04 MB/s"."""
-    return NOT_STATED if is_missing(value) else f"{number(value)}{NBSP}{unit}"
+    return stated(value) if is_missing(value) else f"{number(value)}{NBSP}{unit}"
 
 
 @register.filter

@@ -30,28 +30,38 @@
     return colour({ good: "--good", bad: "--bad" }[tone] || "--chart-5");
   }
 
+  /* Pale enough for an error bar to be seen on it; the border keeps the contrast with the page. */
+  function pale(solid) {
+    return solid.replace(/^rgb\((.*)\)$/, "rgba($1, 0.55)");
+  }
+
   function datasets(data) {
     const colours = palette();
     const [position, low, high] = data.horizontal ? ["x", "xMin", "xMax"] : ["y", "yMin", "yMax"];
-    return data.series.map((series, i) => ({
-      label: series.name,
-      data: series.points.map((point, j) => {
-        const place = { [data.horizontal ? "y" : "x"]: data.labels[j], [position]: point === null ? null : point.value };
-        if (point !== null && point.low !== null && point.high !== null) {
-          place[low] = point.low;
-          place[high] = point.high;
-        }
-        return place;
-      }),
-      backgroundColor: data.tones ? data.tones.map((tone) => toned(tone)) : colours[i % colours.length],
-      errorBarColor: colour("--text"),
-      errorBarWhiskerColor: colour("--text"),
-      errorBarLineWidth: 1.5,
-      errorBarWhiskerLineWidth: 1.5,
-      errorBarWhiskerSize: 8,
-      borderRadius: 3,
-      maxBarThickness: data.horizontal ? 26 : 40,
-    }));
+    return data.series.map((series, i) => {
+      const solid = data.tones ? data.tones.map(toned) : series.points.map(() => colours[i % colours.length]);
+      return {
+        label: series.name,
+        data: series.points.map((point, j) => {
+          const place = { [data.horizontal ? "y" : "x"]: data.labels[j], [position]: point === null ? null : point.value };
+          if (point !== null && point.low !== null && point.high !== null) {
+            place[low] = point.low;
+            place[high] = point.high;
+          }
+          return place;
+        }),
+        backgroundColor: solid.map(pale),
+        borderColor: solid,
+        borderWidth: 1.5,
+        errorBarColor: colour("--text"),
+        errorBarWhiskerColor: colour("--text"),
+        errorBarLineWidth: 1.5,
+        errorBarWhiskerLineWidth: 1.5,
+        errorBarWhiskerSize: 8,
+        borderRadius: 3,
+        maxBarThickness: data.horizontal ? 26 : 40,
+      };
+    });
   }
 
   function describe(point, unit) {
