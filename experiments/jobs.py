@@ -147,7 +147,6 @@ def run(job_id: int) -> bool:
         return False
     except Exception as error:
         logger.exception("failed kind=%s %s", job.kind, mine)
-        connection.close_if_unusable_or_obsolete()
         return mine.finish(Job.State.FAILED, str(error) or type(error).__name__)
     except BaseException:  # the worker is told to stop
         logger.warning("interrupted %s", mine)

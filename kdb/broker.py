@@ -31,6 +31,7 @@ from kombu.transport import virtual
 
 logger = logging.getLogger(__name__)
 
+_LONGEST_WAIT_SECONDS = 0.5
 _ABANDONED_AFTER_SECONDS = 3600  # a file still being written after that has lost its writer
 
 
@@ -112,7 +113,9 @@ class Channel(virtual.Channel):
             try:
                 message = json.loads(held.read_bytes())
                 message["properties"]["delivery_tag"] = str(held)
-                self.Message(message, channel=self)  # is complete, and its body can be decoded
+                self.Message(message, channel=self)  # its body can be decoded
+                if not message.keys() >= {"body", "headers", "content-type"}:
+                    raise ValueError("incomplete")
             except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
                 bad = folder / f"{name.removesuffix('.msg')}.bad"
                 held.rename(bad)
@@ -159,6 +162,10 @@ class Transport(virtual.Transport):
     def __init__(self, client: Any, **kwargs: Any) -> None:
         super().__init__(client, **kwargs)
         self.state = self._process_state
+
+    def drain_events(self, connection: Any, timeout: float | None = None) -> None:
+        """Wait for a message; shorter than Celery asks, which looks for a request to stop in between."""
+        super().drain_events(connection, timeout and min(timeout, _LONGEST_WAIT_SECONDS))
 
     def driver_version(self) -> str:
         return "1"

@@ -46,7 +46,7 @@ class Child:
 
     def start(self) -> None:
         self.process = subprocess.Popen(  # noqa: S603 - the commands of kdb.processes
-            self.command, pass_fds=self.pass_fds, stdin=subprocess.DEVNULL, preexec_fn=_die_with(os.getpid())
+            self.command, pass_fds=self.pass_fds, stdin=subprocess.DEVNULL, preexec_fn=_as_child_of(os.getpid())
         )
         self.started_at = time.monotonic()
 
@@ -119,13 +119,17 @@ class Supervisor:
             pass  # an orphan may leave orphans
 
 
-def _die_with(parent: int) -> Callable[[], None]:
+def _as_child_of(parent: int) -> Callable[[], None]:
     def before_exec() -> None:
-        _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+        # Ctrl-C reaches the whole process group; the children wait for the SIGTERM that `stop` sends,
+        # because Celery's beat may hang when both arrive together.
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        if _libc:
+            _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
         if os.getppid() != parent:  # it ended before that call
             os._exit(1)
 
-    return before_exec if _libc else lambda: None
+    return before_exec
 
 
 def _kill_orphans(known: set[int]) -> int:

@@ -8,4 +8,5 @@ from .base import DATA_DIR
 SECRET_KEY = kept_secret(DATA_DIR / "secret_key")
 DEBUG = env.bool("DEBUG", False)
 ALLOWED_HOSTS = ["127.0.0.1", "localhost", "[::1]"]
-WHITENOISE_USE_FINDERS = True  # no collectstatic needed
+WHITENOISE_USE_FINDERS = True  # no collectstatic needed,
+STATIC_ROOT = None  # and no folder for it

@@ -47,7 +47,8 @@ class Command(BaseCommand):
         web = [*python, *processes.WEB, "--bind", f"fd://{listener.fileno()}"]
         children = [
             Child("web server", web, pass_fds=[listener.fileno()]),
-            Child("worker", [*python, *processes.WORKER]),
+            # Celery warns of root because of pickled messages; ours are JSON.
+            Child("worker", [sys.executable, "-W", "ignore:You're running the worker", "-m", *processes.WORKER]),
             Child("beat", [*python, *processes.BEAT]),
         ]
         give_up_at = time.monotonic() + READY_WITHIN_SECONDS

@@ -1,0 +1,16 @@
+"""Handlers for tests."""
+
+import time
+from pathlib import Path
+
+from experiments import jobs
+
+
+@jobs.handler("count_slowly")
+def count_slowly(run: jobs.JobRun, *, steps: int, seconds: float, file: str) -> None:
+    """Note each step in the file, going on where an earlier attempt stopped."""
+    for step in range(run.progress, steps):
+        time.sleep(seconds)
+        with Path(file).open("a") as notes:
+            notes.write(f"{run.attempt} {step}\n")
+        run.step(step + 1, steps)
