@@ -45,7 +45,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     has_redis = "REDIS_URL" in os.environ
     kept, elsewhere = [], []
     for item in items:
-        if "page" in getattr(item, "fixturenames", ()):
+        if "browser" in getattr(item, "fixturenames", ()):  # what `page` and `context` rest on
             item.add_marker("browser")
         marks = {mark.name for mark in item.iter_markers()}
         needs_services = bool(marks & {"postgresql", "redis"})
