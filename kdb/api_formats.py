@@ -63,5 +63,5 @@ class FormatNegotiation(DefaultContentNegotiation):
         for renderer in renderers:
             if renderer.format == name:
                 return renderer, renderer.media_type
-        formats = ", ".join(renderer.format for renderer in renderers)
+        formats = ", ".join(dict.fromkeys(renderer.format for renderer in renderers))
         raise NotAcceptable(f"There is no format {name!r} here; there is {formats}.")

@@ -11,7 +11,6 @@ import django_filters
 from django import forms
 from django.db.models import Q, QuerySet
 from django_filters.rest_framework import DjangoFilterBackend
-from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema_field
 from rest_framework.request import Request
 from rest_framework.views import APIView
@@ -97,7 +96,6 @@ class VisibleFilter(django_filters.CharFilter):
     field_class = VisibleField
 
 
-@extend_schema_field(OpenApiTypes.INT)
 class IntegerFilter(django_filters.NumberFilter):
     field_class = forms.IntegerField
 
@@ -105,13 +103,13 @@ class IntegerFilter(django_filters.NumberFilter):
         """No limit of django-filter's own: the database's integers have theirs."""
 
 
-@extend_schema_field(OpenApiTypes.BOOL)
 class YesNoFilter(django_filters.ChoiceFilter):
     """`true` or `false`, and nothing else."""
 
-    def __init__(self, condition: Q, **kwargs: Any) -> None:
-        super().__init__(choices=[("true", "true"), ("false", "false")], **kwargs)
+    def __init__(self, condition: Q, help_text: str) -> None:
+        super().__init__(choices=[("true", "true"), ("false", "false")], help_text=help_text)
         self.condition = condition
+        extend_schema_field({"type": "boolean", "description": help_text})(self)
 
     def filter(self, queryset: QuerySet, value: str) -> QuerySet:
         if not value:
@@ -192,7 +190,7 @@ class ObservationFilters(django_filters.FilterSet):
     )
     workload = _catalogue(Workload, "variant__workload", "Workload")
     benchmark = _catalogue(Benchmark, "variant__benchmark", "Benchmark")
-    variant = IntegerFilter(field_name="variant_id", help_text="Workload variant, by id.")
+    variant = IntegerFilter(field_name="variant__id", help_text="Workload variant, by id.")
     vm_count = IntegerFilter(help_text="Virtual machines running together; 0 is native.")
     operation = django_filters.CharFilter(help_text='"mixed", "read", "write", as listed.')
     block_size_bytes = IntegerFilter(help_text="Block size, bytes.")

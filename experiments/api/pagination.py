@@ -30,11 +30,14 @@ class PageByKey(CursorPagination):
         return super().paginate_queryset(queryset, request, view)
 
     def decode_cursor(self, request: Request) -> Cursor | None:
+        """Every cursor given out here has a position; what decodes to anything else was made up."""
+        if not request.query_params.get(self.cursor_query_param):
+            return None
         try:
             cursor = super().decode_cursor(request)
         except NotFound:
-            cursor = Cursor(offset=0, reverse=False, position="unreadable")
-        if cursor and cursor.position is not None and not _KEY.fullmatch(cursor.position):
+            cursor = None
+        if cursor is None or not _KEY.fullmatch(cursor.position or ""):
             message = "This is not a cursor of this list; take it from `next` or `previous`."
             raise FaultyRequest([{"field": self.cursor_query_param, "message": message}])
         return cursor

@@ -1,0 +1,139 @@
+"""The OpenAPI document: valid, complete, and true of the server it describes."""
+
+import pytest
+from django.core.management import call_command
+from openapi_spec_validator import validate
+
+from modelling.api import examples
+
+WITHOUT_ENTITY_TAG = {"status"}
+
+
+@pytest.fixture(scope="module")
+def schema():
+    from kdb.api_schema import CachedGenerator
+
+    return CachedGenerator(api_version="v1").get_schema(public=True)
+
+
+def operations(schema):
+    return [(path, operation) for path, methods in schema["paths"].items() for operation in methods.values()]
+
+
+def test_the_document_is_valid_openapi_3(schema):
+    validate(schema)
+    assert schema["openapi"].startswith("3.")
+
+
+def test_the_document_is_made_without_a_warning(tmp_path):
+    call_command("spectacular", validate=True, fail_on_warn=True, file=str(tmp_path / "schema.yml"))
+
+
+def test_every_address_of_the_index_answers_and_is_documented(client, schema, db):
+    index = client.get("/api/v1/").json()["endpoints"]
+    for name, address in index.items():
+        path = address.removeprefix("http://testserver")
+        assert name in {"schema", "docs"} or path in schema["paths"]
+        assert client.get(path).status_code == 200
+
+
+def test_every_operation_says_what_can_go_wrong(schema):
+    for path, operation in operations(schema):
+        responses = operation["responses"]
+        assert {"200", "400", "404", "406", "503"} <= set(responses), path
+        assert operation["operationId"] in WITHOUT_ENTITY_TAG or "304" in responses, path
+        for status in ("400", "404", "406", "503"):
+            assert "application/problem+json" in responses[status]["content"], path
+
+
+def test_every_parameter_has_a_description_or_a_list_of_values(schema):
+    silent = [
+        (path, parameter["name"])
+        for path, operation in operations(schema)
+        for parameter in operation["parameters"]
+        if not (parameter.get("description") or parameter["schema"].get("enum")) and parameter["in"] == "query"
+    ]
+    assert not silent
+
+
+def address_of(path, operation, client):
+    """A path with a row that exists in the place of each parameter."""
+    if "{axis}" in path:
+        return path.replace("{axis}", "fs-pair") + "?workload=varmail"
+    if "{" not in path:
+        return path
+    start = path[: path.index("{")]
+    row = client.get(f"{start}?page_size=1").json()["results"][0]
+    for parameter in operation["parameters"]:
+        if parameter["in"] == "path":
+            path = path.replace(f"{{{parameter['name']}}}", str(row[parameter["name"]]))
+    return path
+
+
+def test_every_documented_operation_answers_on_the_published_evidence(client, schema, published_evidence):
+    for path, operation in operations(schema):
+        address = address_of(path, operation, client)
+        response = client.get(address)
+        assert response.status_code == 200, address
+        assert response["Content-Type"].split(";")[0] in operation["responses"]["200"]["content"], address
+
+
+def test_every_documented_value_of_a_parameter_is_accepted(client, schema, published_evidence):
+    for path, operation in operations(schema):
+        address = address_of(path, operation, client)
+        for parameter in operation["parameters"]:
+            for value in parameter["schema"].get("enum", []) if parameter["in"] == "query" else []:
+                joint = "&" if "?" in address else "?"
+                response = client.get(f"{address}{joint}{parameter['name']}={value}")
+                assert response.status_code == 200, (address, parameter["name"], value)
+
+
+def test_rows_have_exactly_the_documented_fields(client, schema, published_evidence):
+    components = schema["components"]["schemas"]
+    for path, operation in operations(schema):
+        reference = operation["responses"]["200"]["content"]["application/json"]["schema"]["$ref"]
+        component = components[reference.rsplit("/", 1)[1]]
+        body = client.get(address_of(path, operation, client)).json()
+        assert set(body) == set(component["properties"]), path
+        if "results" in body:
+            row = components[component["properties"]["results"]["items"]["$ref"].rsplit("/", 1)[1]]
+            assert set(body["results"][0]) == set(row["properties"]), path
+
+
+def shape(value):
+    if isinstance(value, dict):
+        return {key: shape(inner) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [shape(value[0])] if value else []
+    return None
+
+
+def test_the_examples_have_the_shape_of_real_answers(client, published_evidence):
+    real = client.get("/api/v1/rankings/hypervisor/?workload=fileserver&vm_count=1").json()
+    example = dict(examples.RANKING)
+    for name in ("entries", "parts", "evidence"):
+        assert shape(real[name][0]).keys() == shape(example[name][0]).keys()
+    assert shape(real).keys() == shape(example).keys()
+    assert real["question"] == example["question"]
+    status = client.get("/api/v1/status/").json()
+    assert shape(status) == shape(examples.STATUS)
+    assert {name: status[name] for name in ("measurements", "derived", "findings", "claims", "case_studies")} == {
+        name: examples.STATUS[name] for name in ("measurements", "derived", "findings", "claims", "case_studies")
+    }
+
+
+def test_the_document_is_served_as_json_and_as_yaml(client):
+    response = client.get("/api/v1/schema/")
+    assert response.json()["info"]["title"] == "KDB"
+    assert client.get("/api/v1/schema/", headers={"if-none-match": response["ETag"]}).status_code == 304
+    assert client.get("/api/v1/schema/?format=yaml").content.startswith(b"openapi: 3.")
+
+
+def test_only_the_documentation_page_may_set_style_attributes(client):
+    assert "'unsafe-inline'" in client.get("/api/v1/docs/")["Content-Security-Policy"]
+    assert "'unsafe-inline'" not in client.get("/api/v1/")["Content-Security-Policy"]
+
+
+def test_the_documentation_page_shows_the_operations_without_any_other_host(page, live_server, published_evidence):
+    page.goto(f"{live_server.url}/api/v1/docs/")
+    page.get_by_text("/api/v1/rankings/{axis}/").first.wait_for()
