@@ -1,5 +1,6 @@
 """A ranking as the page shows it and the API gives it: labels, notes in sentences, evidence, gaps."""
 
+import math
 from dataclasses import asdict
 from typing import Any
 
@@ -10,6 +11,7 @@ from experiments.models import CaseStudy, Configuration
 
 from . import catalogue
 from .axes import AXES, COLUMN_LABELS, Axis
+from .network import Network
 from .question import Question
 from .ranking import RankedPart, Ranking
 
@@ -21,15 +23,17 @@ def as_dict(question: Question, ranking: Ranking, revision: int) -> dict[str, An
     return {
         "question": question.as_dict(),
         "revision": revision,
-        "reference": parts[0].entries[0].key if parts else None,
+        "status": _status(ranking),
+        "reference": parts[0].reference if parts else None,
         "unit": "ratio",
         "entries": [{**asdict(entry), "label": label(axis, entry.key)} for part in parts for entry in part.entries],
         "parts": [
             {
                 "part": part.number,
                 "basis": part.basis,
-                "reference": part.entries[0].key,
+                "reference": part.reference,
                 "held_equal": _sentence_list([COLUMN_LABELS[column] for column in axis.held]),
+                "networks": [_network(network) for network in part.networks],
             }
             for part in parts
         ],
@@ -38,6 +42,30 @@ def as_dict(question: Question, ranking: Ranking, revision: int) -> dict[str, An
         "notes": _notes(axis, question, ranking),
         "evidence": _evidence(ranking),
         "missing": _missing(axis, question, parts),
+    }
+
+
+def _status(ranking: Ranking) -> str:
+    """In one word how far the evidence goes."""
+    parts = ranking.parts
+    if not parts:
+        return "no comparison"
+    if len(parts) > 1:
+        return "ranked apart"
+    return "indistinguishable" if not parts[0].worst else "ranked"
+
+
+def _network(network: Network) -> dict[str, Any]:
+    """How well the case studies of one network agree."""
+    return {
+        "entries": list(network.treatments),
+        "case_studies": len({trial.name for trial in network.trials}),
+        "tau2": network.tau2,
+        "q": network.q,
+        "freedom": network.freedom,
+        "i2": network.i2,
+        "q_heterogeneity": network.q_heterogeneity,
+        "q_inconsistency": network.q_inconsistency,
     }
 
 
@@ -113,22 +141,38 @@ def _notes(axis: Axis, question: Question, ranking: Ranking) -> list[str]:
             "Ratios at one machine count do not depend on it."
         )
     notes += [_confounding(axis, column, arms) for column in axis.comes_along if _differs(column, arms)]
-    for part in parts:
-        if part.disagreement is not None and part.disagreement > 1:
-            notes.append(
-                f"The case studies disagree more than their spread explains (Q / degrees of freedom = "
-                f"{part.disagreement:.1f}); the intervals are widened for it."
-            )
+    notes += [_disagreement(network) for part in parts for network in part.networks if network.tau2]
     if len(findings):
-        notes.append(
-            "Entries without a ratio rest on tier lists: their sources publish the order, not the numbers, so no "
-            "distance between them can be given."
-        )
+        notes.append(_tier_lists(ranking))
         if question.vm_count is not None:
             notes.append("Tier lists are stated for a whole case study, not for one number of virtual machines.")
-        disputed = findings[findings["text_list"] != findings["table_list"]]
+        disputed = findings[findings["text_list"] != findings["table_list"]].drop_duplicates("pk")
         notes += [_dispute(row) for row in disputed.itertuples(index=False)]
     return notes
+
+
+def _disagreement(network: Network) -> str:
+    """How much the case studies of one network differ beyond their own spread."""
+    spread = math.exp(math.sqrt(network.tau2)) - 1
+    return (
+        f"The case studies differ by more than their own spread explains (I² = {network.i2:.0%}; a standard deviation "
+        f"of {spread:.0%} between them is estimated from {len(network.trials)}); the intervals include it."
+    )
+
+
+def _tier_lists(ranking: Ranking) -> str:
+    """What the tier lists did to the answer."""
+    bases = {part.basis for part in ranking.parts}
+    if "both" not in bases:
+        return (
+            "The order rests on tier lists: their sources publish who is best and worst, not the numbers, so no "
+            "ratios can be given. Entries of one tier share a rank."
+        )
+    return (
+        "Tier lists count beside the numbers: a list is taken to name the faster of two entries with odds of "
+        f"{math.exp(math.log(1.1) / settings.KDB_TIER_SCALE):.0f} to 1 where one is 10 % faster. An entry that only "
+        "lists speak of has a rank but no ratio."
+    )
 
 
 def _dispute(finding: Any) -> str:

@@ -5,30 +5,15 @@ operations, and the values of what the axis holds fixed), because those are not 
 a case study counts once. Source: design rules 1-3; docs/models/ranking.md.
 """
 
-from dataclasses import dataclass
-
 import numpy as np
 import pandas as pd
 
 from .axes import Axis, entry_key
 from .fairplay import MEASUREMENT_FIELDS, group_numbers
 from .graph import connected
+from .network import Trial
 
 NORMAL_95 = 1.959964
-
-
-@dataclass(frozen=True)
-class Trial:
-    """What one case study says about some entries of an axis, all compared with one another.
-
-    effects are means of ln(throughput) up to a constant of the trial, variances their variances,
-    in the order of entries; there are at least two.
-    """
-
-    case_study: str
-    entries: tuple[str, ...]
-    effects: np.ndarray
-    variances: np.ndarray
 
 
 def comparable_arms(arms: pd.DataFrame, axis: Axis, default_variation: float) -> pd.DataFrame:
@@ -70,8 +55,8 @@ def trials(arms: pd.DataFrame) -> list[Trial]:
 
     Returns
     -------
-    list of Trial, in the order of case studies and entries. Effects solve, by least squares over
-    the groups, mean_log = effect(entry) + level(group); where every group holds every entry that
+    list of Trial of two arms or more, in the order of case studies. Effects solve, by least squares
+    over the groups, mean_log = effect(entry) + level(group); where every group holds every entry that
     is the mean of the log ratios against the geometric mean of the group. The variance of an entry
     is the mean of its arms' variances: VM counts of one case study share their errors, so more of
     them make no more certainty.
@@ -90,5 +75,5 @@ def trials(arms: pd.DataFrame) -> list[Trial]:
         variances = np.bincount(entry, rows["arm_variance"]) / np.bincount(entry)
         for members in connected(laplacian):
             names = tuple(entries[members].tolist())
-            found.append(Trial(str(case_study), names, effects[members], variances[members]))
+            found.append(Trial.from_arms(str(case_study), names, effects[members], variances[members]))
     return found

@@ -5,12 +5,13 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
 
-def connected(links: np.ndarray) -> list[np.ndarray]:
+def connected(links: np.ndarray, *, strongly: bool = False) -> list[np.ndarray]:
     """The sets of indices that a square matrix of links joins, each ascending, largest first.
 
-    Any entry of `links` that is not zero off the diagonal joins its row and column. Sets of equal
-    size keep the order of their first index.
+    Any entry of `links` that is not zero off the diagonal joins its row and column; `strongly`
+    asks for a way back as well. Sets of equal size keep the order of their first index.
     """
-    count, label = connected_components(csr_array(links), directed=False)
+    kind = "strong" if strongly else "weak"
+    count, label = connected_components(csr_array(links), directed=True, connection=kind)
     sets = [np.flatnonzero(label == number) for number in range(count)]
     return sorted(sets, key=lambda members: (-len(members), members[0]))

@@ -1,76 +1,257 @@
-"""One estimate from many trials: entries that were never measured together compare through others.
+"""Network meta-analysis: one estimate from many trials which each compared only some treatments.
 
-No Django. Source: fixed-effect network meta-analysis with arms as outcomes (a weighted two-way
-analysis: entry and trial); docs/models/ranking.md.
+No Django. A trial is a set of arms with pairwise effects and pairwise variances. Inside a trial the
+contrasts share arms, and the weights take that into account: with X = -P V P / 2, where V holds the
+variances of the pairwise effects and P removes the mean, the weights of the trial are the Laplacian
+L = X⁺. For independent arms with variances v it is diag(w) - w wᵀ / Σw, w = 1 / v.
+
+Sources: Rücker 2012 (10.1002/jrsm.1058), Rücker and Schwarzer 2014 (10.1002/sim.6236) for trials of
+many arms, Jackson, White and Riley 2013 for tau² in networks; docs/models/network.md.
 """
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
+from scipy.stats import norm
 
-from .evidence import Trial
 from .graph import connected
 
 
-@dataclass(frozen=True)
-class Part:
-    """One connected part of the network.
+class EvidenceError(ValueError):
+    """Contrasts that cannot be true together, or have no usable standard error; the text is fit to show."""
 
-    effects : float array, one an entry, ln(throughput) up to a constant of the part
-    covariance : square array; Var(effect i - effect j) = C[i,i] + C[j,j] - 2 C[i,j]
-    heterogeneity : Q, the weighted squares the trials leave unexplained
-    freedom : its degrees of freedom, 0 where the trials cannot disagree
+
+@dataclass(frozen=True)
+class Trial:
+    """One trial of k >= 2 arms.
+
+    effects : (k, k) array, effects[i, j] = effect of arm i minus effect of arm j
+    variances : (k, k) array, symmetric, variances[i, j] > 0 the variance of effects[i, j], zero diagonal
     """
 
-    entries: tuple[str, ...]
+    name: str
+    treatments: tuple[str, ...]
+    effects: np.ndarray
+    variances: np.ndarray
+
+    @classmethod
+    def from_arms(cls, name: str, treatments: Sequence[str], means: np.ndarray, variances: np.ndarray) -> "Trial":
+        """A trial whose arms were observed independently: means and variances have shape (k,)."""
+        if not (np.isfinite(means).all() and np.isfinite(variances).all() and (np.asarray(variances) > 0).all()):
+            raise EvidenceError(f"{name}: every arm needs a finite mean and a variance above zero")
+        both = np.add.outer(variances, variances)
+        np.fill_diagonal(both, 0.0)
+        return cls(name, tuple(treatments), np.subtract.outer(means, means), both)
+
+    @classmethod
+    def from_contrasts(cls, name: str, contrasts: Iterable[tuple[str, str, float, float]]) -> "Trial":
+        """A trial given by all its pairs (treat1, treat2, effect of treat1 - treat2, standard error).
+
+        Raises EvidenceError where a pair is missing, double or of a treatment with itself, or a
+        number is not finite or a standard error not above zero.
+        """
+        rows = list(contrasts)
+        treatments = tuple(sorted({name for row in rows for name in row[:2]}))
+        place = {treatment: index for index, treatment in enumerate(treatments)}
+        effects = np.zeros((len(treatments), len(treatments)))
+        variances = np.zeros_like(effects)
+        for first, second, effect, error in rows:
+            i, j = place[first], place[second]
+            if i == j:
+                raise EvidenceError(f"{name}: {first} is compared with itself")
+            if not (np.isfinite(effect) and np.isfinite(error) and error > 0):
+                raise EvidenceError(f"{name}: {first} against {second} needs an effect and a standard error above zero")
+            if variances[i, j]:
+                raise EvidenceError(f"{name}: {first} against {second} is given twice")
+            effects[i, j], effects[j, i] = effect, -effect
+            variances[i, j] = variances[j, i] = error**2
+        if np.count_nonzero(variances) != len(treatments) * (len(treatments) - 1):
+            raise EvidenceError(f"{name}: a trial of {len(treatments)} arms needs all its pairs")
+        return cls(name, treatments, effects, variances)
+
+
+class Weighted:
+    """Trials with their Laplacians, over the numbered treatments of one network.
+
+    Trials of equally many arms are kept in one stack, so that work on them is one array operation.
+    """
+
+    def __init__(self, trials: Sequence[Trial], treatments: Sequence[str], tau2: float = 0.0) -> None:
+        place = {treatment: index for index, treatment in enumerate(treatments)}
+        self.size = len(treatments)
+        by_arms: dict[int, list[Trial]] = {}
+        for trial in trials:
+            by_arms.setdefault(len(trial.treatments), []).append(trial)
+        self.stacks = []  # (places (s, k), effects (s, k, k), Laplacians (s, k, k))
+        for arms, same in by_arms.items():
+            places = np.array([[place[treatment] for treatment in trial.treatments] for trial in same])
+            variances = np.stack([trial.variances for trial in same]) + tau2 * (1 - np.eye(arms))
+            self.stacks.append((places, np.stack([trial.effects for trial in same]), laplacians(variances)))
+
+    @cached_property
+    def laplacian(self) -> np.ndarray:
+        """(n, n) sum of the trials' Laplacians."""
+        total = np.zeros((self.size, self.size))
+        for places, _, weights in self.stacks:
+            np.add.at(total, (places[:, :, None], places[:, None, :]), weights)
+        return total
+
+    @cached_property
+    def right(self) -> np.ndarray:
+        """(n,) right side of the normal equations: sum over trials of their weighted effects."""
+        total = np.zeros(self.size)
+        for places, effects, weights in self.stacks:
+            np.add.at(total, places, -np.einsum("sij,sij->si", weights, effects))
+        return total
+
+    def unexplained(self, estimate: np.ndarray) -> float:
+        """Q: weighted squares that the estimate leaves, over all pairs of all trials."""
+        total = 0.0
+        for places, effects, weights in self.stacks:
+            fitted = estimate[places]
+            rest = effects - (fitted[:, :, None] - fitted[:, None, :])
+            total += float(-np.einsum("sij,sij->", weights, rest**2) / 2)
+        return total
+
+    @property
+    def freedom(self) -> int:
+        """Independent contrasts: one fewer than arms, in each trial."""
+        return sum(places.shape[0] * (places.shape[1] - 1) for places, _, _ in self.stacks)
+
+    def spread_factor(self, covariance: np.ndarray) -> float:
+        """What one unit of tau² adds to the expectation of Q (the denominator of the moment estimator)."""
+        total = 0.0
+        for places, _, weights in self.stacks:
+            inside = covariance[places[:, :, None], places[:, None, :]]
+            total += float(np.einsum("sii->", weights) - np.einsum("sij,sjk,ski->", inside, weights, weights)) / 2
+        return total
+
+
+def laplacians(variances: np.ndarray) -> np.ndarray:
+    """(s, k, k) variances of pairwise effects to (s, k, k) Laplacians of the trials' weights."""
+    arms = variances.shape[1]
+    mean = np.full((arms, arms), 1.0 / arms)
+    remove_mean = np.eye(arms) - mean
+    return np.linalg.inv(-remove_mean @ variances @ remove_mean / 2 + mean) - mean
+
+
+@dataclass(frozen=True)
+class Fit:
+    """Effects of the treatments of one connected network, each up to the same constant.
+
+    effects : (n,) array; covariance : (n, n) array, rows sum to zero
+    """
+
     effects: np.ndarray
     covariance: np.ndarray
-    heterogeneity: float
-    freedom: int
 
-    def difference_errors(self) -> np.ndarray:
-        """Square array: standard error of effect i - effect j."""
+    def errors(self) -> np.ndarray:
+        """(n, n) standard errors of effects[i] - effects[j]."""
         own = np.diag(self.covariance)
         return np.sqrt(np.maximum(own[:, None] + own[None, :] - 2 * self.covariance, 0.0))
 
+    def p_scores(self) -> np.ndarray:
+        """(n,) mean certainty of being better (larger) than another treatment, 0 to 1."""
+        return p_scores(self.effects, self.errors())
 
-def estimate(trials: list[Trial]) -> list[Part]:
-    """The parts of the network, largest first; no trials give no parts.
 
-    Each trial measures its entries up to a level of its own, with independent errors. Where trials
-    disagree more than their variances explain, the covariance is widened by Q / degrees of freedom.
+def p_scores(effects: np.ndarray, errors: np.ndarray) -> np.ndarray:
+    """(n,) P-scores from (n,) effects and (n, n) standard errors of their differences.
+
+    Source: Rücker and Schwarzer 2015 (10.1186/s12874-015-0060-8). Two treatments without any
+    uncertainty between them and the same effect share the point.
     """
-    entries = sorted({entry for trial in trials for entry in trial.entries})
-    if not entries:
+    differences = effects[:, None] - effects[None, :]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        certainty = norm.cdf(differences / errors)
+    certainty = np.where(np.isnan(certainty), 0.5, certainty)
+    np.fill_diagonal(certainty, 0.0)
+    return certainty.sum(axis=1) / max(len(effects) - 1, 1)
+
+
+@dataclass(frozen=True)
+class Network:
+    """The estimate of one connected part.
+
+    common, random : fits with common effect and with random effects
+    tau2 : variance between trials; None where no two trials can disagree
+    q, freedom : Cochran's Q of the whole and its degrees of freedom
+    q_heterogeneity, q_inconsistency : its split into within and between designs
+    """
+
+    treatments: tuple[str, ...]
+    trials: tuple[Trial, ...]
+    common: Fit
+    random: Fit
+    tau2: float | None
+    q: float
+    freedom: int
+    q_heterogeneity: float
+    q_inconsistency: float
+
+    @property
+    def i2(self) -> float | None:
+        """Share of the variation that is between trials, 0 to 1; None where none can be told."""
+        if not self.freedom:
+            return None
+        return max(0.0, (self.q - self.freedom) / self.q) if self.q > 0 else 0.0
+
+
+def networks(trials: Iterable[Trial]) -> list[Network]:
+    """One estimate for each connected part of the network, the part with most treatments first."""
+    trials = list(trials)
+    treatments = sorted({treatment for trial in trials for treatment in trial.treatments})
+    if not treatments:
         return []
-    place = {entry: index for index, entry in enumerate(entries)}
-    laplacian, right = np.zeros((len(entries), len(entries))), np.zeros(len(entries))
+    parts = connected(Weighted(trials, treatments).laplacian)
+    of_part = {treatments[index]: number for number, part in enumerate(parts) for index in part}
+    return [
+        _network(
+            tuple(treatments[index] for index in part),
+            [trial for trial in trials if of_part[trial.treatments[0]] == number],
+        )
+        for number, part in enumerate(parts)
+    ]
+
+
+def _network(treatments: tuple[str, ...], trials: list[Trial]) -> Network:
+    weighted = Weighted(trials, treatments)
+    common = fit(weighted)
+    q, freedom = weighted.unexplained(common.effects), weighted.freedom - (len(treatments) - 1)
+    tau2 = max(0.0, (q - freedom) / weighted.spread_factor(common.covariance)) if freedom > 0 else None
+    within = sum(_unexplained_alone(same) for same in _designs(trials))
+    return Network(
+        treatments=treatments,
+        trials=tuple(trials),
+        common=common,
+        random=fit(Weighted(trials, treatments, tau2)) if tau2 else common,
+        tau2=tau2,
+        q=q,
+        freedom=freedom,
+        q_heterogeneity=within,
+        q_inconsistency=max(0.0, q - within),
+    )
+
+
+def fit(weighted: Weighted) -> Fit:
+    """Least squares on a connected network: effects = L⁺ b, covariance = L⁺."""
+    mean = np.full((weighted.size, weighted.size), 1.0 / weighted.size)
+    scale = np.trace(weighted.laplacian) / weighted.size  # keeps the shifted matrix well conditioned
+    covariance = np.linalg.inv(weighted.laplacian + scale * mean) - mean / scale
+    return Fit(covariance @ weighted.right, covariance)
+
+
+def _designs(trials: list[Trial]) -> list[list[Trial]]:
+    """Trials grouped by the set of treatments they compared."""
+    found: dict[tuple[str, ...], list[Trial]] = {}
     for trial in trials:
-        at = np.array([place[entry] for entry in trial.entries])
-        weights = _within(trial)
-        laplacian[np.ix_(at, at)] += weights
-        right[at] += weights @ trial.effects
-    return [_part(members, entries, laplacian, right, trials) for members in connected(laplacian)]
+        found.setdefault(tuple(sorted(trial.treatments)), []).append(trial)
+    return list(found.values())
 
 
-def _within(trial: Trial) -> np.ndarray:
-    """Weights of the trial's contrasts once its own level is eliminated."""
-    weight = 1.0 / trial.variances
-    return np.diag(weight) - np.outer(weight, weight) / weight.sum()
-
-
-def _part(
-    members: np.ndarray, entries: list[str], laplacian: np.ndarray, right: np.ndarray, trials: list[Trial]
-) -> Part:
-    names = tuple(entries[index] for index in members)
-    covariance = np.linalg.pinv(laplacian[np.ix_(members, members)], hermitian=True)
-    effects = covariance @ right[members]
-    place = {name: index for index, name in enumerate(names)}
-    inside = [trial for trial in trials if trial.entries[0] in place]
-    heterogeneity = 0.0
-    for trial in inside:
-        rest = trial.effects - effects[[place[entry] for entry in trial.entries]]
-        heterogeneity += float(rest @ _within(trial) @ rest)
-    freedom = sum(len(trial.entries) - 1 for trial in inside) - (len(names) - 1)
-    widening = max(1.0, heterogeneity / freedom) if freedom > 0 else 1.0
-    return Part(names, effects, covariance * widening, heterogeneity, freedom)
+def _unexplained_alone(trials: list[Trial]) -> float:
+    """Q of trials of one design, estimated by themselves."""
+    weighted = Weighted(trials, sorted(trials[0].treatments))
+    return weighted.unexplained(fit(weighted).effects)

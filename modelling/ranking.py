@@ -3,6 +3,7 @@
 Source: docs/models/ranking.md.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,15 +12,36 @@ import pandas as pd
 
 from .axes import Axis, entry_key
 from .evidence import NORMAL_95, comparable_arms, trials
-from .network import Part, estimate
+from .graph import connected
+from .network import Fit, Network, Weighted, networks
+from .ordinal import Comparison, from_tiers, joint
 
 # A tier list's standing of a pair, from the text list and its outstanding marks.
 _STANDING = {"best": 1.0, "unlisted": 0.0, "worst": -1.0}
 
 
 @dataclass(frozen=True)
+class Assumptions:
+    """What an answer takes for granted; every one of them is a named setting and shown with the answer.
+
+    variation : standard deviation of one run as a share of its value, where a source gives none
+    tier_scale : ln ratio for which a tier list names the faster entry with odds of e to 1
+    tier_doubt : pseudo-statements in each direction that a tier list is held against
+    """
+
+    variation: float
+    tier_scale: float
+    tier_doubt: float
+
+
+@dataclass(frozen=True)
 class Entry:
-    """One line of a ranking. ratio, low and high are against the part's reference; None: no number exists."""
+    """One line of a ranking.
+
+    ratio, low and high are against the part's reference; None where no chain of measured
+    comparisons leads there. p_score is the mean certainty of being better than another entry.
+    confounded_with names what came along with the entry and differed between compared arms.
+    """
 
     key: str
     rank: int
@@ -27,8 +49,10 @@ class Entry:
     ratio: float | None
     low: float | None
     high: float | None
+    p_score: float
     grade: str
     tied_with: tuple[str, ...]
+    confounded_with: tuple[str, ...]
     case_studies: int
     measurements: int
     derived: int
@@ -37,14 +61,15 @@ class Entry:
 
 @dataclass(frozen=True)
 class RankedPart:
-    """Entries that can be ordered among themselves."""
+    """Entries that can be ordered among themselves, and the networks of numbers they rest on."""
 
     number: int
-    basis: str  # "numbers" or "findings"
+    basis: str  # "numbers", "findings" or "both"
+    reference: str | None  # the best entry with numbers; None where there are none
     entries: tuple[Entry, ...]
     best: tuple[str, ...]
     worst: tuple[str, ...]
-    disagreement: float | None  # Q / degrees of freedom where the case studies can disagree
+    networks: tuple[Network, ...]
 
 
 @dataclass(frozen=True)
@@ -56,130 +81,170 @@ class Ranking:
     findings: pd.DataFrame  # of scored_findings
 
 
-def rank(arms: pd.DataFrame, findings: pd.DataFrame, axis: Axis, default_variation: float) -> Ranking:
+def rank(arms: pd.DataFrame, findings: pd.DataFrame, axis: Axis, assumptions: Assumptions) -> Ranking:
     """Order the entries of an axis, best first.
 
     Parameters
     ----------
     arms, findings : DataFrames of modelling.frames
     axis : what is ranked
-    default_variation : see modelling.evidence.comparable_arms
 
     Returns
     -------
-    Ranking with one part for each connected part of the network, and one for each publication and
-    hypervisor whose tier lists speak of entries that have no numbers.
+    Ranking with one part for each set of entries that numbers or tier lists join.
     """
-    used = comparable_arms(arms, axis, default_variation)
-    facts = _entry_facts(used)
-    parts = [_numeric_part(number, part, facts) for number, part in enumerate(estimate(trials(used)), start=1)]
-    with_numbers = {entry.key for part in parts for entry in part.entries}
+    used = comparable_arms(arms, axis, assumptions.variation)
     scored = scored_findings(findings, axis)
-    scored = scored[~scored["entry"].isin(with_numbers)]
-    for _, rows in scored.groupby(["publication", "hypervisor"]):
-        if rows["entry"].nunique() > 1:
-            parts.append(_stated_part(len(parts) + 1, rows))
-    ranked = {entry.key for part in parts for entry in part.entries}
-    return Ranking(tuple(parts), used, scored[scored["entry"].isin(ranked)])
+    nets = networks(trials(used))
+    comparisons = _comparisons(scored, assumptions.tier_doubt)
+    facts = _entry_facts(used, scored, axis)
+    parts = [
+        _part(number, members, nets, comparisons, facts, assumptions.tier_scale)
+        for number, members in enumerate(_joined(nets, comparisons), start=1)
+    ]
+    return Ranking(tuple(parts), used, scored)
 
 
 def scored_findings(findings: pd.DataFrame, axis: Axis) -> pd.DataFrame:
     """Findings with the standing of each pair among those that agree in what the axis holds fixed.
 
-    Adds the columns entry str; standing float, +2 outstanding among the best to -2 outstanding
-    among the worst, the middle of both where text and table disagree; lead float, standing against
-    the mean of its group. Findings with nothing to be compared with are left out.
+    Adds the columns entry str; list int, the tier list the finding is part of; standing float, +2
+    outstanding among the best to -2 outstanding among the worst, the middle of both where text and
+    table disagree. Findings with nothing to be compared with are left out.
     """
     if findings.empty:
-        return findings.assign(entry=[], standing=[], lead=[])
+        return findings.assign(entry=[], list=[], standing=[])
     text = findings["text_list"].map(_STANDING)
     table = findings["table_list"].map(_STANDING)
     standing = (text * np.where(findings["is_outstanding"], 2.0, 1.0)).where(text == table, (text + table) / 2)
     values = findings[list(axis.entry)].itertuples(index=False, name=None)
-    scored = findings.assign(entry=[entry_key(axis, value) for value in values], standing=standing)
     held = [column for column in axis.held if column in findings.columns]
-    group = scored.groupby(["publication", "hypervisor", *held])
-    scored = scored.assign(lead=standing - group["standing"].transform("mean"))
-    return scored[group["entry"].transform("nunique") > 1]
+    numbers = findings.groupby(["publication", "hypervisor", *held]).ngroup()
+    scored = findings.assign(entry=[entry_key(axis, value) for value in values], list=numbers, standing=standing)
+    return scored[scored.groupby("list")["entry"].transform("nunique") > 1]
 
 
-def _numeric_part(number: int, part: Part, facts: dict[str, dict[str, Any]]) -> RankedPart:
-    order = np.lexsort((np.array(part.entries), -part.effects.round(9)))  # equal but for rounding: by name
-    first, last = order[0], order[-1]
-    errors = part.difference_errors()
-    # Indistinguishable: the 95 % interval of the ratio covers one.
-    alike = np.abs(part.effects[:, None] - part.effects[None, :]) <= NORMAL_95 * errors
+def _comparisons(scored: pd.DataFrame, doubt: float) -> list[Comparison]:
+    """Every tier list as weighted comparisons; a list is stated once for each of its case studies."""
+    found = []
+    for _, rows in scored.groupby("list"):
+        standing = rows.groupby("entry")["standing"].mean().to_dict()
+        statements = len({slug for slugs in rows["case_studies"] for slug in slugs})
+        found += from_tiers(standing, statements, doubt)
+    return found
+
+
+def _joined(nets: list[Network], comparisons: list[Comparison]) -> list[tuple[str, ...]]:
+    """The sets of entries joined by numbers or lists; those with numbers first, then the larger."""
+    with_numbers = {entry for net in nets for entry in net.treatments}
+    names = sorted(with_numbers | {comparison.above for comparison in comparisons})
+    if not names:
+        return []
+    place = {name: index for index, name in enumerate(names)}
+    links = np.eye(len(names))
+    for net in nets:
+        links[place[net.treatments[0]], [place[entry] for entry in net.treatments]] = 1.0
+    for comparison in comparisons:
+        links[place[comparison.above], place[comparison.below]] = 1.0
+    sets = [tuple(names[index] for index in members) for members in connected(links)]
+    return sorted(sets, key=lambda members: with_numbers.isdisjoint(members))
+
+
+def _part(
+    number: int,
+    members: tuple[str, ...],
+    nets: Iterable[Network],
+    comparisons: Iterable[Comparison],
+    facts: dict[str, dict[str, Any]],
+    tier_scale: float,
+) -> RankedPart:
+    inside = tuple(net for net in nets if net.treatments[0] in members)
+    stated = [comparison for comparison in comparisons if comparison.above in members]
+    fit = _fit(members, inside, stated, tier_scale)
+    order = np.lexsort((np.array(members), -fit.effects.round(9)))  # equal but for rounding: by name
+    if inside:
+        alike = np.abs(fit.effects[:, None] - fit.effects[None, :]) <= NORMAL_95 * fit.errors()
+    else:  # lists carry no spread: only what they put into one tier is alike
+        alike = np.abs(fit.effects[:, None] - fit.effects[None, :]) < 1e-6
     tied = {i: tuple(j for j in order if j != i and alike[i, j]) for i in order}
-    log_ratio = part.effects - part.effects[first]
-    margin = NORMAL_95 * errors[first]
-    ratio, low, high = np.exp(log_ratio), np.exp(log_ratio - margin), np.exp(log_ratio + margin)
-    entries = [
+    reference, ratios = _ratios(members, order, inside, fit)
+    scores = fit.p_scores()
+    entries = tuple(
         Entry(
-            key=part.entries[i],
-            rank=position,
+            key=members[i],
+            rank=position if inside else 1 + int((fit.effects > fit.effects[i] + 1e-6).sum()),
             part=number,
-            ratio=float(ratio[i]),
-            low=float(low[i]),
-            high=float(high[i]),
-            tied_with=tuple(part.entries[j] for j in tied[i]),
-            findings=0,
-            **facts[part.entries[i]],
+            **ratios.get(members[i], {"ratio": None, "low": None, "high": None}),
+            p_score=float(scores[i]),
+            tied_with=tuple(members[j] for j in tied[i]),
+            **facts[members[i]],
         )
         for position, i in enumerate(order, start=1)
-    ]
+    )
+    first, last = order[0], order[-1]
     best = (first, *tied[first])
     worst = [i for i in order if i in (last, *tied[last]) and i not in best]
     return RankedPart(
         number,
-        "numbers",
-        tuple(entries),
-        best=tuple(part.entries[i] for i in best),
-        worst=tuple(part.entries[i] for i in worst),
-        disagreement=part.heterogeneity / part.freedom if part.freedom else None,
+        basis="both" if inside and stated else "numbers" if inside else "findings",
+        reference=reference,
+        entries=entries,
+        best=tuple(members[i] for i in best),
+        worst=tuple(members[i] for i in worst),
+        networks=inside,
     )
 
 
-def _entry_facts(arms: pd.DataFrame) -> dict[str, dict[str, Any]]:
-    """What stands behind each entry: grade and counts of the evidence that was compared."""
-    found: dict[str, list] = {}
-    for row in arms.itertuples(index=False):
-        found.setdefault(row.entry, []).append(row)
-    return {key: _facts(rows) for key, rows in found.items()}
+def _fit(members: tuple[str, ...], nets: tuple[Network, ...], stated: list[Comparison], scale: float) -> Fit:
+    if not stated:
+        (net,) = nets
+        at = [net.treatments.index(entry) for entry in members]
+        return Fit(net.random.effects[at], net.random.covariance[np.ix_(at, at)])
+    weighted = [Weighted(net.trials, members, net.tau2 or 0.0) for net in nets]
+    return joint(members, weighted, stated, scale)
 
 
-def _facts(rows: list) -> dict[str, Any]:
-    measured = [row for row in rows if row.origin == "measured"]
-    with_spread = {row.case_study for row in measured if not row.assumed}
-    return {
-        "grade": "A" if len(with_spread) >= 2 else "B" if measured else "C",
-        "case_studies": len({row.case_study for row in rows}),
-        "measurements": sum(row.measurements for row in measured),
-        "derived": len(rows) - len(measured),
+def _ratios(
+    members: tuple[str, ...], order: np.ndarray, nets: tuple[Network, ...], fit: Fit
+) -> tuple[str | None, dict[str, dict[str, float]]]:
+    """The best entry with numbers, and for each entry that numbers join to it the ratio with its interval."""
+    net_of = {entry: net for net in nets for entry in net.treatments}
+    reference = next((i for i in order if members[i] in net_of), None)
+    if reference is None:
+        return None, {}
+    errors, found = fit.errors(), {}
+    for i in order:
+        if net_of.get(members[i]) is net_of[members[reference]]:
+            log_ratio, margin = fit.effects[i] - fit.effects[reference], NORMAL_95 * errors[i, reference]
+            values = np.exp([log_ratio, log_ratio - margin, log_ratio + margin])
+            found[members[i]] = dict(zip(("ratio", "low", "high"), map(float, values), strict=True))
+    return members[reference], found
+
+
+def _entry_facts(arms: pd.DataFrame, scored: pd.DataFrame, axis: Axis) -> dict[str, dict[str, Any]]:
+    """What stands behind each entry: grade, confounding, and counts of the evidence that was compared."""
+    differs = {
+        column: set(arms["group"][arms.groupby("group")[column].transform("nunique", dropna=False) > 1])
+        for column in axis.comes_along
     }
+    measured: dict[str, list] = {}
+    for row in arms.itertuples(index=False):
+        measured.setdefault(row.entry, []).append(row)
+    stated: dict[str, list] = {}
+    for row in scored.itertuples(index=False):
+        stated.setdefault(row.entry, []).append(row)
+    return {key: _facts(measured.get(key, []), stated.get(key, []), differs) for key in {*measured, *stated}}
 
 
-def _stated_part(number: int, rows: pd.DataFrame) -> RankedPart:
-    leads = rows.groupby("entry")["lead"].mean().round(9).sort_values(ascending=False, kind="stable")
-    keys = sorted(leads.index, key=lambda key: (-leads[key], key))
-    entries = []
-    for key in keys:
-        mine = rows[rows["entry"] == key]
-        entries.append(
-            Entry(
-                key=key,
-                rank=1 + int((leads > leads[key]).sum()),
-                part=number,
-                ratio=None,
-                low=None,
-                high=None,
-                grade="D",
-                tied_with=tuple(other for other in keys if other != key and leads[other] == leads[key]),
-                case_studies=len({slug for studies in mine["case_studies"] for slug in studies}),
-                measurements=0,
-                derived=0,
-                findings=len(mine),
-            )
-        )
-    best = tuple(key for key in keys if leads[key] == leads.max())
-    worst = tuple(key for key in keys if leads[key] == leads.min() and key not in best)
-    return RankedPart(number, "findings", tuple(entries), best, worst, None)
+def _facts(arms: list, findings: list, differs: dict[str, set[int]]) -> dict[str, Any]:
+    measured = [row for row in arms if row.origin == "measured"]
+    with_spread = {row.case_study for row in measured if not row.assumed}
+    studies = {row.case_study for row in arms} | {slug for row in findings for slug in row.case_studies}
+    return {
+        "grade": "A" if len(with_spread) >= 2 else "B" if measured else "C" if arms else "D",
+        "confounded_with": tuple(c for c, groups in differs.items() if any(row.group in groups for row in arms)),
+        "case_studies": len(studies),
+        "measurements": sum(row.measurements for row in measured),
+        "derived": len(arms) - len(measured),
+        "findings": len(findings),
+    }

@@ -18,12 +18,21 @@ from .evidence import NORMAL_95
 from .fairplay import MEASUREMENT_FIELDS
 from .models import Arm, RankingSnapshot
 from .question import Question
-from .ranking import rank
+from .ranking import Assumptions, rank
 
 logger = logging.getLogger(__name__)
 
 # A spread below this is a repeated number, not a measured spread.
 _SMALLEST_VARIANCE = 1e-12
+
+
+def assumptions() -> Assumptions:
+    """What every answer takes for granted, from the settings."""
+    return Assumptions(
+        variation=settings.KDB_DEFAULT_COEFFICIENT_OF_VARIATION,
+        tier_scale=settings.KDB_TIER_SCALE,
+        tier_doubt=settings.KDB_TIER_DOUBT,
+    )
 
 
 def rebuild_arms(case_study_ids: list[int]) -> int:
@@ -121,9 +130,7 @@ def compute_snapshot(question: Question) -> RankingSnapshot:
     """
     revision = KnowledgeRevision.objects.aggregate(last=Max("number"))["last"] or 0
     axis = AXES[question.axis]
-    ranking = rank(
-        frames.arms(question), frames.findings(question), axis, settings.KDB_DEFAULT_COEFFICIENT_OF_VARIATION
-    )
+    ranking = rank(frames.arms(question), frames.findings(question), axis, assumptions())
     result = answers.as_dict(question, ranking, revision)
     snapshot = RankingSnapshot(
         question=question.key,

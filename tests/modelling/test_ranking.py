@@ -7,15 +7,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from modelling.axes import AXES
-from modelling.ranking import rank
+from modelling.ranking import Assumptions, rank
 from tests.modelling.frames import arm, arms, finding, findings
 
 PAIR, GUEST, CONFIGURATION = AXES["fs-pair"], AXES["guest-fs"], AXES["configuration"]
 NO_FINDINGS = findings()
 
 
-def ranked(frame, axis=PAIR, stated=NO_FINDINGS, default=0.05):
-    return rank(frame, stated, axis, default).parts
+def ranked(frame, axis=PAIR, stated=NO_FINDINGS, variation=0.05):
+    return rank(frame, stated, axis, Assumptions(variation, tier_scale=0.087, tier_doubt=0.5)).parts
 
 
 def test_the_best_comes_first_and_ratios_are_against_it():
@@ -124,13 +124,43 @@ def test_findings_on_a_guest_compare_only_guests_of_one_host():
     assert [entry.key for entry in part.entries] == ["ext4", "xfs"]
 
 
-def test_numbers_outweigh_lists_for_the_entries_that_have_them():
+def test_numbers_and_lists_that_share_an_entry_are_ranked_together():
     stated = findings(
-        finding("ext4", "ext4", "worst"), finding("xfs", "xfs", "best"), finding("btrfs", "btrfs", "worst")
+        finding("ext4", "ext4", "best"), finding("xfs", "xfs", "unlisted"), finding("btrfs", "btrfs", "worst")
     )
+    (part,) = ranked(arms(arm(200), arm(100, guest_fs="xfs")), stated=stated)
+    assert part.basis == "both"
+    found = {entry.key: (entry.rank, entry.ratio) for entry in part.entries}
+    assert found["ext4-on-ext4"] == (1, 1.0)
+    assert found["xfs-on-ext4"][1] == pytest.approx(0.5, abs=0.001)
+    # Only lists speak of these two: they have a place in the order, and no number.
+    assert found["xfs-on-xfs"][1] is found["btrfs-on-btrfs"][1] is None
+    assert found["xfs-on-xfs"][0] < found["btrfs-on-btrfs"][0]
+
+
+def test_the_reference_is_the_best_entry_that_has_numbers():
+    stated = findings(finding("btrfs", "btrfs", "best", outstanding=True), finding("ext4", "ext4", "worst"))
+    (part,) = ranked(arms(arm(200), arm(199, guest_fs="xfs")), stated=stated)
+    assert part.entries[0].key == "btrfs-on-btrfs"
+    assert part.reference in ("ext4-on-ext4", "xfs-on-ext4")
+
+
+def test_lists_on_pairs_without_numbers_are_a_part_of_their_own():
+    stated = findings(finding("xfs", "xfs", "best"), finding("btrfs", "btrfs", "worst"))
     numbers, lists = ranked(arms(arm(200), arm(100, guest_fs="xfs")), stated=stated)
-    assert [entry.key for entry in numbers.entries] == ["ext4-on-ext4", "xfs-on-ext4"]
-    assert [entry.key for entry in lists.entries] == ["xfs-on-xfs", "btrfs-on-btrfs"]
+    assert (numbers.basis, lists.basis, lists.reference) == ("numbers", "findings", None)
+
+
+def test_what_came_along_with_a_hypervisor_is_marked():
+    frame = arms(
+        arm(200),
+        arm(100, hypervisor="xen"),
+        arm(50, hypervisor="esxi", host_fs="vmfs", guest_fs="xfs"),
+        arm(60, guest_fs="xfs"),
+    )
+    (part,) = ranked(frame, AXES["hypervisor"])
+    marks = {entry.key: entry.confounded_with for entry in part.entries}
+    assert marks == {"kvm": ("host_fs",), "xen": (), "esxi": ("host_fs",)}
 
 
 def test_nothing_in_gives_no_parts():

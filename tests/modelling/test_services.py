@@ -234,4 +234,5 @@ def test_every_answer_of_the_published_evidence_has_notes_evidence_and_no_made_u
             for entry in result["entries"]:
                 values = (entry["ratio"], entry["low"], entry["high"])
                 assert values == (None, None, None) or all(math.isfinite(v) and v > 0 for v in values)
-                assert (entry["findings"] > 0) == (values == (None, None, None))
+                assert (entry["grade"] == "D") == (values == (None, None, None))
+                assert 0 <= entry["p_score"] <= 1

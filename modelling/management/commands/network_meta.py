@@ -1,0 +1,58 @@
+"""manage.py network_meta FILE.csv: the network estimators on any contrast table."""
+
+from pathlib import Path
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from modelling import contrast_table
+from modelling.network import EvidenceError
+
+
+class Command(BaseCommand):
+    help = (
+        "Network meta-analysis of a contrast table (CSV with the columns study, treat1, treat2, effect, se; effect is "
+        "treat1 - treat2; a study of many arms gives all its pairs). Prints tables, or writes them as CSV with --out."
+    )
+    requires_system_checks: list[str] = []
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("file", type=Path)
+        parser.add_argument("--components", action="store_true", help='Treatments are sums of components, "A + B".')
+        parser.add_argument("--reference", help="Compare against this treatment only; with --components: inactive.")
+        parser.add_argument(
+            "--out", type=Path, help="Folder for estimates.csv, pscores.csv, summary.csv, components.csv."
+        )
+
+    def handle(self, *args, file: Path, components: bool, reference: str | None, out: Path | None, **options) -> None:
+        try:
+            trials = contrast_table.read(file.read_text(encoding="utf-8-sig"))
+            tables = contrast_table.answer(trials, reference=reference, with_components=components)
+        except OSError as error:
+            raise CommandError(f"{file} cannot be read: {error.strerror}") from None
+        except UnicodeDecodeError:
+            raise CommandError(f"{file} is not text in UTF-8") from None
+        except (contrast_table.TableError, EvidenceError) as error:
+            raise CommandError(f"{file}: {error}") from None
+        if out is None:
+            for name, rows in tables.items():
+                self.stdout.write(f"{name}\n{_readable(rows)}\n")
+            return
+        out.mkdir(parents=True, exist_ok=True)
+        for name, rows in tables.items():
+            (out / f"{name}.csv").write_text(contrast_table.written(rows), encoding="utf-8")
+            self.stdout.write(f"wrote {out / name}.csv ({len(rows)} rows)")
+
+
+def _readable(rows: list[dict]) -> str:
+    """Rows in columns, numbers with six digits, missing ones as a dash."""
+    cells = [list(rows[0])] + [[_cell(value) for value in row.values()] for row in rows]
+    widths = [max(len(row[column]) for row in cells) for column in range(len(cells[0]))]
+    return "\n".join(
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in cells
+    )
+
+
+def _cell(value: object) -> str:
+    if value is None:
+        return "-"
+    return value if isinstance(value, str) else f"{value:.6g}"
