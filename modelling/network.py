@@ -115,6 +115,24 @@ class Weighted:
             total += float(-np.einsum("sij,sij->", weights, rest**2) / 2)
         return total
 
+    def unexplained_within_designs(self) -> float:
+        """Q that remains when the trials of each design (set of treatments) are estimated by themselves."""
+        total = 0.0
+        for places, effects, weights in self.stacks:
+            order = np.argsort(places, axis=1)
+            both = (np.arange(len(places))[:, None, None], order[:, :, None], order[:, None, :])
+            effects, weights = effects[both], weights[both]
+            designs, number = np.unique(np.take_along_axis(places, order, axis=1), axis=0, return_inverse=True)
+            laplacian = np.zeros((len(designs), *weights.shape[1:]))
+            right = np.zeros((len(designs), weights.shape[1]))
+            np.add.at(laplacian, number, weights)
+            np.add.at(right, number, -np.einsum("sij,sij->si", weights, effects))
+            scale = np.einsum("dii->d", laplacian) / weights.shape[1] ** 2
+            estimate = np.linalg.solve(laplacian + scale[:, None, None], right[:, :, None])[number, :, 0]
+            rest = effects - (estimate[:, :, None] - estimate[:, None, :])
+            total += float(-np.einsum("sij,sij->", weights, rest**2) / 2)
+        return total
+
     @property
     def freedom(self) -> int:
         """Independent contrasts: one fewer than arms, in each trial."""
@@ -221,7 +239,7 @@ def _network(treatments: tuple[str, ...], trials: list[Trial]) -> Network:
     common = fit(weighted)
     q, freedom = weighted.unexplained(common.effects), weighted.freedom - (len(treatments) - 1)
     tau2 = max(0.0, (q - freedom) / weighted.spread_factor(common.covariance)) if freedom > 0 else None
-    within = sum(_unexplained_alone(same) for same in _designs(trials))
+    within = weighted.unexplained_within_designs()
     return Network(
         treatments=treatments,
         trials=tuple(trials),
@@ -241,17 +259,3 @@ def fit(weighted: Weighted) -> Fit:
     scale = np.trace(weighted.laplacian) / weighted.size  # keeps the shifted matrix well conditioned
     covariance = np.linalg.inv(weighted.laplacian + scale * mean) - mean / scale
     return Fit(covariance @ weighted.right, covariance)
-
-
-def _designs(trials: list[Trial]) -> list[list[Trial]]:
-    """Trials grouped by the set of treatments they compared."""
-    found: dict[tuple[str, ...], list[Trial]] = {}
-    for trial in trials:
-        found.setdefault(tuple(sorted(trial.treatments)), []).append(trial)
-    return list(found.values())
-
-
-def _unexplained_alone(trials: list[Trial]) -> float:
-    """Q of trials of one design, estimated by themselves."""
-    weighted = Weighted(trials, sorted(trials[0].treatments))
-    return weighted.unexplained(fit(weighted).effects)
