@@ -9,7 +9,7 @@ from typing import Any
 from django.utils.text import slugify
 
 from .models import Configuration, DerivedValue, Measurement, OrdinalFinding
-from .templatetags.kdb_format import block_size, number, vm_count
+from .templatetags.kdb_format import block_size, decimals, number, vm_count
 
 
 @dataclass
@@ -44,6 +44,7 @@ class SourceTable:
     column_heading: str
     columns: list[str]
     rows: list[Row]
+    decimals: int  # as many as any of its numbers needs
     footnotes: list[str]
     chart: dict[str, Any]
 
@@ -244,6 +245,7 @@ def _source_table(position: int, group: list[Measurement], labels: dict[int, str
         column_heading="Block size" if by_block else "Virtual machines",
         columns=names,
         rows=table_rows,
+        decimals=max(decimals(cell.value) for r in table_rows for cell in r.cells if cell),
         footnotes=footnotes,
         chart=_chart(
             f"chart-source-{position}",

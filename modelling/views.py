@@ -46,9 +46,8 @@ class AskForm(QuestionForm):
         self.fields["workload"].widget.is_required = True
         counts = catalogue.vm_counts()
         asked = (data or {}).get("vm_count", "")
-        if asked.isdecimal() and int(asked) not in counts:
-            counts = [*counts, int(asked)]
-        self.fields["vm_count"].widget = forms.Select(choices=[("", "Any"), *((n, n) for n in counts)])
+        others = [asked] if asked and asked not in map(str, counts) else []
+        self.fields["vm_count"].widget = forms.Select(choices=[("", "Any"), *((n, n) for n in [*counts, *others])])
         self.order_fields(self.field_order)
 
     def question(self) -> Question:
@@ -58,7 +57,7 @@ class AskForm(QuestionForm):
     def shown(self) -> "AskForm":
         """The same form with slugs in place of aliases, so that every choice shows what was understood."""
         question = self.question()
-        return AskForm({name: value for name, value in question.as_dict().items() if value is not None})
+        return AskForm({name: str(value) for name, value in question.as_dict().items() if value is not None})
 
     @property
     def main_fields(self) -> list[forms.BoundField]:
@@ -115,11 +114,11 @@ def _examples() -> list[dict[str, str]]:
 
 
 def _suggestions(question: Question) -> list[dict[str, str]]:
-    """Wider questions that the evidence does answer."""
+    """Near questions that the evidence does answer."""
     found = []
-    for wider in presentation.nearest(question):
-        if current_ranking(wider).result["entries"]:
-            found.append(_as_link(wider))
+    for near in presentation.nearest(question):
+        if current_ranking(near).result["entries"]:
+            found.append(_as_link(near))
         if len(found) == MAX_SUGGESTIONS:
             break
     return found
