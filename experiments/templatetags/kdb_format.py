@@ -118,8 +118,8 @@ def item(mapping: dict, key: Any) -> Any:
 
 @register.filter
 def anchor(source: str) -> str:
-    """The fragment of an address that leads to a source's table: "Table III" is "table-iii"."""
-    return slugify(source)
+    """The fragment of an address that leads to a source's table: "Section 6.1" is "section-6-1"."""
+    return slugify(source.replace(".", " "))
 
 
 @register.filter

@@ -82,3 +82,4 @@ def test_zero_is_stated_and_nothing_is_not():
 
 def test_a_table_is_reached_by_its_name():
     assert kdb_format.anchor("Section 7, Mail") == "section-7-mail"
+    assert kdb_format.anchor("Section 6.1") == "section-6-1"

@@ -112,6 +112,7 @@ def test_derived_values_stand_apart_from_reported_ones(client: Client, published
     text = text_of(response)
     assert text.index("Single values in the text") < text.index("not printed by the source") < text.index("1,429.19")
     assert [len(group.used) for group in response.context["page"].derived] == [4, 4, 4, 4]
+    assert response.context["page"].derived[0].anchor == "section-6-1"
 
 
 def test_the_two_lists_of_a_finding_stand_side_by_side(client: Client, published_evidence):
