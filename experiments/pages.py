@@ -95,11 +95,11 @@ def case_study_page(slug: str) -> CaseStudyPage:
     labels = configuration_labels(configurations)
     anchors = Anchors()
     measurements = list(
-        Measurement.objects.filter(configuration__case_study=case_study)
+        Measurement.objects.filter(configuration__in=configurations)
         .select_related("variant__workload")
         .order_by("pk")[: MAX_VALUES + 1]
     )
-    values = DerivedValue.objects.filter(configuration__case_study=case_study).select_related("variant__workload")
+    values = DerivedValue.objects.filter(configuration__in=configurations).select_related("variant__workload")
     findings = OrdinalFinding.objects.filter(case_studies=case_study).select_related(
         "guest_fs", "host_fs", "variant__workload", "variant__benchmark"
     )
