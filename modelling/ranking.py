@@ -13,6 +13,9 @@ from .axes import Axis, entry_key
 from .evidence import NORMAL_95, comparable_arms, trials
 from .network import Part, estimate
 
+# Raised with every change that makes the same evidence give another answer: kept answers are not mixed.
+METHOD = 1
+
 # A tier list's standing of a pair, from the text list and its outstanding marks.
 _STANDING = {"best": 1.0, "unlisted": 0.0, "worst": -1.0}
 
