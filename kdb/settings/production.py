@@ -1,12 +1,12 @@
 """Behind a TLS proxy that sets X-Forwarded-Proto, on PostgreSQL and Redis."""
 
-from kdb.env import env
+from kdb.env import required
 
 from .base import *  # noqa: F403
 
-SECRET_KEY = env.str("SECRET_KEY")
+SECRET_KEY = required("SECRET_KEY")
 DEBUG = False
-ALLOWED_HOSTS = env.list("ALLOWED_HOSTS")
+ALLOWED_HOSTS = [host.strip() for host in required("ALLOWED_HOSTS").split(",") if host.strip()]
 # ".example.org" in ALLOWED_HOSTS means the domain and all below it; here each is spelled out.
 CSRF_TRUSTED_ORIGINS = [
     f"https://{origin}"
