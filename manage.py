@@ -4,16 +4,25 @@
 import os
 import sys
 
+OURS = ("kdb", "experiments", "modelling", "tests")
+HINT = "remove .venv and run script/server, which makes it anew, or pip install -r requirements.txt."
+
 
 def main() -> None:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "kdb.settings.local")
-    from django.core.exceptions import ImproperlyConfigured
-    from django.core.management import execute_from_command_line
-
+    try:
+        from django.core.exceptions import ImproperlyConfigured
+        from django.core.management import execute_from_command_line
+    except ModuleNotFoundError as error:
+        sys.exit(f"The Python module {error.name} is missing: {HINT}")
     try:
         execute_from_command_line(sys.argv)
     except ImproperlyConfigured as error:
         sys.exit(f"KDB is not configured: {error}")
+    except ModuleNotFoundError as error:
+        if error.name and error.name.partition(".")[0] in OURS:
+            raise
+        sys.exit(f"The Python module {error.name} is missing: {HINT}")
     except KeyboardInterrupt:
         sys.exit(130)
 

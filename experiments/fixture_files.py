@@ -7,6 +7,7 @@ import csv
 import json
 from collections.abc import Collection
 from dataclasses import dataclass
+from io import StringIO
 from json import scanner
 from json.decoder import JSONObject
 from pathlib import Path
@@ -38,7 +39,7 @@ def read_csv(path: Path, columns: Collection[str]) -> list[Entry]:
 
     Raises EvidenceError where the file, a column or a cell is missing, or one is there too many.
     """
-    reader = csv.reader(_text(path).splitlines(), strict=True)
+    reader = csv.reader(StringIO(_text(path)), strict=True)
     entries = []
     try:
         header = next(reader, [])
@@ -89,7 +90,7 @@ def _check_names(place: str, kind: str, found: list[str], allowed: Collection[st
 
 def _text(path: Path) -> str:
     try:
-        return path.read_text(encoding="utf-8")
+        return path.read_text(encoding="utf-8-sig")  # spreadsheets begin a file with a mark
     except OSError as error:
         raise EvidenceError(f"{path.name}: {error.strerror} ({path.parent})") from error
     except UnicodeDecodeError as error:

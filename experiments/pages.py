@@ -30,6 +30,7 @@ from .tables import (
     derived_groups,
     environment,
     finding_groups,
+    single_values,
     source_tables,
 )
 
@@ -94,22 +95,25 @@ def case_study_page(slug: str) -> CaseStudyPage:
     labels = configuration_labels(configurations)
     anchors = Anchors()
     measurements = list(
-        Measurement.objects.filter(configuration__case_study=case_study)
+        Measurement.objects.filter(configuration__in=configurations)
         .select_related("variant__workload")
         .order_by("pk")[: MAX_VALUES + 1]
     )
-    single_values, tables = source_tables(measurements[:MAX_VALUES], labels, anchors)
-    values = DerivedValue.objects.filter(configuration__case_study=case_study).select_related("variant__workload")
+    values = DerivedValue.objects.filter(configuration__in=configurations).select_related("variant__workload")
     findings = OrdinalFinding.objects.filter(case_studies=case_study).select_related(
         "guest_fs", "host_fs", "variant__workload", "variant__benchmark"
     )
+    shown = measurements[:MAX_VALUES]
+    # In this order: a source named by an answer leads to its table, else to what was derived from it.
+    tables = source_tables(shown, labels, anchors)
+    derived = derived_groups(list(values.order_by("pk")), labels, anchors)
     return CaseStudyPage(
         case_study=case_study,
         environment=environment(configurations, labels),
-        single_values=single_values,
+        single_values=single_values(shown, labels, anchors),
         tables=tables,
         is_cut=len(measurements) > MAX_VALUES,
-        derived=derived_groups(list(values.order_by("pk")), labels, anchors),
+        derived=derived,
         findings=finding_groups(
             list(findings.order_by("publication", "variant__workload__slug", "variant", "pk")), anchors
         ),

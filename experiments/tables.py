@@ -6,10 +6,8 @@ from itertools import groupby
 from statistics import fmean
 from typing import Any
 
-from django.utils.text import slugify
-
 from .models import Configuration, DerivedValue, Measurement, OrdinalFinding
-from .templatetags.kdb_format import block_size, number, vm_count
+from .templatetags.kdb_format import anchor, block_size, decimals, number, vm_count
 
 
 @dataclass
@@ -44,6 +42,7 @@ class SourceTable:
     column_heading: str
     columns: list[str]
     rows: list[Row]
+    decimals: int  # as many as any of its numbers needs
     footnotes: list[str]
     chart: dict[str, Any]
 
@@ -90,7 +89,7 @@ class Anchors:
         self._given: set[str] = set()
 
     def give(self, source: str) -> str:
-        name = slugify(source)
+        name = anchor(source)
         if name in self._given:
             return ""
         self._given.add(name)
@@ -109,23 +108,26 @@ def configuration_labels(configurations: Iterable[Configuration]) -> dict[int, s
     return labels
 
 
-def source_tables(
-    measurements: list[Measurement], labels: dict[int, str], anchors: Anchors
-) -> tuple[list[SingleValue], list[SourceTable]]:
+def source_tables(measurements: list[Measurement], labels: dict[int, str], anchors: Anchors) -> list[SourceTable]:
     """The measurements as their sources group them, in the order the sources have them."""
+    groups = [group for group in _by_source(measurements) if len(group) > 1]
+    return [_source_table(number, group, labels, anchors) for number, group in enumerate(groups, start=1)]
 
-    def heading(m: Measurement) -> tuple:
-        return (m.source, m.variant_id, m.operation, m.metric, m.unit)
 
-    groups: dict[tuple, list[Measurement]] = {}
-    for measurement in measurements:
-        groups.setdefault(heading(measurement), []).append(measurement)
-    alone = [group[0] for group in groups.values() if len(group) == 1]
-    tables = [group for group in groups.values() if len(group) > 1]
-    return (
-        [_single_value(measurement, labels, anchors) for measurement in alone],
-        [_source_table(number, group, labels, anchors) for number, group in enumerate(tables, start=1)],
-    )
+def single_values(measurements: list[Measurement], labels: dict[int, str], anchors: Anchors) -> list[SingleValue]:
+    """The measurements that are no part of a table."""
+    alone = [group[0] for group in _by_source(measurements) if len(group) == 1]
+    return [
+        SingleValue(
+            source=_source(measurement),
+            anchor=anchors.give(_source(measurement)),
+            title=_title(measurement),
+            label=labels[measurement.configuration_id],
+            machines=vm_count(measurement.vm_count),
+            measurement=measurement,
+        )
+        for measurement in alone
+    ]
 
 
 def derived_groups(values: list[DerivedValue], labels: dict[int, str], anchors: Anchors) -> list[DerivedGroup]:
@@ -244,6 +246,7 @@ def _source_table(position: int, group: list[Measurement], labels: dict[int, str
         column_heading="Block size" if by_block else "Virtual machines",
         columns=names,
         rows=table_rows,
+        decimals=max(decimals(cell.value) for r in table_rows for cell in r.cells if cell),
         footnotes=footnotes,
         chart=_chart(
             f"chart-source-{position}",
@@ -255,16 +258,11 @@ def _source_table(position: int, group: list[Measurement], labels: dict[int, str
     )
 
 
-def _single_value(measurement: Measurement, labels: dict[int, str], anchors: Anchors) -> SingleValue:
-    source = _source(measurement)
-    return SingleValue(
-        source=source,
-        anchor=anchors.give(source),
-        title=_title(measurement),
-        label=labels[measurement.configuration_id],
-        machines=vm_count(measurement.vm_count),
-        measurement=measurement,
-    )
+def _by_source(measurements: list[Measurement]) -> list[list[Measurement]]:
+    groups: dict[tuple, list[Measurement]] = {}
+    for m in measurements:
+        groups.setdefault((m.source, m.variant_id, m.operation, m.metric, m.unit), []).append(m)
+    return list(groups.values())
 
 
 def _source(measurement: Measurement) -> str:

@@ -44,6 +44,13 @@ def redis_url() -> str:
     return url
 
 
+def required(name: str) -> str:
+    value = env.str(name, "")
+    if not value:
+        raise ImproperlyConfigured(f"{name} must be set in the environment.")
+    return value
+
+
 def integer(name: str, default: int, lowest: int, highest: int) -> int:
     text = env.str(name, "") or str(default)
     if not text.isascii() or not text.isdigit() or not lowest <= int(text) <= highest:

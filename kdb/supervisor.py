@@ -21,7 +21,7 @@ logger = logging.getLogger(__name__)
 LONGEST_BACKOFF_SECONDS = 30
 SETTLED_AFTER_SECONDS = 20  # a child that lived this long could start
 MAX_FAILED_STARTS = 3
-PATIENCE_SECONDS = 10  # for a task under way, before it is interrupted
+PATIENCE_SECONDS = 10  # for what is under way, before it is interrupted
 LAST_PATIENCE_SECONDS = 5  # after the interruption, before the kill
 
 _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
@@ -39,6 +39,7 @@ class Child:
     name: str
     command: Sequence[str]
     pass_fds: Sequence[int] = ()
+    patience_seconds: float = PATIENCE_SECONDS
     process: subprocess.Popen | None = None
     started_at: float = 0.0
     start_again_at: float = 0.0
@@ -52,6 +53,10 @@ class Child:
 
     def is_running(self) -> bool:
         return self.process is not None and self.process.poll() is None
+
+    def send(self, number: signal.Signals) -> None:
+        if self.is_running():
+            self.process.send_signal(number)
 
     def look_after(self) -> None:
         """Start again what has ended, later each time."""
@@ -104,16 +109,22 @@ class Supervisor:
 
     def stop(self) -> None:
         """End the children: politely, then firmly, then without asking."""
-        for number, patience in ((signal.SIGTERM, PATIENCE_SECONDS), (signal.SIGQUIT, LAST_PATIENCE_SECONDS)):
-            for child in self._children:
-                if child.is_running():
-                    child.process.send_signal(number)
-            deadline = time.monotonic() + patience
-            while time.monotonic() < deadline and any(child.is_running() for child in self._children):
-                time.sleep(0.05)
+        begin = time.monotonic()
+        hurried = set()
         for child in self._children:
-            if child.is_running():
-                child.process.kill()
+            child.send(signal.SIGTERM)
+        while (waited := time.monotonic() - begin) < PATIENCE_SECONDS + LAST_PATIENCE_SECONDS:
+            running = {child.name: child for child in self._children if child.is_running()}
+            if not running:
+                break
+            for name, child in running.items():
+                if waited > child.patience_seconds and name not in hurried:
+                    hurried.add(name)
+                    child.send(signal.SIGQUIT)
+            time.sleep(0.05)
+        for child in self._children:
+            child.send(signal.SIGKILL)
+            if child.process is not None:
                 child.process.wait()
         while _kill_orphans(known=set()):
             pass  # an orphan may leave orphans

@@ -7,7 +7,7 @@ from experiments.models import CaseStudy, Claim, Configuration, DerivedValue, Kn
 
 from .models import Arm
 
-_SECONDS = 3600
+_SECONDS = 60
 
 
 def revision() -> int:
@@ -19,8 +19,8 @@ def published(revision: int) -> dict[str, int]:
     """What is published at this revision, by kind; drafts and retracted case studies do not count.
 
     Measurements are counted from the arms, which hold how many rows each stands for: the answer
-    takes as long for a hundred million rows as for a hundred. A revision's counts never change,
-    so they are kept under its number.
+    takes as long for a hundred million rows as for a hundred. Kept for a minute under the number
+    of the revision, so that a publication shows at once.
     """
     return cache.get_or_set(f"modelling.counts.{revision}", _count, _SECONDS)
 

@@ -25,8 +25,11 @@ class CatalogueField(forms.CharField):
     def __init__(self, kind: str, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.kind = kind
+        self.widget = forms.Select(choices=self._choices)  # read when shown; the API never shows it
+
+    def _choices(self) -> list[tuple[str, str]]:
         empty = [] if self.required else [("", "Any")]
-        self.widget = forms.Select(choices=[*empty, *catalogue.names()[kind].items()])
+        return [*empty, *catalogue.names()[self.kind].items()]
 
     @property
     def allowed(self) -> list[str]:

@@ -54,6 +54,7 @@ class RankingSnapshot(models.Model):
     """One answered question at one knowledge revision, kept so that a page costs one read."""
 
     question = models.CharField(max_length=300, help_text="The question in its one canonical spelling.")
+    method = models.PositiveSmallIntegerField(help_text="Version of the way to the answer (modelling.ranking.METHOD).")
     revision = models.PositiveIntegerField(help_text="Knowledge revision it was computed from.")
     superseded_by = models.PositiveIntegerField(
         null=True, blank=True, help_text="First revision whose evidence may change it; empty: it stands."
@@ -71,7 +72,9 @@ class RankingSnapshot(models.Model):
             )
         ]
         constraints = [
-            models.UniqueConstraint(fields=["question", "revision"], name="modelling_snapshot_one_per_revision"),
+            models.UniqueConstraint(
+                fields=["question", "method", "revision"], name="modelling_snapshot_one_per_revision"
+            ),
             models.CheckConstraint(
                 condition=Q(superseded_by__isnull=True) | Q(superseded_by__gt=F("revision")),
                 name="modelling_snapshot_superseded_later",

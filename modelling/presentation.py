@@ -1,13 +1,13 @@
 """An answer as a page shows it: names instead of slugs, sentences, charts. No queries, no HTML."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import urlencode
 
 from .axes import AXES
 from .question import Question
 
-# What to do with an entry, by axis: "Use ...", "Avoid ...".
+# What an entry of an axis is called in a sentence.
 _THING = {
     "fs-pair": "file-system pair",
     "guest-fs": "guest file system",
@@ -110,12 +110,12 @@ def present(question: Question, result: dict[str, Any], names: dict[str, dict[st
 
 
 def nearest(question: Question) -> list[Question]:
-    """The same question with one filter fewer, then without any: what to ask when there is no answer."""
+    """One filter fewer, then none, then another axis: what to ask when there is no answer."""
     filters = list(question.filters)
-    wider = [Question(**{**question.as_dict(), name: None}) for name in filters]
+    wider = [replace(question, **{name: None}) for name in filters]
     if len(filters) > 1:
         wider.append(Question(axis=question.axis, workload=question.workload))
-    return wider
+    return wider + [replace(question, axis=axis) for axis in AXES if axis != question.axis]
 
 
 def _table(axis: str, part: dict[str, Any], entries: list[dict[str, Any]]) -> RankedTable:

@@ -16,6 +16,9 @@ from .graph import connected
 from .network import Fit, Network, Weighted, networks
 from .ordinal import Comparison, from_tiers, joint
 
+# Raised with every change that makes the same evidence give another answer: kept answers are not mixed.
+METHOD = 1
+
 # A tier list's standing of a pair, from the text list and its outstanding marks.
 _STANDING = {"best": 1.0, "unlisted": 0.0, "worst": -1.0}
 

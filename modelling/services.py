@@ -18,7 +18,7 @@ from .evidence import NORMAL_95
 from .fairplay import MEASUREMENT_FIELDS
 from .models import Arm, RankingSnapshot
 from .question import Question
-from .ranking import Assumptions, rank
+from .ranking import METHOD, Assumptions, rank
 
 logger = logging.getLogger(__name__)
 
@@ -112,7 +112,7 @@ def supersede_snapshots(case_study_ids: list[int], revision: int) -> list[int]:
             "variant__workload__slug", flat=True
         )
     )
-    standing = RankingSnapshot.objects.filter(superseded_by__isnull=True, workload__in=workloads)
+    standing = RankingSnapshot.objects.filter(superseded_by__isnull=True, method=METHOD, workload__in=workloads)
     touched = [
         pk
         for pk, key in standing.values_list("pk", "question")
@@ -134,6 +134,7 @@ def compute_snapshot(question: Question) -> RankingSnapshot:
     result = answers.as_dict(question, ranking, revision)
     snapshot = RankingSnapshot(
         question=question.key,
+        method=METHOD,
         revision=revision,
         workload=question.workload,
         result=result,

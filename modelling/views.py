@@ -3,8 +3,10 @@
 from typing import Any
 
 from django import forms
+from django.core.cache import cache
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.template.loader import render_to_string
 from django.urls import reverse
 from django.views.decorators.http import require_safe
 
@@ -12,8 +14,9 @@ from kdb.htmx import at_address, varies_for_htmx, wants_fragment
 
 from . import catalogue, presentation
 from .forms import QuestionForm
+from .models import RankingSnapshot
 from .question import Question
-from .selectors import current_ranking
+from .selectors import current_ranking, kept_answers
 
 # What a first visitor may ask; each is shown when its workload is in the catalogue.
 EXAMPLES = (
@@ -25,6 +28,8 @@ EXAMPLES = (
 )
 FURTHER_FILTERS = ("storage", "benchmark", "guest_os_family", "grade")
 MAX_SUGGESTIONS = 3
+MAX_WORKED_OUT = 2  # answers computed only to suggest them
+_KEPT_SECONDS = 60
 
 
 class AskForm(QuestionForm):
@@ -46,19 +51,18 @@ class AskForm(QuestionForm):
         self.fields["workload"].widget.is_required = True
         counts = catalogue.vm_counts()
         asked = (data or {}).get("vm_count", "")
-        if asked.isdecimal() and int(asked) not in counts:
-            counts = [*counts, int(asked)]
-        self.fields["vm_count"].widget = forms.Select(choices=[("", "Any"), *((n, n) for n in counts)])
+        others = [asked] if asked and asked not in map(str, counts) else []
+        self.fields["vm_count"].widget = forms.Select(choices=[("", "Any"), *((n, n) for n in [*counts, *others])])
         self.order_fields(self.field_order)
 
     def question(self) -> Question:
         values = {name: value or None for name, value in self.cleaned_data.items() if name != "axis"}
         return Question(axis=self.axis, **values)
 
-    def shown(self) -> "AskForm":
-        """The same form with slugs in place of aliases, so that every choice shows what was understood."""
-        question = self.question()
-        return AskForm({name: value for name, value in question.as_dict().items() if value is not None})
+    @classmethod
+    def showing(cls, question: Question) -> "AskForm":
+        """The form with the question filled in, slugs in place of aliases."""
+        return cls({name: str(value) for name, value in question.as_dict().items() if value is not None})
 
     @property
     def main_fields(self) -> list[forms.BoundField]:
@@ -77,32 +81,48 @@ class AskForm(QuestionForm):
 @varies_for_htmx
 def answer(request: HttpRequest) -> HttpResponse:
     """The form alone, or with the answer to the question in the address."""
+    is_fragment = wants_fragment(request)
     if not request.GET.keys() & {"axis", *QuestionForm.field_order}:
-        return _respond(request, {"form": AskForm(), "examples": _examples(), "page": None})
+        form = _rendered(is_fragment, form=AskForm(), examples=_examples())
+        return _respond(request, form)
     form = AskForm(request.GET)
     if not form.is_valid():
-        status = 422 if wants_fragment(request) else 400
-        return _respond(request, {"form": form, "examples": [], "page": None}, status=status)
+        return _respond(request, _rendered(is_fragment, form=form), status=422 if is_fragment else 400)
     question = form.question()
     address = presentation.address(question)
-    if not wants_fragment(request) and request.get_full_path() != reverse("answer") + address.removeprefix("/"):
+    if is_fragment:
+        return at_address(_respond(request, _answered(question, is_fragment)), address)
+    if request.get_full_path() != reverse("answer") + address.removeprefix("/"):
         return redirect(address)
-    response = _respond(request, {"form": form.shown(), "examples": [], **_answer_context(question)})
-    return at_address(response, address) if wants_fragment(request) else response
+    title = presentation.title(question, catalogue.names())
+    return _respond(request, _answered(question, is_fragment), title=title, address=address)
 
 
-def _respond(request: HttpRequest, context: dict[str, Any], *, status: int = 200) -> HttpResponse:
-    is_fragment = wants_fragment(request)
-    template = "modelling/_question.html" if is_fragment else "modelling/answer.html"
-    return render(request, template, {**context, "is_fragment": is_fragment}, status=status)
+def _respond(request: HttpRequest, content: str, *, status: int = 200, **context: str) -> HttpResponse:
+    """The content by itself for htmx, else on its page, which has a title and an address where it answers."""
+    if wants_fragment(request):
+        return HttpResponse(content, status=status)
+    context = {"title": "", "address": "", **context}
+    return render(request, "modelling/answer.html", {"content": content, **context}, status=status)
 
 
-def _answer_context(question: Question) -> dict[str, Any]:
+def _answered(question: Question, is_fragment: bool) -> str:
+    """Form and answer as HTML, kept for a while: rendering them costs six times the looking up."""
     snapshot = current_ranking(question)
+    key = f"modelling.answer:{snapshot.digest}:{snapshot.superseded_by}:{is_fragment}"
+    return cache.get_or_set(key, lambda: _rendered(is_fragment, **_context(question, snapshot)), _KEPT_SECONDS)
+
+
+def _rendered(is_fragment: bool, **context: Any) -> str:
+    empty = {"examples": [], "page": None}
+    return render_to_string("modelling/_question.html", {**empty, **context, "is_fragment": is_fragment})
+
+
+def _context(question: Question, snapshot: RankingSnapshot) -> dict[str, Any]:
     return {
+        "form": AskForm.showing(question),
         "page": presentation.present(question, snapshot.result, catalogue.names()),
         "snapshot": snapshot,
-        "address": presentation.address(question),
         "api_address": presentation.api_address(question),
         "csv_address": presentation.api_address(question, format="csv"),
         "suggestions": [] if snapshot.result["entries"] else _suggestions(question),
@@ -115,14 +135,15 @@ def _examples() -> list[dict[str, str]]:
 
 
 def _suggestions(question: Question) -> list[dict[str, str]]:
-    """Wider questions that the evidence does answer."""
-    found = []
-    for wider in presentation.nearest(question):
-        if current_ranking(wider).result["entries"]:
-            found.append(_as_link(wider))
-        if len(found) == MAX_SUGGESTIONS:
-            break
-    return found
+    """Near questions that the evidence does answer."""
+    near = presentation.nearest(question)
+    kept = kept_answers(near)
+    found = [other for other in near if kept.get(other)]
+    unknown = [other for other in near if other not in kept][:MAX_WORKED_OUT]
+    while unknown and not found:
+        other = unknown.pop(0)
+        found = [other] if current_ranking(other).result["entries"] else []
+    return [_as_link(other) for other in found[:MAX_SUGGESTIONS]]
 
 
 def _as_link(question: Question) -> dict[str, str]:

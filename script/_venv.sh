@@ -4,6 +4,8 @@
 #   make_venv                              # .venv, with Python >= 3.11 or $PYTHON
 #   install_requirements requirements.txt  # only when the file or the Python changed
 
+VENV_HINT="on Debian and Ubuntu, apt-get install python3-venv brings it"
+
 die() {
     echo "$*" >&2
     exit 1
@@ -13,23 +15,34 @@ is_new_enough() {
     command -v "$1" >/dev/null 2>&1 && "$1" -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1
 }
 
-can_make_venv() {
-    "$1" -c 'import ensurepip, venv' >/dev/null 2>&1
+# Prints the first module that this Python lacks, if any: distributions split them off.
+missing_module() {
+    "$1" -c '
+import importlib
+for name in ("venv", "ensurepip", "ctypes", "sqlite3", "ssl", "zlib"):
+    try:
+        importlib.import_module(name)
+    except ImportError:
+        raise SystemExit(name)
+' 2>&1 >/dev/null | tail -n 1
 }
 
 # Prints the first Python that will do; without one, says why on stderr and fails.
 find_python() {
     found=
     for candidate in ${PYTHON:-python3 python3.13 python3.12 python3.11}; do
-        is_new_enough "$candidate" || continue
-        found=$candidate
-        if can_make_venv "$candidate"; then
-            echo "$candidate"
-            return 0
+        if is_new_enough "$candidate"; then
+            found=$candidate
+            break
         fi
     done
     if [ -n "$found" ]; then
-        echo "$found has no venv module: install it (on Debian and Ubuntu: apt-get install python3-venv)." >&2
+        missing=$(missing_module "$found")
+        case $missing in
+        "") echo "$found" && return 0 ;;
+        *venv* | *ensurepip*) echo "$found lacks the module $missing: $VENV_HINT." >&2 ;;
+        *) echo "$found lacks the module $missing, which KDB needs." >&2 ;;
+        esac
     elif [ -n "${PYTHON:-}" ]; then
         echo "PYTHON=$PYTHON is not a Python 3.11 or newer." >&2
     else
@@ -45,7 +58,10 @@ make_venv() {
     fi
     python=$(find_python) || exit 1
     echo "Making .venv with $("$python" --version)."
-    "$python" -m venv --clear .venv || die "$python -m venv .venv failed; see the lines above."
+    if ! said=$("$python" -m venv --clear .venv 2>&1); then
+        rm -rf .venv
+        die "$python -m venv .venv failed ($(echo "$said" | head -n 1)): $VENV_HINT."
+    fi
 }
 
 install_requirements() {
@@ -57,7 +73,8 @@ install_requirements() {
         return 0
     fi
     echo "Installing $1."
-    .venv/bin/python -m pip install -qq --disable-pip-version-check --no-input -r "$1" ||
-        die "pip could not install $1; see the lines above."
+    .venv/bin/python -m pip install --quiet --disable-pip-version-check --no-input --retries 2 -r "$1" \
+        >.venv/pip.log 2>&1 ||
+        die "pip could not install $1, is a package index reachable? $(grep -m 1 ERROR .venv/pip.log || tail -n 1 .venv/pip.log)"
     echo "$wanted" >"$stamp"
 }

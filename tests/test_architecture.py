@@ -17,10 +17,13 @@ WEB = ("django", "rest_framework", "django_filters", "drf_spectacular", "django_
 LAYERS = [
     # what                          must not import                                          because
     ("kdb.units", (*WEB, *PACKAGES, "pandas", "numpy", "scipy"), "everything else rests on it"),
+    ("kdb.broker", ("django", *PACKAGES), "a transport knows messages, not what they are for"),
+    ("kdb.env", ("experiments", "modelling"), "settings are read before any application is there"),
     ("experiments", ("modelling",), "facts stand alone"),
     ("experiments.models", ("experiments.services", "experiments.views", "experiments.api"), "models are the ground"),
     ("experiments.importers", (*WEB, "experiments.models", "modelling"), "readers turn bytes into values"),
     ("experiments.normalise", (*WEB, "modelling"), "names and units need no database"),
+    ("experiments.fixture_files", (*WEB, *PACKAGES), "readers turn bytes into values"),
     ("experiments.services", ("experiments.views", "experiments.api", "rest_framework"), "services know no HTTP"),
     ("modelling.fairplay", (*WEB, "experiments"), "inference is plain Python over plain values"),
     ("modelling.evidence", (*WEB, "experiments"), "inference is plain Python over plain values"),
@@ -31,6 +34,7 @@ LAYERS = [
     ("modelling.axes", (*WEB, "experiments"), "an axis is a value"),
     ("modelling.services", ("modelling.views", "modelling.api", "rest_framework"), "services know no HTTP"),
     ("modelling.selectors", ("modelling.views", "modelling.api", "rest_framework"), "selectors know no HTTP"),
+    ("modelling.presentation", (*WEB, "experiments", "modelling.models"), "how an answer reads needs no query"),
     ("modelling.frames", ("modelling.services", "modelling.views", "modelling.api"), "frames are the door below them"),
 ]
 NOT_WRITTEN_YET = {"experiments.importers", "experiments.normalise"}

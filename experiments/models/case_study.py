@@ -104,7 +104,11 @@ class CaseStudy(models.Model):
                 name="experiments_casestudy_published_has_a_revision",
             ),
             models.CheckConstraint(
-                condition=Q(status="retracted", retracted_revision__gt=F("published_revision"))
+                condition=Q(
+                    status="retracted",
+                    retracted_revision__isnull=False,
+                    retracted_revision__gt=F("published_revision"),
+                )
                 & ~Q(retraction_reason="")
                 | ~Q(status="retracted") & Q(retracted_revision__isnull=True),
                 name="experiments_casestudy_retraction_has_revision_and_reason",

@@ -45,7 +45,7 @@ class Measurement(Observation):
         constraints = [
             models.CheckConstraint(condition=Q(value__gt=0), name="experiments_measurement_value_is_positive"),
             models.CheckConstraint(
-                condition=Q(quality="ocr-ambiguous", alternative_value__gt=0)
+                condition=Q(quality="ocr-ambiguous", alternative_value__isnull=False, alternative_value__gt=0)
                 | ~Q(quality="ocr-ambiguous") & Q(alternative_value__isnull=True),
                 name="experiments_measurement_ambiguous_has_both_readings",
             ),

@@ -217,7 +217,8 @@ class _Loading:
             }
             wanted.append(Wanted(entry, values, is_closed=self.is_closed(case_study)))
         key = ("configuration", "variant", *COORDINATES, *key)
-        self.count(model, save(model, wanted, key, fixed=fixed, is_complete=True))
+        published = model.objects.filter(configuration__case_study__in=self.rows[CaseStudy].values())
+        self.count(model, save(model, wanted, key, fixed=fixed, all_of=published))
 
     def findings(self, entries: list[Entry]) -> None:
         wanted = []
@@ -233,10 +234,9 @@ class _Loading:
             wanted.append(
                 Wanted(entry, {"variant": variants.pop(), **values}, {"case_studies": case_studies}, is_closed)
             )
-        fixed = (*FINDING, "case_studies")
-        self.count(
-            OrdinalFinding, save(OrdinalFinding, wanted, (*FINDING_KEY, "variant"), fixed=fixed, is_complete=True)
-        )
+        published = OrdinalFinding.objects.filter(publication__in=self.rows[Publication].values())
+        key, fixed = (*FINDING_KEY, "variant"), (*FINDING, "case_studies")
+        self.count(OrdinalFinding, save(OrdinalFinding, wanted, key, fixed=fixed, all_of=published))
 
     def claims(self, entries: list[Entry]) -> None:
         """Claims may be reworded, and added to a case study that is published already: nothing rests on them."""

@@ -1,7 +1,7 @@
 """From the words of an evidence file to values, and from values to rows that are stored once."""
 
 import math
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -87,7 +87,9 @@ def _value(f: models.Field, entry: Entry, rows: Mapping[type[models.Model], Mapp
     except ValidationError:
         raise entry.error(f.name, _allowed(f)) from None
     is_changed = not isinstance(found, str) and value != found  # 1.5 as an integer, 5 as a text
-    if is_changed or (isinstance(value, float) and not math.isfinite(value)):
+    is_infinite = isinstance(value, float) and not math.isfinite(value)
+    is_other_json = isinstance(f, models.JSONField) and not isinstance(value, type(f.get_default()))
+    if is_changed or is_infinite or is_other_json:
         raise entry.error(f.name, _allowed(f))
     return value
 
@@ -102,7 +104,7 @@ def _allowed(f: models.Field) -> str:
     if isinstance(f, models.IntegerField):
         return "a whole number, not negative"
     if isinstance(f, models.JSONField):
-        return "JSON of the kind its field describes, not empty"
+        return f"a JSON {'list' if f.default is list else 'object'}{'' if f.blank else ', not empty'}"
     return f"text of {0 if f.blank else 1} to {f.max_length or 'any number of'} characters"
 
 
@@ -115,18 +117,17 @@ def save(
     key: tuple[str, ...],
     *,
     fixed: Collection[str] = (),
-    is_complete: bool = False,
+    all_of: models.QuerySet | None = None,
 ) -> Saved:
     """Find each wanted row by the fields `key`, or add it.
 
-    Stored rows are updated, but for the fields in `fixed`, which never change. Where
-    `is_complete`, the stored rows that share the first field of the key must all be wanted.
-    Raises EvidenceError otherwise, and where a row repeats another, breaks a rule of the model,
-    or would join a case study that was there before.
+    Stored rows are updated, but for the fields in `fixed`, which never change. The stored rows in
+    `all_of` must all be wanted. Raises EvidenceError otherwise, and where a row repeats another,
+    breaks a rule of the model, or would join a case study that was there before.
     """
     identify = _identifier(model, key)
-    candidates = model.objects.filter(**{f"{key[0]}__in": {want.values[key[0]] for want in wanted}})
-    stored = {identify(row): row for row in candidates}
+    same = model.objects.filter(**{f"{key[0]}__in": {want.values[key[0]] for want in wanted}})
+    stored = {identify(row): row for row in (same if all_of is None else all_of)}
     places: dict[tuple, str] = {}
     rows, new, changed = [], [], {}
     for want in wanted:
@@ -136,9 +137,9 @@ def save(
             raise EvidenceError(f"{want.entry.place} repeats {places[identity]}: same {', '.join(key)}")
         places[identity] = want.entry.place
         if identity in stored:
-            row, names = _updated(stored[identity], row, want, fixed)
-            if names:
-                changed[row.pk] = row
+            row, wanted_row = stored[identity], row
+            if _is_updated(row, wanted_row, want, fixed):
+                changed[row.pk] = (want.entry, row)
         elif want.is_closed:
             raise EvidenceError(
                 f"{want.entry.place}: new evidence for a stored case study; it needs a case study of its own"
@@ -146,14 +147,15 @@ def save(
         else:
             new.append((want.entry, row))
         rows.append(row)
-    for identity in stored.keys() - places.keys() if is_complete else ():
+    for identity in stored.keys() - places.keys() if all_of is not None else ():
         raise EvidenceError(
             f"{model._meta.verbose_name} {stored[identity].pk} ({stored[identity]}) is stored, but the files no longer "
             "have it; published evidence is not taken away, its case study is retracted"
         )
-    _create(model, new)
+    _write(model, new, model.objects.bulk_create)
     if changed:
-        model.objects.bulk_update(changed.values(), [name for name in wanted[0].values if name not in key])
+        names = [name for name in wanted[0].values if name not in key]
+        _write(model, list(changed.values()), lambda rows: model.objects.bulk_update(rows, names))
     relinked = _link(model, wanted, rows, {row.pk for _, row in new}, fixed)
     return Saved(rows, len(new), len(changed.keys() | relinked))
 
@@ -163,33 +165,36 @@ def _identifier(model: type[models.Model], key: Iterable[str]):
     return lambda row: tuple(getattr(row, attribute) for attribute in attributes)
 
 
-def _updated(
-    stored: models.Model, wanted_row: models.Model, want: Wanted, fixed: Collection[str]
-) -> tuple[models.Model, list[str]]:
-    """`stored` with the wanted values, and the names of the fields that changed."""
-    names = []
+def _is_updated(stored: models.Model, wanted_row: models.Model, want: Wanted, fixed: Collection[str]) -> bool:
+    """Give `stored` the wanted values; whether it had others."""
+    is_updated = False
     for name in want.values:
         attribute = stored._meta.get_field(name).attname
-        before, after = getattr(stored, attribute), getattr(wanted_row, attribute)
-        if before == after:
+        after = getattr(wanted_row, attribute)
+        if getattr(stored, attribute) == after:
             continue
         if name in fixed:
             raise want.entry.error(name, f"{_shown(getattr(stored, name))}, as it was published")
         setattr(stored, attribute, after)
-        names.append(name)
-    return stored, names
+        is_updated = True
+    return is_updated
 
 
 def _shown(value: Any) -> str:
     return getattr(value, "slug", None) or ("nothing" if value in (None, "") else str(value))
 
 
-def _create(model: type[models.Model], new: list[tuple[Entry, models.Model]]) -> None:
+def _write(
+    model: type[models.Model],
+    entries: list[tuple[Entry, models.Model]],
+    write: Callable[[list[models.Model]], object],
+) -> None:
+    """Write the rows; where the database refuses them, name the first that breaks a rule, and the rule."""
     try:
         with transaction.atomic():
-            model.objects.bulk_create([row for _, row in new])
+            write([row for _, row in entries])
     except IntegrityError:
-        for entry, row in new:  # only now, because each check is a query
+        for entry, row in entries:  # only now, because each check is a query
             for constraint in model._meta.constraints:
                 try:
                     constraint.validate(model, row)

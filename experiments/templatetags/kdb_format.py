@@ -25,11 +25,21 @@ def number(value: float | None) -> str:
     """At most two decimals, three significant digits below 1: 16,700.44, 2.6, 0.0412."""
     if is_missing(value):
         return NOT_STATED
+    return f"{value:,.{decimals(value)}f}"
+
+
+@register.filter
+def number_to(value: float, places: int) -> str:
+    """A number of a table, whose column has this many decimals: 1 is "1.0" beside 1.5."""
+    return f"{value:,.{places}f}"
+
+
+def decimals(value: float) -> int:
+    """How many decimals `number` prints."""
     if value == 0:
-        return "0"
-    decimals = 2 if abs(value) >= 1 else 2 - math.floor(math.log10(abs(value)))
-    text = f"{value:,.{decimals}f}"
-    return text.rstrip("0").rstrip(".") if "." in text else text
+        return 0
+    most = 2 if abs(value) >= 1 else 2 - math.floor(math.log10(abs(value)))
+    return len(f"{value:.{most}f}".partition(".")[2].rstrip("0"))
 
 
 @register.filter
@@ -108,8 +118,8 @@ def item(mapping: dict, key: Any) -> Any:
 
 @register.filter
 def anchor(source: str) -> str:
-    """The fragment of an address that leads to a source's table: "Table III" is "table-iii"."""
-    return slugify(source)
+    """The fragment of an address that leads to a source's table: "Section 6.1" is "section-6-1"."""
+    return slugify(source.replace(".", " "))
 
 
 @register.filter
@@ -121,5 +131,5 @@ def grade_badge(grade: str) -> SafeString:
 def _significant(value: float) -> str:
     if value == 0:
         return "0"
-    decimals = max(0, 2 - math.floor(math.log10(abs(value))))
-    return f"{value:.{min(decimals, 2) if abs(value) >= 0.1 else decimals}f}"
+    places = max(0, 2 - math.floor(math.log10(abs(value))))
+    return f"{value:,.{min(places, 2) if abs(value) >= 0.1 else places}f}"

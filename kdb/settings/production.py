@@ -1,16 +1,22 @@
-"""Behind a TLS proxy, on PostgreSQL and Redis."""
+"""Behind a TLS proxy that sets X-Forwarded-Proto, on PostgreSQL and Redis."""
 
-from kdb.env import env
+from kdb.env import required
 
 from .base import *  # noqa: F403
 
-SECRET_KEY = env.str("SECRET_KEY")
+SECRET_KEY = required("SECRET_KEY")
 DEBUG = False
-ALLOWED_HOSTS = env.list("ALLOWED_HOSTS")
-CSRF_TRUSTED_ORIGINS = [f"https://{host}" for host in ALLOWED_HOSTS]
+ALLOWED_HOSTS = [host.strip() for host in required("ALLOWED_HOSTS").split(",") if host.strip()]
+# ".example.org" in ALLOWED_HOSTS means the domain and all below it; here each is spelled out.
+CSRF_TRUSTED_ORIGINS = [
+    f"https://{origin}"
+    for host in ALLOWED_HOSTS
+    for origin in ((host[1:], f"*{host}") if host.startswith(".") else (host,))
+]
 
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
 SECURE_SSL_REDIRECT = True
+SECURE_REDIRECT_EXEMPT = [r"^healthz$"]  # asked from inside, without the proxy
 SECURE_HSTS_SECONDS = 31_536_000
 SECURE_HSTS_INCLUDE_SUBDOMAINS = True
 SECURE_HSTS_PRELOAD = True

@@ -3,7 +3,7 @@
    The data: {"horizontal": bool, "unit": str, "axis": str, "labels": [str],
    "series": [{"name": str, "points": [{"value": number, "low": number, "high": number} | null]}],
    "tones": ["good" | "bad" | null] for the points of a single series, or null, "reference": number | null}.
-   A point without an interval has low and high null. The same numbers stand in a table beside the
+   A point without an interval has low and high null, or both equal to its value. The same numbers stand in a table beside the
    canvas, so without this script nothing is lost. */
 (() => {
   "use strict";
@@ -44,7 +44,7 @@
         label: series.name,
         data: series.points.map((point, j) => {
           const place = { [data.horizontal ? "y" : "x"]: data.labels[j], [position]: point === null ? null : point.value };
-          if (point !== null && point.low !== null && point.high !== null) {
+          if (point !== null && point.low !== null && point.high !== null && point.low < point.high) {
             place[low] = point.low;
             place[high] = point.high;
           }
@@ -53,6 +53,7 @@
         backgroundColor: solid.map(pale),
         borderColor: solid,
         borderWidth: 1.5,
+        skipNull: true,
         errorBarColor: colour("--text"),
         errorBarWhiskerColor: colour("--text"),
         errorBarLineWidth: 1.5,

@@ -60,7 +60,7 @@ def make_arm(**fields) -> Arm:
 
 
 def make_snapshot(**fields) -> RankingSnapshot:
-    defaults = {"question": "fs-pair?workload=varmail", "revision": 2, "workload": "varmail", "result": {}}
+    defaults = {"method": 1, "question": "fs-pair?workload=varmail", "revision": 2, "workload": "varmail", "result": {}}
     return RankingSnapshot.objects.create(**defaults | fields)
 
 

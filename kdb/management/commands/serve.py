@@ -49,7 +49,8 @@ class Command(BaseCommand):
             Child("web server", web, pass_fds=[listener.fileno()]),
             # Celery warns of root because of pickled messages; ours are JSON.
             Child("worker", [sys.executable, "-W", "ignore:You're running the worker", "-m", *processes.WORKER]),
-            Child("beat", [*python, *processes.BEAT]),
+            # Beat has nothing to lose, and may hang when a second SIGTERM interrupts how it takes the first.
+            Child("beat", [*python, *processes.BEAT], patience_seconds=2),
         ]
         give_up_at = time.monotonic() + READY_WITHIN_SECONDS
         ready = False

@@ -1,0 +1,219 @@
+"""The pages in a real browser: an answer in place, its chart, both themes, a phone, and no JavaScript."""
+
+import re
+from urllib.parse import urlsplit
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+
+FILE_SERVER = "/?axis=hypervisor&workload=fileserver"
+PAGES = (
+    "/",
+    FILE_SERVER,
+    "/?axis=fs-pair&workload=varmail&hypervisor=kvm",
+    "/?axis=configuration&workload=fileserver",
+    "/case-studies/",
+    "/case-studies/p0/",
+    "/case-studies/p3-cs1/",
+    "/case-studies/p4/",
+    "/knowledge/",
+    "/knowledge/workloads/varmail/",
+)
+
+
+@pytest.fixture
+def site(transactional_db, published_evidence, live_server) -> str:
+    return live_server.url
+
+
+@pytest.fixture
+def quiet_page(page: Page):
+    """A page that must log no error at all."""
+    errors = []
+    page.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
+    yield page
+    assert errors == []
+
+
+def ask_for_file_server(page: Page) -> None:
+    page.get_by_label("What to choose").select_option("hypervisor")
+    page.get_by_label("Workload").select_option("fileserver")
+    page.get_by_role("button", name="Ask").click()
+
+
+def chart_of(page: Page) -> dict:
+    """What the drawn chart shows: its names, its values with their limits."""
+    return page.evaluate("""() => {
+        const chart = Chart.getChart(document.querySelector("canvas[data-chart]"));
+        const points = chart.data.datasets[0].data;
+        return {
+            labels: chart.data.labels,
+            values: points.map((p) => p.x),
+            limits: points.map((p) => [p.xMin ?? null, p.xMax ?? null]),
+        };
+    }""")
+
+
+def ink_on_chart(page: Page) -> int:
+    """How many pixels of the canvas are painted."""
+    return page.evaluate("""() => {
+        const canvas = document.querySelector("canvas[data-chart]");
+        const pixels = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data;
+        return pixels.filter((value, i) => i % 4 === 3 && value > 0).length;
+    }""")
+
+
+def scrolls_sideways(page: Page) -> bool:
+    return page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth")
+
+
+def test_a_question_is_answered_in_place_and_has_its_address(site, quiet_page: Page):
+    page = quiet_page
+    page.goto(site)
+    page.evaluate("window.wasNotReloaded = true")
+    ask_for_file_server(page)
+    expect(page.get_by_role("heading", name="File server: which hypervisor?")).to_be_focused()
+    expect(page.get_by_text("Use KVM.")).to_be_visible()
+    expect(page).to_have_url(site + FILE_SERVER)
+    expect(page).to_have_title("File server: which hypervisor? · KDB")
+    assert page.evaluate("window.wasNotReloaded")
+
+
+def test_the_address_gives_the_same_answer_again(site, quiet_page: Page):
+    page = quiet_page
+    page.goto(site)
+    ask_for_file_server(page)
+    expect(page.locator("#answer")).to_be_visible()
+    in_place = page.locator("#answer").inner_text()
+    page.reload()
+    assert page.locator("#answer").inner_text() == in_place
+    assert page.get_by_label("Workload").input_value() == "fileserver"
+
+
+def test_going_back_shows_the_question_before(site, page: Page):
+    page.goto(site)
+    ask_for_file_server(page)
+    expect(page.locator("#answer")).to_be_visible()
+    page.get_by_label("Workload").select_option("varmail")
+    page.get_by_role("button", name="Ask").click()
+    expect(page.get_by_role("heading", name="Mail server: which hypervisor?")).to_be_visible()
+    page.go_back()
+    expect(page.get_by_role("heading", name="File server: which hypervisor?")).to_be_visible()
+    assert ink_on_chart(page) > 1000
+    page.go_back()
+    expect(page.get_by_role("heading", name="Questions to begin with")).to_be_visible()
+
+
+def test_without_javascript_the_same_question_has_the_same_answer(site, browser: Browser, page: Page):
+    page.goto(site + FILE_SERVER)
+    with_script = page.locator(".ranking").inner_text()
+    context = browser.new_context(java_script_enabled=False)
+    plain = context.new_page()
+    plain.goto(site)
+    ask_for_file_server(plain)
+    expect(plain).to_have_url(site + FILE_SERVER)
+    assert plain.locator(".ranking").inner_text() == with_script
+    expect(plain.locator("figure.chart")).to_be_hidden()
+    context.close()
+
+
+def test_the_chart_is_drawn_with_the_numbers_of_the_table(site, quiet_page: Page):
+    page = quiet_page
+    page.goto(site + FILE_SERVER)
+    chart = chart_of(page)
+    rows = page.locator(".ranking tbody tr")
+    names = [name.removesuffix(" best").removesuffix(" avoid") for name in rows.locator("th").all_inner_texts()]
+    ratios = [row.locator("td.num").nth(1).inner_text() for row in rows.all()]
+    assert chart["labels"] == [re.sub(r"\s*(best|avoid)$", "", name) for name in names]
+    assert [f"{value:.2f}×" for value in chart["values"]] == ratios
+    assert chart["limits"][0] == [None, None]  # of the reference
+    assert all(low < value < high for value, (low, high) in zip(chart["values"][1:], chart["limits"][1:], strict=True))
+    assert ink_on_chart(page) > 1000
+
+
+def test_an_answer_in_place_has_its_chart_drawn(site, quiet_page: Page):
+    page = quiet_page
+    page.goto(site)
+    ask_for_file_server(page)
+    expect(page.locator("canvas[data-chart]")).to_be_visible()
+    assert ink_on_chart(page) > 1000
+    page.get_by_label("Workload").select_option("varmail")
+    page.get_by_role("button", name="Ask").click()
+    expect(page.get_by_role("heading", name="Mail server: which hypervisor?")).to_be_visible()
+    assert (
+        len(page.evaluate("Object.values(Chart.instances).map((c) => c.canvas.id)")) == page.locator("canvas").count()
+    )
+
+
+def test_a_field_that_is_not_understood_is_marked_in_place(site, page: Page):
+    page.goto(site)
+    page.get_by_label("Workload").evaluate("(select) => select.add(new Option('Quake', 'quake'))")
+    page.get_by_label("Workload").select_option("quake")
+    page.get_by_role("button", name="Ask").click()
+    expect(page.get_by_text("'quake' is not known here")).to_be_visible()
+    expect(page.get_by_label("Workload")).to_have_attribute("aria-invalid", "true")
+
+
+def test_a_question_without_a_workload_is_not_sent(site, quiet_page: Page):
+    page = quiet_page
+    page.goto(site)
+    page.get_by_role("button", name="Ask").click()
+    expect(page).to_have_url(site + "/")
+    expect(page.get_by_role("heading", name="Questions to begin with")).to_be_visible()
+
+
+def test_a_server_that_fails_is_not_passed_over_in_silence(site, page: Page):
+    page.goto(site)
+    page.route("**/?axis=*", lambda route: route.fulfill(status=503, body=""))
+    ask_for_file_server(page)
+    expect(page.get_by_text("The server could not answer.")).to_be_visible()
+
+
+def test_the_theme_follows_the_reader_and_so_does_the_chart(site, page: Page):
+    page.emulate_media(color_scheme="light")
+    page.goto(site + FILE_SERVER)
+    colours = """() => [
+        getComputedStyle(document.body).backgroundColor,
+        Chart.getChart("chart-part-1").options.scales.y.ticks.color,
+    ]"""
+    light = page.evaluate(colours)
+    page.emulate_media(color_scheme="dark")
+    page.wait_for_function(f"(light) => ({colours})()[1] !== light", arg=light[1])
+    dark = page.evaluate(colours)
+    assert light[0] != dark[0]
+
+
+def test_pages_ask_only_this_server(site, page: Page):
+    hosts = set()
+    page.on("request", lambda request: hosts.add(urlsplit(request.url).netloc))
+    for path in PAGES:
+        page.goto(site + path)
+    assert hosts == {urlsplit(site).netloc}
+
+
+@pytest.mark.parametrize("width", [360, 768, 1280])
+def test_no_page_scrolls_sideways(site, quiet_page: Page, width):
+    page = quiet_page
+    page.set_viewport_size({"width": width, "height": 800})
+    for path in PAGES:
+        page.goto(site + path)
+        for details in page.locator("details").all():
+            details.evaluate("(element) => { element.open = true; }")
+        assert not scrolls_sideways(page), path
+
+
+def test_everything_is_reached_by_keyboard(site, quiet_page: Page):
+    page = quiet_page
+    page.goto(site)
+    page.keyboard.press("Tab")
+    expect(page.get_by_role("link", name="Skip to the content")).to_be_focused()
+    page.keyboard.press("Enter")
+    page.keyboard.press("Tab")
+    expect(page.get_by_label("What to choose")).to_be_focused()
+    page.get_by_label("Workload").focus()
+    page.keyboard.type("File server")
+    page.get_by_role("button", name="Ask").focus()
+    page.keyboard.press("Enter")
+    expect(page.locator("#answer-heading")).to_be_focused()

@@ -1,0 +1,169 @@
+"""Real workers in processes of their own, killed in the middle of their work."""
+
+import json
+import os
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import NamedTuple
+from uuid import uuid4
+
+import pytest
+
+from kdb import processes
+
+pytestmark = [pytest.mark.server, pytest.mark.slow]
+
+LEASE_SECONDS = 2
+ROOT = Path(__file__).resolve().parents[2]
+
+
+class Row(NamedTuple):
+    """One row of Job."""
+
+    state: str
+    attempt: int
+    progress: int
+    owner: str
+    error: str
+
+
+class Place:
+    """A data directory with its database, and the workers on it."""
+
+    def __init__(self, data_dir: Path, redis_url: str = "") -> None:
+        self.data_dir = data_dir
+        self.notes = data_dir / "notes"
+        self.workers: list[subprocess.Popen] = []
+        self.environment = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ} | {
+            "DJANGO_SETTINGS_MODULE": "tests.background.settings",
+            "DATA_DIR": str(data_dir),
+            "REDIS_URL": redis_url,
+            "JOB_LEASE_SECONDS": str(LEASE_SECONDS),
+            "TEST_QUEUE": f"test-{uuid4().hex}",
+        }
+
+    def run_python(self, *arguments: str, **environment: str) -> subprocess.CompletedProcess:
+        return subprocess.run(
+            [sys.executable, *arguments],
+            cwd=ROOT,
+            env=self.environment | environment,
+            check=True,
+            timeout=60,
+            capture_output=True,
+            text=True,
+        )
+
+    def start_worker(self) -> subprocess.Popen:
+        command = [sys.executable, "-m", *processes.WORKER, "--beat"]
+        with (self.data_dir / "worker.log").open("a") as log:
+            worker = subprocess.Popen(
+                command, cwd=ROOT, env=self.environment, start_new_session=True, stdout=log, stderr=log
+            )
+        self.workers.append(worker)
+        return worker
+
+    def enqueue(self, count: int, **environment: str) -> None:
+        arguments = json.dumps({"steps": 6, "seconds": 0.25, "file": str(self.notes)})
+        code = (
+            "import django, time; django.setup(); from experiments import jobs; begin = time.monotonic()\n"
+            f"for _ in range({count}): jobs.enqueue('count_slowly', **{arguments})\n"
+            "print(time.monotonic() - begin)"
+        )
+        self.seconds_to_enqueue = float(self.run_python("-c", code, **environment).stdout)
+
+    def jobs(self) -> list[Row]:
+        with closing(sqlite3.connect(self.data_dir / "kdb.sqlite3")) as database:
+            rows = database.execute(f"SELECT {', '.join(Row._fields)} FROM experiments_job ORDER BY id")
+            return [Row(*row) for row in rows]
+
+    def steps_done(self) -> list[str]:
+        return self.notes.read_text().splitlines() if self.notes.exists() else []
+
+
+@pytest.fixture(scope="module")
+def migrated(tmp_path_factory) -> Path:
+    """An empty database, copied into each test's place."""
+    place = Place(tmp_path_factory.mktemp("migrated"))
+    place.run_python("-m", "django", "migrate", "--verbosity=0")
+    return place.data_dir / "kdb.sqlite3"
+
+
+@pytest.fixture
+def place(request, tmp_path, migrated) -> Iterator[Place]:
+    redis_url = os.environ["REDIS_URL"] if getattr(request, "param", "folder") == "redis" else ""
+    shutil.copy(migrated, tmp_path)
+    place = Place(tmp_path, redis_url)
+    yield place
+    for worker in place.workers:
+        kill(worker)
+
+
+def kill(worker: subprocess.Popen) -> None:
+    """As the kernel does when memory runs out, or a machine that loses its power: all of it at once."""
+    if worker.poll() is None:
+        os.killpg(worker.pid, signal.SIGKILL)
+        worker.wait()
+
+
+def wait_until(condition: Callable[[], bool], seconds: float) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "took too long"
+        time.sleep(0.05)
+
+
+@pytest.mark.parametrize("place", ["folder", pytest.param("redis", marks=pytest.mark.redis)], indirect=True)
+def test_a_worker_killed_in_the_middle_loses_nothing(place):
+    place.enqueue(3)
+    worker = place.start_worker()
+    wait_until(lambda: len(place.steps_done()) >= 4, 20)  # two jobs under way, one waiting
+
+    kill(worker)
+    assert sorted(job.state for job in place.jobs()) == ["queued", "running", "running"]
+    place.start_worker()
+    wait_until(lambda: {job.state for job in place.jobs()} == {"done"}, 30)
+
+    assert sorted(job.attempt for job in place.jobs()) == [1, 2, 2]
+    assert {job.progress for job in place.jobs()} == {6}
+    # Each step of each job was done, and only the two under way at the kill may have been done twice.
+    assert 18 <= len(place.steps_done()) <= 20
+
+
+def test_one_killed_pool_process_loses_nothing(place):
+    place.enqueue(1)
+    place.start_worker()
+    wait_until(lambda: len(place.steps_done()) >= 2, 20)
+
+    os.kill(int(place.jobs()[0].owner.rpartition(":")[2]), signal.SIGKILL)
+    wait_until(lambda: place.jobs()[0].state == "done", 30)
+
+    assert place.jobs()[0].attempt == 2
+    assert len(place.steps_done()) in (6, 7)
+
+
+def test_a_stopped_worker_is_fenced_off_when_it_wakes(place):
+    place.enqueue(1)
+    slow = place.start_worker()
+    wait_until(lambda: len(place.steps_done()) >= 2, 20)
+
+    os.killpg(slow.pid, signal.SIGSTOP)
+    place.start_worker()
+    wait_until(lambda: place.jobs()[0].state == "done", 30)
+    os.killpg(slow.pid, signal.SIGCONT)
+    wait_until(lambda: "lost the lease" in (place.data_dir / "worker.log").read_text(), 10)
+
+    assert (place.jobs()[0].state, place.jobs()[0].attempt) == ("done", 2)
+
+
+def test_a_broker_that_is_down_neither_breaks_the_request_nor_loses_the_job(place):
+    place.enqueue(1, REDIS_URL="redis://127.0.0.1:1/0")
+
+    assert place.seconds_to_enqueue < 2
+    assert place.jobs()[0].state == "queued"  # and the tick sends it again: see test_jobs

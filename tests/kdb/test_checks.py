@@ -1,0 +1,94 @@
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from kdb import checks, processes
+
+ROOT = Path(__file__).resolve().parents[2]
+PRODUCTION = {
+    "PATH": os.environ["PATH"],
+    "DJANGO_SETTINGS_MODULE": "kdb.settings.production",
+    "SECRET_KEY": "".join(map(chr, range(40, 110))),
+    "ALLOWED_HOSTS": "kdb.example.org,.example.com",
+    "DATABASE_URL": "postgres://kdb@127.0.0.1/kdb",
+}
+
+
+def check_deploy(tmp_path: Path, **environment: str) -> subprocess.CompletedProcess:
+    return subprocess.run(
+        [sys.executable, "manage.py", "check", "--deploy", "--fail-level", "WARNING"],
+        cwd=ROOT,
+        env=PRODUCTION | {"DATA_DIR": str(tmp_path)} | environment,
+        capture_output=True,
+        text=True,
+    )
+
+
+def test_production_settings_pass_the_deployment_checks(tmp_path):
+    run = check_deploy(tmp_path)
+
+    assert (run.returncode, run.stderr.strip()) == (0, "")
+
+
+def test_sqlite_in_production_is_warned_of(tmp_path):
+    assert "kdb.W002" in check_deploy(tmp_path, DATABASE_URL="").stderr
+
+
+def test_production_without_a_secret_ends_in_one_sentence(tmp_path):
+    run = check_deploy(tmp_path, SECRET_KEY="")
+
+    assert run.returncode == 1
+    assert run.stderr.strip() == "KDB is not configured: SECRET_KEY must be set in the environment."
+
+
+@pytest.mark.parametrize("share", [0, 1.0, 5, "0.05", -0.1])
+def test_a_default_spread_that_is_no_share_is_an_error(settings, share):
+    settings.KDB_DEFAULT_COEFFICIENT_OF_VARIATION = share
+
+    assert [message.id for message in checks.default_spread_is_a_share(None)] == ["kdb.E001"]
+
+
+def test_our_settings_pass_our_checks():
+    assert checks.default_spread_is_a_share(None) + checks.ticks_outpace_leases(None) == []
+
+
+def test_a_lease_shorter_than_a_tick_is_warned_of(settings):
+    settings.KDB_JOB_LEASE_SECONDS = 10
+
+    assert [message.id for message in checks.ticks_outpace_leases(None)] == ["kdb.W001"]
+
+
+# docker-compose.yml
+
+
+@pytest.fixture(scope="module")
+def services() -> dict:
+    return yaml.safe_load((ROOT / "docker-compose.yml").read_text())["services"]
+
+
+def test_the_containers_run_what_script_server_runs(services):
+    python = ["python", "-m"]
+
+    assert services["web"]["command"] == [*python, *processes.WEB, "--bind", "0.0.0.0:8000"]
+    assert services["worker"]["command"] == [*python, *processes.WORKER]
+    assert services["beat"]["command"] == [*python, *processes.BEAT]
+
+
+def test_each_lasting_container_has_a_health_check(services):
+    lasting = {name for name, service in services.items() if service.get("restart") != "no"}
+
+    assert lasting == {"web", "worker", "beat", "postgres", "redis"}
+    assert all(services[name]["healthcheck"]["test"] for name in lasting)
+
+
+def test_the_compose_file_holds_no_secret_and_no_default_for_one():
+    text = (ROOT / "docker-compose.yml").read_text()
+
+    for name in ("SECRET_KEY", "POSTGRES_PASSWORD", "REDIS_PASSWORD", "ALLOWED_HOSTS"):
+        assert f"${{{name}:?" in text
+        assert f"${{{name}:-" not in text
+        assert f"\n{name}=" in (ROOT / ".env.example").read_text()
