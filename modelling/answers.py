@@ -23,9 +23,9 @@ def as_dict(question: Question, ranking: Ranking, revision: int) -> dict[str, An
     return {
         "question": question.as_dict(),
         "revision": revision,
-        "status": _status(ranking),
         "reference": parts[0].reference if parts else None,
         "unit": "ratio",
+        "status": _status(ranking),
         "entries": [{**asdict(entry), "label": label(axis, entry.key)} for part in parts for entry in part.entries],
         "parts": [
             {

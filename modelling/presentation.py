@@ -37,6 +37,7 @@ class RankedTable:
 
     number: int
     has_numbers: bool
+    has_findings: bool
     reference: str
     held_equal: str
     recommendation: str
@@ -119,20 +120,21 @@ def nearest(question: Question) -> list[Question]:
 
 
 def _table(axis: str, part: dict[str, Any], entries: list[dict[str, Any]]) -> RankedTable:
-    has_numbers = part["basis"] == "numbers"
+    has_numbers = part["basis"] != "findings"
     reference = next(entry["label"] for entry in entries if entry["key"] == part["reference"])
     best = [entry for entry in entries if entry["is_best"]]
     avoid = [entry for entry in entries if entry["is_worst"]]
     return RankedTable(
         number=part["part"],
         has_numbers=has_numbers,
+        has_findings=part["basis"] != "numbers",
         reference=reference,
         held_equal=part["held_equal"],
         recommendation=_recommendation(axis, len(entries), best, avoid),
         entries=entries,
         best=best,
         avoid=avoid,
-        chart=_chart(part["part"], reference, entries) if has_numbers else None,
+        chart=_chart(part["part"], reference, [e for e in entries if e["ratio"] is not None]) if has_numbers else None,
     )
 
 

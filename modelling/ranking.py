@@ -17,7 +17,7 @@ from .network import Fit, Network, Weighted, networks
 from .ordinal import Comparison, from_tiers, joint
 
 # Raised with every change that makes the same evidence give another answer: kept answers are not mixed.
-METHOD = 1
+METHOD = 2
 
 # A tier list's standing of a pair, from the text list and its outstanding marks.
 _STANDING = {"best": 1.0, "unlisted": 0.0, "worst": -1.0}
@@ -68,7 +68,7 @@ class RankedPart:
 
     number: int
     basis: str  # "numbers", "findings" or "both"
-    reference: str | None  # the best entry with numbers; None where there are none
+    reference: str  # the best entry with numbers, or the best entry where there are none
     entries: tuple[Entry, ...]
     best: tuple[str, ...]
     worst: tuple[str, ...]
@@ -209,15 +209,13 @@ def _fit(members: tuple[str, ...], nets: tuple[Network, ...], stated: list[Compa
 
 def _ratios(
     members: tuple[str, ...], order: np.ndarray, nets: tuple[Network, ...], fit: Fit
-) -> tuple[str | None, dict[str, dict[str, float]]]:
-    """The best entry with numbers, and for each entry that numbers join to it the ratio with its interval."""
+) -> tuple[str, dict[str, dict[str, float]]]:
+    """The reference, and for each entry that numbers join to it the ratio with its interval."""
     net_of = {entry: net for net in nets for entry in net.treatments}
-    reference = next((i for i in order if members[i] in net_of), None)
-    if reference is None:
-        return None, {}
+    reference = next((i for i in order if members[i] in net_of), order[0])
     errors, found = fit.errors(), {}
     for i in order:
-        if net_of.get(members[i]) is net_of[members[reference]]:
+        if members[i] in net_of and net_of[members[i]] is net_of.get(members[reference]):
             log_ratio, margin = fit.effects[i] - fit.effects[reference], NORMAL_95 * errors[i, reference]
             values = np.exp([log_ratio, log_ratio - margin, log_ratio + margin])
             found[members[i]] = dict(zip(("ratio", "low", "high"), map(float, values), strict=True))

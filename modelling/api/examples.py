@@ -18,6 +18,7 @@ RANKING = {
     "revision": 1,
     "reference": "kvm",
     "unit": "ratio",
+    "status": "ranked",
     "entries": [
         {
             "rank": 1,
@@ -27,8 +28,10 @@ RANKING = {
             "ratio": 1.0,
             "low": 1.0,
             "high": 1.0,
+            "p_score": 1.0,
             "grade": "B",
             "tied_with": [],
+            "confounded_with": ["host_fs"],
             "case_studies": 2,
             "measurements": 1,
             "derived": 1,
@@ -42,8 +45,10 @@ RANKING = {
             "ratio": 0.674,
             "low": 0.466,
             "high": 0.975,
+            "p_score": 0.0,
             "grade": "B",
             "tied_with": [],
+            "confounded_with": ["host_fs"],
             "case_studies": 2,
             "measurements": 3,
             "derived": 1,
@@ -51,7 +56,24 @@ RANKING = {
         },
     ],
     "parts": [
-        {"part": 1, "basis": "numbers", "reference": "kvm", "held_equal": "guest file system, guest operating system"}
+        {
+            "part": 1,
+            "basis": "numbers",
+            "reference": "kvm",
+            "held_equal": "guest file system, guest operating system",
+            "networks": [
+                {
+                    "entries": ["kvm", "proxmox"],
+                    "case_studies": 2,
+                    "tau2": 0.0,
+                    "q": 0.4,
+                    "freedom": 1,
+                    "i2": 0.0,
+                    "q_heterogeneity": 0.4,
+                    "q_inconsistency": 0.0,
+                }
+            ],
+        }
     ],
     "best": ["kvm"],
     "worst": ["proxmox"],

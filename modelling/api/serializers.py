@@ -36,23 +36,41 @@ class EntrySerializer(serializers.Serializer):
     )
     low = serializers.FloatField(allow_null=True, help_text="Lower end of the 95 % interval.")
     high = serializers.FloatField(allow_null=True, help_text="Upper end of the 95 % interval.")
+    p_score = serializers.FloatField(help_text="Mean certainty of being better than another entry, 0 to 1.")
     grade = serializers.ChoiceField(
         choices=list(GRADES), help_text="A several case studies with spread, B measured, C derived, D stated only."
     )
     tied_with = serializers.ListField(child=serializers.CharField(), help_text="Keys it cannot be told apart from.")
+    confounded_with = serializers.ListField(
+        child=serializers.CharField(), help_text="What came along with it and differed between compared arms."
+    )
     case_studies = serializers.IntegerField()
     measurements = serializers.IntegerField()
     derived = serializers.IntegerField()
     findings = serializers.IntegerField()
 
 
+class NetworkSerializer(serializers.Serializer):
+    """How well the case studies agree that measured entries of one part."""
+
+    entries = serializers.ListField(child=serializers.CharField())
+    case_studies = serializers.IntegerField()
+    tau2 = serializers.FloatField(allow_null=True, help_text="Variance between case studies, of ln(throughput).")
+    q = serializers.FloatField(help_text="Cochran's Q.")
+    freedom = serializers.IntegerField(help_text="Its degrees of freedom; 0: no two case studies can disagree.")
+    i2 = serializers.FloatField(allow_null=True, help_text="Share of the variation between case studies, 0 to 1.")
+    q_heterogeneity = serializers.FloatField(help_text="Q within designs.")
+    q_inconsistency = serializers.FloatField(help_text="Q between designs.")
+
+
 class PartSerializer(serializers.Serializer):
     """Entries that comparisons join; nothing is known between one part and another."""
 
     part = serializers.IntegerField()
-    basis = serializers.ChoiceField(choices=["numbers", "findings"])
+    basis = serializers.ChoiceField(choices=["numbers", "findings", "both"])
     reference = serializers.CharField()
     held_equal = serializers.CharField()
+    networks = NetworkSerializer(many=True)
 
 
 class CaseStudyEvidenceSerializer(serializers.Serializer):
@@ -73,6 +91,7 @@ class RankingSerializer(serializers.Serializer):
     revision = serializers.IntegerField(help_text="Knowledge revision it was computed from.")
     reference = serializers.CharField(allow_null=True, help_text="Key of the entry that ratios are against.")
     unit = serializers.CharField()
+    status = serializers.ChoiceField(choices=["ranked", "indistinguishable", "ranked apart", "no comparison"])
     entries = EntrySerializer(many=True)
     parts = PartSerializer(many=True)
     best = serializers.ListField(child=serializers.CharField())

@@ -148,7 +148,7 @@ def test_the_reference_is_the_best_entry_that_has_numbers():
 def test_lists_on_pairs_without_numbers_are_a_part_of_their_own():
     stated = findings(finding("xfs", "xfs", "best"), finding("btrfs", "btrfs", "worst"))
     numbers, lists = ranked(arms(arm(200), arm(100, guest_fs="xfs")), stated=stated)
-    assert (numbers.basis, lists.basis, lists.reference) == ("numbers", "findings", None)
+    assert (numbers.basis, lists.basis, lists.reference) == ("numbers", "findings", "xfs-on-xfs")
 
 
 def test_what_came_along_with_a_hypervisor_is_marked():
