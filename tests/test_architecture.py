@@ -30,6 +30,8 @@ LAYERS = [
     ("modelling.network", (*WEB, "experiments"), "inference is plain Python over plain values"),
     ("modelling.graph", (*WEB, "experiments"), "inference is plain Python over plain values"),
     ("modelling.ranking", (*WEB, "experiments"), "inference is plain Python over plain values"),
+    ("modelling.wml", (*WEB, "experiments"), "a text is read without a database"),
+    ("modelling.profiles", (*WEB, "experiments"), "inference is plain Python over plain values"),
     ("modelling.question", (*WEB, "experiments"), "a question is a value"),
     ("modelling.axes", (*WEB, "experiments"), "an axis is a value"),
     ("modelling.services", ("modelling.views", "modelling.api", "rest_framework"), "services know no HTTP"),
