@@ -1,0 +1,247 @@
+"""What the file systems' mechanisms let one expect: the cost matrix times what a workload does. No Django.
+
+This is an opinion of the model. The paper behind it states which mechanism helps or hurts and gives no
+sizes; the weights are our reading of it, fixed before looking at any result. Source: P3 Sections 3 and 4
+(Table 1, hypotheses H3.1-H3.6); docs/models/mechanisms.md says rule by rule what is whose.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from itertools import chain
+from types import MappingProxyType
+from typing import Literal, NamedTuple
+
+from .profiles import RANDOM_EXTENT, Profile
+
+Side = Literal["guest", "host"]
+Pair = tuple[str, str]  # guest_fs, host_fs
+
+SIDES: tuple[Side, ...] = ("guest", "host")
+PASSED_ON = 0.5  # of the asynchronous writes that reach a write-back cache, what it hands on
+RANDOM_UNDER_COW = 0.5  # what a random write counts where a sequential one counts 1 (H3.4)
+STRESSED = 2.0  # strength of what P3 calls major (H3.2) or the largest (H3.5); everything else counts 1
+MATTERS = 0.05  # a mechanism that a workload exercises less decides nothing
+
+
+class Mechanism(NamedTuple):
+    """One cell of the cost matrix."""
+
+    code: str  # "C3.1"
+    mechanism: str  # "copy-on-write"
+
+
+# File system to operation (a key of RULES) to cell; one without stated mechanisms is absent or empty.
+Matrix = Mapping[str, Mapping[str, Mechanism]]
+
+
+@dataclass(frozen=True)
+class Rule:
+    """How one of the seven operations is judged.
+
+    hypotheses : what it rests on; the first is the one to name
+    levels : mechanism to how good it is, 0 for the plain one; a mechanism not listed is not judged
+    exercised : (side, profile) to how much of the workload goes through it, 0..1
+    on_host : whether a host file system meets it, whose work is one large image file (H3.6)
+    """
+
+    operation: str
+    label: str
+    hypotheses: tuple[str, ...]
+    levels: Mapping[str, float]
+    exercised: Callable[[Side, Profile], float]
+    strength: float = 1.0
+    on_host: bool = True
+
+    def weight(self, side: Side, profile: Profile) -> float:
+        """How much the workload exercises the operation on this side, 0..1."""
+        return self.exercised(side, profile) if side == "guest" or self.on_host else 0.0
+
+
+@dataclass(frozen=True)
+class Term:
+    """What one operation says about file system a against b on one side.
+
+    a, b : their mechanisms; None where none is stated
+    weight : how much the workload exercises the operation, 0..1
+    sign : +1 a is helped, -1 a is hurt, 0 no difference is expected, None nothing can be said
+    contribution : strength x weight x difference of levels; 0 where sign is 0 or None
+    hypotheses : what the sign rests on; on the host "H3.6" is among them
+    """
+
+    side: Side
+    operation: str
+    label: str
+    a: Mechanism | None
+    b: Mechanism | None
+    weight: float
+    sign: int | None
+    contribution: float
+    hypotheses: tuple[str, ...]
+
+    @property
+    def matters(self) -> bool:
+        """Whether it takes part in the answer."""
+        return bool(self.sign) and self.weight >= MATTERS
+
+    @property
+    def is_stated(self) -> bool:
+        return self.sign is not None
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """What the mechanisms let one expect of pair a against pair b.
+
+    sign : +1 a is faster, -1 slower, 0 no difference expected, None where a file system that differs
+        has no stated mechanisms; `unstated` names those
+    score : sum of the terms' contributions, without unit: only its sign and order mean anything
+    """
+
+    sign: int | None
+    score: float | None
+    terms: tuple[Term, ...]
+    unstated: tuple[str, ...] = ()
+
+    def on(self, side: Side) -> tuple[Term, ...]:
+        return tuple(term for term in self.terms if term.side == side)
+
+    def deciding(self) -> tuple[Term, ...]:
+        """The terms that matter, the largest first."""
+        return tuple(sorted(filter(lambda t: t.matters, self.terms), key=lambda t: -abs(t.contribution)))
+
+
+def terms(side: Side, a: str, b: str, matrix: Matrix, profile: Profile) -> tuple[Term, ...]:
+    """What each of the seven operations says about file system a against b on one side.
+
+    Seven terms in the order of the matrix' rows. A file system against itself differs in nothing,
+    whether its mechanisms are stated or not.
+    """
+    return tuple(_term(rule, side, a, b, matrix, profile) for rule in RULES.values())
+
+
+def _term(rule: Rule, side: Side, a: str, b: str, matrix: Matrix, profile: Profile) -> Term:
+    cells = tuple(matrix.get(name, {}).get(rule.operation) for name in (a, b))
+    levels = [rule.levels.get(cell.mechanism) if cell else None for cell in cells]
+    weight = rule.weight(side, profile)
+    difference = None if None in levels else levels[0] - levels[1]
+    if a == b:
+        difference = 0.0
+    contribution = rule.strength * weight * (difference or 0.0)
+    return Term(
+        side=side,
+        operation=rule.operation,
+        label=rule.label,
+        a=cells[0],
+        b=cells[1],
+        weight=weight,
+        sign=None if difference is None else _sign(contribution),
+        contribution=contribution,
+        hypotheses=rule.hypotheses if side == "guest" else (*rule.hypotheses, "H3.6"),
+    )
+
+
+def predict(pair_a: Pair, pair_b: Pair, matrix: Matrix, profile: Profile) -> Prediction:
+    """What to expect of one pair against another: the sum over guest and host of their terms.
+
+    A side on which both pairs agree says nothing and needs no mechanisms, so xfs-on-vmfs and
+    ext4-on-vmfs can be told apart though nothing is stated of VMFS.
+    """
+    found = tuple(
+        chain.from_iterable(
+            terms(side, a, b, matrix, profile) for side, a, b in zip(SIDES, pair_a, pair_b, strict=True) if a != b
+        )
+    )
+    differing = [name for a, b in zip(pair_a, pair_b, strict=True) if a != b for name in (a, b)]
+    unstated = tuple(dict.fromkeys(name for name in differing if not is_stated(name, matrix)))
+    if unstated:
+        return Prediction(None, None, found, unstated)
+    score = sum(term.contribution for term in found)
+    return Prediction(_sign(score), score, found)
+
+
+def order(pairs: Iterable[Pair], matrix: Matrix, profile: Profile) -> list[tuple[Pair, float]]:
+    """The pairs with their scores, best first; equal ones by name.
+
+    Scores compare these pairs only: a side on which all agree counts nothing. Pairs with a file
+    system of which no mechanism is stated, on a side where they differ, are left out.
+    """
+    pairs = sorted(set(pairs))
+    sides = [index for index in range(len(SIDES)) if len({pair[index] for pair in pairs}) > 1]
+    known = [pair for pair in pairs if all(is_stated(pair[index], matrix) for index in sides)]
+    scored = [(pair, sum(_level(SIDES[i], pair[i], matrix, profile) for i in sides)) for pair in known]
+    return sorted(scored, key=lambda row: (-round(row[1], 9), row[0]))
+
+
+def _level(side: Side, file_system: str, matrix: Matrix, profile: Profile) -> float:
+    """Score of one file system against one that does everything in the plain way."""
+    cells = matrix[file_system]
+    return sum(
+        rule.strength * rule.weight(side, profile) * rule.levels[cells[name].mechanism] for name, rule in RULES.items()
+    )
+
+
+def is_stated(file_system: str, matrix: Matrix) -> bool:
+    """Whether all seven mechanisms are stated, and are ones that the rules judge."""
+    cells = matrix.get(file_system, {})
+    return all(name in cells and cells[name].mechanism in rule.levels for name, rule in RULES.items())
+
+
+def _sign(value: float) -> int:
+    return (value > 1e-9) - (value < -1e-9)
+
+
+# How much a workload exercises an operation.
+
+
+def _metadata(side: Side, profile: Profile) -> float:
+    """Share of the operations that name, create, open, close or remove files: each looks up and has an inode."""
+    return profile.metadata_share
+
+
+def _random(side: Side, profile: Profile) -> float:
+    """Share of the bytes that are reached by a jump: each jump asks where in the file system they are."""
+    return profile.bytes.random_read + profile.bytes.random_write
+
+
+def _written(side: Side, profile: Profile) -> float:
+    """Share of the bytes that are written and get through the caches to where space is taken and sums are made."""
+    return (profile.bytes.random_write + profile.bytes.sequential_write) * _reaching(side, profile)
+
+
+def _updated(side: Side, profile: Profile) -> float:
+    """As _written, with random writes counting less (H3.4)."""
+    written = RANDOM_UNDER_COW * profile.bytes.random_write + profile.bytes.sequential_write
+    return written * _reaching(side, profile)
+
+
+def _small(side: Side, profile: Profile) -> float:
+    """Share of the bytes reached by a jump, less the larger the files are; of unknown size: as small ones."""
+    size = profile.mean_file_bytes or 0.0
+    return _random(side, profile) * RANDOM_EXTENT / (RANDOM_EXTENT + size)
+
+
+def _reaching(side: Side, profile: Profile) -> float:
+    """Share of the writes that a side works on: synchronous ones, and what the caches before it hand on."""
+    caches = 1 if side == "guest" else 2
+    return profile.sync_share + (1.0 - profile.sync_share) * PASSED_ON**caches
+
+
+_B_TREE = {"B+ tree": 1.0, "H-tree": 0.0, "linear inode table": 0.0, "linear bitmap": 0.0}
+_COW = {"overwrite": 0.0, "copy-on-write": -1.0}
+_CHECKSUMS = {"journal CRC": 0.0, "data, metadata and journal CRC": -1.0}
+_EMBEDDING = {"none": 0.0, "moderate performance": 0.5, "good performance": 1.0}
+
+RULES: Mapping[str, Rule] = MappingProxyType(
+    {
+        rule.operation: rule
+        for rule in (
+            Rule("update_method", "update method", ("H3.3", "H3.4"), _COW, _updated),
+            Rule("directory", "directory operations", ("H3.1",), _B_TREE, _metadata, on_host=False),
+            Rule("metadata", "metadata operations", ("H3.1",), _B_TREE, _metadata, on_host=False),
+            Rule("free_lists", "free list operations", ("H3.1",), _B_TREE, _written),
+            Rule("block_access", "file block access", ("H3.1",), _B_TREE, _random),
+            Rule("housekeeping", "housekeeping", ("H3.5",), _CHECKSUMS, _written, strength=STRESSED),
+            Rule("small_files", "small file embedding", ("H3.2",), _EMBEDDING, _small, STRESSED, on_host=False),
+        )
+    }
+)
