@@ -1,0 +1,729 @@
+"""Checks: what would have to hold for a claim, as data, and the comparisons it comes down to. No Django.
+
+A check is a condition (JSON; docs/models/claims.md has the grammar). Each of its comparisons holds,
+fails, or cannot be decided: numbers are spans (modelling.facts), so a condition holds where it holds
+over the whole span and under every reading, fails where it fails over all of them, and is undecided
+else. Two numbers are only ever compared inside one fair-play group; across groups their ratios are.
+
+    {"for": {"vm_count": [1, 2, 3]}, "where": {"workload": "varmail"},
+     "ratio": [{"hypervisor": "hyper-v"}, {"hypervisor": "kvm"}], "is": [1.1, null]}
+"""
+
+import statistics
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import reduce
+from itertools import combinations, pairwise, product
+from math import inf
+from typing import Any
+
+from . import check_words as said
+from .facts import AXES_OF_A_NUMBER, NATIVE, Facts, Finding, Number, Span
+
+# Derived values are stored with two decimals, so the ends of their spans are good to about this share.
+ROUNDING = 1e-4
+EQUAL = 1e-9  # closer than this is equal: sums of printed decimals
+
+COORDINATES = (
+    "case_study",
+    "workload",
+    "operation",
+    "block_size",
+    "vm_count",
+    "hypervisor",
+    "hypervisor_kind",
+    "virtualisation",
+    "guest_fs",
+    "host_fs",
+    "pair",
+    "fs",
+    "side",
+    "source",
+)
+ANY = "*"  # names a coordinate without fixing it: it may differ between the two sides
+LAST = "last"  # as VM count: the greatest of the case study
+
+# What differs along with a coordinate that is named inside a quantity (modelling.axes).
+_COMES_ALONG = {
+    "pair": {"guest_fs", "host_fs"},
+    "hypervisor": {"virtualisation", "medium", "host_fs"},
+    "hypervisor_kind": {"hypervisor", "virtualisation", "medium", "host_fs"},
+    "virtualisation": {"hypervisor", "medium", "host_fs"},
+    "workload": {"variant"},
+    "case_study": {"variant", "machine", "medium"},
+}
+_AXES_OF_NATIVE = ("case_study", "workload", "variant", "operation", "block_size")
+_LISTS = ("best", "worst", "best-outstanding", "worst-outstanding", "score", "tier", "level")
+_AGGREGATES: dict[str, Callable[[list[float]], float]] = {
+    "sum": sum,
+    "mean": statistics.fmean,
+    "median": statistics.median,
+    "max": max,
+    "min": min,
+    "second": lambda values: sorted(values)[-2],
+}
+_WHOLE = ("sum", "mean", "median", "second")  # need every value; the best of those present is still a best
+_CONDITIONS = ("order", "ratio", "value", "all", "share", "if", "untestable")
+
+
+class CheckError(ValueError):
+    """A check that says nothing: the text names the part that is wrong, and is fit to show."""
+
+
+class Basis:
+    """What a comparison rests on, the surest first."""
+
+    MEASURED = "measured"
+    DERIVED = "derived"  # from the text by arithmetic
+    LISTED = "listed"  # best and worst lists
+    STATED = "stated"  # a ratio, or a limit above or below, that the text itself states
+    ORDER = (MEASURED, DERIVED, LISTED, STATED)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """One thing that was compared."""
+
+    state: str  # "held", "failed", "undecided"
+    text: str  # fit to show
+    evidence: tuple[str, ...] = ()
+    basis: str = ""
+    key: tuple = ()
+
+
+def compare(condition: Mapping[str, Any], facts: Facts, *, is_open: bool = False) -> list[Comparison]:
+    """The comparisons that a condition comes down to on these facts.
+
+    Parameters
+    ----------
+    condition : a condition of the grammar
+    facts : what it is put to
+    is_open : False for a paper's own facts: what the condition names and the facts do not have is
+        undecided, and lists of pairs answer only questions about lists. True for everybody else's: the
+        question is asked of whatever can be compared, and lists may answer which of two is faster.
+
+    Raises CheckError where the condition is not one.
+    """
+    try:
+        found = _Reader(facts, is_open).comparisons(condition, {})
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
+        raise error if isinstance(error, CheckError) else CheckError(f"it cannot be read ({error!r})") from error
+    # A list of pairs names no VM count, so a question about each count meets it several times.
+    return list({(c.text, c.evidence): c for c in found}.values()) if is_open else found
+
+
+# Reading a condition
+
+
+@dataclass(frozen=True)
+class _Known:
+    """One value of a quantity. `at` are the coordinates the quantity leaves open."""
+
+    at: Mapping[str, Any]
+    readings: tuple[Span, ...]
+    evidence: tuple[str, ...] = ()
+    bases: frozenset[str] = frozenset()
+    fair: tuple | None = None  # the fair-play group of a number; None: it may stand beside any
+    is_level: bool = False  # a place in a list: orders, but measures nothing
+    along: frozenset[tuple] = frozenset()  # each hypervisor with what came along with it
+
+
+@dataclass(frozen=True)
+class _Wanted:
+    """Where a value has to lie."""
+
+    low: float = -inf
+    high: float = inf
+    is_above: bool = False  # low itself does not do
+    is_outside: bool = False
+
+    def state(self, readings: tuple[Span, ...]) -> str:
+        if self.is_above:
+            edge = self.low + EQUAL * max(1.0, abs(self.low))
+            inside = [span.low > edge for span in readings]
+            apart = [span.high <= edge for span in readings]
+        else:
+            low, high = self.low - ROUNDING * abs(self.low), self.high + ROUNDING * abs(self.high)
+            inside = [low <= span.low and span.high <= high for span in readings]
+            apart = [span.high < low or span.low > high for span in readings]
+        if self.is_outside:
+            inside, apart = apart, inside
+        return "held" if all(inside) else "failed" if all(apart) else "undecided"
+
+    def __str__(self) -> str:
+        if self.is_above:
+            return f"above {self.low:g}"
+        if self.low == self.high:
+            return f"{'other than ' if self.is_outside else ''}{self.low:g}"
+        if self.high == inf:
+            return f"at least {self.low:g}"
+        if self.low in (0, -inf):
+            return f"at most {self.high:g}"
+        return f"{'outside ' if self.is_outside else ''}{self.low:g} to {self.high:g}"
+
+
+@dataclass
+class _Reader:
+    facts: Facts
+    is_open: bool
+    takes_stated: bool = False  # also what the text only states: bounds and printed ratios
+
+    # Conditions
+
+    def comparisons(self, condition: Mapping[str, Any], where: Mapping[str, Any]) -> list[Comparison]:
+        if "for" in condition:
+            inner = {name: value for name, value in condition.items() if name != "for"}
+            return [
+                comparison
+                for bound in _bindings(condition["for"])
+                for comparison in self.comparisons(
+                    _bind(inner, bound), {**where, **{k: v for k, v in bound.items() if k in COORDINATES}}
+                )
+            ]
+        kind = _kind(condition, _CONDITIONS)
+        where = {**where, **condition.get("where", {})}
+        if kind == "all":
+            return [c for part in condition["all"] for c in self.comparisons(part, where)]
+        if kind == "share":
+            return self._share(condition["share"], condition.get("above", 0), where)
+        if kind == "if":
+            assumed = self.comparisons(condition["if"], where)
+            holds = assumed and all(c.state == "held" for c in assumed)
+            if not holds:
+                return []
+            premises = tuple(name for c in assumed for name in c.evidence)
+            return [
+                replace(c, evidence=tuple(dict.fromkeys((*c.evidence, *premises))))
+                for c in self.comparisons(condition["then"], where)
+            ]
+        if kind == "untestable":
+            raise CheckError("untestable is the whole of a check, never a part of one")
+        if kind == "order":  # to others a chain may have gaps, so each is compared with all after it
+            links = combinations(condition["order"], 2) if self.is_open else pairwise(condition["order"])
+            return [c for link in links for c in self._compared("order", {"order": link}, where)]
+        return self._compared(kind, condition, where)
+
+    def _share(self, condition: Mapping[str, Any], above: float, where: Mapping[str, Any]) -> list[Comparison]:
+        """One comparison for each source: whether more than this share of the cases holds."""
+        found = []
+        for facts in self.facts.studies() if self.is_open else [self.facts]:
+            reader = replace(self, facts=facts)
+            inner = {name: value for name, value in condition.items() if name != "for"}
+            cases = [
+                reader.comparisons(
+                    _bind(inner, bound), {**where, **{k: v for k, v in bound.items() if k in COORDINATES}}
+                )
+                for bound in _bindings(condition.get("for", {}))
+            ]
+            if "for" not in condition:
+                cases = [[comparison] for comparison in cases[0]]
+            cases = [case for case in cases if case]
+            states = [_together(case) for case in cases]
+            total, held, undecided = len(states), states.count("held"), states.count("undecided")
+            if not total:
+                continue
+            wanted = "one" if above == 0 else f"more than {above * total:g}"
+            state = "held" if held > above * total else "failed" if held + undecided <= above * total else "undecided"
+            used = [c for case in cases for c in case if c.state != "undecided"]
+            found.append(
+                Comparison(
+                    state,
+                    f"{held} of {total} cases hold, wanted {wanted}{f' ({facts.names()})' if self.is_open else ''}",
+                    tuple(dict.fromkeys(name for c in used for name in c.evidence)),
+                    max((c.basis for c in used), key=Basis.ORDER.index, default=""),
+                )
+            )
+        return found
+
+    def _compared(self, kind: str, condition: Mapping[str, Any], where: Mapping[str, Any]) -> list[Comparison]:
+        """Values first; what they leave open is asked again with what the text states."""
+        sure = self._once(kind, condition, where, takes_stated=False)
+        if sure and not self.is_open and all(c.state != "undecided" for c in sure):
+            return sure
+        found = {c.key: c for c in sure}
+        for comparison in self._once(kind, condition, where, takes_stated=True):
+            before = found.get(comparison.key)
+            is_news = not self.is_open or comparison.state != "undecided"
+            if is_news if before is None else before.state == "undecided":
+                found[comparison.key] = comparison
+        if not found and not self.is_open:
+            return [Comparison("undecided", f"no value is published for {self._subject(kind, condition, where)}")]
+        return list(found.values())
+
+    def _once(
+        self, kind: str, condition: Mapping[str, Any], where: Mapping[str, Any], *, takes_stated: bool
+    ) -> list[Comparison]:
+        reader = replace(self, takes_stated=takes_stated)
+        if kind == "order":
+            return reader._ordered(*condition["order"], where)
+        wanted = _wanted(condition)
+        if kind == "value":
+            what = condition["value"]
+            name = said.name(what, self.facts)
+            return [reader._comparison(known, name, wanted) for known in reader.quantity(what, where)]
+        return reader._related(*condition["ratio"], where, wanted)
+
+    def _ordered(self, upper: Mapping, lower: Mapping, where: Mapping[str, Any]) -> list[Comparison]:
+        if _is_number(upper):
+            return self._related(upper, lower, where, _Wanted(1.0, is_above=True))
+        return self._beside(upper, lower, where, _Wanted(0.0, is_above=True), _span_difference, "above")
+
+    def _related(self, upper: Mapping, lower: Mapping, where: Mapping[str, Any], wanted: _Wanted) -> list[Comparison]:
+        if not _is_number(upper):
+            return self._beside(upper, lower, where, wanted, _span_ratio, "against", f", wanted ratio {wanted}")
+        name = f"{said.name(upper, self.facts)} / {said.name(lower, self.facts)}"
+        return [self._comparison(known, name, wanted) for known in self._divided(upper, lower, where)]
+
+    def _beside(
+        self,
+        upper: Mapping,
+        lower: Mapping,
+        where: Mapping[str, Any],
+        wanted: _Wanted,
+        how: Callable[[Span, Span], Span],
+        word: str,
+        ending: str = "",
+    ) -> list[Comparison]:
+        """Ratios, ranks and counts: both are said, because their ratio says little."""
+        names = said.name(upper, self.facts), said.name(lower, self.facts)
+        found = []
+        for at, (a, b) in _joined([self.quantity(upper, where), self.quantity(lower, where)]):
+            known = _combined(at, [a, b], how)
+            sides = f"{names[0]} {said.spans(a.readings)} {word} {names[1]} {said.spans(b.readings)}"
+            text = f"{sides}{self._context(at)}{ending}"
+            found.append(_comparison(wanted.state(known.readings), text, known, " / ".join(names)))
+        return found
+
+    def _comparison(self, known: _Known, name: str, wanted: _Wanted) -> Comparison:
+        text = f"{name}{self._context(known.at)} {said.spans(known.readings)}, wanted {wanted}"
+        return _comparison(wanted.state(known.readings), text, known, name)
+
+    def _context(self, at: Mapping[str, Any]) -> str:
+        hidden = {"virtualisation"} if self.is_open else {"virtualisation", "case_study"}
+        words = said.words({k: v for k, v in at.items() if k not in hidden}, self.facts)
+        return f" ({', '.join(words)})" if words else ""
+
+    def _subject(self, kind: str, condition: Mapping[str, Any], where: Mapping[str, Any]) -> str:
+        parts = condition[kind] if kind != "value" else [condition["value"]]
+        names = " and ".join(dict.fromkeys(said.name(part, self.facts) for part in parts))
+        words = said.words(where, self.facts)
+        return f"{names} ({', '.join(words)})" if words else names
+
+    # Quantities
+
+    def quantity(
+        self, what: Mapping[str, Any], where: Mapping[str, Any], named: Mapping[str, Any] | None = None
+    ) -> list[_Known]:
+        """Every value of the quantity. `named` are coordinates that a quantity around it fixes."""
+        named = named or {}
+        if "of" in what:
+            return self._aggregated(what, where, named)
+        if "rank" in what:
+            return self._ranks(what, where, named)
+        if "ratio" in what:
+            upper, lower = what["ratio"]
+            return self._divided(upper, lower, where, {**named, **_coordinates(what)})
+        if "list" in what:
+            return self._listed(what["list"], where, {**named, **_coordinates(what)})
+        if "limit" in what:
+            limits = {slug: limit.get(what["limit"]) for slug, limit in self.facts.limits.items()}
+            return [_Known({"case_study": slug}, (Span(x, x),)) for slug, x in limits.items() if x is not None]
+        return self._cell({**named, **what}, where)
+
+    def _cell(self, named: Mapping[str, Any], where: Mapping[str, Any]) -> list[_Known]:
+        """The numbers at these coordinates; to an open question also places in lists."""
+        key = (self.is_open, self.takes_stated, *(tuple(sorted(part.items())) for part in (named, where)))
+        if key not in self.facts.cells:
+            levels = self._levels(named, where) if self.is_open else []
+            self.facts.cells[key] = self._numbers(named, where) + levels
+        return self.facts.cells[key]
+
+    def _numbers(self, named: Mapping[str, Any], where: Mapping[str, Any]) -> list[_Known]:
+        is_native = {**where, **named}.get("hypervisor") == NATIVE
+        if is_native:
+            where = {k: v for k, v in where.items() if k in (*_AXES_OF_NATIVE, "hypervisor")}
+        wanted = _file_systems({**where, **named})
+        rows = self.facts.numbers
+        if "workload" in wanted and wanted["workload"] != ANY:
+            rows = self.facts.by_workload.get(wanted["workload"], ())
+        open_axes = _open_axes(named, _AXES_OF_NATIVE if is_native else AXES_OF_A_NUMBER)
+        return [
+            _Known(
+                {axis: row.at[axis] for axis in open_axes},
+                row.readings,
+                (row.id,),
+                frozenset({_basis(row)}),
+                tuple(row.at[axis] for axis in ("case_study", "variant", "operation", "block_size")),
+                along=_along(row.at, open_axes),
+            )
+            for row in rows
+            if (self.takes_stated or not row.is_bound)
+            and (row.at["hypervisor"] == NATIVE) == is_native
+            and all(self._fits(row.at, name, value) for name, value in wanted.items())
+        ]
+
+    def _fits(self, at: Mapping[str, Any], name: str, value: Any) -> bool:
+        if value == ANY:
+            return True
+        if name == "vm_count" and value == LAST:
+            return at["vm_count"] == self.facts.last_count.get(at["case_study"])
+        return at.get(name) == value
+
+    def _levels(self, named: Mapping[str, Any], where: Mapping[str, Any]) -> list[_Known]:
+        """Places in lists as if they were numbers: they tell which is faster and not by how much."""
+        if named.keys() & {"vm_count", "operation", "block_size", "case_study", "virtualisation", "hypervisor_kind"}:
+            return []
+        wanted = {k: v for k, v in _file_systems({**where, **named}).items() if k not in ("vm_count", "operation")}
+        open_axes = [a for a in _open_axes(named, ("workload", "hypervisor", "guest_fs", "host_fs")) if a != "variant"]
+        return [
+            _Known(
+                {"case_study": f.publication, **{axis: getattr(f, axis) for axis in open_axes}},
+                tuple(Span(p, p) for p in _points("level", f, None)),
+                (f.id,),
+                frozenset({Basis.LISTED}),
+                (f.publication, f.workload, f.hypervisor),
+                is_level=True,
+                along=_along(vars(f), open_axes),
+            )
+            for f in self.facts.findings
+            if _finding_fits(f, wanted)
+        ]
+
+    def _listed(self, name: str, where: Mapping[str, Any], named: Mapping[str, Any]) -> list[_Known]:
+        """How many findings of those at these coordinates are on a list, or their points, added up."""
+        if name not in _LISTS:
+            raise CheckError(f"{name!r} is no list; known are {', '.join(_LISTS)}")
+        wanted = _file_systems({**where, **named})
+        source = wanted.pop("source", None)
+        found = [f for f in self.facts.findings if _finding_fits(f, wanted)]
+        if not found:
+            return []
+        points = [_points(name, finding, source) for finding in found]
+        readings = tuple(Span(total, total) for total in map(sum, zip(*points, strict=True)))
+        at = {coordinate: value for coordinate, value in where.items() if coordinate not in named}
+        return [_Known(at, readings, tuple(f.id for f in found), frozenset({Basis.LISTED}))]
+
+    def _aggregated(self, what: Mapping[str, Any], where: Mapping[str, Any], named: Mapping[str, Any]) -> list[_Known]:
+        aggregate = _AGGREGATES.get(what["of"])
+        if aggregate is None:
+            raise CheckError(f"{what['of']!r} cannot be taken of values; known are {', '.join(_AGGREGATES)}")
+        inner = what.get("each") or {name: value for name, value in what.items() if name not in ("of", "over")}
+        parts = [self.quantity(_bind(inner, bound), where, {**named, **bound}) for bound in _bindings(what["over"])]
+        joined = _joined_where_present if self.is_open and what["of"] not in _WHOLE else _joined
+        return [
+            _combined(
+                at, knowns, lambda *spans: Span(aggregate([s.low for s in spans]), aggregate([s.high for s in spans]))
+            )
+            for at, knowns in joined(parts)
+        ]
+
+    def _ranks(self, what: Mapping[str, Any], where: Mapping[str, Any], named: Mapping[str, Any]) -> list[_Known]:
+        """1 and the number of rivals that are faster; equal ones share the better rank."""
+        subject = {**named, **what["rank"]}
+        rivals = [{**named, **bound} for bound in _bindings(what["among"]) if bound != what["rank"]]
+        duels = [self._divided(rival, subject, where) for rival in rivals]
+
+        def rank(*ratios: Span) -> Span:
+            ahead = sum(r.low > 1 + EQUAL for r in ratios)
+            maybe = sum(r.low <= 1 + EQUAL < r.high for r in ratios)
+            return Span(1 + ahead, 1 + ahead + maybe)
+
+        joined = _joined_where_present if self.is_open else _joined
+        return [_combined(at, knowns, rank) for at, knowns in joined(duels)]
+
+    def _divided(
+        self, upper: Mapping, lower: Mapping, where: Mapping[str, Any], named: Mapping[str, Any] | None = None
+    ) -> list[_Known]:
+        """Ratios inside fair-play groups, made narrower by what the text states of them, if asked for."""
+        found = [
+            _without_group(_combined(at, [a, b], _level_ratio if a.is_level else _span_ratio))
+            for at, (a, b) in _joined([self.quantity(upper, where, named), self.quantity(lower, where, named)])
+            if not (a.fair and len(a.evidence) == 1 and a.evidence == b.evidence)  # the best and the weakest of one
+        ]
+        if not self.takes_stated:
+            return found
+        stated = self._printed({**(named or {}), **upper}, {**(named or {}), **lower}, where)
+        refined, used = [], set()
+        for known in found:
+            matching = [(i, s) for i, s in enumerate(stated) if _agree(known.at, s.at)]
+            used |= {i for i, _ in matching}
+            refined.append(_narrowed(known, [s for _, s in matching]))
+        return refined + [s for i, s in enumerate(stated) if i not in used]
+
+    def _printed(self, upper: Mapping, lower: Mapping, where: Mapping[str, Any]) -> list[_Known]:
+        """What printed ratios say of two hypervisors, directly or by way of a third."""
+        if not all(isinstance(side.get("hypervisor"), str) for side in (upper, lower)):
+            return []
+        sides = [side for side in (upper, lower) if side["hypervisor"] != NATIVE]
+        counts = {side.get("vm_count", where.get("vm_count")) for side in sides}
+        rest = {**where, **upper, **lower}.keys() - {"hypervisor", "vm_count", "workload", "case_study"}
+        if len(counts) != 1 or rest:
+            return []
+        count = counts.pop()
+        named = {k: v for k, v in {**where, **upper}.items() if k in ("workload", "case_study") and v != ANY}
+        found = []
+        groups: dict[tuple, list] = {}
+        for ratio in self.facts.ratios:
+            if all(getattr(ratio, name) == value for name, value in named.items()):
+                groups.setdefault((ratio.case_study, ratio.workload), []).append(ratio)
+        for (case_study, workload), ratios in groups.items():
+            last = self.facts.last_count.get(case_study)
+            for n in sorted({n for ratio in ratios for n in ratio.vm_counts}):
+                if count not in (None, ANY, n) and not (count == LAST and n == last):
+                    continue
+                edges = {(r.numerator, r.denominator): (span, r.id) for r in ratios if (span := r.at(n))}
+                edges |= {(b, a): (_span_ratio(Span(1, 1), span), name) for (a, b), (span, name) in edges.items()}
+                spans = _paths(edges, upper["hypervisor"], lower["hypervisor"])
+                at = {"case_study": case_study, "workload": workload, "vm_count": n}
+                at = {k: v for k, v in at.items() if not any(k in side for side in (upper, lower))}
+                if spans:
+                    evidence = tuple(dict.fromkeys(name for _, names in spans for name in names))
+                    found.append(_Known(at, (_common([s for s, _ in spans]),), evidence, frozenset({Basis.STATED})))
+        return found
+
+
+# Small parts of the reading
+
+
+def _kind(condition: Mapping[str, Any], kinds: tuple[str, ...]) -> str:
+    found = [kind for kind in kinds if kind in condition]
+    if len(found) != 1:
+        raise CheckError(f"a condition is one of {', '.join(kinds)}; found {', '.join(condition) or 'nothing'}")
+    return found[0]
+
+
+def _bindings(loops: Mapping[str, list]) -> Iterator[dict[str, Any]]:
+    """Each combination of the values; "a,b" takes its two values together from lists of two."""
+    choices = [
+        [dict(zip(names.split(","), value if "," in names else [value], strict=True)) for value in values]
+        for names, values in sorted(loops.items())
+    ]
+    for combination in product(*choices):
+        yield {name: value for part in combination for name, value in part.items()}
+
+
+def _bind(part: Any, bound: Mapping[str, Any]) -> Any:
+    """The same condition with "$name" replaced by the value it stands for."""
+    if isinstance(part, Mapping):
+        return {name: _bind(value, bound) for name, value in part.items()}
+    if isinstance(part, list):
+        return [_bind(value, bound) for value in part]
+    if isinstance(part, str) and part.startswith("$"):
+        return bound.get(part[1:], part)
+    return part
+
+
+def _coordinates(what: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in what.items() if name in COORDINATES}
+
+
+def _file_systems(where: Mapping[str, Any]) -> dict[str, Any]:
+    """`fs` and `side` as the coordinate they mean."""
+    wanted = {name: value for name, value in where.items() if name not in ("fs", "side")}
+    if "side" in where and "fs" in where:
+        wanted[f"{where['side']}_fs"] = where["fs"]
+    return wanted
+
+
+def _open_axes(named: Mapping[str, Any], axes: tuple[str, ...]) -> list[str]:
+    fixed = set(named) | {name for coordinate in named for name in _COMES_ALONG.get(coordinate, ())}
+    return [axis for axis in axes if axis not in fixed]
+
+
+def _along(at: Mapping[str, Any], open_axes: list[str]) -> frozenset[tuple]:
+    """A host file system may come along with another hypervisor, and not differ under the same one."""
+    if "hypervisor" in open_axes or "host_fs" in open_axes or at["hypervisor"] == NATIVE:
+        return frozenset()
+    return frozenset({(at["hypervisor"], at["host_fs"], at.get("virtualisation"), at.get("medium"))})
+
+
+def _is_number(what: Mapping[str, Any]) -> bool:
+    """Whether the quantity is a throughput; else it is a ratio, a rank or a count."""
+    return not what.keys() & {"ratio", "rank", "list"}
+
+
+def _wanted(condition: Mapping[str, Any]) -> _Wanted:
+    if ("is" in condition) == ("outside" in condition):
+        raise CheckError('"ratio" and "value" need "is" or "outside", with a lower and an upper limit')
+    low, high = condition.get("is") or condition["outside"]
+    return _Wanted(-inf if low is None else low, inf if high is None else high, is_outside="outside" in condition)
+
+
+def _basis(row: Number) -> str:
+    if row.is_bound:
+        return Basis.STATED
+    return Basis.DERIVED if row.id.startswith("derived") else Basis.MEASURED
+
+
+def _finding_fits(finding: Finding, wanted: Mapping[str, Any]) -> bool:
+    values = {
+        "workload": finding.workload,
+        "hypervisor": finding.hypervisor,
+        "guest_fs": finding.guest_fs,
+        "host_fs": finding.host_fs,
+        "pair": f"{finding.guest_fs}-on-{finding.host_fs}",
+    }
+    return all(value in (ANY, values[name]) for name, value in wanted.items() if name in values)
+
+
+def _points(name: str, finding: Finding, source: str | None) -> list[int]:
+    """Points of one finding, by its text and by its table: two readings, where no source is named."""
+    points = []
+    for read in (source,) if source else ("text", "table"):
+        place = {"worst": -1, "unlisted": 0, "best": 1}[getattr(finding, read)]
+        if name.endswith("outstanding"):  # only the text has the mark
+            points.append(int(f"{finding.text}-outstanding" == name and finding.is_outstanding))
+        elif name in ("best", "worst"):
+            points.append(int(place == {"best": 1, "worst": -1}[name]))
+        elif name == "level" and read == "text" and finding.is_outstanding:
+            points.append(3 + 2 * place)
+        else:
+            points.append(place + {"score": 0, "tier": 2, "level": 3}[name])
+    return points
+
+
+def _agree(a: Mapping[str, Any], b: Mapping[str, Any]) -> bool:
+    return all(b[name] == value for name, value in a.items() if name in b)
+
+
+def _joined(relations: list[list[_Known]]) -> Iterator[tuple[Mapping[str, Any], list[_Known]]]:
+    """Each combination of one value of every relation that agrees in what they leave open."""
+    rows = [(known, [known]) for known in relations[0]]
+    for relation in relations[1:]:
+        matching = _Index(relation)
+        rows = [(_meet(known, other), [*knowns, other]) for known, knowns in rows for other in matching(known)]
+    return ((known.at, knowns) for known, knowns in rows)
+
+
+def _joined_where_present(relations: list[list[_Known]]) -> Iterator[tuple[Mapping[str, Any], list[_Known]]]:
+    """The same, where a value of a relation may be missing: the best of those there are."""
+    rows: list[tuple[_Known, list[_Known]]] = []
+    for relation in relations:
+        matching, met, longer = _Index(relation), set(), []
+        for known, knowns in rows:
+            others = matching(known)
+            met |= set(map(id, others))
+            longer += [(_meet(known, other), [*knowns, other]) for other in others] or [(known, knowns)]
+        rows = longer + [(known, [known]) for known in relation if id(known) not in met]
+    return ((known.at, knowns) for known, knowns in rows)
+
+
+def _meet(known: _Known, other: _Known) -> _Known:
+    along = known.along | other.along
+    return replace(known, at={**known.at, **other.at}, fair=known.fair or other.fair, along=along)
+
+
+class _Index:
+    """Finds the values of a relation that agree with another value, without trying them all."""
+
+    def __init__(self, relation: list[_Known]) -> None:
+        self.by_axes: dict[frozenset[str], list[_Known]] = {}
+        for known in relation:
+            self.by_axes.setdefault(frozenset(known.at), []).append(known)
+        self.tables: dict[tuple, dict[tuple, list[_Known]]] = {}
+
+    def __call__(self, known: _Known) -> list[_Known]:
+        found = []
+        for axes, rows in self.by_axes.items():
+            common = tuple(sorted(axes & known.at.keys()))
+            if (axes, common) not in self.tables:
+                table = self.tables[axes, common] = {}
+                for row in rows:
+                    table.setdefault(tuple(row.at[axis] for axis in common), []).append(row)
+            found += self.tables[axes, common].get(tuple(known.at[axis] for axis in common), [])
+        return [
+            other
+            for other in found
+            if known.is_level == other.is_level
+            and (None in (known.fair, other.fair) or known.fair == other.fair)
+            and len({hypervisor for hypervisor, *_ in known.along | other.along}) == len(known.along | other.along)
+        ]
+
+
+def _combined(at: Mapping[str, Any], knowns: list[_Known], how: Callable[..., Span]) -> _Known:
+    """Both readings of a row belong together: a scan was read twice, a text and its table once each."""
+    count = max(len(known.readings) for known in knowns)
+    readings = [known.readings * (count if len(known.readings) == 1 else 1) for known in knowns]
+    return _Known(
+        at,
+        tuple(how(*spans) for spans in zip(*readings, strict=True)),
+        tuple(dict.fromkeys(name for known in knowns for name in known.evidence)),
+        frozenset().union(*(known.bases for known in knowns)),
+        next((known.fair for known in knowns if known.fair), None),
+        knowns[0].is_level,
+        frozenset().union(*(known.along for known in knowns)),
+    )
+
+
+def _without_group(known: _Known) -> _Known:
+    """A ratio has no unit: it may stand beside one of another workload or case study."""
+    at = dict(known.at)
+    if "workload" not in at or "case_study" not in at:
+        at = {name: value for name, value in at.items() if name not in ("variant", "machine", "medium")}
+    along = known.along if "case_study" in at else frozenset()
+    return replace(known, at=at, fair=None, is_level=False, along=along)
+
+
+def _span_ratio(a: Span, b: Span) -> Span:
+    return Span(_quotient(a.low, b.high), _quotient(a.high, b.low))
+
+
+def _span_difference(a: Span, b: Span) -> Span:
+    return Span(a.low - b.high, a.high - b.low)
+
+
+def _quotient(a: float, b: float) -> float:
+    if a == b:
+        return 1.0  # two empty lists are equally long
+    if b == inf:
+        return 0.0
+    return a / b if b else inf
+
+
+def _level_ratio(a: Span, b: Span) -> Span:
+    if a.low > b.high:
+        return Span(1 + 2 * EQUAL, inf)
+    if a.high < b.low:
+        return Span(0.0, 1 - 2 * EQUAL)
+    return Span(0.0, inf)
+
+
+def _narrowed(known: _Known, stated: list[_Known]) -> _Known:
+    """The part of a span that statements leave; where they leave none, both stand as readings."""
+    for other in stated:
+        span = other.readings[0]
+        parts = [Span(max(r.low, span.low), min(r.high, span.high)) for r in known.readings]
+        readings = tuple(parts) if all(p.low <= p.high for p in parts) else (*known.readings, span)
+        evidence = tuple(dict.fromkeys((*known.evidence, *other.evidence)))
+        known = replace(known, readings=readings, evidence=evidence, bases=known.bases | other.bases)
+    return known
+
+
+def _paths(
+    edges: Mapping[tuple[str, str], tuple[Span, str]], start: str, end: str
+) -> list[tuple[Span, tuple[str, ...]]]:
+    """Spans of start/end: the printed one, else the product over each hypervisor compared with both."""
+    if (start, end) in edges:
+        span, name = edges[start, end]
+        return [(span, (name,))]
+    found = []
+    for (a, middle), (first, name) in edges.items():
+        if a == start and (middle, end) in edges:
+            second, other = edges[middle, end]
+            found.append((Span(first.low * second.low, first.high * second.high), (name, other)))
+    return found
+
+
+def _common(spans: list[Span]) -> Span:
+    return reduce(lambda a, b: Span(max(a.low, b.low), min(a.high, b.high)), spans)
+
+
+def _together(case: list[Comparison]) -> str:
+    states = {c.state for c in case}
+    return "failed" if "failed" in states else "undecided" if "undecided" in states else "held"
+
+
+def _comparison(state: str, text: str, known: _Known, name: str = "") -> Comparison:
+    basis = max(known.bases, key=Basis.ORDER.index, default="")
+    key = (name or text, tuple(sorted((k, str(v)) for k, v in known.at.items())))
+    return Comparison(state, text, known.evidence, basis, key)

@@ -1,0 +1,160 @@
+"""What claims and hypotheses are checked against, as plain values. No Django.
+
+A number is known to lie in a span; a printed value is a span of no width. Where a source allows two
+readings there are two spans, and what is said must hold under both. Source: docs/models/claims.md.
+"""
+
+import math
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import NamedTuple
+
+NATIVE = "native"  # stands where a hypervisor's slug would
+RUNS_ON_ONE_SPAN = 1.386  # 1.96 / sqrt(2): two equal spans just part where their ratio differs from 1 at 95 %
+
+
+class Span(NamedTuple):
+    """A number that lies between two others."""
+
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Number:
+    """One throughput, MiB/s. `at` holds its coordinates, see AXES_OF_A_NUMBER."""
+
+    id: str  # "measurement:12", "derived:7"
+    at: Mapping[str, object]
+    readings: tuple[Span, ...]
+    is_bound: bool = False  # the text only says above or below
+
+
+# What tells two numbers apart. `machine` is the guest's system and size, `medium` cache mode, image format and bus.
+AXES_OF_A_NUMBER = (
+    "case_study",
+    "workload",
+    "variant",
+    "operation",
+    "block_size",
+    "vm_count",
+    "hypervisor",
+    "virtualisation",
+    "medium",
+    "machine",
+    "guest_fs",
+    "host_fs",
+)
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Where a publication puts one pair for one workload, in its text and in its table."""
+
+    id: str  # "finding:3"
+    publication: str
+    case_studies: tuple[str, ...]
+    workload: str
+    hypervisor: str
+    guest_fs: str
+    host_fs: str
+    text: str  # "best", "unlisted", "worst"
+    table: str
+    is_outstanding: bool  # in the text; the table has no such mark
+
+
+@dataclass(frozen=True)
+class PrintedRatio:
+    """A ratio of two throughputs as a text prints it, over the VM counts it speaks of."""
+
+    id: str  # "ratio:5"
+    case_study: str
+    workload: str
+    numerator: str  # hypervisor, or NATIVE
+    denominator: str
+    vm_counts: tuple[int, ...]
+    least: Span  # each end with the rounding of its last digit
+    greatest: Span
+    trend: str = ""  # "grows" or "shrinks" with the VM count, else not stated
+
+    def at(self, vm_count: int) -> Span | None:
+        """What it says about one VM count; None where it does not speak of it."""
+        if vm_count not in self.vm_counts:
+            return None
+        first, last = (self.greatest, self.least) if self.trend == "shrinks" else (self.least, self.greatest)
+        if self.trend and vm_count == min(self.vm_counts):
+            return first
+        if self.trend and vm_count == max(self.vm_counts):
+            return last
+        return Span(self.least.low, self.greatest.high)
+
+
+@dataclass(frozen=True)
+class Facts:
+    """Everything a question may be put to: of published case studies only."""
+
+    numbers: tuple[Number, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    ratios: tuple[PrintedRatio, ...] = ()
+    limits: Mapping[str, Mapping[str, float]] = field(default_factory=dict)  # case study: {"disk": MiB/s, ...}
+    labels: Mapping[str, str] = field(default_factory=dict)  # slug: name on a page
+
+    def only(self, case_studies: Collection[str]) -> "Facts":
+        return self._where(lambda slug: slug in case_studies)
+
+    def without(self, case_studies: Collection[str]) -> "Facts":
+        return self._where(lambda slug: slug not in case_studies)
+
+    def _where(self, keep) -> "Facts":
+        return replace(
+            self,
+            numbers=tuple(n for n in self.numbers if keep(n.at["case_study"])),
+            findings=tuple(f for f in self.findings if any(map(keep, f.case_studies))),
+            ratios=tuple(r for r in self.ratios if keep(r.case_study)),
+            limits={slug: limit for slug, limit in self.limits.items() if keep(slug)},
+        )
+
+    def studies(self) -> list["Facts"]:
+        """The same facts, one part for each source that compares things: a case study, or a publication's lists."""
+        slugs = sorted({n.at["case_study"] for n in self.numbers} | {r.case_study for r in self.ratios})
+        parts = [replace(self.only({slug}), findings=()) for slug in slugs]
+        for publication in sorted({f.publication for f in self.findings}):
+            findings = tuple(f for f in self.findings if f.publication == publication)
+            parts.append(replace(self, numbers=(), ratios=(), limits={}, findings=findings))
+        return parts
+
+    def names(self) -> str:
+        """Whose facts they are: "p0, p1"."""
+        slugs = {n.at["case_study"] for n in self.numbers} | {f.publication for f in self.findings}
+        return ", ".join(sorted(map(str, slugs)))
+
+    @cached_property
+    def cells(self) -> dict[tuple, list]:
+        """Kept for modelling.claims: what was looked up once."""
+        return {}
+
+    @cached_property
+    def by_workload(self) -> dict[object, list[Number]]:
+        found: dict[object, list[Number]] = {}
+        for number in self.numbers:
+            found.setdefault(number.at["workload"], []).append(number)
+        return found
+
+    @cached_property
+    def last_count(self) -> dict[object, int]:
+        """Case study to the greatest VM count it has numbers of."""
+        found: dict[object, int] = {}
+        for slug, count in self._counts():
+            found[slug] = max(count, found.get(slug, 0))
+        return found
+
+    def _counts(self) -> Iterable[tuple[object, int]]:
+        yield from ((n.at["case_study"], n.at["vm_count"]) for n in self.numbers)
+        yield from ((r.case_study, max(r.vm_counts)) for r in self.ratios if r.vm_counts)
+
+
+def number_span(mean_log: float, variance: float | None) -> Span:
+    """The span of a mean of ln(value) with the variance of that mean; none: the value as it stands."""
+    half = RUNS_ON_ONE_SPAN * math.sqrt(variance) if variance else 0.0
+    return Span(math.exp(mean_log - half), math.exp(mean_log + half))
