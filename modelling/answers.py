@@ -170,7 +170,7 @@ def _tier_lists(ranking: Ranking) -> str:
         )
     return (
         "Tier lists count beside the numbers: a list is taken to name the faster of two entries with odds of "
-        f"{math.exp(math.log(1.1) / settings.KDB_TIER_SCALE):.0f} to 1 where one is 10 % faster. An entry that only "
+        f"{math.exp(math.log(1.25) / settings.KDB_TIER_SCALE):.1f} to 1 where one is 25 % faster. An entry that only "
         "lists speak of has a rank but no ratio."
     )
 

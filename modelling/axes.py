@@ -71,3 +71,16 @@ def entry_key(axis: Axis, values: tuple[str, ...]) -> str:
         key = f"{hypervisor}:{guest_fs}-on-{host_fs}"
         return f"{key}:{cache_mode}" if cache_mode else key
     return values[0]
+
+
+def entry_parts(axis: Axis, key: str) -> dict[str, str]:
+    """What an entry consists of, by column: the inverse of entry_key. Raises ValueError on another form."""
+    pair = key
+    parts: dict[str, str] = {}
+    if axis.name == "configuration":
+        hypervisor, pair, *mode = key.split(":")
+        parts = {"hypervisor": hypervisor, "cache_mode": "".join(mode)}
+    elif axis.name != "fs-pair":
+        return {axis.entry[0]: key}
+    guest_fs, host_fs = pair.split("-on-")
+    return {**parts, "guest_fs": guest_fs, "host_fs": host_fs}

@@ -73,6 +73,17 @@ class RankedPart:
     best: tuple[str, ...]
     worst: tuple[str, ...]
     networks: tuple[Network, ...]
+    members: tuple[str, ...]  # the entries in the order of `fit`
+    fit: Fit
+
+    def difference(self, a: str, b: str) -> tuple[float, float]:
+        """Estimate of effect(a) - effect(b) and its standard error."""
+        i, j = self.members.index(a), self.members.index(b)
+        return float(self.fit.effects[i] - self.fit.effects[j]), float(self.fit.errors()[i, j])
+
+    def has_numbers_between(self, a: str, b: str) -> bool:
+        """Whether a chain of measured comparisons joins the two."""
+        return any({a, b} <= set(network.treatments) for network in self.networks)
 
 
 @dataclass(frozen=True)
@@ -195,6 +206,8 @@ def _part(
         best=tuple(members[i] for i in best),
         worst=tuple(members[i] for i in worst),
         networks=inside,
+        members=members,
+        fit=fit,
     )
 
 

@@ -42,8 +42,7 @@ class Share:
 class Decomposition:
     """The difference of two configurations as the sum of the contributions of its components.
 
-    predicted, low, high : ratio a / b of the additive model. untold names the components whose
-    contribution cannot be told even together; then predicted is None.
+    predicted, low, high : ratio a / b of the additive model; None where some components are untold
     """
 
     shares: tuple[Share, ...]
@@ -69,28 +68,20 @@ def decompose(model: Components, a: Mapping[str, str], b: Mapping[str, str]) -> 
     """Split the predicted difference of configuration a against b into what its components contribute.
 
     Components equal on both sides contribute nothing and do not appear. Of all ways to group the
-    others into sets that can be told, the finest is taken; what cannot be told at all is untold.
+    others into sets, the one is taken that tells most of them, and then the finest; what no way
+    tells is untold.
     """
-    weights = {kind: _weights(model, kind, a, b) for kind in COMPONENTS if a.get(kind, "") != b.get(kind, "")}
-    unknown = tuple(kind for kind, weight in weights.items() if weight is None)
-    told = None
-    if not unknown:
-        partitions = sorted(_partitions(tuple(weights)), key=len, reverse=True)
-        told = next(filter(None, (_told(model, weights, partition) for partition in partitions)), None)
-    if told is None:
-        return Decomposition((), None, None, None, unknown or tuple(weights))
-    whole = model.contrast(sum(weights.values(), np.zeros(len(model.names))))
-    assert whole is not None  # a sum of contrasts that can be told
-    difference, error = whole
+    differing = [kind for kind in COMPONENTS if kind in a and kind in b and a[kind] != b[kind]]
+    weights = {kind: _weights(model, kind, a, b) for kind in differing}
+    ways = [_told(model, weights, partition) for partition in _partitions(tuple(weights))]
+    told = max(ways, key=lambda way: (sum(map(len, way)), len(way)))
+    untold = tuple(kind for kind in differing if not any(kind in kinds for kinds in told))
+    whole = None if untold else model.contrast(sum(weights.values(), np.zeros(len(model.names))))
     shares = tuple(
-        Share(
-            kinds,
-            *_ratios(effect, spread),
-            share=effect / difference if abs(difference) > 1e-6 else None,
-        )
+        Share(kinds, *_ratios(effect, spread), share=effect / whole[0] if whole and abs(whole[0]) > 1e-6 else None)
         for kinds, (effect, spread) in told.items()
     )
-    return Decomposition(shares, *_ratios(difference, error), untold=())
+    return Decomposition(shares, *(_ratios(*whole) if whole else (None, None, None)), untold)
 
 
 def _ratios(effect: float, error: float) -> tuple[float, float, float]:
@@ -110,15 +101,16 @@ def _weights(model: Components, kind: str, a: Mapping[str, str], b: Mapping[str,
 
 
 def _told(
-    model: Components, weights: Mapping[str, np.ndarray], partition: Iterable[tuple[str, ...]]
-) -> dict[tuple[str, ...], tuple[float, float]] | None:
-    """The estimate of each set of the partition, or None where one of them cannot be told."""
+    model: Components, weights: Mapping[str, np.ndarray | None], partition: Iterable[tuple[str, ...]]
+) -> dict[tuple[str, ...], tuple[float, float]]:
+    """The estimates of those sets of the partition that can be told."""
     found = {}
     for kinds in partition:
-        contrast = model.contrast(sum(weights[kind] for kind in kinds))
-        if contrast is None:
-            return None
-        found[kinds] = contrast
+        parts = [weights[kind] for kind in kinds]
+        if any(part is None for part in parts):
+            continue
+        if (contrast := model.contrast(sum(parts))) is not None:
+            found[kinds] = contrast
     return found
 
 

@@ -189,10 +189,10 @@ SPECTACULAR_SETTINGS = {
 # as a share of its value. Shown on every page that uses it.
 KDB_DEFAULT_COEFFICIENT_OF_VARIATION = 0.05
 
-# How tier lists meet numbers: the ln ratio for which a list names the faster entry with odds of e to
-# 1 (0.087: an entry 10 % faster stands above with odds of 3 to 1), and how many statements to the
-# contrary a list is held against.
-KDB_TIER_SCALE = 0.087
+# How tier lists meet numbers. The scale is the ln ratio for which a list names the faster entry with
+# odds of e to 1: tiers are coarse, so an entry 25 % faster stands above with odds of 2.4 to 1. The
+# doubt is how many statements to the contrary a list is held against.
+KDB_TIER_SCALE = 0.25
 KDB_TIER_DOUBT = 0.5
 
 # A running job whose worker was silent for this long goes back to the queue.

@@ -54,11 +54,19 @@ def test_the_hypervisor_axis_lets_the_host_file_system_come_along():
 
 
 def test_a_case_study_counts_once_however_many_vm_counts_it_ran():
-    # Ratios 2 and 8 at one and two machines: their geometric mean is 4.
-    frame = arms(arm(200, guest_fs="xfs"), arm(100), arm(80, guest_fs="xfs", vm_count=2), arm(10, vm_count=2))
+    frame = arms(arm(400, guest_fs="xfs"), arm(100), arm(40, guest_fs="xfs", vm_count=2), arm(10, vm_count=2))
     (found,) = trials(comparable_arms(frame, PAIR, 0.1))
     assert np.exp(found.effects[1, 0]) == pytest.approx(4)
     assert found.variances[1, 0] == pytest.approx(0.02)  # of the difference; not halved by the second VM count
+
+
+def test_ratios_that_vary_over_the_vm_counts_make_the_mean_less_certain():
+    # Ratios 2 and 8: their geometric mean is 4. Each arm lies ln(2)/2 off the fit: 4 (ln(2)/2)^2 = ln(2)^2 on
+    # 4 - 2 groups - 2 entries + 1 = 1 degree of freedom; the excess over 0.01, over 2 groups, in both entries.
+    frame = arms(arm(200, guest_fs="xfs"), arm(100), arm(80, guest_fs="xfs", vm_count=2), arm(10, vm_count=2))
+    (found,) = trials(comparable_arms(frame, PAIR, 0.1))
+    assert np.exp(found.effects[1, 0]) == pytest.approx(4)
+    assert found.variances[1, 0] == pytest.approx(0.02 + 2 * (np.log(2) ** 2 - 0.01) / 2)
 
 
 def test_effects_of_unequal_groups_are_not_biased_by_who_else_was_measured():

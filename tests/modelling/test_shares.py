@@ -61,6 +61,13 @@ def test_a_component_that_was_never_measured_is_named():
     assert split(fitted, "kvm zfs ext4", "kvm ext4 ext4").untold == ("guest_fs",)
 
 
+def test_what_can_be_told_is_told_beside_what_cannot():
+    fitted = model({"kvm ext4 ext4": 0.0, "kvm xfs ext4": 0.1})
+    found = split(fitted, "kvm xfs btrfs", "kvm ext4 ext4")
+    assert [share.components for share in found.shares] == [("guest_fs",)]
+    assert (found.untold, found.predicted) == (("host_fs",), None)
+
+
 def test_an_interval_says_whether_the_direction_is_known():
     fitted = model({"kvm ext4 ext4": 0.0, "kvm xfs ext4": 0.15, "kvm btrfs ext4": 0.3})
     # Standard error of a contrast: sqrt(2 x 0.005) = 0.1; 0.15 is within 1.96 of it, 0.3 is not.

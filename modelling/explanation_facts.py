@@ -1,0 +1,281 @@
+"""Gathers what an explanation is made from: the one place where explanations meet the database."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from experiments.models import CaseStudy, Configuration, Workload
+
+from . import cache_effect, catalogue, frames, scaling, services, shares
+from .answers import label
+from .axes import AXES, Axis, entry_parts
+from .cost_matrix import cost_matrix
+from .evidence import NORMAL_95, comparable_arms, trials
+from .explanations import Contrast, DirectGroup, Facts, Side
+from .explanations.causes import COMPONENTS
+from .explanations.facts import Placed, Tier
+from .mechanisms import Prediction, predict
+from .profiles import Profile, known_profiles
+from .question import Question
+from .ranking import RankedPart, Ranking, rank
+
+_CONFIGURATION_COLUMNS = [column for _, columns in COMPONENTS.values() for column in columns]
+
+
+def gather(question: Question, a: str, b: str) -> Facts:
+    """Everything the steps need to compare entries `a` and `b` of the question's axis.
+
+    The entries need not be ranked: what no evidence reaches is left to the model. A constant number
+    of queries. Raises ValueError where a key does not have the form of the axis.
+    """
+    axis = AXES[question.axis]
+    assumptions = services.assumptions()
+    ranking = rank(frames.arms(question), frames.findings(question), axis, assumptions)
+    used = ranking.arms[ranking.arms["entry"].isin([a, b])]
+    part = _shared_part(ranking, a, b)
+    profile = known_profiles().get(question.workload)
+    everything = frames.arms(Question("configuration", question.workload, benchmark=question.benchmark))
+    everything = comparable_arms(everything, AXES["configuration"], assumptions.variation)
+    studies = _case_studies(everything, ranking, a, b)
+    sides = {key: _side(axis, key, ranking, used, everything, studies, profile) for key in dict.fromkeys((a, b))}
+    side_a, side_b = sides[a], sides[b]
+    tiers = _tiers(ranking, axis, a, b)
+    contrast = _contrast(part, a, b)
+    groups = _groups(used, a, b)
+    concerned = {group.case_study for group in groups} | {slug for tier in tiers for slug in tier.case_studies}
+    if contrast is not None and not groups:
+        concerned |= {trial.name for network in part.networks for trial in network.trials}
+    names = catalogue.names()
+    return Facts(
+        axis=axis.name,
+        workload=question.workload,
+        workload_label=names["workload"].get(question.workload, question.workload),
+        filters=question.filters,
+        a=side_a,
+        b=side_b,
+        held=axis.held,
+        comes_along=tuple(c for c in axis.comes_along if _both_known(side_a, side_b, c)),
+        groups=groups,
+        contrast=contrast,
+        tiers=tiers,
+        list_sign=_list_sign(part, a, b),
+        profile=profile,
+        profile_words={} if profile else _words(question.workload),
+        prediction=_prediction(side_a, side_b, profile),
+        decomposition=_decomposition(everything, side_a, side_b),
+        case_studies={slug: studies[slug].title for slug in sorted(concerned)},
+        claims={},
+        names=names,
+    )
+
+
+# The two sides
+
+
+def _side(
+    axis: Axis,
+    key: str,
+    ranking: Ranking,
+    used: pd.DataFrame,
+    everything: pd.DataFrame,
+    studies: Mapping[str, CaseStudy],
+    profile: Profile | None,
+) -> Side:
+    entry = next((e for part in ranking.parts for e in part.entries if e.key == key), None)
+    mine = used[used["entry"] == key]
+    parts = entry_parts(axis, key)
+    for column in axis.comes_along:
+        values = mine[column].dropna().unique()
+        if len(values) == 1 and values[0] != "":
+            parts[column] = str(values[0])
+    return Side(
+        key=key,
+        label=label(axis, key),
+        parts=parts,
+        rank=entry.rank if entry else None,
+        part=entry.part if entry else None,
+        grade=entry.grade if entry else None,
+        configuration=_common_facts(mine, parts),
+        cache=_cache(mine, studies, profile),
+        scaling=_scaling(mine, everything, studies),
+        measured_in=tuple(sorted(mine["case_study"].unique())),
+    )
+
+
+def _common_facts(mine: pd.DataFrame, parts: Mapping[str, str]) -> dict[str, Any]:
+    """Column to the one value that all compared configurations of the side have."""
+    rows = Configuration.objects.filter(pk__in=set(mine["configuration_id"])).values(*_CONFIGURATION_COLUMNS)
+    values: dict[str, set] = {}
+    for row in rows:
+        for column, value in row.items():
+            values.setdefault(column, set()).add(value)
+    return {**{column: found.pop() for column, found in values.items() if len(found) == 1}, **parts}
+
+
+def _what(row: Any) -> str:
+    """The configuration of an arm in words: "XFS on ext4 under KVM"."""
+    names = catalogue.names()
+    file_system, hypervisor = names["file_system"], names["hypervisor"]
+    pair = f"{file_system.get(row.guest_fs, row.guest_fs)} on {file_system.get(row.host_fs, row.host_fs)}"
+    return f"{pair} under {hypervisor.get(row.hypervisor, row.hypervisor)}"
+
+
+def _cache(mine: pd.DataFrame, studies: Mapping[str, CaseStudy], profile: Profile | None) -> tuple[Placed, ...]:
+    """One verdict for each configuration at its smallest number of machines."""
+    found = []
+    single = mine[mine["metric"] == "throughput"].sort_values(["case_study", "configuration_id", "vm_count"])
+    read_share = profile.bytes.random_read + profile.bytes.sequential_read if profile else None
+    for row in single.drop_duplicates("configuration_id").itertuples(index=False):
+        study = studies[row.case_study]
+        limits = cache_effect.Limits(
+            study.storage.sequential_read_limit,
+            study.storage.sequential_write_limit,
+            study.storage.interface_limit,
+        )
+        verdict = cache_effect.cache_verdict(
+            float(np.exp(row.mean_log)),
+            row.unit,
+            limits,
+            read_share=read_share,
+            vm_count=row.vm_count,
+            scope=study.value_scope,
+        )
+        if verdict.name != cache_effect.NO_LIMIT:
+            what = _what(row)
+            text = f"In {row.case_study.upper()}, {what}: {cache_effect.sentence(verdict)}"
+            found.append(Placed(row.case_study, what, verdict, text, row.source))
+    return tuple(found)
+
+
+def _scaling(mine: pd.DataFrame, everything: pd.DataFrame, studies: Mapping[str, CaseStudy]) -> tuple[Placed, ...]:
+    """One verdict for each configuration and load that ran with two numbers of machines or more."""
+    found = []
+    rows = everything[everything["configuration_id"].isin(mine["configuration_id"])]
+    series = ["case_study", "configuration_id", "variant_id", "operation", "block_size_bytes", "unit"]
+    for _, arms in rows.groupby(series, dropna=False):
+        arms = arms.sort_values("vm_count")
+        if arms["vm_count"].nunique() < 2:
+            continue
+        first = next(arms.itertuples(index=False))
+        verdict = scaling.scaling(
+            arms["vm_count"].tolist(),
+            np.exp(arms["mean_log"]).tolist(),
+            first.unit,
+            variances=arms["arm_variance"].tolist(),
+            scope=studies[first.case_study].value_scope,
+        )
+        what = _what(first)
+        text = f"In {first.case_study.upper()}, {what}: {scaling.sentence(verdict)}"
+        found.append(Placed(first.case_study, what, verdict, text, first.source))
+    return tuple(found)
+
+
+def _both_known(a: Side, b: Side, column: str) -> bool:
+    return a.parts.get(column, "") != b.parts.get(column, "") and column in a.parts and column in b.parts
+
+
+# What is between them
+
+
+def _shared_part(ranking: Ranking, a: str, b: str) -> RankedPart | None:
+    return next((part for part in ranking.parts if {a, b} <= set(part.members)), None)
+
+
+def _contrast(part: RankedPart | None, a: str, b: str) -> Contrast | None:
+    if part is None or a == b or not part.has_numbers_between(a, b):
+        return None
+    difference, error = part.difference(a, b)
+    ends = np.exp([difference, difference - NORMAL_95 * error, difference + NORMAL_95 * error])
+    return Contrast(*(float(x) for x in ends))
+
+
+def _list_sign(part: RankedPart | None, a: str, b: str) -> int:
+    """The direction of the joint estimate; with numbers about, only where it is certain."""
+    if part is None or a == b:
+        return 0
+    difference, error = part.difference(a, b)
+    threshold = NORMAL_95 * error if part.networks else 1e-6
+    return 0 if abs(difference) <= threshold else int(np.sign(difference))
+
+
+def _groups(used: pd.DataFrame, a: str, b: str) -> tuple[DirectGroup, ...]:
+    if a == b:
+        return ()
+    found = []
+    for _, rows in used.groupby("group", sort=True):
+        means = rows.groupby("entry")["mean_log"].mean()
+        if {a, b} <= set(means.index):
+            first = next(rows.itertuples(index=False))
+            found.append(
+                DirectGroup(
+                    first.case_study,
+                    first.source,
+                    int(first.vm_count),
+                    first.operation,
+                    None if pd.isna(first.block_size_bytes) else int(first.block_size_bytes),
+                    float(np.exp(means[a] - means[b])),
+                    "derived" if (rows["origin"] == "derived").any() else "measured",
+                )
+            )
+    return tuple(found)
+
+
+def _tiers(ranking: Ranking, axis: Axis, a: str, b: str) -> tuple[Tier, ...]:
+    if a == b:
+        return ()
+    found, file_systems = [], catalogue.names()["file_system"]
+    for _, rows in ranking.findings.groupby("list"):
+        standing = rows.groupby("entry")["standing"].mean()
+        if {a, b} <= set(standing.index):
+            first = next(rows.itertuples(index=False))
+            found.append(
+                Tier(
+                    first.publication,
+                    first.case_studies,
+                    first.text_source,
+                    float(standing[a]),
+                    float(standing[b]),
+                    {
+                        column: file_systems.get(getattr(first, column), getattr(first, column))
+                        for column in axis.held
+                        if column in ("guest_fs", "host_fs")
+                    },
+                )
+            )
+    return tuple(found)
+
+
+# What the model says
+
+
+def _prediction(a: Side, b: Side, profile: Profile | None) -> Prediction | None:
+    """Of the mechanisms, where the sides are about file systems; one that is not named is the same on both."""
+    named = [side for side in ("guest_fs", "host_fs") if side in a.parts and side in b.parts]
+    if profile is None or ("guest_fs" not in named and "host_fs" not in named) or a.key == b.key:
+        return None
+    if all(a.parts[side] == b.parts[side] for side in named) or ("hypervisor" in a.parts and "guest_fs" not in named):
+        return None
+    pairs = [tuple(side.parts.get(column, "ext4") for column in ("guest_fs", "host_fs")) for side in (a, b)]
+    return predict(pairs[0], pairs[1], cost_matrix(), profile)
+
+
+def _decomposition(everything: pd.DataFrame, a: Side, b: Side) -> shares.Decomposition | None:
+    if everything.empty or a.key == b.key:
+        return None
+    kinds = everything.drop_duplicates("entry")[["entry", *shares.COMPONENTS]].set_index("entry")
+    model = shares.fit(trials(everything), kinds.to_dict("index"))
+    return shares.decompose(model, a.parts, b.parts)
+
+
+def _words(workload: str) -> dict[str, str]:
+    row = Workload.objects.filter(slug=workload).first()
+    columns = ("random_reads", "sequential_reads", "random_writes", "sequential_writes", "metadata_operations")
+    return {column: getattr(row, column) for column in columns} if row else {}
+
+
+def _case_studies(everything: pd.DataFrame, ranking: Ranking, a: str, b: str) -> dict[str, CaseStudy]:
+    stated: Iterable[tuple[str, ...]] = ranking.findings["case_studies"]
+    slugs = set(everything["case_study"]) | {slug for found in stated for slug in found}
+    return {study.slug: study for study in CaseStudy.objects.filter(slug__in=slugs).select_related("storage")}

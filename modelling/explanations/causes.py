@@ -1,0 +1,258 @@
+"""What can be the cause: the seven components, the workload, the mechanisms, and their sizes. No Django."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from modelling.mechanisms import Term
+from modelling.shares import Decomposition, Share
+
+from .facts import ESTIMATED, MEASURED, MODEL, OPEN, STATED, Facts, Reference, Step
+from .words import capital, column, listed, load, percent, size, value
+
+# Component of the model: (name in a sentence, columns of a configuration that make it).
+COMPONENTS = {
+    "benchmark": ("the benchmark", ()),
+    "guest-kernel": ("the guest kernel", ("guest_os", "guest_kernel")),
+    "guest-fs": ("the guest file system", ("guest_fs", "guest_mount_options")),
+    "virtual-hardware": (
+        "the virtual hardware",
+        ("virtualisation", "virtual_devices", "disk_bus", "image_format", "vm_vcpus", "vm_ram_gib"),
+    ),
+    "hypervisor": ("the hypervisor's processing", ("hypervisor", "hypervisor_release")),
+    "host-kernel": ("the host kernel", ("host_os", "host_kernel")),
+    "host-fs": ("the host file system with its cache", ("host_fs", "host_mount_options", "cache_mode")),
+}
+# Replaced as a whole with the hypervisor, whatever the sources state of them.
+_COMES_WITH_HYPERVISOR = ("virtual-hardware", "hypervisor", "host-kernel")
+
+
+def components(facts: Facts) -> Iterator[Step]:
+    """Which of the seven components differ, and so can be the cause, and which are excluded."""
+    differing = differing_components(facts)
+    equal = [name for name in COMPONENTS if name not in differing]
+    if not differing:
+        return
+    can = listed(COMPONENTS[name][0] for name in differing)
+    text = (
+        f"Of the seven components of the model, {can} {'differs' if len(differing) == 1 else 'differ'} between the "
+        f"two and can be the cause. {capital(listed(COMPONENTS[name][0] for name in equal))} "
+        f"{'is' if len(equal) == 1 else 'are'} the same on both sides and cannot be."
+    )
+    if len(differing) > 1:
+        text += " A comparison of these two alone cannot say how much each of them contributes."
+    yield Step(
+        "components",
+        "What can be the cause",
+        MEASURED if facts.groups else MODEL,
+        text,
+        data={"can_be_the_cause": differing, "excluded": equal},
+        source="P0, equation 1; docs/models/environment.md",
+    )
+
+
+def differing_components(facts: Facts) -> list[str]:
+    """The components that the two sides do not share, in the order of the data path."""
+    a, b = facts.a.configuration, facts.b.configuration
+    differ = {name for name, (_, columns) in COMPONENTS.items() if any(_differs(a, b, key) for key in columns)}
+    if "hypervisor" in differ:
+        differ.update(_COMES_WITH_HYPERVISOR)
+    return [name for name in COMPONENTS if name in differ]
+
+
+def _differs(a: Any, b: Any, key: str) -> bool:
+    """Whether both sides have one known value each, and not the same."""
+    return key in a and key in b and a[key] not in (None, "") and b[key] not in (None, "") and a[key] != b[key]
+
+
+def workload(facts: Facts) -> Iterator[Step]:
+    """What the workload asks of the data path."""
+    profile = facts.profile
+    if profile is None:
+        words = [f"{name.replace('_', ' ')} {text}" for name, text in facts.profile_words.items() if text]
+        if words:
+            yield Step(
+                "workload",
+                "What the workload does",
+                STATED,
+                f"{facts.workload_label}, as the sources describe it: {listed(words)}.",
+                data=dict(facts.profile_words),
+                evidence=(Reference("workload", facts.workload, facts.workload_label),),
+            )
+        return
+    kinds = ("random reads", "sequential reads", "random writes", "sequential writes")
+    shares = list(zip(profile.operations.shares(), kinds, strict=True))
+    shares += [(profile.metadata_share, "operations on metadata"), (profile.flush_share, "flushes to disk")]
+    parts = [f"{percent(share)} {kind}" for share, kind in sorted(shares, reverse=True) if share >= 0.005]
+    text = f"The operations of {load(facts.workload_label)} are {listed(parts)}."
+    if profile.sync_share >= 0.995:
+        text += " Its writes are synchronous, so each waits for the disk and write caches cannot hide it."
+    elif profile.sync_share > 0.005:
+        text += f" Of its writes {percent(profile.sync_share)} are synchronous; the others may stay in a cache."
+    else:
+        text += " Its writes are asynchronous, so caches of guest and host may absorb them."
+    if profile.concurrency and profile.working_set_bytes:
+        text += (
+            f" {profile.concurrency} threads work on {size(profile.working_set_bytes)} of files"
+            + (f" of {size(profile.mean_file_bytes)} on average" if profile.mean_file_bytes else "")
+            + "."
+        )
+    yield Step(
+        "workload",
+        "What the workload does",
+        MODEL,
+        text,
+        data={
+            "operations": dict(zip(kinds, profile.operations.shares(), strict=True)),
+            "metadata_share": profile.metadata_share,
+            "flush_share": profile.flush_share,
+            "sync_share": profile.sync_share,
+            "concurrency": profile.concurrency,
+            "working_set_bytes": profile.working_set_bytes,
+        },
+        evidence=(Reference("workload", facts.workload, facts.workload_label),),
+        source="docs/models/profiles.md",
+    )
+
+
+def mechanisms(facts: Facts) -> Iterator[Step]:
+    """Which mechanisms of the file systems matter for this workload, and whom they favour."""
+    prediction = facts.prediction
+    if prediction is None:
+        return
+    file_systems = facts.names["file_system"]
+    unstated = [file_systems.get(name, name) for name in prediction.unstated]
+    if prediction.sign is None:
+        yield Step(
+            "mechanisms",
+            "What the mechanisms let one expect",
+            OPEN,
+            f"No source states the mechanisms of {listed(unstated)}, so the model has no opinion on this difference.",
+            data={"sign": None, "unstated": list(prediction.unstated)},
+            source="docs/models/mechanisms.md",
+        )
+        return
+    texts = [_term(facts, term) for term in prediction.deciding()[:4]]
+    if not texts:
+        texts = ["No mechanism that this workload exercises differs between the two."]
+    favoured = {1: f"{facts.a.label} ahead", -1: f"{facts.b.label} ahead", 0: "neither of them ahead"}
+    texts.append(f"Taken together the model expects {favoured[prediction.sign]}.")
+    yield Step(
+        "mechanisms",
+        "What the mechanisms let one expect",
+        MODEL,
+        " ".join(texts),
+        data={
+            "sign": prediction.sign,
+            "score": prediction.score,
+            "terms": [
+                {
+                    "side": term.side,
+                    "operation": term.operation,
+                    "a": term.a._asdict() if term.a else None,
+                    "b": term.b._asdict() if term.b else None,
+                    "weight": term.weight,
+                    "sign": term.sign,
+                    "contribution": term.contribution,
+                    "hypotheses": list(term.hypotheses),
+                }
+                for term in prediction.terms
+            ],
+        },
+        evidence=tuple(
+            Reference("file system", name, file_systems.get(name, name)) for name in sorted(_file_systems(facts))
+        ),
+        source="P3, Table 1; docs/models/mechanisms.md",
+    )
+
+
+def _file_systems(facts: Facts) -> set[str]:
+    sides = (facts.a.parts, facts.b.parts)
+    return {parts[name] for parts in sides for name in ("guest_fs", "host_fs") if parts.get(name)}
+
+
+def _term(facts: Facts, term: Term) -> str:
+    """ "On the guest side the update method favours ext4: overwrite (C1.1) against copy on write (C3.1)."."""
+    assert term.a is not None
+    assert term.b is not None
+    better, worse = (term.a, term.b) if (term.sign or 0) > 0 else (term.b, term.a)
+    side = facts.a if (term.sign or 0) > 0 else facts.b
+    name = facts.names["file_system"].get(side.parts.get(f"{term.side}_fs", ""), side.label)
+    rests = f", by {listed(term.hypotheses)}" if term.hypotheses else ""
+    verb = "favour" if term.label.endswith("operations") else "favours"
+    return (
+        f"On the {term.side} side {term.label} {verb} {name}: {better.mechanism} ({better.code}) against "
+        f"{worse.mechanism} ({worse.code}){rests}."
+    )
+
+
+def shares(facts: Facts) -> Iterator[Step]:
+    """How much each component accounts for, from all numbers on the workload."""
+    found = facts.decomposition
+    if found is None or (not found.shares and not found.untold):
+        return
+    all_numbers = f"the numbers on {load(facts.workload_label)}"
+    untold = listed(f"the {column(kind)}" for kind in found.untold)
+    gap = f"the contribution of {untold} be estimated: no case study, and no chain of them, varies it in a way that"
+    gap = f"{capital(all_numbers)} do not let {gap} joins the two."
+    if not found.shares:
+        yield Step(
+            "shares",
+            "How much each component accounts for",
+            OPEN,
+            gap,
+            data=_share_data(found),
+            source="docs/models/components.md",
+        )
+        return
+    texts = [_share(facts, share) for share in found.shares]
+    text = (
+        f"From all {all_numbers.removeprefix('the ')}, with each component taken to multiply the throughput by its "
+        f"own factor: {'; '.join(texts)}."
+    )
+    if any(len(share.components) > 1 for share in found.shares):
+        text += (
+            " What is named together occurs only together in the evidence and cannot be split without a case study "
+            "that varies one of them alone."
+        )
+    if found.untold:
+        text += f" {gap}"
+    yield Step(
+        "shares",
+        "How much each component accounts for",
+        ESTIMATED,
+        text,
+        data=_share_data(found),
+        source="docs/models/components.md",
+    )
+
+
+def _share(facts: Facts, share: Share) -> str:
+    what = listed(
+        f"the {column(kind)} ({value(facts.names, kind, facts.a.parts.get(kind))} for "
+        f"{value(facts.names, kind, facts.b.parts.get(kind))})"
+        for kind in share.components
+    )
+    best, low, high = ((number - 1) * 100 for number in (share.ratio, share.low, share.high))
+    change = f"{best:+.0f} %, 95 % interval {low:+.0f} to {high:+.0f} %"
+    part = ""
+    if share.share is not None and 0 <= share.share < 0.995:
+        part = f", {percent(share.share)} of the whole difference"
+    doubt = "" if share.is_told else "; its direction is not certain"
+    return f"{what} {'accounts' if len(share.components) == 1 else 'together account'} for {change}{part}{doubt}"
+
+
+def _share_data(found: Decomposition) -> dict[str, Any]:
+    return {
+        "predicted": {"ratio": found.predicted, "low": found.low, "high": found.high},
+        "shares": [
+            {
+                "components": list(share.components),
+                "percent": (share.ratio - 1) * 100,
+                "low_percent": (share.low - 1) * 100,
+                "high_percent": (share.high - 1) * 100,
+                "share_of_difference": share.share,
+            }
+            for share in found.shares
+        ],
+        "untold": list(found.untold),
+    }

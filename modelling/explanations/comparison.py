@@ -1,0 +1,137 @@
+"""What was compared, what was held equal, and what came out. No Django."""
+
+from collections.abc import Iterator
+
+from .facts import ESTIMATED, MEASURED, OPEN, STATED, DirectGroup, Facts, Reference, Step, Tier
+from .words import capital, column, counted, listed, load, ratio
+
+_SOURCE = "docs/models/ranking.md, sections 1 to 5"
+_STANDING = {2.0: "outstanding among the best", 1.0: "among the best", 0.0: "in neither list", -1.0: "among the worst"}
+
+
+def comparison(facts: Facts) -> Iterator[Step]:
+    """One step for numbers, one for tier lists, or one that says there is nothing to compare."""
+    if facts.contrast is not None:
+        yield _numbers(facts)
+    if facts.tiers:
+        yield _lists(facts)
+    if facts.contrast is None and not facts.tiers:
+        yield Step(
+            "comparison",
+            "What was compared",
+            OPEN,
+            f"No published case study, and no chain of them, compares {facts.a.label} with {facts.b.label} for "
+            f"{load(facts.workload_label)}. Nothing can be said about which is faster from evidence; what follows "
+            "is what the model makes of it.",
+            source=_SOURCE,
+        )
+
+
+def _numbers(facts: Facts) -> Step:
+    contrast = facts.contrast
+    assert contrast is not None
+    a, b = facts.a.label, facts.b.label
+    interval = f"95 % interval {contrast.low:.2f} to {contrast.high:.2f}"
+    if contrast.sign:
+        outcome = f"{a} gives {ratio(contrast.ratio)} the throughput of {b} ({interval})"
+    else:
+        outcome = (
+            f"{a} is estimated at {ratio(contrast.ratio)} the throughput of {b}, but the {interval} covers one: the "
+            "evidence cannot tell them apart"
+        )
+    if facts.groups:
+        text = f"{_direct(facts)} Over all of the evidence {outcome}."
+    else:
+        text = (
+            f"No case study measured {a} and {b} side by side. They are compared through entries that both were "
+            f"measured against, and so {outcome}."
+        )
+    return Step(
+        "comparison",
+        "What was compared",
+        MEASURED if facts.groups else ESTIMATED,
+        text,
+        data={
+            "ratio": contrast.ratio,
+            "low": contrast.low,
+            "high": contrast.high,
+            "direct": bool(facts.groups),
+            "held_equal": list(facts.held),
+            "groups": [vars(group) for group in facts.groups],
+        },
+        evidence=tuple(_references(facts)),
+        source=_SOURCE,
+    )
+
+
+def _direct(facts: Facts) -> str:
+    """Where both were measured in one fair-play group, what was equal there, and the range of the ratios."""
+    groups = facts.groups
+    studies = sorted({group.case_study for group in groups})
+    came = [column(name) for name in facts.comes_along if name not in facts.held]
+    text = (
+        f"{capital(listed(study.upper() for study in studies))} measured {facts.a.label} and {facts.b.label} side by "
+        f"side in {counted(len(groups), 'fair-play group')} ({_where(groups)}): the same benchmark version and "
+        f"workload parameters, with {listed(column(name) for name in facts.held)} equal."
+    )
+    ratios = sorted(group.ratio for group in groups)
+    if len(ratios) > 1:
+        text += f" The ratio {facts.a.label} to {facts.b.label} ran from {ratios[0]:.2f} to {ratios[-1]:.2f} over them."
+    if any(group.origin == "derived" for group in groups):
+        text += " Some of the values follow from the text of the paper by arithmetic; they are marked derived."
+    if came:
+        verb = "differs as well, because it comes" if len(came) == 1 else "differ as well, because they come"
+        text += f" The {listed(came)} {verb} with the choice."
+    return text
+
+
+def _where(groups: tuple[DirectGroup, ...]) -> str:
+    counts = sorted({group.vm_count for group in groups})
+    text = f"{listed(map(str, counts))} virtual machine{'' if counts == [1] else 's'}"
+    operations = sorted({group.operation for group in groups} - {"mixed"})
+    if operations:
+        text += f"; {listed(operations)}s"
+    sizes = {group.block_size_bytes for group in groups} - {None}
+    return text + (f" at {counted(len(sizes), 'block size')}" if sizes else "")
+
+
+def _references(facts: Facts) -> Iterator[Reference]:
+    for case_study, source in sorted({(group.case_study, group.source) for group in facts.groups}):
+        yield Reference("case study", case_study, f"{case_study.upper()}, {source}", source)
+
+
+def _lists(facts: Facts) -> Step:
+    texts = [_tier(facts, tier) for tier in facts.tiers[:3]]
+    if len(facts.tiers) > 3:
+        texts.append(f"{capital(counted(len(facts.tiers) - 3, 'further comparison'))} of this kind stand in the data.")
+    studies = sorted({study for tier in facts.tiers for study in tier.case_studies})
+    closing = (
+        f"The lists are said to hold for {listed(study.upper() for study in studies)}; they give the order and no "
+        "figures, so the distance is not known."
+    )
+    return Step(
+        "comparison",
+        "What the published lists say",
+        STATED,
+        " ".join([*texts, closing]),
+        data={"lists": [{**vars(tier), "held": dict(tier.held)} for tier in facts.tiers]},
+        evidence=tuple(
+            Reference("case study", study, f"{study.upper()}, {source}", source)
+            for study, source in sorted({(tier.case_studies[0], tier.source) for tier in facts.tiers})
+        ),
+        source="docs/models/ranking.md, section 7",
+    )
+
+
+def _tier(facts: Facts, tier: Tier) -> str:
+    where = "".join(f" with {column(name)} {value}" for name, value in tier.held.items())
+    a, b = _stands(tier.a), _stands(tier.b)
+    if a == b:
+        return f"{tier.publication.upper()} puts {facts.a.label} and {facts.b.label} alike, {a}{where}."
+    return f"{tier.publication.upper()} puts {facts.a.label} {a} and {facts.b.label} {b}{where}."
+
+
+def _stands(standing: float) -> str:
+    if standing == -2.0:
+        return "outstanding among the worst"
+    return _STANDING.get(standing, "between the lists, because its text and its table disagree")

@@ -1,0 +1,154 @@
+"""What an explanation is made from, and what it is made of. No Django."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from modelling.cache_effect import Verdict as CacheVerdict
+from modelling.mechanisms import Prediction
+from modelling.profiles import Profile
+from modelling.scaling import Scaling
+from modelling.shares import Decomposition
+
+# What a step rests on, from the strongest.
+MEASURED, ESTIMATED, STATED, MODEL, OPEN = "measured", "estimated", "stated", "model", "open"
+
+
+@dataclass(frozen=True)
+class Reference:
+    """Something a step rests on that a reader can open. kind: case study, claims, workload, file system."""
+
+    kind: str
+    key: str
+    label: str
+    anchor: str = ""  # the source inside it, "Table III"
+
+
+@dataclass(frozen=True)
+class Step:
+    """One step of an explanation.
+
+    kind : which question it answers; basis : measured, estimated, stated, model or open
+    text : full sentences; data : the same as values; source : equation, rule or page it applies
+    """
+
+    kind: str
+    title: str
+    basis: str
+    text: str
+    data: dict[str, Any] = field(default_factory=dict)
+    evidence: tuple[Reference, ...] = ()
+    source: str = ""
+
+
+@dataclass(frozen=True)
+class Side:
+    """One of the two entries compared.
+
+    parts : what it consists of, by column of the frame of arms: {"guest_fs": "xfs", "host_fs": "ext4"}
+    configuration : facts that all its compared configurations agree in; a column whose values differ
+        is absent, "" or None is "not stated"
+    lists : what each publication's lists say of it: (publication, text list, outstanding, table list)
+    """
+
+    key: str
+    label: str
+    parts: Mapping[str, str]
+    rank: int | None
+    part: int | None
+    grade: str | None
+    configuration: Mapping[str, Any]
+    cache: tuple["Placed", ...] = ()
+    scaling: tuple["Placed", ...] = ()
+    measured_in: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Placed:
+    """A verdict on one side's numbers, and where they stand."""
+
+    case_study: str
+    what: str  # "xfs on ext4 under KVM, one machine"
+    verdict: CacheVerdict | Scaling
+    sentence: str
+    source: str
+
+
+@dataclass(frozen=True)
+class DirectGroup:
+    """One fair-play group that holds both sides. ratio is a / b; where several arms share a side, of their means."""
+
+    case_study: str
+    source: str
+    vm_count: int
+    operation: str
+    block_size_bytes: int | None
+    ratio: float
+    origin: str  # "measured" or "derived"
+
+
+@dataclass(frozen=True)
+class Contrast:
+    """The estimated ratio a / b with its 95 % interval, over the whole network."""
+
+    ratio: float
+    low: float
+    high: float
+
+    @property
+    def sign(self) -> int:
+        """1 where a is faster, -1 where b is, 0 where the interval covers one."""
+        return 1 if self.low > 1 else -1 if self.high < 1 else 0
+
+
+@dataclass(frozen=True)
+class Tier:
+    """Where one publication's lists put the two sides, in one comparison that holds everything else equal."""
+
+    publication: str
+    case_studies: tuple[str, ...]
+    source: str
+    a: float  # standing, 2 outstanding among the best to -2 outstanding among the worst
+    b: float
+    held: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Facts:
+    """Everything the steps need; plain values only.
+
+    groups : fair-play groups with both sides; contrast : None where no chain of numbers joins them
+    tiers : list comparisons; profile : None where the workload has none
+    prediction : of the mechanism layer; None where the sides do not differ in a file system or the workload
+        has no profile
+    decomposition : None where no numbers exist on the workload
+    claims : verdict to number of claims on this workload in the case studies used
+    names : kind of name to {slug: label}
+    """
+
+    axis: str
+    workload: str
+    workload_label: str
+    filters: Mapping[str, Any]
+    a: Side
+    b: Side
+    held: tuple[str, ...]
+    comes_along: tuple[str, ...]
+    groups: tuple[DirectGroup, ...]
+    contrast: Contrast | None
+    tiers: tuple[Tier, ...]
+    list_sign: int  # of the joint estimate where only lists join the sides; 0: alike or unknown
+    profile: Profile | None
+    profile_words: Mapping[str, str]
+    prediction: Prediction | None
+    decomposition: Decomposition | None
+    case_studies: Mapping[str, str]  # of the comparison: slug to title
+    claims: Mapping[str, Mapping[str, int]]  # publication to {verdict: number}
+    names: Mapping[str, Mapping[str, str]]
+
+    @property
+    def axis_column(self) -> str:
+        """The column of the frame of arms that the axis is about; of a pair its guest side."""
+        return {"hypervisor": "hypervisor", "host-fs": "host_fs", "configuration": "hypervisor"}.get(
+            self.axis, "guest_fs"
+        )

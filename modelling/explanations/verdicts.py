@@ -1,0 +1,73 @@
+"""What the numbers themselves show: caches at work, and more machines at work. No Django."""
+
+from collections.abc import Callable, Iterator
+
+from modelling.scaling import Scaling
+
+from .facts import MEASURED, Facts, Placed, Reference, Step
+from .words import listed
+
+_MOST = 2  # verdicts of one side that are written out; all stand in the data
+
+
+def cache(facts: Facts) -> Iterator[Step]:
+    """Throughput against the physical limit of the storage."""
+    source = "P0, discussion of each workload; docs/models/cache-and-scaling.md"
+    sides = (facts.a.cache, facts.b.cache)
+    yield from _step("cache", "Whether caches answer instead of the disk", sides, lambda p: p.sentence, source)
+
+
+def scaling(facts: Facts) -> Iterator[Step]:
+    """Throughput over the number of virtual machines."""
+    source = "docs/models/cache-and-scaling.md"
+    sides = (facts.a.scaling, facts.b.scaling)
+    yield from _step("scaling", "What more virtual machines do", sides, _scaling, source)
+
+
+def _scaling(placed: Placed) -> str:
+    """The fall with each machine, and what it means under each reading of the number; the rest is in the data."""
+    found = placed.verdict
+    assert isinstance(found, Scaling)
+    if found.fall is None:
+        return placed.sentence
+    change = f"{'falls' if found.fall.value >= 0 else 'rises'} by {abs(found.fall.value) * 100:.0f} %"
+    scopes = {"aggregate": "as the sum of all machines", "per-vm": "as that of one machine"}
+    if len(found.readings) == 1:
+        read = f"all machines together: {found.readings[0].name}"
+    else:
+        read = listed((f"{reading.name} read {scopes[reading.scope]}" for reading in found.readings), "or")
+    return (
+        f"In {placed.case_study.upper()}, {placed.what}: from {found.vm_counts[0]} to {found.vm_counts[-1]} virtual "
+        f"machines the printed throughput {change} with each machine added ({read})."
+    )
+
+
+def _step(
+    kind: str,
+    title: str,
+    sides: tuple[tuple[Placed, ...], tuple[Placed, ...]],
+    text: Callable[[Placed], str],
+    source: str,
+) -> Iterator[Step]:
+    shown = [placed for placed_of in sides for placed in placed_of[:_MOST]]
+    if not shown:
+        return
+    yield Step(
+        kind,
+        title,
+        MEASURED,
+        " ".join(dict.fromkeys(text(placed) for placed in shown)),
+        data={
+            side: [
+                {"case_study": p.case_study, "of": p.what, "verdict": p.verdict.name, "sentence": p.sentence}
+                for p in placed_of
+            ]
+            for side, placed_of in zip("ab", sides, strict=True)
+        },
+        evidence=tuple(
+            dict.fromkeys(
+                Reference("case study", p.case_study, f"{p.case_study.upper()}, {p.source}", p.source) for p in shown
+            )
+        ),
+        source=source,
+    )

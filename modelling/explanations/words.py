@@ -1,0 +1,70 @@
+"""How explanations print what they say. No Django."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from modelling.axes import COLUMN_LABELS
+
+_VIRTUALISATION = {"full": "full hardware virtualisation", "para": "para-virtualisation", "emulated": "emulation"}
+
+
+def listed(words: Iterable[str], last: str = "and") -> str:
+    """ "a", "a and b", "a, b and c"."""
+    words = list(words)
+    return f" {last} ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
+
+
+def counted(number: int, singular: str, plural: str = "") -> str:
+    """ "one case study", "three case studies", "12 case studies"."""
+    small = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+    word = small[number] if number < len(small) else str(number)
+    return f"{word} {singular if number == 1 else plural or singular + 's'}"
+
+
+def ratio(value: float) -> str:
+    """ "1.63 times"; near one with a digit more."""
+    return f"{value:.3f} times" if 0.97 < value < 1.03 else f"{value:.2f} times"
+
+
+def load(label: str) -> str:
+    """A workload inside a sentence: "a mail server", "random file access", "the ATTO transfer test"."""
+    first = label.split()[0]
+    if first.isupper() and len(first) > 1:
+        return f"the {label}"
+    return f"a {label.lower()}" if label.lower().endswith("server") else label[:1].lower() + label[1:]
+
+
+def percent(share: float) -> str:
+    """A share of one as "63 %"."""
+    return f"{share * 100:.0f} %"
+
+
+def machines(vm_count: int) -> str:
+    return counted(vm_count, "virtual machine")
+
+
+def size(number: float) -> str:
+    """Bytes with a binary unit: "15.6 MiB"."""
+    for unit in ("bytes", "KiB", "MiB", "GiB"):
+        if number < 1024 or unit == "GiB":
+            return f"{number:.0f} {unit}" if unit == "bytes" or number >= 100 else f"{number:.3g} {unit}"
+        number /= 1024
+    raise AssertionError
+
+
+def column(name: str) -> str:
+    return COLUMN_LABELS[name]
+
+
+def value(names: Mapping[str, Mapping[str, str]], name: str, given: Any) -> str:
+    """The value of a column of the frame of arms as a reader would write it."""
+    kinds = {"hypervisor": "hypervisor", "guest_fs": "file_system", "host_fs": "file_system"}
+    if given in (None, ""):
+        return "not stated"
+    if name == "virtualisation":
+        return _VIRTUALISATION.get(str(given), str(given))
+    return names[kinds[name]].get(str(given), str(given)) if name in kinds else str(given)
+
+
+def capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
