@@ -4,8 +4,11 @@ from typing import Any
 
 from django import forms
 
-from . import catalogue
+from . import catalogue, presentation
+from .axes import AXES, entry_parts
 from .question import GRADES, Question
+
+FURTHER_FILTERS = ("storage", "benchmark", "guest_os_family", "grade")
 
 # field of the question: (kind of name in the catalogue, label on the page)
 _NAMED_FIELDS = {
@@ -87,4 +90,114 @@ class QuestionForm(forms.Form):
 
     def question(self) -> Question:
         """The question asked; call it on a valid form only."""
-        return Question(axis=self.axis, **{k: v if v != "" else None for k, v in self.cleaned_data.items()})
+        values = {name: self.cleaned_data[name] or None for name in QuestionForm.field_order}
+        return Question(axis=self.axis, **values)
+
+
+class AskForm(QuestionForm):
+    """The question as a person puts it: the axis is one of the fields, VM counts are those that were run."""
+
+    field_order = ("axis", *QuestionForm.field_order)
+
+    def __init__(self, data: Any = None) -> None:
+        axis = (data or {}).get("axis") or "fs-pair"
+        super().__init__(data, axis=axis)
+        self.fields["axis"] = forms.ChoiceField(
+            label="What to choose",
+            choices=presentation.axis_choices(),
+            required=False,
+            error_messages={"invalid_choice": "%(value)r cannot be ranked; choose from the list."},
+        )
+        workloads = catalogue.names()["workload"]
+        self.fields["workload"].widget = forms.Select(choices=[("", "Choose one"), *workloads.items()])
+        self.fields["workload"].widget.is_required = True
+        counts = catalogue.vm_counts()
+        asked = (data or {}).get("vm_count", "")
+        others = [asked] if asked and asked not in map(str, counts) else []
+        self.fields["vm_count"].widget = forms.Select(choices=[("", "Any"), *((n, n) for n in [*counts, *others])])
+        self.order_fields(self.field_order)
+
+    @classmethod
+    def showing(cls, question: Question) -> "AskForm":
+        """The form with the question filled in, slugs in place of aliases."""
+        return cls({name: str(value) for name, value in question.as_dict().items() if value is not None})
+
+    @property
+    def main_fields(self) -> list[forms.BoundField]:
+        return [field for field in self if field.name not in FURTHER_FILTERS]
+
+    @property
+    def further_fields(self) -> list[forms.BoundField]:
+        return [field for field in self if field.name in FURTHER_FILTERS]
+
+    @property
+    def has_further_filters(self) -> bool:
+        return any(field.value() or field.errors for field in self.further_fields)
+
+
+# Which kind of name each part of an entry's key is.
+_KIND_OF_PART = {"hypervisor": "hypervisor", "guest_fs": "file_system", "host_fs": "file_system"}
+
+
+def entry_error(axis: str, key: str) -> str:
+    """What is wrong with an entry's key, or "". It need not be ranked: the model may speak of any."""
+    try:
+        parts = entry_parts(AXES[axis], key)
+    except ValueError:
+        form = {"fs-pair": "btrfs-on-ext4", "configuration": "kvm:btrfs-on-ext4"}[axis]
+        return f"{key!r} is not an entry of this axis; write it like {form}."
+    for column, slug in parts.items():
+        kind = _KIND_OF_PART.get(column)
+        if kind and slug not in catalogue.names()[kind]:
+            return f"{slug!r} in {key!r} is not known here; allowed are {', '.join(catalogue.names()[kind])}."
+    return ""
+
+
+class TwoEntries(forms.Form):
+    """Two entries of the axis, or none for the best and the last of the answer."""
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or self.cleaned_data
+        a, b = cleaned.get("a"), cleaned.get("b")
+        if self.axis not in AXES:
+            return cleaned
+        for name in ("a", "b"):
+            key = cleaned.get(name)
+            error = entry_error(self.axis, key) if key else ""
+            if bool(a) != bool(b) and not key and name not in self.errors:
+                error = "Give both entries, or neither for the best and the last of the answer."
+            if error:
+                self.add_error(name, error)
+        if a and a == b:
+            self.add_error("b", "Give two different entries.")
+        return cleaned
+
+
+class ExplanationForm(TwoEntries, QuestionForm):
+    """Which explanation a program asks for."""
+
+    a = forms.CharField(required=False, max_length=120)
+    b = forms.CharField(required=False, max_length=120)
+
+
+class CompareForm(TwoEntries, AskForm):
+    """The same as a person asks it: the entries are chosen from those that the axis can have."""
+
+    field_order = ("axis", "a", "b", *QuestionForm.field_order)
+
+    def __init__(self, data: Any = None) -> None:
+        super().__init__(data)
+        choices = [("", "As the answer ranks them"), *presentation.entry_choices(self.axis, catalogue.names())]
+        for name, label in (("a", "First"), ("b", "Second")):
+            chosen = (data or {}).get(name) or ""
+            others = [(chosen, chosen)] if chosen and chosen not in dict(choices) else []
+            self.fields[name] = forms.CharField(
+                required=False, max_length=120, label=label, widget=forms.Select(choices=[*choices, *others])
+            )
+        self.order_fields(self.field_order)
+
+    @classmethod
+    def showing(cls, question: Question, **entries: dict[str, Any] | None) -> "CompareForm":
+        """The form filled in with what was compared."""
+        asked = {name: str(value) for name, value in question.as_dict().items() if value is not None}
+        return cls({**asked, **{name: entry["key"] for name, entry in entries.items() if entry}})

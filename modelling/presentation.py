@@ -68,6 +68,23 @@ def api_address(question: Question, **extra: str) -> str:
     return f"/api/v1/rankings/{question.axis}/?{query}"
 
 
+def compare_address(question: Question, **entries: str) -> str:
+    """Where the explanation of the answer, or of two of its entries, stands."""
+    query = {"axis": question.axis, "workload": question.workload, **question.filters, **entries}
+    return f"/compare/?{urlencode(query)}"
+
+
+def entry_choices(axis: str, names: dict[str, dict[str, str]]) -> list[tuple[str, str]]:
+    """Every entry that the axis can have, as (key, label); configurations only by hypervisor and pair."""
+    file_systems, hypervisors = names["file_system"].items(), names["hypervisor"].items()
+    pairs = [(f"{g}-on-{h}", f"{guest} on {host}") for g, guest in file_systems for h, host in file_systems]
+    if axis == "fs-pair":
+        return pairs
+    if axis == "configuration":
+        return [(f"{key}:{pair}", f"{name}, {label}") for key, name in hypervisors for pair, label in pairs]
+    return list(hypervisors if axis == "hypervisor" else file_systems)
+
+
 def title(question: Question, names: dict[str, dict[str, str]]) -> str:
     """The question in words: "Mail server on KVM: guest file system on host file system"."""
     text = names["workload"].get(question.workload, question.workload)

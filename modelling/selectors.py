@@ -1,5 +1,15 @@
 """The questions that pages and the API ask."""
 
+from dataclasses import asdict
+from typing import Any
+
+from django.core.cache import cache
+from django.urls import reverse
+
+from experiments.templatetags import kdb_format
+
+from . import counts, explanation_facts
+from .explanations import Reference, Side, Step, explain
 from .models import RankingSnapshot
 from .question import Question
 from .ranking import METHOD
@@ -21,3 +31,76 @@ def kept_answers(questions: list[Question]) -> dict[Question, bool]:
     of_key = {question.key: question for question in questions}
     rows = RankingSnapshot.objects.filter(question__in=of_key, method=METHOD).order_by("revision")
     return {of_key[key]: first is not None for key, first in rows.values_list("question", "result__entries__0__key")}
+
+
+_EXPLANATION_SECONDS = 600
+
+
+def explained(question: Question, a: str | None = None, b: str | None = None) -> dict[str, Any]:
+    """Why `a` stands where it does against `b`: the explanation as the API gives it, JSON-ready.
+
+    Without entries the best of the answer is explained against the last it was ranked with. Kept in
+    memory for as long as neither the answer nor the knowledge revision changes.
+    """
+    snapshot = current_ranking(question)
+    if a is None or b is None:
+        entries = [entry for entry in snapshot.result["entries"] if entry["part"] == 1]
+        if len(entries) < 2:
+            return _unexplained(question, snapshot)
+        a, b = entries[0]["key"], entries[-1]["key"]
+    key = f"modelling.explanation:{snapshot.digest}:{counts.revision()}:{a}:{b}"
+    return cache.get_or_set(key, lambda: _explanation(question, snapshot, a, b), _EXPLANATION_SECONDS)
+
+
+def _explanation(question: Question, snapshot: RankingSnapshot, a: str, b: str) -> dict[str, Any]:
+    facts = explanation_facts.gather(question, a, b)
+    return {
+        "question": question.as_dict(),
+        "revision": snapshot.revision,
+        "a": _side(facts.a),
+        "b": _side(facts.b),
+        "contrast": asdict(facts.contrast) if facts.contrast else None,
+        "steps": [_step(step) for step in explain(facts)],
+    }
+
+
+def _unexplained(question: Question, snapshot: RankingSnapshot) -> dict[str, Any]:
+    """Of a question without an answer: what is missing is all there is to say."""
+    text = " ".join(snapshot.result["missing"])
+    step = Step("open", "What would settle it", "open", text, data={"missing": snapshot.result["missing"]})
+    return {
+        "question": question.as_dict(),
+        "revision": snapshot.revision,
+        "a": None,
+        "b": None,
+        "contrast": None,
+        "steps": [_step(step)] if text else [],
+    }
+
+
+def _side(side: Side) -> dict[str, Any]:
+    return {"key": side.key, "label": side.label, "rank": side.rank, "part": side.part, "grade": side.grade}
+
+
+def _step(step: Step) -> dict[str, Any]:
+    return {
+        "kind": step.kind,
+        "title": step.title,
+        "basis": step.basis,
+        "text": step.text,
+        "data": step.data,
+        "evidence": [{**asdict(reference), "url": _url(reference)} for reference in step.evidence],
+        "source": step.source,
+    }
+
+
+def _url(reference: Reference) -> str:
+    """Where a reader can open what a step rests on."""
+    names = {
+        "case study": "case-study-detail",
+        "claims": "claims-of-publication",
+        "workload": "workload-detail",
+        "file system": "file-system-detail",
+    }
+    address = reverse(names[reference.kind], args=[reference.key])
+    return f"{address}#{kdb_format.anchor(reference.anchor)}" if reference.anchor else address

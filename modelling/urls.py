@@ -6,4 +6,5 @@ from . import views
 
 urlpatterns = [
     path("", views.answer, name="answer"),
+    path("compare/", views.compare, name="compare"),
 ]

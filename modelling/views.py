@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from django import forms
 from django.core.cache import cache
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -13,10 +12,10 @@ from django.views.decorators.http import require_safe
 from kdb.htmx import at_address, varies_for_htmx, wants_fragment
 
 from . import catalogue, presentation
-from .forms import QuestionForm
+from .forms import AskForm, CompareForm, QuestionForm
 from .models import RankingSnapshot
 from .question import Question
-from .selectors import current_ranking, kept_answers
+from .selectors import current_ranking, explained, kept_answers
 
 # What a first visitor may ask; each is shown when its workload is in the catalogue.
 EXAMPLES = (
@@ -26,55 +25,9 @@ EXAMPLES = (
     Question("guest-fs", "fileserver", hypervisor="proxmox"),
     Question("hypervisor", "webserver", vm_count=1),
 )
-FURTHER_FILTERS = ("storage", "benchmark", "guest_os_family", "grade")
 MAX_SUGGESTIONS = 3
 MAX_WORKED_OUT = 2  # answers computed only to suggest them
 _KEPT_SECONDS = 60
-
-
-class AskForm(QuestionForm):
-    """The question as a person puts it: the axis is one of the fields, VM counts are those that were run."""
-
-    field_order = ("axis", *QuestionForm.field_order)
-
-    def __init__(self, data: Any = None) -> None:
-        axis = (data or {}).get("axis") or "fs-pair"
-        super().__init__(data, axis=axis)
-        self.fields["axis"] = forms.ChoiceField(
-            label="What to choose",
-            choices=presentation.axis_choices(),
-            required=False,
-            error_messages={"invalid_choice": "%(value)r cannot be ranked; choose from the list."},
-        )
-        workloads = catalogue.names()["workload"]
-        self.fields["workload"].widget = forms.Select(choices=[("", "Choose one"), *workloads.items()])
-        self.fields["workload"].widget.is_required = True
-        counts = catalogue.vm_counts()
-        asked = (data or {}).get("vm_count", "")
-        others = [asked] if asked and asked not in map(str, counts) else []
-        self.fields["vm_count"].widget = forms.Select(choices=[("", "Any"), *((n, n) for n in [*counts, *others])])
-        self.order_fields(self.field_order)
-
-    def question(self) -> Question:
-        values = {name: value or None for name, value in self.cleaned_data.items() if name != "axis"}
-        return Question(axis=self.axis, **values)
-
-    @classmethod
-    def showing(cls, question: Question) -> "AskForm":
-        """The form with the question filled in, slugs in place of aliases."""
-        return cls({name: str(value) for name, value in question.as_dict().items() if value is not None})
-
-    @property
-    def main_fields(self) -> list[forms.BoundField]:
-        return [field for field in self if field.name not in FURTHER_FILTERS]
-
-    @property
-    def further_fields(self) -> list[forms.BoundField]:
-        return [field for field in self if field.name in FURTHER_FILTERS]
-
-    @property
-    def has_further_filters(self) -> bool:
-        return any(field.value() or field.errors for field in self.further_fields)
 
 
 @require_safe
@@ -96,6 +49,24 @@ def answer(request: HttpRequest) -> HttpResponse:
         return redirect(address)
     title = presentation.title(question, catalogue.names())
     return _respond(request, _answered(question, is_fragment), title=title, address=address)
+
+
+@require_safe
+@varies_for_htmx
+def compare(request: HttpRequest) -> HttpResponse:
+    """Two entries of one axis and, step by step, why one stands above the other; htmx gets the steps alone."""
+    if not request.GET:
+        return render(request, "modelling/compare.html", {"form": CompareForm(), "explanation": None})
+    form = CompareForm(request.GET)
+    if not form.is_valid():
+        status = 422 if wants_fragment(request) else 400
+        return render(request, "modelling/compare.html", {"form": form, "explanation": None}, status=status)
+    question, a, b = form.question(), form.cleaned_data["a"], form.cleaned_data["b"]
+    explanation = explained(question, a or None, b or None)
+    if wants_fragment(request):
+        return render(request, "modelling/_explanation.html", {"explanation": explanation})
+    shown = CompareForm.showing(question, a=explanation["a"], b=explanation["b"])
+    return render(request, "modelling/compare.html", {"form": shown, "explanation": explanation})
 
 
 def _respond(request: HttpRequest, content: str, *, status: int = 200, **context: str) -> HttpResponse:
@@ -126,6 +97,7 @@ def _context(question: Question, snapshot: RankingSnapshot) -> dict[str, Any]:
         "api_address": presentation.api_address(question),
         "csv_address": presentation.api_address(question, format="csv"),
         "suggestions": [] if snapshot.result["entries"] else _suggestions(question),
+        "why_address": presentation.compare_address(question) if snapshot.result["entries"] else "",
     }
 
 

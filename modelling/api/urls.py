@@ -7,5 +7,6 @@ from . import views
 urlpatterns = [
     path("rankings/", views.AxisListView.as_view(), name="axes"),
     path("rankings/<slug:axis>/", views.RankingView.as_view(), name="ranking"),
+    path("explanations/", views.ExplanationView.as_view(), name="explanation"),
     path("status/", views.StatusView.as_view(), name="status"),
 ]

@@ -1,5 +1,7 @@
 """Rankings as data, and the state of the whole."""
 
+import hashlib
+import json
 from typing import Any
 
 from django.http import HttpResponse, HttpResponseBase, JsonResponse
@@ -20,10 +22,10 @@ from kdb.api_formats import FORMAT_PARAMETER, CsvRenderer, csv_text
 from kdb.api_views import PublicView
 from modelling import counts
 from modelling.axes import AXES
-from modelling.forms import QuestionForm
+from modelling.forms import ExplanationForm, QuestionForm
 from modelling.models import RankingSnapshot
 from modelling.question import Question
-from modelling.selectors import current_ranking
+from modelling.selectors import current_ranking, explained
 
 from . import examples, serializers
 
@@ -78,7 +80,8 @@ class RankingView(PublicView):
         The entity tag names the answer and its format: ask again with If-None-Match and get 304
         until a publication changes the answer.
         """
-        snapshot = current_ranking(question_asked(request, axis))
+        question, _ = question_asked(request, axis)
+        snapshot = current_ranking(question)
         file_format = request.accepted_renderer.format
         etag = f'"{snapshot.digest}-{__version__}-{file_format}"'
         modified = int(snapshot.computed_at.timestamp())
@@ -87,6 +90,33 @@ class RankingView(PublicView):
             response = as_csv(snapshot) if file_format == "csv" else as_json(snapshot)
         response["ETag"] = etag
         response["Last-Modified"] = http_date(modified)
+        response["Cache-Control"] = "public, max-age=0, must-revalidate"
+        return response
+
+
+class ExplanationView(PublicView):
+    @extend_schema(
+        operation_id="explanation",
+        parameters=[
+            OpenApiParameter("axis", required=True, enum=list(AXES), description="What the entries are."),
+            OpenApiParameter("a", description="Key of an entry; without both, the best of the answer is explained."),
+            OpenApiParameter("b", description="Key of the entry it is held against, by default the last."),
+            *_FILTERS,
+        ],
+        responses=serializers.ExplanationSerializer,
+        tags=["explanations"],
+    )
+    def get(self, request: Request) -> HttpResponseBase:
+        """Why one entry stands above another: typed steps, each with what it rests on."""
+        query = request.query_params
+        question, form = question_asked(request, query.get("axis", ""), ExplanationForm, ("axis",))
+        body = explained(question, form.cleaned_data["a"] or None, form.cleaned_data["b"] or None)
+        text = json.dumps(body, separators=(",", ":"))
+        etag = f'"{hashlib.sha256(text.encode()).hexdigest()}-{__version__}"'
+        response = get_conditional_response(request, etag=etag)
+        if response is None:
+            response = HttpResponse(text, content_type="application/json")
+        response["ETag"] = etag
         response["Cache-Control"] = "public, max-age=0, must-revalidate"
         return response
 
@@ -110,17 +140,20 @@ class StatusView(PublicView):
         return Response(body, headers={"Cache-Control": "no-store"})
 
 
-def question_asked(request: Request, axis: str) -> Question:
-    """The question in the address, or what is wrong with it."""
+def question_asked(
+    request: Request, axis: str, form_class: type[QuestionForm] = QuestionForm, further: tuple[str, ...] = ()
+) -> tuple[Question, QuestionForm]:
+    """The question in the address with its form, or what is wrong with it."""
+    query = request.query_params
     if axis not in AXES:
         message = f"{axis!r} cannot be ranked; allowed are {', '.join(AXES)}."
-        raise FaultyRequest([{"field": "axis", "message": message, "allowed": list(AXES)}], status_code=404)
-    query = request.query_params
-    form = QuestionForm(query, axis=axis)
-    errors = name_errors(query, [*form.fields, FORMAT_PARAMETER]) + form_errors(form)
+        errors = [{"field": "axis", "message": message, "allowed": list(AXES)}]
+        raise FaultyRequest(errors, status_code=400 if "axis" in further else 404)
+    form = form_class(query, axis=axis)
+    errors = name_errors(query, [*form.fields, *further, FORMAT_PARAMETER]) + form_errors(form)
     if errors:
         raise FaultyRequest(errors)
-    return form.question()
+    return form.question(), form
 
 
 def as_json(snapshot: RankingSnapshot) -> HttpResponse:
