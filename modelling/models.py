@@ -83,3 +83,22 @@ class RankingSnapshot(models.Model):
 
     def __str__(self) -> str:
         return f"{self.question} at revision {self.revision}"
+
+
+class QualityReport(models.Model):
+    """How well the models foretold each case study from all others, at one knowledge revision."""
+
+    method = models.PositiveSmallIntegerField(help_text="Version of the way to it (modelling.quality.METHOD).")
+    revision = models.PositiveIntegerField(help_text="Knowledge revision it was computed from.")
+    result = models.JSONField(help_text="The report as the API gives it.")
+    digest = models.CharField(max_length=64, help_text="SHA-256 of the result: the entity tag.")
+    computed_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["-revision"]
+        constraints = [
+            models.UniqueConstraint(fields=["method", "revision"], name="modelling_qualityreport_one_per_revision")
+        ]
+
+    def __str__(self) -> str:
+        return f"model quality at revision {self.revision}"
