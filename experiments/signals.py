@@ -5,3 +5,6 @@ from django.dispatch import Signal
 # Sent inside the transaction of a publication or retraction.
 # Arguments: case_study_ids (list of int), revision (int).
 knowledge_changed = Signal()
+
+# Sent when claims, or what only claims are checked with, were loaded without a publication.
+claims_changed = Signal()

@@ -22,6 +22,7 @@ from experiments.models import (
     Measurement,
     OperatingSystem,
     OrdinalFinding,
+    PrintedRatio,
     Publication,
     Server,
     Storage,
@@ -168,6 +169,21 @@ def make_finding(
     )
     finding.case_studies.set(case_studies or [])
     return finding
+
+
+def make_printed_ratio(
+    value: float = 1.35, *, numerator: str | None = "kvm", denominator: str = "xen", **fields
+) -> PrintedRatio:
+    """How much faster one hypervisor is, as a text prints it; `numerator=None` is native."""
+    ends = {"least": value, "least_rounding": 0.005, "greatest": value, "greatest_rounding": 0.005}
+    defaults = {"vm_counts": [1], "is_overall": False, "printed": f"{value:g} times", "source": "Section 6", **ends}
+    return PrintedRatio.objects.create(
+        case_study=fields.pop("case_study", None) or make_case_study(),
+        variant=fields.pop("variant", None) or make_variant(fields.pop("workload", "varmail")),
+        numerator=entry(Hypervisor, numerator),
+        denominator=entry(Hypervisor, denominator),
+        **defaults | fields,
+    )
 
 
 def make_claim(**fields) -> Claim:

@@ -18,6 +18,8 @@ def test_each_factory_makes_a_row_that_validates():
         factories.make_measurement(hypervisor=None),
         factories.make_derived_value(case_study=case_study),
         factories.make_finding("worst", case_studies=[case_study]),
+        factories.make_printed_ratio(case_study=case_study),
+        factories.make_printed_ratio(numerator=None),
     ]
     for row in made:
         row.full_clean(exclude=_blank_by_choice(row))

@@ -14,7 +14,7 @@ from .catalogue import (
 )
 from .job import Job, WorkerHeartbeat
 from .measurement import DerivedValue, Measurement
-from .statement import Claim, OrdinalFinding
+from .statement import Claim, OrdinalFinding, PrintedRatio
 from .testbed import Configuration, Server, Storage
 
 __all__ = [
@@ -33,6 +33,7 @@ __all__ = [
     "ModelComponent",
     "OperatingSystem",
     "OrdinalFinding",
+    "PrintedRatio",
     "Publication",
     "Server",
     "Storage",

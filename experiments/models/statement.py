@@ -1,6 +1,8 @@
-"""What was said about results: tier lists without numbers, and claims."""
+"""What was said about results: tier lists without numbers, printed ratios, and claims."""
 
 from django.db import models
+from django.db.models import F, Q
+from django.db.models.functions import Coalesce
 
 
 class OrdinalFinding(models.Model):
@@ -47,6 +49,72 @@ class OrdinalFinding(models.Model):
         return self.text_list != self.table_list
 
 
+class PrintedRatio(models.Model):
+    """A ratio of two throughputs as a text prints it, where the throughputs stand in charts alone.
+
+    Claims are checked with it; rankings use the values derived from it (DerivedValue).
+    """
+
+    class Trend(models.TextChoices):
+        GROWS = "grows", "grows with the VM count"
+        SHRINKS = "shrinks", "shrinks with the VM count"
+        NOT_STATED = "", "not stated"
+
+    case_study = models.ForeignKey("experiments.CaseStudy", on_delete=models.CASCADE, related_name="printed_ratios")
+    variant = models.ForeignKey("experiments.WorkloadVariant", on_delete=models.PROTECT, related_name="printed_ratios")
+    numerator = models.ForeignKey(
+        "experiments.Hypervisor",
+        null=True,
+        blank=True,
+        on_delete=models.PROTECT,
+        related_name="+",
+        help_text="Empty: native.",
+    )
+    denominator = models.ForeignKey("experiments.Hypervisor", on_delete=models.PROTECT, related_name="+")
+    guest_fs = models.ForeignKey(
+        "experiments.FileSystem",
+        null=True,
+        blank=True,
+        on_delete=models.PROTECT,
+        related_name="+",
+        help_text="Empty: whichever the case study ran.",
+    )
+    vm_counts = models.JSONField(help_text="VM counts it holds for, ascending.")
+    is_overall = models.BooleanField(help_text="One ratio of sums over these VM counts, not one for each.")
+    least = models.FloatField(help_text="Lower end as printed, a ratio: 1.35 for 35 % more.")
+    least_rounding = models.FloatField(help_text="Half a unit of its last digit.")
+    greatest = models.FloatField(help_text="Upper end; the same as the lower where one figure is printed.")
+    greatest_rounding = models.FloatField(help_text="Half a unit of its last digit.")
+    trend = models.CharField(max_length=10, choices=Trend, blank=True)
+    printed = models.CharField(max_length=40, help_text="As the text has it.")
+    source = models.CharField(max_length=120)
+    note = models.TextField(blank=True)
+
+    class Meta:
+        ordering = ["pk"]
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(least__gt=F("least_rounding"), least_rounding__gt=0),
+                name="experiments_printedratio_least_is_positive",
+            ),
+            models.CheckConstraint(
+                condition=Q(greatest__gte=F("least"), greatest_rounding__gt=0),
+                name="experiments_printedratio_greatest_is_above_least",
+            ),
+            models.UniqueConstraint(
+                F("case_study"),
+                F("variant"),
+                Coalesce("numerator", 0),
+                F("denominator"),
+                Coalesce("guest_fs", 0),
+                name="experiments_printedratio_is_unique",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.printed} ({self.source})"
+
+
 class Claim(models.Model):
     """A checkable statement someone published about results, in the words of this project."""
 
@@ -72,6 +140,11 @@ class Claim(models.Model):
     scope = models.CharField(max_length=200, help_text="Which part of the results it speaks of.")
     statement = models.TextField()
     predicate = models.TextField(help_text="What would have to hold, in a formula.")
+    checks = models.JSONField(
+        default=dict,
+        blank=True,
+        help_text='The predicate as conditions, "own" and "others" (docs/models/claims.md); empty: none written.',
+    )
     checkable_from = models.CharField(max_length=80, help_text="Which evidence could decide it.")
 
     class Meta:

@@ -29,6 +29,7 @@ from experiments.models import (
     ModelComponent,
     OperatingSystem,
     OrdinalFinding,
+    PrintedRatio,
     Publication,
     Server,
     Storage,
@@ -37,6 +38,7 @@ from experiments.models import (
 )
 from experiments.services import case_studies as case_study_service
 from experiments.services.evidence_rows import Saved, Wanted, referred, referred_list, save, values_of
+from experiments.signals import claims_changed
 
 logger = logging.getLogger(__name__)
 
@@ -65,6 +67,8 @@ MEASURED = ("value", "alternative_value", "unit", "quality", "repetitions")
 DERIVED = ("quantity", "value", "low", "high", "unit", "is_evidence")
 FINDING_KEY = ("publication", "hypervisor", "guest_fs", "host_fs")
 FINDING = ("text_list", "is_outstanding", "table_list")
+RATIO_KEY = ("case_study", "numerator", "denominator", "guest_fs")
+RATIO = ("vm_counts", "is_overall", "least", "least_rounding", "greatest", "greatest_rounding", "trend", "printed")
 CLAIM = ("code", "publication", "location", "kind", "scope", "statement", "predicate", "checkable_from")
 
 # What becomes of a case study after it was loaded is not the files' business.
@@ -84,6 +88,9 @@ class Report:
     updated: Counter[type[models.Model]] = field(default_factory=Counter)
     published: int = 0  # case studies
     revision: int | None = None
+
+    def touched(self, model: type[models.Model]) -> int:
+        return self.added[model] + self.updated[model]
 
     def lines(self) -> list[str]:
         """One plain line a model, in the order of loading; a single one where nothing changed."""
@@ -116,7 +123,9 @@ def load(directory: Path = DIRECTORY) -> Report:
         directory / "ordinal_findings.csv",
         ("case_studies", "workload", *FINDING_KEY, *FINDING, "text_source", "table_source"),
     )
+    ratios = read_csv(directory / "ratios.csv", ("workload", *RATIO_KEY, *RATIO, "source", "note"))
     claims = read_csv(directory / "claims.csv", ("case_studies", "workloads", *CLAIM))
+    checks = read_json(directory / "claim_checks.json", ["claims"])["claims"]
 
     with transaction.atomic():
         _wait_for_another_load()
@@ -130,9 +139,12 @@ def load(directory: Path = DIRECTORY) -> Report:
         loading.observations(Measurement, measurements, key=("repetition",), fixed=MEASURED)
         loading.observations(DerivedValue, derived, key=("route",), fixed=DERIVED)
         loading.findings(findings)
-        loading.claims(claims)
+        loading.ratios(ratios)
+        loading.claims(claims, checks)
         loading.publish()
-    report = loading.report
+        report = loading.report
+        if report.revision is None and any(report.touched(model) for model in (Claim, PrintedRatio)):
+            claims_changed.send(sender=Claim)
     logger.info("loaded evidence added=%s updated=%s", report.added.total(), report.updated.total())
     return report
 
@@ -238,16 +250,54 @@ class _Loading:
         key, fixed = (*FINDING_KEY, "variant"), (*FINDING, "case_studies")
         self.count(OrdinalFinding, save(OrdinalFinding, wanted, key, fixed=fixed, all_of=published))
 
-    def claims(self, entries: list[Entry]) -> None:
+    def ratios(self, entries: list[Entry]) -> None:
+        """Only claims are checked with them, so they may be added to a case study that is published already."""
+        wanted = []
+        for entry in entries:
+            case_study = referred(entry, "case_study", self.rows[CaseStudy])
+            counts = entry.fields["vm_counts"].split()
+            if not counts or not all(count.isdecimal() for count in counts):
+                raise entry.error("vm_counts", "whole numbers with spaces between")
+            values = {
+                **values_of(
+                    PrintedRatio, entry, self.rows, without=("variant", "vm_counts"), others=("workload", "vm_counts")
+                ),
+                "variant": referred(entry, "workload", self.variants[case_study.slug]),
+                "vm_counts": sorted(map(int, counts)),
+            }
+            wanted.append(Wanted(entry, values))
+        key = ("case_study", "variant", "numerator", "denominator", "guest_fs")
+        stored = PrintedRatio.objects.filter(case_study__in=self.rows[CaseStudy].values())
+        self.count(PrintedRatio, save(PrintedRatio, wanted, key, all_of=stored))
+
+    def claims(self, entries: list[Entry], checks: list[Entry]) -> None:
         """Claims may be reworded, and added to a case study that is published already: nothing rests on them."""
+        check_of = self.checks(checks)
         wanted = []
         for entry in entries:
             links = {
                 "case_studies": referred_list(entry, "case_studies", self.rows[CaseStudy]),
                 "workloads": referred_list(entry, "workloads", self.rows[Workload]),
             }
-            wanted.append(Wanted(entry, values_of(Claim, entry, self.rows, others=tuple(links)), links))
+            values = values_of(Claim, entry, self.rows, without=("checks",), others=tuple(links))
+            wanted.append(Wanted(entry, {**values, "checks": check_of.get(values["code"], {})}, links))
         self.count(Claim, save(Claim, wanted, ("code",)))
+        codes = {want.values["code"] for want in wanted}
+        for entry in checks:
+            if entry.fields["claim"] not in codes:
+                raise entry.error("claim", "the code of a claim")
+
+    def checks(self, entries: list[Entry]) -> dict[str, dict[str, Any]]:
+        """By the code of the claim."""
+        found: dict[str, dict[str, Any]] = {}
+        for entry in entries:
+            code, checks = entry.fields.get("claim"), entry.fields.get("checks")
+            if not isinstance(code, str) or code in found:
+                raise entry.error("claim", "the code of a claim, each once")
+            if not isinstance(checks, dict) or not isinstance(checks.get("own"), dict):
+                raise entry.error("checks", 'an object whose "own" is a condition')
+            found[code] = checks
+        return found
 
     def publish(self) -> None:
         new = [row for slug, row in self.rows[CaseStudy].items() if slug not in self.known]

@@ -24,6 +24,7 @@ from tests.factories import (
     make_finding,
     make_job,
     make_measurement,
+    make_printed_ratio,
     make_publication,
     make_variant,
 )
@@ -233,6 +234,13 @@ BAD_ROWS = [
         lambda: twice(make_derived_value, **one_cell(), vm_count=None, is_evidence=False),
     ),
     ("experiments_ordinalfinding_one_per_pair", "one pair twice", lambda: twice(make_finding, **one_pair())),
+    ("experiments_printedratio_least_is_positive", "rounded to nothing", lambda: make_printed_ratio(0.004)),
+    ("experiments_printedratio_greatest_is_above_least", "a range upside down", lambda: make_printed_ratio(greatest=1)),
+    (
+        "experiments_printedratio_is_unique",
+        "one ratio twice",
+        lambda: twice(make_printed_ratio, case_study=make_case_study(), variant=make_variant(), numerator=None),
+    ),
     (
         "experiments_configuration_slug_is_unique",
         "one slug twice in a case study",
