@@ -144,7 +144,8 @@ def _cache(mine: pd.DataFrame, studies: Mapping[str, CaseStudy], profile: Profil
         )
         if verdict.name != cache_effect.NO_LIMIT:
             what = _what(row)
-            text = f"In {row.case_study.upper()}, {what}: {cache_effect.sentence(verdict)}"
+            sentence = cache_effect.sentence(verdict)
+            text = f"In {row.case_study.upper()}, {what}: {sentence[:1].lower()}{sentence[1:]}"
             found.append(Placed(row.case_study, what, verdict, text, row.source))
     return tuple(found)
 

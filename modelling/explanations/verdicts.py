@@ -31,11 +31,11 @@ def _scaling(placed: Placed) -> str:
     if found.fall is None:
         return placed.sentence
     change = f"{'falls' if found.fall.value >= 0 else 'rises'} by {abs(found.fall.value) * 100:.0f} %"
-    scopes = {"aggregate": "as the sum of all machines", "per-vm": "as that of one machine"}
+    scopes = {"aggregate": "the sum of all machines", "per-vm": "the share of one"}
     if len(found.readings) == 1:
         read = f"all machines together: {found.readings[0].name}"
     else:
-        read = listed((f"{reading.name} read {scopes[reading.scope]}" for reading in found.readings), "or")
+        read = listed(f"{reading.name} if that is {scopes[reading.scope]}" for reading in found.readings)
     return (
         f"In {placed.case_study.upper()}, {placed.what}: from {found.vm_counts[0]} to {found.vm_counts[-1]} virtual "
         f"machines the printed throughput {change} with each machine added ({read})."
@@ -49,7 +49,9 @@ def _step(
     text: Callable[[Placed], str],
     source: str,
 ) -> Iterator[Step]:
-    shown = [placed for placed_of in sides for placed in placed_of[:_MOST]]
+    both = {placed.case_study for placed in sides[0]} & {placed.case_study for placed in sides[1]}
+    told = [[placed for placed in side if not both or placed.case_study in both] for side in sides]
+    shown = [placed for side in told for placed in side[:_MOST]]
     if not shown:
         return
     yield Step(
