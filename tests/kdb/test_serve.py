@@ -93,10 +93,9 @@ def start(tmp_path) -> Iterator[Callable[..., Server]]:
 
     yield start
     for server in servers:
-        if not server.has_ended():
-            for process in [*server.family(), psutil.Process(server.process.pid)]:
-                process.kill()
-            server.process.wait()
+        with suppress(ProcessLookupError):
+            os.killpg(server.process.pid, signal.SIGKILL)
+        server.process.wait()
         server.reader.join()
         server.process.stdout.close()
 
