@@ -73,6 +73,11 @@ else:
     DATABASES["default"].setdefault("CONN_MAX_AGE", 60)
     DATABASES["default"]["CONN_HEALTH_CHECKS"] = True
     DATABASES["default"].setdefault("OPTIONS", {}).setdefault("connect_timeout", 5)
+# In each process: the catalogue's names and rendered answers, some 30 kB each.
+CACHES = {
+    "default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache", "OPTIONS": {"MAX_ENTRIES": 1000}},
+}
+
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 # The broker only wakes workers; the work is in Job rows (experiments/jobs.py). No results are kept.

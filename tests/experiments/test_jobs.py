@@ -133,6 +133,24 @@ def test_a_message_delivered_twice_at_the_same_time_runs_once(transactional_db, 
     assert sorted(results) == [False, False, False, True]
 
 
+def test_a_job_that_another_worker_claims_between_a_look_and_the_claim_is_left_to_it(db, handle):
+    claims = []
+
+    def rival(execute, sql, params, many, context):
+        if sql.startswith("UPDATE") and not claims:
+            claims.append("rival")
+            Job.objects.filter(pk=job.pk).update(state=RUNNING, owner="rival:1", heartbeat_at=now())
+        return execute(sql, params, many, context)
+
+    handle(lambda run: claims.append("ours"))
+    job = make_job()
+
+    with connection.execute_wrapper(rival):
+        assert not jobs.run(job.pk)
+
+    assert claims == ["rival"]
+
+
 def test_a_message_for_a_job_that_is_gone_does_nothing(db, handle):
     assert not jobs.run(404)
 
