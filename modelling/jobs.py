@@ -2,10 +2,16 @@
 
 from experiments import jobs
 
-from . import services
+from . import quality_reports, services
 
 
 @jobs.handler("recompute_rankings")
 def recompute_rankings(run: jobs.JobRun, snapshot_ids: list[int]) -> None:
     """Answer again what a publication superseded, while the previous answers are served."""
     services.recompute(snapshot_ids, run.step)
+
+
+@jobs.handler(quality_reports.JOB)
+def recompute_quality(run: jobs.JobRun) -> None:
+    """Hold the models against every case study again, while the previous report is served."""
+    quality_reports.bring_up_to_date()

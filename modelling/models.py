@@ -102,3 +102,60 @@ class QualityReport(models.Model):
 
     def __str__(self) -> str:
         return f"model quality at revision {self.revision}"
+
+
+class Judgement(models.Model):
+    """What claims and hypotheses have in common: comparisons counted, and what they rest on."""
+
+    held = models.PositiveIntegerField(help_text="Comparisons that hold.")
+    failed = models.PositiveIntegerField(help_text="Comparisons that do not.")
+    undecided = models.PositiveIntegerField(help_text="Comparisons that the facts leave open.")
+    reason = models.TextField(help_text="One or two sentences.")
+    basis = models.CharField(max_length=10, blank=True, help_text="The least sure kind of evidence; empty: none.")
+    evidence = models.JSONField(help_text="Kind of evidence to the ids of its rows, the first ones.")
+    comparisons = models.JSONField(help_text="Each as [state, text], the first ones.")
+    revision = models.PositiveIntegerField(help_text="Knowledge revision it was computed at.")
+
+    class Meta:
+        abstract = True
+
+
+class ClaimVerdict(Judgement):
+    """Whether a claim holds, in its own paper's facts or in everybody else's. Computed, never typed in."""
+
+    class Scope(models.TextChoices):
+        OWN = "own", "its own paper"
+        OTHERS = "others", "everybody else's data"
+
+    class Kind(models.TextChoices):
+        SUPPORTED = "supported", "supported"
+        PARTLY = "partly", "partly"
+        CONTRADICTED = "contradicted", "contradicted"
+        UNTESTABLE = "untestable", "untestable"
+
+    claim = models.ForeignKey("experiments.Claim", on_delete=models.CASCADE, related_name="verdicts", db_index=False)
+    scope = models.CharField(max_length=10, choices=Scope)
+    verdict = models.CharField(max_length=15, choices=Kind)
+
+    class Meta:
+        ordering = ["claim__code", "scope"]
+        constraints = [models.UniqueConstraint(fields=["claim", "scope"], name="modelling_claimverdict_one_per_scope")]
+
+    def __str__(self) -> str:
+        return f"{self.claim}: {self.verdict} by {self.get_scope_display()}"
+
+
+class HypothesisScore(Judgement):
+    """How one source agrees with a hypothesis of modelling.hypotheses, comparison by comparison."""
+
+    code = models.CharField(max_length=10, help_text="Of the hypothesis.")
+    source = models.SlugField(max_length=60, help_text="Case study, or publication of lists.")
+
+    class Meta:
+        ordering = ["code", "source"]
+        constraints = [
+            models.UniqueConstraint(fields=["code", "source"], name="modelling_hypothesisscore_one_per_source")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.code} by {self.source}"

@@ -5,7 +5,7 @@ from django.dispatch import receiver
 from experiments import jobs
 from experiments.signals import knowledge_changed
 
-from . import catalogue, services
+from . import catalogue, quality_reports, services
 
 
 @receiver(knowledge_changed)
@@ -16,3 +16,4 @@ def renew_what_depends(sender, case_study_ids: list[int], revision: int, **kwarg
     touched = services.supersede_snapshots(case_study_ids, revision)
     if touched:
         jobs.enqueue("recompute_rankings", snapshot_ids=touched)
+    quality_reports.renew()
