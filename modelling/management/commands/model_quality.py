@@ -1,0 +1,24 @@
+"""manage.py model_quality: leave one case study out, and print how well each model foretold it."""
+
+from argparse import ArgumentParser
+
+from django.core.management.base import BaseCommand
+
+from modelling import catalogue, quality_reports, quality_tables
+
+
+class Command(BaseCommand):
+    help = (
+        "Leave every published case study out in turn, predict its answers from all others with each model and with "
+        "two naive rules, and print how well that went. Computed anew and kept for the page /model-quality/."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("--markdown", action="store_true", help="As docs/models/quality.md has it.")
+
+    def handle(self, *args, markdown: bool, **options) -> None:
+        result = quality_reports.compute().result
+        spelled = quality_tables.markdown if markdown else quality_tables.plain
+        for table in quality_tables.tables(result, catalogue.names()):
+            self.stdout.write(f"{'### ' if markdown else ''}{table.title}\n\n{spelled(table)}\n\n")
+        self.stdout.write("\n".join(f"- {note}" for note in result["notes"]))
