@@ -83,8 +83,8 @@ def label(axis: Axis, key: str) -> str:
         hypervisor, rest, mode = key.split(":")
     guest_fs, host_fs = rest.split("-on-")
     pair = f"{file_system.get(guest_fs, guest_fs)} on {file_system.get(host_fs, host_fs)}"
-    prefix = f"{names['hypervisor'].get(hypervisor, hypervisor)}, " if hypervisor else ""
-    return f"{prefix}{pair}{f', {mode} cache' if mode else ''}"
+    under = f" under {names['hypervisor'].get(hypervisor, hypervisor)}" if hypervisor else ""
+    return f"{pair}{under}{f' ({mode} cache)' if mode else ''}"
 
 
 def _evidence(ranking: Ranking) -> list[dict[str, Any]]:

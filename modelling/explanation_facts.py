@@ -60,7 +60,7 @@ def gather(question: Question, a: str, b: str) -> Facts:
         groups=groups,
         contrast=contrast,
         tiers=tiers,
-        list_sign=_list_sign(part, a, b),
+        list_sign=_list_sign(tiers),
         profile=profile,
         profile_words={} if profile else _words(question.workload),
         prediction=_prediction(side_a, side_b, profile),
@@ -192,13 +192,10 @@ def _contrast(part: RankedPart | None, a: str, b: str) -> Contrast | None:
     return Contrast(*(float(x) for x in ends))
 
 
-def _list_sign(part: RankedPart | None, a: str, b: str) -> int:
-    """The direction of the joint estimate; with numbers about, only where it is certain."""
-    if part is None or a == b:
-        return 0
-    difference, error = part.difference(a, b)
-    threshold = NORMAL_95 * error if part.networks else 1e-6
-    return 0 if abs(difference) <= threshold else int(np.sign(difference))
+def _list_sign(tiers: tuple[Tier, ...]) -> int:
+    """The direction in which the lists put the two; 0 where they put them alike or contradict one another."""
+    signs = {int(np.sign(tier.a - tier.b)) for tier in tiers} - {0}
+    return signs.pop() if len(signs) == 1 else 0
 
 
 def _groups(used: pd.DataFrame, a: str, b: str) -> tuple[DirectGroup, ...]:

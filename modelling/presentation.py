@@ -81,7 +81,7 @@ def entry_choices(axis: str, names: dict[str, dict[str, str]]) -> list[tuple[str
     if axis == "fs-pair":
         return pairs
     if axis == "configuration":
-        return [(f"{key}:{pair}", f"{name}, {label}") for key, name in hypervisors for pair, label in pairs]
+        return [(f"{key}:{pair}", f"{label} under {name}") for key, name in hypervisors for pair, label in pairs]
     return list(hypervisors if axis == "hypervisor" else file_systems)
 
 

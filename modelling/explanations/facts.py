@@ -137,7 +137,7 @@ class Facts:
     groups: tuple[DirectGroup, ...]
     contrast: Contrast | None
     tiers: tuple[Tier, ...]
-    list_sign: int  # of the joint estimate where only lists join the sides; 0: alike or unknown
+    list_sign: int  # 1 where the lists put a above b, -1 below, 0 alike or both
     profile: Profile | None
     profile_words: Mapping[str, str]
     prediction: Prediction | None

@@ -34,6 +34,8 @@ def _scaling(placed: Placed) -> str:
     scopes = {"aggregate": "the sum of all machines", "per-vm": "the share of one"}
     if len(found.readings) == 1:
         read = f"all machines together: {found.readings[0].name}"
+    elif len({reading.name for reading in found.readings}) == 1:
+        read = f"{found.readings[0].name}, be that the sum of all machines or the share of one"
     else:
         read = listed(f"{reading.name} if that is {scopes[reading.scope]}" for reading in found.readings)
     return (
