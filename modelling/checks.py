@@ -354,7 +354,7 @@ class _Reader:
                 (row.id,),
                 frozenset({_basis(row)}),
                 tuple(row.at[axis] for axis in ("case_study", "variant", "operation", "block_size")),
-                along=_along(row.at, open_axes),
+                along=_along(row.at, named, open_axes),
             )
             for row in rows
             if (self.takes_stated or not row.is_bound)
@@ -383,7 +383,7 @@ class _Reader:
                 frozenset({Basis.LISTED}),
                 (f.publication, f.workload, f.hypervisor),
                 is_level=True,
-                along=_along(vars(f), open_axes),
+                along=_along(vars(f), named, open_axes),
             )
             for f in self.facts.findings
             if _finding_fits(f, wanted)
@@ -530,9 +530,9 @@ def _open_axes(named: Mapping[str, Any], axes: tuple[str, ...]) -> list[str]:
     return [axis for axis in axes if axis not in fixed]
 
 
-def _along(at: Mapping[str, Any], open_axes: list[str]) -> frozenset[tuple]:
+def _along(at: Mapping[str, Any], named: Mapping[str, Any], open_axes: list[str]) -> frozenset[tuple]:
     """A host file system may come along with another hypervisor, and not differ under the same one."""
-    if "hypervisor" in open_axes or "host_fs" in open_axes or at["hypervisor"] == NATIVE:
+    if "hypervisor" in open_axes or named.keys() & {"host_fs", "pair"} or at["hypervisor"] == NATIVE:
         return frozenset()
     return frozenset({(at["hypervisor"], at["host_fs"], at.get("virtualisation"), at.get("medium"))})
 

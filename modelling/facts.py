@@ -29,6 +29,7 @@ class Number:
     at: Mapping[str, object]
     readings: tuple[Span, ...]
     is_bound: bool = False  # the text only says above or below
+    runs: int = 0  # behind a value whose source states no spread; 0: the span has it
 
 
 # What tells two numbers apart. `machine` is the guest's system and size, `medium` cache mode, image format and bus.
@@ -100,6 +101,10 @@ class Facts:
     limits: Mapping[str, Mapping[str, float]] = field(default_factory=dict)  # case study: {"disk": MiB/s, ...}
     labels: Mapping[str, str] = field(default_factory=dict)  # slug: name on a page
 
+    def with_spread(self, variation: float) -> "Facts":
+        """The same, where a value without a stated spread gets this one of a single run, a share of its value."""
+        return replace(self, numbers=tuple(_widened(number, variation) for number in self.numbers))
+
     def only(self, case_studies: Collection[str]) -> "Facts":
         return self._where(lambda slug: slug in case_studies)
 
@@ -152,6 +157,13 @@ class Facts:
     def _counts(self) -> Iterable[tuple[object, int]]:
         yield from ((n.at["case_study"], n.at["vm_count"]) for n in self.numbers)
         yield from ((r.case_study, max(r.vm_counts)) for r in self.ratios if r.vm_counts)
+
+
+def _widened(number: Number, variation: float) -> Number:
+    if not number.runs:
+        return number
+    low, high = number_span(0.0, variation**2 / number.runs)
+    return replace(number, readings=tuple(Span(span.low * low, span.high * high) for span in number.readings))
 
 
 def number_span(mean_log: float, variance: float | None) -> Span:

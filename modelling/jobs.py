@@ -2,7 +2,7 @@
 
 from experiments import jobs
 
-from . import quality_reports, services
+from . import claim_verdicts, quality_reports, services
 
 
 @jobs.handler("recompute_rankings")
@@ -15,3 +15,10 @@ def recompute_rankings(run: jobs.JobRun, snapshot_ids: list[int]) -> None:
 def recompute_quality(run: jobs.JobRun) -> None:
     """Hold the models against every case study again, while the previous report is served."""
     quality_reports.bring_up_to_date()
+
+
+@jobs.handler("recompute_claims")
+def recompute_claims(run: jobs.JobRun) -> None:
+    """Judge the claims and hypotheses by what is published now, while the previous verdicts are shown."""
+    claim_verdicts.recompute()
+    run.step(1, 1)

@@ -3,9 +3,10 @@
 from django.dispatch import receiver
 
 from experiments import jobs
-from experiments.signals import knowledge_changed
+from experiments.signals import claims_changed, knowledge_changed
 
-from . import catalogue, quality_reports, services
+from . import catalogue, claim_verdicts, quality_reports, services
+from .models import ClaimVerdict
 
 
 @receiver(knowledge_changed)
@@ -17,3 +18,17 @@ def renew_what_depends(sender, case_study_ids: list[int], revision: int, **kwarg
     if touched:
         jobs.enqueue("recompute_rankings", snapshot_ids=touched)
     quality_reports.renew()
+
+
+@receiver(knowledge_changed)
+def judge_claims_anew(sender, **kwargs) -> None:
+    """In the background, and at once where no verdict is there to be shown meanwhile."""
+    if ClaimVerdict.objects.exists():
+        jobs.enqueue("recompute_claims")
+    elif claim_verdicts.is_needed():
+        claim_verdicts.recompute()
+
+
+@receiver(claims_changed)
+def judge_changed_claims(sender, **kwargs) -> None:
+    claim_verdicts.recompute()

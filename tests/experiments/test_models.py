@@ -1,6 +1,7 @@
 """The database itself refuses what must never be there, on SQLite as on PostgreSQL."""
 
 from collections.abc import Callable
+from functools import partial
 
 import pytest
 from django.db import IntegrityError, models
@@ -15,10 +16,11 @@ from experiments.models import (
     ModelComponent,
     WorkloadVariant,
 )
-from modelling.models import Arm, RankingSnapshot
+from modelling.models import Arm, ClaimVerdict, HypothesisScore, RankingSnapshot
 from tests.evidence import own_models
 from tests.factories import (
     make_case_study,
+    make_claim,
     make_configuration,
     make_derived_value,
     make_finding,
@@ -63,6 +65,11 @@ def make_arm(**fields) -> Arm:
 def make_snapshot(**fields) -> RankingSnapshot:
     defaults = {"method": 1, "question": "fs-pair?workload=varmail", "revision": 2, "workload": "varmail", "result": {}}
     return RankingSnapshot.objects.create(**defaults | fields)
+
+
+def make_judgement(model: type[models.Model], **fields) -> models.Model:
+    defaults = {"held": 1, "failed": 0, "undecided": 0, "evidence": {}, "comparisons": [], "revision": 1}
+    return model.objects.create(**defaults | fields)
 
 
 def twice(make: Callable, **fields) -> None:
@@ -266,6 +273,16 @@ BAD_ROWS = [
     ("modelling_arm_one_per_group", "one arm twice", lambda: twice(make_arm, **one_cell())),
     ("modelling_snapshot_one_per_revision", "one answer twice", lambda: twice(make_snapshot)),
     ("modelling_snapshot_superseded_later", "superseded at once", lambda: make_snapshot(superseded_by=2)),
+    (
+        "modelling_claimverdict_one_per_scope",
+        "two verdicts on one claim",
+        lambda: twice(partial(make_judgement, ClaimVerdict), claim=make_claim(), scope="own", verdict="partly"),
+    ),
+    (
+        "modelling_hypothesisscore_one_per_source",
+        "two scores by one source",
+        lambda: twice(partial(make_judgement, HypothesisScore), code="H0.1", source="p1"),
+    ),
 ]
 
 
