@@ -12,6 +12,7 @@ endpoints = {
     "rankings": "axes",
     **{prefix: f"{basename}-list" for prefix, _, basename in router.registry},
     "configurations": "configuration-list",
+    "model-quality": "model-quality",
     "status": "status",
     "schema": "schema",
     "docs": "docs",

@@ -7,15 +7,16 @@ Source: docs/models/quality.md.
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations, permutations
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from .axes import AXES, Axis, entry_parts
+from .components import Components
 from .evidence import comparable_arms, trials
 from .mechanisms import Matrix, is_stated, order
-from .network import Trial, networks
+from .network import Fit, Network, Trial, networks
 from .profiles import Profile
 from .ranking import Assumptions, rank, scored_findings
 from .shares import COMPONENTS, fit
@@ -27,29 +28,33 @@ class CannotPredict(Exception):  # noqa: N818 - an answer, not a mistake
     """The method has nothing to say about the task; the text says why and is fit to show."""
 
 
-@dataclass(frozen=True)
 class Evidence:
-    """Workload to its arms and to its findings, frames of modelling.frames."""
+    """All published evidence, with what is needed of it every time some case study is left out.
 
-    arms: Mapping[str, pd.DataFrame]
-    findings: Mapping[str, pd.DataFrame]
+    arms, findings : workload to the frames of modelling.frames
+    variation : standard deviation of one run as a share of its value, where none is stated
+    """
 
-    def only(self, case_studies: Sequence[str]) -> "Evidence":
-        return self._where(case_studies, wanted=True)
+    def __init__(
+        self, arms: Mapping[str, pd.DataFrame], findings: Mapping[str, pd.DataFrame], variation: float
+    ) -> None:
+        self.arms, self.findings, self.variation = arms, findings, variation
+        self._comparable: dict[tuple[str, str], pd.DataFrame] = {}
+        self._trials: dict[tuple[str, str], list[Trial]] = {}
 
-    def without(self, case_studies: Sequence[str]) -> "Evidence":
-        return self._where(case_studies, wanted=False)
+    def comparable(self, workload: str, axis: Axis) -> pd.DataFrame:
+        """The arms that an axis compares."""
+        key = (workload, axis.name)
+        if key not in self._comparable:
+            self._comparable[key] = comparable_arms(self.arms[workload], axis, self.variation)
+        return self._comparable[key]
 
-    def _where(self, case_studies: Sequence[str], wanted: bool) -> "Evidence":
-        inside = set(case_studies)
-
-        def is_kept(findings: pd.DataFrame) -> np.ndarray:
-            return np.array([inside.isdisjoint(slugs) != wanted for slugs in findings["case_studies"]], dtype=bool)
-
-        return Evidence(
-            {name: arms[arms["case_study"].isin(inside) == wanted] for name, arms in self.arms.items()},
-            {name: findings[is_kept(findings)] for name, findings in self.findings.items()},
-        )
+    def trials(self, workload: str, axis: Axis) -> list[Trial]:
+        """The trials of these arms; each is one case study's, so leaving one out is leaving out its trials."""
+        key = (workload, axis.name)
+        if key not in self._trials:
+            self._trials[key] = trials(self.comparable(workload, axis))
+        return self._trials[key]
 
 
 @dataclass(frozen=True)
@@ -86,13 +91,26 @@ class Forecast:
 
 @dataclass(frozen=True)
 class Knowledge:
-    """What a method may use: everybody else's evidence, and what is known of mechanisms and workloads."""
+    """What a method may use: the evidence without that of some case studies, mechanisms and workloads."""
 
     evidence: Evidence
+    left_out: frozenset[str]
     assumptions: Assumptions
     matrix: Matrix
     profiles: Mapping[str, Profile]
     kept: dict[tuple[str, ...], Any] = field(default_factory=dict, compare=False)
+
+    def arms(self, workload: str) -> pd.DataFrame:
+        arms = self.evidence.arms[workload]
+        return arms[~arms["case_study"].isin(self.left_out)]
+
+    def findings(self, workload: str) -> pd.DataFrame:
+        """Those stated for none of the case studies left out."""
+        findings = self.evidence.findings[workload]
+        return findings[np.array([self.left_out.isdisjoint(slugs) for slugs in findings["case_studies"]], dtype=bool)]
+
+    def trials(self, workload: str, axis: Axis) -> list[Trial]:
+        return [trial for trial in self.evidence.trials(workload, axis) if trial.name not in self.left_out]
 
     def once(self, *what: str, work: Callable[[], Any]) -> Any:
         """What `work` gives; the same evidence is asked several questions."""
@@ -110,21 +128,38 @@ def from_network(task: Task, known: Knowledge) -> Forecast:
     Under whatever hypervisor the others worked, because hardly any two share one. Of parts that
     nothing joins, the one that knows most of the task's entries.
     """
-    arms, findings = known.evidence.arms[task.workload], known.evidence.findings[task.workload]
-    parts = known.once(
-        "ranking", task.axis.name, task.workload, work=lambda: rank(arms, findings, task.axis, known.assumptions).parts
-    )
+    parts = known.once("parts", task.axis.name, task.workload, work=lambda: _parts(task, known))
     part = max(parts, key=lambda part: len(task.truth.keys() & set(part.members)), default=None)
     entries = sorted(task.truth.keys() & set(part.members)) if part else []
     if part is None or len(entries) < 2:
         raise CannotPredict("no other case study compares two of these entries for this workload")
+    place = {entry: part.members.index(entry) for entry in entries}
+    effects, errors = part.fit.effects, part.fit.errors()
     ratios = {}
     for a, b in combinations(entries, 2):
         net = next((net for net in part.networks if {a, b} <= set(net.treatments)), None)
         if net is not None:
-            effect, error = part.difference(a, b)
-            ratios[a, b] = effect, error**2 + (net.tau2 or 0.0)
-    return Forecast({entry: float(part.fit.effects[part.members.index(entry)]) for entry in entries}, ratios)
+            i, j = place[a], place[b]
+            ratios[a, b] = float(effects[i] - effects[j]), float(errors[i, j] ** 2 + (net.tau2 or 0.0))
+    return Forecast({entry: float(effects[index]) for entry, index in place.items()}, ratios)
+
+
+class _Part(NamedTuple):
+    """What is used of a ranking.RankedPart."""
+
+    members: tuple[str, ...]
+    fit: Fit
+    networks: tuple[Network, ...]
+
+
+def _parts(task: Task, known: Knowledge) -> list[_Part]:
+    """The parts of the ranking. Without tier lists they are its networks, which need no frames to be read again."""
+    findings = known.findings(task.workload)
+    if findings.empty:
+        nets = networks(known.trials(task.workload, task.axis))
+        return [_Part(net.treatments, net.random, (net,)) for net in nets]
+    ranking = rank(known.arms(task.workload), findings, task.axis, known.assumptions)
+    return [_Part(part.members, part.fit, part.networks) for part in ranking.parts]
 
 
 # The component model
@@ -134,11 +169,9 @@ def from_components(task: Task, known: Knowledge) -> Forecast:
     """What the additive model of everybody else's numbers expects of the very configurations of the task."""
     if task.trial is None or task.arms is None:
         raise CannotPredict("tier lists name no configurations that components could be added up for")
-    axis = AXES["configuration"]
-    arms = comparable_arms(known.evidence.arms[task.workload], axis, known.assumptions.variation)
-    if arms.empty:
+    model = known.once("components", task.workload, work=lambda: _component_model(task.workload, known))
+    if model is None:
         raise CannotPredict("no other case study compares configurations for this workload")
-    model = fit(trials(arms), {row["entry"]: _components(row) for row in arms.to_dict("records")})
     between = _weights(task.arms, model.names)
     entries = task.trial.treatments
     told = {}
@@ -153,6 +186,13 @@ def from_components(task: Task, known: Knowledge) -> Forecast:
     between_studies = model.tau2 or 0.0
     ratios = {(a, b): (effect, error**2 + between_studies) for (a, b), (effect, error) in told.items() if a < b}
     return Forecast(scores, ratios)
+
+
+def _component_model(workload: str, known: Knowledge) -> Components | None:
+    axis = AXES["configuration"]
+    found = known.trials(workload, axis)
+    rows = known.evidence.comparable(workload, axis).drop_duplicates("entry").to_dict("records")
+    return fit(found, {row["entry"]: _components(row) for row in rows}) if found else None
 
 
 def _components(row: Mapping[str, object]) -> dict[str, str]:
@@ -227,14 +267,13 @@ def overall_mean(task: Task, known: Knowledge) -> Forecast:
 def _means(axis: Axis, known: Knowledge) -> list[dict[str, float]]:
     """Entry to mean ln throughput for each set of entries that numbers join, and at last to mean standing."""
     alike = []
-    for arms in known.evidence.arms.values():
-        used = comparable_arms(arms, axis, known.assumptions.variation)
+    for workload in known.evidence.arms:
         alike += [
             Trial.from_arms(t.name, t.treatments, t.effects.mean(axis=1), np.ones(len(t.treatments)))
-            for t in trials(used)
+            for t in known.trials(workload, axis)
         ]
     found = [dict(zip(net.treatments, net.common.effects.tolist(), strict=True)) for net in networks(alike)]
-    return [*found, _mean_standing(known.evidence.findings.values(), axis)]
+    return [*found, _mean_standing(map(known.findings, known.evidence.findings), axis)]
 
 
 def _mean_standing(findings: Iterable[pd.DataFrame], axis: Axis) -> dict[str, float]:

@@ -5,7 +5,7 @@ modelling.forecasts predicts the answer from everybody else's evidence, and is h
 Source: docs/models/quality.md.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -14,7 +14,7 @@ import pandas as pd
 from scipy.stats import kendalltau, spearmanr
 
 from .axes import AXES, Axis
-from .evidence import NORMAL_95, comparable_arms, trials
+from .evidence import NORMAL_95, trials
 from .forecasts import (
     FILE_SYSTEM_AXES,
     METHODS,
@@ -103,8 +103,8 @@ def leave_one_out(
     chosen = units[:: -(-len(units) // MOST_LEFT_OUT)] if units else []
     results = []
     for unit in chosen:
-        known = Knowledge(evidence.without(unit), assumptions, matrix, profiles)
-        for task in tasks(unit, evidence.only(unit), assumptions):
+        known = Knowledge(evidence, frozenset(unit), assumptions, matrix, profiles)
+        for task in tasks(unit, evidence):
             methods = {name: method for name, method in METHODS.items() if task.axis.name in method.axes}
             results.append((task, {name: attempt(method.predict, task, known) for name, method in methods.items()}))
     return Report(
@@ -127,37 +127,36 @@ def sources(evidence: Evidence) -> list[tuple[str, ...]]:
     return sorted(tuple(names[index] for index in members) for members in connected(links)) if names else []
 
 
-def tasks(unit: tuple[str, ...], evidence: Evidence, assumptions: Assumptions) -> list[Task]:
+def tasks(unit: tuple[str, ...], evidence: Evidence) -> list[Task]:
     """Every question that the evidence of these case studies answers by itself."""
     found = []
-    for axis in AXES.values():
-        for workload, arms in evidence.arms.items():
-            findings = evidence.findings[workload]
-            hypervisors: Iterable[str | None] = [None]
-            if axis.name in FILE_SYSTEM_AXES:
-                hypervisors = sorted({*arms["hypervisor"], *findings["hypervisor"]})
-            for hypervisor in hypervisors:
-                inside = arms if hypervisor is None else arms[arms["hypervisor"] == hypervisor]
-                stated = findings if hypervisor is None else findings[findings["hypervisor"] == hypervisor]
-                found += _from_numbers(unit, axis, workload, hypervisor, inside, assumptions)
-                if axis.name != "configuration":  # a list's hypervisor is one, so this would be its pairs again
-                    found += _from_lists(unit, axis, workload, hypervisor, stated)
-    return found
+    for workload, findings in evidence.findings.items():
+        stated = findings[np.array([not set(unit).isdisjoint(s) for s in findings["case_studies"]], dtype=bool)]
+        for axis in AXES.values():
+            arms = evidence.comparable(workload, axis)
+            own = arms[arms["case_study"].isin(unit)]
+            for hypervisor, rows in _under_each(own, axis):
+                found += _from_numbers(unit, axis, workload, hypervisor, rows)
+            if axis.name != "configuration":  # a list's hypervisor is one, so this would be its pairs again
+                for hypervisor, rows in _under_each(stated, axis):
+                    found += _from_lists(unit, axis, workload, hypervisor, rows)
+    return sorted(found, key=lambda task: [*AXES].index(task.axis.name))
+
+
+def _under_each(rows: pd.DataFrame, axis: Axis) -> list[tuple[str | None, pd.DataFrame]]:
+    """File systems are asked about under one hypervisor at a time."""
+    if axis.name not in FILE_SYSTEM_AXES:
+        return [(None, rows)]
+    return [(hypervisor, rows[rows["hypervisor"] == hypervisor]) for hypervisor in sorted(set(rows["hypervisor"]))]
 
 
 def _from_numbers(
-    unit: tuple[str, ...],
-    axis: Axis,
-    workload: str,
-    hypervisor: str | None,
-    arms: pd.DataFrame,
-    assumptions: Assumptions,
+    unit: tuple[str, ...], axis: Axis, workload: str, hypervisor: str | None, arms: pd.DataFrame
 ) -> list[Task]:
-    used = comparable_arms(arms, axis, assumptions.variation)
     found = []
-    for trial in trials(used):
+    for trial in trials(arms):
         truth = dict(zip(trial.treatments, trial.effects.mean(axis=1).tolist(), strict=True))
-        own = used[(used["case_study"] == trial.name) & used["entry"].isin(trial.treatments)]
+        own = arms[(arms["case_study"] == trial.name) & arms["entry"].isin(trial.treatments)]
         found.append(Task(unit, axis, workload, hypervisor, truth, trial, own))
     return found
 

@@ -82,7 +82,7 @@ def gather() -> Evidence:
     for workload in Workload.objects.values_list("slug", flat=True):
         question = Question("configuration", workload)
         arms[workload], findings[workload] = frames.arms(question), frames.findings(question)
-    return Evidence(arms, findings)
+    return Evidence(arms, findings, assumptions().variation)
 
 
 def as_dict(report: Report, revision: int) -> dict[str, Any]:

@@ -7,4 +7,5 @@ from . import views
 urlpatterns = [
     path("", views.answer, name="answer"),
     path("compare/", views.compare, name="compare"),
+    path("model-quality/", views.model_quality, name="model-quality"),
 ]

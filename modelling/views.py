@@ -11,7 +11,7 @@ from django.views.decorators.http import require_safe
 
 from kdb.htmx import at_address, varies_for_htmx, wants_fragment
 
-from . import catalogue, presentation
+from . import catalogue, counts, presentation, quality_reports, quality_tables
 from .forms import AskForm, CompareForm, QuestionForm
 from .models import RankingSnapshot
 from .question import Question
@@ -67,6 +67,22 @@ def compare(request: HttpRequest) -> HttpResponse:
         return render(request, "modelling/_explanation.html", {"explanation": explanation})
     shown = CompareForm.showing(question, a=explanation["a"], b=explanation["b"])
     return render(request, "modelling/compare.html", {"form": shown, "explanation": explanation})
+
+
+@require_safe
+def model_quality(request: HttpRequest) -> HttpResponse:
+    """How well the models foretell a case study that was left out."""
+    report = quality_reports.current()
+    if report is None:
+        response = render(request, "modelling/model_quality.html", {"report": None}, status=503)
+        response["Retry-After"] = 30
+        return response
+    context = {
+        "report": report,
+        "tables": quality_tables.tables(report.result, catalogue.names()),
+        "is_behind": report.revision < counts.revision(),
+    }
+    return render(request, "modelling/model_quality.html", context)
 
 
 def _respond(request: HttpRequest, content: str, *, status: int = 200, **context: str) -> HttpResponse:
