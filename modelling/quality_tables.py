@@ -53,7 +53,7 @@ class Table:
 
 def tables(result: Mapping[str, Any], names: Mapping[str, Mapping[str, str]]) -> list[Table]:
     """All tables of a report; names as modelling.catalogue.names gives them."""
-    return [overall(result), by_axis(result), by_question(result, names), reasons(result)]
+    return [overall(result), by_axis(result), reasons(result), by_question(result, names)]
 
 
 def overall(result: Mapping[str, Any]) -> Table:

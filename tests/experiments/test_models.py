@@ -16,7 +16,7 @@ from experiments.models import (
     ModelComponent,
     WorkloadVariant,
 )
-from modelling.models import Arm, ClaimVerdict, HypothesisScore, RankingSnapshot
+from modelling.models import Arm, ClaimVerdict, HypothesisScore, QualityReport, RankingSnapshot
 from tests.evidence import own_models
 from tests.factories import (
     make_case_study,
@@ -65,6 +65,10 @@ def make_arm(**fields) -> Arm:
 def make_snapshot(**fields) -> RankingSnapshot:
     defaults = {"method": 1, "question": "fs-pair?workload=varmail", "revision": 2, "workload": "varmail", "result": {}}
     return RankingSnapshot.objects.create(**defaults | fields)
+
+
+def make_quality_report() -> QualityReport:
+    return QualityReport.objects.create(method=1, revision=2, result={}, digest="0")
 
 
 def make_judgement(model: type[models.Model], **fields) -> models.Model:
@@ -272,6 +276,7 @@ BAD_ROWS = [
     ("modelling_arm_rests_on_measurements", "an arm of nothing", lambda: make_arm(measurements=0)),
     ("modelling_arm_one_per_group", "one arm twice", lambda: twice(make_arm, **one_cell())),
     ("modelling_snapshot_one_per_revision", "one answer twice", lambda: twice(make_snapshot)),
+    ("modelling_qualityreport_one_per_revision", "one report twice", lambda: twice(make_quality_report)),
     ("modelling_snapshot_superseded_later", "superseded at once", lambda: make_snapshot(superseded_by=2)),
     (
         "modelling_claimverdict_one_per_scope",
