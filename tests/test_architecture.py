@@ -40,6 +40,8 @@ LAYERS = [
     ("modelling.explanations", (*WEB, "experiments"), "inference is plain Python over plain values"),
     ("modelling.wml", (*WEB, "experiments"), "a text is read without a database"),
     ("modelling.profiles", (*WEB, "experiments"), "inference is plain Python over plain values"),
+    ("modelling.advice", (*WEB, "experiments"), "inference is plain Python over plain values"),
+    ("modelling.advice_words", (*WEB, "experiments", "modelling.models"), "how advice reads needs no query"),
     ("modelling.question", (*WEB, "experiments"), "a question is a value"),
     ("modelling.axes", (*WEB, "experiments"), "an axis is a value"),
     ("modelling.facts", (*WEB, "experiments"), "inference is plain Python over plain values"),
