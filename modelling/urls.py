@@ -2,10 +2,11 @@
 
 from django.urls import path
 
-from . import views
+from . import advisor_views, views
 
 urlpatterns = [
     path("", views.answer, name="answer"),
     path("compare/", views.compare, name="compare"),
+    path("advisor/", advisor_views.advisor, name="advisor"),
     path("model-quality/", views.model_quality, name="model-quality"),
 ]
