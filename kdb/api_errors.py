@@ -13,7 +13,8 @@ from http import HTTPStatus
 from typing import Any, NotRequired, TypedDict
 
 from django import forms
-from django.core.exceptions import PermissionDenied
+from django.conf import settings
+from django.core.exceptions import PermissionDenied, RequestDataTooBig
 from django.db import InterfaceError, OperationalError
 from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.views import defaults
@@ -33,6 +34,8 @@ class FieldError(TypedDict):
     field: str
     message: str
     allowed: NotRequired[list[Any]]  # only where the allowed values can be listed
+    line: NotRequired[int]  # only of a text that is not understood; both count from 1
+    column: NotRequired[int]
 
 
 class FaultyRequest(exceptions.APIException):
@@ -60,6 +63,11 @@ def exception_handler(exc: Exception, context: dict[str, Any]) -> HttpResponse |
         exc = exceptions.NotFound(*exc.args)
     elif isinstance(exc, PermissionDenied):
         exc = exceptions.PermissionDenied(*exc.args)
+    elif isinstance(exc, RequestDataTooBig):
+        return problem(
+            HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+            f"A body has at most {settings.DATA_UPLOAD_MAX_MEMORY_SIZE:,} bytes here.",
+        )
     elif isinstance(exc, (OperationalError, InterfaceError)):
         logger.exception("database failed path=%s", context["request"].path)
         response = problem(HTTPStatus.SERVICE_UNAVAILABLE, "The database does not answer; try again soon.")
@@ -86,6 +94,7 @@ def form_errors(form: forms.BaseForm) -> list[FieldError]:
             entry: FieldError = {"field": name, "message": " ".join(error.messages)}
             if (allowed := _allowed(form.fields.get(name))) is not None:
                 entry["allowed"] = allowed
+            entry.update({name: error.params[name] for name in ("line", "column") if name in (error.params or {})})
             found.append(entry)
     return found
 

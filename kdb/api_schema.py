@@ -14,6 +14,10 @@ _ERRORS = {
     "406": "There is no such format here.",
     "503": "The database does not answer.",
 }
+_ERRORS_OF_A_BODY = {
+    "413": "The body is larger than is read here.",
+    "415": "The body is not of a type that is read here.",
+}
 _WITHOUT_ENTITY_TAG = {"status"}  # its answer is of this moment
 _NOT_MODIFIED = {"description": "What you have, by If-None-Match or If-Modified-Since, is current."}
 _IF_NONE_MATCH = {
@@ -40,6 +44,8 @@ _PROBLEM = {
                     "field": {"type": "string", "example": "hypervisor"},
                     "message": {"type": "string"},
                     "allowed": {"type": "array", "items": {}, "example": ["esxi", "hyper-v", "kvm", "proxmox", "xen"]},
+                    "line": {"type": "integer", "description": "Of a text that is not understood; from 1."},
+                    "column": {"type": "integer", "description": "In that line; from 1."},
                 },
             },
         },
@@ -69,7 +75,8 @@ def document_errors(result: dict[str, Any], generator: SchemaGenerator, **kwargs
     for path in result["paths"].values():
         for operation in path.values():
             responses = operation["responses"]
-            for status, description in _ERRORS.items():
+            has_body = "requestBody" in operation
+            for status, description in {**_ERRORS, **(_ERRORS_OF_A_BODY if has_body else {})}.items():
                 responses.setdefault(status, {"description": description, "content": problem})
             content = responses["200"].get("content", {})
             if "text/csv" in content:
@@ -77,7 +84,7 @@ def document_errors(result: dict[str, Any], generator: SchemaGenerator, **kwargs
             parameters = operation.setdefault("parameters", [])
             if all(parameter["name"] != FORMAT_PARAMETER for parameter in parameters):
                 parameters.append(_format_parameter([media_type.split("/")[1] for media_type in content]))
-            if operation["operationId"] not in _WITHOUT_ENTITY_TAG:
+            if not has_body and operation["operationId"] not in _WITHOUT_ENTITY_TAG:
                 parameters.append(_IF_NONE_MATCH)
                 responses.setdefault("304", _NOT_MODIFIED)
     return result

@@ -22,8 +22,12 @@ def test_the_command_is_answered(client, published_evidence, command):
     words = shlex.split(command)
     address = next(word for word in words if word.startswith("$API")).replace("$API", "/api/v1")
     headers = dict(words[i + 1].split(": ") for i, word in enumerate(words) if word == "-H")
-    response = client.get(address, headers=headers)
-    assert response.status_code == (400 if "qvm" in command else 200)
+    bodies = [words[i + 1] for i, word in enumerate(words) if word == "--json"]
+    if bodies:
+        response = client.post(address, data=bodies[0], content_type="application/json")
+    else:
+        response = client.get(address, headers=headers)
+    assert response.status_code == (400 if "qvm" in command or "fsnyc" in command else 200)
     if "csv" in command:
         assert response["Content-Type"].startswith("text/csv")
 

@@ -3,12 +3,14 @@
 from django.urls import path
 
 from . import views
+from .advice import AdviceView
 from .quality import ModelQualityView
 
 urlpatterns = [
     path("rankings/", views.AxisListView.as_view(), name="axes"),
     path("rankings/<slug:axis>/", views.RankingView.as_view(), name="ranking"),
     path("explanations/", views.ExplanationView.as_view(), name="explanation"),
+    path("advice/", AdviceView.as_view(), name="advice"),
     path("model-quality/", ModelQualityView.as_view(), name="model-quality"),
     path("status/", views.StatusView.as_view(), name="status"),
 ]
