@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from django.db.models import Count
 
 from experiments.models import CaseStudy, Configuration, Workload
 
@@ -17,6 +18,7 @@ from .explanations import Contrast, DirectGroup, Facts, Side
 from .explanations.causes import COMPONENTS
 from .explanations.facts import Placed, Tier
 from .mechanisms import Prediction, predict
+from .models import ClaimVerdict
 from .profiles import Profile, known_profiles
 from .question import Question
 from .ranking import RankedPart, Ranking, rank
@@ -66,7 +68,7 @@ def gather(question: Question, a: str, b: str) -> Facts:
         prediction=_prediction(side_a, side_b, profile),
         decomposition=_decomposition(everything, side_a, side_b),
         case_studies={slug: studies[slug].title for slug in sorted(concerned)},
-        claims={},
+        claims=_claims(question.workload, {studies[slug].publication_id for slug in concerned}),
         names=names,
     )
 
@@ -265,6 +267,24 @@ def _decomposition(everything: pd.DataFrame, a: Side, b: Side) -> shares.Decompo
     kinds = everything.drop_duplicates("entry")[["entry", *shares.COMPONENTS]].set_index("entry")
     model = shares.fit(trials(everything), kinds.to_dict("index"))
     return shares.decompose(model, a.parts, b.parts)
+
+
+def _claims(workload: str, publications: set[int | None]) -> dict[str, dict[str, int]]:
+    """Publication to {verdict: number of claims} about the workload, each held against its own paper."""
+    rows = (
+        ClaimVerdict.objects.filter(
+            scope=ClaimVerdict.Scope.OWN,
+            claim__workloads__slug=workload,
+            claim__publication__in=publications - {None},
+        )
+        .values_list("claim__publication__slug", "verdict")
+        .order_by("claim__publication__slug", "verdict")
+        .annotate(number=Count("pk"))
+    )
+    found: dict[str, dict[str, int]] = {}
+    for publication, verdict, number in rows:
+        found.setdefault(publication, {})[verdict] = number
+    return found
 
 
 def _words(workload: str) -> dict[str, str]:

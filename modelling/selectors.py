@@ -98,7 +98,7 @@ def _url(reference: Reference) -> str:
     """Where a reader can open what a step rests on."""
     names = {
         "case study": "case-study-detail",
-        "claims": "claims-of-publication",
+        "claims": "claims-of-paper",
         "workload": "workload-detail",
         "file system": "file-system-detail",
     }
