@@ -12,6 +12,8 @@ endpoints = {
     "rankings": "axes",
     **{prefix: f"{basename}-list" for prefix, _, basename in router.registry},
     "configurations": "configuration-list",
+    "claims": "claim-list",
+    "hypotheses": "hypotheses",
     "model-quality": "model-quality",
     "status": "status",
     "schema": "schema",

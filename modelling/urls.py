@@ -2,11 +2,15 @@
 
 from django.urls import path
 
-from . import advisor_views, views
+from . import advisor_views, claim_views, views
 
 urlpatterns = [
     path("", views.answer, name="answer"),
     path("compare/", views.compare, name="compare"),
     path("advisor/", advisor_views.advisor, name="advisor"),
+    path("claims/", claim_views.claim_papers, name="claim-papers"),
+    path("claims/<slug:slug>/", claim_views.claims_of_paper, name="claims-of-paper"),
+    path("claims/<slug:slug>/<slug:code>/", claim_views.claim_detail, name="claim-detail"),
+    path("hypotheses/", claim_views.hypotheses, name="hypotheses"),
     path("model-quality/", views.model_quality, name="model-quality"),
 ]

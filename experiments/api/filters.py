@@ -217,6 +217,8 @@ class FindingFilters(django_filters.FilterSet):
 
 
 class ClaimFilters(django_filters.FilterSet):
+    """What claims are found by; modelling.api.claims serves them, with their verdicts."""
+
     case_study = _case_study("case_studies")
     publication = _publication()
     workload = _catalogue(Workload, "workloads", "Workload")

@@ -13,7 +13,6 @@ from rest_framework import serializers
 from experiments.models import (
     Benchmark,
     CaseStudy,
-    Claim,
     ComponentName,
     Configuration,
     DerivedValue,
@@ -429,27 +428,4 @@ class FindingSerializer(ReadSerializer):
             "table_list",
             "table_source",
             "is_contradictory",
-        )
-
-
-class ClaimSerializer(ReadSerializer):
-    publication = Slug("publication.slug")
-    case_studies = Slugs()
-    retracted_case_studies = RetractedSlugs("case_studies")
-    workloads = Slugs()
-
-    class Meta:
-        model = Claim
-        fields = (
-            "code",
-            "publication",
-            "location",
-            "case_studies",
-            "retracted_case_studies",
-            "kind",
-            "workloads",
-            "scope",
-            "statement",
-            "predicate",
-            "checkable_from",
         )

@@ -20,7 +20,6 @@ router.register("case-studies", views.CaseStudyViewSet, "case-study")
 router.register("measurements", views.MeasurementViewSet, "measurement")
 router.register("derived-values", views.DerivedValueViewSet, "derived-value")
 router.register("findings", views.FindingViewSet, "finding")
-router.register("claims", views.ClaimViewSet, "claim")
 router.register("revisions", views.RevisionViewSet, "revision")
 
 urlpatterns = [

@@ -217,15 +217,6 @@ class FindingViewSet(TableViewSet):
     lookup_value_converter = "int"
 
 
-class ClaimViewSet(TableViewSet):
-    """Checkable statements that a publication makes about results."""
-
-    queryset = visible.claims().select_related("publication").prefetch_related(_VISIBLE_CASE_STUDIES, "workloads")
-    serializer_class = serializers.ClaimSerializer
-    filterset_class = filters.ClaimFilters
-    lookup_field = "code"
-
-
 class RevisionViewSet(FactViewSet):
     """Publications and retractions: what changed the knowledge, when and why."""
 

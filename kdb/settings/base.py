@@ -182,6 +182,7 @@ SPECTACULAR_SETTINGS = {
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
     "ENUM_NAME_OVERRIDES": {
         "TierEnum": "experiments.models.OrdinalFinding.Tier",
+        "ClaimKindEnum": "experiments.models.Claim.Kind",
         "ShareEnum": [("dominant", "dominant"), ("present", "present"), ("small", "small"), ("none", "none")],
     },
     "POSTPROCESSING_HOOKS": [

@@ -4,6 +4,7 @@ from django.urls import path
 
 from . import views
 from .advice import AdviceView
+from .claims import ClaimViewSet, HypothesesView
 from .quality import ModelQualityView
 
 urlpatterns = [
@@ -12,5 +13,12 @@ urlpatterns = [
     path("explanations/", views.ExplanationView.as_view(), name="explanation"),
     path("advice/", AdviceView.as_view(), name="advice"),
     path("model-quality/", ModelQualityView.as_view(), name="model-quality"),
+    path("claims/", ClaimViewSet.as_view({"get": "list"}, basename="claim"), name="claim-list"),
+    path(
+        "claims/<slug:id>/",
+        ClaimViewSet.as_view({"get": "retrieve"}, basename="claim", detail=True),
+        name="claim-detail",
+    ),
+    path("hypotheses/", HypothesesView.as_view(), name="hypotheses"),
     path("status/", views.StatusView.as_view(), name="status"),
 ]

@@ -2,6 +2,7 @@
 
 import csv
 import io
+import json
 
 import pytest
 
@@ -10,7 +11,7 @@ from experiments.models import CaseStudy, Claim, Measurement, Publication, Serve
 from experiments.services import case_studies
 from tests import factories
 
-LISTS = [*(f"/api/v1/{prefix}/" for prefix, _, _ in router.registry), "/api/v1/configurations/"]
+LISTS = [f"/api/v1/{name}/" for name in (*(prefix for prefix, _, _ in router.registry), "configurations", "claims")]
 TABLES = [f"/api/v1/{name}/" for name in ("configurations", "measurements", "derived-values", "findings", "claims")]
 
 # Queries of one page, whatever its length: rows, and one for each kind of row fetched along.
@@ -30,7 +31,7 @@ QUERIES = {
     "/api/v1/measurements/": 5,  # + configurations, variants, workloads, benchmarks
     "/api/v1/derived-values/": 5,
     "/api/v1/findings/": 2,  # + case studies
-    "/api/v1/claims/": 3,  # + case studies, workloads
+    "/api/v1/claims/": 4,  # + case studies, workloads, verdicts
     "/api/v1/revisions/": 3,  # + published and retracted case studies
 }
 
@@ -362,6 +363,8 @@ def in_csv(value):
         return ""
     if isinstance(value, bool):
         return str(value).lower()
+    if isinstance(value, dict):
+        return json.dumps(value)
     return " ".join(value) if isinstance(value, list) else str(value)
 
 
