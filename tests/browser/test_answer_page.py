@@ -36,7 +36,7 @@ def quiet_page(page: Page):
     page.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
     yield page
     # What is still asked for would be answered, and kept in memory, from the emptied database of the next test.
-    page.wait_for_function("!document.querySelector('[hx-trigger=load]')")
+    expect(page.locator("[hx-trigger=load]")).to_have_count(0)
     assert errors == []
 
 
