@@ -161,7 +161,8 @@ def test_everything_around_the_definitions_is_read_and_nothing_is_run():
     )
     new = (
         "debug 1\nversion\nsleep 5\ncreate files\nlist fileset\nenable lathist\ndomultisync value=1\n"
-        'system "rm -rf $dir; echo $(id)"\nset mode quit firstdone\nenable multi master=a,client=b\nset $on=true\nquit\n'
+        'system "rm -rf $dir; echo $(id)"\nset mode quit firstdone\nenable multi master=a,client=b\n'
+        "set $on=true\nquit\n"
     )
 
     assert wml.parse(with_thread(OPEN) + old).dialect == "1.4"
