@@ -11,8 +11,8 @@ else. Two numbers are only ever compared inside one fair-play group; across grou
 
 import statistics
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
-from functools import reduce
+from dataclasses import dataclass, field, replace
+from functools import partial, reduce
 from itertools import combinations, pairwise, product
 from math import inf
 from typing import Any
@@ -85,10 +85,15 @@ class Comparison:
     """One thing that was compared."""
 
     state: str  # "held", "failed", "undecided"
-    text: str  # fit to show
+    say: Callable[[], str]
     evidence: tuple[str, ...] = ()
     basis: str = ""
     key: tuple = ()
+
+    @property
+    def text(self) -> str:
+        """What was compared and what came of it, fit to show. Worked out when asked: there may be many."""
+        return self.say()
 
 
 def compare(condition: Mapping[str, Any], facts: Facts, *, is_open: bool = False) -> list[Comparison]:
@@ -109,7 +114,7 @@ def compare(condition: Mapping[str, Any], facts: Facts, *, is_open: bool = False
     except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
         raise error if isinstance(error, CheckError) else CheckError(f"it cannot be read ({error!r})") from error
     # A list of pairs names no VM count, so a question about each count meets it several times.
-    return list({(c.text, c.evidence): c for c in found}.values()) if is_open else found
+    return list({(c.key, c.evidence): c for c in found}.values()) if is_open else found
 
 
 # Reading a condition
@@ -167,6 +172,7 @@ class _Reader:
     facts: Facts
     is_open: bool
     takes_stated: bool = False  # also what the text only states: bounds and printed ratios
+    cells: dict[tuple, list[_Known]] = field(default_factory=dict)  # what this condition looked up already
 
     # Conditions
 
@@ -206,7 +212,7 @@ class _Reader:
     def _share(self, condition: Mapping[str, Any], above: float, where: Mapping[str, Any]) -> list[Comparison]:
         """One comparison for each source: whether more than this share of the cases holds."""
         found = []
-        for facts in self.facts.studies() if self.is_open else [self.facts]:
+        for facts in self.facts.studies if self.is_open else [self.facts]:
             reader = replace(self, facts=facts)
             inner = {name: value for name, value in condition.items() if name != "for"}
             cases = [
@@ -222,18 +228,22 @@ class _Reader:
             total, held, undecided = len(states), states.count("held"), states.count("undecided")
             if not total:
                 continue
-            wanted = "one" if above == 0 else f"more than {above * total:g}"
             state = "held" if held > above * total else "failed" if held + undecided <= above * total else "undecided"
             used = [c for case in cases for c in case if c.state != "undecided"]
             found.append(
                 Comparison(
                     state,
-                    f"{held} of {total} cases hold, wanted {wanted}{f' ({facts.names()})' if self.is_open else ''}",
+                    partial(self._say_share, held, total, above, facts),
                     tuple(dict.fromkeys(name for c in used for name in c.evidence)),
                     max((c.basis for c in used), key=Basis.ORDER.index, default=""),
+                    ("share", held, total, facts.names()),
                 )
             )
         return found
+
+    def _say_share(self, held: int, total: int, above: float, facts: Facts) -> str:
+        wanted = "one" if above == 0 else f"more than {above * total:g}"
+        return f"{held} of {total} cases hold, wanted {wanted}{f' ({facts.names()})' if self.is_open else ''}"
 
     def _compared(self, kind: str, condition: Mapping[str, Any], where: Mapping[str, Any]) -> list[Comparison]:
         """Values first; what they leave open is asked again with what the text states."""
@@ -241,13 +251,14 @@ class _Reader:
         if sure and not self.is_open and all(c.state != "undecided" for c in sure):
             return sure
         found = {c.key: c for c in sure}
-        for comparison in self._once(kind, condition, where, takes_stated=True):
+        talkative = replace(self, facts=self.facts.stating) if self.is_open else self
+        for comparison in talkative._once(kind, condition, where, takes_stated=True):
             before = found.get(comparison.key)
             is_news = not self.is_open or comparison.state != "undecided"
             if is_news if before is None else before.state == "undecided":
                 found[comparison.key] = comparison
         if not found and not self.is_open:
-            return [Comparison("undecided", f"no value is published for {self._subject(kind, condition, where)}")]
+            return [Comparison("undecided", partial(self._say_nothing, kind, condition, where))]
         return list(found.values())
 
     def _once(
@@ -289,14 +300,22 @@ class _Reader:
         found = []
         for at, (a, b) in _joined([self.quantity(upper, where), self.quantity(lower, where)]):
             known = _combined(at, [a, b], how)
-            sides = f"{names[0]} {said.spans(a.readings)} {word} {names[1]} {said.spans(b.readings)}"
-            text = f"{sides}{self._context(at)}{ending}"
-            found.append(_comparison(wanted.state(known.readings), text, known, " / ".join(names)))
+            say = partial(self._say_both, (names[0], a.readings), word, (names[1], b.readings), at, ending)
+            found.append(_comparison(wanted.state(known.readings), say, known, " / ".join(names)))
         return found
 
     def _comparison(self, known: _Known, name: str, wanted: _Wanted) -> Comparison:
-        text = f"{name}{self._context(known.at)} {said.spans(known.readings)}, wanted {wanted}"
-        return _comparison(wanted.state(known.readings), text, known, name)
+        return _comparison(wanted.state(known.readings), partial(self._say_one, known, name, wanted), known, name)
+
+    def _say_one(self, known: _Known, name: str, wanted: _Wanted) -> str:
+        return f"{name}{self._context(known.at)} {said.spans(known.readings)}, wanted {wanted}"
+
+    def _say_both(self, upper: tuple, word: str, lower: tuple, at: Mapping[str, Any], ending: str) -> str:
+        sides = [f"{name} {said.spans(readings)}" for name, readings in (upper, lower)]
+        return f"{sides[0]} {word} {sides[1]}{self._context(at)}{ending}"
+
+    def _say_nothing(self, kind: str, condition: Mapping[str, Any], where: Mapping[str, Any]) -> str:
+        return f"no value is published for {self._subject(kind, condition, where)}"
 
     def _context(self, at: Mapping[str, Any]) -> str:
         hidden = {"virtualisation"} if self.is_open else {"virtualisation", "case_study"}
@@ -332,11 +351,11 @@ class _Reader:
 
     def _cell(self, named: Mapping[str, Any], where: Mapping[str, Any]) -> list[_Known]:
         """The numbers at these coordinates; to an open question also places in lists."""
-        key = (self.is_open, self.takes_stated, *(tuple(sorted(part.items())) for part in (named, where)))
-        if key not in self.facts.cells:
+        key = (id(self.facts), self.takes_stated, *(tuple(sorted(part.items())) for part in (named, where)))
+        if key not in self.cells:
             levels = self._levels(named, where) if self.is_open else []
-            self.facts.cells[key] = self._numbers(named, where) + levels
-        return self.facts.cells[key]
+            self.cells[key] = self._numbers(named, where) + levels
+        return self.cells[key]
 
     def _numbers(self, named: Mapping[str, Any], where: Mapping[str, Any]) -> list[_Known]:
         is_native = {**where, **named}.get("hypervisor") == NATIVE
@@ -631,13 +650,17 @@ class _Index:
                 for row in rows:
                     table.setdefault(tuple(row.at[axis] for axis in common), []).append(row)
             found += self.tables[axes, common].get(tuple(known.at[axis] for axis in common), [])
-        return [
+        found = [
             other
             for other in found
             if known.is_level == other.is_level
             and (None in (known.fair, other.fair) or known.fair == other.fair)
             and len({hypervisor for hypervisor, *_ in known.along | other.along}) == len(known.along | other.along)
         ]
+        # What may come along with a hypervisor is equal, too, where it can be.
+        surroundings = {along[1:] for along in known.along}
+        alike = [other for other in found if {along[1:] for along in other.along} <= surroundings]
+        return alike or found
 
 
 def _combined(at: Mapping[str, Any], knowns: list[_Known], how: Callable[..., Span]) -> _Known:
@@ -723,7 +746,6 @@ def _together(case: list[Comparison]) -> str:
     return "failed" if "failed" in states else "undecided" if "undecided" in states else "held"
 
 
-def _comparison(state: str, text: str, known: _Known, name: str = "") -> Comparison:
+def _comparison(state: str, say: Callable[[], str], known: _Known, name: str) -> Comparison:
     basis = max(known.bases, key=Basis.ORDER.index, default="")
-    key = (name or text, tuple(sorted((k, str(v)) for k, v in known.at.items())))
-    return Comparison(state, text, known.evidence, basis, key)
+    return Comparison(state, say, known.evidence, basis, (name, frozenset(known.at.items()), known.along))

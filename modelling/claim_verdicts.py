@@ -9,6 +9,7 @@ from django.db import transaction
 from django.db.models import Avg, Count, Max, Min, QuerySet, Sum, Variance
 from django.db.models.functions import Ln
 
+from experiments import jobs
 from experiments.models import (
     CaseStudy,
     Claim,
@@ -16,6 +17,7 @@ from experiments.models import (
     DerivedValue,
     FileSystem,
     Hypervisor,
+    Job,
     KnowledgeRevision,
     Measurement,
     OrdinalFinding,
@@ -24,7 +26,7 @@ from experiments.models import (
 )
 from kdb.units import convert
 
-from . import hypotheses
+from . import counts, hypotheses
 from .checks import CheckError
 from .claims import SCOPES, Verdict, evaluate
 from .facts import NATIVE, Facts, Finding, Number, Span, number_span
@@ -33,6 +35,7 @@ from .models import ClaimVerdict, HypothesisScore
 
 logger = logging.getLogger(__name__)
 
+JOB = "recompute_claims"
 UNIT = "MiB/s"
 KEPT = 500  # comparisons and ids a row keeps; its counts are of all
 KINDS_OF_EVIDENCE = {
@@ -47,26 +50,33 @@ _CELL = ("configuration_id", "variant_id", "operation", "block_size_bytes", "vm_
 def recompute() -> int:
     """Judge every claim and hypothesis anew; returns the number of rows that changed.
 
-    The number of queries does not grow with the evidence. Publications wait meanwhile: the latest
-    revision is their lock, too.
+    The number of queries does not grow with the evidence. Nothing is kept where a publication came
+    in between: it asks for another round itself.
     """
+    revision = counts.revision()
+    facts = read_facts()
+    with_spread = facts.with_spread(settings.KDB_DEFAULT_COEFFICIENT_OF_VARIATION)
+    verdicts, scores = list(_verdicts(facts)), list(_scores(with_spread))
+    for row in (*verdicts, *scores):
+        row.revision = revision
     with transaction.atomic():
         latest = KnowledgeRevision.objects.select_for_update().order_by("-number").first()
-        revision = latest.number if latest else 0
-        facts = read_facts()
-        with_spread = facts.with_spread(settings.KDB_DEFAULT_COEFFICIENT_OF_VARIATION)
-        rows = [*_verdicts(facts), *_scores(with_spread)]
-        for row in rows:
-            row.revision = revision
-        changed = _store(ClaimVerdict, ("claim_id", "scope"), [r for r in rows if isinstance(r, ClaimVerdict)])
-        changed += _store(HypothesisScore, ("code", "source"), [r for r in rows if isinstance(r, HypothesisScore)])
+        if latest and latest.number != revision:
+            logger.info("a publication came in between revision=%s latest=%s", revision, latest.number)
+            return 0
+        changed = _store(ClaimVerdict, ("claim_id", "scope"), verdicts)
+        changed += _store(HypothesisScore, ("code", "source"), scores)
     logger.info("judged claims and hypotheses revision=%s changed=%s", revision, changed)
     return changed
 
 
-def is_needed() -> bool:
-    """Whether there is anything to judge, or judged."""
-    return Claim.objects.exists() or ClaimVerdict.objects.exists()
+def renew() -> None:
+    """Judge anew in the background, and at once where no verdict is there to be shown meanwhile."""
+    if not ClaimVerdict.objects.exists():
+        if Claim.objects.exists():
+            recompute()
+    elif not Job.objects.filter(kind=JOB, state=Job.State.QUEUED).exists():  # one that has not begun sees this, too
+        jobs.enqueue(JOB)
 
 
 # From rows to facts
@@ -265,7 +275,7 @@ def _judged(claim: Claim, scope: str, facts: Facts) -> Verdict:
 
 
 def _scores(facts: Facts) -> Iterator[HypothesisScore]:
-    for (code, source), judged in hypotheses.scores(facts).items():
+    for code, source, judged in hypotheses.scores(facts):
         yield HypothesisScore(code=code, source=source, **_columns(judged))
 
 

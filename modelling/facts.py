@@ -120,24 +120,36 @@ class Facts:
             limits={slug: limit for slug, limit in self.limits.items() if keep(slug)},
         )
 
+    @cached_property
     def studies(self) -> list["Facts"]:
         """The same facts, one part for each source that compares things: a case study, or a publication's lists."""
-        slugs = sorted({n.at["case_study"] for n in self.numbers} | {r.case_study for r in self.ratios})
-        parts = [replace(self.only({slug}), findings=()) for slug in slugs]
-        for publication in sorted({f.publication for f in self.findings}):
-            findings = tuple(f for f in self.findings if f.publication == publication)
-            parts.append(replace(self, numbers=(), ratios=(), limits={}, findings=findings))
-        return parts
+        parts: dict[str, tuple[list[Number], list[PrintedRatio]]] = {}
+        for number in self.numbers:
+            parts.setdefault(str(number.at["case_study"]), ([], []))[0].append(number)
+        for ratio in self.ratios:
+            parts.setdefault(ratio.case_study, ([], []))[1].append(ratio)
+        lists: dict[str, list[Finding]] = {}
+        for finding in self.findings:
+            lists.setdefault(finding.publication, []).append(finding)
+        numbers_and_ratios = [
+            replace(self, numbers=tuple(numbers), ratios=tuple(ratios), findings=())
+            for _, (numbers, ratios) in sorted(parts.items())
+        ]
+        findings = [
+            replace(self, numbers=(), ratios=(), limits={}, findings=tuple(rows)) for _, rows in sorted(lists.items())
+        ]
+        return numbers_and_ratios + findings
+
+    @cached_property
+    def stating(self) -> "Facts":
+        """Those of case studies whose text states a ratio or a bound."""
+        slugs = {ratio.case_study for ratio in self.ratios} | {n.at["case_study"] for n in self.numbers if n.is_bound}
+        return replace(self.only(slugs), findings=())
 
     def names(self) -> str:
         """Whose facts they are: "p0, p1"."""
         slugs = {n.at["case_study"] for n in self.numbers} | {f.publication for f in self.findings}
         return ", ".join(sorted(map(str, slugs)))
-
-    @cached_property
-    def cells(self) -> dict[tuple, list]:
-        """Kept for modelling.claims: what was looked up once."""
-        return {}
 
     @cached_property
     def by_workload(self) -> dict[object, list[Number]]:

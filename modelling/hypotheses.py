@@ -4,7 +4,7 @@ A comparison that holds agrees with the prediction, one that fails disagrees, an
 covers the limit is a tie. Source: the sections named, in the words of this project; docs/models/claims.md.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -265,14 +265,12 @@ HYPOTHESES = (
 )
 
 
-def scores(facts: Facts) -> dict[tuple[str, str], Verdict]:
-    """Hypothesis and source to the comparisons of that source, for each source that has any.
+def scores(facts: Facts) -> Iterator[tuple[str, str, Verdict]]:
+    """Hypothesis, source and the comparisons of that source, for each source that has any.
 
     `facts` are all published ones, with the spread of a run in their spans.
     """
-    return {
-        (hypothesis.code, study.names()): verdict_of(comparisons)
-        for study in facts.studies()
-        for hypothesis in HYPOTHESES
-        if hypothesis.condition and (comparisons := compare(hypothesis.condition, study, is_open=True))
-    }
+    for study in facts.studies:
+        for hypothesis in HYPOTHESES:
+            if hypothesis.condition and (comparisons := compare(hypothesis.condition, study, is_open=True)):
+                yield hypothesis.code, study.names(), verdict_of(comparisons)

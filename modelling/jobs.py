@@ -17,7 +17,7 @@ def recompute_quality(run: jobs.JobRun) -> None:
     quality_reports.bring_up_to_date()
 
 
-@jobs.handler("recompute_claims")
+@jobs.handler(claim_verdicts.JOB)
 def recompute_claims(run: jobs.JobRun) -> None:
     """Judge the claims and hypotheses by what is published now, while the previous verdicts are shown."""
     claim_verdicts.recompute()

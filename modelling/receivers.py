@@ -6,7 +6,6 @@ from experiments import jobs
 from experiments.signals import claims_changed, knowledge_changed
 
 from . import catalogue, claim_verdicts, quality_reports, services
-from .models import ClaimVerdict
 
 
 @receiver(knowledge_changed)
@@ -18,15 +17,7 @@ def renew_what_depends(sender, case_study_ids: list[int], revision: int, **kwarg
     if touched:
         jobs.enqueue("recompute_rankings", snapshot_ids=touched)
     quality_reports.renew()
-
-
-@receiver(knowledge_changed)
-def judge_claims_anew(sender, **kwargs) -> None:
-    """In the background, and at once where no verdict is there to be shown meanwhile."""
-    if ClaimVerdict.objects.exists():
-        jobs.enqueue("recompute_claims")
-    elif claim_verdicts.is_needed():
-        claim_verdicts.recompute()
+    claim_verdicts.renew()
 
 
 @receiver(claims_changed)

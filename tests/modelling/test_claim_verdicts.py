@@ -293,7 +293,8 @@ def test_a_difference_within_the_spread_of_a_run_is_a_tie():
         make_measurement(value, case_study=case_study, hypervisor=hypervisor)
     publish(case_study)
     # single runs, 5 % each: the ratio's 95 % interval is +- 1.96 * sqrt(2) * 5 % = 14 %
-    comparison = hypotheses.scores(claim_verdicts.read_facts().with_spread(0.05))["H1.1", "lab"]
+    found = {row[:2]: row[2] for row in hypotheses.scores(claim_verdicts.read_facts().with_spread(0.05))}
+    comparison = found["H1.1", "lab"]
     assert (comparison.held, comparison.failed, comparison.undecided) == (0, 0, 1)
     exact = compare(hypotheses.HYPOTHESES[5].condition, claim_verdicts.read_facts(), is_open=True)
     assert [c.state for c in exact] == ["failed"]
@@ -371,6 +372,30 @@ def test_a_first_publication_judges_at_once_and_later_ones_in_the_background():
     work()
     assert (verdict("X-C01").verdict, verdict("X-C01").revision) == ("untestable", 3)
     assert verdict("X-C01").evidence["measurements"] == []
+
+
+def test_two_publications_ask_for_one_round(published_evidence):
+    publish(paper_with(kvm=20.0, xen=10.0))
+    publish(paper_with(kvm=20.0, xen=10.0))
+    assert Job.objects.filter(kind="recompute_claims").count() == 1
+
+
+def test_nothing_is_kept_where_a_publication_comes_in_between(published_evidence, monkeypatch):
+    drafts = [paper_with(kvm=20.0, xen=10.0) for _ in range(2)]
+    publish(drafts[0])
+    read = claim_verdicts.read_facts
+
+    def slowly():
+        facts = read()
+        publish(drafts[1])
+        return facts
+
+    monkeypatch.setattr(claim_verdicts, "read_facts", slowly)
+    assert claim_verdicts.recompute() == 0
+    assert set(ClaimVerdict.objects.values_list("revision", flat=True)) == {1}
+    monkeypatch.undo()
+    work()
+    assert set(ClaimVerdict.objects.values_list("revision", flat=True)) == {3}
 
 
 def test_nothing_is_queued_where_nobody_claims_anything():

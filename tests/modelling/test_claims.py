@@ -247,6 +247,16 @@ def test_a_host_file_system_may_come_with_another_hypervisor_and_not_differ_unde
     assert counts(evaluate({**spread, "is": [1.1, None]}, two_hosts, is_open=True)) == ("untestable", 0, 0, 0)
 
 
+def test_what_may_come_along_is_equal_where_it_can_be():
+    hosts = [("kvm", "ext4", 30.0), ("kvm", "xfs", 20.0), ("xen", "ext4", 10.0), ("xen", "xfs", 25.0)]
+    rows = facts(
+        *(number(v, hypervisor=h, host_fs=fs) for h, fs, v in hosts), number(5.0, hypervisor="esxi", host_fs="vmfs")
+    )
+    # 30 over 10 on ext4 and 20 under 25 on XFS, not 30 over 25; ESXi has no other host than VMFS
+    assert counts(evaluate({"order": [KVM, XEN]}, rows)) == ("partly", 1, 1, 0)
+    assert counts(evaluate({"order": [KVM, ESXI]}, rows)) == ("supported", 2, 0, 0)
+
+
 def test_ratios_of_two_workloads_may_be_compared():
     rows = facts(
         *(
