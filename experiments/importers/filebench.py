@@ -389,8 +389,8 @@ def _decimals(text: str) -> int:
 def _add_row(log: _Log, number: int, name: str, operations: str | None, *cells: str | None) -> None:
     *printed, unit, cpu = cells
     figures = [_number(cell) for cell in printed]
-    if None in figures:
-        log.refuse(number, f"a figure of the row {name[:80]!r} is no number")
+    if None in figures or min(figures) < 0:
+        log.refuse(number, f"a figure of the row {name[:80]!r} is no number, or negative")
     elif len(log.table) == MAX_ROWS:
         log.refuse(number, f"more than {MAX_ROWS:,} rows in one breakdown")
     else:
