@@ -129,7 +129,7 @@ def readable(path: Path) -> str:
 
 
 # Homes of people, and checkouts of this one machine; /var/lib/..., /usr/bin/... belong to every Debian.
-MACHINE_PATH = re.compile(r"(?<![\w.:/}-])(/home/\w+|/root/\w*|/Users/\w+|/work/\w+|/tmp/\w+|/workspace/\w+)")
+MACHINE_PATH = re.compile(r"(?<![\w.:/}-])/(?:home|root|Users|work|tmp|workspace)/\w+")
 
 
 @pytest.mark.parametrize("suffix", [".py", ".md", ".html", ".json", ".csv", ".toml", ".txt", ".yml", ".sh", ""])
