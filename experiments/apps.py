@@ -6,3 +6,6 @@ class ExperimentsConfig(AppConfig):
 
     name = "experiments"
     default_auto_field = "django.db.models.BigAutoField"
+
+    def ready(self) -> None:
+        from experiments.services import imports  # noqa: F401  (registers its job)

@@ -2,21 +2,24 @@
 
 from dataclasses import dataclass
 
-from django.db.models import Exists, OuterRef, Prefetch, Q, QuerySet
+from django.db.models import Count, Exists, OuterRef, Prefetch, Q, QuerySet
 
 from . import visible
 from .models import (
+    AuditEntry,
     CaseStudy,
     Claim,
     ComponentName,
     Configuration,
     DerivedValue,
     FileSystem,
+    ImportBatch,
     Measurement,
     MechanismCost,
     ModelComponent,
     OrdinalFinding,
     Publication,
+    RawFile,
     WorkloadVariant,
 )
 from .tables import (
@@ -51,6 +54,8 @@ class CaseStudyPage:
     findings: list[FindingGroup]
     claims: list[Claim]
     labels: dict[int, str]  # of configurations, by primary key
+    files: list[RawFile]  # that measurements were read from
+    lint: list[dict]  # warnings that came in with them (experiments.lint)
 
 
 def case_study_list() -> QuerySet[CaseStudy]:
@@ -84,9 +89,8 @@ def case_study_line(case_study: CaseStudy) -> CaseStudyLine:
     return CaseStudyLine(case_study, list(hypervisors), list(pairs))
 
 
-def case_study_page(slug: str) -> CaseStudyPage:
-    """Raises CaseStudy.DoesNotExist for a draft as for an unknown slug."""
-    case_study = visible.case_studies().select_related("publication", "server", "storage").get(slug=slug)
+def case_study_page(case_study: CaseStudy) -> CaseStudyPage:
+    """Everything of one case study, published or not; who may see it is decided before."""
     configurations = list(
         Configuration.objects.filter(case_study=case_study)
         .select_related("hypervisor", "guest_fs", "host_fs", "guest_os", "host_os")
@@ -119,6 +123,36 @@ def case_study_page(slug: str) -> CaseStudyPage:
         ),
         claims=list(Claim.objects.filter(case_studies=case_study)),
         labels=labels,
+        files=list(case_study.raw_files.filter(batch__state=ImportBatch.State.FILED)),
+        lint=_lint(case_study),
+    )
+
+
+def _lint(case_study: CaseStudy) -> list[dict]:
+    """What the latest import that was filed found: it looked at the whole draft."""
+    filed = case_study.imports.filter(state=ImportBatch.State.FILED).order_by("-filed_at")
+    return filed.values_list("report__lint", flat=True).first() or []
+
+
+@dataclass(frozen=True)
+class DraftPage:
+    """What a draft's page prints besides its own fields."""
+
+    configurations: list[Configuration]
+    measurements: int
+    imports: list[ImportBatch]
+    files: list[RawFile]
+    audit: list[AuditEntry]
+
+
+def draft_page(draft: CaseStudy) -> DraftPage:
+    configurations = draft.configurations.select_related("hypervisor", "guest_fs", "host_fs").order_by("pk")
+    return DraftPage(
+        configurations=list(configurations.annotate(measurements=Count("measurement"))),
+        measurements=Measurement.objects.filter(configuration__case_study=draft).count(),
+        imports=list(draft.imports.select_related("uploaded_by", "case_study")),
+        files=list(draft.raw_files.filter(batch__state=ImportBatch.State.FILED)),
+        audit=list(draft.audit_entries.select_related("actor")),
     )
 
 

@@ -2,11 +2,24 @@
 
 from django.urls import path
 
-from .views import case_studies, knowledge
+from .views import case_studies, drafts, imports, knowledge
 
 urlpatterns = [
     path("case-studies/", case_studies.case_study_list, name="case-study-list"),
     path("case-studies/<slug:slug>/", case_studies.case_study_detail, name="case-study-detail"),
+    path("case-studies/<slug:slug>/retract/", drafts.retract, name="case-study-retract"),
+    path("case-studies/<slug:slug>/<slug:step>/", drafts.draft_step, name="case-study-step"),
+    path("drafts/", drafts.draft_list, name="draft-list"),
+    path("case-studies/<slug:slug>/bundle.zip", case_studies.case_study_bundle, name="case-study-bundle"),
+    path("case-study-bundle.schema.json", case_studies.bundle_schema, name="bundle-schema"),
+    path("drafts/bundle/", drafts.take_in_bundle, name="bundle-upload"),
+    path("drafts/new/", drafts.draft_new, name="draft-new"),
+    path("drafts/<slug:slug>/", drafts.draft_detail, name="draft-detail"),
+    path("drafts/<slug:slug>/edit/", drafts.draft_edit, name="draft-edit"),
+    path("drafts/<slug:slug>/upload/", imports.upload, name="draft-upload"),
+    path("imports/<int:pk>/", imports.import_detail, name="import-detail"),
+    path("files/<int:pk>/", imports.raw_file, name="raw-file"),
+    path("results-template.<slug:suffix>", imports.table_template, name="table-template"),
     path("knowledge/", knowledge.knowledge, name="knowledge"),
     path("knowledge/file-systems/<slug:slug>/", knowledge.file_system_detail, name="file-system-detail"),
     path("knowledge/hypervisors/<slug:slug>/", knowledge.hypervisor_detail, name="hypervisor-detail"),

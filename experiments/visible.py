@@ -13,6 +13,7 @@ from experiments.models import (
     Measurement,
     OrdinalFinding,
     Publication,
+    RawFile,
     Server,
     Storage,
     WorkloadVariant,
@@ -29,6 +30,10 @@ def configurations() -> QuerySet[Configuration]:
 
 def measurements() -> QuerySet[Measurement]:
     return Measurement.objects.filter(configuration__in=configurations())
+
+
+def raw_files() -> QuerySet[RawFile]:
+    return RawFile.objects.filter(case_study__in=case_studies())
 
 
 def derived_values() -> QuerySet[DerivedValue]:

@@ -14,6 +14,12 @@ _ERRORS = {
     "406": "There is no such format here.",
     "503": "The database does not answer.",
 }
+_ERRORS_OF_A_USER = {
+    "401": "Nobody is signed in, or the token does not count.",
+    "403": "This is not yours to do.",
+    "409": "It cannot be done as things stand; `detail` says why.",
+    "422": "What was sent cannot be used; `errors` says where and why.",
+}
 _ERRORS_OF_A_BODY = {
     "413": "The body is larger than is read here.",
     "415": "The body is not of a type that is read here.",
@@ -76,9 +82,13 @@ def document_errors(result: dict[str, Any], generator: SchemaGenerator, **kwargs
         for operation in path.values():
             responses = operation["responses"]
             has_body = "requestBody" in operation
-            for status, description in {**_ERRORS, **(_ERRORS_OF_A_BODY if has_body else {})}.items():
+            is_private = {} not in operation.get("security", [{}])
+            errors = {**_ERRORS, **(_ERRORS_OF_A_BODY if has_body else {}), **(_ERRORS_OF_A_USER if is_private else {})}
+            for status, description in errors.items():
                 responses.setdefault(status, {"description": description, "content": problem})
-            content = responses["200"].get("content", {})
+            content = responses.get("200", {}).get("content", {})
+            if is_private or "application/octet-stream" in content:
+                continue
             if "text/csv" in content:
                 content["text/csv"] = {"schema": {"type": "string"}}
             parameters = operation.setdefault("parameters", [])

@@ -13,6 +13,8 @@ endpoints = {
     **{prefix: f"{basename}-list" for prefix, _, basename in router.registry},
     "configurations": "configuration-list",
     "claims": "claim-list",
+    "drafts": "draft-list",
+    "imports": "import-list",
     "hypotheses": "hypotheses",
     "model-quality": "model-quality",
     "status": "status",

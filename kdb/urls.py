@@ -2,11 +2,15 @@
 
 from django.contrib import admin
 from django.urls import include, path
+from django.views.generic import RedirectView
 
 from kdb import health
 
 urlpatterns = [
     path("healthz", health.alive, name="alive"),
+    path("accounts/", include("kdb.account_urls")),
+    # Django's own form counts no attempts.
+    path("admin/login/", RedirectView.as_view(pattern_name="login", query_string=True)),
     path("admin/", admin.site.urls),
     path("api/v1/", include("kdb.api_urls")),
     path("", include("modelling.urls")),

@@ -1,7 +1,7 @@
 """The one door out of the database: evidence as DataFrames, with their columns written down."""
 
 import pandas as pd
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 
 from experiments.models import CaseStudy, Configuration, OrdinalFinding
 
@@ -48,14 +48,13 @@ _FINDING_COLUMNS = {
 }
 
 
-def arms(question: Question) -> pd.DataFrame:
+def arms(question: Question, *, with_draft: int | None = None) -> pd.DataFrame:
     """Every published arm under a hypervisor that the question admits, one row an arm.
 
+    with_draft : a case study that counts as if it were published (modelling.previews)
     Columns: the keys of _ARM_COLUMNS, with types and units there. Throughput only.
     """
-    rows = _admitted_arms(question).filter(
-        configuration__case_study__status=CaseStudy.Status.PUBLISHED,
-    )
+    rows = _admitted_arms(question).filter(_counts("configuration__case_study", with_draft))
     return pd.DataFrame.from_records(list(rows.values_list(*_ARM_COLUMNS.values())), columns=list(_ARM_COLUMNS))
 
 
@@ -67,16 +66,16 @@ def touches(question: Question, case_study_ids: list[int]) -> bool:
     )
 
 
-def findings(question: Question) -> pd.DataFrame:
+def findings(question: Question, *, with_draft: int | None = None) -> pd.DataFrame:
     """Every published ordinal finding that the question admits, one row a finding.
 
-    Columns: the keys of _FINDING_COLUMNS, and
+    with_draft : as for `arms`. Columns: the keys of _FINDING_COLUMNS, and
     case_studies tuple of slugs; cache_mode str, where all configurations it speaks of agree in one,
     else empty. A tier list names neither VM count nor block size.
     """
     rows = list(
         _admitted_findings(question)
-        .filter(case_studies__status=CaseStudy.Status.PUBLISHED)
+        .filter(_counts("case_studies", with_draft))
         .values_list("pk", "case_studies__slug", "case_studies__vm_counts", *_FINDING_COLUMNS.values())
         .order_by("pk", "case_studies__slug")
     )
@@ -90,6 +89,11 @@ def findings(question: Question) -> pd.DataFrame:
     modes = _cache_modes(frame)
     keys = frame[["publication", "hypervisor"]].itertuples(index=False, name=None)
     return frame.assign(cache_mode=[modes.get(key, "") for key in keys])
+
+
+def _counts(case_study: str, with_draft: int | None) -> Q:
+    """Whether the case study at this path counts as knowledge."""
+    return Q(**{f"{case_study}__status": CaseStudy.Status.PUBLISHED}) | Q(**{case_study: with_draft or 0})
 
 
 def _admitted_arms(question: Question) -> QuerySet[Arm]:

@@ -2,7 +2,7 @@
 
 from experiments import jobs
 
-from . import claim_verdicts, quality_reports, services
+from . import claim_verdicts, previews, quality_reports, services
 
 
 @jobs.handler("recompute_rankings")
@@ -22,3 +22,9 @@ def recompute_claims(run: jobs.JobRun) -> None:
     """Judge the claims and hypotheses by what is published now, while the previous verdicts are shown."""
     claim_verdicts.recompute()
     run.step(1, 1)
+
+
+@jobs.handler(previews.JOB)
+def preview_publication(run: jobs.JobRun, case_study_id: int) -> None:
+    """Work out what publishing the draft would change; the previous preview stays until then."""
+    previews.compute(case_study_id, run.step)

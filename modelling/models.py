@@ -85,6 +85,23 @@ class RankingSnapshot(models.Model):
         return f"{self.question} at revision {self.revision}"
 
 
+class PublicationPreview(models.Model):
+    """What publishing a draft would change in the rankings, worked out by the same road as an answer."""
+
+    case_study = models.OneToOneField("experiments.CaseStudy", on_delete=models.CASCADE, related_name="preview")
+    method = models.PositiveSmallIntegerField(help_text="Version of the way to an answer (modelling.ranking.METHOD).")
+    revision = models.PositiveIntegerField(help_text="Knowledge revision it was held against.")
+    token = models.CharField(max_length=64, help_text="Of the draft's evidence: another one, and the preview is stale.")
+    result = models.JSONField(help_text="The preview as the API gives it.")
+    computed_at = models.DateTimeField()
+
+    class Meta:
+        ordering = ["case_study"]
+
+    def __str__(self) -> str:
+        return f"preview of {self.case_study_id}"
+
+
 class QualityReport(models.Model):
     """How well the models foretold each case study from all others, at one knowledge revision."""
 

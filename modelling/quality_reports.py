@@ -12,7 +12,7 @@ from django.utils.timezone import now
 from numpy import median
 
 from experiments import jobs
-from experiments.models import Job, KnowledgeRevision, Workload
+from experiments.models import CaseStudy, Job, KnowledgeRevision, Workload
 
 from . import counts, frames
 from .cost_matrix import cost_matrix
@@ -34,7 +34,8 @@ def current() -> QualityReport | None:
     kept = QualityReport.objects.filter(method=METHOD).order_by("-revision").first()
     if kept is not None:
         return kept
-    if Arm.objects.all()[MOST_AT_ONCE : MOST_AT_ONCE + 1].exists():
+    published = Arm.objects.filter(configuration__case_study__in=CaseStudy.objects.published())
+    if published[MOST_AT_ONCE : MOST_AT_ONCE + 1].exists():
         _ask_once()
         return None
     return compute()

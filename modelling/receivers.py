@@ -5,7 +5,7 @@ from django.dispatch import receiver
 from experiments import jobs
 from experiments.signals import claims_changed, knowledge_changed
 
-from . import catalogue, claim_verdicts, quality_reports, services
+from . import catalogue, claim_verdicts, previews, quality_reports, services
 
 
 @receiver(knowledge_changed)
@@ -13,6 +13,7 @@ def renew_what_depends(sender, case_study_ids: list[int], revision: int, **kwarg
     """Summarise the new measurements and queue the answers they may change."""
     services.rebuild_arms(case_study_ids)
     catalogue.forget()
+    previews.forget(case_study_ids)
     touched = services.supersede_snapshots(case_study_ids, revision)
     if touched:
         jobs.enqueue("recompute_rankings", snapshot_ids=touched)

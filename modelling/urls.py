@@ -2,12 +2,13 @@
 
 from django.urls import path
 
-from . import advisor_views, claim_views, views
+from . import advisor_views, claim_views, preview_views, views
 
 urlpatterns = [
     path("", views.answer, name="answer"),
     path("compare/", views.compare, name="compare"),
     path("advisor/", advisor_views.advisor, name="advisor"),
+    path("case-studies/<slug:slug>/preview/", preview_views.preview, name="publication-preview"),
     path("claims/", claim_views.claim_papers, name="claim-papers"),
     path("claims/<slug:slug>/", claim_views.claims_of_paper, name="claims-of-paper"),
     path("claims/<slug:slug>/<slug:code>/", claim_views.claim_detail, name="claim-detail"),

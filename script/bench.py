@@ -8,7 +8,11 @@ publish. Ratios between sizes come from one run, side by side; compare those, no
 First the estimators: a network of 1,000 configurations with 100,000 contrasts, estimated with random
 effects, P-scores and components, with its wall time and the peak memory of the process.
 
+Before both, in a process of its own: 100,000 measurements through the API in one request, beside a bare
+COPY (on SQLite a bare INSERT) of the same rows into the same table, and the peak memory of that process.
+
     script/bench [--sizes 10 100 1000] [--requests 300]
+    script/bench --imports
 """
 
 import argparse
@@ -16,6 +20,7 @@ import os
 import random
 import resource
 import statistics
+import subprocess
 import sys
 import tempfile
 import time
@@ -180,11 +185,77 @@ def estimate_large_networks() -> None:
         )
 
 
+IMPORTED = 100_000
+
+
+def bulk_body() -> bytes:
+    """A CSV of 144 cells with hundreds of repetitions each."""
+    rng = random.Random(1)  # noqa: S311
+    lines = ["hypervisor,host_fs,guest_fs,workload,benchmark,benchmark_version,vm_count,value,unit,source"]
+    pairs = list(product(FILE_SYSTEMS[:3], FILE_SYSTEMS[:3]))
+    for number in range(IMPORTED):
+        host, guest = pairs[number % 9]
+        load, machines = WORKLOADS[number // 9 % 4], 1 + number // 36 % 4
+        lines.append(f"kvm,{host},{guest},{load},filebench,1.4.9.1,{machines},{rng.uniform(1, 100):.3f},MiB/s,Table 1")
+    return "\n".join([*lines, ""]).encode()
+
+
+def measure_imports() -> None:
+    """Rows a second of a bulk import and of the bare write of the same rows."""
+    from django.contrib.auth import get_user_model
+    from django.db import connection, transaction
+    from django.test import Client
+
+    from experiments import models
+    from experiments.services import measurement_rows
+
+    connection.creation.create_test_db(verbosity=0, autoclobber=True)
+    for model, slugs in (
+        (models.FileSystem, FILE_SYSTEMS),
+        (models.Hypervisor, HYPERVISORS),
+        (models.Workload, WORKLOADS),
+        (models.Benchmark, ["filebench"]),
+    ):
+        for slug in slugs:
+            model.objects.create(slug=slug, name=slug)
+    client = Client()
+    client.force_login(get_user_model().objects.create_superuser("bench"))
+    body = bulk_body()
+    shares, peak = [], 0.0
+    for turn in range(3):
+        draft = {"slug": f"bench-{turn}", "title": "bench", "storage": {"description": "disk"}}
+        client.post("/api/v1/drafts/", draft, content_type="application/json")
+        begin = time.perf_counter()
+        response = client.post(f"/api/v1/drafts/bench-{turn}/measurements/", body, content_type="text/csv")
+        seconds = time.perf_counter() - begin
+        if response.status_code != 201:
+            sys.exit(f"the import failed: {response.content[:500]}")
+        # Before the rows are read back for the bare write.
+        peak = peak or resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+        rows = models.Measurement.objects.filter(configuration__case_study__slug=f"bench-{turn}")
+        written = list(rows.values_list(*measurement_rows.COLUMNS))
+        rows.delete()
+        begin = time.perf_counter()
+        with transaction.atomic():
+            measurement_rows.write(written)
+        bare = time.perf_counter() - begin
+        shares.append(bare / seconds)
+        print(
+            f"import of {IMPORTED:,} rows: {IMPORTED / seconds:,.0f} rows/s through the API, "
+            f"{IMPORTED / bare:,.0f} rows/s bare; {bare / seconds:.2f} of it"
+        )
+    print(f"median share {statistics.median(shares):.2f}; peak memory of an import {peak:.0f} MiB")
+    connection.creation.destroy_test_db(connection.settings_dict["NAME"], verbosity=0)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sizes", type=int, nargs="+", default=[10, 100, 1000], help="measurements a cell (N)")
     parser.add_argument("--requests", type=int, default=600, help="warm requests of each kind")
+    parser.add_argument("--imports", action="store_true", help="imports only")
     options = parser.parse_args()
+    if not options.imports:  # in a process of its own, whose memory is its own
+        subprocess.run([sys.executable, __file__, "--imports"], check=True)
     with tempfile.TemporaryDirectory(prefix="kdb-bench-") as folder:
         os.environ["DATA_DIR"] = folder
         os.environ["DJANGO_SETTINGS_MODULE"] = "kdb.settings.test"
@@ -194,6 +265,9 @@ def main() -> None:
         from django.conf import settings
         from django.db import connection
 
+        if options.imports:
+            measure_imports()
+            return
         print(f"{connection.vendor}, default spread {settings.KDB_DEFAULT_COEFFICIENT_OF_VARIATION:.0%}")
         estimate_large_networks()
         figures = {size: measure(size, options.requests) for size in options.sizes}

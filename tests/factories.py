@@ -5,9 +5,13 @@ Catalogue entries are named by their slug and made when they are missing:
     make_measurement(guest_fs="xfs", host_fs="ext4", value=120.0)
 """
 
+import hashlib
 from itertools import count
 
+from django.contrib.auth import get_user_model
+from django.contrib.auth.models import Group
 from django.db import models
+from django.utils.timezone import now
 
 from experiments.models import (
     Benchmark,
@@ -17,6 +21,7 @@ from experiments.models import (
     DerivedValue,
     FileSystem,
     Hypervisor,
+    ImportBatch,
     Job,
     KnowledgeRevision,
     Measurement,
@@ -24,11 +29,15 @@ from experiments.models import (
     OrdinalFinding,
     PrintedRatio,
     Publication,
+    RawChunk,
+    RawFile,
     Server,
     Storage,
     Workload,
     WorkloadVariant,
 )
+from kdb import tokens
+from kdb.roles import bring_up_to_date
 
 _numbers = count(1)
 
@@ -186,6 +195,38 @@ def make_printed_ratio(
     )
 
 
+def make_import(case_study: CaseStudy | None = None, **fields) -> ImportBatch:
+    """A filed import, unless told otherwise."""
+    defaults = {"door": ImportBatch.Door.COMMAND, "state": ImportBatch.State.FILED, "is_confirmed": True}
+    fields = defaults | fields
+    if fields["state"] == ImportBatch.State.FILED:
+        fields.setdefault("filed_at", now())
+    return ImportBatch.objects.create(case_study=case_study or make_case_study(), **fields)
+
+
+def make_raw_file(case_study: CaseStudy | None = None, content: bytes = b"a result", **fields) -> RawFile:
+    """A file of a filed import, with its bytes."""
+    batch = fields.pop("batch", None) or make_import(case_study)
+    defaults = {"name": "result.txt", "sha256": hashlib.sha256(content).hexdigest(), "size_bytes": len(content)}
+    file = RawFile.objects.create(case_study=batch.case_study, batch=batch, **defaults | fields)
+    RawChunk.objects.create(file=file, number=0, data=content)
+    return file
+
+
+def make_user(role: str = "researchers", **fields):
+    """A user in one of kdb.roles.ROLES; `role=""` is somebody without any."""
+    user = get_user_model().objects.create_user(fields.pop("username", f"user-{next(_numbers)}"), **fields)
+    if role:
+        bring_up_to_date()
+        user.groups.add(Group.objects.get(name=role))
+    return user
+
+
+def make_token(user, scopes: tuple[str, ...] = ("read", "import")) -> str:
+    """The key of a new API token."""
+    return tokens.make(user, f"token-{next(_numbers)}", scopes)[1]
+
+
 def make_claim(**fields) -> Claim:
     defaults = {"code": f"claim-{next(_numbers)}", "kind": Claim.Kind.ORDERING, "statement": "A is faster than B"}
     return Claim.objects.create(**{"publication": fields.get("publication") or make_publication()} | defaults | fields)
@@ -200,3 +241,7 @@ def publish(case_study: CaseStudy, *, reason: str = "test") -> KnowledgeRevision
     from experiments.services import case_studies
 
     return case_studies.publish([case_study], reason=reason)
+
+
+def revision(number: int) -> KnowledgeRevision:
+    return KnowledgeRevision.objects.create(number=number, action=KnowledgeRevision.Action.PUBLISHED)

@@ -58,4 +58,4 @@ def test_the_published_evidence_is_there_in_a_test_with_transactions_of_its_own(
 
 def test_the_browser_opens_a_page_of_the_live_server(live_server, page):
     page.goto(f"{live_server.url}/admin/login/")
-    assert page.get_by_role("button", name="Log in").is_visible()
+    assert page.get_by_role("button", name="Sign in").is_visible()

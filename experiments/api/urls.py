@@ -3,7 +3,7 @@
 from django.urls import path
 from rest_framework.routers import SimpleRouter
 
-from . import views
+from . import drafts, imports, views
 
 router = SimpleRouter(use_regex_path=False)
 router.register("hypervisors", views.HypervisorViewSet, "hypervisor")
@@ -20,10 +20,32 @@ router.register("case-studies", views.CaseStudyViewSet, "case-study")
 router.register("measurements", views.MeasurementViewSet, "measurement")
 router.register("derived-values", views.DerivedValueViewSet, "derived-value")
 router.register("findings", views.FindingViewSet, "finding")
+router.register("raw-files", imports.RawFileViewSet, "raw-file")
 router.register("revisions", views.RevisionViewSet, "revision")
+
+# What only some may see.
+private_router = SimpleRouter(use_regex_path=False)
+private_router.register("drafts", drafts.DraftViewSet, "draft")
+private_router.register("imports", imports.ImportViewSet, "import")
 
 urlpatterns = [
     *router.urls,
+    *private_router.urls,
+    path(
+        "case-studies/<slug:slug>/retract/",
+        drafts.RetractionViewSet.as_view({"post": "retract"}),
+        name="case-study-retract",
+    ),
+    path(
+        "drafts/<slug:slug>/measurements/",
+        imports.BulkViewSet.as_view({"post": "create"}),
+        name="draft-measurements",
+    ),
+    path(
+        "raw-files/<int:pk>/content/",
+        imports.RawContentView.as_view({"get": "content"}),
+        name="raw-file-content",
+    ),
     path(
         "configurations/",
         views.ConfigurationViewSet.as_view({"get": "list"}, basename="configuration"),

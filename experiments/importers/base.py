@@ -36,12 +36,16 @@ class Operation:
 
 @dataclass(frozen=True)
 class Run:
-    """One finished run of one workload.
+    """One finished run of one workload: the figures become up to three measurements.
 
     workload : as the tool names it; the catalogue's name is found later (experiments.normalise)
     line : of the summary the figures stand on
-    operations : the breakdown, in printed order
-    parameters : what the file itself says of the load: threads, files, block size, queue depth ...
+    operation : "read", "write", "random-read" ... where the run did nothing else; "mixed" is the whole load
+    benchmark, tool_version : of this run; empty where the Reading's own hold for it
+    working_set_bytes : size of all files it works on, where the file tells; it may vary from run to run
+    parameters : what the file itself says of the load and what is the same in every run of it, because
+        runs are compared where these are equal: threads, files, queue depth ...
+    operations : the breakdown, in printed order; shown, and kept with the file, never a measurement
     warnings : sentences that stay with the data
     """
 
@@ -51,6 +55,11 @@ class Run:
     ops_per_s: float | None = None
     latency_ms: float | None = None
     duration_s: float | None = None
+    operation: str = "mixed"
+    block_size_bytes: int | None = None
+    benchmark: str = ""
+    tool_version: str = ""
+    working_set_bytes: int | None = None
     operations: tuple[Operation, ...] = ()
     parameters: Mapping[str, str | int | float] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
@@ -62,6 +71,7 @@ class Reading:
 
     format: str
     tool_version: str = ""  # empty: the file does not say
+    benchmark: str = ""  # the tool, as the catalogue's aliases know it: "filebench", "fio"
     runs: tuple[Run, ...] = ()
     refused: tuple[Refusal, ...] = ()
 

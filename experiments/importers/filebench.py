@@ -216,10 +216,10 @@ class Filebench:
                 runs.append(outcome)
         if not runs and not refused:
             return self._nothing("no Filebench run: only fragments of lines")
-        return Reading(self.name, first.version if first else banner, tuple(runs), tuple(refused))
+        return Reading(self.name, first.version if first else banner, self.name, tuple(runs), tuple(refused))
 
     def _nothing(self, reason: str) -> Reading:
-        return Reading(self.name, refused=(Refusal(None, reason),))
+        return Reading(self.name, benchmark=self.name, refused=(Refusal(None, reason),))
 
 
 def _text(data: bytes) -> str:
@@ -555,11 +555,9 @@ def _run(log: _Log, kind: str) -> Run:
         "personality_version": log.personality_version,
         "dialect": str(last.dialect),
         "latency_of": "reads and writes" if last.dialect.decimals == 1 else "all operations",
-        kind: len(log.summaries) if kind != "single" else 0,
         "processes": log.counts.get("instances", 0),
         "threads": log.counts.get("threads", 0),
         "files": sum(count for count, _ in files),
-        "fileset_mib": round(sum(mib for _, mib in files), 3),
     }
     return Run(
         workload=log.workload,
@@ -568,6 +566,7 @@ def _run(log: _Log, kind: str) -> Run:
         ops_per_s=ops_per_s,
         latency_ms=ms or None,
         duration_s=round(covered, 3),
+        working_set_bytes=round(sum(mib for _, mib in files) * 2**20) or None,
         operations=_operations(log, kind, covered),
         parameters={name: value for name, value in parameters.items() if value},
         warnings=tuple(log.warnings),

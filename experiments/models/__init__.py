@@ -12,12 +12,14 @@ from .catalogue import (
     Workload,
     WorkloadVariant,
 )
+from .imported import AuditEntry, ImportBatch, RawChunk, RawFile
 from .job import Job, WorkerHeartbeat
 from .measurement import DerivedValue, Measurement
 from .statement import Claim, OrdinalFinding, PrintedRatio
 from .testbed import Configuration, Server, Storage
 
 __all__ = [
+    "AuditEntry",
     "Benchmark",
     "CaseStudy",
     "Claim",
@@ -26,6 +28,7 @@ __all__ = [
     "DerivedValue",
     "FileSystem",
     "Hypervisor",
+    "ImportBatch",
     "Job",
     "KnowledgeRevision",
     "Measurement",
@@ -35,6 +38,8 @@ __all__ = [
     "OrdinalFinding",
     "PrintedRatio",
     "Publication",
+    "RawChunk",
+    "RawFile",
     "Server",
     "Storage",
     "WorkerHeartbeat",

@@ -1,5 +1,6 @@
 """Where evidence comes from: publications, case studies, and the revisions of the knowledge."""
 
+from django.conf import settings
 from django.db import models
 from django.db.models import F, Q
 
@@ -83,6 +84,14 @@ class CaseStudy(models.Model):
     procedure = models.TextField(blank=True)
     notes = models.JSONField(default=list, blank=True, help_text="Traps and doubts a reader should know.")
 
+    owner = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        null=True,
+        blank=True,
+        on_delete=models.PROTECT,
+        related_name="case_studies",
+        help_text="Who may edit the draft; empty: it came with the published evidence, or from the command line.",
+    )
     status = models.CharField(max_length=10, choices=Status, default=Status.DRAFT)
     published_revision = models.ForeignKey(
         KnowledgeRevision, null=True, blank=True, on_delete=models.PROTECT, related_name="published_case_studies"
@@ -97,6 +106,10 @@ class CaseStudy(models.Model):
     class Meta:
         ordering = ["slug"]
         verbose_name_plural = "case studies"
+        permissions = [
+            ("publish_casestudy", "Can publish a submitted case study"),
+            ("retract_casestudy", "Can retract a published case study"),
+        ]
         constraints = [
             models.CheckConstraint(
                 condition=Q(status__in=["draft", "submitted"], published_revision__isnull=True)

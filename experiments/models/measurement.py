@@ -39,6 +39,19 @@ class Measurement(Observation):
     repetition = models.PositiveIntegerField(default=1, help_text="Number of the run; 1 for a published mean.")
     repetitions = models.PositiveIntegerField(null=True, blank=True, help_text="Runs averaged; empty: not stated.")
     standard_deviation = models.FloatField(null=True, blank=True, help_text="Of the runs averaged, in `unit`.")
+    # No constraint and no index: deleting a file must not look through every measurement. Files of a
+    # filed import stay as long as its rows do (services.imports).
+    raw_file = models.ForeignKey(
+        "experiments.RawFile",
+        null=True,
+        blank=True,
+        on_delete=models.DO_NOTHING,
+        related_name="+",
+        db_constraint=False,
+        db_index=False,
+        help_text="The file it was read from; empty: transcribed from `source`.",
+    )
+    line = models.PositiveIntegerField(null=True, blank=True, help_text="In the file, from 1; empty: the whole file.")
 
     class Meta:
         ordering = ["pk"]

@@ -1,11 +1,16 @@
-"""How a case study becomes knowledge."""
+"""How a case study becomes knowledge: draft, submitted, published, and sometimes retracted.
+
+Each step checks the state it starts from in the UPDATE itself, and writes its audit entry in the same
+transaction. Whether a user may take a step is asked of experiments.permissions before.
+"""
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from django.db import IntegrityError, transaction
+from django.db.models import Model
 
-from experiments.models import CaseStudy, KnowledgeRevision
+from experiments.models import AuditEntry, CaseStudy, ImportBatch, KnowledgeRevision, Measurement, Server, Storage
 from experiments.signals import knowledge_changed
 
 logger = logging.getLogger(__name__)
@@ -15,7 +20,70 @@ class CaseStudyError(Exception):
     """A case study cannot go where it was asked to go; the text is fit to show."""
 
 
-def publish(case_studies: Iterable[CaseStudy], *, reason: str) -> KnowledgeRevision:
+def create_draft(case_study: CaseStudy, server: Server, storage: Storage, *, user) -> CaseStudy:
+    """Store a new draft with the server and the storage it was measured on; all three are unsaved and checked."""
+    with transaction.atomic():
+        server.slug = storage.slug = case_study.slug
+        server.save()
+        storage.server = server
+        storage.save()
+        case_study.server, case_study.storage, case_study.owner = server, storage, user
+        case_study.save()
+        audit(case_study, user, AuditEntry.Action.CREATED)
+    logger.info("created draft case_study=%s", case_study.pk)
+    return case_study
+
+
+def edit_draft(case_study: CaseStudy, changed: Iterable[tuple[Model, Collection[str]]], *, user) -> None:
+    """Save these fields of a draft, of its server and of its storage. Raises CaseStudyError where it is no draft."""
+    with transaction.atomic():
+        found = CaseStudy.objects.select_for_update().get(pk=case_study.pk)
+        if found.status != CaseStudy.Status.DRAFT:
+            raise CaseStudyError("Only a draft can be changed.")
+        for row, fields in changed:
+            row.save(update_fields=fields)
+        audit(case_study, user, AuditEntry.Action.EDITED)
+
+
+def submit(case_study: CaseStudy, *, user) -> None:
+    """Ask for review. Raises CaseStudyError where it is no draft, holds nothing, or has an import under way."""
+    if not Measurement.objects.filter(configuration__case_study=case_study).exists():
+        raise CaseStudyError("There is nothing to review yet: no results are in the case study.")
+    waiting = [ImportBatch.State.READING, ImportBatch.State.FAULTY, ImportBatch.State.READY]
+    with transaction.atomic():
+        _move(case_study, CaseStudy.Status.DRAFT, CaseStudy.Status.SUBMITTED, "Only a draft can be submitted.")
+        if under_way := case_study.imports.filter(state__in=waiting).first():
+            raise CaseStudyError(f"{str(under_way).capitalize()} is not finished: confirm or discard it first.")
+        audit(case_study, user, AuditEntry.Action.SUBMITTED)
+
+
+def give_back(case_study: CaseStudy, *, reason: str, user) -> None:
+    """Make a submitted case study a draft again. Raises CaseStudyError where it is not submitted."""
+    with transaction.atomic():
+        _move(
+            case_study,
+            CaseStudy.Status.SUBMITTED,
+            CaseStudy.Status.DRAFT,
+            "Only a submitted case study can be given back.",
+        )
+        audit(case_study, user, AuditEntry.Action.RETURNED, reason)
+
+
+def delete_draft(case_study: CaseStudy) -> None:
+    """Forget a draft with its files, imports and measurements. Raises CaseStudyError where it is no draft."""
+    with transaction.atomic():
+        found = CaseStudy.objects.select_for_update().get(pk=case_study.pk)
+        if found.status != CaseStudy.Status.DRAFT:
+            raise CaseStudyError("Only a draft can be deleted; what was published is retracted instead.")
+        Measurement.objects.filter(configuration__case_study=found)._raw_delete(using="default")
+        found.delete()
+        server = found.server
+        if not server.case_studies.exists():
+            server.delete()  # and its storage
+    logger.info("deleted draft case_study=%s", case_study.pk)
+
+
+def publish(case_studies: Iterable[CaseStudy], *, reason: str, user=None) -> KnowledgeRevision:
     """Make drafts part of the knowledge, together, as one new revision.
 
     Raises CaseStudyError, and changes nothing, where one of them is published or retracted already.
@@ -28,12 +96,16 @@ def publish(case_studies: Iterable[CaseStudy], *, reason: str) -> KnowledgeRevis
         ).update(status=CaseStudy.Status.PUBLISHED, published_revision=revision)
         if changed != len(ids) or not ids:
             raise CaseStudyError("Only drafts and submitted case studies can be published, and at least one.")
+        for pk in ids:
+            AuditEntry.objects.create(
+                case_study_id=pk, actor=user, action=AuditEntry.Action.PUBLISHED, detail=f"{revision}: {reason}"
+            )
         knowledge_changed.send(sender=CaseStudy, case_study_ids=ids, revision=revision.number)
     logger.info("published revision=%s case_studies=%s", revision.number, ids)
     return revision
 
 
-def retract(case_study: CaseStudy, *, reason: str) -> KnowledgeRevision:
+def retract(case_study: CaseStudy, *, reason: str, user=None) -> KnowledgeRevision:
     """Take a published case study out of the knowledge; it stays visible with the reason.
 
     Raises CaseStudyError, and changes nothing, where it is not published or the reason is empty.
@@ -47,9 +119,19 @@ def retract(case_study: CaseStudy, *, reason: str) -> KnowledgeRevision:
         )
         if not changed:
             raise CaseStudyError("Only a published case study can be retracted.")
+        audit(case_study, user, AuditEntry.Action.RETRACTED, f"{revision}: {reason}")
         knowledge_changed.send(sender=CaseStudy, case_study_ids=[case_study.pk], revision=revision.number)
     logger.info("retracted revision=%s case_study=%s", revision.number, case_study.pk)
     return revision
+
+
+def audit(case_study: CaseStudy, user, action: AuditEntry.Action, detail: str = "") -> None:
+    AuditEntry.objects.create(case_study=case_study, actor=user, action=action, detail=detail)
+
+
+def _move(case_study: CaseStudy, before: str, after: str, otherwise: str) -> None:
+    if not CaseStudy.objects.filter(pk=case_study.pk, status=before).update(status=after):
+        raise CaseStudyError(otherwise)
 
 
 def _next_revision(action: str, reason: str) -> KnowledgeRevision:

@@ -72,7 +72,7 @@ RATIO = ("vm_counts", "is_overall", "least", "least_rounding", "greatest", "grea
 CLAIM = ("code", "publication", "location", "kind", "scope", "statement", "predicate", "checkable_from")
 
 # What becomes of a case study after it was loaded is not the files' business.
-LIFE = ("status", "published_revision", "retracted_revision", "retraction_reason")
+LIFE = ("owner", "status", "published_revision", "retracted_revision", "retraction_reason")
 
 # Of a configuration, what rankings hold equal or compare.
 COMPARED = ("hypervisor", "virtualisation", "host_os", "host_fs", "guest_os", "guest_fs")

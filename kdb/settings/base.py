@@ -1,6 +1,7 @@
 """Settings shared by every way of running; what differs is read from the environment here.
 
-The names read: DATA_DIR, DATABASE_URL, REDIS_URL, JOB_LEASE_SECONDS, and in production.py SECRET_KEY,
+The names read: DATA_DIR, DATABASE_URL, REDIS_URL, JOB_LEASE_SECONDS, EMAIL_URL, EMAIL_FROM, and in
+production.py SECRET_KEY,
 ALLOWED_HOSTS. See .env.example.
 """
 
@@ -146,6 +147,17 @@ AUTH_PASSWORD_VALIDATORS = [
     )
 ]
 
+LOGIN_URL = "login"
+LOGIN_REDIRECT_URL = "account"
+LOGOUT_REDIRECT_URL = "answer"
+KDB_BEHIND_PROXY = False  # whether X-Forwarded-For is a proxy's of ours
+
+# Password resets; in development they are printed.
+vars().update(env.email_url("EMAIL_URL", "consolemail://"))
+DEFAULT_FROM_EMAIL = env.str("EMAIL_FROM", "kdb@localhost")
+
+DATA_UPLOAD_MAX_NUMBER_FILES = 1000  # as many as one import takes (experiments.services.imports)
+
 # Everything comes from this server; the API's documentation page widens its own style-src.
 CONTENT_SECURITY_POLICY = {
     "DIRECTIVES": {
@@ -167,7 +179,10 @@ REST_FRAMEWORK = {
     "DEFAULT_VERSIONING_CLASS": "rest_framework.versioning.NamespaceVersioning",
     "DEFAULT_VERSION": "v1",
     "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.DjangoModelPermissionsOrAnonReadOnly"],
-    "DEFAULT_AUTHENTICATION_CLASSES": ["rest_framework.authentication.SessionAuthentication"],
+    "DEFAULT_AUTHENTICATION_CLASSES": [
+        "kdb.tokens.TokenAuthentication",
+        "rest_framework.authentication.SessionAuthentication",
+    ],
     "DEFAULT_FILTER_BACKENDS": ["django_filters.rest_framework.DjangoFilterBackend"],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
     "DEFAULT_CONTENT_NEGOTIATION_CLASS": "kdb.api_formats.FormatNegotiation",
@@ -182,6 +197,7 @@ SPECTACULAR_SETTINGS = {
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
     "ENUM_NAME_OVERRIDES": {
         "TierEnum": "experiments.models.OrdinalFinding.Tier",
+        "CaseStudyStatusEnum": "experiments.models.CaseStudy.Status",
         "ClaimKindEnum": "experiments.models.Claim.Kind",
         "ShareEnum": [("dominant", "dominant"), ("present", "present"), ("small", "small"), ("none", "none")],
     },

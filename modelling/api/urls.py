@@ -5,6 +5,7 @@ from django.urls import path
 from . import views
 from .advice import AdviceView
 from .claims import ClaimViewSet, HypothesesView
+from .previews import PreviewView
 from .quality import ModelQualityView
 
 urlpatterns = [
@@ -12,6 +13,7 @@ urlpatterns = [
     path("rankings/<slug:axis>/", views.RankingView.as_view(), name="ranking"),
     path("explanations/", views.ExplanationView.as_view(), name="explanation"),
     path("advice/", AdviceView.as_view(), name="advice"),
+    path("drafts/<slug:slug>/preview/", PreviewView.as_view(), name="publication-preview"),
     path("model-quality/", ModelQualityView.as_view(), name="model-quality"),
     path("claims/", ClaimViewSet.as_view({"get": "list"}, basename="claim"), name="claim-list"),
     path(

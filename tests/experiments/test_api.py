@@ -32,6 +32,7 @@ QUERIES = {
     "/api/v1/derived-values/": 5,
     "/api/v1/findings/": 2,  # + case studies
     "/api/v1/claims/": 4,  # + case studies, workloads, verdicts
+    "/api/v1/raw-files/": 1,
     "/api/v1/revisions/": 3,  # + published and retracted case studies
 }
 
@@ -168,6 +169,8 @@ def test_every_list_has_a_budget():
 
 @pytest.mark.parametrize("path", LISTS)
 def test_a_list_costs_the_same_queries_whatever_its_length(client, published_evidence, django_assert_num_queries, path):
+    for name in ("first", "second", "third"):
+        factories.make_raw_file(CaseStudy.objects.get(slug="p0"), content=name.encode())
     for size in (2, 1000):
         with django_assert_num_queries(QUERIES[path]):
             assert len(listed(client, path, page_size=size)) >= 1

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from functools import partial
 
 import pytest
+from django.apps import apps
 from django.db import IntegrityError, models
 from django.utils.timezone import now
 
@@ -14,8 +15,10 @@ from experiments.models import (
     KnowledgeRevision,
     MechanismCost,
     ModelComponent,
+    RawChunk,
     WorkloadVariant,
 )
+from kdb import tokens
 from modelling.models import Arm, ClaimVerdict, HypothesisScore, QualityReport, RankingSnapshot
 from tests.evidence import own_models
 from tests.factories import (
@@ -24,14 +27,18 @@ from tests.factories import (
     make_configuration,
     make_derived_value,
     make_finding,
+    make_import,
     make_job,
     make_measurement,
     make_printed_ratio,
     make_publication,
+    make_raw_file,
+    make_user,
     make_variant,
 )
 
-CONSTRAINTS = {constraint.name: constraint for model in own_models() for constraint in model._meta.constraints}
+MODELS = [*own_models(), *apps.get_app_config("kdb").get_models()]
+CONSTRAINTS = {constraint.name: constraint for model in MODELS for constraint in model._meta.constraints}
 
 
 def revision(number: int) -> KnowledgeRevision:
@@ -45,6 +52,11 @@ def make_retracted(published: int, retracted: int | None, reason: str) -> CaseSt
         retracted_revision=retracted and revision(retracted),
         retraction_reason=reason,
     )
+
+
+def make_twice(make: Callable, **fields) -> None:
+    make(**fields)
+    make(**fields)
 
 
 def make_mechanism(file_system: FileSystem, code: str) -> MechanismCost:
@@ -178,6 +190,31 @@ BAD_ROWS = [
         "experiments_job_running_has_an_owner_and_a_heartbeat",
         "running without a heartbeat",
         lambda: make_job(state="running", owner="worker"),
+    ),
+    (
+        "experiments_importbatch_filed_has_a_time",
+        "filed at no time",
+        lambda: make_import(filed_at=None),
+    ),
+    (
+        "experiments_importbatch_idempotency_key_is_unique",
+        "one key of one user twice",
+        lambda: make_twice(make_import, uploaded_by=make_user(), idempotency_key="k"),
+    ),
+    (
+        "experiments_rawfile_same_bytes_once",
+        "the same bytes twice in a case study",
+        lambda: make_twice(make_raw_file, batch=make_import()),
+    ),
+    (
+        "experiments_rawchunk_number_is_unique",
+        "a part of a file twice",
+        lambda: make_twice(RawChunk.objects.create, file=make_raw_file(), number=1, data=b"x"),
+    ),
+    (
+        "kdb_apitoken_name_is_unique",
+        "two tokens of one name",
+        lambda: make_twice(partial(tokens.make, scopes=["read"]), user=make_user(), name="laptop"),
     ),
     ("experiments_job_ended_has_an_end", "done without an end", lambda: make_job(state="done")),
     ("experiments_job_ended_has_an_end", "queued with an end", lambda: make_job(finished_at=now())),

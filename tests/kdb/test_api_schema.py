@@ -7,7 +7,9 @@ import pytest
 from django.core.management import call_command
 from openapi_spec_validator import validate
 
+from experiments.models import CaseStudy
 from modelling.api import examples
+from tests.factories import make_raw_file
 
 WITHOUT_ENTITY_TAG = {"status"}
 
@@ -20,7 +22,15 @@ def schema():
 
 
 def operations(schema):
-    return [(path, operation) for path, methods in schema["paths"].items() for operation in methods.values()]
+    """What everybody may ask; the rest is in test_private_api."""
+    found = [(path, operation) for path, methods in schema["paths"].items() for operation in methods.values()]
+    return [(path, operation) for path, operation in found if {} in operation.get("security", [{}])]
+
+
+@pytest.fixture
+def published(published_evidence):
+    """The published evidence, and a file that some of it was read from."""
+    make_raw_file(CaseStudy.objects.get(slug="p0"))
 
 
 def test_the_document_is_valid_openapi_3(schema):
@@ -37,7 +47,7 @@ def test_every_address_of_the_index_answers_and_is_documented(client, schema, db
     for name, address in index.items():
         path = address.removeprefix("http://testserver")
         assert name in {"schema", "docs"} or path in schema["paths"]
-        assert client.get(path).status_code == 200
+        assert client.get(path).status_code == (401 if name in ("drafts", "imports") else 200)
 
 
 def test_every_operation_says_what_can_go_wrong(schema):
@@ -46,6 +56,8 @@ def test_every_operation_says_what_can_go_wrong(schema):
         has_body = "requestBody" in operation
         errors = {"400", "404", "406", "503"} | ({"413", "415"} if has_body else set())
         assert {"200", *errors} <= set(responses), path
+        if "application/octet-stream" in responses["200"].get("content", {}):
+            continue
         assert has_body or operation["operationId"] in WITHOUT_ENTITY_TAG or "304" in responses, path
         for status in errors:
             assert "application/problem+json" in responses[status]["content"], path
@@ -86,7 +98,7 @@ def ask(client, address, operation):
     return client.post(address, data=json.dumps(body), content_type="application/json")
 
 
-def test_every_documented_operation_answers_on_the_published_evidence(client, schema, published_evidence):
+def test_every_documented_operation_answers_on_the_published_evidence(client, schema, published):
     for path, operation in operations(schema):
         address = address_of(path, operation, client)
         response = ask(client, address, operation)
@@ -94,7 +106,7 @@ def test_every_documented_operation_answers_on_the_published_evidence(client, sc
         assert response["Content-Type"].split(";")[0] in operation["responses"]["200"]["content"], address
 
 
-def test_every_documented_value_of_a_parameter_is_accepted(client, schema, published_evidence):
+def test_every_documented_value_of_a_parameter_is_accepted(client, schema, published):
     for path, operation in operations(schema):
         address = address_of(path, operation, client)
         for parameter in operation["parameters"]:
@@ -105,9 +117,11 @@ def test_every_documented_value_of_a_parameter_is_accepted(client, schema, publi
                 assert response.status_code == 200, (address, parameter["name"], value)
 
 
-def test_rows_have_exactly_the_documented_fields(client, schema, published_evidence):
+def test_rows_have_exactly_the_documented_fields(client, schema, published):
     components = schema["components"]["schemas"]
     for path, operation in operations(schema):
+        if "application/json" not in operation["responses"]["200"]["content"]:
+            continue
         reference = operation["responses"]["200"]["content"]["application/json"]["schema"]["$ref"]
         component = components[reference.rsplit("/", 1)[1]]
         body = ask(client, address_of(path, operation, client), operation).json()

@@ -1,0 +1,78 @@
+"""How an import's report reads, for pages and terminals."""
+
+from collections.abc import Iterator
+
+from experiments.models import ImportBatch
+
+
+def fault_sentence(fault: dict) -> str:
+    """ "run.csv, line 3, unit: found KB/s, expected is one of MiB/s, MB/s, ops/s, ms (and 4 more lines)"."""
+    place = ", ".join(
+        part for part in (fault["file"], fault["line"] and f"line {fault['line']}", fault["field"]) if part
+    )
+    more = f" (and {fault['count'] - 1:,} more)" if fault["count"] > 1 else ""
+    return f"{place}: found {fault['found']}, expected is {fault['expected']}{more}"
+
+
+def unknown_sentence(unknown: dict) -> str:
+    place = f"{unknown['file']}, line {unknown['line']}" if unknown["line"] else unknown["file"]
+    return f"{place}: {unknown['name']!r} is no {unknown['kind'].replace('_', ' ')} of the catalogue"
+
+
+def summary(batch: ImportBatch) -> str:
+    """One sentence on where the import stands."""
+    rows, files = batch.report.get("rows", 0), batch.report.get("files", [])
+    amount = f"{rows:,} {'measurement' if rows == 1 else 'measurements'} from {_files(len(files))}"
+    match batch.state:
+        case ImportBatch.State.FILED:
+            return f"{amount}: in the case study {batch.case_study.slug}."
+        case ImportBatch.State.READY:
+            return f"{amount} would come in; nothing is filed before it is confirmed."
+        case ImportBatch.State.FAULTY:
+            return f"Nothing was filed: {_faults(batch.report)}."
+        case ImportBatch.State.DISCARDED:
+            return "Discarded: nothing of it is in the case study."
+        case _:
+            return "Being read."
+
+
+def report_lines(batch: ImportBatch) -> Iterator[str]:
+    """The whole report as plain lines."""
+    report = batch.report
+    yield f"{str(batch).capitalize()}: {summary(batch)}"
+    for file in report.get("files", []):
+        tool = " ".join(filter(None, (file["format"] or "unknown format", file["tool_version"])))
+        outcome = "left out" if file["left_out"] else f"{tool}, {file['rows']:,} rows"
+        yield f"  {file['name']}: {outcome}"
+        for refusal in file["refused"]:
+            yield f"    refused{_at(refusal['line'])}: {refusal['reason']}"
+        for warning in file["warnings"]:
+            yield f"    warning{_at(warning['line'])}: {warning['warning']}"
+    for known in report.get("known", []):
+        yield f"  {known['name']}: the same bytes came in with import {known['import']}"
+    for fault in report.get("faults", []):
+        yield f"  error: {fault_sentence(fault)}"
+    for unknown in report.get("unknown", []):
+        yield f"  unknown: {unknown_sentence(unknown)}"
+    for finding in report.get("lint", []):
+        yield f"  {finding['severity']} ({finding['rule']}): {finding['message']}"
+    if report.get("new_configurations"):
+        yield f"  new configurations: {', '.join(report['new_configurations'])}"
+
+
+def _at(line: int | None) -> str:
+    return f", line {line}" if line else ""
+
+
+def _files(count: int) -> str:
+    return "1 file" if count == 1 else f"{count:,} files"
+
+
+def _faults(report: dict) -> str:
+    errors = report.get("fault_count", 0) + sum(finding["severity"] == "error" for finding in report.get("lint", []))
+    parts = []
+    if errors:
+        parts.append("1 error" if errors == 1 else f"{errors:,} errors")
+    if unknown := len(report.get("unknown", [])):
+        parts.append("1 unknown name" if unknown == 1 else f"{unknown:,} unknown names")
+    return " and ".join(parts) or "the files hold no measurement"

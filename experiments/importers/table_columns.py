@@ -1,0 +1,186 @@
+"""The columns of a result table: what each means, and the headers people give it."""
+
+import re
+from dataclasses import dataclass
+
+from kdb.units import UNITS
+
+PARAMETER = "parameter:"
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column. aliases : further headers that mean it, as `fold` gives them."""
+
+    name: str
+    explanation: str
+    example: str = ""
+    aliases: tuple[str, ...] = ()
+
+
+COLUMNS = (
+    Column("configuration", "Name of a configuration of the case study; else it is found by the columns below.", ""),
+    Column("hypervisor", "Hypervisor, or native for the bare machine.", "kvm", ("virtualizer", "vmm", "platform")),
+    Column("hypervisor_release", "Its release.", "QEMU 8.1.2", ("hypervisorversion",)),
+    Column(
+        "virtualisation", "full, para, emulated, or none for native.", "full", ("virtualization", "virtualisationmode")
+    ),
+    Column("virtual_devices", "Virtual disk drivers, with version.", "virtio", ("virtualdrivers",)),
+    Column("host_os", "Operating system of the host.", "debian-12", ("hostsystem", "hostoperatingsystem")),
+    Column("host_kernel", "Its kernel.", "6.1.0-18"),
+    Column(
+        "host_fs",
+        "File system that holds the images, or under native the one measured.",
+        "ext4",
+        ("hfs", "hostfilesystem"),
+    ),
+    Column("host_mount_options", "Its mount options.", "noatime"),
+    Column("image_format", "Format of the disk image.", "raw", ("diskformat", "imagetype")),
+    Column("cache_mode", "Cache mode of the virtual disk.", "none", ("diskcache", "cache")),
+    Column("disk_bus", "Bus of the virtual disk.", "virtio", ("bus",)),
+    Column("guest_os", "Operating system of the guest.", "debian-12", ("guestsystem", "guestoperatingsystem")),
+    Column("guest_kernel", "Its kernel.", "6.1.0-18"),
+    Column("guest_fs", "File system inside the machine; empty under native.", "xfs", ("gfs", "guestfilesystem")),
+    Column("guest_mount_options", "Its mount options.", "noatime"),
+    Column("vm_vcpus", "Virtual processors of one machine.", "4", ("vcpus", "vcpu")),
+    Column("vm_ram_gib", "Memory of one machine, GiB.", "8", ("vmram", "vmmemorygib", "ramgib")),
+    Column("vm_disk", "Disk of one machine, in words.", ""),
+    Column(
+        "workload", "The load: an entry of the catalogue or one of its aliases.", "varmail", ("personality", "test")
+    ),
+    Column("benchmark", "The program that made it.", "filebench", ("tool",)),
+    Column("benchmark_version", "Its version.", "1.4.9.1", ("toolversion", "version")),
+    Column(
+        "vm_count",
+        "Machines that ran together; 0 or empty under native.",
+        "1",
+        ("vms", "numberofvms", "machines", "vmnumber"),
+    ),
+    Column(
+        "operation",
+        'What was measured of the load: read, write, random-read ...; empty is "mixed", the whole.',
+        "mixed",
+    ),
+    Column(
+        "block_size_bytes", "Block size, bytes; empty where there is none.", "", ("blocksize", "blocksizebytes", "bs")
+    ),
+    Column("metric", "throughput, operation_rate or latency; empty: by the unit.", "throughput"),
+    Column(
+        "value",
+        "The number: a decimal point, nothing between the thousands, above zero.",
+        "85.4",
+        ("result", "mean", "average"),
+    ),
+    Column("unit", "MiB/s, MB/s, ops/s or ms.", "MiB/s", ("units",)),
+    Column("repetition", "Number of the run; empty: they are counted.", "", ("run", "runnumber", "iteration")),
+    Column("repetitions", "Runs that the value is the mean of; empty: not stated.", "3", ("runs", "n", "samples")),
+    Column(
+        "standard_deviation", "Of those runs, in the unit of the value.", "1.9", ("stddev", "sd", "deviation", "stdev")
+    ),
+    Column("quality", "exact, ocr-ambiguous or digitised; empty is exact.", ""),
+    Column("alternative_value", "The other reading of an ocr-ambiguous value.", ""),
+    Column("source", "Where it stands in a paper.", "Table 3", ("table", "figure")),
+    Column("note", "Anything a reader should know.", "", ("notes", "comment", "remark")),
+)
+FIELDS = {column.name: column for column in COLUMNS}
+NUMERIC = frozenset(
+    (
+        "vm_vcpus",
+        "vm_ram_gib",
+        "vm_count",
+        "block_size_bytes",
+        "value",
+        "repetition",
+        "repetitions",
+        "standard_deviation",
+    )
+) | {"alternative_value"}
+
+# A header that names a quantity stands for the value, and its unit for the unit.
+METRIC_HEADERS = {
+    "throughput": "throughput",
+    "bandwidth": "throughput",
+    "iops": "operation_rate",
+    "operationrate": "operation_rate",
+    "latency": "latency",
+}
+UNIT_SPELLINGS = {unit.casefold(): unit for unit in UNITS} | {"iops": "ops/s"}
+
+_UNIT_IN_HEADER = re.compile(r"^(.*?)\s*[\[(]([^\])]{1,12})[\])]\s*$")
+_MACHINES = re.compile(r"^(\d{1,5}) ?(?:vms?|guests?|virtual machines?)$")
+_RUN = re.compile(r"^(?:run|repetition|rep|iteration) ?#?(\d{1,6})$")
+
+
+def fold(header: str) -> str:
+    return re.sub(r"[\s_.\-]+", "", header.casefold())
+
+
+ALIASES = {
+    spelling: column.name for column in COLUMNS for spelling in (fold(column.name), *map(fold, column.aliases))
+} | {"pair": "pair", "fspair": "pair", "filesystempair": "pair", "parameters": "parameters"}
+
+
+@dataclass(frozen=True)
+class Header:
+    """What one header cell means.
+
+    name : field the cells belong to; "value" for a wide column, whose cells are values of their own row
+    unit, metric : given by the header, else ""
+    vm_count, repetition : of a wide column, else ""
+    """
+
+    name: str
+    unit: str = ""
+    metric: str = ""
+    vm_count: str = ""
+    repetition: str = ""
+
+    @property
+    def is_wide(self) -> bool:
+        return bool(self.vm_count or self.repetition)
+
+
+class UnknownHeader(ValueError):  # noqa: N818 - becomes a fault
+    """No column here has this header; the text says what is expected.
+
+    is_value : it names a quantity of ours, in a unit that is none of ours
+    """
+
+    def __init__(self, expected: str, *, is_value: bool = False) -> None:
+        super().__init__(expected)
+        self.is_value = is_value
+
+
+def meaning(text: str) -> Header:
+    """What a header cell means. Raises UnknownHeader."""
+    unit, bare = "", text.strip()
+    if found := _UNIT_IN_HEADER.match(bare):
+        bracket = found[2].strip()
+        unit = UNIT_SPELLINGS.get(bracket.casefold(), "") if bracket.casefold() != "mb/s" or bracket == "MB/s" else ""
+        if unit:
+            bare = found[1]
+        elif "/" in bracket or fold(found[1]) in METRIC_HEADERS:
+            raise UnknownHeader(f"a unit among {', '.join(UNITS)}", is_value=fold(found[1]) in METRIC_HEADERS)
+    if bare.casefold().startswith(PARAMETER):
+        return Header(PARAMETER + bare[len(PARAMETER) :].strip())
+    if machines := _MACHINES.match(bare.casefold()):
+        return Header("value", unit, vm_count=str(int(machines[1])))
+    if bare.casefold() in ("native", "bare metal"):
+        return Header("value", unit, vm_count="0")
+    if run := _RUN.match(bare.casefold()):
+        return Header("value", unit, repetition=str(int(run[1])))
+    folded = fold(bare)
+    if folded in METRIC_HEADERS:
+        metric = METRIC_HEADERS[folded]
+        return Header("value", unit or ("ops/s" if folded == "iops" else ""), metric)
+    if folded in ALIASES:
+        return Header(ALIASES[folded], unit)
+    raise UnknownHeader(f"one of {', '.join(FIELDS)}, {PARAMETER}<name>, or like 2 VMs, Run 1")
+
+
+def columns_markdown() -> str:
+    """The table of columns for the documentation."""
+    lines = ["| column | means | example |", "|---|---|---|"]
+    lines += [f"| `{c.name}` | {c.explanation} | {f'`{c.example}`' if c.example else ''} |" for c in COLUMNS]
+    lines.append(f"| `{PARAMETER}<name>` | A parameter of the load; any number of such columns. | `16` |")
+    return "\n".join(lines)

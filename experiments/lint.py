@@ -1,0 +1,373 @@
+"""Plausibility of results before they are published: named rules over plain facts. No database, no Django.
+
+A rule never drops data. An error blocks the import; a warning is kept with it and shown. The thresholds
+are explained, rule by rule, in docs/models/lint.md.
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from kdb.units import convert
+
+Severity = Literal["error", "warning"]
+
+PLACES = 5  # cells named by a finding
+
+# MiB/s that no storage and no cache of one server has: twice the memory bandwidth of the largest machines of 2025.
+IMPOSSIBLE_THROUGHPUT = 1_000_000.0
+# Repeated numbers say nothing of spread; two may be equal by chance where few digits are printed.
+IDENTICAL_RUNS = 3
+# Greatest over least value of one cell: runs of one configuration that differ more did not measure one thing.
+WIDE_SPREAD = 10.0
+# Concurrency implied by rate and latency, over the one stated. Mean latency is over operations that overlap
+# with nothing else of their thread, so more than stated means a wrong unit or another count of threads.
+LITTLE_EXCESS = 2.0
+# How near a ratio must lie to 1.048576, 1024 or 1000 to look like a unit and not like a result.
+UNIT_TOLERANCE = 0.001
+
+
+@dataclass(frozen=True)
+class Cell:
+    """All values of one metric in one cell of a case study: those of the import and those there already.
+
+    configuration : its key in Facts.configurations
+    workload, benchmark, benchmark_version, parameters : of the workload variant
+    count, least, greatest, mean : of the values, in `unit`, all > 0
+    zero_deviations : how many of them state a standard deviation of zero
+    working_set_bytes : size of all files the load works on, where a file tells
+    place : "run1.json, line 3" of the first value
+    """
+
+    configuration: str
+    workload: str
+    benchmark: str
+    benchmark_version: str
+    parameters: Mapping[str, Any]
+    operation: str
+    block_size_bytes: int | None
+    vm_count: int
+    metric: str
+    unit: str
+    count: int
+    least: float
+    greatest: float
+    mean: float
+    zero_deviations: int
+    working_set_bytes: int | None
+    place: str
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What the rules look at.
+
+    configurations : key to fields of Configuration (hypervisor, host_fs, guest_fs, vm_ram_gib, ...), catalogue
+        entries as slugs, missing as None or ""
+    storage limits in MB/s (10**6 bytes), None where not stated; value_scope of CaseStudy.Scope
+    """
+
+    cells: tuple[Cell, ...]
+    configurations: Mapping[str, Mapping[str, Any]]
+    server_ram_gib: float | None = None
+    sequential_read_limit: float | None = None
+    sequential_write_limit: float | None = None
+    interface_limit: float | None = None
+    value_scope: str = ""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that looks wrong. places : the first cells it was seen in, at most PLACES."""
+
+    rule: str
+    severity: Severity
+    message: str
+    places: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One rule: `look` yields (message, cells) for each thing that looks wrong."""
+
+    name: str
+    severity: Severity
+    look: Callable[[Facts], Iterator[tuple[str, list[Cell]]]]
+
+    @property
+    def explanation(self) -> str:
+        return " ".join((self.look.__doc__ or "").split())
+
+
+def check(facts: Facts) -> list[Finding]:
+    """Everything that looks wrong: errors first, then warnings, each in the order of RULES."""
+    findings = []
+    for rule in RULES:
+        for message, cells in rule.look(facts):
+            places = tuple(dict.fromkeys(cell.place for cell in cells))
+            more = f" ({len(cells)} cells)" if len(cells) > 1 else ""
+            findings.append(Finding(rule.name, rule.severity, f"{message}{more}", places[:PLACES]))
+    return sorted(findings, key=lambda finding: finding.severity != "error")
+
+
+# The rules
+
+
+def impossible_throughput(facts: Facts) -> Iterator[tuple[str, list[Cell]]]:
+    """A throughput beyond what the memory of any server moves cannot have been measured: the unit is wrong."""
+    cells = [
+        cell
+        for cell in _throughputs(facts)
+        if convert(cell.greatest, cell.unit, "MiB/s") * _machines(cell, facts) > IMPOSSIBLE_THROUGHPUT
+    ]
+    if cells:
+        most = max(cells, key=lambda cell: cell.greatest)
+        yield (
+            f"{most.greatest:g} {most.unit} is more than the memory of any server moves "
+            f"({IMPOSSIBLE_THROUGHPUT:g} MiB/s); is the unit right?",
+            cells,
+        )
+
+
+def above_storage_limit(facts: Facts) -> Iterator[tuple[str, list[Cell]]]:
+    """A throughput above the physical limit of the storage came from a cache, or is in another unit."""
+    limits = [facts.sequential_read_limit, facts.sequential_write_limit]
+    fastest = facts.interface_limit or max((limit for limit in limits if limit), default=None)
+    if fastest is None:
+        return
+    for (configuration, workload), cells in _by(facts, "configuration", "workload").items():
+        above = [
+            cell
+            for cell in cells
+            if cell.metric == "throughput" and convert(cell.mean, cell.unit, "MB/s") * _machines(cell, facts) > fastest
+        ]
+        if above:
+            most = max(above, key=lambda cell: convert(cell.mean, cell.unit, "MB/s") * _machines(cell, facts))
+            total = convert(most.mean, most.unit, "MB/s") * _machines(most, facts)
+            together = f" of {most.vm_count} machines together" if _machines(most, facts) > 1 else ""
+            yield (
+                f"{configuration}, {workload}: {total:.4g} MB/s{together} is above the {fastest:g} MB/s that the "
+                "storage can move; did a cache answer?",
+                above,
+            )
+
+
+def fits_into_memory(facts: Facts) -> Iterator[tuple[str, list[Cell]]]:
+    """A working set smaller than the memory of the guest or of the host can be read from it: the disk was
+    hardly measured."""
+    for (configuration, workload), cells in _by(facts, "configuration", "workload").items():
+        described = facts.configurations.get(configuration, {})
+        guest, host = described.get("vm_ram_gib"), facts.server_ram_gib
+        sized = [(working_set_bytes(cell), cell) for cell in cells]
+        sizes = [(size, cell) for size, cell in sized if size]
+        if not sizes:
+            continue
+        size, cell = min(sizes, key=lambda found: found[0])
+        machines = max(cell.vm_count, 1)
+        if guest and size < guest * 2**30:
+            where = f"the {guest:g} GiB of each virtual machine"
+        elif host and size * machines < host * 2**30:
+            where = f"the {host:g} GiB of the server"
+        else:
+            continue
+        told = f"{size / 2**20:.4g} MiB" + (f" on each of {machines} machines" if machines > 1 else "")
+        yield f"{configuration}, {workload}: the files take {told}, less than {where}", [c for _, c in sizes]
+
+
+def identical_repetitions(facts: Facts) -> Iterator[tuple[str, list[Cell]]]:
+    """Repetitions that are all equal, or a standard deviation of zero, look copied: they say nothing of spread."""
+    same = [cell for cell in facts.cells if cell.count >= IDENTICAL_RUNS and cell.least == cell.greatest]
+    if same:
+        yield f"{same[0].count} repetitions are all {same[0].least:g} {same[0].unit}", same
+    zero = [cell for cell in facts.cells if cell.zero_deviations]
+    if zero:
+        yield "a standard deviation of 0 is stated; leave it empty where it is not known", zero
+
+
+def wide_spread(facts: Facts) -> Iterator[tuple[str, list[Cell]]]:
+    """Repetitions that differ by more than a factor of ten did not measure the same thing."""
+    wide = [cell for cell in facts.cells if cell.greatest > WIDE_SPREAD * cell.least]
+    if wide:
+        worst = max(wide, key=lambda cell: cell.greatest / cell.least)
+        yield f"repetitions of one cell go from {worst.least:g} to {worst.greatest:g} {worst.unit}", wide
+
+
+def littles_law(facts: Facts) -> Iterator[tuple[str, list[Cell]]]:
+    """Rate times latency is how many operations were under way; more than there were threads cannot be."""
+    pairs: dict[tuple, dict[str, Cell]] = defaultdict(dict)
+    for cell in facts.cells:
+        if cell.metric in ("operation_rate", "latency"):
+            pairs[_place_of(cell)][cell.metric] = cell
+    broken = []
+    for found in pairs.values():
+        if len(found) < 2:
+            continue
+        rate, latency = found["operation_rate"], found["latency"]
+        stated = concurrency(rate.parameters)
+        if stated is None or rate.parameters.get("latency_of") == "reads and writes":
+            continue  # that latency leaves operations out (Filebench up to 1.5)
+        most = stated * (max(rate.vm_count, 1) if facts.value_scope != "per-vm" else 1)
+        implied = rate.mean * latency.mean / 1000
+        if implied > LITTLE_EXCESS * most:
+            broken.append((implied / most, implied, most, rate))
+    if broken:
+        _, implied, most, rate = max(broken, key=lambda found: found[0])
+        yield (
+            f"{rate.configuration}, {rate.workload}: {rate.mean:g} ops/s times the latency make {implied:.3g} "
+            f"operations under way, with {most:g} threads; is a unit wrong?",
+            [rate for *_, rate in broken],
+        )
+
+
+def unit_suspicion(facts: Facts) -> Iterator[tuple[str, list[Cell]]]:
+    """Throughput that differs from rate times block size by a power of 1000 or 1024 is in another unit than it
+    says; so is a case study that mixes MB/s and MiB/s for one workload, perhaps."""
+    factors = {1000.0: "KB for MB", 1024.0: "KiB for MiB", 2**20 / 1e6: "MB for MiB", 8.0: "bits for bytes"}
+    pairs: dict[tuple, dict[str, Cell]] = defaultdict(dict)
+    for cell in facts.cells:
+        if cell.metric in ("operation_rate", "throughput") and cell.block_size_bytes:
+            pairs[_place_of(cell)][cell.metric] = cell
+    wrong: dict[str, list[Cell]] = defaultdict(list)
+    for found in pairs.values():
+        if len(found) < 2:
+            continue
+        throughput = found["throughput"]
+        moved = found["operation_rate"].mean * throughput.block_size_bytes / 2**20
+        ratio = convert(throughput.mean, throughput.unit, "MiB/s") / moved
+        for factor, words in factors.items():
+            if any(abs(ratio / f - 1) < UNIT_TOLERANCE for f in (factor, 1 / factor)):
+                wrong[words].append(throughput)
+    for words, cells in wrong.items():
+        yield f"throughput and rate times block size disagree as {words} do", cells
+    for (workload,), cells in _by(facts, "workload").items():
+        units = {cell.unit for cell in cells if cell.metric == "throughput"}
+        if len(units) > 1:
+            yield (
+                f"{workload}: throughput is given in {' and in '.join(sorted(units))}; they are not compared",
+                [cell for cell in cells if cell.metric == "throughput"],
+            )
+
+
+def different_machines(facts: Facts) -> Iterator[tuple[str, list[Cell]]]:
+    """Virtual machines of different sizes, or other guest systems, are not a fair comparison of what lies below."""
+    used = {cell.configuration for cell in facts.cells}
+    for name, words in (
+        ("vm_vcpus", "virtual processors"),
+        ("vm_ram_gib", "memory of a machine, GiB"),
+        ("guest_os", "guest system"),
+        ("guest_kernel", "guest kernel"),
+        ("virtualisation", "virtualisation"),
+    ):
+        values: dict[Any, list[str]] = defaultdict(list)
+        for slug, fields in facts.configurations.items():
+            if slug in used and fields.get("hypervisor") and fields.get(name) not in (None, ""):
+                values[fields[name]].append(slug)
+        if len(values) > 1:
+            told = "; ".join(f"{value} in {', '.join(slugs[:3])}" for value, slugs in values.items())
+            slugs = {slug for found in values.values() for slug in found}
+            yield f"{words}: {told}", [cell for cell in facts.cells if cell.configuration in slugs]
+
+
+def mixed_versions(facts: Facts) -> Iterator[tuple[str, list[Cell]]]:
+    """Two versions of a benchmark are two benchmarks: Filebench 1.4.9.1 and 1.5 differ by a factor of four on
+    the same disk."""
+    for (workload, benchmark), cells in _by(facts, "workload", "benchmark").items():
+        versions = sorted({cell.benchmark_version or "not stated" for cell in cells})
+        if len(versions) > 1:
+            yield f"{workload}: {benchmark} {' and '.join(versions)} are not compared with each other", cells
+
+
+def changed_parameters(facts: Facts) -> Iterator[tuple[str, list[Cell]]]:
+    """The same load with other parameters is another load: its values are not compared."""
+    for (workload, benchmark, version), cells in _by(facts, "workload", "benchmark", "benchmark_version").items():
+        variants = {tuple(sorted(cell.parameters.items(), key=str)): cell.parameters for cell in cells}
+        if len(variants) > 1:
+            names = {name for parameters in variants.values() for name in parameters}
+            told = []
+            for name in sorted(names):
+                values = {str(parameters.get(name, "not stated")) for parameters in variants.values()}
+                if len(values) > 1:
+                    told.append(f"{name} {', '.join(sorted(values)[:4])}")
+            yield f"{workload} by {benchmark} {version}: {'; '.join(told[:4])}".replace(" :", ":"), cells
+
+
+RULES = (
+    Rule("impossible throughput", "error", impossible_throughput),
+    Rule("above the storage's limit", "warning", above_storage_limit),
+    Rule("fits into memory", "warning", fits_into_memory),
+    Rule("identical repetitions", "warning", identical_repetitions),
+    Rule("wide spread", "warning", wide_spread),
+    Rule("Little's law", "warning", littles_law),
+    Rule("unit", "warning", unit_suspicion),
+    Rule("different machines", "warning", different_machines),
+    Rule("mixed versions", "warning", mixed_versions),
+    Rule("changed parameters", "warning", changed_parameters),
+)
+
+
+# What the parameters of a load say
+
+
+def working_set_bytes(cell: Cell) -> int | None:
+    """Size of the files a load works on: as the file tells, else from its parameters; None where neither does."""
+    if cell.working_set_bytes:
+        return cell.working_set_bytes
+    said = cell.parameters
+    size = next((_bytes(said[name]) for name in ("file_size_bytes", "mean_file_size", "size") if name in said), None)
+    if total := _bytes(said.get("total_size_bytes")):
+        return total
+    count = next((_positive(said[name]) for name in ("files", "numjobs") if name in said), 1)
+    return round(size * count) if size and count else None
+
+
+def concurrency(parameters: Mapping[str, Any]) -> float | None:
+    """Operations that can be under way at once: threads or jobs, times queue depth; None where not stated."""
+    names = ("threads", "numjobs", "jobs", "clients", "processes")
+    workers = next((_positive(parameters[name]) for name in names if name in parameters), None)
+    depth = next((_positive(parameters[name]) for name in ("iodepth", "queue_depth") if name in parameters), None)
+    if workers is None and depth is None:
+        return None
+    return (workers or 1) * (depth or 1)
+
+
+def _positive(value: Any) -> float | None:
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        return None
+    return number if number > 0 else None
+
+
+def _bytes(value: Any) -> float | None:
+    """A size as a number of bytes, or like "128k", "1g" (powers of two, as the benchmarks read them)."""
+    found = re.fullmatch(r"(\d+(?:\.\d+)?) ?([kmgt]?)i?b?", str(value).strip().lower())
+    if not found:
+        return None
+    return float(found[1]) * 1024 ** " kmgt".index(found[2] or " ") or None
+
+
+# Cells in groups
+
+
+def _throughputs(facts: Facts) -> Iterable[Cell]:
+    return (cell for cell in facts.cells if cell.metric == "throughput")
+
+
+def _machines(cell: Cell, facts: Facts) -> int:
+    """How many machines' values make up what the storage moved: the printed one is all where it is not said."""
+    return max(cell.vm_count, 1) if facts.value_scope == "per-vm" else 1
+
+
+def _by(facts: Facts, *names: str) -> dict[tuple, list[Cell]]:
+    groups: dict[tuple, list[Cell]] = defaultdict(list)
+    for cell in facts.cells:
+        groups[tuple(getattr(cell, name) for name in names)].append(cell)
+    return dict(sorted(groups.items()))
+
+
+def _place_of(cell: Cell) -> tuple:
+    """What a cell has in common with the other metrics of the same runs."""
+    variant = (cell.workload, cell.benchmark, cell.benchmark_version, str(sorted(cell.parameters.items(), key=str)))
+    return (cell.configuration, *variant, cell.operation, cell.block_size_bytes, cell.vm_count)

@@ -1,0 +1,136 @@
+"""manage.py read_results: what result files hold, without a database."""
+
+import json
+import sys
+from argparse import ArgumentParser
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from django.core.management import BaseCommand
+
+from experiments import importers
+from experiments.importers import archives, table
+from experiments.importers.base import MAX_BYTES, Reading, Refusal, Run
+from experiments.normalise import convert_to_canonical
+
+
+class Command(BaseCommand):
+    help = (
+        "Read result files and print what they hold. A file is ok where at least one run was read and none was "
+        "refused; the exit status is 0 where all are. ZIPs are opened; nothing is stored."
+    )
+    requires_system_checks: list[str] = []
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("files", nargs="+", metavar="FILE")
+        parser.add_argument("--json", action="store_true", help="One JSON line a file.")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        write = self._json if options["json"] else self._plain
+        is_all_ok = True
+        for name in options["files"]:
+            for label, reading in _readings(name):
+                is_ok = bool(reading.runs) and not reading.refused
+                is_all_ok &= is_ok
+                write(label, reading, is_ok)
+        if not is_all_ok:
+            sys.exit(1)
+
+    def _json(self, label: str, reading: Reading, is_ok: bool) -> None:
+        runs = [
+            {
+                "workload": run.workload,
+                "throughput_mib_s": run.throughput_mib_s,
+                "ops_per_s": run.ops_per_s,
+                "latency_ms": run.latency_ms,
+                "duration_s": run.duration_s,
+                "line": run.line,
+                "warnings": list(run.warnings),
+            }
+            for run in reading.runs
+        ]
+        line = {
+            "file": label,
+            "ok": is_ok,
+            "format": reading.format,
+            "tool_version": reading.tool_version,
+            "runs": runs,
+            "refused": [{"line": refusal.line, "reason": refusal.reason} for refusal in reading.refused],
+        }
+        self.stdout.write(json.dumps(line, allow_nan=False))
+
+    def _plain(self, label: str, reading: Reading, is_ok: bool) -> None:
+        tool = " ".join(filter(None, (reading.format or "unknown format", reading.tool_version)))
+        self.stdout.write(f"{label}: {tool}")
+        for run in reading.runs:
+            self.stdout.write(f"  {_place(run.line)}{run.workload or 'unnamed load'}: {_figures(run)}")
+            for warning in run.warnings:
+                self.stdout.write(f"    {warning}")
+        for refusal in reading.refused:
+            self.stdout.write(f"  {_place(refusal.line)}refused: {refusal.reason}")
+
+
+def _place(line: int | None) -> str:
+    return f"line {line}, " if line else ""
+
+
+def _figures(run: Run) -> str:
+    figures = (
+        (run.throughput_mib_s, "MiB/s"),
+        (run.ops_per_s, "ops/s"),
+        (run.latency_ms, "ms"),
+        (run.duration_s, "s long"),
+    )
+    return ", ".join(f"{value:g} {unit}" for value, unit in figures if value is not None) or "no figures"
+
+
+def _readings(name: str) -> Iterator[tuple[str, Reading]]:
+    """Label and reading of a file, or of each member of a ZIP."""
+    try:
+        with Path(name).open("rb") as file:
+            data = file.read(MAX_BYTES + 1)
+    except (OSError, ValueError) as error:
+        yield name, _refused(f"the file cannot be opened: {getattr(error, 'strerror', None) or error}")
+        return
+    if not archives.is_archive(data) or len(data) > MAX_BYTES:
+        yield name, _reading(data)
+        return
+    try:
+        for member in archives.members(Path(name).name, data):
+            yield f"{name}/{member.name}", _reading(member.data)
+    except archives.ArchiveError as error:
+        yield name, _refused(str(error))
+
+
+def _reading(data: bytes) -> Reading:
+    if len(data) <= MAX_BYTES and table.recognises(data):
+        return _reading_of_table(table.read_table(data))
+    return importers.read(data)
+
+
+def _reading_of_table(found: table.Table) -> Reading:
+    """A table's rows as runs of one figure each; whether their names are known needs the database."""
+    runs, refused = [], [_refusal(fault) for fault in found.faults]
+    for item in found.rows():
+        if isinstance(item, table.Fault):
+            refused.append(_refusal(item))
+            continue
+        line, cells = item
+        row = dict(zip(found.fields, cells, strict=True))
+        try:
+            metric, value = convert_to_canonical(row.get("value", ""), row.get("unit", ""))
+        except ValueError as error:
+            refused.append(Refusal(line, str(error)))
+            continue
+        attribute = {"throughput": "throughput_mib_s", "operation_rate": "ops_per_s", "latency": "latency_ms"}[metric]
+        runs.append(Run(row.get("workload", ""), line, **{attribute: value}))
+    return Reading(found.format, runs=tuple(runs), refused=tuple(refused))
+
+
+def _refusal(fault: table.Fault) -> Refusal:
+    return Refusal(fault.line, f"{fault.field}: found {fault.found}, expected is {fault.expected}")
+
+
+def _refused(reason: str) -> Reading:
+    return Reading("", refused=(Refusal(None, reason),))

@@ -1,0 +1,147 @@
+"""Where numbers came from: uploaded files, the imports that read them, and who did what to a case study."""
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+
+
+class ImportBatch(models.Model):
+    """One upload into one draft: all of its files become measurements together, or none does.
+
+    reading -> ready or faulty -> (corrected: reading) -> (confirmed: reading) -> filed; discarded from any.
+    """
+
+    class State(models.TextChoices):
+        READING = "reading", "being read"
+        FAULTY = "faulty", "has errors to correct"
+        READY = "ready", "waits to be confirmed"
+        FILED = "filed", "in the case study"
+        DISCARDED = "discarded", "discarded"
+
+    class Door(models.TextChoices):
+        BROWSER = "browser", "browser"
+        API = "api", "API"
+        COMMAND = "command", "command"
+        CAMPAIGN = "campaign", "campaign"
+        BUNDLE = "bundle", "bundle"
+
+    case_study = models.ForeignKey("experiments.CaseStudy", on_delete=models.CASCADE, related_name="imports")
+    uploaded_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        null=True,
+        blank=True,
+        on_delete=models.PROTECT,
+        related_name="imports",
+        help_text="Empty: somebody at the server's own command line.",
+    )
+    door = models.CharField(max_length=10, choices=Door)
+    state = models.CharField(max_length=10, choices=State, default=State.READING)
+    is_confirmed = models.BooleanField(default=False, help_text="To be filed as soon as it was read without errors.")
+    answers = models.JSONField(
+        default=dict,
+        blank=True,
+        help_text='What the user said beyond the files: "names" mapped to the catalogue, "files" with their context.',
+    )
+    report = models.JSONField(default=dict, blank=True, help_text="What the last reading found (imports.Report).")
+    job = models.ForeignKey(
+        "experiments.Job", null=True, blank=True, on_delete=models.SET_NULL, related_name="+", help_text="The latest."
+    )
+    idempotency_key = models.CharField(max_length=80, blank=True, help_text="Of the request; empty: none given.")
+    request_digest = models.CharField(max_length=64, blank=True, help_text="SHA-256 of what that request asked for.")
+    created_at = models.DateTimeField(auto_now_add=True)
+    filed_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering = ["-pk"]
+        verbose_name = "import"
+        constraints = [
+            models.UniqueConstraint(
+                fields=["uploaded_by", "idempotency_key"],
+                condition=~Q(idempotency_key=""),
+                name="experiments_importbatch_idempotency_key_is_unique",
+            ),
+            models.CheckConstraint(
+                condition=Q(state="filed", filed_at__isnull=False) | ~Q(state="filed"),
+                name="experiments_importbatch_filed_has_a_time",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"import {self.pk}"
+
+    @property
+    def full_report(self) -> dict:
+        """The report with everything a page asks of it, also before there is one."""
+        lists = ("files", "known", "faults", "unknown", "lint", "sample", "new_configurations", "new_names")
+        return {"rows": 0, "fault_count": 0, **{name: [] for name in lists}, **self.report}
+
+
+class RawFile(models.Model):
+    """One uploaded file, byte for byte. The same bytes are held once in a case study."""
+
+    case_study = models.ForeignKey("experiments.CaseStudy", on_delete=models.CASCADE, related_name="raw_files")
+    batch = models.ForeignKey(ImportBatch, on_delete=models.CASCADE, related_name="files")
+    name = models.CharField(max_length=200, help_text='As uploaded; "results.zip/kvm/run1.txt" for a member of a ZIP.')
+    sha256 = models.CharField(max_length=64)
+    size_bytes = models.PositiveBigIntegerField()
+    format = models.CharField(max_length=30, blank=True, help_text="Of the reader; empty: not read, or not known.")
+
+    class Meta:
+        ordering = ["pk"]
+        constraints = [
+            models.UniqueConstraint(fields=["case_study", "sha256"], name="experiments_rawfile_same_bytes_once"),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class RawChunk(models.Model):
+    """A part of a file's bytes, so that no process ever holds a whole file that it only hands on."""
+
+    file = models.ForeignKey(RawFile, on_delete=models.CASCADE, related_name="chunks", db_index=False)
+    number = models.PositiveIntegerField()
+    data = models.BinaryField()
+
+    class Meta:
+        ordering = ["file", "number"]
+        constraints = [
+            models.UniqueConstraint(fields=["file", "number"], name="experiments_rawchunk_number_is_unique"),
+        ]
+
+    def __str__(self) -> str:
+        return f"part {self.number} of {self.file_id}"
+
+
+class AuditEntry(models.Model):
+    """Who did what to a case study, and when; written in the transaction of the deed, never changed."""
+
+    class Action(models.TextChoices):
+        CREATED = "created", "created"
+        EDITED = "edited", "edited"
+        IMPORTED = "imported", "results imported"
+        WITHDRAWN = "withdrawn", "import taken out"
+        SUBMITTED = "submitted", "submitted for review"
+        RETURNED = "returned", "returned to its author"
+        PUBLISHED = "published", "published"
+        RETRACTED = "retracted", "retracted"
+
+    case_study = models.ForeignKey("experiments.CaseStudy", on_delete=models.CASCADE, related_name="audit_entries")
+    actor = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        null=True,
+        blank=True,
+        on_delete=models.PROTECT,
+        related_name="+",
+        help_text="Empty: somebody at the server's own command line.",
+    )
+    action = models.CharField(max_length=10, choices=Action)
+    detail = models.TextField(blank=True, help_text="The reason, or what was imported.")
+    at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["pk"]
+        verbose_name_plural = "audit entries"
+
+    def __str__(self) -> str:
+        return f"{self.case_study_id} {self.action}"

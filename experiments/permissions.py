@@ -1,0 +1,76 @@
+"""Who may do what to a case study. Every door asks here: pages, API and commands.
+
+A user is Django's; `None` is somebody at the server's own command line, who may do everything.
+Roles are groups with permissions (kdb.roles); what they permit is combined here with the state of
+the case study and with whose it is.
+"""
+
+from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
+from django.db.models import Q, QuerySet
+
+from experiments.models import CaseStudy
+
+User = AbstractBaseUser | AnonymousUser | None
+
+Status = CaseStudy.Status
+
+
+def may_create(user: User) -> bool:
+    """Begin a draft."""
+    return user is None or user.has_perm("experiments.add_casestudy")
+
+
+def may_see(user: User, case_study: CaseStudy) -> bool:
+    """Everyone sees what was ever published; a draft is its owner's, and reviewers' once it is submitted."""
+    if user is None or case_study.status in (Status.PUBLISHED, Status.RETRACTED) or _owns(user, case_study):
+        return True
+    return _administers(user) or (
+        case_study.status == Status.SUBMITTED and user.has_perm("experiments.publish_casestudy")
+    )
+
+
+def may_edit(user: User, case_study: CaseStudy) -> bool:
+    """Import into it, change or delete it: its owner and administrators, while it is a draft."""
+    return case_study.status == Status.DRAFT and (user is None or _owns(user, case_study) or _administers(user))
+
+
+def may_submit(user: User, case_study: CaseStudy) -> bool:
+    return may_edit(user, case_study)
+
+
+def may_return(user: User, case_study: CaseStudy) -> bool:
+    """Give it back to its author: reviewers, and the author who thinks again."""
+    return case_study.status == Status.SUBMITTED and (
+        user is None or _owns(user, case_study) or user.has_perm("experiments.publish_casestudy")
+    )
+
+
+def may_publish(user: User, case_study: CaseStudy) -> bool:
+    return case_study.status == Status.SUBMITTED and (user is None or user.has_perm("experiments.publish_casestudy"))
+
+
+def may_retract(user: User, case_study: CaseStudy) -> bool:
+    return case_study.status == Status.PUBLISHED and (user is None or user.has_perm("experiments.retract_casestudy"))
+
+
+def drafts_of(user: User) -> QuerySet[CaseStudy]:
+    """Unpublished case studies that the user may see; the same rule as `may_see`, for lists."""
+    unpublished = CaseStudy.objects.filter(status__in=[Status.DRAFT, Status.SUBMITTED])
+    if user is None:
+        return unpublished
+    if not user.is_authenticated:
+        return unpublished.none()
+    if _administers(user):
+        return unpublished
+    theirs = Q(owner=user) if user.has_perm("experiments.add_casestudy") else Q(pk__in=[])
+    if user.has_perm("experiments.publish_casestudy"):
+        theirs |= Q(status=Status.SUBMITTED)
+    return unpublished.filter(theirs)
+
+
+def _owns(user: AbstractBaseUser | AnonymousUser, case_study: CaseStudy) -> bool:
+    return user.is_authenticated and case_study.owner_id == user.pk and user.has_perm("experiments.add_casestudy")
+
+
+def _administers(user: AbstractBaseUser | AnonymousUser) -> bool:
+    return user.has_perm("experiments.change_casestudy")

@@ -1,0 +1,34 @@
+"""The forms of an account."""
+
+from datetime import timedelta
+from typing import Any
+
+from django import forms
+from django.utils.timezone import now
+
+from kdb.models import ApiToken
+
+_LIVES = {"30": "30 days", "365": "a year", "": "until it is revoked"}
+
+
+class TokenForm(forms.Form):
+    name = forms.CharField(max_length=80, label="Where it is used")
+    scopes = forms.MultipleChoiceField(
+        choices=ApiToken.Scope.choices, widget=forms.CheckboxSelectMultiple, initial=["read", "import"], label="It may"
+    )
+    days = forms.ChoiceField(choices=list(_LIVES.items()), required=False, label="It lives", initial="365")
+
+    def __init__(self, *args: Any, user: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.user = user
+
+    def clean_name(self) -> str:
+        name = self.cleaned_data["name"]
+        if ApiToken.objects.filter(user=self.user, name=name, revoked_at__isnull=True).exists():
+            raise forms.ValidationError("You have a token of this name; revoke it first, or choose another.")
+        return name
+
+    @property
+    def expires_at(self):
+        days = self.cleaned_data["days"]
+        return now() + timedelta(days=int(days)) if days else None

@@ -1,0 +1,31 @@
+"""manage.py create_token: an API token of a user, printed once."""
+
+from argparse import ArgumentParser
+from typing import Any
+
+from django.contrib.auth import get_user_model
+from django.core.management import BaseCommand, CommandError
+from django.db import IntegrityError, transaction
+
+from kdb import tokens
+from kdb.models import ApiToken
+
+
+class Command(BaseCommand):
+    help = "Make an API token in a user's name and print its key, which is kept nowhere."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("name", help="Where it is used.")
+        parser.add_argument("--user", required=True)
+        parser.add_argument("--scope", action="append", choices=list(ApiToken.Scope.values), required=True)
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        user = get_user_model().objects.filter(username=options["user"], is_active=True).first()
+        if user is None:
+            raise CommandError(f"There is no user {options['user']!r}.")
+        try:
+            with transaction.atomic():
+                _, key = tokens.make(user, options["name"], options["scope"])
+        except IntegrityError as error:
+            raise CommandError(f"{user} has a token {options['name']!r} already; revoke it first.") from error
+        self.stdout.write(key)

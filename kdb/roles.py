@@ -1,0 +1,37 @@
+"""Roles are Django groups, brought to this table after every migration. Readers need no account."""
+
+from typing import Any
+
+from django.contrib.auth.models import Group, Permission
+from django.db.models import Q
+
+_CATALOGUE = ("hypervisor", "filesystem", "operatingsystem", "benchmark", "workload")
+_RESEARCHER = ("experiments.add_casestudy",)
+_REVIEWER = ("experiments.publish_casestudy", "experiments.retract_casestudy")
+
+# Group: permissions. What they allow is combined with the state of a case study in experiments.permissions.
+ROLES: dict[str, tuple[str, ...]] = {
+    "researchers": _RESEARCHER,
+    "reviewers": _REVIEWER,
+    "operators": (),  # hosts and campaigns
+    "administrators": (
+        *_RESEARCHER,
+        *_REVIEWER,
+        *("experiments.change_casestudy", "experiments.delete_casestudy"),
+        *(f"experiments.{verb}_{name}" for name in _CATALOGUE for verb in ("add", "change", "view")),
+        *("auth.add_user", "auth.change_user", "auth.view_user", "auth.view_group"),
+    ),
+}
+
+
+def bring_up_to_date(**kwargs: Any) -> None:
+    """Make the groups what ROLES says; groups of other names are left alone."""
+    for name, labels in ROLES.items():
+        group, _ = Group.objects.get_or_create(name=name)
+        wanted = Q(pk__in=[])
+        for label in labels:
+            app, codename = label.split(".")
+            wanted |= Q(content_type__app_label=app, codename=codename)
+        found = set(Permission.objects.filter(wanted))
+        if found != set(group.permissions.all()):
+            group.permissions.set(found)
