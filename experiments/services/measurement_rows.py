@@ -18,7 +18,8 @@ def write(rows: Iterable[tuple]) -> None:
     table, columns = connection.ops.quote_name(Measurement._meta.db_table), ", ".join(COLUMNS)
     with connection.cursor() as cursor:
         if connection.vendor == "postgresql":
-            with cursor.copy(f"COPY {table} ({columns}) FROM STDIN") as copy:
+            # psycopg raises its own errors from a COPY; the callers know Django's.
+            with connection.wrap_database_errors, cursor.copy(f"COPY {table} ({columns}) FROM STDIN") as copy:
                 for row in rows:
                     copy.write_row(row)
         else:
