@@ -75,19 +75,22 @@ def load_handlers() -> None:
     autodiscover_modules("jobs")
 
 
-def enqueue(kind: str, **arguments: Any) -> Job:
-    """Ask for work; it begins once the surrounding transaction is committed."""
+def enqueue(kind: str, *, queue: str = "", **arguments: Any) -> Job:
+    """Ask for work; it begins once the surrounding transaction is committed.
+
+    queue : whose workers shall do it, for work that not every worker can reach; empty: any worker
+    """
     load_handlers()
     if kind not in _handlers:
         raise UnknownKind(f"no handler for jobs of kind {kind}; known are {', '.join(sorted(_handlers)) or 'none'}")
-    job = Job.objects.create(kind=kind, arguments=arguments)
-    transaction.on_commit(partial(_wake, job.pk))
+    job = Job.objects.create(kind=kind, queue=queue, arguments=arguments)
+    transaction.on_commit(partial(_wake, job.pk, queue))
     return job
 
 
-def _wake(job_id: int) -> None:
+def _wake(job_id: int, queue: str) -> None:
     try:
-        app.send_task(RUN_TASK, [job_id])
+        app.send_task(RUN_TASK, [job_id], **({"queue": queue} if queue else {}))
     except Exception as error:  # whatever is wrong with the broker, the row is safe and is sent again
         logger.warning("could not wake a worker job=%s reason=%r", job_id, error)
 
@@ -204,11 +207,11 @@ def reap() -> list[int]:
         forgotten = _skip_locked(Job.objects.filter(state=Job.State.QUEUED)).annotate(
             woken_at=Coalesce("heartbeat_at", "created_at")
         )
-        overdue = list(forgotten.filter(woken_at__lt=silent_since).order_by("pk").values_list("pk", flat=True))
+        overdue = dict(forgotten.filter(woken_at__lt=silent_since).order_by("pk").values_list("pk", "queue"))
         Job.objects.filter(pk__in=overdue, state=Job.State.QUEUED).update(heartbeat_at=Now())
-        for pk in overdue:
-            transaction.on_commit(partial(_wake, pk))
-    return overdue
+        for pk, queue in overdue.items():
+            transaction.on_commit(partial(_wake, pk, queue))
+    return list(overdue)
 
 
 def _take_from(pk: int, attempt: int, owner: str) -> None:

@@ -1,5 +1,6 @@
 """The facts the knowledge base holds, one file a subject."""
 
+from .campaign import Campaign, CampaignRun, RunArtifact, RunLine
 from .case_study import CaseStudy, KnowledgeRevision, Publication
 from .catalogue import (
     Benchmark,
@@ -14,6 +15,7 @@ from .catalogue import (
 )
 from .imported import AuditEntry, ImportBatch, RawChunk, RawFile
 from .job import Job, WorkerHeartbeat
+from .laboratory import Host, StoragePool
 from .measurement import DerivedValue, Measurement
 from .statement import Claim, OrdinalFinding, PrintedRatio
 from .testbed import Configuration, Server, Storage
@@ -21,12 +23,15 @@ from .testbed import Configuration, Server, Storage
 __all__ = [
     "AuditEntry",
     "Benchmark",
+    "Campaign",
+    "CampaignRun",
     "CaseStudy",
     "Claim",
     "ComponentName",
     "Configuration",
     "DerivedValue",
     "FileSystem",
+    "Host",
     "Hypervisor",
     "ImportBatch",
     "Job",
@@ -40,8 +45,11 @@ __all__ = [
     "Publication",
     "RawChunk",
     "RawFile",
+    "RunArtifact",
+    "RunLine",
     "Server",
     "Storage",
+    "StoragePool",
     "WorkerHeartbeat",
     "Workload",
     "WorkloadVariant",

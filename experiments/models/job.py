@@ -19,6 +19,7 @@ class Job(models.Model):
         FAILED = "failed", "failed"
 
     kind = models.CharField(max_length=40, help_text="Which handler does it.")
+    queue = models.CharField(max_length=60, blank=True, help_text="Whose workers do it; empty: anybody's.")
     arguments = models.JSONField(default=dict, blank=True, help_text="Keywords of the handler.")
     state = models.CharField(max_length=10, choices=State, default=State.QUEUED)
     attempt = models.PositiveIntegerField(default=1)

@@ -1,0 +1,156 @@
+"""Campaigns: a matrix of runs on one host, each run's progress, and everything it left behind."""
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+
+from experiments.models.job import Job
+from experiments.models.laboratory import Host
+
+
+class Campaign(models.Model):
+    """Host FS x guest FS x workload x number of machines x repetition, by one protocol, on one host."""
+
+    class State(models.TextChoices):
+        PLANNED = "planned", "planned"
+        RUNNING = "running", "running"
+        PAUSED = "paused", "paused"
+        FINISHED = "finished", "finished"
+        CANCELLED = "cancelled", "cancelled"
+
+    class Engine(models.TextChoices):
+        FILEBENCH = "filebench", "Filebench"
+        FIO = "fio", "fio"
+
+    slug = models.SlugField(max_length=60, unique=True)
+    title = models.CharField(max_length=300)
+    host = models.ForeignKey(Host, on_delete=models.PROTECT, related_name="campaigns")
+    pool = models.ForeignKey(
+        "experiments.StoragePool", null=True, blank=True, on_delete=models.PROTECT, related_name="+"
+    )
+    driver = models.CharField(max_length=10, choices=Host.Driver)
+    engine = models.CharField(max_length=10, choices=Engine)
+    host_file_systems = models.JSONField(default=list)
+    guest_file_systems = models.JSONField(default=list, help_text="Empty: native.")
+    workloads = models.JSONField(default=list)
+    vm_counts = models.JSONField(default=list, help_text="Empty: native.")
+    repetitions = models.PositiveSmallIntegerField(default=3)
+    run_seconds = models.PositiveIntegerField(default=120, help_text="s")
+    cool_down_seconds = models.PositiveIntegerField(default=0, help_text="s, before each run")
+    scale_percent = models.PositiveSmallIntegerField(default=100, help_text="Of the standard numbers of files.")
+    disk_mib = models.PositiveIntegerField(default=8192, help_text="MiB: each file system under test.")
+    vm_ram_mib = models.PositiveIntegerField(default=2048, help_text="MiB")
+    vm_vcpus = models.PositiveSmallIntegerField(default=1)
+    cache_mode = models.CharField(max_length=20, default="none", help_text="Of the virtual disks.")
+    seed = models.PositiveIntegerField(help_text="Of the order of the runs.")
+    precision_percent = models.PositiveSmallIntegerField(
+        null=True, blank=True, help_text="Stop a workload when all its ratios are known this well; empty: never."
+    )
+    state = models.CharField(max_length=10, choices=State, default=State.PLANNED)
+    state_reason = models.TextField(blank=True, help_text="Why it was paused by itself; empty: it was not.")
+    owner = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.PROTECT, related_name="campaigns"
+    )
+    case_study = models.ForeignKey(
+        "experiments.CaseStudy", null=True, blank=True, on_delete=models.SET_NULL, related_name="campaigns"
+    )
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["-pk"]
+
+    def __str__(self) -> str:
+        return self.title
+
+
+class CampaignRun(models.Model):
+    """One benchmark run. This row is the truth of it; its job holds the lease, heartbeat and attempt.
+
+    waiting -> active -> done, failed, or waiting again where the attempt was lost; cancelled and unneeded
+    from waiting.
+    """
+
+    class State(models.TextChoices):
+        WAITING = "waiting", "waiting"
+        ACTIVE = "active", "under way"
+        DONE = "done", "done"
+        FAILED = "failed", "failed"
+        CANCELLED = "cancelled", "cancelled"
+        UNNEEDED = "unneeded", "not needed"
+
+    campaign = models.ForeignKey(Campaign, on_delete=models.CASCADE, related_name="runs")
+    host = models.ForeignKey(Host, on_delete=models.PROTECT, related_name="+", help_text="The campaign's.")
+    position = models.PositiveIntegerField(help_text="In the order of the campaign.")
+    repetition = models.PositiveSmallIntegerField()
+    host_fs = models.CharField(max_length=40)
+    guest_fs = models.CharField(max_length=40, blank=True, help_text="Empty: native.")
+    workload = models.CharField(max_length=40)
+    vm_count = models.PositiveSmallIntegerField(help_text="0 is native.")
+    state = models.CharField(max_length=10, choices=State, default=State.WAITING)
+    attempt = models.PositiveIntegerField(default=0, help_text="How often it was begun.")
+    lost_attempts = models.PositiveSmallIntegerField(default=0, help_text="Attempts that a dead machine made void.")
+    step = models.CharField(max_length=80, blank=True, help_text="What is being done.")
+    reason = models.TextField(blank=True, help_text="Why it failed, or why it is not needed.")
+    figures = models.JSONField(default=list, help_text="A dict a machine and operation, in kdb's units.")
+    facts = models.JSONField(default=dict, help_text="Kernels, mount options, versions, clocks, as found during the run.")
+    warnings = models.JSONField(default=list)
+    job = models.ForeignKey(Job, null=True, blank=True, on_delete=models.SET_NULL, related_name="+")
+    started_at = models.DateTimeField(null=True, blank=True)
+    finished_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering = ["campaign", "position"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["campaign", "host_fs", "guest_fs", "workload", "vm_count", "repetition"],
+                name="experiments_campaignrun_is_run_once",
+            ),
+            models.UniqueConstraint(
+                fields=["host"], condition=Q(state="active"), name="experiments_campaignrun_one_a_host"
+            ),
+            models.CheckConstraint(
+                condition=Q(state="done") & ~Q(figures=[]) | ~Q(state="done") & Q(figures=[]),
+                name="experiments_campaignrun_done_has_figures",
+            ),
+            models.CheckConstraint(
+                condition=~Q(state="failed") | ~Q(reason=""), name="experiments_campaignrun_failure_has_a_reason"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        where = f"{self.guest_fs}-on-{self.host_fs}" if self.guest_fs else f"native {self.host_fs}"
+        machines = f", {self.vm_count} VM" if self.vm_count else ""
+        return f"{where}, {self.workload}{machines}, repetition {self.repetition}"
+
+
+class RunLine(models.Model):
+    """One line of a run's log."""
+
+    run = models.ForeignKey(CampaignRun, on_delete=models.CASCADE, related_name="lines")
+    at = models.DateTimeField(auto_now_add=True)
+    text = models.CharField(max_length=1000)
+
+    class Meta:
+        ordering = ["pk"]
+
+    def __str__(self) -> str:
+        return self.text
+
+
+class RunArtifact(models.Model):
+    """What a run left, byte for byte: stored before anything reads it."""
+
+    run = models.ForeignKey(CampaignRun, on_delete=models.CASCADE, related_name="artifacts")
+    attempt = models.PositiveIntegerField(help_text="Of the run; only the last one's count.")
+    name = models.CharField(max_length=80, help_text='"machine-1.txt": the benchmark\'s output there.')
+    data = models.BinaryField()
+    sha256 = models.CharField(max_length=64)
+
+    class Meta:
+        ordering = ["pk"]
+        constraints = [
+            models.UniqueConstraint(fields=["run", "attempt", "name"], name="experiments_runartifact_name_is_unique"),
+        ]
+
+    def __str__(self) -> str:
+        return self.name

@@ -1,0 +1,118 @@
+"""Machines that campaigns run on, and where on them a campaign may write."""
+
+from django.conf import settings
+from django.core.validators import RegexValidator
+from django.db import models
+from django.db.models import Q
+
+from experiments.models.job import Job
+
+# What ssh takes as a name or address; never a leading hyphen, which would be an option.
+ADDRESS = RegexValidator(r"^[A-Za-z0-9\[][A-Za-z0-9.:\]_-]*$", "A host name or an IP address.")
+LOGIN = RegexValidator(r"^[a-z_][a-z0-9_.-]*$", "A login name: small letters, digits, hyphens, dots.")
+KEY_NAME = RegexValidator(r"^[A-Za-z0-9][A-Za-z0-9_.-]*$", "The name of a file in the worker's folder of keys.")
+# A path that needs no quoting anywhere, and cannot climb.
+PATH = RegexValidator(r"^(/[A-Za-z0-9_][A-Za-z0-9_.+-]*)+$", "An absolute path of letters, digits, . _ + and -.")
+
+
+class Host(models.Model):
+    """A machine reached by OpenSSH: a bare one, one with a hypervisor, or a virtual machine of another.
+
+    Private keys are files or an agent on the worker: `key_name` is all that is known of them here.
+    """
+
+    class Driver(models.TextChoices):
+        NATIVE = "native", "native: no virtual machine"
+        LIBVIRT = "libvirt", "libvirt: the campaign makes its virtual machines"
+        ATTACHED = "attached", "attached: virtual machines that exist"
+
+    slug = models.SlugField(max_length=60, unique=True)
+    name = models.CharField(max_length=200)
+    address = models.CharField(max_length=255, validators=[ADDRESS], blank=True, help_text="Empty: not reached itself.")
+    port = models.PositiveIntegerField(default=22)
+    login = models.CharField(max_length=40, default="root", validators=[LOGIN])
+    uses_sudo = models.BooleanField(default=False, help_text="The login is not root and may `sudo -n`.")
+    key_name = models.CharField(max_length=80, blank=True, validators=[KEY_NAME], help_text="Empty: the ssh agent's.")
+    host_key = models.CharField(max_length=1000, blank=True, help_text='As accepted: "ssh-ed25519 AAAA...".')
+    offered_key = models.CharField(max_length=1000, blank=True, help_text="Shown by the host, not accepted yet.")
+    laboratory = models.SlugField(max_length=40, default="local", help_text="Names the queue of its workers.")
+    drivers = models.JSONField(default=list, help_text="What it can be asked for: Driver values.")
+    hypervisor = models.ForeignKey(
+        "experiments.Hypervisor", null=True, blank=True, on_delete=models.PROTECT, related_name="+"
+    )
+    runs_on = models.ForeignKey(
+        "self",
+        null=True,
+        blank=True,
+        on_delete=models.PROTECT,
+        related_name="machines",
+        help_text="The host whose virtual machine this is; empty: a machine of its own.",
+    )
+    guest_image = models.CharField(
+        max_length=200, blank=True, validators=[PATH], help_text="Folder on the host, made by build_guest_image."
+    )
+    stated = models.JSONField(
+        default=dict, blank=True, help_text="What no command can find out: fields of a configuration and their text."
+    )
+    window_start = models.TimeField(null=True, blank=True, help_text="UTC: maintenance, when no run may be under way.")
+    window_end = models.TimeField(null=True, blank=True, help_text="UTC.")
+    blocked_reason = models.TextField(blank=True, help_text="Why nothing runs here; empty: not blocked.")
+    facts = models.JSONField(default=dict, blank=True, help_text="What the last check found.")
+    checked_at = models.DateTimeField(null=True, blank=True)
+    job = models.ForeignKey(
+        Job, null=True, blank=True, on_delete=models.SET_NULL, related_name="+", help_text="The latest contact or check."
+    )
+    registered_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.PROTECT, related_name="hosts"
+    )
+
+    class Meta:
+        ordering = ["slug"]
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(window_start__isnull=True, window_end__isnull=True)
+                | Q(window_start__isnull=False, window_end__isnull=False),
+                name="experiments_host_window_has_both_ends",
+            ),
+            models.CheckConstraint(condition=Q(port__gte=1, port__lte=65535), name="experiments_host_port_is_a_port"),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def queue(self) -> str:
+        return f"lab-{self.laboratory}"
+
+
+class StoragePool(models.Model):
+    """A folder of a host that campaigns may write in, and the only place where they do.
+
+    Everything a campaign makes lies in `path`/.kdb; nothing else is ever formatted, mounted or removed.
+    """
+
+    class Kind(models.TextChoices):
+        IMAGE = "image", "the campaign makes file systems in image files here"
+        EXISTING = "existing", "the file system that is mounted here is the one under test"
+
+    host = models.ForeignKey(Host, on_delete=models.CASCADE, related_name="pools")
+    path = models.CharField(max_length=200, validators=[PATH])
+    kind = models.CharField(max_length=10, choices=Kind, default=Kind.IMAGE)
+    storage = models.CharField(max_length=300, blank=True, help_text="The disks below, in words.")
+    host_fs = models.ForeignKey(
+        "experiments.FileSystem",
+        null=True,
+        blank=True,
+        on_delete=models.PROTECT,
+        related_name="+",
+        help_text="Of a virtual machine's pool: the host file system that its disk lies on.",
+    )
+
+    class Meta:
+        ordering = ["host", "path"]
+        constraints = [
+            models.UniqueConstraint(fields=["host", "path"], name="experiments_storagepool_path_is_unique"),
+        ]
+
+    def __str__(self) -> str:
+        return self.path
