@@ -8,4 +8,4 @@ class ExperimentsConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        from experiments.services import imports  # noqa: F401  (registers its job)
+        from experiments.services import campaign_runs, hosts, imports  # noqa: F401  (register their jobs)

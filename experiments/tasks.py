@@ -7,6 +7,7 @@ from django.utils.timezone import now
 
 from experiments import jobs
 from experiments.models import WorkerHeartbeat
+from experiments.services import campaigns
 from kdb.celery import app
 
 _FORGET_WORKER_AFTER = timedelta(days=1)
@@ -21,5 +22,6 @@ def run_job(job_id: int) -> None:
 def tick(self: Task) -> None:
     """Look after the jobs, and leave a trace: beat, broker, this worker and the database join up."""
     jobs.reap()
+    campaigns.look_after()
     WorkerHeartbeat.objects.update_or_create(name=self.request.hostname or "here", defaults={"seen_at": now()})
     WorkerHeartbeat.objects.filter(seen_at__lt=now() - _FORGET_WORKER_AFTER).delete()

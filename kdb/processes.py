@@ -1,4 +1,4 @@
-"""The three long-running processes of KDB. docker-compose.yml starts the same commands one by one."""
+"""The long-running processes of KDB. docker-compose.yml starts the same commands one by one."""
 
 WEB = [
     *("gunicorn", "kdb.wsgi", "--workers", "2", "--threads", "4"),
@@ -7,5 +7,10 @@ WEB = [
 WORKER = [
     *("celery", "--app", "kdb", "--quiet", "worker", "--concurrency", "2", "--hostname", "kdb@%h"),
     *("--without-gossip", "--without-mingle", "--without-heartbeat"),  # nobody listens to its events
+]
+# Runs of campaigns take hours, so they have a worker of their own; a laboratory elsewhere has its own queue.
+LABORATORY = [
+    *("celery", "--app", "kdb", "--quiet", "worker", "--concurrency", "2", "--hostname", "lab@%h"),
+    *("--queues", "lab-local", "--without-gossip", "--without-mingle", "--without-heartbeat"),
 ]
 BEAT = ["celery", "--app", "kdb", "--quiet", "beat"]

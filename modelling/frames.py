@@ -8,6 +8,8 @@ from experiments.models import CaseStudy, Configuration, OrdinalFinding
 from .models import Arm
 from .question import Question
 
+EMULATOR = "qemu-tcg"  # software emulation counts where it is asked for by name, and nowhere else
+
 # Column of the frame: path from an arm.
 _ARM_COLUMNS = {
     "case_study": "configuration__case_study__slug",  # str
@@ -100,6 +102,8 @@ def _admitted_arms(question: Question) -> QuerySet[Arm]:
     rows = Arm.objects.filter(
         variant__workload__slug=question.workload, metric="throughput", configuration__hypervisor__isnull=False
     )
+    if question.hypervisor != EMULATOR:
+        rows = rows.exclude(configuration__virtualisation="emulated")
     paths = {
         "hypervisor": "configuration__hypervisor__slug",
         "guest_fs": "configuration__guest_fs__slug",

@@ -15,11 +15,14 @@ from django.utils.timezone import now
 
 from experiments.models import (
     Benchmark,
+    Campaign,
+    CampaignRun,
     CaseStudy,
     Claim,
     Configuration,
     DerivedValue,
     FileSystem,
+    Host,
     Hypervisor,
     ImportBatch,
     Job,
@@ -33,6 +36,7 @@ from experiments.models import (
     RawFile,
     Server,
     Storage,
+    StoragePool,
     Workload,
     WorkloadVariant,
 )
@@ -245,3 +249,44 @@ def publish(case_study: CaseStudy, *, reason: str = "test") -> KnowledgeRevision
 
 def revision(number: int) -> KnowledgeRevision:
     return KnowledgeRevision.objects.create(number=number, action=KnowledgeRevision.Action.PUBLISHED)
+
+
+def make_host(slug: str = "", *, pools: tuple[str, ...] = ("/srv/pool",), **fields) -> Host:
+    """A host whose key is accepted and which was checked: it has everything, and 100 GiB in each pool."""
+    slug = slug or f"host-{next(_numbers)}"
+    facts = {
+        **{"kernel": "6.1.0", "fio": "fio-3.33", "filebench": "1.5-alpha3", "ram_mib": 16_384, "missing": []},
+        **{"distribution": "Debian GNU/Linux 12", "distribution_id": "debian", "distribution_version": "12"},
+        "pools": {path: {"file_system": "ext4", "free_mib": 102_400} for path in pools},
+        "guest_image": {"filebench": "1.5-alpha3", "packages": {"fio": "3.33-3"}, "kernel": "6.1.0", "host_key": ""},
+        "accelerator": "kvm",
+    }
+    defaults = {
+        **{"name": slug, "address": "192.0.2.1", "host_key": "ssh-ed25519 AAAA", "drivers": ["native", "libvirt"]},
+        "facts": facts,
+    }
+    host = Host.objects.create(slug=slug, **defaults | fields)
+    for path in pools:
+        StoragePool.objects.create(host=host, path=path)
+    return host
+
+
+def make_campaign(host: Host | None = None, **fields) -> Campaign:
+    """A native plan, unsaved; `campaigns.create` checks and stores it with its runs."""
+    slug = f"campaign-{next(_numbers)}"
+    defaults = {
+        **{"slug": slug, "title": slug, "driver": "native", "engine": "fio", "host_file_systems": ["ext4"]},
+        **{"workloads": ["varmail"], "repetitions": 1, "run_seconds": 60, "seed": 1},
+    }
+    host = host or make_host()
+    return Campaign(host=host, pool=host.pools.first(), **defaults | fields)
+
+
+def make_run(campaign: Campaign | None = None, **fields) -> CampaignRun:
+    """One run of a stored campaign."""
+    if campaign is None:
+        campaign = make_campaign()
+        campaign.save()
+    number = next(_numbers)
+    defaults = {"position": number, "repetition": number, "host_fs": "ext4", "workload": "varmail", "vm_count": 0}
+    return CampaignRun.objects.create(campaign=campaign, host=campaign.host, **defaults | fields)

@@ -148,6 +148,15 @@ version_of() { # KEY COMMAND...
     if command -v "$1" >/dev/null 2>&1; then say "$key" "$("$@" 2>&1 </dev/null | grep -v '^ *$' | head -n 1)"; fi
 }
 
+# 1.4 says its version only when it runs something.
+filebench_version() {
+    command -v filebench >/dev/null 2>&1 || return 0
+    script=$(mktemp)
+    echo quit >"$script"
+    say filebench "$(timeout 10 filebench -f "$script" 2>&1 | sed -n 's/^.*Filebench Version \([^ ]*\).*$/\1/p' | head -n 1)"
+    rm -f "$script"
+}
+
 verb=$1
 shift
 case $verb in
@@ -286,9 +295,7 @@ facts) # POOL...
         command -v "$program" >/dev/null 2>&1 || say missing "$program"
     done
     version_of fio fio --version
-    if command -v filebench >/dev/null 2>&1; then
-        say filebench "$(filebench -h 2>&1 | grep -io 'version[ :]*[0-9][^ ]*' | head -n 1 | tr -d ':' | cut -d ' ' -f 2)"
-    fi
+    filebench_version
     version_of mkfs_ext4 mkfs.ext4 -V
     version_of mkfs_xfs mkfs.xfs -V
     version_of mkfs_btrfs mkfs.btrfs -V

@@ -60,7 +60,12 @@ class Host(models.Model):
     facts = models.JSONField(default=dict, blank=True, help_text="What the last check found.")
     checked_at = models.DateTimeField(null=True, blank=True)
     job = models.ForeignKey(
-        Job, null=True, blank=True, on_delete=models.SET_NULL, related_name="+", help_text="The latest contact or check."
+        Job,
+        null=True,
+        blank=True,
+        on_delete=models.SET_NULL,
+        related_name="+",
+        help_text="The latest contact or check.",
     )
     registered_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.PROTECT, related_name="hosts"

@@ -1,8 +1,7 @@
 """Settings shared by every way of running; what differs is read from the environment here.
 
-The names read: DATA_DIR, DATABASE_URL, REDIS_URL, JOB_LEASE_SECONDS, EMAIL_URL, EMAIL_FROM, and in
-production.py SECRET_KEY,
-ALLOWED_HOSTS. See .env.example.
+The names read: DATA_DIR, DATABASE_URL, REDIS_URL, JOB_LEASE_SECONDS, KEYS_DIR, EMAIL_URL, EMAIL_FROM,
+and in production.py SECRET_KEY, ALLOWED_HOSTS. See .env.example.
 """
 
 from pathlib import Path
@@ -108,6 +107,9 @@ CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_BEAT_SCHEDULE_FILENAME = str(DATA_DIR / "beat-schedule")
 CELERY_BEAT_SYNC_EVERY = 1  # write the file after each task: its age says whether beat lives
 CELERY_BEAT_SCHEDULE = {"tick": {"task": "experiments.tick", "schedule": 15, "options": {"expires": 15}}}
+
+# Private keys of a worker for its laboratory's hosts, one file each, named in the hosts' records.
+KDB_KEYS_DIR = Path(env.str("KEYS_DIR", "") or DATA_DIR / "keys").resolve()
 
 LANGUAGE_CODE = "en-gb"
 TIME_ZONE = "UTC"

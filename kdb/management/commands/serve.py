@@ -48,7 +48,10 @@ class Command(BaseCommand):
         children = [
             Child("web server", web, pass_fds=[listener.fileno()]),
             # Celery warns of root because of pickled messages; ours are JSON.
-            Child("worker", [sys.executable, "-W", "ignore:You're running the worker", "-m", *processes.WORKER]),
+            *(
+                Child(name, [sys.executable, "-W", "ignore:You're running the worker", "-m", *command])
+                for name, command in (("worker", processes.WORKER), ("laboratory", processes.LABORATORY))
+            ),
             # Beat has nothing to lose, and may hang when a second SIGTERM interrupts how it takes the first.
             Child("beat", [*python, *processes.BEAT], patience_seconds=2),
         ]

@@ -1,0 +1,227 @@
+"""What the benchmarks are told: the four workloads for Filebench, in the words of each version, and for fio.
+
+Both are KDB's own texts, and another variant than the personalities that Filebench ships: `personality`
+in their parameters says so. The numbers of threads, files and bytes are those of the shipped ones
+(fileserver, varmail, webserver 3.x; networkserver 1.1 for random file access), at 100 %. Random file access
+differs most: file sizes are gamma distributed with the mean of the shipped table, because Filebench 1.5
+has no tables, and the files that are opened cluster near a tenth of the set, whatever its size.
+
+fio cannot create, delete or stat files under load. Its jobs have the same files, threads, sizes and shares of
+reads and writes, with an fsync after each write for mail, and are another benchmark in every ranking.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+PERSONALITY = "kdb-1"
+_KIB, _MIB = 2**10, 2**20
+
+
+@dataclass(frozen=True)
+class Shape:
+    """A workload's size at 100 %: threads, files, mean bytes of a file and of an append."""
+
+    threads: int
+    files: int
+    file_bytes: int
+    append_bytes: int
+    directory_width: int
+    preallocated_percent: int
+
+
+SHAPES = {
+    "fileserver": Shape(50, 10_000, 128 * _KIB, 16 * _KIB, 20, 80),
+    "varmail": Shape(16, 1_000, 16 * _KIB, 16 * _KIB, 1_000_000, 80),
+    "webserver": Shape(100, 1_000, 16 * _KIB, 16 * _KIB, 20, 100),
+    "randomfileaccess": Shape(5, 10_000, 27 * _KIB, 16 * _KIB, 20, 100),
+}
+WORKLOADS = tuple(SHAPES)
+ENGINES = ("filebench", "fio")
+
+
+class UnknownVersion(ValueError):  # noqa: N818
+    """A Filebench that the texts were not written for."""
+
+
+@dataclass(frozen=True)
+class Load:
+    """What to put on the machine and to run there.
+
+    files : name to text, put into the area
+    command : run in the file system under test
+    parameters : what makes the variant of the workload
+    set_up_seconds : how long making the files may take before anything is measured
+    """
+
+    files: Mapping[str, str]
+    command: tuple[str, ...]
+    parameters: Mapping[str, str | int | float]
+    working_set_bytes: int
+    set_up_seconds: int
+
+
+def scaled(shape: Shape, percent: int) -> Shape:
+    """Files and threads at this share; at least one thread and ten files."""
+    threads, files = max(1, shape.threads * percent // 100), max(10, shape.files * percent // 100)
+    return Shape(
+        threads, files, shape.file_bytes, shape.append_bytes, shape.directory_width, shape.preallocated_percent
+    )
+
+
+def working_set_bytes(workload: str, percent: int) -> int:
+    shape = scaled(SHAPES[workload], percent)
+    return shape.files * shape.file_bytes
+
+
+def load(engine: str, version: str, workload: str, area: str, folder: str, seconds: int, percent: int) -> Load:
+    """The load of one run on one machine, in `folder`. Raises UnknownVersion."""
+    shape = scaled(SHAPES[workload], percent)
+    size = shape.files * shape.file_bytes
+    parameters = {
+        "personality": PERSONALITY,
+        "threads": shape.threads,
+        "files": shape.files,
+        "mean_file_kib": shape.file_bytes // _KIB,
+        "run_seconds": seconds,
+    }
+    if engine == "fio":
+        text, name = fio_job(workload, shape, folder, seconds), "job.fio"
+        command = ("fio", "--output-format=json", f"{area}/{name}")
+    else:
+        text, name = filebench_text(version, workload, shape, folder, seconds), "job.f"
+        # Its processes share memory at fixed addresses, and die now and then where these are random.
+        command = ("setarch", "--addr-no-randomize", "filebench", "-f", f"{area}/{name}")
+    return Load({name: text}, command, parameters, size, set_up_seconds=60 + size // (10 * _MIB))
+
+
+# Filebench
+
+
+def dialect(version: str) -> str:
+    """ "1.4" or "1.5". Raises UnknownVersion."""
+    for known in ("1.4.8", "1.4.9", "1.5"):
+        if version.startswith(known):
+            return known[:3]
+    raise UnknownVersion(f"Filebench {version or 'of an unknown version'}: 1.4.8, 1.4.9 and 1.5 are supported")
+
+
+_READ_FILE = (("openfile", "{set},fd={fd}"), ("readwholefile", "fd={fd},iosize=$request"), ("closefile", "fd={fd}"))
+_APPEND = ("appendfilerand", "iosize=$addition,fd={fd}")
+
+# Operation and its attributes, in the order that one thread goes through them.
+_STEPS: dict[str, tuple[tuple[str, str], ...]] = {
+    "fileserver": (
+        ("createfile", "{set},fd={fd}"),
+        ("writewholefile", "srcfd={fd},fd={fd},iosize=$request"),
+        ("closefile", "fd={fd}"),
+        ("openfile", "{set},fd={fd}"),
+        _APPEND,
+        ("closefile", "fd={fd}"),
+        *_READ_FILE,
+        ("deletefile", "{set}"),
+        ("statfile", "{set}"),
+    ),
+    "varmail": (
+        ("deletefile", "{set}"),
+        ("createfile", "{set},fd={fd}"),
+        _APPEND,
+        ("fsync", "fd={fd}"),
+        ("closefile", "fd={fd}"),
+        ("openfile", "{set},fd={fd}"),
+        ("readwholefile", "fd={fd},iosize=$request"),
+        _APPEND,
+        ("fsync", "fd={fd}"),
+        ("closefile", "fd={fd}"),
+        *_READ_FILE,
+    ),
+    "webserver": (*_READ_FILE * 10, ("appendfilerand", "filesetname=journal,iosize=$addition,fd=2")),
+    "randomfileaccess": (
+        ("openfile", "{set},indexed=$place,fd=1"),
+        ("openfile", "{set},indexed=$place,fd=2"),
+        ("openfile", "{set},indexed=$place,fd=3"),
+        ("appendfilerand", "iosize=$addition,fd=1"),
+        ("closefile", "fd=1"),
+        ("readwholefile", "iosize=$request,fd=2"),
+        ("readwholefile", "iosize=$request,fd=3"),
+        ("closefile", "fd=2"),
+        ("closefile", "fd=3"),
+    ),
+}
+
+
+def filebench_text(version: str, workload: str, shape: Shape, folder: str, seconds: int) -> str:
+    """The personality in the words of this version. Raises UnknownVersion."""
+    is_new = dialect(version) == "1.5"
+    is_random = workload == "randomfileaccess"
+    lines = [f"set $request={'8k' if is_random else '1m'}"]
+    if is_new:
+        lines += [
+            f"set $size=cvar(type=cvar-gamma,parameters=mean:{shape.file_bytes};gamma:1.5)",
+            f"set $addition=cvar(type=cvar-gamma,parameters=mean:{shape.append_bytes};gamma:1.5)"
+            if is_random
+            else f"set $addition={shape.append_bytes}",
+        ]
+        if is_random:
+            lines.append(f"set $place=cvar(type=cvar-gamma,parameters=mean:{shape.files / 10:g};gamma:0.1)")
+    else:
+        lines += [
+            f"set $size={shape.file_bytes}",  # gamma 1.5 unless told otherwise
+            f"define randvar name=$addition,type=gamma,min=512,round=512,mean={shape.append_bytes},gamma=1500"
+            if is_random
+            else f"set $addition={shape.append_bytes}",
+        ]
+        if is_random:
+            lines.append(f"define randvar name=$place,type=gamma,min=0,mean={shape.files // 10},gamma=100")
+    lines.append(
+        f"define fileset name=tree,path={folder},size=$size,entries={shape.files},"
+        f"dirwidth={shape.directory_width},prealloc={shape.preallocated_percent}"
+    )
+    if workload == "webserver":
+        lines.append(f"define fileset name=journal,path={folder},size=$size,entries=1,dirwidth=20,prealloc")
+    lines += [
+        "define process name=server,instances=1",
+        "{",
+        f"  thread name=worker,memsize=10m,instances={shape.threads}",
+        "  {",
+    ]
+    for number, (operation, attributes) in enumerate(_STEPS[workload], start=1):
+        filled = attributes.format(set="filesetname=tree", fd=1)
+        lines.append(f"    flowop {operation} name=step{number}-{operation},{filled}".replace("-", "_", 1))
+    lines += ["  }", "}", f'echo "{workload} {PERSONALITY} personality successfully loaded"', f"run {seconds}"]
+    return "\n".join(lines) + "\n"
+
+
+# fio
+
+# Share of reads in percent, and block sizes for reads and writes: what Filebench's operations come to.
+_FIO = {
+    "fileserver": (33, 128 * _KIB, 128 * _KIB, ()),
+    "varmail": (50, 16 * _KIB, 16 * _KIB, ("fsync=1",)),
+    "webserver": (91, 16 * _KIB, 16 * _KIB, ()),
+    "randomfileaccess": (67, 8 * _KIB, 16 * _KIB, ()),
+}
+
+
+def fio_job(workload: str, shape: Shape, folder: str, seconds: int) -> str:
+    """A job file."""
+    reads, read_bytes, write_bytes, more = _FIO[workload]
+    size = -(-shape.file_bytes // write_bytes) * write_bytes
+    lines = [
+        f"[{workload}]",
+        f"directory={folder}",
+        "ioengine=psync",
+        "rw=randrw",
+        f"rwmixread={reads}",
+        f"bs={read_bytes},{write_bytes}",
+        f"numjobs={shape.threads}",
+        f"nrfiles={max(1, shape.files // shape.threads)}",
+        f"filesize={size}",
+        "openfiles=100",
+        "file_service_type=random",
+        "fallocate=none",
+        "time_based=1",
+        f"runtime={seconds}",
+        "group_reporting=1",
+        *more,
+    ]
+    return "\n".join(lines) + "\n"

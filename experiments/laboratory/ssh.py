@@ -1,0 +1,204 @@
+"""OpenSSH to a machine whose host key is known: argument lists in, bytes out.
+
+The ssh program of the worker does the work, so keys, agents and ciphers are those that its
+administrator knows. A `Connection` is one authenticated connection that many commands share.
+"""
+
+import base64
+import binascii
+import hashlib
+import logging
+import shlex
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+
+logger = logging.getLogger(__name__)
+
+CONNECT_SECONDS = 10
+KINDS = ("ssh-ed25519", "ecdsa-sha2-nistp256", "ecdsa-sha2-nistp384", "ecdsa-sha2-nistp521", "ssh-rsa")  # best first
+_FAILED = 255  # ssh's own status; remote.sh never ends with it
+
+
+class SshError(Exception):
+    """A machine cannot be used; the text is fit to show."""
+
+
+class Unreachable(SshError):  # noqa: N818
+    """No answer, or none in time. Another try may succeed."""
+
+
+class KeyChanged(SshError):  # noqa: N818
+    """The machine shows another host key than the one that was accepted."""
+
+
+class LoginRefused(SshError):  # noqa: N818
+    """The machine does not let this login in with this key."""
+
+
+@dataclass(frozen=True)
+class Address:
+    """Where a machine is and how to log in. `host_key` is "ssh-ed25519 AAAA...", as accepted."""
+
+    host: str
+    port: int
+    login: str
+    host_key: str
+    key_file: Path | None = None  # None: the agent's keys
+    uses_sudo: bool = False
+    label: str = ""
+
+    def __str__(self) -> str:
+        return self.label or f"{self.login}@{self.host}:{self.port}"
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a command left. `status` is its own."""
+
+    status: int
+    output: bytes
+    errors: str
+
+    @property
+    def text(self) -> str:
+        return self.output.decode(errors="replace")
+
+
+def fingerprint(host_key: str) -> str:
+    """ "SHA256:..." of a host key, as ssh prints it. Raises ValueError where it is no key."""
+    try:
+        kind, data = host_key.split()[:2]
+        raw = base64.b64decode(data, validate=True)
+    except (ValueError, binascii.Error):
+        raise ValueError("not a host key") from None
+    length = int.from_bytes(raw[:4], "big")
+    if kind not in KINDS or raw[4 : 4 + length] != kind.encode():
+        raise ValueError("not a host key")
+    return "SHA256:" + base64.b64encode(hashlib.sha256(raw).digest()).decode().rstrip("=")
+
+
+def scan(host: str, port: int) -> str:
+    """The host key that the machine shows, to be accepted by a person. Raises Unreachable."""
+    command = ["ssh-keyscan", "-T", str(CONNECT_SECONDS), "-p", str(port), "--", host]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=4 * CONNECT_SECONDS)  # noqa: S603
+    except FileNotFoundError:
+        raise SshError("The worker has no OpenSSH client (Debian package openssh-client).") from None
+    except subprocess.TimeoutExpired:
+        raise Unreachable(f"{host} port {port} does not answer.") from None
+    keys = {}
+    for line in done.stdout.splitlines():
+        parts = line.split()
+        if len(parts) >= 3 and parts[1] in KINDS:
+            keys[parts[1]] = f"{parts[1]} {parts[2]}"
+    if not keys:
+        raise Unreachable(f"{host} port {port} shows no SSH host key. {_last_line(done.stderr)}".strip())
+    return keys[min(keys, key=KINDS.index)]
+
+
+class Connection:
+    """Commands on one machine, over one connection that ends with the `with` block.
+
+    via : the connection of the machine that forwards to this one: for a guest, its host
+    """
+
+    def __init__(self, address: Address, via: "Connection | None" = None) -> None:
+        self.address, self.via = address, via
+
+    def __enter__(self) -> "Connection":
+        # A control socket's path may have about a hundred characters.
+        self._folder = tempfile.TemporaryDirectory(prefix="kdb-ssh-")
+        folder = Path(self._folder.name)
+        (folder / "known_hosts").write_text(f"machine {self.address.host_key}\n")
+        self._options = [
+            *("-F", "none", "-p", str(self.address.port), "-l", self.address.login),
+            *_option("BatchMode", "yes"),
+            *_option("StrictHostKeyChecking", "yes"),
+            *_option("UserKnownHostsFile", str(folder / "known_hosts")),
+            *_option("GlobalKnownHostsFile", "none"),
+            *_option("HostKeyAlias", "machine"),
+            *_option("HostKeyAlgorithms", _algorithms(self.address.host_key)),
+            *_option("UpdateHostKeys", "no"),
+            *_option("CheckHostIP", "no"),
+            *_option("ConnectTimeout", str(CONNECT_SECONDS)),
+            *_option("ServerAliveInterval", "10"),
+            *_option("ServerAliveCountMax", "3"),
+            *_option("ForwardAgent", "no"),
+            *_option("PermitLocalCommand", "no"),
+            *_option("ControlMaster", "auto"),
+            *_option("ControlPath", str(folder / "c")),
+            *_option("ControlPersist", "30"),  # a killed worker's connection ends by itself
+            *_option("LogLevel", "ERROR"),
+        ]
+        if self.address.key_file is not None:
+            self._options += [
+                *("-i", str(self.address.key_file)),
+                *_option("IdentitiesOnly", "yes"),
+                *_option("IdentityAgent", "none"),
+            ]
+        if self.via is not None:
+            inner = f"{self.address.host}:{self.address.port}"
+            self._options += _option("ProxyCommand", shlex.join([*self.via._command(), "-W", inner, self.via._host]))
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            subprocess.run(  # noqa: S603
+                [*self._command(), "-O", "exit", "--", self._host], capture_output=True, timeout=CONNECT_SECONDS
+            )
+        except subprocess.TimeoutExpired:
+            logger.warning("the connection to %s did not close", self.address)
+        self._folder.cleanup()
+
+    @property
+    def _host(self) -> str:
+        return self.address.host
+
+    def _command(self) -> list[str]:
+        return ["ssh", *self._options]
+
+    def run(self, arguments: Sequence[str], *, given: bytes = b"", timeout: float = 60) -> Answer:
+        """Run a program there and wait for its end; `given` is its standard input.
+
+        Raises KeyChanged, LoginRefused, Unreachable. The program may go on where the time was up.
+        """
+        words = ["sudo", "-n", *arguments] if self.address.uses_sudo else list(arguments)
+        command = [*self._command(), "--", self._host, shlex.join(words)]
+        try:
+            done = subprocess.run(command, input=given, capture_output=True, timeout=timeout)  # noqa: S603
+        except FileNotFoundError:
+            raise SshError("The worker has no OpenSSH client (Debian package openssh-client).") from None
+        except subprocess.TimeoutExpired:
+            raise Unreachable(f"{self.address} did not answer within {timeout:.0f} s.") from None
+        errors = done.stderr.decode(errors="replace")
+        if done.returncode == _FAILED:
+            raise _failure(self.address, errors)
+        return Answer(done.returncode, done.stdout, errors)
+
+
+def _failure(address: Address, errors: str) -> SshError:
+    if "HOST IDENTIFICATION HAS CHANGED" in errors or "Host key verification failed" in errors:
+        return KeyChanged(f"{address} shows another host key than {fingerprint(address.host_key)}, which was accepted.")
+    if "Permission denied" in errors or "Too many authentication failures" in errors:
+        return LoginRefused(f"{address} does not let this login in with this key. {_last_line(errors)}")
+    return Unreachable(f"{address} cannot be reached. {_last_line(errors)}".strip())
+
+
+def _option(name: str, value: str) -> list[str]:
+    return ["-o", f"{name}={value}"]
+
+
+def _algorithms(host_key: str) -> str:
+    kind = host_key.split()[0]
+    return "rsa-sha2-512,rsa-sha2-256" if kind == "ssh-rsa" else kind
+
+
+def _last_line(text: str) -> str:
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return lines[-1][:300] if lines else ""

@@ -1,0 +1,50 @@
+"""manage.py build_guest_image: what the libvirt driver boots its virtual machines from."""
+
+import os
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from django.core.management import BaseCommand, CommandError
+
+from experiments.laboratory import guest_image
+
+
+class Command(BaseCommand):
+    help = (
+        "Build a guest image of Debian packages only: kernel, initrd, a read-only root disk, and image.json. Needs "
+        "root, debootstrap and squashfs-tools, and takes about two minutes. Copy the folder to each host with "
+        "libvirt and name it in the host's record."
+    )
+    requires_system_checks = ()
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("folder", type=Path)
+        parser.add_argument(
+            "--authorized-key",
+            type=Path,
+            action="append",
+            required=True,
+            metavar="FILE",
+            help="Public key of the worker that will log in; may be given several times.",
+        )
+        parser.add_argument(
+            "--filebench", type=Path, metavar="PREFIX", help="Folder that Filebench was installed into."
+        )
+        parser.add_argument("--mirror", default=guest_image.MIRROR, help="Debian mirror (%(default)s).")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        if os.geteuid() != 0:
+            raise CommandError("debootstrap needs root.")
+        try:
+            keys = [path.read_text() for path in options["authorized_key"]]
+            about = guest_image.build(
+                options["folder"].resolve(),
+                keys,
+                filebench=options["filebench"],
+                mirror=options["mirror"],
+                tell=self.stdout.write,
+            )
+        except (guest_image.ImageError, OSError) as error:
+            raise CommandError(str(error)) from error
+        self.stdout.write(f"{options['folder']}: kernel {about['kernel']}, {about['distribution']}")

@@ -1,0 +1,152 @@
+"""A laboratory host for tests: sshd, and libvirtd where it is wanted, in namespaces of their own.
+
+What runs there has its own processes and mounts, so nothing of it outlives the test that started it,
+and /etc/libvirt and /run of the machine stay as they are.
+"""
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+from contextlib import contextmanager
+from pathlib import Path
+
+PROGRAMS = ("unshare", "sshd", "ssh", "ssh-keygen", "losetup", "mkfs.ext4", "mkfs.xfs", "mkfs.btrfs", "fio")
+QEMU_PROGRAMS = ("libvirtd", "virtlogd", "virsh", "qemu-system-x86_64", "debootstrap", "mksquashfs")
+_NAMESPACES = ("unshare", "--mount", "--pid", "--fork", "--mount-proc", "--kill-child", "--propagation", "private")
+_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+_INIT = r"""
+set -eu
+cd "$1"
+mkdir -p /run/sshd
+if [ "$2" = libvirt ]; then
+    mkdir -p /run/libvirt /var/lib/libvirt /etc/libvirt /var/cache/libvirt /var/log/libvirt
+    for folder in /run/libvirt /var/lib/libvirt /etc/libvirt /var/cache/libvirt /var/log/libvirt; do
+        mount -t tmpfs tmpfs $folder
+    done
+    mkdir -p /var/lib/libvirt/qemu
+    cp qemu.conf /etc/libvirt/qemu.conf
+    : >/etc/libvirt/libvirtd.conf
+    virtlogd -d
+    libvirtd -d
+fi
+exec /usr/sbin/sshd -D -e -f "$1/sshd_config"
+"""
+
+
+def missing(programs=PROGRAMS) -> str:
+    """Why there can be no laboratory here; empty where there can."""
+    if os.geteuid() != 0:
+        return "loop devices need root"
+    lacking = [name for name in programs if shutil.which(name, path=_PATH) is None]
+    if lacking:
+        return f"{', '.join(lacking)} not installed"
+    if not os.path.exists("/dev/loop-control"):
+        return "this machine makes no loop devices"
+    if subprocess.run(["unshare", "--mount", "--pid", "--fork", "true"], capture_output=True).returncode:
+        return "this machine makes no namespaces"
+    return ""
+
+
+class Lab:
+    """One host: `folder` holds its keys and its pool."""
+
+    def __init__(self, folder: Path, *, with_libvirt: bool) -> None:
+        self.folder, self.with_libvirt = folder, with_libvirt
+        self.port = _free_port()
+        self.pool = folder / "pool"
+        self.pool.mkdir()
+        for name in ("host_key", "login_key"):
+            subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", folder / name], check=True)
+        (folder / "keys").mkdir(mode=0o700)
+        shutil.copy(folder / "login_key", folder / "keys/lab")
+        (folder / "qemu.conf").write_text(
+            'user = "root"\ngroup = "root"\nnamespaces = []\nsecurity_driver = "none"\nremember_owner = 0\n'
+            "dynamic_ownership = 0\ncgroup_controllers = []\n"
+        )
+        (folder / "sshd_config").write_text(
+            f"ListenAddress 127.0.0.1:{self.port}\nHostKey {folder}/host_key\nPidFile {folder}/sshd.pid\n"
+            f"AuthorizedKeysFile {folder}/login_key.pub\nStrictModes no\nUsePAM no\nPasswordAuthentication no\n"
+            "MaxSessions 100\nMaxStartups 100\n"
+        )
+        self.process: subprocess.Popen | None = None
+
+    @property
+    def host_key(self) -> str:
+        return " ".join((self.folder / "host_key.pub").read_text().split()[:2])
+
+    def start(self) -> None:
+        log = (self.folder / "log").open("ab")
+        arguments = [str(self.folder), "libvirt" if self.with_libvirt else "plain"]
+        self.process = subprocess.Popen(
+            [*_NAMESPACES, "sh", "-c", _INIT, "lab", *arguments],
+            stdout=log,
+            stderr=log,
+            stdin=subprocess.DEVNULL,
+            env={"PATH": _PATH},
+        )
+        log.close()
+        deadline = time.monotonic() + 30
+        while True:
+            with socket.socket() as probe:
+                if probe.connect_ex(("127.0.0.1", self.port)) == 0:
+                    return
+            if self.process.poll() is not None or time.monotonic() > deadline:
+                raise RuntimeError(f"the laboratory does not start: {(self.folder / 'log').read_text()[-2000:]}")
+            time.sleep(0.05)
+
+    def stop(self) -> None:
+        """As if the power failed."""
+        if self.process is not None:
+            self.process.send_signal(signal.SIGKILL)
+            self.process.wait()
+            self.process = None
+
+    def inside(self, *command: str) -> str:
+        """Run something on the host, beside ssh."""
+        child = subprocess.run(["pgrep", "-P", str(self.process.pid)], capture_output=True, text=True).stdout.split()[0]
+        done = subprocess.run(
+            ["nsenter", "--target", child, "--mount", "--pid", *command],
+            capture_output=True,
+            text=True,
+            env={"PATH": _PATH},
+        )
+        return done.stdout
+
+    def left_overs(self) -> list[str]:
+        """Mounts, loop devices, virtual machines and files that a campaign would have to clean up."""
+        found = [line for line in self.inside("cat", "/proc/self/mounts").splitlines() if f"{self.pool}/" in line]
+        found += [line for line in loops() if str(self.pool) in line]
+        found += [str(path) for path in self.pool.iterdir()]
+        if self.with_libvirt:
+            found += self.inside("virsh", "--quiet", "list", "--all", "--name").split()
+            found += self.inside("pgrep", "-a", "qemu-system").splitlines()
+        return found
+
+
+def loops() -> list[str]:
+    return subprocess.run(["losetup", "--list", "--noheadings"], capture_output=True, text=True).stdout.splitlines()
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+@contextmanager
+def laboratory(*, with_libvirt: bool = False):
+    with tempfile.TemporaryDirectory(prefix="kdb-lab-") as name:
+        lab = Lab(Path(name).resolve(), with_libvirt=with_libvirt)
+        lab.start()
+        try:
+            yield lab
+        finally:
+            lab.stop()
+            for line in loops():  # a killed host leaves its loop devices to the kernel
+                if str(lab.folder) in line:
+                    subprocess.run(["losetup", "--detach", line.split()[0]], check=False)
