@@ -17,6 +17,7 @@ from experiments.laboratory.ssh import Unreachable
 
 NAME = "benchmark"
 SILENCE_SECONDS = 60  # a machine that does not answer for longer hangs
+POLL_SECONDS = 20
 LATE_SECONDS = 60  # beyond what set-up and run may take
 CLOCK_SECONDS, CLOCK_SHARE = 2.0, 0.02  # by which clocks may disagree
 
@@ -96,12 +97,12 @@ def _wait(
         rest = started + seconds - time.monotonic()
         time.sleep(min(max(rest, 0.25), max(2.0, seconds / 10)) if rest > 0 else 0.25)
         keep()
+        check()
         for watched in list(pending):
             if _asked(watched) and watched.last.state == "exited":
                 pending.remove(watched)
         if not pending:
             return
-        check()
         if time.monotonic() > deadline:
             names = ", ".join(watched.machine.name for watched in pending)
             raise RunFailed(f"The benchmark did not end within {deadline - started:.0f} s on {names}.")
@@ -112,10 +113,10 @@ def _asked(watched: _Watch) -> bool:
     name = watched.machine.name
     before = time.monotonic()
     try:
-        poll = watched.machine.area.poll(NAME)
+        poll = watched.machine.area.poll(NAME, timeout=POLL_SECONDS)
     except Unreachable as error:
         if time.monotonic() - watched.answered > SILENCE_SECONDS:
-            raise Silent(f"{name} did not answer for {SILENCE_SECONDS} s: {error}") from error
+            raise Silent(f"{name} does not answer, for {SILENCE_SECONDS} s by now: {error}") from error
         return False
     at = time.monotonic()
     watched.answered, watched.last = at, poll

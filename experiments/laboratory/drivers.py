@@ -4,14 +4,16 @@ Each makes everything a run needs in areas of attempt `token` and returns the ma
 runs on. What they make is taken away by `clean` of the same areas, whatever happened in between.
 """
 
+import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 
 from experiments.laboratory import libvirt, remote
 from experiments.laboratory.remote import Area
-from experiments.laboratory.ssh import Connection
+from experiments.laboratory.ssh import Connection, Unreachable
 
+CONTACT_SECONDS = 60
 FOLDER = "fs"  # of the file system under test, in the area
 Say = Callable[[str], None]
 
@@ -70,6 +72,10 @@ def native(host: Connection, wanted: Wanted, say: Say) -> list[Machine]:
     return [Machine(0, area, {**facts, "kernel": _kernel(host)})]
 
 
+def domain_name(token: int, number: int) -> str:
+    return f"kdb-{token}-{number}"
+
+
 def guests(stack: ExitStack, host: Connection, wanted: Wanted, say: Say, keep: Callable[[], None]) -> list[Machine]:
     """Make, start and prepare `vm_count` guests; their connections close with the stack. Raises libvirt.GuestGone."""
     area = Area(host, wanted.pool, wanted.token)
@@ -79,7 +85,7 @@ def guests(stack: ExitStack, host: Connection, wanted: Wanted, say: Say, keep: C
         disk = area.call("make-image", FOLDER, f"disk{number}", wanted.disk_mib, timeout=600)["path"]
         console = f"console{number}"
         guest = libvirt.Guest(
-            name=f"kdb-{wanted.token}-{number}",
+            name=domain_name(wanted.token, number),
             image_folder=wanted.image_folder,
             disk=disk,
             console=f"{wanted.pool}/.kdb/{console}",
@@ -96,6 +102,7 @@ def guests(stack: ExitStack, host: Connection, wanted: Wanted, say: Say, keep: C
         libvirt.wait_ready(area, name, console, keep=keep)
         port = libvirt.forwarded_port(host, name)
         inside = stack.enter_context(libvirt.connection(host, name, port, wanted.image_host_key))
+        _first_contact(inside, keep)
         guest_area = Area(inside, libvirt.GUEST_POOL, wanted.token)
         guest_area.call("begin")
         say(f"making {wanted.guest_fs} in virtual machine {number}")
@@ -103,6 +110,20 @@ def guests(stack: ExitStack, host: Connection, wanted: Wanted, say: Say, keep: C
         facts |= {"kernel": _kernel(inside), "host_mount_options": host_facts["mount_options"]}
         machines.append(Machine(number, guest_area, facts, name))
     return machines
+
+
+def _first_contact(guest: Connection, keep: Callable[[], None]) -> None:
+    """Its sshd listens, but a busy guest may drop the first connections."""
+    deadline = time.monotonic() + CONTACT_SECONDS
+    while True:
+        try:
+            guest.run(["true"])
+            return
+        except Unreachable:
+            keep()
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.5)
 
 
 def attached(machines: Sequence[tuple[Connection, str, bool]], wanted: Wanted, say: Say) -> list[Machine]:

@@ -80,16 +80,26 @@ until_nothing() {
 
 domains_left() { virsh --quiet list --all --name | grep -Fx -f "$AREA/domains" || true; }
 
+# Who works in the area. A benchmark's processes may outlive their leader and leave its session: Filebench's
+# readers do the one, fio's jobs the other. Their working folder stays where it was.
+workers_below() {
+    ls -l /proc/[0-9]*/cwd 2>/dev/null | awk -v below="$AREA/" 'index($NF, below) == 1 { split($(NF - 2), part, "/"); print part[3] }'
+}
+
+kill_workers() {
+    rest=50
+    while workers=$(workers_below) && [ -n "$workers" ]; do
+        # shellcheck disable=SC2086 # a list of numbers
+        kill -KILL $workers 2>/dev/null || true
+        rest=$((rest - 1))
+        [ "$rest" -gt 0 ] || refuse "processes stay: $(echo "$workers" | tr '\n' ' ')"
+        sleep 0.1
+    done
+}
+
 clean_area() {
     [ -d "$AREA" ] || return 0
-    for file in "$AREA"/*.pid; do
-        # A session can outlive its leader: Filebench's readers do.
-        if [ -f "$file" ]; then
-            read -r pid began <"$file" || continue
-            [ -e "/proc/$pid" ] && [ "$(start_time "$pid")" != "$began" ] && continue
-            pkill -KILL --session "$pid" || true
-        fi
-    done
+    kill_workers
     if [ -s "$AREA/domains" ]; then
         for domain in $(domains_left); do
             virsh --quiet destroy "$domain" >/dev/null 2>&1 || true
@@ -291,7 +301,7 @@ facts) # POOL...
     fi
     [ ! -c /dev/kvm ] || say kvm yes
     if command -v systemd-detect-virt >/dev/null 2>&1; then say inside "$(systemd-detect-virt || true)"; fi
-    for program in losetup fallocate setsid pkill timeout findmnt mkfs.ext4 mkfs.xfs mkfs.btrfs fio filebench virsh; do
+    for program in losetup fallocate setsid timeout findmnt mkfs.ext4 mkfs.xfs mkfs.btrfs fio filebench virsh; do
         command -v "$program" >/dev/null 2>&1 || say missing "$program"
     done
     version_of fio fio --version

@@ -66,6 +66,9 @@ class _Attempt:
             with ExitStack() as stack:
                 try:
                     figures = self.measure(stack)
+                except ssh.Unreachable as error:
+                    self.tell_guest_from_host(error)
+                    raise
                 finally:
                     self.clean()
             self.end(State.DONE, figures=figures)
@@ -109,7 +112,7 @@ class _Attempt:
 
         try:
             left = bench.run(machines, loads, self.campaign.run_seconds, keep=self.keep, watch=watch)
-        except (bench.RunFailed, bench.Silent, libvirt.GuestStopped):
+        except bench.RunFailed:
             self.keep_what_is_there(machines)
             raise
         self.step("keeping the output")
@@ -120,6 +123,13 @@ class _Attempt:
                 if each.errors.strip():
                     self.store(f"{each.machine.name}.errors.txt", each.errors)
         return [figure for each in left for figure in self.read(each)]
+
+    def tell_guest_from_host(self, error: ssh.Unreachable) -> None:
+        """Raises GuestGone, GuestStopped, Silent where a guest is the matter, Unreachable where its host is."""
+        if self.campaign.driver == Host.Driver.LIBVIRT and self.areas:
+            for number in range(1, self.run.vm_count + 1):
+                libvirt.check_running(self.areas[0].machine, drivers.domain_name(self.token, number))
+            raise bench.Silent(f"A virtual machine does not answer: {error}") from error
 
     def keep_what_is_there(self, machines: list[Machine]) -> None:
         """The output of a run that went wrong, from machines that still answer."""

@@ -30,7 +30,6 @@ FROM = {
     "fallocate": "package util-linux",
     "setsid": "package util-linux",
     "findmnt": "package util-linux",
-    "pkill": "package procps",
     "timeout": "package coreutils",
     "mkfs.ext4": "package e2fsprogs",
     "mkfs.xfs": "package xfsprogs",

@@ -91,6 +91,10 @@ def registered(lab: Lab, **fields):
         | {"host_key": "", "drivers": ["native"], "login": "root"}
         | fields
     )
+    if lab.facts:  # what the first check found
+        host.host_key, host.facts = lab.host_key, lab.facts
+        host.save()
+        return host
     hosts.ask_contact(host)
     do(host.job)
     host.refresh_from_db()
@@ -98,6 +102,7 @@ def registered(lab: Lab, **fields):
     host.refresh_from_db()
     do(host.job)
     host.refresh_from_db()
+    lab.facts = host.facts
     return host
 
 

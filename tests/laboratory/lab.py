@@ -74,6 +74,7 @@ class Lab:
             "MaxSessions 100\nMaxStartups 100\n"
         )
         self.process: subprocess.Popen | None = None
+        self.facts: dict = {}  # of a host's first check here
 
     @property
     def host_key(self) -> str:
