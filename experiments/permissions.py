@@ -1,4 +1,4 @@
-"""Who may do what to a case study. Every door asks here: pages, API and commands.
+"""Who may do what to a case study, a host, a campaign. Every door asks here: pages, API and commands.
 
 A user is Django's; `None` is somebody at the server's own command line, who may do everything.
 Roles are groups with permissions (kdb.roles); what they permit is combined here with the state of
@@ -8,7 +8,7 @@ the case study and with whose it is.
 from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
 from django.db.models import Q, QuerySet
 
-from experiments.models import CaseStudy
+from experiments.models import Campaign, CaseStudy, Host
 
 User = AbstractBaseUser | AnonymousUser | None
 
@@ -66,6 +66,25 @@ def drafts_of(user: User) -> QuerySet[CaseStudy]:
     if user.has_perm("experiments.publish_casestudy"):
         theirs |= Q(status=Status.SUBMITTED)
     return unpublished.filter(theirs)
+
+
+def may_operate(user: User) -> bool:
+    """See hosts and campaigns, register and plan them: their addresses and outputs are nobody else's business."""
+    return user is None or user.has_perm("experiments.add_campaign")
+
+
+def may_change_host(user: User, host: Host) -> bool:
+    """Change a host, accept its key, check it: who registered it, and administrators."""
+    if user is None or user.has_perm("experiments.change_host"):
+        return True
+    return may_operate(user) and host.registered_by_id == user.pk
+
+
+def may_steer(user: User, campaign: Campaign) -> bool:
+    """Start, pause, cancel, retry, top up, file: who planned it, and administrators."""
+    if user is None or user.has_perm("experiments.change_campaign"):
+        return True
+    return may_operate(user) and campaign.owner_id == user.pk
 
 
 def _owns(user: AbstractBaseUser | AnonymousUser, case_study: CaseStudy) -> bool:

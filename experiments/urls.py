@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from .views import case_studies, drafts, imports, knowledge
+from .views import case_studies, drafts, imports, knowledge, laboratory
 
 urlpatterns = [
     path("case-studies/", case_studies.case_study_list, name="case-study-list"),
@@ -24,4 +24,13 @@ urlpatterns = [
     path("knowledge/file-systems/<slug:slug>/", knowledge.file_system_detail, name="file-system-detail"),
     path("knowledge/hypervisors/<slug:slug>/", knowledge.hypervisor_detail, name="hypervisor-detail"),
     path("knowledge/workloads/<slug:slug>/", knowledge.workload_detail, name="workload-detail"),
+    path("laboratory/hosts/", laboratory.host_list, name="host-list"),
+    path("laboratory/hosts/new/", laboratory.host_new, name="host-new"),
+    path("laboratory/hosts/<slug:slug>/", laboratory.host_detail, name="host-detail"),
+    path("laboratory/hosts/<slug:slug>/edit/", laboratory.host_edit, name="host-edit"),
+    path("laboratory/campaigns/", laboratory.campaign_list, name="campaign-list"),
+    path("laboratory/campaigns/new/", laboratory.campaign_new, name="campaign-new"),
+    path("laboratory/campaigns/<slug:slug>/", laboratory.campaign_detail, name="campaign-detail"),
+    path("laboratory/campaigns/<slug:slug>/runs/<int:position>/", laboratory.run_detail, name="run-detail"),
+    path("laboratory/outputs/<int:pk>/", laboratory.artifact, name="run-artifact"),
 ]

@@ -8,15 +8,18 @@ from django.db.models import Q
 _CATALOGUE = ("hypervisor", "filesystem", "operatingsystem", "benchmark", "workload")
 _RESEARCHER = ("experiments.add_casestudy",)
 _REVIEWER = ("experiments.publish_casestudy", "experiments.retract_casestudy")
+_OPERATOR = ("experiments.add_host", "experiments.add_campaign")
 
 # Group: permissions. What they allow is combined with the state of a case study in experiments.permissions.
 ROLES: dict[str, tuple[str, ...]] = {
     "researchers": _RESEARCHER,
     "reviewers": _REVIEWER,
-    "operators": (),  # hosts and campaigns
+    "operators": (*_OPERATOR, *_RESEARCHER),  # a campaign becomes a draft of theirs
     "administrators": (
         *_RESEARCHER,
         *_REVIEWER,
+        *_OPERATOR,
+        *("experiments.change_host", "experiments.change_campaign"),
         *("experiments.change_casestudy", "experiments.delete_casestudy"),
         *(f"experiments.{verb}_{name}" for name in _CATALOGUE for verb in ("add", "change", "view")),
         *("auth.add_user", "auth.change_user", "auth.view_user", "auth.view_group"),

@@ -10,12 +10,12 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from django.db import transaction
-from django.db.models import Count, Max, Q
+from django.db.models import Max, Q
 from django.utils.timezone import now
 
 from experiments import jobs
 from experiments.laboratory import engines, plan
-from experiments.models import Campaign, CampaignRun, FileSystem, Host, Job, RunLine, StoragePool
+from experiments.models import Campaign, CampaignRun, Host, Job, RunLine, StoragePool
 from experiments.services import hosts
 
 logger = logging.getLogger(__name__)
@@ -393,29 +393,3 @@ def look_after() -> None:
                 RunLine.objects.create(run=run, text=f"failed: {reason}"[:1000])
     for host_id in set(Campaign.objects.filter(state=State.RUNNING).values_list("host_id", flat=True)):
         next_run(host_id)
-
-
-# Counting
-
-
-def counts(campaign: Campaign) -> dict[str, int]:
-    """State of a run to how many there are."""
-    found = dict(campaign.runs.order_by().values_list("state").annotate(Count("pk")))
-    return {state: found.get(state, 0) for state in RunState.values}
-
-
-def seconds_left(campaign: Campaign) -> int:
-    """About how long the waiting runs take, s: as long as the ones before took, else as estimated."""
-    left = counts(campaign)[RunState.WAITING] + counts(campaign)[RunState.ACTIVE]
-    ended = campaign.runs.filter(state=RunState.DONE, finished_at__isnull=False).values_list(
-        "started_at", "finished_at"
-    )
-    took = [(finish - begin).total_seconds() for begin, finish in ended]
-    if took:
-        return round(sum(took) / len(took) * left)
-    whole = estimate(campaign)
-    return round(whole.seconds * left / whole.runs) if whole.runs else 0
-
-
-def file_system_names() -> list[str]:
-    return list(FileSystem.objects.filter(slug__in=MAKES).values_list("slug", flat=True))

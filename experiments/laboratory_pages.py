@@ -1,0 +1,146 @@
+"""What the pages of hosts, campaigns and runs show, in a constant number of queries."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import Count, Q
+
+from experiments.laboratory import ssh
+from experiments.models import Campaign, CampaignRun, Host, Job, RunArtifact, RunLine
+from experiments.services import campaigns
+from experiments.services.campaign_runs import throughput
+
+RunState = CampaignRun.State
+LOG_LINES = 8  # of the run under way, on the campaign's page
+
+
+@dataclass(frozen=True)
+class HostPage:
+    """fingerprints : of the accepted and of the offered key; empty where there is none"""
+
+    accepted: str
+    offered: str
+    pools: list[dict[str, Any]]
+    machines: list[Host]
+    campaigns: list[Campaign]
+    is_asking: bool
+    failure: str
+
+
+def host_page(host: Host) -> HostPage:
+    about = host.facts.get("pools", {})
+    limits = host.facts.get("limits", {})
+    open_states = (Job.State.QUEUED, Job.State.RUNNING)
+    return HostPage(
+        accepted=ssh.fingerprint(host.host_key) if host.host_key else "",
+        offered=ssh.fingerprint(host.offered_key) if host.offered_key else "",
+        pools=[
+            {"pool": pool, "facts": about.get(pool.path, {}), "limits": limits.get(pool.path, {})}
+            for pool in host.pools.select_related("host_fs")
+        ],
+        machines=list(host.machines.order_by("slug")),
+        campaigns=list(host.campaigns.order_by("-pk")[:20]),
+        is_asking=bool(host.job and host.job.state in open_states),
+        failure=host.job.error if host.job and host.job.state == Job.State.FAILED else "",
+    )
+
+
+def campaign_rows() -> list[Campaign]:
+    """All campaigns, newest first, with the numbers of their runs."""
+    return list(
+        Campaign.objects.select_related("host", "owner").annotate(
+            all_runs=Count("runs"),
+            done_runs=Count("runs", filter=Q(runs__state=RunState.DONE)),
+            failed_runs=Count("runs", filter=Q(runs__state=RunState.FAILED)),
+        )
+    )
+
+
+@dataclass(frozen=True)
+class Row:
+    """One configuration of a campaign: its cells in the order of the columns, each with its runs."""
+
+    host_fs: str
+    guest_fs: str
+    cells: list[dict[str, Any]]
+
+
+@dataclass(frozen=True)
+class CampaignPage:
+    """columns : (workload, number of machines); counts : state's label to number of runs"""
+
+    columns: list[tuple[str, int]]
+    rows: list[Row]
+    counts: list[tuple[str, str, int]]
+    planned: int
+    ended: int
+    seconds_left: int
+    active: CampaignRun | None
+    log: list[RunLine]
+    is_live: bool
+    can: dict[str, bool]
+    failures: list[CampaignRun]
+
+
+def campaign_page(campaign: Campaign) -> CampaignPage:
+    runs = list(campaign.runs.select_related("job").order_by("host_fs", "guest_fs", "workload", "vm_count", "repetition"))
+    columns = sorted({(run.workload, run.vm_count) for run in runs})
+    by_row: dict[tuple[str, str], dict[tuple[str, int], list[CampaignRun]]] = {}
+    for run in runs:
+        by_row.setdefault((run.host_fs, run.guest_fs), {}).setdefault((run.workload, run.vm_count), []).append(run)
+    counted = {state: sum(run.state == state for run in runs) for state in RunState.values}
+    active = next((run for run in runs if run.state == RunState.ACTIVE), None)
+    log = list(reversed(RunLine.objects.filter(run=active).order_by("-pk")[:LOG_LINES])) if active else []
+    waiting = counted[RunState.WAITING] + counted[RunState.ACTIVE]
+    state, is_filed = campaign.state, campaign.case_study_id is not None
+    return CampaignPage(
+        columns=columns,
+        rows=[Row(*key, [_cell(cells.get(column, [])) for column in columns]) for key, cells in by_row.items()],
+        counts=[(value, label, counted[value]) for value, label in RunState.choices if counted[value]],
+        planned=len(runs),
+        ended=len(runs) - waiting,
+        seconds_left=_seconds_left(campaign, runs, waiting),
+        active=active,
+        log=log,
+        is_live=state == Campaign.State.RUNNING or active is not None,
+        can={
+            "start": state in ("planned", "paused") and not is_filed,
+            "pause": state == "running",
+            "cancel": state in ("planned", "running", "paused"),
+            "top_up": state != "cancelled" and not is_filed,
+            "draft": state != "running" and not is_filed and counted[RunState.DONE] > 0,
+        },
+        failures=[run for run in runs if run.state == RunState.FAILED][:20],
+    )
+
+
+def _cell(runs: list[CampaignRun]) -> dict[str, Any]:
+    values = [value for run in runs if run.state == RunState.DONE and (value := throughput(run)) is not None]
+    return {"runs": runs, "mean": sum(values) / len(values) if values else None, "values": len(values)}
+
+
+def _seconds_left(campaign: Campaign, runs: list[CampaignRun], waiting: int) -> int:
+    """As long as the runs before took; as estimated, where there are none."""
+    took = [
+        (run.finished_at - run.started_at).total_seconds() for run in runs if run.state == RunState.DONE and run.finished_at
+    ]
+    if took:
+        return round(sum(took) / len(took) * waiting)
+    return round(campaigns.estimate(campaign).seconds * waiting / max(len(runs), 1))
+
+
+@dataclass(frozen=True)
+class RunPage:
+    lines: list[RunLine]
+    artifacts: list[RunArtifact]
+    throughput: float | None
+    may_retry: bool
+
+
+def run_page(run: CampaignRun) -> RunPage:
+    return RunPage(
+        lines=list(run.lines.all()),
+        artifacts=list(run.artifacts.defer("data")),
+        throughput=throughput(run),
+        may_retry=run.state not in (RunState.WAITING, RunState.ACTIVE) and run.campaign.case_study_id is None,
+    )
