@@ -27,8 +27,9 @@ class HostForm(forms.ModelForm):
         required=False,
         widget=forms.Textarea(attrs={"rows": 3, "spellcheck": "false"}),
         label="Storage pools, one a line",
-        help_text="/srv/kdb image: file systems are made in image files there. /srv/xfs existing: what is mounted there is "
-        "tested as it is. In a virtual machine, third word: the host file system below it. Nothing outside is written.",
+        help_text="/srv/kdb image: file systems are made in image files there. "
+        "/srv/xfs existing: what is mounted there is tested as it is. "
+        "In a virtual machine, third word: the host file system below it. Nothing outside is written.",
     )
     stated = forms.CharField(
         required=False,
@@ -74,7 +75,8 @@ class HostForm(forms.ModelForm):
             del self.fields["slug"]
             pools = self.instance.pools.select_related("host_fs")
             self.initial["pools"] = "\n".join(
-                " ".join(filter(None, [pool.path, pool.kind, pool.host_fs.slug if pool.host_fs else ""])) for pool in pools
+                " ".join(filter(None, [pool.path, pool.kind, pool.host_fs.slug if pool.host_fs else ""]))
+                for pool in pools
             )
             self.initial["stated"] = "\n".join(f"{name}: {text}" for name, text in self.instance.stated.items())
 
@@ -91,7 +93,9 @@ class HostForm(forms.ModelForm):
                 raise ValidationError(f"Line {number}: a path, {' or '.join(kinds)}, and perhaps a file system.")
             if len(words) == 3:
                 if words[2] not in systems:
-                    raise ValidationError(f"Line {number}: {words[2]!r} is no file system; there are {', '.join(systems)}.")
+                    raise ValidationError(
+                        f"Line {number}: {words[2]!r} is no file system; there are {', '.join(systems)}."
+                    )
                 pool.host_fs = systems[words[2]]
             try:
                 pool.clean_fields(exclude=["host"])
@@ -139,18 +143,24 @@ class CampaignForm(forms.ModelForm):
         choices=[(name, name) for name in engines.WORKLOADS], widget=forms.CheckboxSelectMultiple, label="Workloads"
     )
     vm_counts = forms.CharField(required=False, label="Virtual machines at once", help_text="1 2 3 4; empty: native")
-    cache_mode = forms.ChoiceField(choices=[(mode, mode) for mode in CACHE_MODES], label="Cache mode of the virtual disks")
+    cache_mode = forms.ChoiceField(
+        choices=[(mode, mode) for mode in CACHE_MODES], label="Cache mode of the virtual disks"
+    )
     repetitions = forms.IntegerField(min_value=1, max_value=100, initial=3, label="Repetitions")
     run_seconds = forms.IntegerField(min_value=1, max_value=86_400, initial=120, label="Length of a run, s")
     cool_down_seconds = forms.IntegerField(min_value=0, max_value=3_600, initial=0, label="Pause before each run, s")
-    scale_percent = forms.IntegerField(min_value=1, max_value=1_000, initial=100, label="Files and threads, % of standard")
+    scale_percent = forms.IntegerField(
+        min_value=1, max_value=1_000, initial=100, label="Files and threads, % of standard"
+    )
     disk_mib = forms.IntegerField(min_value=32, max_value=2**24, initial=8192, label="Each file system under test, MiB")
     vm_ram_mib = forms.IntegerField(min_value=128, max_value=2**24, initial=2048, label="Memory of a machine, MiB")
     vm_vcpus = forms.IntegerField(min_value=1, max_value=512, initial=1, label="vCPUs of a machine")
     precision_percent = forms.IntegerField(
         required=False, min_value=1, max_value=100, label="Stop when ratios are known to, %", help_text="Empty: never."
     )
-    seed = forms.IntegerField(required=False, min_value=0, max_value=2**31 - 1, label="Seed of the order", help_text="Empty: any.")
+    seed = forms.IntegerField(
+        required=False, min_value=0, max_value=2**31 - 1, label="Seed of the order", help_text="Empty: any."
+    )
 
     class Meta:
         model = Campaign

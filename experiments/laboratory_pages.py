@@ -6,11 +6,15 @@ from typing import Any
 from django.db.models import Count, Q
 
 from experiments.laboratory import ssh
-from experiments.models import Campaign, CampaignRun, Host, Job, RunArtifact, RunLine
+from experiments.models import Campaign, CampaignRun, Host, Job, RunArtifact, RunLine, StoragePool
 from experiments.services import campaigns
 from experiments.services.campaign_runs import throughput
 
 RunState = CampaignRun.State
+_ACCELERATORS = {
+    "kvm": "hardware virtualisation, as seen by starting one",
+    "qemu": "software emulation, as seen by starting one",
+}
 LOG_LINES = 8  # of the run under way, on the campaign's page
 
 
@@ -20,6 +24,8 @@ class HostPage:
 
     accepted: str
     offered: str
+    facts: list[tuple[str, str]]
+    missing: list[dict[str, str]]
     pools: list[dict[str, Any]]
     machines: list[Host]
     campaigns: list[Campaign]
@@ -28,21 +34,54 @@ class HostPage:
 
 
 def host_page(host: Host) -> HostPage:
-    about = host.facts.get("pools", {})
-    limits = host.facts.get("limits", {})
     open_states = (Job.State.QUEUED, Job.State.RUNNING)
     return HostPage(
         accepted=ssh.fingerprint(host.host_key) if host.host_key else "",
         offered=ssh.fingerprint(host.offered_key) if host.offered_key else "",
-        pools=[
-            {"pool": pool, "facts": about.get(pool.path, {}), "limits": limits.get(pool.path, {})}
-            for pool in host.pools.select_related("host_fs")
-        ],
+        facts=_facts(host),
+        missing=host.facts.get("missing", []),
+        pools=[_pool(host, pool) for pool in host.pools.select_related("host_fs")],
         machines=list(host.machines.order_by("slug")),
         campaigns=list(host.campaigns.order_by("-pk")[:20]),
         is_asking=bool(host.job and host.job.state in open_states),
         failure=host.job.error if host.job and host.job.state == Job.State.FAILED else "",
     )
+
+
+def _facts(host: Host) -> list[tuple[str, str]]:
+    """What the last check found, in words; nothing where there was none."""
+    if host.checked_at is None:
+        return []
+    found = host.facts
+    said = [
+        ("Checked", f"{host.checked_at:%Y-%m-%d %H:%M} UTC"),
+        ("Machine", found.get("model", "")),
+        ("Processor", f"{found.get('cpu', '')}, {found.get('cores', '?')} cores".removeprefix(", ")),
+        ("Memory", f"{found['ram_mib']:,} MiB" if "ram_mib" in found else ""),
+        ("System", f"{found.get('distribution', '')}, kernel {found.get('kernel', '')}"),
+        ("Load", found.get("load", "")),
+        ("fio", found.get("fio") or "not installed"),
+        ("Filebench", found.get("filebench") or "not installed"),
+        ("libvirt", f"{found['libvirt']}, {found.get('running', '')}" if found.get("libvirt") else ""),
+        ("Guests run by", _ACCELERATORS.get(found.get("accelerator", ""), "")),
+    ]
+    if image := found.get("guest_image"):
+        said.append(("Guest image", f"{image['distribution']}, kernel {image['kernel']}"))
+    return [(label, text) for label, text in said if text]
+
+
+def _pool(host: Host, pool: StoragePool) -> dict[str, Any]:
+    about = host.facts.get("pools", {}).get(pool.path, {})
+    limits = host.facts.get("limits", {}).get(pool.path, {})
+    return {
+        "pool": pool,
+        "file_system": "not there" if about.get("is_missing") else about.get("file_system", "not checked"),
+        "mount_options": about.get("mount_options", ""),
+        "free_mib": about.get("free_mib", ""),
+        "disk": about.get("disk", ""),
+        "read": limits.get("read", "not measured"),
+        "write": limits.get("write", "not measured"),
+    }
 
 
 def campaign_rows() -> list[Campaign]:
@@ -83,7 +122,9 @@ class CampaignPage:
 
 
 def campaign_page(campaign: Campaign) -> CampaignPage:
-    runs = list(campaign.runs.select_related("job").order_by("host_fs", "guest_fs", "workload", "vm_count", "repetition"))
+    runs = list(
+        campaign.runs.select_related("job").order_by("host_fs", "guest_fs", "workload", "vm_count", "repetition")
+    )
     columns = sorted({(run.workload, run.vm_count) for run in runs})
     by_row: dict[tuple[str, str], dict[tuple[str, int], list[CampaignRun]]] = {}
     for run in runs:
@@ -122,7 +163,9 @@ def _cell(runs: list[CampaignRun]) -> dict[str, Any]:
 def _seconds_left(campaign: Campaign, runs: list[CampaignRun], waiting: int) -> int:
     """As long as the runs before took; as estimated, where there are none."""
     took = [
-        (run.finished_at - run.started_at).total_seconds() for run in runs if run.state == RunState.DONE and run.finished_at
+        (run.finished_at - run.started_at).total_seconds()
+        for run in runs
+        if run.state == RunState.DONE and run.finished_at
     ]
     if took:
         return round(sum(took) / len(took) * waiting)
@@ -131,6 +174,9 @@ def _seconds_left(campaign: Campaign, runs: list[CampaignRun], waiting: int) -> 
 
 @dataclass(frozen=True)
 class RunPage:
+    """machines : name to what was found there"""
+
+    machines: list[tuple[str, str]]
     lines: list[RunLine]
     artifacts: list[RunArtifact]
     throughput: float | None
@@ -138,7 +184,17 @@ class RunPage:
 
 
 def run_page(run: CampaignRun) -> RunPage:
+    machines = [
+        (
+            machine["name"],
+            "; ".join(filter(None, [f"kernel {machine['kernel']}", machine["mount_options"], machine.get("mkfs")])),
+        )
+        for machine in run.facts.get("machines", [])
+    ]
+    if "background_cpu" in run.facts:
+        machines.append(("Others used", f"{run.facts['background_cpu']} CPU-seconds a second just before"))
     return RunPage(
+        machines=machines,
         lines=list(run.lines.all()),
         artifacts=list(run.artifacts.defer("data")),
         throughput=throughput(run),

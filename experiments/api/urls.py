@@ -3,7 +3,7 @@
 from django.urls import path
 from rest_framework.routers import SimpleRouter
 
-from . import drafts, imports, views
+from . import drafts, imports, laboratory, views
 
 router = SimpleRouter(use_regex_path=False)
 router.register("hypervisors", views.HypervisorViewSet, "hypervisor")
@@ -27,6 +27,8 @@ router.register("revisions", views.RevisionViewSet, "revision")
 private_router = SimpleRouter(use_regex_path=False)
 private_router.register("drafts", drafts.DraftViewSet, "draft")
 private_router.register("imports", imports.ImportViewSet, "import")
+private_router.register("hosts", laboratory.HostViewSet, "host")
+private_router.register("campaigns", laboratory.CampaignViewSet, "campaign")
 
 urlpatterns = [
     *router.urls,
@@ -45,6 +47,11 @@ urlpatterns = [
         "raw-files/<int:pk>/content/",
         imports.RawContentView.as_view({"get": "content"}),
         name="raw-file-content",
+    ),
+    path(
+        "campaign-outputs/<int:pk>/content/",
+        laboratory.ArtifactViewSet.as_view({"get": "content"}),
+        name="campaign-output-content",
     ),
     path(
         "configurations/",

@@ -77,6 +77,7 @@ COLUMNS = (
     Column(
         "standard_deviation", "Of those runs, in the unit of the value.", "1.9", ("stddev", "sd", "deviation", "stdev")
     ),
+    Column("working_set_bytes", "Size of all files that the load works on, bytes.", "", ("workingset", "filesetsize")),
     Column("quality", "exact, ocr-ambiguous or digitised; empty is exact.", ""),
     Column("alternative_value", "The other reading of an ocr-ambiguous value.", ""),
     Column("source", "Where it stands in a paper.", "Table 3", ("table", "figure")),
@@ -94,7 +95,7 @@ NUMERIC = frozenset(
         "repetitions",
         "standard_deviation",
     )
-) | {"alternative_value"}
+) | {"alternative_value", "working_set_bytes"}
 
 # A header that names a quantity stands for the value, and its unit for the unit.
 METRIC_HEADERS = {

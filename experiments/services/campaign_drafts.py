@@ -1,4 +1,4 @@
-"""A campaign as a draft case study: its facts filled in, its figures filed by the import pipeline, its outputs attached."""
+"""A campaign as a draft case study: facts filled in, figures filed by the import pipeline, outputs attached."""
 
 import csv
 import io
@@ -11,7 +11,11 @@ from experiments.models import Campaign, CampaignRun, CaseStudy, Host, ImportBat
 from experiments.services import case_studies, imports, raw_files
 from experiments.services.campaigns import CampaignError
 
-_METRICS = (("throughput_mib_s", "throughput", "MiB/s"), ("ops_per_s", "operation_rate", "ops/s"), ("latency_ms", "latency", "ms"))
+_METRICS = (
+    ("throughput_mib_s", "throughput", "MiB/s"),
+    ("ops_per_s", "operation_rate", "ops/s"),
+    ("latency_ms", "latency", "ms"),
+)
 _DEFAULT_BUS = "virtio"
 
 
@@ -28,7 +32,9 @@ def make(campaign: Campaign, *, user) -> tuple[CaseStudy, ImportBatch]:
             raise CampaignError("No run is done, so there is nothing to file.")
         if CaseStudy.objects.filter(slug=campaign.slug).exists():
             raise CampaignError(f"There is a case study {campaign.slug} already.")
-        draft = case_studies.create_draft(_case_study(campaign, done), _server(campaign.host), _storage(campaign), user=user)
+        draft = case_studies.create_draft(
+            _case_study(campaign, done), _server(campaign.host), _storage(campaign), user=user
+        )
         uploads = [raw_files.take("results.csv", [_table(campaign, done).encode()]), *_outputs(done)]
         # The outputs are kept with the case study; their figures come in by the table, one value a run.
         left_out = {upload.sha256: {"leave_out": True} for upload in uploads[1:]}
@@ -53,11 +59,15 @@ def _case_study(campaign: Campaign, done: list[CampaignRun]) -> CaseStudy:
     if campaign.precision_percent is not None:
         notes.append(f"Repetitions stopped when all ratios were known to {campaign.precision_percent} %.")
     notes += [f"{run}: {warning}" for run in done for warning in run.warnings if "Others used" in warning][:20]
-    fresh = "a file system made for each run" if campaign.pool is None or campaign.pool.kind == "image" else "one that was there"
+    fresh = (
+        "a file system made for each run"
+        if campaign.pool is None or campaign.pool.kind == "image"
+        else "one that was there"
+    )
     procedure = (
         f"KDB campaign {campaign.slug}: {campaign.get_engine_display()}, {campaign.run_seconds} s a run, "
-        f"{campaign.repetitions} repetitions planned, on {fresh}; caches dropped before each run; cells in random order "
-        f"within each repetition (seed {campaign.seed}); files and threads at {campaign.scale_percent} % of the standard. "
+        f"{campaign.repetitions} repetitions planned, on {fresh}; caches dropped before each run; random order "
+        f"within each repetition (seed {campaign.seed}); files and threads at {campaign.scale_percent} % of the usual. "
         "At several machines they start together, and a value is the mean over them."
     )
     return CaseStudy(
@@ -87,7 +97,9 @@ def _storage(campaign: Campaign) -> Storage:
     disk = about.get("disk", "").split()
     rotates = disk[-2] if len(disk) >= 3 and disk[-2] in ("0", "1") else ""
     name = disk[0] if disk else ""
-    kind = Storage.Kind.NVME if name.startswith("nvme") else {"0": Storage.Kind.SSD}.get(rotates, Storage.Kind.NOT_STATED)
+    kind = (
+        Storage.Kind.NVME if name.startswith("nvme") else {"0": Storage.Kind.SSD}.get(rotates, Storage.Kind.NOT_STATED)
+    )
     return Storage(
         description=(pool.storage if pool and pool.storage else " ".join(disk) or "Not stated")[:300],
         kind=kind,

@@ -128,6 +128,15 @@ def grade_badge(grade: str) -> SafeString:
     return format_html('<span class="grade grade-{}" title="Evidence grade {}">{}</span>', grade.lower(), grade, grade)
 
 
+@register.filter
+def duration(seconds: float) -> str:
+    """ "40 s", "12 min", "3 h 5 min"."""
+    if seconds < 100:
+        return f"{seconds:.0f}{NBSP}s"
+    hours, minutes = divmod(round(seconds / 60), 60)
+    return f"{hours}{NBSP}h {minutes}{NBSP}min" if hours else f"{minutes}{NBSP}min"
+
+
 def _significant(value: float) -> str:
     if value == 0:
         return "0"

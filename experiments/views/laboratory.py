@@ -8,7 +8,7 @@ from django.contrib.auth.decorators import login_required
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.views.decorators.http import require_http_methods, require_POST, require_safe
+from django.views.decorators.http import require_http_methods, require_safe
 
 from experiments import laboratory_pages as pages
 from experiments import permissions
@@ -65,7 +65,9 @@ def host_edit(request: HttpRequest, slug: str) -> HttpResponse:
             return redirect("host-detail", slug)
         except HostError as error:
             form.add_error("pools", str(error))
-    return render(request, "experiments/host_form.html", {"form": form, "host": host}, status=422 if form.errors else 200)
+    return render(
+        request, "experiments/host_form.html", {"form": form, "host": host}, status=422 if form.errors else 200
+    )
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

@@ -1,6 +1,7 @@
 """Campaigns with real QEMU guests under libvirt: pairs, several machines, and everything that goes wrong."""
 
 import threading
+import time
 
 import pytest
 
@@ -30,22 +31,9 @@ def under_way(campaign):
     worker.start()
     is_running = CampaignRun.objects.filter(pk=run.pk, step__contains="varmail for")
     wait_until(lambda: is_running.exists() or not worker.is_alive(), 120)
+    time.sleep(2.5)  # it is put there and started
     assert worker.is_alive(), said(run)
     return run, worker
-
-
-def test_pairs_with_one_and_two_machines_become_figures(host, qemu_lab):
-    assert host.facts["accelerator"] in ("kvm", "qemu")
-    campaign = started(
-        host, **SHORT | {"host_file_systems": ["ext4", "xfs"], "guest_file_systems": ["ext4"], "vm_counts": [1, 2]}
-    )
-    work_off(campaign)
-    for run in campaign.runs.all():
-        assert run.state == "done", said(run)
-        assert [figure["machine"] for figure in run.figures] == list(range(1, run.vm_count + 1))
-        assert all(figure["throughput_mib_s"] > 0 for figure in run.figures)
-        assert run.facts["accelerator"] == host.facts["accelerator"]
-    assert qemu_lab.left_overs() == []
 
 
 def test_a_killed_machine_voids_the_attempt_and_the_run_is_repeated(host, qemu_lab):

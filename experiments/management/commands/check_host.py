@@ -1,0 +1,33 @@
+"""manage.py check_host: find out what a registered host is and has."""
+
+import json
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.management import BaseCommand, CommandError
+
+from experiments import jobs
+from experiments.models import Host, Job
+from experiments.services import hosts
+
+
+class Command(BaseCommand):
+    help = "Check a registered host from this machine and print what was found, as JSON."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("slug")
+        parser.add_argument("--limits", action="store_true", help="Measure the disks, too: 20 s a pool.")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        host = Host.objects.filter(slug=options["slug"]).first()
+        if host is None:
+            raise CommandError(f"There is no host {options['slug']!r}.")
+        try:
+            hosts.ask_check(host, with_limits=options["limits"])
+        except hosts.HostError as error:
+            raise CommandError(str(error)) from error
+        jobs.run(host.job_id)
+        host.refresh_from_db()
+        if host.job.state == Job.State.FAILED:
+            raise CommandError(host.job.error)
+        self.stdout.write(json.dumps(host.facts, indent=1))

@@ -1,0 +1,74 @@
+"""manage.py register_host: a machine for campaigns, from a terminal, with its key shown and asked about."""
+
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.management import BaseCommand, CommandError
+from django.http import QueryDict
+
+from experiments import jobs
+from experiments.laboratory import ssh
+from experiments.laboratory_forms import HostForm
+from experiments.models import Host, Job
+from experiments.services import hosts
+
+
+class Command(BaseCommand):
+    help = (
+        "Register a host, show its key's fingerprint, and ask. This machine must reach the host, as its workers do. "
+        "--accept takes the fingerprint that you read on the host itself, for use without a terminal."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("slug")
+        parser.add_argument("address", help="Host name or IP address.")
+        parser.add_argument("--name", help="In words.")
+        parser.add_argument("--port", type=int, default=22)
+        parser.add_argument("--login", default="root")
+        parser.add_argument("--sudo", action="store_true", help="The login may sudo without a password.")
+        parser.add_argument("--key", default="", help="Name of a file in the folder of keys; left out, the ssh agent.")
+        parser.add_argument("--laboratory", default="local")
+        parser.add_argument("--driver", action="append", choices=Host.Driver.values, help="Default: native.")
+        parser.add_argument(
+            "--pool", action="append", default=[], metavar="PATH[ KIND]", help="image (default), existing."
+        )
+        parser.add_argument("--guest-image", default="", metavar="FOLDER", help="On the host.")
+        parser.add_argument("--accept", metavar="FINGERPRINT", help='"SHA256:..."')
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        data = QueryDict(mutable=True)
+        data.update(
+            {
+                **{name: options[name] for name in ("slug", "address", "port", "login", "laboratory", "guest_image")},
+                **{"name": options["name"] or options["slug"], "key_name": options["key"]},
+                **{"pools": "\n".join(options["pool"]), "stated": ""},
+                **({"uses_sudo": "on"} if options["sudo"] else {}),
+            }
+        )
+        data.setlist("drivers", options["driver"] or [Host.Driver.NATIVE])
+        form = HostForm(data)
+        if not form.is_valid():
+            raise CommandError("; ".join(f"{name}: {' '.join(errors)}" for name, errors in form.errors.items()))
+        host = hosts.register(form.save(commit=False), form.cleaned_data["pools"], user=None)
+        try:
+            self._do(host)
+            found = ssh.fingerprint(host.offered_key)
+            self.stdout.write(f"{host.address} port {host.port} shows the key {found}")
+            if options["accept"] is None and input("Is this the host? Type yes to trust it: ").strip() != "yes":
+                raise CommandError("Not accepted, and not registered.")
+            hosts.accept_key(host, options["accept"] or found)
+            host.refresh_from_db()
+            self._do(host)
+        except (CommandError, hosts.HostError) as error:
+            host.delete()
+            raise CommandError(str(error)) from error
+        self.stdout.write(f"Registered {host.slug}: {host.facts['distribution']}, kernel {host.facts['kernel']}")
+        for item in host.facts["missing"]:
+            self.stdout.write(f"  not there: {item['program']} ({item['from']})")
+
+    @staticmethod
+    def _do(host: Host) -> None:
+        jobs.run(host.job_id)
+        host.refresh_from_db()
+        if host.job.state == Job.State.FAILED:
+            raise CommandError(host.job.error)

@@ -1,0 +1,91 @@
+"""manage.py run_campaign: start a planned campaign and watch it, or do its runs here."""
+
+import sys
+import threading
+import time
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.management import BaseCommand, CommandError
+from django.db import connection
+
+from experiments import jobs
+from experiments.laboratory_pages import campaign_page
+from experiments.models import Campaign, CampaignRun, RunLine
+from experiments.services import campaign_drafts, campaigns, imports
+
+
+class Command(BaseCommand):
+    help = (
+        "Start a planned or paused campaign and print what happens until it ends. The runs are done in this process "
+        "as far as no worker takes them first; Ctrl-C leaves the rest to workers. Status 1 where a run failed."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("slug")
+        parser.add_argument(
+            "--dry-run", action="store_true", help="Print every step of each kind of run, and do nothing."
+        )
+        parser.add_argument("--draft", action="store_true", help="File the result as a draft case study at the end.")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        campaign = Campaign.objects.select_related("host", "pool").filter(slug=options["slug"]).first()
+        if campaign is None:
+            raise CommandError(f"There is no campaign {options['slug']!r}.")
+        if options["dry_run"]:
+            self._print_steps(campaign)
+            return
+        try:
+            if campaign.state != Campaign.State.RUNNING:
+                campaigns.start(campaign)
+            self._work(campaign)
+            if options["draft"]:
+                draft, batch = campaign_drafts.make(campaign, user=None)
+                imports.finish(batch)
+                self.stdout.write(f"filed as {draft.slug}: {batch.get_state_display()}")
+        except (campaigns.CampaignError, imports.ImportRefused) as error:
+            raise CommandError(str(error)) from error
+        if campaign.runs.filter(state=CampaignRun.State.FAILED).exists():
+            sys.exit(1)
+
+    def _print_steps(self, campaign: Campaign) -> None:
+        estimate = campaigns.estimate(campaign)
+        self.stdout.write(
+            f"{estimate.runs} runs, about {estimate.seconds} s, {estimate.pool_mib} MiB in the pool at a time"
+        )
+        for words, steps in estimate.steps:
+            self.stdout.write(f"\n{words}")
+            for number, step in enumerate(steps, start=1):
+                self.stdout.write(f"  {number}. {step}")
+
+    def _work(self, campaign: Campaign) -> None:
+        told, here = 0, None
+        while True:
+            run = CampaignRun.objects.filter(host=campaign.host_id, state=CampaignRun.State.ACTIVE).first()
+            if run is not None and (here is None or not here.is_alive()):
+                here = threading.Thread(target=_do, args=[run.job_id], daemon=True)
+                here.start()
+            time.sleep(0.5)
+            for line in (
+                RunLine.objects.filter(run__campaign=campaign, pk__gt=told).select_related("run").order_by("pk")
+            ):
+                told = line.pk
+                self.stdout.write(f"{line.at:%H:%M:%S} run {line.run.position}: {line.text}")
+            campaign.refresh_from_db()
+            if campaign.state != Campaign.State.RUNNING and (here is None or not here.is_alive()):
+                break
+            if run is None:
+                campaigns.look_after()
+        page = campaign_page(campaign)
+        counts = ", ".join(f"{count} {label}" for _, label, count in page.counts)
+        self.stdout.write(
+            f"{campaign.slug} is {campaign.get_state_display()}: {counts}. {campaign.state_reason}".strip()
+        )
+
+
+def _do(job_id: int) -> None:
+    """Do a run in a thread of its own, which has a connection of its own; a worker may have taken it before."""
+    try:
+        jobs.run(job_id)
+    finally:
+        connection.close()
