@@ -20,6 +20,7 @@ CACHE_MODES = ("none", "writeback", "writethrough", "directsync", "unsafe")
 class HostForm(forms.ModelForm):
     """A machine. The short name is fixed once it exists."""
 
+    port = forms.IntegerField(min_value=1, max_value=65_535, initial=22, label="SSH port")
     drivers = forms.MultipleChoiceField(
         choices=Host.Driver.choices, widget=forms.CheckboxSelectMultiple, label="What it can be asked for"
     )
@@ -48,7 +49,6 @@ class HostForm(forms.ModelForm):
             "name": "Name",
             "slug": "Short name (in addresses)",
             "address": "Host name or IP address",
-            "port": "SSH port",
             "login": "Login",
             "uses_sudo": "The login may sudo without a password",
             "key_name": "Private key of the worker, by name",

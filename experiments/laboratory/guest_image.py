@@ -152,9 +152,9 @@ def _add_filebench(root: Path, filebench: Path) -> None:
 
 
 def _filebench_version(root: Path) -> str:
-    (root / "tmp/version.f").write_text("quit\n")
+    (root / "version.f").write_text("quit\n")
     done = subprocess.run(  # noqa: S603
-        ["chroot", str(root), "filebench", "-f", "/tmp/version.f"],  # noqa: S607, S108 - inside the image
+        ["chroot", str(root), "filebench", "-f", "/version.f"],  # noqa: S607 - inside the image
         capture_output=True,
         text=True,
         stdin=subprocess.DEVNULL,

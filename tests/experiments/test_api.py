@@ -271,7 +271,7 @@ def every_of(client, path, query):
 def test_an_unknown_value_is_refused_with_what_is_allowed(client, published_evidence):
     path = "/api/v1/measurements/?hypervisor=bhyve&workload=gaming&metric=weight&native=perhaps&vm_count=two"
     found = errors(client.get(path))
-    assert found["hypervisor"]["allowed"] == ["esxi", "hyper-v", "kvm", "proxmox", "xen"]
+    assert found["hypervisor"]["allowed"] == ["esxi", "hyper-v", "kvm", "proxmox", "qemu-tcg", "xen"]
     assert found["workload"]["allowed"] == [*Workload.objects.values_list("slug", flat=True)]
     assert found["metric"]["allowed"] == ["throughput", "operation_rate", "latency"]
     assert found["native"]["allowed"] == ["true", "false"]

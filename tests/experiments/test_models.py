@@ -16,6 +16,7 @@ from experiments.models import (
     MechanismCost,
     ModelComponent,
     RawChunk,
+    RunArtifact,
     WorkloadVariant,
 )
 from kdb import tokens
@@ -27,12 +28,14 @@ from tests.factories import (
     make_configuration,
     make_derived_value,
     make_finding,
+    make_host,
     make_import,
     make_job,
     make_measurement,
     make_printed_ratio,
     make_publication,
     make_raw_file,
+    make_run,
     make_user,
     make_variant,
 )
@@ -57,6 +60,12 @@ def make_retracted(published: int, retracted: int | None, reason: str) -> CaseSt
 def make_twice(make: Callable, **fields) -> None:
     make(**fields)
     make(**fields)
+
+
+def make_run_twice(**fields) -> None:
+    campaign = make_run().campaign
+    make_run(campaign, **fields)
+    make_run(campaign, **fields)
 
 
 def make_mechanism(file_system: FileSystem, code: str) -> MechanismCost:
@@ -131,6 +140,26 @@ def one_pair() -> dict:
 
 # (constraint, what is wrong with the row, how the row is made)
 BAD_ROWS = [
+    (
+        "experiments_host_window_has_both_ends",
+        "maintenance that begins and never ends",
+        lambda: make_host(window_start="22:00"),
+    ),
+    ("experiments_host_port_is_a_port", "port 0", lambda: make_host(port=0)),
+    (
+        "experiments_storagepool_path_is_unique",
+        "a pool twice",
+        lambda: make_host(pools=("/srv/pool", "/srv/pool")),
+    ),
+    ("experiments_campaignrun_is_run_once", "a run twice", lambda: make_run_twice(repetition=1)),
+    ("experiments_campaignrun_one_a_host", "two active runs on a host", lambda: make_run_twice(state="active")),
+    ("experiments_campaignrun_done_has_figures", "a result without figures", lambda: make_run(state="done")),
+    ("experiments_campaignrun_failure_has_a_reason", "a failure without a reason", lambda: make_run(state="failed")),
+    (
+        "experiments_runartifact_name_is_unique",
+        "an output twice",
+        lambda: make_twice(RunArtifact.objects.create, run=make_run(), attempt=1, name="host.txt", data=b"", sha256=""),
+    ),
     (
         "experiments_casestudy_published_has_a_revision",
         "published without a revision",

@@ -98,9 +98,9 @@ def test_lists_show_what_may_be_seen(state, people):
         assert listed == (role in TABLE[state]["see"]), role
 
 
-def test_drafts_are_begun_by_researchers_and_administrators(people):
+def test_drafts_are_begun_by_researchers_operators_and_administrators(people):
     allowed = {role for role, user in people.items() if permissions.may_create(user)}
-    assert allowed == {"owner", "researcher", "administrator", "command line"}
+    assert allowed == {"owner", "researcher", "operator", "administrator", "command line"}
 
 
 def test_who_lost_the_role_has_lost_the_drafts(people):
@@ -130,10 +130,10 @@ PAGES = [
     ("post", "/case-studies/lab/retract/", {"anonymous": 302, "nobody": 404, "owner": 404}),
     ("post", "/case-studies/lab/delete/", {"anonymous": 302, "nobody": 404, "researcher": 404}),
     ("post", "/case-studies/lab/nonsense/", {"anonymous": 302, "owner": 404}),
-    ("get", "/drafts/new/", {"anonymous": 302, "nobody": 403, "owner": 200, "operator": 403}),
+    ("get", "/drafts/new/", {"anonymous": 302, "nobody": 403, "owner": 200, "operator": 200, "reviewer": 403}),
     ("post", "/drafts/bundle/", {"anonymous": 302, "nobody": 403, "owner": 422}),
     ("get", "/api/v1/drafts/lab/", {"anonymous": 401, "nobody": 404, "owner": 200, "researcher": 404}),
-    ("post", "/api/v1/drafts/", {"anonymous": 401, "nobody": 403, "owner": 400, "operator": 403}),
+    ("post", "/api/v1/drafts/", {"anonymous": 401, "nobody": 403, "owner": 400, "operator": 400, "reviewer": 403}),
     ("patch", "/api/v1/drafts/lab/", {"anonymous": 401, "nobody": 404, "owner": 200, "researcher": 404}),
     ("delete", "/api/v1/drafts/lab/", {"anonymous": 401, "nobody": 404, "researcher": 404, "reviewer": 404}),
     ("post", "/api/v1/drafts/lab/submit/", {"anonymous": 401, "nobody": 404, "researcher": 404, "owner": 409}),

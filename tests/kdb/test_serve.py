@@ -119,7 +119,7 @@ def test_an_empty_place_becomes_a_running_server_that_stops_without_a_trace(star
     assert server.ask("SELECT count(*) FROM experiments_casestudy") == [(7,)]
     wait_until(lambda: server.ask("SELECT count(*) FROM experiments_workerheartbeat") == [(1,)], 15)
     family = server.family()
-    assert len(family) == 7  # web with two workers, worker with two, beat
+    assert len(family) == 10  # web with two workers, two workers with two each, beat
 
     assert server.stop(signal.SIGINT) == 0
 

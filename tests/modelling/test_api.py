@@ -180,7 +180,7 @@ def test_an_unknown_value_is_refused_with_what_is_allowed(client, published_evid
     path = "/api/v1/rankings/fs-pair/?workload=gaming&hypervisor=bhyve&guest_fs=zfs&grade=E&vm_count=0&storage=tape"
     found = errors(client.get(path))
     assert found["workload"]["allowed"] == ["atto", "fileserver", "randomfileaccess", "varmail", "webserver"]
-    assert found["hypervisor"]["allowed"] == ["esxi", "hyper-v", "kvm", "proxmox", "xen"]
+    assert found["hypervisor"]["allowed"] == ["esxi", "hyper-v", "kvm", "proxmox", "qemu-tcg", "xen"]
     assert found["guest_fs"]["allowed"] == ["btrfs", "ext4", "ntfs", "vmfs", "xfs"]
     assert found["grade"]["allowed"] == ["A", "B", "C", "D"]
     assert found["storage"]["allowed"] == ["hdd", "ssd", "nvme", "mixed"]
