@@ -11,8 +11,12 @@ effects, P-scores and components, with its wall time and the peak memory of the 
 Before both, in a process of its own: 100,000 measurements through the API in one request, beside a bare
 COPY (on SQLite a bare INSERT) of the same rows into the same table, and the peak memory of that process.
 
+With --campaigns, as root, instead: what campaigns cost beside the benchmark, on a host of its own with sshd, for runs of
+60 s. Overhead is the wall time of a run without the benchmark (its own set-up included), mkfs and boot.
+
     script/bench [--sizes 10 100 1000] [--requests 300]
     script/bench --imports
+    script/bench --campaigns
 """
 
 import argparse
@@ -248,13 +252,60 @@ def measure_imports() -> None:
     connection.creation.destroy_test_db(connection.settings_dict["NAME"], verbosity=0)
 
 
+def measure_campaigns(seconds: int = 60, repetitions: int = 3) -> None:
+    """The share of a run's wall time that is neither benchmark nor mkfs."""
+    from django.conf import settings
+    from django.db import connection
+
+    from experiments import jobs, models
+    from experiments.services import campaigns
+    from tests import factories
+    from tests.laboratory.lab import laboratory, missing
+
+    if why := missing():
+        sys.exit(f"no campaigns here: {why}")
+    connection.creation.create_test_db(verbosity=0, autoclobber=True)
+    factories.entry(models.FileSystem, "ext4")
+    with laboratory() as lab:
+        settings.KDB_KEYS_DIR = lab.folder / "keys"
+        address = {
+            "address": "127.0.0.1",
+            "port": lab.port,
+            "login": "root",
+            "key_name": "lab",
+            "host_key": lab.host_key,
+        }
+        host = factories.make_host(pools=(str(lab.pool),), **address)
+        plan = {"repetitions": repetitions, "run_seconds": seconds, "disk_mib": 1024, "scale_percent": 10}
+        campaign = campaigns.create(factories.make_campaign(host, **plan), user=None)
+        campaigns.start(campaign)
+        while (run := campaign.runs.filter(state="active").first()) is not None:
+            jobs.run(run.job_id)
+            run.refresh_from_db()
+            if run.state != "done":
+                sys.exit(f"a run failed: {run.reason}")
+            wall = (run.finished_at - run.started_at).total_seconds()
+            lines = list(run.lines.values_list("text", "at"))
+            steps = {
+                text: (after - at).total_seconds() for (text, at), (_, after) in zip(lines, lines[1:], strict=False)
+            }
+            making = sum(took for text, took in steps.items() if text.startswith("making"))
+            overhead = wall - run.facts["benchmark_seconds"] - making
+            print(
+                f"run of {seconds} s: {wall:.1f} s in all, benchmark {run.facts['benchmark_seconds']:.1f} s, "
+                f"mkfs {making:.1f} s, overhead {overhead:.1f} s or {overhead / wall:.1%}"
+            )
+    connection.creation.destroy_test_db(connection.settings_dict["NAME"], verbosity=0)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sizes", type=int, nargs="+", default=[10, 100, 1000], help="measurements a cell (N)")
     parser.add_argument("--requests", type=int, default=600, help="warm requests of each kind")
     parser.add_argument("--imports", action="store_true", help="imports only")
+    parser.add_argument("--campaigns", action="store_true", help="campaigns only")
     options = parser.parse_args()
-    if not options.imports:  # in a process of its own, whose memory is its own
+    if not (options.imports or options.campaigns):  # in a process of its own, whose memory is its own
         subprocess.run([sys.executable, __file__, "--imports"], check=True)
     with tempfile.TemporaryDirectory(prefix="kdb-bench-") as folder:
         os.environ["DATA_DIR"] = folder
@@ -265,8 +316,8 @@ def main() -> None:
         from django.conf import settings
         from django.db import connection
 
-        if options.imports:
-            measure_imports()
+        if options.imports or options.campaigns:
+            measure_imports() if options.imports else measure_campaigns()
             return
         print(f"{connection.vendor}, default spread {settings.KDB_DEFAULT_COEFFICIENT_OF_VARIATION:.0%}")
         estimate_large_networks()

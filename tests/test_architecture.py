@@ -24,6 +24,11 @@ LAYERS = [
     ("experiments.importers", (*WEB, "experiments.models", "modelling"), "readers turn bytes into values"),
     ("experiments.normalise", (*WEB, "modelling"), "names and units need no database"),
     ("experiments.lint", (*WEB, "experiments.models", "modelling"), "rules over plain facts"),
+    (
+        "experiments.laboratory",
+        (*WEB, "experiments.models", "experiments.services", "modelling"),
+        "machines know no rows",
+    ),
     ("experiments.permissions", ("experiments.views", "experiments.api", "rest_framework"), "rules know no HTTP"),
     ("experiments.fixture_files", (*WEB, *PACKAGES), "readers turn bytes into values"),
     ("experiments.services", ("experiments.views", "experiments.api", "rest_framework"), "services know no HTTP"),

@@ -1,5 +1,6 @@
 """Laboratories for tests, and the campaigns that run in them."""
 
+import fcntl
 import os
 import subprocess
 import sys
@@ -36,37 +37,35 @@ def qemu_lab(tmp_path_factory) -> Iterator[Lab]:
     if NO_QEMU:
         pytest.skip(f"no virtual machines: {NO_QEMU}")
     with laboratory(with_libvirt=True) as lab:
-        lab.image = guest_image(lab, tmp_path_factory.mktemp("image"))
+        lab.image = guest_image(tmp_path_factory)
+        for name in ("login_key", "login_key.pub"):
+            (lab.folder / name).write_bytes((lab.image / name).read_bytes())
+        (lab.folder / "keys/lab").write_bytes((lab.image / "login_key").read_bytes())
         yield lab
 
 
-def guest_image(lab: Lab, folder: Path) -> Path:
-    """The guest image, built with the command that operators use.
+def guest_image(tmp_path_factory) -> Path:
+    """The guest image and the key of its login, built once a run with the command that operators use.
 
-    KDB_TEST_GUEST_IMAGE names a folder to keep it in between runs of the tests, with its login key.
+    KDB_TEST_GUEST_IMAGE names a folder to keep it in between runs.
     """
-    kept = os.environ.get("KDB_TEST_GUEST_IMAGE")
-    target = Path(kept) if kept else folder
-    if not (target / "image.json").exists():
-        target.mkdir(exist_ok=True)
-        for name in ("login_key", "login_key.pub"):
-            (target / name).write_bytes((lab.folder / name).read_bytes())
-        command = [
-            sys.executable,
-            "manage.py",
-            "build_guest_image",
-            target,
-            "--authorized-key",
-            target / "login_key.pub",
-        ]
-        environment = {**os.environ, "DJANGO_SETTINGS_MODULE": "kdb.settings.test"}
-        done = subprocess.run(
-            [str(word) for word in command], capture_output=True, text=True, cwd=settings.BASE_DIR, env=environment
-        )
-        assert done.returncode == 0, done.stdout + done.stderr
-    for name in ("login_key", "login_key.pub", "keys/lab"):
-        path = lab.folder / name
-        path.write_bytes((target / Path(name).name.replace("lab", "login_key")).read_bytes())
+    base = tmp_path_factory.getbasetemp()
+    shared = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+    target = Path(os.environ.get("KDB_TEST_GUEST_IMAGE") or shared / "guest-image")
+    with (shared / "guest-image.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (target / "image.json").exists():
+            target.mkdir(parents=True, exist_ok=True)
+            subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", target / "login_key"], check=True)
+            command = ["manage.py", "build_guest_image", str(target), "--authorized-key", f"{target}/login_key.pub"]
+            done = subprocess.run(
+                [sys.executable, *command],
+                capture_output=True,
+                text=True,
+                cwd=settings.BASE_DIR,
+                env={**os.environ, "DJANGO_SETTINGS_MODULE": "kdb.settings.test"},
+            )
+            assert done.returncode == 0, done.stdout + done.stderr
     return target
 
 
