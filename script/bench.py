@@ -11,8 +11,8 @@ effects, P-scores and components, with its wall time and the peak memory of the 
 Before both, in a process of its own: 100,000 measurements through the API in one request, beside a bare
 COPY (on SQLite a bare INSERT) of the same rows into the same table, and the peak memory of that process.
 
-With --campaigns, as root, instead: what campaigns cost beside the benchmark, on a host of its own with sshd, for runs of
-60 s. Overhead is the wall time of a run without the benchmark (its own set-up included), mkfs and boot.
+With --campaigns, as root, instead: what campaigns cost beside the benchmark, on a host of its own with sshd, for
+runs of 60 s. Overhead is the wall time of a run without the benchmark (its own set-up included), mkfs and boot.
 
     script/bench [--sizes 10 100 1000] [--requests 300]
     script/bench --imports
@@ -28,7 +28,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from itertools import product
+from itertools import pairwise, product
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
@@ -286,9 +286,7 @@ def measure_campaigns(seconds: int = 60, repetitions: int = 3) -> None:
                 sys.exit(f"a run failed: {run.reason}")
             wall = (run.finished_at - run.started_at).total_seconds()
             lines = list(run.lines.values_list("text", "at"))
-            steps = {
-                text: (after - at).total_seconds() for (text, at), (_, after) in zip(lines, lines[1:], strict=False)
-            }
+            steps = {text: (after - at).total_seconds() for (text, at), (_, after) in pairwise(lines)}
             making = sum(took for text, took in steps.items() if text.startswith("making"))
             overhead = wall - run.facts["benchmark_seconds"] - making
             print(

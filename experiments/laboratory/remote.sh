@@ -233,11 +233,11 @@ drop-caches)
     sync
     echo 3 >/proc/sys/vm/drop_caches
     ;;
-background) # CPU-seconds a second that are used now, over one second
+background) # CPU-seconds a second that are used now, over half a second
     awk '/^cpu / { print $2 + $3 + $4 + $7 + $8 + $9, $5 + $6 }' /proc/stat >"/tmp/.kdb-stat.$$"
-    sleep 1
+    sleep 0.5
     awk '/^cpu / { print $2 + $3 + $4 + $7 + $8 + $9, $5 + $6 }' /proc/stat | paste - "/tmp/.kdb-stat.$$" |
-        awk -v hz="$(getconf CLK_TCK)" '{ printf "busy\t%.2f\n", ($1 - $3) / hz }'
+        awk -v hz="$(getconf CLK_TCK)" '{ printf "busy\t%.2f\n", ($1 - $3) / hz / 0.5 }'
     rm -f "/tmp/.kdb-stat.$$"
     ;;
 start) # POOL TOKEN NAME SECONDS FOLDER COMMAND...: detached; it waits for `go`

@@ -146,7 +146,7 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('path', models.CharField(max_length=200, validators=[django.core.validators.RegexValidator('^(/[A-Za-z0-9_][A-Za-z0-9_.+-]*)+$', 'An absolute path of letters, digits, . _ + and -.')])),
-                ('kind', models.CharField(choices=[('image', 'the campaign makes file systems in image files here'), ('existing', 'the file system that is mounted here is the one under test')], default='image', max_length=10)),
+                ('kind', models.CharField(choices=[('image', 'file systems are made in image files'), ('existing', 'tested as it is mounted')], default='image', max_length=10)),
                 ('storage', models.CharField(blank=True, help_text='The disks below, in words.', max_length=300)),
                 ('host', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='pools', to='experiments.host')),
                 ('host_fs', models.ForeignKey(blank=True, help_text="Of a virtual machine's pool: the host file system that its disk lies on.", null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='experiments.filesystem')),

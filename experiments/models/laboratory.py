@@ -97,8 +97,8 @@ class StoragePool(models.Model):
     """
 
     class Kind(models.TextChoices):
-        IMAGE = "image", "the campaign makes file systems in image files here"
-        EXISTING = "existing", "the file system that is mounted here is the one under test"
+        IMAGE = "image", "file systems are made in image files"
+        EXISTING = "existing", "tested as it is mounted"
 
     host = models.ForeignKey(Host, on_delete=models.CASCADE, related_name="pools")
     path = models.CharField(max_length=200, validators=[PATH])

@@ -2,12 +2,14 @@
 
 import threading
 import time
+from dataclasses import replace
 
 import pytest
 
 from experiments import jobs
-from experiments.laboratory import bench, plan, remote
+from experiments.laboratory import bench, engines, plan, remote
 from experiments.models import CampaignRun
+from experiments.services import campaign_runs
 from tests.laboratory.conftest import registered, said, started, wait_until, work_off
 
 pytestmark = [pytest.mark.server, pytest.mark.slow, pytest.mark.django_db(transaction=True)]
@@ -89,4 +91,28 @@ def test_a_full_host_stops_the_machine_and_fails_the_run(host, qemu_lab, monkeyp
     work_off(campaign)
     run = campaign.runs.get()
     assert (run.state, "I/O error" in run.reason) == ("failed", True), said(run)
+    assert qemu_lab.left_overs() == []
+
+
+def test_a_machine_that_panics_is_repeated_and_then_given_up(host, qemu_lab, monkeypatch):
+    def panic(*arguments):
+        load = engines_load(*arguments)
+        return replace(load, command=("sh", "-c", "sleep 1; echo c > /proc/sysrq-trigger"))
+
+    engines_load = engines.load
+    monkeypatch.setattr(engines, "load", panic)
+    monkeypatch.setattr(campaign_runs, "MAX_LOST_ATTEMPTS", 1)
+    campaign = started(host, **SHORT | {"run_seconds": 20})
+    work_off(campaign)
+    run = campaign.runs.get()
+    assert (run.state, "shut off" in run.reason) == ("failed", True), said(run)
+    assert qemu_lab.left_overs() == []
+
+
+def test_a_machine_that_cannot_start_fails_its_run(host, qemu_lab):
+    campaign = started(host, **SHORT)
+    type(host).objects.filter(pk=host.pk).update(guest_image="/srv/nothing")
+    work_off(campaign)
+    run = campaign.runs.get()
+    assert (run.state, "virsh start" in run.reason) == ("failed", True), said(run)
     assert qemu_lab.left_overs() == []

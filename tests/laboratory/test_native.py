@@ -85,6 +85,16 @@ def test_a_benchmark_that_ends_well_without_a_result_is_a_failure(host, monkeypa
     assert RunArtifact.objects.filter(run=run).exists()
 
 
+def test_a_full_file_system_fails_the_run(host, plain_lab):
+    """The plan is checked against what a workload needs; here the file system became smaller since."""
+    campaign = started(host, **SHORT | {"workloads": ["fileserver"], "disk_mib": 400})
+    type(campaign).objects.filter(pk=campaign.pk).update(disk_mib=40)
+    work_off(campaign)
+    run = campaign.runs.get()
+    assert (run.state, "error" in run.reason.lower() or "space" in run.reason) == ("failed", True), said(run)
+    assert plain_lab.left_overs() == []
+
+
 def test_a_cancelled_campaign_ends_the_run_under_way(host, plain_lab):
     campaign = started(host, repetitions=2, **SHORT | {"run_seconds": 60})
     run = campaign.runs.get(state="active")
