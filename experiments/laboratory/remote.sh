@@ -265,14 +265,13 @@ go) # POOL TOKEN NAME
 poll) # POOL TOKEN NAME
     own_area "$1" "$2"
     plain "$3"
+    # Whether it lives is asked first: it may end between the two questions, and then its status is there.
+    if leader "$AREA/$3.pid" >/dev/null; then state=running; else state=gone; fi
     if [ -f "$AREA/$3.status" ]; then
-        say state exited
+        state=exited
         say status "$(cat "$AREA/$3.status")"
-    elif leader "$AREA/$3.pid" >/dev/null; then
-        say state running
-    else
-        say state gone
     fi
+    say state "$state"
     say wall "$(date +%s.%N)"
     say up "$(cut -d ' ' -f 1 /proc/uptime)"
     say errors $(($(storage_errors) - $(cat "$AREA/errors")))

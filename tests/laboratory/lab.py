@@ -22,10 +22,11 @@ _PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 _INIT = r"""
 set -eu
 cd "$1"
+mount -t tmpfs tmpfs /run
 mkdir -p /run/sshd
 if [ "$2" = libvirt ]; then
-    mkdir -p /run/libvirt /var/lib/libvirt /etc/libvirt /var/cache/libvirt /var/log/libvirt
-    for folder in /run/libvirt /var/lib/libvirt /etc/libvirt /var/cache/libvirt /var/log/libvirt; do
+    mkdir -p /var/lib/libvirt /etc/libvirt /var/cache/libvirt /var/log/libvirt
+    for folder in /var/lib/libvirt /etc/libvirt /var/cache/libvirt /var/log/libvirt; do
         mount -t tmpfs tmpfs $folder
     done
     mkdir -p /var/lib/libvirt/qemu
