@@ -279,7 +279,7 @@ def make_campaign(host: Host | None = None, **fields) -> Campaign:
         **{"workloads": ["varmail"], "repetitions": 1, "run_seconds": 60, "seed": 1},
     }
     host = host or make_host()
-    return Campaign(host=host, pool=host.pools.first(), **defaults | fields)
+    return Campaign(host=host, **{"pool": host.pools.first()} | defaults | fields)
 
 
 def make_run(campaign: Campaign | None = None, **fields) -> CampaignRun:

@@ -210,6 +210,7 @@ make-image) # POOL TOKEN FOLDER NAME MIB: a disk for a virtual machine
 format-disk) # POOL TOKEN NAME SERIAL FS: the disk that the campaign gave this virtual machine
     own_area "$1" "$2"
     plain "$3"
+    plain "$4" # many disks have an empty one
     device=
     for file in /sys/block/*/serial; do
         if [ -f "$file" ] && [ "$(cat "$file")" = "$4" ]; then device=/dev/$(basename "$(dirname "$file")"); fi

@@ -16,13 +16,15 @@ from django.utils.timezone import now
 from experiments import jobs
 from experiments.laboratory import libvirt, remote, ssh
 from experiments.laboratory.remote import Area
-from experiments.models import CampaignRun, Host, StoragePool
+from experiments.models import CampaignRun, Host, Hypervisor, StoragePool
 
 logger = logging.getLogger(__name__)
 
 CONTACT_JOB, CHECK_JOB = "contact_host", "check_host"
 PROBE_SECONDS = 30  # a guest under hardware virtualisation is up within five
 RAW_MIB = 1024
+
+_HYPERVISORS = {"kvm": "kvm", "qemu": "qemu-tcg"}
 
 # Where to get what a host may lack: Debian's package, or the source.
 FROM = {
@@ -186,6 +188,9 @@ def check(run: jobs.JobRun, host_id: int, with_limits: bool) -> None:
             Host.objects.filter(pk=host_id).update(offered_key=ssh.scan(host.address, host.port))
         raise
     Host.objects.filter(pk=host_id).update(facts=found, checked_at=now())
+    detected = Hypervisor.objects.filter(slug=_HYPERVISORS.get(found.get("accelerator", ""), "")).first()
+    if detected is not None:  # what a person said stands
+        Host.objects.filter(pk=host_id, hypervisor=None).update(hypervisor=detected)
 
 
 def facts_of(text: str) -> dict[str, Any]:

@@ -7,8 +7,17 @@ import pytest
 
 from experiments import jobs
 from experiments.laboratory import remote
-from experiments.models import CampaignRun, RunArtifact
-from experiments.services import campaigns, hosts
+from experiments.models import (
+    Benchmark,
+    CampaignRun,
+    FileSystem,
+    Hypervisor,
+    OperatingSystem,
+    RunArtifact,
+    StoragePool,
+    Workload,
+)
+from experiments.services import campaign_drafts, campaigns, hosts, imports
 from tests import factories
 from tests.laboratory.conftest import do, registered, said, started, wait_until, work_off
 
@@ -47,6 +56,56 @@ def test_a_campaign_measures_three_file_systems(host, plain_lab):
         assert machine["mount_options"].startswith("rw")
         assert machine["kernel"] == host.facts["kernel"]
     assert plain_lab.left_overs() == []
+
+
+def test_a_pool_with_its_own_file_system_is_used_and_never_formatted(host, plain_lab):
+    kind = host.facts["pools"][str(plain_lab.pool)]["file_system"]
+    host.pools.update(kind=StoragePool.Kind.EXISTING)
+    (plain_lab.pool / "precious").write_text("keep me")
+    before = plain_lab.inside("cat", "/proc/self/mounts")
+    try:
+        campaign = started(host, host_file_systems=[kind], **SHORT)
+        work_off(campaign)
+        run = campaign.runs.get()
+        assert (run.state, "a folder on" in said(run)) == ("done", True), said(run)
+        assert (plain_lab.pool / "precious").read_text() == "keep me"
+        assert plain_lab.inside("cat", "/proc/self/mounts") == before
+    finally:
+        (plain_lab.pool / "precious").unlink()
+
+
+def test_attached_machines_are_measured_through_their_own_sshd(plain_lab, keys):
+    """The laboratory's host as the virtual machine of a hypervisor that nobody logs in to."""
+    keys(plain_lab)
+    esxi = factories.make_host(
+        "esxi-1",
+        **{"pools": (), "address": "", "host_key": "", "drivers": ["attached"], "facts": {}},
+        hypervisor=factories.entry(Hypervisor, "esxi"),
+        stated={"hypervisor_release": "7.0U3", "image_format": "vmdk", "virtualisation": "full"},
+    )
+    machine = registered(plain_lab, slug="vm-1", runs_on=esxi)
+    machine.pools.update(host_fs=factories.entry(FileSystem, "vmfs"))
+    campaign = started(
+        esxi,
+        driver="attached",
+        pool=None,
+        host_file_systems=["vmfs"],
+        guest_file_systems=["xfs"],
+        vm_counts=[1],
+        **SHORT,
+    )
+    work_off(campaign)
+    run = campaign.runs.get()
+    assert (run.state, [figure["machine"] for figure in run.figures]) == ("done", [1]), said(run)
+    assert plain_lab.left_overs() == []
+    for model, slug in ((Workload, "varmail"), (Benchmark, "fio"), (OperatingSystem, "debian-12")):
+        factories.entry(model, slug)
+    draft, batch = campaign_drafts.make(campaign, user=None)
+    imports.finish(batch)
+    assert batch.state == "filed", batch.report
+    configuration = draft.configurations.get()
+    assert (configuration.hypervisor.slug, configuration.pair) == ("esxi", "xfs-on-vmfs")
+    assert (configuration.hypervisor_release, configuration.image_format) == ("7.0U3", "vmdk")
 
 
 def test_a_host_without_the_engine_is_refused_when_planning(host):

@@ -212,3 +212,11 @@ def test_only_plain_names_are_written(tmp_path, name):
     call("begin", tmp_path, 1)
     done = call("put", tmp_path, 1, name, "text")
     assert (done.returncode, "not a plain name" in done.stderr) == (90, True)
+
+
+def test_only_the_disk_that_the_campaign_gave_is_formatted(tmp_path):
+    call("begin", tmp_path, 1)
+    done = call("format-disk", tmp_path, 1, "fs", "somebody-elses-disk", "ext4")
+    assert (done.returncode, "no disk with the serial number" in done.stderr) == (90, True)
+    done = call("format-disk", tmp_path, 1, "fs", "", "ext4")  # many disks have an empty one
+    assert (done.returncode, "not a plain name" in done.stderr) == (90, True)
