@@ -121,7 +121,7 @@ def case_study_page(case_study: CaseStudy) -> CaseStudyPage:
         findings=finding_groups(
             list(findings.order_by("publication", "variant__workload__slug", "variant", "pk")), anchors
         ),
-        claims=list(Claim.objects.filter(case_studies=case_study)),
+        claims=list(Claim.objects.filter(case_studies=case_study).select_related("publication")),
         labels=labels,
         files=list(case_study.raw_files.filter(batch__state=ImportBatch.State.FILED)),
         lint=_lint(case_study),

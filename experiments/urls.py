@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from .views import case_studies, drafts, imports, knowledge, laboratory
+from .views import case_studies, drafts, imports, knowledge, laboratory, search
 
 urlpatterns = [
     path("case-studies/", case_studies.case_study_list, name="case-study-list"),
@@ -11,6 +11,7 @@ urlpatterns = [
     path("case-studies/<slug:slug>/<slug:step>/", drafts.draft_step, name="case-study-step"),
     path("drafts/", drafts.draft_list, name="draft-list"),
     path("case-studies/<slug:slug>/bundle.zip", case_studies.case_study_bundle, name="case-study-bundle"),
+    path("case-studies/<slug:slug>/citation.bib", case_studies.citation, name="case-study-citation"),
     path("case-study-bundle.schema.json", case_studies.bundle_schema, name="bundle-schema"),
     path("drafts/bundle/", drafts.take_in_bundle, name="bundle-upload"),
     path("drafts/new/", drafts.draft_new, name="draft-new"),
@@ -20,6 +21,7 @@ urlpatterns = [
     path("imports/<int:pk>/", imports.import_detail, name="import-detail"),
     path("files/<int:pk>/", imports.raw_file, name="raw-file"),
     path("results-template.<slug:suffix>", imports.table_template, name="table-template"),
+    path("search/", search.search_page, name="search"),
     path("knowledge/", knowledge.knowledge, name="knowledge"),
     path("knowledge/file-systems/<slug:slug>/", knowledge.file_system_detail, name="file-system-detail"),
     path("knowledge/hypervisors/<slug:slug>/", knowledge.hypervisor_detail, name="hypervisor-detail"),

@@ -50,13 +50,14 @@ _FINDING_COLUMNS = {
 }
 
 
-def arms(question: Question, *, with_draft: int | None = None) -> pd.DataFrame:
+def arms(question: Question, *, with_draft: int | None = None, as_of: int | None = None) -> pd.DataFrame:
     """Every published arm under a hypervisor that the question admits, one row an arm.
 
     with_draft : a case study that counts as if it were published (modelling.previews)
+    as_of : what counted at this knowledge revision, in place of what counts now
     Columns: the keys of _ARM_COLUMNS, with types and units there. Throughput only.
     """
-    rows = _admitted_arms(question).filter(_counts("configuration__case_study", with_draft))
+    rows = _admitted_arms(question).filter(_counts("configuration__case_study", with_draft, as_of))
     return pd.DataFrame.from_records(list(rows.values_list(*_ARM_COLUMNS.values())), columns=list(_ARM_COLUMNS))
 
 
@@ -68,16 +69,16 @@ def touches(question: Question, case_study_ids: list[int]) -> bool:
     )
 
 
-def findings(question: Question, *, with_draft: int | None = None) -> pd.DataFrame:
+def findings(question: Question, *, with_draft: int | None = None, as_of: int | None = None) -> pd.DataFrame:
     """Every published ordinal finding that the question admits, one row a finding.
 
-    with_draft : as for `arms`. Columns: the keys of _FINDING_COLUMNS, and
+    with_draft, as_of : as for `arms`. Columns: the keys of _FINDING_COLUMNS, and
     case_studies tuple of slugs; cache_mode str, where all configurations it speaks of agree in one,
     else empty. A tier list names neither VM count nor block size.
     """
     rows = list(
         _admitted_findings(question)
-        .filter(_counts("case_studies", with_draft))
+        .filter(_counts("case_studies", with_draft, as_of))
         .values_list("pk", "case_studies__slug", "case_studies__vm_counts", *_FINDING_COLUMNS.values())
         .order_by("pk", "case_studies__slug")
     )
@@ -93,8 +94,12 @@ def findings(question: Question, *, with_draft: int | None = None) -> pd.DataFra
     return frame.assign(cache_mode=[modes.get(key, "") for key in keys])
 
 
-def _counts(case_study: str, with_draft: int | None) -> Q:
-    """Whether the case study at this path counts as knowledge."""
+def _counts(case_study: str, with_draft: int | None, as_of: int | None) -> Q:
+    """Whether the case study at this path counts as knowledge, or did at revision `as_of`."""
+    if as_of is not None:
+        retracted = f"{case_study}__retracted_revision"
+        still = Q(**{f"{retracted}__isnull": True}) | Q(**{f"{retracted}__gt": as_of})
+        return Q(**{f"{case_study}__published_revision__lte": as_of}) & still
     return Q(**{f"{case_study}__status": CaseStudy.Status.PUBLISHED}) | Q(**{case_study: with_draft or 0})
 
 

@@ -5,6 +5,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from .axes import AXES
+from .heat_map import heat_map
 from .question import Question
 
 # What an entry of an axis is called in a sentence.
@@ -54,15 +55,17 @@ class AnswerPage:
     title: str
     tables: list[RankedTable]
     grades: list[tuple[str, str]]
+    grid: dict[str, Any] | None  # of file-system pairs
     result: dict[str, Any]
 
 
-def address(question: Question) -> str:
+def address(question: Question, as_of: int | None = None) -> str:
     """The question's own address on the site, the same for every spelling it was asked in."""
-    return "/?" + urlencode({"axis": question.axis, "workload": question.workload, **question.filters})
+    then = {} if as_of is None else {"as_of": as_of}
+    return "/?" + urlencode({"axis": question.axis, "workload": question.workload, **question.filters, **then})
 
 
-def api_address(question: Question, **extra: str) -> str:
+def api_address(question: Question, **extra: str | int) -> str:
     """Where the same answer stands as data."""
     query = urlencode({"workload": question.workload, **question.filters, **extra})
     return f"/api/v1/rankings/{question.axis}/?{query}"
@@ -123,8 +126,14 @@ def present(question: Question, result: dict[str, Any], names: dict[str, dict[st
         title=title(question, names),
         tables=tables,
         grades=[(grade, text) for grade, text in GRADES.items() if grade in present_grades],
+        grid=_grid(result, names) if question.axis == "fs-pair" and entries else None,
         result=result,
     )
+
+
+def _grid(result: dict[str, Any], names: dict[str, dict[str, str]]) -> dict[str, Any]:
+    grid = heat_map(result, names["file_system"])
+    return {**grid, "rows": list(zip(grid["guests"], grid["cells"], strict=True))}
 
 
 def nearest(question: Question) -> list[Question]:

@@ -1,9 +1,12 @@
 """The questions that pages and the API ask."""
 
+import hashlib
+import re
 from dataclasses import asdict
 from typing import Any
 
 from django.core.cache import cache
+from django.db.models import Q
 from django.urls import reverse
 
 from experiments.templatetags import kdb_format
@@ -13,7 +16,9 @@ from .explanations import Reference, Side, Step, explain
 from .models import RankingSnapshot
 from .question import Question
 from .ranking import METHOD
-from .services import compute_snapshot
+from .services import answer_as_of, compute_snapshot
+
+_EXPLANATION_SECONDS = 600  # that what is dear to work out is kept in memory
 
 
 def current_ranking(question: Question) -> RankingSnapshot:
@@ -26,14 +31,32 @@ def current_ranking(question: Question) -> RankingSnapshot:
     return kept or compute_snapshot(question)
 
 
+def revision_named(text: str) -> int | None:
+    """The knowledge revision that this text names; None where there is none like it."""
+    if not re.fullmatch(r"[1-9][0-9]{0,8}", text):
+        return None
+    return int(text) if int(text) <= counts.revision() else None
+
+
+def ranking_as_of(question: Question, revision: int) -> RankingSnapshot:
+    """The answer as it was at this revision, whatever was published or retracted since.
+
+    One that was kept then, or any earlier one that no publication up to then touched; else it is worked out
+    from what counted then, and kept in memory.
+    """
+    stood = Q(superseded_by__isnull=True) | Q(superseded_by__gt=revision)
+    then = RankingSnapshot.objects.filter(stood, question=question.key, method=METHOD, revision__lte=revision)
+    if (kept := then.order_by("-revision").first()) is not None:
+        return kept
+    key = f"modelling.as_of:{METHOD}:{revision}:{hashlib.sha256(question.key.encode()).hexdigest()}"
+    return cache.get_or_set(key, lambda: answer_as_of(question, revision), _EXPLANATION_SECONDS)
+
+
 def kept_answers(questions: list[Question]) -> dict[Question, bool]:
     """Those of the questions that have a kept answer, and whether it ranks anything; one query."""
     of_key = {question.key: question for question in questions}
     rows = RankingSnapshot.objects.filter(question__in=of_key, method=METHOD).order_by("revision")
     return {of_key[key]: first is not None for key, first in rows.values_list("question", "result__entries__0__key")}
-
-
-_EXPLANATION_SECONDS = 600
 
 
 def explained(question: Question, a: str | None = None, b: str | None = None) -> dict[str, Any]:

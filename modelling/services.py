@@ -129,10 +129,27 @@ def compute_snapshot(question: Question) -> RankingSnapshot:
     no snapshot can outlive the evidence it was computed from.
     """
     revision = KnowledgeRevision.objects.aggregate(last=Max("number"))["last"] or 0
-    axis = AXES[question.axis]
-    ranking = rank(frames.arms(question), frames.findings(question), axis, assumptions())
+    snapshot = _answered(question, revision)
+    with transaction.atomic():
+        latest = list(KnowledgeRevision.objects.select_for_update(skip_locked=True).order_by("-number")[:1])
+        if latest and latest[0].number == revision:
+            RankingSnapshot.objects.bulk_create([snapshot], ignore_conflicts=True)
+    return snapshot
+
+
+def answer_as_of(question: Question, revision: int) -> RankingSnapshot:
+    """The answer that the knowledge gave at an earlier revision, worked out again and not kept.
+
+    What was published then never changes: case studies are retracted, not edited.
+    """
+    return _answered(question, revision, as_of=revision)
+
+
+def _answered(question: Question, revision: int, as_of: int | None = None) -> RankingSnapshot:
+    arms, findings = frames.arms(question, as_of=as_of), frames.findings(question, as_of=as_of)
+    ranking = rank(arms, findings, AXES[question.axis], assumptions())
     result = answers.as_dict(question, ranking, revision)
-    snapshot = RankingSnapshot(
+    return RankingSnapshot(
         question=question.key,
         method=METHOD,
         revision=revision,
@@ -141,11 +158,6 @@ def compute_snapshot(question: Question) -> RankingSnapshot:
         digest=hashlib.sha256(json.dumps(result, sort_keys=True).encode()).hexdigest(),
         computed_at=now(),
     )
-    with transaction.atomic():
-        latest = list(KnowledgeRevision.objects.select_for_update(skip_locked=True).order_by("-number")[:1])
-        if latest and latest[0].number == revision:
-            RankingSnapshot.objects.bulk_create([snapshot], ignore_conflicts=True)
-    return snapshot
 
 
 def recompute(snapshot_ids: list[int], progress) -> None:

@@ -3,7 +3,7 @@
 from typing import Any
 
 from django.core.cache import cache
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.template.loader import render_to_string
 from django.urls import reverse
@@ -15,7 +15,7 @@ from . import catalogue, counts, presentation, quality_reports, quality_tables
 from .forms import AskForm, CompareForm, QuestionForm
 from .models import RankingSnapshot
 from .question import Question
-from .selectors import current_ranking, explained, kept_answers
+from .selectors import current_ranking, explained, kept_answers, ranking_as_of, revision_named
 
 # What a first visitor may ask; each is shown when its workload is in the catalogue.
 EXAMPLES = (
@@ -42,13 +42,16 @@ def answer(request: HttpRequest) -> HttpResponse:
     if not form.is_valid():
         return _respond(request, _rendered(is_fragment, form=form), status=422 if is_fragment else 400)
     question = form.question()
-    address = presentation.address(question)
+    as_of = revision_named(request.GET["as_of"]) if "as_of" in request.GET else None
+    if "as_of" in request.GET and as_of is None:
+        raise Http404(f"no knowledge revision {request.GET['as_of']}")
+    address = presentation.address(question, as_of)
     if is_fragment:
-        return at_address(_respond(request, _answered(question, is_fragment)), address)
+        return at_address(_respond(request, _answered(question, as_of, is_fragment)), address)
     if request.get_full_path() != reverse("answer") + address.removeprefix("/"):
         return redirect(address)
     title = presentation.title(question, catalogue.names())
-    return _respond(request, _answered(question, is_fragment), title=title, address=address)
+    return _respond(request, _answered(question, as_of, is_fragment), title=title, address=address)
 
 
 @require_safe
@@ -93,11 +96,11 @@ def _respond(request: HttpRequest, content: str, *, status: int = 200, **context
     return render(request, "modelling/answer.html", {"content": content, **context}, status=status)
 
 
-def _answered(question: Question, is_fragment: bool) -> str:
+def _answered(question: Question, as_of: int | None, is_fragment: bool) -> str:
     """Form and answer as HTML, kept for a while: rendering them costs six times the looking up."""
-    snapshot = current_ranking(question)
-    key = f"modelling.answer:{snapshot.digest}:{snapshot.superseded_by}:{is_fragment}"
-    return cache.get_or_set(key, lambda: _rendered(is_fragment, **_context(question, snapshot)), _KEPT_SECONDS)
+    snapshot = current_ranking(question) if as_of is None else ranking_as_of(question, as_of)
+    key = f"modelling.answer:{snapshot.digest}:{snapshot.superseded_by}:{as_of}:{is_fragment}"
+    return cache.get_or_set(key, lambda: _rendered(is_fragment, **_context(question, snapshot, as_of)), _KEPT_SECONDS)
 
 
 def _rendered(is_fragment: bool, **context: Any) -> str:
@@ -105,15 +108,20 @@ def _rendered(is_fragment: bool, **context: Any) -> str:
     return render_to_string("modelling/_question.html", {**empty, **context, "is_fragment": is_fragment})
 
 
-def _context(question: Question, snapshot: RankingSnapshot) -> dict[str, Any]:
+def _context(question: Question, snapshot: RankingSnapshot, as_of: int | None) -> dict[str, Any]:
+    has_answer = bool(snapshot.result["entries"])
+    then = {} if as_of is None else {"as_of": as_of}
     return {
         "form": AskForm.showing(question),
         "page": presentation.present(question, snapshot.result, catalogue.names()),
         "snapshot": snapshot,
-        "api_address": presentation.api_address(question),
-        "csv_address": presentation.api_address(question, format="csv"),
-        "suggestions": [] if snapshot.result["entries"] else _suggestions(question),
-        "why_address": presentation.compare_address(question) if snapshot.result["entries"] else "",
+        "as_of": as_of,
+        "current_address": presentation.address(question),
+        "permanent_address": presentation.address(question, as_of or snapshot.result["revision"]),
+        "api_address": presentation.api_address(question, **then),
+        "csv_address": presentation.api_address(question, format="csv", **then),
+        "suggestions": [] if has_answer or as_of else _suggestions(question),
+        "why_address": presentation.compare_address(question) if has_answer and as_of is None else "",
     }
 
 

@@ -5,10 +5,11 @@ import tempfile
 from django.core.paginator import Paginator
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, render
+from django.urls import reverse
 from django.views.decorators.http import require_safe
 
+from experiments import bibtex, pages, permissions
 from experiments import bundle_schema as schema_of_bundles
-from experiments import pages, permissions
 from experiments.models import CaseStudy
 from experiments.services import bundles
 
@@ -49,6 +50,16 @@ def case_study_bundle(request: HttpRequest, slug: str) -> FileResponse:
     bundles.export(case_study, content)
     content.seek(0)
     return FileResponse(content, as_attachment=True, filename=f"{slug}.zip", content_type="application/zip")
+
+
+@require_safe
+def citation(request: HttpRequest, slug: str) -> HttpResponse:
+    """How to cite the case study, and the publication it comes from, in BibTeX."""
+    case_study = get_object_or_404(CaseStudy.objects.visible().select_related("publication"), slug=slug)
+    address = request.build_absolute_uri(reverse("case-study-detail", args=[slug]))
+    response = HttpResponse(bibtex.entries(case_study, address), content_type="application/x-bibtex; charset=utf-8")
+    response["Content-Disposition"] = f'attachment; filename="{slug}.bib"'
+    return response
 
 
 @require_safe

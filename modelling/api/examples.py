@@ -97,3 +97,22 @@ STATUS = {
         "workers": {"status": "ok", "detail": "1 worker, last seen 4 s ago."},
     },
 }
+
+HEAT_MAP = {
+    "question": RANKING["question"] | {"axis": "fs-pair", "workload": "varmail", "hypervisor": "kvm", "vm_count": None},
+    "revision": 1,
+    "guests": [{"key": "ext4", "label": "ext4"}],
+    "hosts": [{"key": "btrfs", "label": "Btrfs"}, {"key": "ext4", "label": "ext4"}],
+    "cells": [
+        [
+            {
+                **{"guest_fs": "ext4", "host_fs": "btrfs", "rank": None, "part": None, "ratio": None, "low": None},
+                **{"high": None, "grade": None, "shade": None, "standing": "no evidence"},
+            },
+            {
+                **{"guest_fs": "ext4", "host_fs": "ext4", "rank": 1, "part": 1, "ratio": 1.0, "low": 1.0, "high": 1.0},
+                **{"grade": "B", "shade": 4, "standing": "best"},
+            },
+        ]
+    ],
+}

@@ -101,6 +101,36 @@ class RankingSerializer(serializers.Serializer):
     missing = serializers.ListField(child=serializers.CharField())
 
 
+class NamedSerializer(serializers.Serializer):
+    key = serializers.CharField()
+    label = serializers.CharField()
+
+
+class CellSerializer(serializers.Serializer):
+    """What the answer says of one pair; numbers are null where there is no evidence, or none with numbers."""
+
+    guest_fs = serializers.CharField()
+    host_fs = serializers.CharField()
+    rank = serializers.IntegerField(allow_null=True)
+    part = serializers.IntegerField(allow_null=True)
+    ratio = serializers.FloatField(allow_null=True)
+    low = serializers.FloatField(allow_null=True)
+    high = serializers.FloatField(allow_null=True)
+    grade = serializers.ChoiceField(choices=list(GRADES), allow_null=True)
+    shade = serializers.IntegerField(allow_null=True, help_text="0, the slowest of its part, to 4, the fastest.")
+    standing = serializers.ChoiceField(choices=["best", "between", "avoid", "no evidence"])
+
+
+class HeatMapSerializer(serializers.Serializer):
+    """File-system pairs as a grid: `cells[i][j]` is guest i on host j."""
+
+    question = QuestionSerializer()
+    revision = serializers.IntegerField(help_text="Knowledge revision it was computed from.")
+    guests = NamedSerializer(many=True)
+    hosts = NamedSerializer(many=True)
+    cells = serializers.ListField(child=CellSerializer(many=True))
+
+
 class AxisSerializer(serializers.Serializer):
     axis = serializers.CharField()
     label = serializers.CharField()

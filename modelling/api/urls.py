@@ -11,6 +11,7 @@ from .quality import ModelQualityView
 urlpatterns = [
     path("rankings/", views.AxisListView.as_view(), name="axes"),
     path("rankings/<slug:axis>/", views.RankingView.as_view(), name="ranking"),
+    path("heat-maps/", views.HeatMapView.as_view(), name="heat-map"),
     path("explanations/", views.ExplanationView.as_view(), name="explanation"),
     path("advice/", AdviceView.as_view(), name="advice"),
     path("drafts/<slug:slug>/preview/", PreviewView.as_view(), name="publication-preview"),

@@ -20,15 +20,17 @@ from kdb import __version__
 from kdb.api_errors import FaultyRequest, form_errors, name_errors
 from kdb.api_formats import FORMAT_PARAMETER, CsvRenderer, csv_text
 from kdb.api_views import PublicView
-from modelling import counts
+from modelling import catalogue, counts
 from modelling.axes import AXES
 from modelling.forms import ExplanationForm, QuestionForm
+from modelling.heat_map import heat_map
 from modelling.models import RankingSnapshot
 from modelling.question import Question
-from modelling.selectors import current_ranking, explained
+from modelling.selectors import current_ranking, explained, ranking_as_of, revision_named
 
 from . import examples, serializers
 
+AS_OF = "as_of"
 ENTRY_COLUMNS = tuple(serializers.EntrySerializer().fields)
 RANKING_KEYS = tuple(serializers.RankingSerializer().fields)
 KEYS_WITHIN = {
@@ -49,6 +51,9 @@ _FILTERS = [
     OpenApiParameter("guest_os_family", description="Family of the guest's operating system: `linux`, `windows`."),
     OpenApiParameter("grade", enum=["A", "B", "C", "D"], description="The weakest evidence admitted."),
 ]
+_AS_OF = OpenApiParameter(
+    "as_of", int, description="Knowledge revision: the answer as it was then, whatever was published since."
+)
 
 
 @method_decorator(conditional_page, name="dispatch")
@@ -69,7 +74,7 @@ class RankingView(PublicView):
 
     @extend_schema(
         operation_id="ranking",
-        parameters=[OpenApiParameter("axis", location="path", enum=list(AXES)), *_FILTERS],
+        parameters=[OpenApiParameter("axis", location="path", enum=list(AXES)), *_FILTERS, _AS_OF],
         responses=serializers.RankingSerializer,
         examples=[OpenApiExample("Mail server on KVM, one machine", examples.RANKING, response_only=True)],
         tags=["rankings"],
@@ -80,8 +85,8 @@ class RankingView(PublicView):
         The entity tag names the answer and its format: ask again with If-None-Match and get 304
         until a publication changes the answer.
         """
-        question, _ = question_asked(request, axis)
-        snapshot = current_ranking(question)
+        question, _ = question_asked(request, axis, further=(AS_OF,))
+        snapshot = asked_ranking(request, question)
         file_format = request.accepted_renderer.format
         etag = f'"{snapshot.digest}-{__version__}-{file_format}"'
         modified = int(snapshot.computed_at.timestamp())
@@ -90,6 +95,29 @@ class RankingView(PublicView):
             response = as_csv(snapshot) if file_format == "csv" else as_json(snapshot)
         response["ETag"] = etag
         response["Last-Modified"] = http_date(modified)
+        response["Cache-Control"] = "public, max-age=0, must-revalidate"
+        return response
+
+
+class HeatMapView(PublicView):
+    @extend_schema(
+        operation_id="heat_map",
+        parameters=[*_FILTERS, _AS_OF],
+        responses=serializers.HeatMapSerializer,
+        examples=[OpenApiExample("Mail server on KVM", examples.HEAT_MAP, response_only=True)],
+        tags=["rankings"],
+    )
+    def get(self, request: Request) -> HttpResponseBase:
+        """The answer on file-system pairs as a grid of guest and host, with gaps where evidence is missing."""
+        question, _ = question_asked(request, "fs-pair", further=(AS_OF,))
+        snapshot = asked_ranking(request, question)
+        etag = f'"{snapshot.digest}-{__version__}-heat"'
+        response = get_conditional_response(request, etag=etag)
+        if response is None:
+            grid = heat_map(snapshot.result, catalogue.names()["file_system"])
+            body = {"question": question.as_dict(), "revision": snapshot.result["revision"], **grid}
+            response = JsonResponse(body, json_dumps_params={"separators": (",", ":")})
+        response["ETag"] = etag
         response["Cache-Control"] = "public, max-age=0, must-revalidate"
         return response
 
@@ -138,6 +166,18 @@ class StatusView(PublicView):
         body = {"version": __version__, "revision": revision, **counts.published(revision)}
         body["health"] = selectors.health()
         return Response(body, headers={"Cache-Control": "no-store"})
+
+
+def asked_ranking(request: Request, question: Question) -> RankingSnapshot:
+    """The answer now, or as of the revision in the address."""
+    text = request.query_params.get(AS_OF)
+    if text is None:
+        return current_ranking(question)
+    revision = revision_named(text)
+    if revision is None:
+        message = f"{text!r} is no knowledge revision; there are 1 to {counts.revision()}."
+        raise FaultyRequest([{"field": AS_OF, "message": message}])
+    return ranking_as_of(question, revision)
 
 
 def question_asked(

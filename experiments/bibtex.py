@@ -1,0 +1,58 @@
+"""A case study and its publication as BibTeX. What a source does not state is left out."""
+
+import re
+
+from experiments.models import CaseStudy, Publication
+
+# What BibTeX reads as its own.
+_SPECIAL = {
+    "\\": r"\textbackslash{}",
+    "{": r"\{",
+    "}": r"\}",
+    "%": r"\%",
+    "&": r"\&",
+    "#": r"\#",
+    "_": r"\_",
+    "$": r"\$",
+}
+
+
+def entries(case_study: CaseStudy, address: str) -> str:
+    """One entry for the case study as it stands here, and one for the publication where there is one."""
+    revision = f"Knowledge revision {case_study.published_revision_id}"
+    if case_study.retracted_revision_id:
+        revision += f", retracted at revision {case_study.retracted_revision_id}"
+    found = [
+        _entry(
+            "misc",
+            f"kdb-{case_study.slug}",
+            {
+                "title": case_study.title,
+                "howpublished": "KDB, case study",
+                "url": address,
+                "note": revision,
+            },
+        )
+    ]
+    if case_study.publication is not None:
+        found.append(_publication(case_study.publication))
+    return "\n".join(found)
+
+
+def _publication(publication: Publication) -> str:
+    fields = {
+        "author": " and ".join(publication.authors),
+        "title": publication.title,
+        "howpublished": publication.venue,
+        "year": str(publication.year or ""),
+    }
+    return _entry("misc", publication.slug, fields)
+
+
+def _entry(kind: str, key: str, fields: dict[str, str]) -> str:
+    lines = [f"  {name} = {{{text if name == 'url' else _escaped(text)}}}," for name, text in fields.items() if text]
+    return "\n".join([f"@{kind}{{{key},", *lines, "}", ""])
+
+
+def _escaped(text: str) -> str:
+    return re.sub(r"[\\{}%&#_$]", lambda match: _SPECIAL[match[0]], text)
