@@ -42,6 +42,15 @@ def worker_is_alive(within_seconds: float) -> bool:
     """The worker of this machine answers; without Redis, where nobody can ask it, it did a task lately."""
     name = f"kdb@{socket.gethostname()}"
     if settings.REDIS_URL:
-        return bool(app.control.ping(destination=[name], timeout=2))
+        return _answers_ping(name)
     lately = now() - timedelta(seconds=within_seconds)
     return WorkerHeartbeat.objects.filter(name=name, seen_at__gt=lately).exists()
+
+
+def laboratory_is_alive() -> bool:
+    """The worker of this machine's laboratory answers; only Redis can ask it."""
+    return bool(settings.REDIS_URL) and _answers_ping(f"lab@{socket.gethostname()}")
+
+
+def _answers_ping(name: str) -> bool:
+    return bool(app.control.ping(destination=[name], timeout=2))

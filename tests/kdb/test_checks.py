@@ -75,13 +75,14 @@ def test_the_containers_run_what_script_server_runs(services):
 
     assert services["web"]["command"] == [*python, *processes.WEB, "--bind", "0.0.0.0:8000"]
     assert services["worker"]["command"] == [*python, *processes.WORKER]
+    assert services["laboratory"]["command"] == [*python, *processes.LABORATORY]
     assert services["beat"]["command"] == [*python, *processes.BEAT]
 
 
 def test_each_lasting_container_has_a_health_check(services):
     lasting = {name for name, service in services.items() if service.get("restart") != "no"}
 
-    assert lasting == {"web", "worker", "beat", "postgres", "redis"}
+    assert lasting == {"web", "worker", "laboratory", "beat", "postgres", "redis"}
     assert all(services[name]["healthcheck"]["test"] for name in lasting)
 
 

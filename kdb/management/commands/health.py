@@ -1,4 +1,4 @@
-"""manage.py health web|worker|beat: a container's health check."""
+"""manage.py health web|worker|laboratory|beat: a container's health check."""
 
 from typing import Any
 
@@ -10,6 +10,7 @@ from kdb.env import integer
 CHECKS = {
     "web": lambda: health.answers(integer("PORT", 8000, lowest=1, highest=65535), timeout=3),
     "worker": lambda: health.worker_is_alive(within_seconds=60),
+    "laboratory": health.laboratory_is_alive,
     "beat": lambda: health.beat_is_alive(within_seconds=60),
 }
 

@@ -1,0 +1,99 @@
+"""WCAG 2.2 AA as axe checks it, on every kind of page, light and dark, and nothing wider than a phone."""
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from django.conf import settings
+
+from experiments.services import campaigns
+from tests.factories import make_campaign, make_case_study, make_host, make_user
+
+pytestmark = [pytest.mark.slow]
+
+RULES = {
+    "runOnly": {"type": "tag", "values": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]}
+}
+KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJrb2RSpmd8E5tMOPTxF1qbMd3eEhvg0Uih5N5VcxYWf"
+
+PAGES = [
+    "/",
+    "/?axis=fs-pair&workload=varmail&hypervisor=kvm",
+    "/?axis=hypervisor&workload=fileserver",
+    "/compare/",
+    "/compare/?axis=hypervisor&workload=fileserver",
+    "/advisor/",
+    "/case-studies/",
+    "/case-studies/p3-cs1/",
+    "/knowledge/",
+    "/knowledge/file-systems/btrfs/",
+    "/knowledge/workloads/varmail/",
+    "/claims/",
+    "/hypotheses/",
+    "/model-quality/",
+    "/search/?q=btrfs",
+    "/accounts/login/",
+]
+PRIVATE = [
+    "/drafts/",
+    "/drafts/new/",
+    "/drafts/my-lab/",
+    "/accounts/",
+    "/laboratory/hosts/",
+    "/laboratory/hosts/new/",
+    "/laboratory/hosts/lab-1/",
+    "/laboratory/campaigns/",
+    "/laboratory/campaigns/new/",
+    "/laboratory/campaigns/night/",
+    "/laboratory/campaigns/night/runs/1/",
+]
+
+
+def complaints(page) -> list[str]:
+    """What axe finds wrong, and whether the page is wider than the window."""
+    found = Axe().run(page, options={**RULES, "resultTypes": ["violations"]}).response["violations"]
+    said = [f"{rule['id']}: {node['html'][:160]}" for rule in found for node in rule["nodes"]]
+    if page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth"):
+        said.append("the page is wider than the window")
+    return said
+
+
+@pytest.fixture
+def quiet(page):
+    """axe puts a style sheet of its own where ours are counted; nothing else may complain."""
+    page.set_default_timeout(15_000)
+    return page
+
+
+def check(page, address: str) -> None:
+    for scheme, width in (("light", 1280), ("dark", 1280), ("light", 360)):
+        page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
+        page.set_viewport_size({"width": width, "height": 900})
+        assert page.goto(address).status == 200
+        page.wait_for_load_state("networkidle")
+        assert complaints(page) == [], (address, scheme, width)
+
+
+def test_axe_would_complain(live_server, quiet):
+    quiet.goto(f"{live_server.url}/accounts/login/")
+    quiet.evaluate(
+        "document.querySelector('main').innerHTML = '<img src=\"data:,\"><pre>' + 'wide'.repeat(900) + '</pre>'"
+    )
+    said = " ".join(complaints(quiet))
+    assert "image-alt" in said
+    assert "wider than the window" in said
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_public_pages(path, transactional_db, published_evidence, live_server, quiet):
+    check(quiet, live_server.url + path)
+
+
+@pytest.mark.parametrize("path", PRIVATE)
+def test_pages_of_people_with_an_account(path, transactional_db, published_evidence, live_server, quiet, client):
+    user = make_user("operators")
+    make_case_study("my-lab", owner=user)
+    host = make_host("lab-1", registered_by=user, host_key=KEY)
+    campaigns.start(campaigns.create(make_campaign(host, slug="night", repetitions=2), user=user))
+    client.force_login(user)
+    cookie = client.cookies[settings.SESSION_COOKIE_NAME].value
+    quiet.context.add_cookies([{"name": settings.SESSION_COOKIE_NAME, "value": cookie, "url": live_server.url}])
+    check(quiet, live_server.url + path)
