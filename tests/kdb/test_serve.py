@@ -35,7 +35,6 @@ class Server:
         self.data_dir = data_dir
         self.port = free_port()
         places = {"PATH": os.environ["PATH"], "DATA_DIR": str(data_dir), "PORT": str(self.port)}
-        self.begin = time.monotonic()
         self.process = subprocess.Popen(
             [sys.executable, "manage.py", "serve"],
             cwd=ROOT,
@@ -49,10 +48,9 @@ class Server:
         self.reader = threading.Thread(target=lambda: self.said.extend(self.process.stdout))
         self.reader.start()
 
-    def wait_until_ready(self) -> float:
-        wait_until(lambda: any("KDB answers at" in line for line in list(self.said)) or self.has_ended(), 40)
+    def wait_until_ready(self) -> None:
+        wait_until(lambda: any("KDB answers at" in line for line in list(self.said)) or self.has_ended(), 90)
         assert not self.has_ended(), self.said
-        return time.monotonic() - self.begin
 
     def has_ended(self) -> bool:
         return self.process.poll() is not None
@@ -108,7 +106,7 @@ def wait_until(condition: Callable[[], bool], seconds: float) -> None:
 
 
 def wait_until_gone(family: list[psutil.Process]) -> None:
-    wait_until(lambda: not any(process.is_running() for process in family), 20)
+    wait_until(lambda: not any(process.is_running() for process in family), 60)
 
 
 @pytest.mark.slow
@@ -117,7 +115,7 @@ def test_an_empty_place_becomes_a_running_server_that_stops_without_a_trace(star
     server.wait_until_ready()
     assert server.answers()
     assert server.ask("SELECT count(*) FROM experiments_casestudy") == [(7,)]
-    wait_until(lambda: server.ask("SELECT count(*) FROM experiments_workerheartbeat") == [(1,)], 15)
+    wait_until(lambda: server.ask("SELECT count(*) FROM experiments_workerheartbeat") == [(1,)], 60)
     family = server.family()
     assert len(family) == 10  # web with two workers, two workers with two each, beat
 
@@ -138,17 +136,17 @@ def test_an_empty_place_becomes_a_running_server_that_stops_without_a_trace(star
 def test_killed_children_come_back_and_a_killed_server_takes_them_along(start):
     server = start()
     server.wait_until_ready()
-    wait_until(lambda: server.ask("SELECT count(*) FROM experiments_workerheartbeat") == [(1,)], 15)
+    wait_until(lambda: server.ask("SELECT count(*) FROM experiments_workerheartbeat") == [(1,)], 60)
     seen = server.ask("SELECT max(seen_at) FROM experiments_workerheartbeat")
 
-    for word in ("gunicorn", "worker", "beat"):
+    for word in ("gunicorn", "kdb@%h", "lab@%h", "beat"):
         killed = server.child(word)
         orphans = killed.children(recursive=True)
         killed.kill()
         wait_until_gone(orphans)
-    wait_until(lambda: len(server.family()) == 7, 20)
-    wait_until(server.answers, 10)
-    wait_until(lambda: server.ask("SELECT max(seen_at) FROM experiments_workerheartbeat") > seen, 20)
+    wait_until(lambda: len(server.family()) == 10, 60)
+    wait_until(server.answers, 30)
+    wait_until(lambda: server.ask("SELECT max(seen_at) FROM experiments_workerheartbeat") > seen, 60)
 
     family = server.family()
     server.process.kill()
@@ -163,7 +161,7 @@ def run_serve(tmp_path: Path, **environment: str) -> subprocess.CompletedProcess
         env=places | environment,
         capture_output=True,
         text=True,
-        timeout=30,
+        timeout=60,
     )
 
 
