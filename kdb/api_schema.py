@@ -12,6 +12,7 @@ _ERRORS = {
     "400": "A parameter or its value is not known; `errors` names it and, where they can be listed, what is allowed.",
     "404": "There is no such thing here.",
     "406": "There is no such format here.",
+    "429": "Too many requests in this minute; Retry-After says when to come back.",
     "503": "The database does not answer.",
 }
 _ERRORS_OF_A_USER = {

@@ -1,7 +1,7 @@
 """Settings shared by every way of running; what differs is read from the environment here.
 
-The names read: DATA_DIR, DATABASE_URL, REDIS_URL, JOB_LEASE_SECONDS, KEYS_DIR, EMAIL_URL, EMAIL_FROM,
-and in production.py SECRET_KEY, ALLOWED_HOSTS. See .env.example.
+The names read: DATA_DIR, DATABASE_URL, REDIS_URL, JOB_LEASE_SECONDS, API_REQUESTS_A_MINUTE, KEYS_DIR, EMAIL_URL,
+EMAIL_FROM, and in production.py SECRET_KEY, ALLOWED_HOSTS. See .env.example.
 """
 
 from pathlib import Path
@@ -76,12 +76,15 @@ else:
 # In each process: the catalogue's names and rendered answers, some 30 kB each.
 CACHES = {
     "default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache", "OPTIONS": {"MAX_ENTRIES": 1000}},
+    "throttle": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache", "LOCATION": "throttle"},
 }
 
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 # The broker only wakes workers; the work is in Job rows (experiments/jobs.py). No results are kept.
 REDIS_URL = redis_url()
+if REDIS_URL:  # requests are counted where all web processes see it
+    CACHES["throttle"] = {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": REDIS_URL}
 KDB_BROKER_DIR = DATA_DIR / "broker"
 if REDIS_URL:
     CELERY_BROKER_URL = REDIS_URL
@@ -188,6 +191,7 @@ REST_FRAMEWORK = {
     "DEFAULT_FILTER_BACKENDS": ["django_filters.rest_framework.DjangoFilterBackend"],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
     "DEFAULT_CONTENT_NEGOTIATION_CLASS": "kdb.api_formats.FormatNegotiation",
+    "DEFAULT_THROTTLE_CLASSES": ["kdb.api_throttle.RequestThrottle"],
     "EXCEPTION_HANDLER": "kdb.api_errors.exception_handler",
 }
 SPECTACULAR_SETTINGS = {
@@ -208,6 +212,9 @@ SPECTACULAR_SETTINGS = {
         "kdb.api_schema.document_errors",
     ],
 }
+
+# Requests to the API a minute, by user or by address; 0 is without limit.
+KDB_API_REQUESTS_A_MINUTE = integer("API_REQUESTS_A_MINUTE", 600, lowest=0, highest=1_000_000)
 
 # The spread assumed for a published mean whose source prints none: standard deviation of one run,
 # as a share of its value. Shown on every page that uses it.

@@ -9,6 +9,7 @@ ALLOWED_HOSTS = ["testserver", "127.0.0.1", "localhost"]
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 WHITENOISE_USE_FINDERS = True
 STATIC_ROOT = None
+KDB_API_REQUESTS_A_MINUTE = 0  # tests ask as fast as they can
 if not REDIS_URL:  # a test that starts a worker gives it kdb.settings.local and a DATA_DIR of its own
     CELERY_BROKER_URL = "memory://"
     CELERY_BROKER_TRANSPORT = None
