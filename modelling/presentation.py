@@ -1,11 +1,13 @@
 """An answer as a page shows it: names instead of slugs, sentences, charts. No queries, no HTML."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import urlencode
 
 from .axes import AXES
 from .heat_map import heat_map
+from .mixes import Mix
 from .question import Question
 
 # What an entry of an axis is called in a sentence.
@@ -134,6 +136,48 @@ def present(question: Question, result: dict[str, Any], names: dict[str, dict[st
 def _grid(result: dict[str, Any], names: dict[str, dict[str, str]]) -> dict[str, Any]:
     grid = heat_map(result, names["file_system"])
     return {**grid, "rows": list(zip(grid["guests"], grid["cells"], strict=True))}
+
+
+@dataclass(frozen=True)
+class MixPage:
+    """workloads : label and share in percent; entries, ranges : as sentences and rows of a table"""
+
+    recommendation: str
+    workloads: list[tuple[str, str, float]]
+    entries: list[dict[str, Any]]
+    ranges: list[str]
+    left_out: list[str]
+
+
+def present_mix(axis: str, found: Mix, weights: Mapping[str, float], names: dict[str, dict[str, str]]) -> MixPage:
+    """A mix ready for its template."""
+    total = sum(weights.values())
+    labels = names["workload"]
+    of_entry = dict(entry_choices(axis, names))
+    known = [(slug, labels[slug], 100 * weight / total) for slug, weight in weights.items() if weight]
+    entries = [
+        {
+            "entry": entry,
+            "label": of_entry.get(entry.key, entry.key),
+            "parts": [entry.parts[slug] for slug, _, _ in known],
+            "is_best": entry.rank == 1,
+        }
+        for entry in found.entries
+    ]
+    best = [row for row in entries if row["is_best"] or row["entry"].tied]
+    ranges = []
+    for each in found.ranges:
+        for share, other, side in ((each.low, each.below, "below"), (each.high, each.above, "above")):
+            if other is not None:
+                ranges.append(
+                    f"{labels[each.workload]}, {100 * each.share:.0f} % here: {of_entry.get(other, other)} is best "
+                    f"{side} {100 * share:.0f} %."
+                )
+    left_out = [
+        f"{of_entry.get(key, key)}: no numbers under {', '.join(labels[slug] for slug in missing)}"
+        for key, missing in found.left_out.items()
+    ]
+    return MixPage(_recommendation(axis, len(entries), best, []) if entries else "", known, entries, ranges, left_out)
 
 
 def nearest(question: Question) -> list[Question]:

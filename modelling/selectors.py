@@ -2,7 +2,8 @@
 
 import hashlib
 import re
-from dataclasses import asdict
+from collections.abc import Mapping
+from dataclasses import asdict, replace
 from typing import Any
 
 from django.core.cache import cache
@@ -13,10 +14,11 @@ from experiments.templatetags import kdb_format
 
 from . import counts, explanation_facts
 from .explanations import Reference, Side, Step, explain
+from .mixes import Mix, mix
 from .models import RankingSnapshot
 from .question import Question
 from .ranking import METHOD
-from .services import answer_as_of, compute_snapshot
+from .services import answer_as_of, compute_snapshot, ranking_of
 
 _EXPLANATION_SECONDS = 600  # that what is dear to work out is kept in memory
 
@@ -50,6 +52,23 @@ def ranking_as_of(question: Question, revision: int) -> RankingSnapshot:
         return kept
     key = f"modelling.as_of:{METHOD}:{revision}:{hashlib.sha256(question.key.encode()).hexdigest()}"
     return cache.get_or_set(key, lambda: answer_as_of(question, revision), _EXPLANATION_SECONDS)
+
+
+def mixed(question: Question, weights: Mapping[str, float]) -> Mix:
+    """The answer to the question under a mix of workloads (its own workload does not matter).
+
+    Kept in memory for as long as the knowledge revision stands.
+    """
+    asked = ",".join(f"{workload}:{weight!r}" for workload, weight in sorted(weights.items()))
+    digest = hashlib.sha256(f"{question.key}|{asked}".encode()).hexdigest()
+    key = f"modelling.mix:{METHOD}:{counts.revision()}:{digest}"
+
+    def work_out() -> Mix:
+        return mix(
+            {each: ranking_of(replace(question, workload=each)) for each, w in weights.items() if w > 0}, weights
+        )
+
+    return cache.get_or_set(key, work_out, _EXPLANATION_SECONDS)
 
 
 def kept_answers(questions: list[Question]) -> dict[Question, bool]:

@@ -18,7 +18,7 @@ from .evidence import NORMAL_95
 from .fairplay import MEASUREMENT_FIELDS
 from .models import Arm, RankingSnapshot
 from .question import Question
-from .ranking import METHOD, Assumptions, rank
+from .ranking import METHOD, Assumptions, Ranking, rank
 
 logger = logging.getLogger(__name__)
 
@@ -145,9 +145,14 @@ def answer_as_of(question: Question, revision: int) -> RankingSnapshot:
     return _answered(question, revision, as_of=revision)
 
 
-def _answered(question: Question, revision: int, as_of: int | None = None) -> RankingSnapshot:
+def ranking_of(question: Question, as_of: int | None = None) -> Ranking:
+    """The estimate itself, with its networks: what answers and mixes are made of."""
     arms, findings = frames.arms(question, as_of=as_of), frames.findings(question, as_of=as_of)
-    ranking = rank(arms, findings, AXES[question.axis], assumptions())
+    return rank(arms, findings, AXES[question.axis], assumptions())
+
+
+def _answered(question: Question, revision: int, as_of: int | None = None) -> RankingSnapshot:
+    ranking = ranking_of(question, as_of)
     result = answers.as_dict(question, ranking, revision)
     return RankingSnapshot(
         question=question.key,

@@ -2,11 +2,12 @@
 
 from django.urls import path
 
-from . import advisor_views, claim_views, preview_views, views
+from . import advisor_views, claim_views, mix_views, preview_views, views
 
 urlpatterns = [
     path("", views.answer, name="answer"),
     path("compare/", views.compare, name="compare"),
+    path("mix/", mix_views.mix_page, name="mix-page"),
     path("advisor/", advisor_views.advisor, name="advisor"),
     path("case-studies/<slug:slug>/preview/", preview_views.preview, name="publication-preview"),
     path("claims/", claim_views.claim_papers, name="claim-papers"),

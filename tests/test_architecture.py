@@ -49,6 +49,7 @@ LAYERS = [
     ("modelling.profiles", (*WEB, "experiments"), "inference is plain Python over plain values"),
     ("modelling.advice", (*WEB, "experiments"), "inference is plain Python over plain values"),
     ("modelling.advice_words", (*WEB, "experiments", "modelling.models"), "how advice reads needs no query"),
+    ("modelling.mixes", (*WEB, "experiments", "modelling.models"), "inference is plain Python over plain values"),
     ("modelling.heat_map", (*WEB, "experiments", "modelling.models"), "a grid is laid out without a query"),
     ("modelling.question", (*WEB, "experiments"), "a question is a value"),
     ("modelling.axes", (*WEB, "experiments"), "an axis is a value"),

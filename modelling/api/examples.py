@@ -116,3 +116,22 @@ HEAT_MAP = {
         ]
     ],
 }
+
+MIX = {
+    "axis": "fs-pair",
+    "weights": {"varmail": 0.75, "webserver": 0.25},
+    "revision": 1,
+    "entries": [
+        {
+            **{"key": "ext4-on-ext4", "rank": 1, "ratio": 1.0, "low": 1.0, "high": 1.0, "tied": False, "p_score": 1.0},
+            "parts": {"varmail": 1.0, "webserver": 1.0},
+            "label": "ext4 on ext4",
+        },
+    ],
+    "ranges": [
+        {
+            **{"workload": "varmail", "share": 0.75, "low": 0.5, "high": 1.0, "below": "xfs-on-ext4", "above": None},
+        },
+    ],
+    "left_out": {"xfs-on-xfs": ["webserver"]},
+}

@@ -5,12 +5,14 @@ from django.urls import path
 from . import views
 from .advice import AdviceView
 from .claims import ClaimViewSet, HypothesesView
+from .mixes import MixView
 from .previews import PreviewView
 from .quality import ModelQualityView
 
 urlpatterns = [
     path("rankings/", views.AxisListView.as_view(), name="axes"),
     path("rankings/<slug:axis>/", views.RankingView.as_view(), name="ranking"),
+    path("mixes/", MixView.as_view(), name="mix"),
     path("heat-maps/", views.HeatMapView.as_view(), name="heat-map"),
     path("explanations/", views.ExplanationView.as_view(), name="explanation"),
     path("advice/", AdviceView.as_view(), name="advice"),

@@ -20,6 +20,7 @@ PAGES = [
     "/?axis=hypervisor&workload=fileserver",
     "/compare/",
     "/compare/?axis=hypervisor&workload=fileserver",
+    "/mix/?axis=fs-pair&hypervisor=kvm&varmail=60&webserver=40",
     "/advisor/",
     "/case-studies/",
     "/case-studies/p3-cs1/",
