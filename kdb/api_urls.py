@@ -15,6 +15,8 @@ endpoints = {
     "claims": "claim-list",
     "drafts": "draft-list",
     "imports": "import-list",
+    "hosts": "host-list",
+    "campaigns": "campaign-list",
     "hypotheses": "hypotheses",
     "model-quality": "model-quality",
     "status": "status",
