@@ -179,3 +179,11 @@ def test_a_migration_says_what_it_does(module):
     name = module.rpartition(".")[2]
     assert re.fullmatch(r"0001_initial|\d{4}_[a-z]\w+", name)
     assert "_auto_" not in name
+
+
+def test_no_comment_of_a_template_is_printed():
+    """Django takes {# #} for a comment on one line only."""
+    templates = [path for path in tracked_files() if path.suffix == ".html"]
+    broken = [path.name for path in templates if re.search(r"\{#(?:(?!#\}).)*$", path.read_text(), re.M)]
+    assert templates
+    assert not broken

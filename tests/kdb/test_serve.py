@@ -116,8 +116,8 @@ def test_an_empty_place_becomes_a_running_server_that_stops_without_a_trace(star
     assert server.answers()
     assert server.ask("SELECT count(*) FROM experiments_casestudy") == [(7,)]
     wait_until(lambda: server.ask("SELECT count(*) FROM experiments_workerheartbeat") == [(1,)], 60)
+    wait_until(lambda: len(server.family()) == 10, 60)  # web with two workers, two workers with two each, beat
     family = server.family()
-    assert len(family) == 10  # web with two workers, two workers with two each, beat
 
     assert server.stop(signal.SIGINT) == 0
 

@@ -164,9 +164,9 @@ def test_an_answer_is_not_kept_where_a_publication_came_between(monkeypatch):
     published_pair()
     real = services.frames.findings
 
-    def slow(question):  # a publication is committed while the evidence is being read
+    def slow(question, as_of):  # a publication is committed while the evidence is being read
         published_pair()
-        return real(question)
+        return real(question, as_of=as_of)
 
     monkeypatch.setattr(services.frames, "findings", slow)
     services.compute_snapshot(MAIL)
