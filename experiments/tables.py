@@ -166,7 +166,7 @@ def finding_groups(findings: list[OrdinalFinding], anchors: Anchors) -> list[Fin
 
 
 # The facts of a configuration, as a page lists them.
-_FACTS = (
+FACTS = (
     ("Hypervisor", lambda c: " ".join(filter(None, [c.hypervisor.name, c.hypervisor_release])) if c.hypervisor else ""),
     ("Virtualisation", lambda c: c.get_virtualisation_display() if c.virtualisation else ""),
     ("Virtual devices", lambda c: c.virtual_devices),
@@ -200,12 +200,12 @@ class Environment:
 def environment(configurations: list[Configuration], labels: dict[int, str]) -> Environment:
     """Native configurations have no guest, so what the others share is told without them."""
     virtual = [c for c in configurations if not c.is_native] or configurations
-    values = {name: [fact(c) for c in virtual] for name, fact in _FACTS}
+    values = {name: [fact(c) for c in virtual] for name, fact in FACTS}
     differing = [name for name, column in values.items() if len(set(column)) > 1]
     return Environment(
         shared=[(name, column[0]) for name, column in values.items() if name not in differing and column],
         differing=differing,
-        rows=[(c, labels[c.pk], [fact(c) for name, fact in _FACTS if name in differing]) for c in configurations],
+        rows=[(c, labels[c.pk], [fact(c) for name, fact in FACTS if name in differing]) for c in configurations],
         has_notes=any(c.note for c in configurations),
     )
 

@@ -48,9 +48,9 @@ def storage() -> QuerySet[Storage]:
     return Storage.objects.filter(Exists(case_studies().filter(storage=OuterRef("pk"))))
 
 
-def publications() -> QuerySet[Publication]:
+def publications(as_of: int | None = None) -> QuerySet[Publication]:
     """Those with something published; one that no case study stands on is cited for the model alone."""
-    return _unless_hidden(Publication.objects, CaseStudy.objects.filter(publication=OuterRef("pk")))
+    return _unless_hidden(Publication.objects, CaseStudy.objects.filter(publication=OuterRef("pk")), as_of)
 
 
 def findings() -> QuerySet[OrdinalFinding]:
@@ -59,9 +59,10 @@ def findings() -> QuerySet[OrdinalFinding]:
     )
 
 
-def claims() -> QuerySet[Claim]:
-    return _unless_hidden(Claim.objects, CaseStudy.objects.filter(claims=OuterRef("pk"))).filter(
-        publication__in=publications()
+def claims(as_of: int | None = None) -> QuerySet[Claim]:
+    """Those on what is published; with a knowledge revision `as_of`, on what was published by then."""
+    return _unless_hidden(Claim.objects, CaseStudy.objects.filter(claims=OuterRef("pk")), as_of).filter(
+        publication__in=publications(as_of)
     )
 
 
@@ -77,6 +78,8 @@ def workload_variants() -> QuerySet[WorkloadVariant]:
     return WorkloadVariant.objects.filter(used | Q(Exists(findings().filter(variant=OuterRef("pk")))))
 
 
-def _unless_hidden(objects, case_studies_of_row: QuerySet[CaseStudy]) -> QuerySet:
-    """Rows with a visible case study, or with none at all."""
-    return objects.filter(Exists(case_studies_of_row.visible()) | ~Exists(case_studies_of_row))
+def _unless_hidden(objects, case_studies_of_row: QuerySet[CaseStudy], as_of: int | None = None) -> QuerySet:
+    """Rows with a visible case study, published by the revision `as_of` where one is given, or with none at all."""
+    seen = case_studies_of_row.visible()
+    seen = seen if as_of is None else seen.filter(published_revision__lte=as_of)
+    return objects.filter(Exists(seen) | ~Exists(case_studies_of_row))

@@ -138,6 +138,8 @@ def server_error(request: HttpRequest) -> HttpResponse:
 
 def _allowed(field: forms.Field | None) -> list[Any] | None:
     """The values a field accepts: its own `allowed`, or its choices; None where they cannot be listed."""
+    if isinstance(field, forms.ModelChoiceField):
+        return None  # keys of rows, which mean nothing outside
     if isinstance(field, forms.ChoiceField):
         return [value for value, _ in field.choices if value]
     return getattr(field, "allowed", None)

@@ -25,6 +25,10 @@ _ERRORS_OF_A_BODY = {
     "413": "The body is larger than is read here.",
     "415": "The body is not of a type that is read here.",
 }
+_TOO_LONG = {
+    "description": "The address is longer than the web server reads; it answers by itself.",
+    "content": {"text/html": {"schema": {"type": "string"}}},
+}
 _WITHOUT_ENTITY_TAG = {"status"}  # its answer is of this moment
 _NOT_MODIFIED = {"description": "What you have, by If-None-Match or If-Modified-Since, is current."}
 _IF_NONE_MATCH = {
@@ -87,6 +91,7 @@ def document_errors(result: dict[str, Any], generator: SchemaGenerator, **kwargs
             errors = {**_ERRORS, **(_ERRORS_OF_A_BODY if has_body else {}), **(_ERRORS_OF_A_USER if is_private else {})}
             for status, description in errors.items():
                 responses.setdefault(status, {"description": description, "content": problem})
+            responses["414"] = _TOO_LONG
             content = responses.get("200", {}).get("content", {})
             if is_private or "application/octet-stream" in content:
                 continue

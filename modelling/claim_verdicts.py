@@ -5,11 +5,12 @@ from collections.abc import Iterator
 from typing import Any
 
 from django.conf import settings
+from django.core.cache import cache
 from django.db import transaction
 from django.db.models import Avg, Count, Max, Min, QuerySet, Sum, Variance
 from django.db.models.functions import Ln
 
-from experiments import jobs
+from experiments import jobs, visible
 from experiments.models import (
     CaseStudy,
     Claim,
@@ -24,6 +25,7 @@ from experiments.models import (
     PrintedRatio,
     Workload,
 )
+from kdb import __version__
 from kdb.units import convert
 
 from . import counts, hypotheses
@@ -37,6 +39,7 @@ logger = logging.getLogger(__name__)
 
 JOB = "recompute_claims"
 UNIT = "MiB/s"
+_AS_OF_SECONDS = 3600  # that verdicts of an earlier revision stay in memory
 KEPT = 500  # comparisons and ids a row keeps; its counts are of all
 KINDS_OF_EVIDENCE = {
     "measurement": "measurements",
@@ -56,7 +59,7 @@ def recompute() -> int:
     revision = counts.revision()
     facts = read_facts()
     with_spread = facts.with_spread(settings.KDB_DEFAULT_COEFFICIENT_OF_VARIATION)
-    verdicts, scores = list(_verdicts(facts)), list(_scores(with_spread))
+    verdicts, scores = list(_verdicts(facts, Claim.objects.all())), list(_scores(with_spread))
     for row in (*verdicts, *scores):
         row.revision = revision
     with transaction.atomic():
@@ -79,12 +82,32 @@ def renew() -> None:
         jobs.enqueue(JOB)
 
 
+def as_of(revision: int) -> dict[tuple[int, str], ClaimVerdict]:
+    """(claim, scope) to its verdict by what counted at an earlier revision: judged again, kept in memory for a while.
+
+    Claims that came with a later publication are not among them.
+    """
+    key = f"modelling.claims:{__version__}:{revision}"
+    return cache.get_or_set(key, lambda: _judged_at(revision), _AS_OF_SECONDS)
+
+
+def _judged_at(revision: int) -> dict[tuple[int, str], ClaimVerdict]:
+    found = {}
+    for row in _verdicts(read_facts(revision), visible.claims(revision)):
+        row.revision = revision
+        found[row.claim_id, row.scope] = row
+    return found
+
+
 # From rows to facts
 
 
-def read_facts() -> Facts:
-    """The facts of published case studies. A printed value without spread is taken as it stands."""
-    case_studies = CaseStudy.objects.published()
+def read_facts(as_of: int | None = None) -> Facts:
+    """The facts of published case studies. A printed value without spread is taken as it stands.
+
+    as_of : what counted at this knowledge revision, in place of what counts now
+    """
+    case_studies = CaseStudy.objects.published() if as_of is None else CaseStudy.objects.known_at(as_of)
     names = dict(Hypervisor.objects.values_list("slug", "name")) | dict(FileSystem.objects.values_list("slug", "name"))
     workloads = {}
     for variant, slug, name in Workload.objects.values_list("variants__pk", "slug", "name"):
@@ -247,8 +270,8 @@ def _limits(case_studies: QuerySet[CaseStudy]) -> dict[str, dict[str, float]]:
 # From facts to rows
 
 
-def _verdicts(facts: Facts) -> Iterator[ClaimVerdict]:
-    claims = Claim.objects.select_related("publication").prefetch_related("case_studies", "publication__case_studies")
+def _verdicts(facts: Facts, claims: QuerySet[Claim]) -> Iterator[ClaimVerdict]:
+    claims = claims.select_related("publication").prefetch_related("case_studies", "publication__case_studies")
     parts: dict[tuple, Facts] = {}
 
     def part(scope: str, slugs: frozenset[str]) -> Facts:

@@ -7,9 +7,9 @@ import numpy as np
 import pandas as pd
 from django.db.models import Count
 
-from experiments.models import CaseStudy, Configuration, Workload
+from experiments.models import CaseStudy, Claim, Configuration, Workload
 
-from . import cache_effect, catalogue, frames, scaling, services, shares
+from . import cache_effect, catalogue, claim_verdicts, frames, scaling, services, shares
 from .answers import label
 from .axes import AXES, Axis, entry_parts
 from .cost_matrix import cost_matrix
@@ -21,31 +21,40 @@ from .mechanisms import Prediction, predict
 from .models import ClaimVerdict
 from .profiles import Profile, known_profiles
 from .question import Question
-from .ranking import RankedPart, Ranking, rank
+from .ranking import RankedPart, Ranking
 
-_CONFIGURATION_COLUMNS = [column for _, columns in COMPONENTS.values() for column in columns]
+# Column of a configuration: path to it, as a name where a reader sees it.
+_NAMED = {
+    "hypervisor": "hypervisor__slug",
+    "guest_fs": "guest_fs__slug",
+    "host_fs": "host_fs__slug",
+    "guest_os": "guest_os__name",
+    "host_os": "host_os__name",
+}
+_CONFIGURATION_COLUMNS = {column: _NAMED.get(column, column) for _, of in COMPONENTS.values() for column in of}
 
 
-def gather(question: Question, a: str, b: str) -> Facts:
+def gather(question: Question, a: str, b: str, as_of: int | None = None) -> Facts:
     """Everything the steps need to compare entries `a` and `b` of the question's axis.
 
+    as_of : what counted at this knowledge revision, in place of what counts now
     The entries need not be ranked: what no evidence reaches is left to the model. A constant number
     of queries. Raises ValueError where a key does not have the form of the axis.
     """
     axis = AXES[question.axis]
     assumptions = services.assumptions()
-    ranking = rank(frames.arms(question), frames.findings(question), axis, assumptions)
+    ranking = services.ranking_of(question, as_of)
     used = ranking.arms[ranking.arms["entry"].isin([a, b])]
-    part = _shared_part(ranking, a, b)
+    part = shared_part(ranking, a, b)
     profile = known_profiles().get(question.workload)
-    everything = frames.arms(Question("configuration", question.workload, benchmark=question.benchmark))
+    everything = frames.arms(Question("configuration", question.workload, benchmark=question.benchmark), as_of=as_of)
     everything = comparable_arms(everything, AXES["configuration"], assumptions.variation)
     studies = _case_studies(everything, ranking, a, b)
     sides = {key: _side(axis, key, ranking, used, everything, studies, profile) for key in dict.fromkeys((a, b))}
     side_a, side_b = sides[a], sides[b]
-    tiers = _tiers(ranking, axis, a, b)
-    contrast = _contrast(part, a, b)
-    groups = _groups(used, a, b)
+    tiers = tiers_between(ranking, axis, a, b)
+    contrast = contrast_between(part, a, b)
+    groups = direct_groups(used, a, b)
     concerned = {group.case_study for group in groups} | {slug for tier in tiers for slug in tier.case_studies}
     if contrast is not None and not groups:
         concerned |= {trial.name for network in part.networks for trial in network.trials}
@@ -68,7 +77,7 @@ def gather(question: Question, a: str, b: str) -> Facts:
         prediction=_prediction(side_a, side_b, profile),
         decomposition=_decomposition(everything, side_a, side_b),
         case_studies={slug: studies[slug].title for slug in sorted(concerned)},
-        claims=_claims(question.workload, {studies[slug].publication_id for slug in concerned}),
+        claims=_claims(question.workload, {studies[slug].publication_id for slug in concerned}, as_of),
         names=names,
     )
 
@@ -108,10 +117,10 @@ def _side(
 
 def _common_facts(mine: pd.DataFrame, parts: Mapping[str, str]) -> dict[str, Any]:
     """Column to the one value that all compared configurations of the side have."""
-    rows = Configuration.objects.filter(pk__in=set(mine["configuration_id"])).values(*_CONFIGURATION_COLUMNS)
+    rows = Configuration.objects.filter(pk__in=set(mine["configuration_id"]))
     values: dict[str, set] = {}
-    for row in rows:
-        for column, value in row.items():
+    for row in rows.values_list(*_CONFIGURATION_COLUMNS.values()):
+        for column, value in zip(_CONFIGURATION_COLUMNS, row, strict=True):
             values.setdefault(column, set()).add(value)
     return {**{column: found.pop() for column, found in values.items() if len(found) == 1}, **parts}
 
@@ -182,11 +191,13 @@ def _both_known(a: Side, b: Side, column: str) -> bool:
 # What is between them
 
 
-def _shared_part(ranking: Ranking, a: str, b: str) -> RankedPart | None:
+def shared_part(ranking: Ranking, a: str, b: str) -> RankedPart | None:
+    """The part of the ranking that holds both; None where none does."""
     return next((part for part in ranking.parts if {a, b} <= set(part.members)), None)
 
 
-def _contrast(part: RankedPart | None, a: str, b: str) -> Contrast | None:
+def contrast_between(part: RankedPart | None, a: str, b: str) -> Contrast | None:
+    """The estimated ratio of two entries of a part; None where no chain of numbers joins them."""
     if part is None or a == b or not part.has_numbers_between(a, b):
         return None
     difference, error = part.difference(a, b)
@@ -200,7 +211,8 @@ def _list_sign(tiers: tuple[Tier, ...]) -> int:
     return signs.pop() if len(signs) == 1 else 0
 
 
-def _groups(used: pd.DataFrame, a: str, b: str) -> tuple[DirectGroup, ...]:
+def direct_groups(used: pd.DataFrame, a: str, b: str) -> tuple[DirectGroup, ...]:
+    """The fair-play groups that hold both entries. used : arms of the two"""
     if a == b:
         return ()
     found = []
@@ -222,7 +234,8 @@ def _groups(used: pd.DataFrame, a: str, b: str) -> tuple[DirectGroup, ...]:
     return tuple(found)
 
 
-def _tiers(ranking: Ranking, axis: Axis, a: str, b: str) -> tuple[Tier, ...]:
+def tiers_between(ranking: Ranking, axis: Axis, a: str, b: str) -> tuple[Tier, ...]:
+    """The tier lists that place both entries."""
     if a == b:
         return ()
     found, file_systems = [], catalogue.names()["file_system"]
@@ -269,21 +282,23 @@ def _decomposition(everything: pd.DataFrame, a: Side, b: Side) -> shares.Decompo
     return shares.decompose(model, a.parts, b.parts)
 
 
-def _claims(workload: str, publications: set[int | None]) -> dict[str, dict[str, int]]:
+def _claims(workload: str, publications: set[int | None], as_of: int | None) -> dict[str, dict[str, int]]:
     """Publication to {verdict: number of claims} about the workload, each held against its own paper."""
-    rows = (
-        ClaimVerdict.objects.filter(
-            scope=ClaimVerdict.Scope.OWN,
-            claim__workloads__slug=workload,
-            claim__publication__in=publications - {None},
-        )
-        .values_list("claim__publication__slug", "verdict")
-        .order_by("claim__publication__slug", "verdict")
-        .annotate(number=Count("pk"))
-    )
+    claims = Claim.objects.filter(workloads__slug=workload, publication__in=publications - {None})
+    own = ClaimVerdict.Scope.OWN
+    rows = claims.filter(verdicts__scope=own).order_by("publication__slug", "verdicts__verdict")
     found: dict[str, dict[str, int]] = {}
-    for publication, verdict, number in rows:
-        found.setdefault(publication, {})[verdict] = number
+    if as_of is None:
+        counted = rows.values_list("publication__slug", "verdicts__verdict").annotate(number=Count("pk"))
+        for publication, verdict, number in counted:
+            found.setdefault(publication, {})[verdict] = number
+        return found
+    then = claim_verdicts.as_of(as_of)
+    for pk, publication in claims.order_by("publication__slug", "code").values_list("pk", "publication__slug"):
+        if (pk, own) in then:
+            counts = found.setdefault(publication, {})
+            verdict = then[pk, own].verdict
+            counts[verdict] = counts.get(verdict, 0) + 1
     return found
 
 

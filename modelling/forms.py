@@ -6,6 +6,7 @@ from django import forms
 
 from . import catalogue, presentation
 from .axes import AXES, entry_parts
+from .comparisons import MOST
 from .question import GRADES, Question
 
 FURTHER_FILTERS = ("storage", "benchmark", "guest_os_family", "grade")
@@ -151,6 +152,27 @@ def entry_error(axis: str, key: str) -> str:
         if kind and slug not in catalogue.names()[kind]:
             return f"{slug!r} in {key!r} is not known here; allowed are {', '.join(catalogue.names()[kind])}."
     return ""
+
+
+class ComparisonForm(QuestionForm):
+    """Which comparison a program asks for: keys, separated by commas."""
+
+    entries = forms.CharField(max_length=800)
+
+    def clean_entries(self) -> list[str]:
+        keys = [key.strip() for key in self.cleaned_data["entries"].split(",")]
+        return checked_entries(self.axis, keys)
+
+
+def checked_entries(axis: str, keys: list[str]) -> list[str]:
+    """The keys, if they are of the axis and two to six different ones."""
+    if errors := [error for key in keys if axis in AXES and (error := entry_error(axis, key))]:
+        raise forms.ValidationError(errors)
+    if len(set(keys)) != len(keys):
+        raise forms.ValidationError("Give different entries.")
+    if not 2 <= len(keys) <= MOST:
+        raise forms.ValidationError(f"Give two to {MOST} entries.")
+    return keys
 
 
 class TwoEntries(forms.Form):

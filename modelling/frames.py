@@ -97,9 +97,7 @@ def findings(question: Question, *, with_draft: int | None = None, as_of: int | 
 def _counts(case_study: str, with_draft: int | None, as_of: int | None) -> Q:
     """Whether the case study at this path counts as knowledge, or did at revision `as_of`."""
     if as_of is not None:
-        retracted = f"{case_study}__retracted_revision"
-        still = Q(**{f"{retracted}__isnull": True}) | Q(**{f"{retracted}__gt": as_of})
-        return Q(**{f"{case_study}__published_revision__lte": as_of}) & still
+        return Q(**{f"{case_study}__in": CaseStudy.objects.known_at(as_of)})
     return Q(**{f"{case_study}__status": CaseStudy.Status.PUBLISHED}) | Q(**{case_study: with_draft or 0})
 
 

@@ -2,7 +2,7 @@
 
 import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
@@ -12,7 +12,7 @@ from django.urls import reverse
 
 from experiments.templatetags import kdb_format
 
-from . import counts, explanation_facts
+from . import comparisons, counts, explanation_facts
 from .explanations import Reference, Side, Step, explain
 from .mixes import Mix, mix
 from .models import RankingSnapshot
@@ -54,6 +54,11 @@ def ranking_as_of(question: Question, revision: int) -> RankingSnapshot:
     return cache.get_or_set(key, lambda: answer_as_of(question, revision), _EXPLANATION_SECONDS)
 
 
+def answer_at(question: Question, as_of: int | None) -> RankingSnapshot:
+    """The answer now, or as of a revision where one is given."""
+    return current_ranking(question) if as_of is None else ranking_as_of(question, as_of)
+
+
 def mixed(question: Question, weights: Mapping[str, float]) -> Mix:
     """The answer to the question under a mix of workloads (its own workload does not matter).
 
@@ -78,24 +83,36 @@ def kept_answers(questions: list[Question]) -> dict[Question, bool]:
     return {of_key[key]: first is not None for key, first in rows.values_list("question", "result__entries__0__key")}
 
 
-def explained(question: Question, a: str | None = None, b: str | None = None) -> dict[str, Any]:
+def explained(
+    question: Question, a: str | None = None, b: str | None = None, as_of: int | None = None
+) -> dict[str, Any]:
     """Why `a` stands where it does against `b`: the explanation as the API gives it, JSON-ready.
 
+    as_of : by what counted at this knowledge revision, in place of what counts now
     Without entries the best of the answer is explained against the last it was ranked with. Kept in
     memory for as long as neither the answer nor the knowledge revision changes.
     """
-    snapshot = current_ranking(question)
+    snapshot = answer_at(question, as_of)
     if a is None or b is None:
         entries = [entry for entry in snapshot.result["entries"] if entry["part"] == 1]
         if len(entries) < 2:
             return _unexplained(question, snapshot)
         a, b = entries[0]["key"], entries[-1]["key"]
-    key = f"modelling.explanation:{snapshot.digest}:{counts.revision()}:{a}:{b}"
-    return cache.get_or_set(key, lambda: _explanation(question, snapshot, a, b), _EXPLANATION_SECONDS)
+    key = f"modelling.explanation:{snapshot.digest}:{as_of or counts.revision()}:{a}:{b}"
+    return cache.get_or_set(key, lambda: _explanation(question, snapshot, a, b, as_of), _EXPLANATION_SECONDS)
 
 
-def _explanation(question: Question, snapshot: RankingSnapshot, a: str, b: str) -> dict[str, Any]:
-    facts = explanation_facts.gather(question, a, b)
+def compared(question: Question, keys: Sequence[str], as_of: int | None = None) -> dict[str, Any]:
+    """Two to six entries side by side, as the API gives them, JSON-ready. Kept in memory as an explanation is."""
+    snapshot = answer_at(question, as_of)
+    asked = hashlib.sha256(",".join(keys).encode()).hexdigest()
+    key = f"modelling.comparison:{snapshot.digest}:{as_of or counts.revision()}:{asked}"
+    head = {"question": question.as_dict(), "revision": as_of or counts.revision()}
+    return cache.get_or_set(key, lambda: {**head, **comparisons.compare(question, keys, as_of)}, _EXPLANATION_SECONDS)
+
+
+def _explanation(question: Question, snapshot: RankingSnapshot, a: str, b: str, as_of: int | None) -> dict[str, Any]:
+    facts = explanation_facts.gather(question, a, b, as_of)
     return {
         "question": question.as_dict(),
         "revision": snapshot.revision,

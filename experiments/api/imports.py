@@ -122,7 +122,9 @@ class ImportSerializer(serializers.ModelSerializer):
 
     case_study = serializers.SlugRelatedField(slug_field="slug", read_only=True)
     uploaded_by = serializers.CharField(source="uploaded_by.username", read_only=True, allow_null=True, default=None)
-    progress = serializers.IntegerField(source="job.progress", read_only=True, default=None, help_text="Rows read.")
+    progress = serializers.IntegerField(
+        source="job.progress", read_only=True, default=None, allow_null=True, help_text="Rows read."
+    )
     error = serializers.CharField(source="job.error", read_only=True, default="", help_text="Why reading failed.")
     summary = serializers.SerializerMethodField(help_text="Where it stands, in a sentence.")
     answers = AnswersSerializer(read_only=True)

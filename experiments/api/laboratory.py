@@ -22,7 +22,7 @@ from experiments.views.laboratory import artifact_response
 from kdb.api_errors import FaultyRequest, form_errors
 
 from .drafts import Conflict, OwnedViewSet
-from .serializers import ReadSerializer
+from .serializers import ReadSerializer, Slug
 
 HOSTS, CAMPAIGNS = "hosts", "campaigns"
 
@@ -41,7 +41,7 @@ class OperatorViewSet(OwnedViewSet):
 class PoolSerializer(ReadSerializer):
     """A folder that campaigns may write in."""
 
-    host_fs = serializers.SlugRelatedField(slug_field="slug", read_only=True)
+    host_fs = Slug("host_fs.slug", allow_null=True)
 
     class Meta:
         model = StoragePool
@@ -51,8 +51,8 @@ class PoolSerializer(ReadSerializer):
 class HostSerializer(ReadSerializer):
     """A machine that campaigns run on."""
 
-    hypervisor = serializers.SlugRelatedField(slug_field="slug", read_only=True)
-    runs_on = serializers.SlugRelatedField(slug_field="slug", read_only=True)
+    hypervisor = Slug("hypervisor.slug", allow_null=True)
+    runs_on = Slug("runs_on.slug", allow_null=True)
     drivers = serializers.ListField(child=serializers.CharField(), read_only=True)
     pools = PoolSerializer(many=True, read_only=True)
     accepted_key = serializers.SerializerMethodField(help_text="Fingerprint of the key that is trusted.")
@@ -60,7 +60,7 @@ class HostSerializer(ReadSerializer):
     facts = serializers.DictField(read_only=True, help_text="What the last check found.")
     stated = serializers.DictField(read_only=True, child=serializers.CharField())
     job_state = serializers.CharField(source="job.state", default=None, read_only=True, allow_null=True)
-    job_error = serializers.CharField(source="job.error", default="", read_only=True)
+    job_error = serializers.CharField(source="job.error", default=None, read_only=True, allow_null=True)
 
     class Meta:
         model = Host
@@ -70,11 +70,11 @@ class HostSerializer(ReadSerializer):
             *("accepted_key", "offered_key", "blocked_reason", "checked_at", "facts", "job_state", "job_error"),
         )
 
-    def get_accepted_key(self, host: Host) -> str:
-        return ssh.fingerprint(host.host_key) if host.host_key else ""
+    def get_accepted_key(self, host: Host) -> str | None:
+        return ssh.fingerprint(host.host_key) if host.host_key else None
 
-    def get_offered_key(self, host: Host) -> str:
-        return ssh.fingerprint(host.offered_key) if host.offered_key else ""
+    def get_offered_key(self, host: Host) -> str | None:
+        return ssh.fingerprint(host.offered_key) if host.offered_key else None
 
 
 class HostFieldsSerializer(serializers.Serializer):
@@ -182,10 +182,10 @@ class HostViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, OperatorView
 class CampaignSerializer(ReadSerializer):
     """A plan and how far it is."""
 
-    host = serializers.SlugRelatedField(slug_field="slug", read_only=True)
+    host = Slug("host.slug")
     pool = serializers.CharField(source="pool.path", default=None, allow_null=True, read_only=True)
     owner = serializers.CharField(source="owner.username", default=None, allow_null=True, read_only=True)
-    case_study = serializers.SlugRelatedField(slug_field="slug", read_only=True)
+    case_study = Slug("case_study.slug", allow_null=True)
     host_file_systems = serializers.ListField(child=serializers.CharField(), read_only=True)
     guest_file_systems = serializers.ListField(child=serializers.CharField(), read_only=True)
     workloads = serializers.ListField(child=serializers.CharField(), read_only=True)

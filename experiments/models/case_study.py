@@ -46,6 +46,11 @@ class CaseStudyQuerySet(models.QuerySet):
         """What counts as knowledge now."""
         return self.filter(status=CaseStudy.Status.PUBLISHED)
 
+    def known_at(self, revision: int) -> "CaseStudyQuerySet":
+        """What counted as knowledge at this revision."""
+        still = Q(retracted_revision__isnull=True) | Q(retracted_revision__gt=revision)
+        return self.filter(still, published_revision__lte=revision)
+
     def visible(self) -> "CaseStudyQuerySet":
         """What every reader may see: published ones, and retracted ones with their reason."""
         return self.filter(status__in=[CaseStudy.Status.PUBLISHED, CaseStudy.Status.RETRACTED])

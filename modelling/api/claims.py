@@ -5,6 +5,7 @@ from typing import Any
 import django_filters
 from django import forms
 from django.db.models import Exists, OuterRef, Prefetch, QuerySet
+from django.http import Http404
 from django.utils.decorators import method_decorator
 from django.views.decorators.http import conditional_page
 from drf_spectacular.types import OpenApiTypes
@@ -22,7 +23,7 @@ from experiments.models import Claim
 from kdb.api_errors import FaultyRequest, form_errors, name_errors
 from kdb.api_formats import FORMAT_PARAMETER, CsvRenderer
 from kdb.api_views import PublicView
-from modelling import claim_pages, counts
+from modelling import claim_pages, claim_verdicts, counts
 from modelling.models import ClaimVerdict
 
 # Claims
@@ -105,6 +106,20 @@ class ClaimDetailSerializer(ClaimSerializer):
     comparisons = JudgedComparisons(help_text="Each as [held, failed or undecided; what was compared].")
 
 
+class RevisionField(forms.IntegerField):
+    """A knowledge revision that there is."""
+
+    def clean(self, value: Any) -> int | None:
+        revision = super().clean(value)
+        if revision is not None and not 1 <= revision <= counts.revision():
+            raise forms.ValidationError(f"{value!r} is no knowledge revision; there are 1 to {counts.revision()}.")
+        return revision
+
+
+class RevisionFilter(django_filters.Filter):
+    field_class = RevisionField
+
+
 class ClaimFilters(facts.ClaimFilters):
     paper = facts.VisibleFilter(
         field_name="publication__slug", rows=visible.publications, help_text="The same as `publication`."
@@ -115,6 +130,9 @@ class ClaimFilters(facts.ClaimFilters):
         help_text="Whose facts judge it; its own paper's if absent.",
     )
     verdict = django_filters.ChoiceFilter(choices=ClaimVerdict.Kind.choices, method="by_verdict")
+    as_of = RevisionFilter(
+        method="known_at", help_text="Knowledge revision: verdicts as they were then, whatever was published since."
+    )
 
     def unfiltered(self, queryset: QuerySet[Claim], name: str, value: str) -> QuerySet[Claim]:
         """The view gives the verdict of this scope."""
@@ -122,13 +140,20 @@ class ClaimFilters(facts.ClaimFilters):
 
     def by_verdict(self, queryset: QuerySet[Claim], name: str, value: str) -> QuerySet[Claim]:
         scope = self.form.cleaned_data["scope"] or ClaimVerdict.Scope.OWN
+        if (as_of := self.form.cleaned_data["as_of"]) is not None:
+            then = claim_verdicts.as_of(as_of).items()
+            return queryset.filter(pk__in=[pk for (pk, judge), row in then if (judge, row.verdict) == (scope, value)])
         return queryset.filter(Exists(ClaimVerdict.objects.filter(claim=OuterRef("pk"), scope=scope, verdict=value)))
+
+    def known_at(self, queryset: QuerySet[Claim], name: str, value: int) -> QuerySet[Claim]:
+        return queryset.filter(pk__in=visible.claims(value))
 
 
 class ScopeForm(forms.Form):
-    """The one parameter of a single claim besides the format."""
+    """The parameters of a single claim besides the format."""
 
     scope = forms.ChoiceField(required=False, choices=[("", ""), *ClaimVerdict.Scope.choices])
+    as_of = RevisionField(required=False)
 
 
 @extend_schema_view(
@@ -136,6 +161,7 @@ class ScopeForm(forms.Form):
         responses=ClaimDetailSerializer,
         parameters=[
             OpenApiParameter("scope", enum=ClaimVerdict.Scope.values, description="Whose facts judge it."),
+            OpenApiParameter("as_of", int, description="Knowledge revision: the verdict as it was then."),
         ],
     )
 )
@@ -148,9 +174,7 @@ class ClaimViewSet(TableViewSet):
     lookup_url_kwarg = "id"
 
     def get_queryset(self) -> QuerySet[Claim]:
-        asked = self.request.query_params.get("scope") if self.request else None
-        scope = asked if asked in ClaimVerdict.Scope.values else ClaimVerdict.Scope.OWN
-        verdicts = ClaimVerdict.objects.filter(scope=scope)
+        verdicts = ClaimVerdict.objects.filter(scope=self._scope())
         if self.action != "retrieve":
             verdicts = verdicts.defer("comparisons")
         return (
@@ -168,12 +192,31 @@ class ClaimViewSet(TableViewSet):
         return ClaimDetailSerializer if self.action == "retrieve" and not is_table else ClaimSerializer
 
     def get_object(self) -> Claim:
-        errors = name_errors(self.request.query_params, ["scope", FORMAT_PARAMETER])
         form = ScopeForm(self.request.query_params)
-        if errors := errors + form_errors(form):
+        if errors := name_errors(self.request.query_params, [*form.fields, FORMAT_PARAMETER]) + form_errors(form):
             raise FaultyRequest(errors)
         self.filter_backends = []
-        return ReadOnlyModelViewSet.get_object(self)
+        claim = ReadOnlyModelViewSet.get_object(self)
+        as_of = form.cleaned_data["as_of"]
+        if as_of is not None and not visible.claims(as_of).filter(pk=claim.pk).exists():
+            raise Http404(f"{claim.code} was not published by revision {as_of}")
+        return self._as_of([claim])[0]
+
+    def paginate_queryset(self, queryset: QuerySet[Claim]) -> list[Claim]:
+        return self._as_of(super().paginate_queryset(queryset))
+
+    def _as_of(self, claims: list[Claim]) -> list[Claim]:
+        """The claims with their verdicts of the revision in the address, where there is one."""
+        if asked := self.request.query_params.get("as_of"):
+            then = claim_verdicts.as_of(int(asked))
+            for claim in claims:
+                verdict = then.get((claim.pk, self._scope()))
+                claim.judged = [verdict] if verdict else []
+        return claims
+
+    def _scope(self) -> str:
+        asked = self.request.query_params.get("scope") if self.request else None
+        return asked if asked in ClaimVerdict.Scope.values else ClaimVerdict.Scope.OWN
 
 
 # Hypotheses

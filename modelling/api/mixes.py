@@ -1,16 +1,12 @@
 """Mixes of workloads as data."""
 
-import hashlib
-import json
 from dataclasses import asdict
 
-from django.http import HttpResponse, HttpResponseBase
-from django.utils.cache import get_conditional_response
+from django.http import HttpResponseBase
 from drf_spectacular.utils import OpenApiExample, OpenApiParameter, extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
 
-from kdb import __version__
 from kdb.api_errors import FaultyRequest, form_errors, name_errors
 from kdb.api_formats import FORMAT_PARAMETER
 from kdb.api_views import PublicView
@@ -20,6 +16,7 @@ from modelling.mix_forms import MixApiForm
 from modelling.selectors import mixed
 
 from . import examples
+from .views import tagged_json
 
 
 class MixEntrySerializer(serializers.Serializer):
@@ -91,11 +88,4 @@ class MixView(PublicView):
             "ranges": [asdict(each) for each in found.ranges],
             "left_out": found.left_out,
         }
-        text = json.dumps(body, separators=(",", ":"))
-        etag = f'"{hashlib.sha256(text.encode()).hexdigest()}-{__version__}"'
-        response = get_conditional_response(request, etag=etag)
-        if response is None:
-            response = HttpResponse(text, content_type="application/json")
-        response["ETag"] = etag
-        response["Cache-Control"] = "public, max-age=0, must-revalidate"
-        return response
+        return tagged_json(request, body)

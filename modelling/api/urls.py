@@ -15,6 +15,7 @@ urlpatterns = [
     path("mixes/", MixView.as_view(), name="mix"),
     path("heat-maps/", views.HeatMapView.as_view(), name="heat-map"),
     path("explanations/", views.ExplanationView.as_view(), name="explanation"),
+    path("comparisons/", views.ComparisonView.as_view(), name="comparison"),
     path("advice/", AdviceView.as_view(), name="advice"),
     path("drafts/<slug:slug>/preview/", PreviewView.as_view(), name="publication-preview"),
     path("model-quality/", ModelQualityView.as_view(), name="model-quality"),

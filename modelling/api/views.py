@@ -22,11 +22,11 @@ from kdb.api_formats import FORMAT_PARAMETER, CsvRenderer, csv_text
 from kdb.api_views import PublicView
 from modelling import catalogue, counts
 from modelling.axes import AXES
-from modelling.forms import ExplanationForm, QuestionForm
+from modelling.forms import ComparisonForm, ExplanationForm, QuestionForm
 from modelling.heat_map import heat_map
 from modelling.models import RankingSnapshot
 from modelling.question import Question
-from modelling.selectors import current_ranking, explained, ranking_as_of, revision_named
+from modelling.selectors import answer_at, compared, explained, revision_named
 
 from . import examples, serializers
 
@@ -86,7 +86,7 @@ class RankingView(PublicView):
         until a publication changes the answer.
         """
         question, _ = question_asked(request, axis, further=(AS_OF,))
-        snapshot = asked_ranking(request, question)
+        snapshot = answer_at(question, asked_revision(request))
         file_format = request.accepted_renderer.format
         etag = f'"{snapshot.digest}-{__version__}-{file_format}"'
         modified = int(snapshot.computed_at.timestamp())
@@ -110,7 +110,7 @@ class HeatMapView(PublicView):
     def get(self, request: Request) -> HttpResponseBase:
         """The answer on file-system pairs as a grid of guest and host, with gaps where evidence is missing."""
         question, _ = question_asked(request, "fs-pair", further=(AS_OF,))
-        snapshot = asked_ranking(request, question)
+        snapshot = answer_at(question, asked_revision(request))
         etag = f'"{snapshot.digest}-{__version__}-heat"'
         response = get_conditional_response(request, etag=etag)
         if response is None:
@@ -130,6 +130,7 @@ class ExplanationView(PublicView):
             OpenApiParameter("a", description="Key of an entry; without both, the best of the answer is explained."),
             OpenApiParameter("b", description="Key of the entry it is held against, by default the last."),
             *_FILTERS,
+            _AS_OF,
         ],
         responses=serializers.ExplanationSerializer,
         tags=["explanations"],
@@ -137,16 +138,30 @@ class ExplanationView(PublicView):
     def get(self, request: Request) -> HttpResponseBase:
         """Why one entry stands above another: typed steps, each with what it rests on."""
         query = request.query_params
-        question, form = question_asked(request, query.get("axis", ""), ExplanationForm, ("axis",))
-        body = explained(question, form.cleaned_data["a"] or None, form.cleaned_data["b"] or None)
-        text = json.dumps(body, separators=(",", ":"))
-        etag = f'"{hashlib.sha256(text.encode()).hexdigest()}-{__version__}"'
-        response = get_conditional_response(request, etag=etag)
-        if response is None:
-            response = HttpResponse(text, content_type="application/json")
-        response["ETag"] = etag
-        response["Cache-Control"] = "public, max-age=0, must-revalidate"
-        return response
+        question, form = question_asked(request, query.get("axis", ""), ExplanationForm, ("axis", AS_OF))
+        a, b = form.cleaned_data["a"] or None, form.cleaned_data["b"] or None
+        return tagged_json(request, explained(question, a, b, asked_revision(request)))
+
+
+class ComparisonView(PublicView):
+    @extend_schema(
+        operation_id="comparison",
+        parameters=[
+            OpenApiParameter("axis", required=True, enum=list(AXES), description="What the entries are."),
+            OpenApiParameter(
+                "entries", required=True, description="Two to six keys: `ext4-on-ext4,xfs-on-ext4,btrfs-on-ext4`."
+            ),
+            *_FILTERS,
+            _AS_OF,
+        ],
+        responses=serializers.ComparisonSerializer,
+        tags=["explanations"],
+    )
+    def get(self, request: Request) -> HttpResponseBase:
+        """Two to six entries side by side: their environments, and whether and why each two may be compared."""
+        axis = request.query_params.get("axis", "")
+        question, form = question_asked(request, axis, ComparisonForm, ("axis", AS_OF))
+        return tagged_json(request, compared(question, form.cleaned_data["entries"], asked_revision(request)))
 
 
 class StatusView(PublicView):
@@ -168,16 +183,28 @@ class StatusView(PublicView):
         return Response(body, headers={"Cache-Control": "no-store"})
 
 
-def asked_ranking(request: Request, question: Question) -> RankingSnapshot:
-    """The answer now, or as of the revision in the address."""
+def asked_revision(request: Request) -> int | None:
+    """The knowledge revision in the address; None where none is."""
     text = request.query_params.get(AS_OF)
     if text is None:
-        return current_ranking(question)
+        return None
     revision = revision_named(text)
     if revision is None:
         message = f"{text!r} is no knowledge revision; there are 1 to {counts.revision()}."
         raise FaultyRequest([{"field": AS_OF, "message": message}])
-    return ranking_as_of(question, revision)
+    return revision
+
+
+def tagged_json(request: Request, body: dict[str, Any]) -> HttpResponseBase:
+    """The body as JSON with an entity tag of its bytes, or 304."""
+    text = json.dumps(body, separators=(",", ":"))
+    etag = f'"{hashlib.sha256(text.encode()).hexdigest()}-{__version__}"'
+    response = get_conditional_response(request, etag=etag)
+    if response is None:
+        response = HttpResponse(text, content_type="application/json")
+    response["ETag"] = etag
+    response["Cache-Control"] = "public, max-age=0, must-revalidate"
+    return response
 
 
 def question_asked(

@@ -6,8 +6,8 @@ from typing import Any
 from modelling.mechanisms import Term
 from modelling.shares import Decomposition, Share
 
-from .facts import ESTIMATED, MEASURED, MODEL, OPEN, STATED, Facts, Reference, Step
-from .words import capital, column, listed, load, percent, size, value
+from .facts import ESTIMATED, MEASURED, MODEL, OPEN, STATED, Facts, Reference, Side, Step
+from .words import capital, column, listed, load, percent, size, stated, value
 
 # Component of the model: (name in a sentence, columns of a configuration that make it).
 COMPONENTS = {
@@ -45,9 +45,30 @@ def components(facts: Facts) -> Iterator[Step]:
         "What can be the cause",
         MEASURED if facts.groups else MODEL,
         text,
-        data={"can_be_the_cause": differing, "excluded": equal},
+        data={"can_be_the_cause": differing, "excluded": equal, "path": _path(facts, differing)},
         source="P0, equation 1; docs/models/environment.md",
     )
+
+
+def _path(facts: Facts, differing: list[str]) -> list[dict[str, Any]]:
+    """The seven components from the benchmark to the disk, with what each side has there."""
+
+    def values(side: Side, name: str, columns: tuple[str, ...]) -> list[str]:
+        if name == "benchmark":
+            return [facts.workload_label]
+        known = {key: side.configuration.get(key) for key in columns}
+        return [stated(facts.names, key, given) for key, given in known.items() if given not in (None, "")]
+
+    return [
+        {
+            "component": name,
+            "label": capital(words.removeprefix("the ")),
+            "can_be_the_cause": name in differing,
+            "a": values(facts.a, name, columns),
+            "b": values(facts.b, name, columns),
+        }
+        for name, (words, columns) in COMPONENTS.items()
+    ]
 
 
 def differing_components(facts: Facts) -> list[str]:

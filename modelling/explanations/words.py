@@ -66,5 +66,22 @@ def value(names: Mapping[str, Mapping[str, str]], name: str, given: Any) -> str:
     return names[kinds[name]].get(str(given), str(given)) if name in kinds else str(given)
 
 
+def stated(names: Mapping[str, Mapping[str, str]], name: str, given: Any) -> str:
+    """A known fact of a configuration that is read without its column's name: "8 GiB memory", "cache writeback"."""
+    number = f"{given:g}" if isinstance(given, float) else str(given)
+    spelled = {
+        "vm_vcpus": f"{number} virtual processors",
+        "vm_ram_gib": f"{number} GiB memory",
+        "guest_kernel": f"kernel {given}",
+        "host_kernel": f"kernel {given}",
+        "cache_mode": f"cache {given}",
+        "image_format": f"{given} image",
+        "hypervisor_release": f"release {given}",
+        "guest_mount_options": f"mounted {given}",
+        "host_mount_options": f"mounted {given}",
+    }
+    return spelled.get(name) or value(names, name, given)
+
+
 def capital(text: str) -> str:
     return text[:1].upper() + text[1:]
