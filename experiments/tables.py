@@ -340,6 +340,7 @@ def _chart(
         "size": "short" if horizontal and len(names) < 6 else "",
         "label": label,
         "data": {
+            "kind": "bar",
             "horizontal": horizontal,
             "unit": unit,
             "axis": unit,

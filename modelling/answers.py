@@ -11,6 +11,7 @@ from experiments.models import CaseStudy, Configuration
 
 from . import catalogue
 from .axes import AXES, COLUMN_LABELS, Axis
+from .curves import curves
 from .network import Network
 from .question import Question
 from .ranking import RankedPart, Ranking
@@ -39,6 +40,7 @@ def as_dict(question: Question, ranking: Ranking, revision: int) -> dict[str, An
         ],
         "best": [key for part in parts for key in part.best],
         "worst": [key for part in parts for key in part.worst],
+        "scaling": _curves(axis, ranking),
         "notes": _notes(axis, question, ranking),
         "evidence": _evidence(ranking),
         "missing": _missing(axis, question, parts),
@@ -85,6 +87,15 @@ def label(axis: Axis, key: str) -> str:
     pair = f"{file_system.get(guest_fs, guest_fs)} on {file_system.get(host_fs, host_fs)}"
     under = f" under {names['hypervisor'].get(hypervisor, hypervisor)}" if hypervisor else ""
     return f"{pair}{under}{f' ({mode} cache)' if mode else ''}"
+
+
+def _curves(axis: Axis, ranking: Ranking) -> list[dict[str, Any]]:
+    """Throughput over the number of machines, with the entries' labels."""
+    found = curves(ranking.arms, axis)
+    for panel in found:
+        for series in panel["series"]:
+            series["label"] = label(axis, series["key"])
+    return found
 
 
 def _evidence(ranking: Ranking) -> list[dict[str, Any]]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import urlencode
 
-from .axes import AXES
+from .axes import AXES, COLUMN_LABELS
 from .heat_map import heat_map
 from .mixes import Mix
 from .question import Question
@@ -58,7 +58,24 @@ class AnswerPage:
     tables: list[RankedTable]
     grades: list[tuple[str, str]]
     grid: dict[str, Any] | None  # of file-system pairs
+    curves: list["CurvePanel"]  # throughput over the number of machines
     result: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class CurvePanel:
+    """Throughput over the number of machines in one case study, all else equal.
+
+    rows : label of a configuration, and for each of `counts` the point or None
+    """
+
+    case_study: str
+    title: str
+    unit: str
+    sources: list[str]
+    counts: list[int]
+    rows: list[tuple[str, list[dict[str, float] | None]]]
+    chart: dict[str, Any]
 
 
 def address(question: Question, as_of: int | None = None) -> str:
@@ -129,6 +146,7 @@ def present(question: Question, result: dict[str, Any], names: dict[str, dict[st
         tables=tables,
         grades=[(grade, text) for grade, text in GRADES.items() if grade in present_grades],
         grid=_grid(result, names) if question.axis == "fs-pair" and entries else None,
+        curves=_curves(result["scaling"], names),
         result=result,
     )
 
@@ -136,6 +154,63 @@ def present(question: Question, result: dict[str, Any], names: dict[str, dict[st
 def _grid(result: dict[str, Any], names: dict[str, dict[str, str]]) -> dict[str, Any]:
     grid = heat_map(result, names["file_system"])
     return {**grid, "rows": list(zip(grid["guests"], grid["cells"], strict=True))}
+
+
+def _curves(panels: list[dict[str, Any]], names: dict[str, dict[str, str]]) -> list[CurvePanel]:
+    found = []
+    for number, panel in enumerate(panels, start=1):
+        beside = [other["held"] for other in panels if other["case_study"] == panel["case_study"]]
+        differing = [name for name in panel["held"] if len({held.get(name) for held in beside}) > 1]
+        kinds = {"hypervisor": "hypervisor", "guest_fs": "file_system", "host_fs": "file_system"}
+        told = [
+            f"{COLUMN_LABELS[name]} {names[kinds[name]].get(panel['held'][name], panel['held'][name])}"
+            if name in kinds
+            else f"{COLUMN_LABELS[name]} {panel['held'][name]}"
+            for name in differing
+        ]
+        told += [panel["operation"]] if panel["operation"] != "mixed" else []
+        told += [f"{panel['block_size_bytes'] // 1024} KiB"] if panel["block_size_bytes"] else []
+        title = ", ".join([panel["case_study"].upper(), *told])
+        counts = sorted({point["vm_count"] for series in panel["series"] for point in series["points"]})
+        rows = []
+        for series in panel["series"]:
+            at = {point["vm_count"]: point for point in series["points"]}
+            rows.append((series["label"], [at.get(count) for count in counts]))
+        found.append(
+            CurvePanel(
+                panel["case_study"],
+                title,
+                panel["unit"],
+                panel["sources"],
+                counts,
+                rows,
+                chart={
+                    "id": f"chart-curve-{number}",
+                    "data_id": f"chart-curve-{number}-data",
+                    "size": "short",
+                    "label": f"Line chart: throughput over virtual machines in {title}. The table has the numbers.",
+                    "data": {
+                        "kind": "line",
+                        "horizontal": False,
+                        "unit": panel["unit"],
+                        "axis": panel["unit"],
+                        "across": "Virtual machines",
+                        "labels": [str(count) for count in counts],
+                        "series": [
+                            {"name": label, "points": [point and _bounds(point) for point in points]}
+                            for label, points in rows
+                        ],
+                        "tones": None,
+                        "reference": None,
+                    },
+                },
+            )
+        )
+    return found
+
+
+def _bounds(point: dict[str, float]) -> dict[str, float]:
+    return {name: point[name] for name in ("value", "low", "high")}
 
 
 @dataclass(frozen=True)
@@ -214,11 +289,12 @@ def _chart(number: int, reference: str, entries: list[dict[str, Any]]) -> dict[s
         "id": chart_id,
         "data_id": f"{chart_id}-data",
         "size": "short" if len(entries) < 5 else "tall" if len(entries) > 9 else "",
-        "label": f"Bar chart: throughput relative to {reference}, with 95 % intervals. The table has the numbers.",
+        "label": f"Forest plot: throughput relative to {reference}, with 95 % intervals. The table has the numbers.",
         "data": {
+            "kind": "forest",
             "horizontal": True,
             "unit": "×",
-            "axis": f"Throughput relative to {reference}, 95 % interval",
+            "axis": f"Throughput relative to {reference}, 95 % interval, logarithmic",
             "labels": [entry["label"] for entry in entries],
             "series": [
                 {

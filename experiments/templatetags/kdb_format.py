@@ -29,6 +29,12 @@ def number(value: float | None) -> str:
 
 
 @register.filter
+def exact(value: float | None) -> str:
+    """A number as the API gives it, for what reads the page: exports."""
+    return "" if is_missing(value) else repr(value)
+
+
+@register.filter
 def number_to(value: float, places: int) -> str:
     """A number of a table, whose column has this many decimals: 1 is "1.0" beside 1.5."""
     return f"{value:,.{places}f}"

@@ -77,6 +77,7 @@ RANKING = {
     ],
     "best": ["kvm"],
     "worst": ["proxmox"],
+    "scaling": [],
     "notes": ["Confounded with the host file system: it comes along with the entry and differs."],
     "evidence": [{"case_study": "p0", "title": "Four Linux-based hypervisors", **_SOURCE}],
     "missing": [],

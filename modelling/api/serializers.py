@@ -84,6 +84,33 @@ class CaseStudyEvidenceSerializer(serializers.Serializer):
     sources = serializers.ListField(child=serializers.CharField())
 
 
+class ScalingPointSerializer(serializers.Serializer):
+    vm_count = serializers.IntegerField(help_text="Virtual machines running together.")
+    value = serializers.FloatField(help_text="Throughput, in the panel's unit.")
+    low = serializers.FloatField(help_text="Lower end of the 95 % interval.")
+    high = serializers.FloatField(help_text="Upper end of the 95 % interval.")
+
+
+class ScalingSeriesSerializer(serializers.Serializer):
+    """One configuration of an entry at several numbers of machines."""
+
+    key = serializers.CharField()
+    label = serializers.CharField()
+    points = ScalingPointSerializer(many=True)
+
+
+class ScalingPanelSerializer(serializers.Serializer):
+    """Throughput over the number of machines, where all else may be compared."""
+
+    case_study = serializers.CharField()
+    unit = serializers.CharField()
+    operation = serializers.CharField()
+    block_size_bytes = serializers.IntegerField(allow_null=True)
+    held = serializers.DictField(child=serializers.CharField(), help_text="What is equal, as far as it is stated.")
+    sources = serializers.ListField(child=serializers.CharField(), help_text="Where the numbers stand.")
+    series = ScalingSeriesSerializer(many=True)
+
+
 class ComparedEntrySerializer(serializers.Serializer):
     """One entry of a comparison; what ranks it is null where no evidence does."""
 
@@ -144,6 +171,7 @@ class RankingSerializer(serializers.Serializer):
     parts = PartSerializer(many=True)
     best = serializers.ListField(child=serializers.CharField())
     worst = serializers.ListField(child=serializers.CharField())
+    scaling = ScalingPanelSerializer(many=True)
     notes = serializers.ListField(child=serializers.CharField())
     evidence = CaseStudyEvidenceSerializer(many=True)
     missing = serializers.ListField(child=serializers.CharField())

@@ -37,6 +37,7 @@ KEYS_WITHIN = {
     "question": tuple(serializers.QuestionSerializer().fields),
     "entries": ENTRY_COLUMNS,
     "parts": tuple(serializers.PartSerializer().fields),
+    "scaling": tuple(serializers.ScalingPanelSerializer().fields),
     "evidence": tuple(serializers.CaseStudyEvidenceSerializer().fields),
 }
 

@@ -56,8 +56,10 @@ def _path(facts: Facts, differing: list[str]) -> list[dict[str, Any]]:
     def values(side: Side, name: str, columns: tuple[str, ...]) -> list[str]:
         if name == "benchmark":
             return [facts.workload_label]
-        known = {key: side.configuration.get(key) for key in columns}
-        return [stated(facts.names, key, given) for key, given in known.items() if given not in (None, "")]
+        known = [(key, given) for key in columns if (given := side.configuration.get(key)) not in (None, "")]
+        if not known and any(key not in side.configuration for key in columns):
+            return ["several"]
+        return [stated(facts.names, key, given) for key, given in known]
 
     return [
         {

@@ -1,6 +1,6 @@
 /* Draws each canvas[data-chart] from the json_script element it names.
 
-   The data: {"horizontal": bool, "unit": str, "axis": str, "labels": [str],
+   The data: {"kind": "bar" | "forest" | "line", "horizontal": bool, "across": title of the names' axis, if any, "unit": str, "axis": str, "labels": [str],
    "series": [{"name": str, "points": [{"value": number, "low": number, "high": number} | null]}],
    "tones": ["good" | "bad" | null] for the points of a single series, or null, "reference": number | null}.
    A point without an interval has low and high null, or both equal to its value. The same numbers stand in a table beside the
@@ -54,15 +54,26 @@
         borderColor: solid,
         borderWidth: 1.5,
         skipNull: true,
-        errorBarColor: colour("--text"),
-        errorBarWhiskerColor: colour("--text"),
+        errorBarColor: data.kind === "line" ? solid[0] : colour("--text"),
+        errorBarWhiskerColor: data.kind === "line" ? solid[0] : colour("--text"),
         errorBarLineWidth: 1.5,
         errorBarWhiskerLineWidth: 1.5,
         errorBarWhiskerSize: 8,
-        borderRadius: 3,
-        maxBarThickness: data.horizontal ? 26 : 40,
+        ...looks[data.kind](solid),
       };
     });
+  }
+
+  /* A forest plot is marks with error bars on a logarithmic axis; a line joins the points of a series. */
+  const looks = {
+    bar: () => ({ borderRadius: 3, maxBarThickness: 40 }),
+    forest: (solid) => ({ ...marks(solid), pointStyle: "rectRot", pointRadius: 9, pointHoverRadius: 11, showLine: false }),
+    line: (solid) => ({ ...marks(solid), borderColor: solid[0], pointRadius: 4, pointHoverRadius: 6, borderWidth: 2 }),
+  };
+  const types = { bar: "barWithErrorBars", forest: "lineWithErrorBars", line: "lineWithErrorBars" };
+
+  function marks(solid) {
+    return { pointBackgroundColor: solid, pointBorderColor: solid };
   }
 
   function describe(point, unit) {
@@ -72,16 +83,36 @@
       : `${text} (${numbers.format(point.low)} to ${numbers.format(point.high)})`;
   }
 
+  /* From a little below the lowest end to a little above the highest, with one in view. */
+  function logarithmic(data) {
+    const ends = data.series.flatMap((series) => series.points.flatMap((point) => [point.value, point.low ?? point.value, point.high ?? point.value]));
+    const ticks = [1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8];
+    const [low, high] = [Math.min(1, ...ends) / 1.15, Math.max(1, ...ends) * 1.15];
+    const shown = [];
+    for (let power = Math.floor(Math.log10(low)) - 1; power <= Math.log10(high); power += 1) {
+      shown.push(...ticks.map((tick) => tick * 10 ** power));
+    }
+    const inside = shown.filter((tick) => tick >= low && tick <= high);
+    const every = Math.max(1, Math.ceil(inside.length / 12));
+    const kept = inside.filter((tick, i) => Math.abs(tick - 1) < 1e-9 || (i - inside.findIndex((t) => Math.abs(t - 1) < 1e-9)) % every === 0);
+    return {
+      type: "logarithmic",
+      min: low,
+      max: high,
+      afterBuildTicks: (axis) => { axis.ticks = kept.map((value) => ({ value })); },
+    };
+  }
+
   function options(data) {
     const [text, muted, line] = [colour("--text"), colour("--muted"), colour("--line")];
     const strong = colour("--line-strong");
     const values = {
-      beginAtZero: true,
+      ...(data.kind === "forest" ? logarithmic(data) : { beginAtZero: true }),
       title: { display: true, text: data.axis, color: muted },
-      ticks: { color: muted },
-      grid: { color: (context) => (context.tick && context.tick.value === data.reference ? strong : line) },
+      ticks: { color: muted, callback: (value) => (data.kind === "forest" ? `${numbers.format(value)}×` : numbers.format(value)) },
+      grid: { color: (context) => (context.tick && context.tick.value === data.reference ? strong : line), lineWidth: (context) => (context.tick && context.tick.value === data.reference ? 2 : 1) },
     };
-    const names = { ticks: { color: text, autoSkip: false }, grid: { display: false } };
+    const names = { offset: data.kind !== "line", title: { display: Boolean(data.across), text: data.across, color: muted }, ticks: { color: text, autoSkip: false }, grid: { display: false } };
     return {
       indexAxis: data.horizontal ? "y" : "x",
       maintainAspectRatio: false,
@@ -105,8 +136,19 @@
       drawn.destroy();
     }
     canvas.closest("figure").hidden = false;
-    new Chart(canvas, { type: "barWithErrorBars", data: { labels: data.labels, datasets: datasets(data) }, options: options(data) });
+    new Chart(canvas, configuration(data));
   }
+
+  function configuration(data) {
+    return { type: types[data.kind], data: { labels: data.labels, datasets: datasets(data) }, options: options(data) };
+  }
+
+  /* The same chart at once on a canvas of its own size: what exports.js saves as SVG. */
+  function paint(target, data) {
+    const { options: settings, ...rest } = configuration(data);
+    return new Chart(target, { ...rest, platform: Chart.BasicPlatform, options: { ...settings, responsive: false, animation: false, devicePixelRatio: 1, events: [] } });
+  }
+  window.kdbCharts = { paint };
 
   function drawAll(root) {
     root.querySelectorAll("canvas[data-chart]").forEach(draw);
