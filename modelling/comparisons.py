@@ -112,6 +112,7 @@ def _pair(axis: Axis, a: str, b: str, ranking: Ranking, all_arms: pd.DataFrame) 
         why = (
             f"{_studies(studies)} measured both in {counted(len(groups), 'fair-play group')}: same benchmark version "
             f"and workload parameters, with {listed(COLUMN_LABELS[c] for c in axis.held)} equal."
+            f"{_confounding(axis, a, b, used)}"
         )
     elif contrast is not None:
         basis, why = "through others", _through(axis, a, b, ranking)
@@ -131,13 +132,32 @@ def _ratio(contrast: Contrast | None) -> dict[str, float | None]:
     return {name: getattr(contrast, name, None) for name in ("ratio", "low", "high")}
 
 
+def _confounding(axis: Axis, a: str, b: str, used: pd.DataFrame) -> str:
+    """What came along with the two entries and differs between them where they were measured side by side."""
+    both = used[used.groupby("group")["entry"].transform("nunique") > 1]
+    sides = [both[both["entry"] == key] for key in (a, b)]
+    differing = [
+        COLUMN_LABELS[column]
+        for column in axis.comes_along
+        if set(sides[0][column].astype(str)) != set(sides[1][column].astype(str))
+    ]
+    if not differing:
+        return ""
+    verb = "differs as well, because it comes" if len(differing) == 1 else "differ as well, because they come"
+    return f" The {listed(differing)} {verb} with the choice: the difference may be due to either."
+
+
 def _through(axis: Axis, a: str, b: str, ranking: Ranking) -> str:
     """An indirect comparison: by which entries it goes."""
     arms = ranking.arms
     beside = [set(arms[arms["group"].isin(arms[arms["entry"] == key]["group"])]["entry"]) for key in (a, b)]
     common = sorted((beside[0] & beside[1]) - {a, b})
-    way = f"by way of {listed(label(axis, key) for key in common)}" if common else "by a chain of comparisons"
-    return f"No case study measured both side by side; they are compared {way}, which were measured with each of them."
+    if not common:
+        return "No case study measured both side by side; a chain of comparisons joins them."
+    return (
+        f"No case study measured both side by side; each was measured beside {listed(label(axis, k) for k in common)}, "
+        "and so they are compared."
+    )
 
 
 def _apart(axis: Axis, a: str, b: str, all_arms: pd.DataFrame) -> str:

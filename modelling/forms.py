@@ -1,5 +1,6 @@
 """The question as a page or the API asks it, checked."""
 
+from collections.abc import Iterable
 from typing import Any
 
 from django import forms
@@ -202,15 +203,19 @@ class ExplanationForm(TwoEntries, QuestionForm):
     b = forms.CharField(required=False, max_length=120)
 
 
-class CompareForm(TwoEntries, AskForm):
-    """The same as a person asks it: the entries are chosen from those that the axis can have."""
+ENTRY_FIELDS = dict(zip("abcdef", ("First", "Second", "Third", "Fourth", "Fifth", "Sixth"), strict=True))
 
-    field_order = ("axis", "a", "b", *QuestionForm.field_order)
+
+class CompareForm(AskForm):
+    """The entries as a person chooses them, from those that the axis can have: two to six, or none for the answer's."""
+
+    field_order = ("axis", *QuestionForm.field_order, *ENTRY_FIELDS)
 
     def __init__(self, data: Any = None) -> None:
         super().__init__(data)
-        choices = [("", "As the answer ranks them"), *presentation.entry_choices(self.axis, catalogue.names())]
-        for name, label in (("a", "First"), ("b", "Second")):
+        known = presentation.entry_choices(self.axis, catalogue.names())
+        for name, label in ENTRY_FIELDS.items():
+            choices = [("", "As the answer ranks them" if name in "ab" else "–"), *known]
             chosen = (data or {}).get(name) or ""
             others = [(chosen, chosen)] if chosen and chosen not in dict(choices) else []
             self.fields[name] = forms.CharField(
@@ -218,8 +223,41 @@ class CompareForm(TwoEntries, AskForm):
             )
         self.order_fields(self.field_order)
 
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or self.cleaned_data
+        given = {name: key for name in ENTRY_FIELDS if (key := cleaned.get(name))}
+        cleaned["entries"] = list(given.values())
+        if self.axis not in AXES or not given:
+            return cleaned
+        for name, key in given.items():
+            if error := entry_error(self.axis, key):
+                self.add_error(name, error)
+        repeated = [name for name, key in given.items() if list(given.values()).index(key) < list(given).index(name)]
+        for name in repeated:
+            self.add_error(name, "Give different entries.")
+        if len(given) == 1:
+            missing = "b" if "a" in given else "a"
+            self.add_error(missing, "Give two to six entries, or none for the best and the last of the answer.")
+        return cleaned
+
     @classmethod
-    def showing(cls, question: Question, **entries: dict[str, Any] | None) -> "CompareForm":
+    def showing(cls, question: Question, keys: Iterable[str]) -> "CompareForm":
         """The form filled in with what was compared."""
         asked = {name: str(value) for name, value in question.as_dict().items() if value is not None}
-        return cls({**asked, **{name: entry["key"] for name, entry in entries.items() if entry}})
+        return cls({**asked, **dict(zip(ENTRY_FIELDS, keys, strict=False))})
+
+    @property
+    def question_fields(self) -> list[forms.BoundField]:
+        return [field for field in self.main_fields if field.name not in ENTRY_FIELDS]
+
+    @property
+    def first_entries(self) -> list[forms.BoundField]:
+        return [self["a"], self["b"], self["c"]]
+
+    @property
+    def further_entries(self) -> list[forms.BoundField]:
+        return [self["d"], self["e"], self["f"]]
+
+    @property
+    def has_further_entries(self) -> bool:
+        return any(field.value() or field.errors for field in self.further_entries)

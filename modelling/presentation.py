@@ -1,6 +1,6 @@
 """An answer as a page shows it: names instead of slugs, sentences, charts. No queries, no HTML."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import urlencode
@@ -90,10 +90,16 @@ def api_address(question: Question, **extra: str | int) -> str:
     return f"/api/v1/rankings/{question.axis}/?{query}"
 
 
-def compare_address(question: Question, **entries: str) -> str:
-    """Where the explanation of the answer, or of two of its entries, stands."""
-    query = {"axis": question.axis, "workload": question.workload, **question.filters, **entries}
+def compare_address(question: Question, **extra: str | int) -> str:
+    """Where the explanation of the answer, or a comparison of its entries (a=..., b=...), stands."""
+    query = {"axis": question.axis, "workload": question.workload, **question.filters, **extra}
     return f"/compare/?{urlencode(query)}"
+
+
+def comparison_api_address(question: Question, keys: Iterable[str], **extra: str | int) -> str:
+    """Where the same comparison stands as data."""
+    query = {"axis": question.axis, "workload": question.workload, **question.filters, "entries": ",".join(keys)}
+    return f"/api/v1/comparisons/?{urlencode({**query, **extra}, safe=',:')}"
 
 
 def entry_choices(axis: str, names: dict[str, dict[str, str]]) -> list[tuple[str, str]]:
@@ -253,6 +259,41 @@ def present_mix(axis: str, found: Mix, weights: Mapping[str, float], names: dict
         for key, missing in found.left_out.items()
     ]
     return MixPage(_recommendation(axis, len(entries), best, []) if entries else "", known, entries, ranges, left_out)
+
+
+@dataclass(frozen=True)
+class ComparisonPage:
+    """entries, environment : as the API gives them; pairs : with labels, sentences and where the reasons stand"""
+
+    entries: list[dict[str, Any]]
+    differing: list[dict[str, Any]]
+    shared: list[dict[str, Any]]
+    pairs: list[dict[str, Any]]
+    has_parts: bool
+
+
+_BASIS_TAGS = {"side by side": "measured", "through others": "estimated", "lists": "stated", "not at all": "open"}
+
+
+def present_comparison(question: Question, comparison: dict[str, Any]) -> ComparisonPage:
+    """A comparison ready for its template."""
+    labels = {entry["key"]: entry["label"] for entry in comparison["entries"]}
+    pairs = [
+        {
+            **pair,
+            "labels": (labels[pair["a"]], labels[pair["b"]]),
+            "tag": _BASIS_TAGS[pair["basis"]],
+            "address": compare_address(question, a=pair["a"], b=pair["b"]),
+        }
+        for pair in comparison["pairs"]
+    ]
+    return ComparisonPage(
+        comparison["entries"],
+        [row for row in comparison["environment"] if row["differs"]],
+        [row for row in comparison["environment"] if not row["differs"]],
+        pairs,
+        len({entry["part"] for entry in comparison["entries"] if entry["part"]}) > 1,
+    )
 
 
 def nearest(question: Question) -> list[Question]:

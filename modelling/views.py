@@ -12,10 +12,10 @@ from django.views.decorators.http import require_safe
 from kdb.htmx import at_address, varies_for_htmx, wants_fragment
 
 from . import catalogue, counts, presentation, quality_reports, quality_tables
-from .forms import AskForm, CompareForm, QuestionForm
+from .forms import ENTRY_FIELDS, AskForm, CompareForm, QuestionForm
 from .models import RankingSnapshot
 from .question import Question
-from .selectors import current_ranking, explained, kept_answers, ranking_as_of, revision_named
+from .selectors import answer_at, compared, current_ranking, explained, kept_answers, revision_named
 
 # What a first visitor may ask; each is shown when its workload is in the catalogue.
 EXAMPLES = (
@@ -42,9 +42,7 @@ def answer(request: HttpRequest) -> HttpResponse:
     if not form.is_valid():
         return _respond(request, _rendered(is_fragment, form=form), status=422 if is_fragment else 400)
     question = form.question()
-    as_of = revision_named(request.GET["as_of"]) if "as_of" in request.GET else None
-    if "as_of" in request.GET and as_of is None:
-        raise Http404(f"no knowledge revision {request.GET['as_of']}")
+    as_of = _as_of(request)
     address = presentation.address(question, as_of)
     if is_fragment:
         return at_address(_respond(request, _answered(question, as_of, is_fragment)), address)
@@ -57,19 +55,34 @@ def answer(request: HttpRequest) -> HttpResponse:
 @require_safe
 @varies_for_htmx
 def compare(request: HttpRequest) -> HttpResponse:
-    """Two entries of one axis and, step by step, why one stands above the other; htmx gets the steps alone."""
+    """Two to six entries of one axis side by side, and why the first stands where it does against the second.
+
+    htmx gets the explanation alone.
+    """
     if not request.GET:
         return render(request, "modelling/compare.html", {"form": CompareForm(), "explanation": None})
-    form = CompareForm(request.GET)
+    form, as_of = CompareForm(request.GET), _as_of(request)
     if not form.is_valid():
         status = 422 if wants_fragment(request) else 400
         return render(request, "modelling/compare.html", {"form": form, "explanation": None}, status=status)
-    question, a, b = form.question(), form.cleaned_data["a"], form.cleaned_data["b"]
-    explanation = explained(question, a or None, b or None)
+    question, keys = form.question(), form.cleaned_data["entries"]
+    explanation = explained(question, *keys[:2], as_of=as_of)
     if wants_fragment(request):
         return render(request, "modelling/_explanation.html", {"explanation": explanation})
-    shown = CompareForm.showing(question, a=explanation["a"], b=explanation["b"])
-    return render(request, "modelling/compare.html", {"form": shown, "explanation": explanation})
+    keys = keys or [side["key"] for side in (explanation["a"], explanation["b"]) if side]
+    entries = dict(zip(ENTRY_FIELDS, keys, strict=False))
+    comparison = compared(question, keys, as_of) if keys else None
+    context = {
+        "form": CompareForm.showing(question, keys),
+        "explanation": explanation,
+        "page": presentation.present_comparison(question, comparison) if comparison else None,
+        "as_of": as_of,
+        "revision": as_of or counts.revision(),
+        "current_address": presentation.compare_address(question, **entries),
+        "permanent_address": presentation.compare_address(question, **entries, as_of=as_of or counts.revision()),
+        "api_address": presentation.comparison_api_address(question, keys, **({"as_of": as_of} if as_of else {})),
+    }
+    return render(request, "modelling/compare.html", context)
 
 
 @require_safe
@@ -88,6 +101,16 @@ def model_quality(request: HttpRequest) -> HttpResponse:
     return render(request, "modelling/model_quality.html", context)
 
 
+def _as_of(request: HttpRequest) -> int | None:
+    """The knowledge revision in the address; None where none is."""
+    if "as_of" not in request.GET:
+        return None
+    revision = revision_named(request.GET["as_of"])
+    if revision is None:
+        raise Http404(f"no knowledge revision {request.GET['as_of']}")
+    return revision
+
+
 def _respond(request: HttpRequest, content: str, *, status: int = 200, **context: str) -> HttpResponse:
     """The content by itself for htmx, else on its page, which has a title and an address where it answers."""
     if wants_fragment(request):
@@ -98,7 +121,7 @@ def _respond(request: HttpRequest, content: str, *, status: int = 200, **context
 
 def _answered(question: Question, as_of: int | None, is_fragment: bool) -> str:
     """Form and answer as HTML, kept for a while: rendering them costs six times the looking up."""
-    snapshot = current_ranking(question) if as_of is None else ranking_as_of(question, as_of)
+    snapshot = answer_at(question, as_of)
     key = f"modelling.answer:{snapshot.digest}:{snapshot.superseded_by}:{as_of}:{is_fragment}"
     return cache.get_or_set(key, lambda: _rendered(is_fragment, **_context(question, snapshot, as_of)), _KEPT_SECONDS)
 
@@ -121,7 +144,7 @@ def _context(question: Question, snapshot: RankingSnapshot, as_of: int | None) -
         "api_address": presentation.api_address(question, **then),
         "csv_address": presentation.api_address(question, format="csv", **then),
         "suggestions": [] if has_answer or as_of else _suggestions(question),
-        "why_address": presentation.compare_address(question) if has_answer and as_of is None else "",
+        "why_address": presentation.compare_address(question, **then) if has_answer else "",
     }
 
 

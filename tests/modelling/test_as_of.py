@@ -5,13 +5,14 @@ import json
 import pytest
 
 from experiments.services import case_studies
+from modelling import claim_verdicts
 from modelling.api import examples
 from modelling.heat_map import heat_map
 from modelling.models import RankingSnapshot
 from modelling.question import Question
 from modelling.selectors import current_ranking, ranking_as_of
 from modelling.services import recompute
-from tests.factories import make_case_study, make_measurement
+from tests.factories import make_case_study, make_claim, make_measurement, make_publication
 
 pytestmark = pytest.mark.django_db
 
@@ -68,6 +69,48 @@ def test_a_kept_answer_stands_for_all_revisions_that_did_not_touch_it():
     make_measurement(5.0, case_study=other, workload="webserver")
     case_studies.publish([other], reason="measured")
     assert ranking_as_of(QUESTION, 2).digest == then.digest
+
+
+def test_explanations_and_comparisons_are_given_as_of_a_revision(history, client):
+    entries = "&a=ext4-on-ext4&b=xfs-on-ext4"
+    asked = "/api/v1/explanations/?axis=fs-pair&workload=varmail&hypervisor=kvm"
+    ratios = [client.get(f"{asked}{entries}&as_of={n}").json()["contrast"]["ratio"] for n in (1, 3)]
+    assert ratios == [pytest.approx(2.0), pytest.approx(0.01)]
+    assert client.get(f"{asked}&as_of=1").json()["b"]["key"] == "xfs-on-ext4"
+    assert client.get(f"{asked}&as_of=4").status_code == 400
+    both = "/api/v1/comparisons/?axis=fs-pair&workload=varmail&hypervisor=kvm&entries=ext4-on-ext4,xfs-on-ext4"
+    (then,), (now,) = (client.get(f"{both}{end}").json()["pairs"] for end in ("&as_of=1", ""))
+    assert (then["ratio"], now["ratio"]) == (pytest.approx(2.0), pytest.approx(0.01))
+    page = client.get("/compare/?axis=fs-pair&workload=varmail&hypervisor=kvm&a=ext4-on-ext4&b=xfs-on-ext4&as_of=1")
+    assert "As of knowledge revision 1." in page.content.decode()
+    assert "2.00×" in page.content.decode()
+
+
+def test_claims_are_judged_as_of_a_revision(client):
+    study = publish("first", ext4_on_ext4=100.0, xfs_on_ext4=50.0)
+    order = {"where": {"workload": "varmail"}, "order": [{"guest_fs": "ext4"}, {"guest_fs": "xfs"}]}
+    checks = {"own": order, "in": ["first", "second"]}
+    later = make_case_study("second")
+    claim = make_claim(code="T-1", publication=make_publication(), checks=checks)
+    claim.case_studies.set([study])
+    other = make_claim(code="T-2", publication=claim.publication)
+    other.case_studies.set([later])
+    make_measurement(7.0, case_study=later)
+    case_studies.publish([later], reason="measured")
+    case_studies.retract(study, reason="wrong disk")
+
+    def listed(end):
+        return {row["id"]: row["verdict"] for row in client.get(f"/api/v1/claims/?{end}").json()["results"]}
+
+    then, now = claim_verdicts.as_of(1), claim_verdicts.as_of(3)
+    assert {pk for pk, _ in then} == {claim.pk}
+    assert {pk for pk, _ in now} == {claim.pk, other.pk}
+    assert listed("as_of=1") == {"T-1": then[claim.pk, "own"].verdict}
+    assert then[claim.pk, "own"].verdict != now[claim.pk, "own"].verdict
+    assert listed(f"as_of=1&verdict={then[claim.pk, 'own'].verdict}") == listed("as_of=1")
+    assert client.get("/api/v1/claims/T-1/?as_of=1").json()["revision"] == 1
+    assert client.get("/api/v1/claims/T-2/?as_of=1").status_code == 404
+    assert client.get("/api/v1/claims/?as_of=9").status_code == 400
 
 
 def test_page_and_api_answer_as_of_a_revision(history, client):
