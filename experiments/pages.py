@@ -100,7 +100,7 @@ def case_study_page(case_study: CaseStudy) -> CaseStudyPage:
     anchors = Anchors()
     measurements = list(
         Measurement.objects.filter(configuration__in=configurations)
-        .select_related("variant__workload")
+        .select_related("variant__workload", "variant__benchmark", "raw_file")
         .order_by("pk")[: MAX_VALUES + 1]
     )
     values = DerivedValue.objects.filter(configuration__in=configurations).select_related("variant__workload")

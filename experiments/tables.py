@@ -15,6 +15,8 @@ class Cell:
     """One number of a table, or the mean of its repetitions; `marks` are numbers of footnotes."""
 
     value: float
+    key: int  # of its row, or of the first of its repetitions
+    provenance: str
     low: float | None = None  # smallest and largest of the repetitions
     high: float | None = None
     runs: int = 1
@@ -57,6 +59,7 @@ class SingleValue:
     label: str  # of the configuration
     machines: str
     measurement: Measurement
+    provenance: str
 
 
 @dataclass
@@ -125,6 +128,7 @@ def single_values(measurements: list[Measurement], labels: dict[int, str], ancho
             label=labels[measurement.configuration_id],
             machines=vm_count(measurement.vm_count),
             measurement=measurement,
+            provenance=provenance([measurement]),
         )
         for measurement in alone
     ]
@@ -293,12 +297,33 @@ def _cell(measurements: list[Measurement], footnotes: list[str], *, skip: str) -
     several = len(values) > 1
     return Cell(
         value=fmean(values),
+        key=measurements[0].pk,
+        provenance=provenance(measurements),
         low=min(values) if several else None,
         high=max(values) if several else None,
         runs=len(values),
         is_ambiguous=any(m.alternative_value is not None for m in measurements),
         marks=sorted(set(marks)),
     )
+
+
+def provenance(measurements: list[Measurement]) -> str:
+    """Where a number stands and how it came about: "Table V; Filebench 1.5; mean of 3 runs"."""
+    first = measurements[0]
+    where = first.source or "An imported result"
+    if first.raw_file_id:
+        where = f"{first.raw_file.name}, line {first.line}" if first.line else first.raw_file.name
+    benchmark = f"{first.variant.benchmark.name} {first.variant.benchmark_version}".strip()
+    if len(measurements) > 1:
+        runs = f"mean of {len(measurements)} runs kept one by one, the first of them here"
+    elif first.repetitions:
+        runs = f"mean of {first.repetitions} runs" if first.repetitions > 1 else "one run"
+    else:
+        runs = "number of runs not stated"
+    deviation = first.standard_deviation
+    spread = f"standard deviation {number(deviation)} {first.unit}" if deviation and len(measurements) == 1 else ""
+    quality = "" if first.quality == Measurement.Quality.EXACT else first.get_quality_display()
+    return "; ".join(filter(None, [where, benchmark, runs, spread, quality]))
 
 
 def _footnote(text: str, footnotes: list[str]) -> int:

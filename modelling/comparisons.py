@@ -139,7 +139,7 @@ def _confounding(axis: Axis, a: str, b: str, used: pd.DataFrame) -> str:
     differing = [
         COLUMN_LABELS[column]
         for column in axis.comes_along
-        if set(sides[0][column].astype(str)) != set(sides[1][column].astype(str))
+        if set(sides[0][column].map(str)) != set(sides[1][column].map(str))
     ]
     if not differing:
         return ""
@@ -176,7 +176,7 @@ def _apart(axis: Axis, a: str, b: str, all_arms: pd.DataFrame) -> str:
     words = {**_COORDINATES, **COLUMN_LABELS}
     mine, other = (of[key][of[key]["case_study"].isin(shared)] for key in (a, b))
     columns = [*MEASUREMENT_FIELDS, *axis.held]
-    differing = [words[c] for c in columns if not set(mine[c].astype(str)) & set(other[c].astype(str))]
+    differing = [words[c] for c in columns if not set(mine[c].map(str)) & set(other[c].map(str))]
     what = f"different {listed(differing)}" if differing else "no combination of settings in common"
     return f"{_studies(shared)} measured both, but with {what}."
 

@@ -61,6 +61,13 @@ def arms(question: Question, *, with_draft: int | None = None, as_of: int | None
     return pd.DataFrame.from_records(list(rows.values_list(*_ARM_COLUMNS.values())), columns=list(_ARM_COLUMNS))
 
 
+def arms_of(case_study: CaseStudy) -> pd.DataFrame:
+    """Every arm of one case study under a hypervisor, whatever was measured; columns as for `arms`, metric beside."""
+    rows = Arm.objects.filter(configuration__case_study=case_study, configuration__hypervisor__isnull=False)
+    rows = rows.filter(metric="throughput").order_by("pk")
+    return pd.DataFrame.from_records(list(rows.values_list(*_ARM_COLUMNS.values())), columns=list(_ARM_COLUMNS))
+
+
 def touches(question: Question, case_study_ids: list[int]) -> bool:
     """Whether evidence of these case studies, published or not, can change the question's answer."""
     return (

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from . import advisor_views, claim_views, mix_views, preview_views, views
+from . import advisor_views, audit_views, claim_views, mix_views, preview_views, views
 
 urlpatterns = [
     path("", views.answer, name="answer"),
@@ -10,6 +10,7 @@ urlpatterns = [
     path("mix/", mix_views.mix_page, name="mix-page"),
     path("advisor/", advisor_views.advisor, name="advisor"),
     path("case-studies/<slug:slug>/preview/", preview_views.preview, name="publication-preview"),
+    path("case-studies/<slug:slug>/fair-play/", audit_views.fair_play, name="fair-play"),
     path("claims/", claim_views.claim_papers, name="claim-papers"),
     path("claims/<slug:slug>/", claim_views.claims_of_paper, name="claims-of-paper"),
     path("claims/<slug:slug>/<slug:code>/", claim_views.claim_detail, name="claim-detail"),

@@ -29,6 +29,13 @@ def number(value: float | None) -> str:
 
 
 @register.filter
+def derivation(value: Any) -> str:
+    """How a derived value came about: "Follows from Section 6.1; used by rankings"."""
+    use = "used by rankings" if value.is_evidence else "kept for checking"
+    return f"Follows from {value.source}; {use}; not printed by the source"
+
+
+@register.filter
 def exact(value: float | None) -> str:
     """A number as the API gives it, for what reads the page: exports."""
     return "" if is_missing(value) else repr(value)

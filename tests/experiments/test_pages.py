@@ -6,12 +6,15 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
+from experiments import tables
 from experiments.models import CaseStudy, FileSystem, Hypervisor, Workload
 from experiments.services import case_studies
 from tests.factories import (
     make_case_study,
     make_configuration,
     make_measurement,
+    make_raw_file,
+    make_variant,
     publish,
 )
 
@@ -264,3 +267,28 @@ def test_administrators_may_look_at_evidence_but_not_type_it_in(admin_client: Cl
     assert admin_client.get(f"/admin/experiments/measurement/{measurement.pk}/change/").status_code == 200
     assert admin_client.get("/admin/experiments/measurement/add/").status_code == 403
     assert admin_client.get("/admin/experiments/hypervisor/add/").status_code == 200
+
+
+# Where each number comes from
+
+
+def test_each_number_of_a_table_says_where_it_comes_from_and_leads_to_its_row(client):
+    case_study = make_case_study("lab")
+    variant = make_variant("varmail", benchmark_version="1.5")
+    common = {"case_study": case_study, "variant": variant, "source": "Table V"}
+    first = make_measurement(10.5, vm_count=1, repetitions=3, standard_deviation=0.25, **common)
+    make_measurement(7.25, vm_count=2, **common)
+    publish(case_study)
+    page = client.get("/case-studies/lab/").content.decode()
+    assert f'href="/api/v1/measurements/{first.pk}/"' in page
+    assert 'data-provenance="Table V; filebench 1.5; mean of 3 runs; standard deviation 0.25 MiB/s"' in page
+    assert 'data-provenance="Table V; filebench 1.5; number of runs not stated"' in page
+    assert 'data-value="10.5"' in page
+    assert client.get(f"/api/v1/measurements/{first.pk}/").json()["value"] == 10.5
+
+
+def test_a_number_of_a_file_names_its_line():
+    study = make_case_study("lab")
+    file = make_raw_file(study, name="run-1.log")
+    measurement = make_measurement(10.5, case_study=study, raw_file=file, line=12, repetitions=1)
+    assert tables.provenance([measurement]) == "run-1.log, line 12; filebench 1.4.9.1; one run"
