@@ -52,7 +52,7 @@ class CaseStudyPage:
     is_cut: bool  # more values exist than the page shows
     derived: list[DerivedGroup]
     findings: list[FindingGroup]
-    claims: list[Claim]
+    claims: int  # statements about its results
     labels: dict[int, str]  # of configurations, by primary key
     files: list[RawFile]  # that measurements were read from
     lint: list[dict]  # warnings that came in with them (experiments.lint)
@@ -121,7 +121,7 @@ def case_study_page(case_study: CaseStudy) -> CaseStudyPage:
         findings=finding_groups(
             list(findings.order_by("publication", "variant__workload__slug", "variant", "pk")), anchors
         ),
-        claims=list(Claim.objects.filter(case_studies=case_study).select_related("publication")),
+        claims=Claim.objects.filter(case_studies=case_study).count(),
         labels=labels,
         files=list(case_study.raw_files.filter(batch__state=ImportBatch.State.FILED)),
         lint=_lint(case_study),

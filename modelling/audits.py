@@ -84,9 +84,7 @@ def _alone(row, group: pd.DataFrame) -> str:
     others = group[group.index != row.Index]
     if others.empty:
         return f"{what}: nothing else ran with the same workload parameters, operation, block size and machine count."
-    columns = [
-        column for column in COLUMN_LABELS if not (others[column].map(str) == str(getattr(row, column))).any()
-    ]
+    columns = [column for column in COLUMN_LABELS if not (others[column].map(str) == str(getattr(row, column))).any()]
     if not columns:
         return f"{what}: what it could be compared with differs in several settings at once."
     return f"{what}: everything beside it has another {listed((COLUMN_LABELS[c] for c in columns), 'or')}."

@@ -7,7 +7,7 @@ from typing import Any
 from django.db.models import Count, Exists, OuterRef, Prefetch, QuerySet
 
 from experiments import visible
-from experiments.models import Claim, DerivedValue, Measurement, PrintedRatio, Publication
+from experiments.models import CaseStudy, Claim, DerivedValue, Measurement, PrintedRatio, Publication
 from experiments.templatetags import kdb_format
 
 from . import counts
@@ -107,6 +107,12 @@ def claims_of(publication: Publication, filters: dict[str, Any]) -> list[ClaimLi
         scope = filters.get("scope") or ClaimVerdict.Scope.OWN
         judged = ClaimVerdict.objects.filter(claim=OuterRef("pk"), scope=scope, verdict=filters["verdict"])
         found = found.filter(Exists(judged))
+    return [_line(claim) for claim in _with_verdicts(found)]
+
+
+def claims_on(case_study: CaseStudy) -> list[ClaimLine]:
+    """The claims about a case study's results."""
+    found = visible.claims().filter(case_studies=case_study).select_related("publication")
     return [_line(claim) for claim in _with_verdicts(found)]
 
 

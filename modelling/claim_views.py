@@ -42,6 +42,18 @@ def claims_of_paper(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 @require_safe
+@varies_for_htmx
+def claims_of_case_study(request: HttpRequest, slug: str) -> HttpResponse:
+    """What was claimed about a case study's results, with the verdicts."""
+    case_study = get_object_or_404(visible.case_studies(), slug=slug)
+    lines = claim_pages.claims_on(case_study)
+    is_behind = claim_pages.is_behind(verdict for line in lines for _, verdict in line.verdicts)
+    template = "_case_study_claims" if wants_fragment(request) else "case_study_claims"
+    context = {"case_study": case_study, "lines": lines, "is_behind": is_behind}
+    return render(request, f"modelling/{template}.html", context)
+
+
+@require_safe
 def claim_detail(request: HttpRequest, slug: str, code: str) -> HttpResponse:
     """One claim with its condition, every comparison and the evidence."""
     publication = get_object_or_404(visible.publications(), slug=slug)

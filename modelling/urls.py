@@ -11,6 +11,7 @@ urlpatterns = [
     path("advisor/", advisor_views.advisor, name="advisor"),
     path("case-studies/<slug:slug>/preview/", preview_views.preview, name="publication-preview"),
     path("case-studies/<slug:slug>/fair-play/", audit_views.fair_play, name="fair-play"),
+    path("case-studies/<slug:slug>/claims/", claim_views.claims_of_case_study, name="claims-of-case-study"),
     path("claims/", claim_views.claim_papers, name="claim-papers"),
     path("claims/<slug:slug>/", claim_views.claims_of_paper, name="claims-of-paper"),
     path("claims/<slug:slug>/<slug:code>/", claim_views.claim_detail, name="claim-detail"),

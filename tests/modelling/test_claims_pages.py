@@ -136,3 +136,13 @@ def test_the_page_and_the_api_agree(client):
     rows = client.get("/api/v1/claims/?paper=p1&scope=others").json()["results"]
     assert shown == {row["id"]: row["verdict"] for row in rows}
     assert set(shown.values()) <= set(ClaimVerdict.Kind.values)
+
+
+def test_the_page_of_a_case_study_brings_its_claims_with_their_verdicts(published_evidence, client):
+    assert 'hx-get="/case-studies/p1/claims/"' in client.get("/case-studies/p1/").content.decode()
+    fragment = client.get("/case-studies/p1/claims/", headers={"hx-request": "true"}).content.decode()
+    assert fragment.lstrip().startswith('<section id="claims-on"')
+    for claim in Claim.objects.filter(case_studies__slug="p1"):
+        assert f'href="/claims/{claim.publication.slug}/{claim.code}/"' in fragment
+    assert "supported" in fragment
+    assert client.get("/case-studies/p1/claims/").status_code == 200
