@@ -12,6 +12,7 @@ from experiments.models import (
     DerivedValue,
     Measurement,
     OrdinalFinding,
+    PrintedRatio,
     Publication,
     RawFile,
     Server,
@@ -38,6 +39,10 @@ def raw_files() -> QuerySet[RawFile]:
 
 def derived_values() -> QuerySet[DerivedValue]:
     return DerivedValue.objects.filter(configuration__in=configurations())
+
+
+def printed_ratios() -> QuerySet[PrintedRatio]:
+    return PrintedRatio.objects.filter(case_study__in=case_studies())
 
 
 def servers() -> QuerySet[Server]:

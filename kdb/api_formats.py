@@ -1,4 +1,4 @@
-"""JSON and CSV: which of them a request gets, and how a row is written as CSV.
+"""JSON and CSV: how a request is read, which of them it gets, and how a row is written as CSV.
 
 `?format=csv` wins over the Accept header, so that a link can name its format.
 """
@@ -9,8 +9,9 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from rest_framework.exceptions import NotAcceptable
+from rest_framework.exceptions import NotAcceptable, ParseError
 from rest_framework.negotiation import DefaultContentNegotiation
+from rest_framework.parsers import JSONParser
 from rest_framework.renderers import BaseRenderer
 from rest_framework.request import Request
 
@@ -39,6 +40,16 @@ def _cell(value: Any) -> Any:
             return json.dumps(value)
         case _:
             return value  # the writer gives a float its shortest exact spelling
+
+
+class JsonParser(JSONParser):
+    """JSON that is refused, not failed on, where it is nested deeper than Python goes."""
+
+    def parse(self, *args: Any, **kwargs: Any) -> Any:
+        try:
+            return super().parse(*args, **kwargs)
+        except RecursionError:
+            raise ParseError("JSON parse error - nested too deep") from None
 
 
 class CsvRenderer(BaseRenderer):

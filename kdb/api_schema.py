@@ -1,12 +1,17 @@
 """What every operation of the API has in common, added to its OpenAPI document."""
 
+import json
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 from drf_spectacular.generators import SchemaGenerator
 
 from . import api_errors
 from .api_formats import FORMAT_PARAMETER
+
+# Operation to one request and its answer, as the server gave it (tests/kdb/test_api_examples.py writes the file).
+EXAMPLES: dict[str, dict[str, Any]] = json.loads(Path(__file__).with_name("api_examples.json").read_text())
 
 _ERRORS = {
     "400": "A parameter or its value is not known; `errors` names it and, where they can be listed, what is allowed.",
@@ -103,6 +108,35 @@ def document_errors(result: dict[str, Any], generator: SchemaGenerator, **kwargs
             if not has_body and operation["operationId"] not in _WITHOUT_ENTITY_TAG:
                 parameters.append(_IF_NONE_MATCH)
                 responses.setdefault("304", _NOT_MODIFIED)
+    return result
+
+
+def spell_out_null(result: dict[str, Any], generator: SchemaGenerator, **kwargs: Any) -> dict[str, Any]:
+    """An object that may be null is one of two: OpenAPI 3.0 does not let `nullable` widen an `allOf`. A hook."""
+    result["components"]["schemas"].setdefault("NullEnum", {"enum": [None]})
+    for schema in result["components"]["schemas"].values():
+        for field in schema.get("properties", {}).values():
+            if field.get("nullable") and "allOf" in field:
+                field["oneOf"] = [*field.pop("allOf"), {"$ref": "#/components/schemas/NullEnum"}]
+    return result
+
+
+def add_examples(result: dict[str, Any], generator: SchemaGenerator, **kwargs: Any) -> dict[str, Any]:
+    """One request with its answer on every operation. A hook, as `document_errors` is."""
+    for path in result["paths"].values():
+        for operation in path.values():
+            example = EXAMPLES.get(operation["operationId"])
+            if example is None:
+                continue
+            for parameter in operation.get("parameters", ()):
+                if parameter["name"] in example["parameters"]:
+                    parameter["example"] = example["parameters"][parameter["name"]]
+            if "body" in example:
+                content = operation["requestBody"]["content"][example["media_type"]]
+                content["examples"] = {"Example": {"value": example["body"]}}
+            content = operation["responses"][str(example["status"])].get("content", {})
+            if "application/json" in content:
+                content["application/json"]["examples"] = {"Example": {"value": example["answer"]}}
     return result
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from django.db.models import QuerySet
 from django.http import Http404
-from drf_spectacular.utils import OpenApiExample, extend_schema, extend_schema_view
+from drf_spectacular.utils import extend_schema, extend_schema_view
 from rest_framework import mixins, serializers, status
 from rest_framework.decorators import action
 from rest_framework.exceptions import APIException, PermissionDenied
@@ -112,19 +112,6 @@ class RevisionNumberSerializer(serializers.Serializer):
     revision = serializers.IntegerField(help_text="Knowledge revision that this made.")
 
 
-_EXAMPLE = OpenApiExample(
-    "A draft",
-    request_only=True,
-    value={
-        "slug": "my-lab-2026",
-        "title": "Mail server on KVM",
-        "run_seconds": 120,
-        "server": {"model": "HPE DL380 Gen10", "ram_gib": 64},
-        "storage": {"description": "Two SSDs, RAID 1", "kind": "ssd", "sequential_read_limit": 550},
-    },
-)
-
-
 @extend_schema_view(
     list=extend_schema(operation_id="drafts_list", tags=["drafts"]),
     retrieve=extend_schema(operation_id="drafts_retrieve", tags=["drafts"]),
@@ -148,7 +135,6 @@ class DraftViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, OwnedViewSe
         tags=["drafts"],
         request=DraftFieldsSerializer,
         responses={201: DraftSerializer},
-        examples=[_EXAMPLE],
     )
     def create(self, request: Request) -> Response:
         """Begin a case study."""

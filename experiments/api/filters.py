@@ -205,6 +205,13 @@ class DerivedValueFilters(ObservationFilters):
     is_evidence = YesNoFilter(Q(is_evidence=True), help_text="The one value of its cell that rankings use.")
 
 
+class PrintedRatioFilters(django_filters.FilterSet):
+    case_study = _case_study("case_study")
+    workload = _catalogue(Workload, "variant__workload", "Workload")
+    numerator = _catalogue(Hypervisor, "numerator", "Hypervisor above the line")
+    denominator = _catalogue(Hypervisor, "denominator", "Hypervisor below the line")
+
+
 class FindingFilters(django_filters.FilterSet):
     case_study = _case_study("case_studies")
     publication = _publication()

@@ -7,11 +7,11 @@ from typing import Any
 from django.db.models import QuerySet
 from django.http import Http404, HttpResponseBase
 from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import OpenApiExample, OpenApiParameter, extend_schema, extend_schema_view
+from drf_spectacular.utils import OpenApiParameter, extend_schema, extend_schema_view
 from rest_framework import mixins, serializers, status
 from rest_framework.decorators import action
 from rest_framework.exceptions import APIException, PermissionDenied
-from rest_framework.parsers import BaseParser, JSONParser, MultiPartParser
+from rest_framework.parsers import BaseParser, MultiPartParser
 from rest_framework.permissions import AllowAny
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -24,6 +24,7 @@ from experiments.normalise import CONTEXT
 from experiments.services import imports, raw_files
 from experiments.views.files import raw_response
 from kdb.api_errors import FaultyRequest, FieldError, name_errors
+from kdb.api_formats import JsonParser
 
 from .drafts import Conflict, OwnedViewSet
 from .serializers import ReadSerializer
@@ -192,7 +193,7 @@ class ImportViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, OwnedViewS
 
     serializer_class = ImportSerializer
     lookup_value_converter = "int"
-    parser_classes = [MultiPartParser, JSONParser]
+    parser_classes = [MultiPartParser, JsonParser]
 
     def get_queryset(self) -> QuerySet[ImportBatch]:
         return ImportBatch.objects.filter(case_study__in=permissions.drafts_of(self.request.user)).select_related(
@@ -275,15 +276,6 @@ class BulkViewSet(OwnedViewSet):
         parameters=[
             _IDEMPOTENCY_KEY,
             *(OpenApiParameter(name, str, description="For rows that do not say it themselves.") for name in CONTEXT),
-        ],
-        examples=[
-            OpenApiExample(
-                "A table",
-                request_only=True,
-                media_type="text/csv",
-                value="hypervisor,host_fs,guest_fs,workload,benchmark,vm_count,value,unit\n"
-                "kvm,ext4,xfs,varmail,filebench,1,12.5,MiB/s\n",
-            ),
         ],
     )
     def create(self, request: Request, slug: str) -> Response:

@@ -5,7 +5,7 @@ from typing import Any
 from django.db.models import QuerySet
 from django.http import HttpResponse, QueryDict
 from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import OpenApiExample, extend_schema, extend_schema_view
+from drf_spectacular.utils import extend_schema, extend_schema_view
 from rest_framework import mixins, serializers, status
 from rest_framework.decorators import action
 from rest_framework.exceptions import PermissionDenied
@@ -100,16 +100,6 @@ class FingerprintSerializer(serializers.Serializer):
     fingerprint = serializers.CharField(help_text='"SHA256:...", as read on the host itself.')
 
 
-_HOST_EXAMPLE = OpenApiExample(
-    "A host",
-    request_only=True,
-    value={
-        **{"slug": "lab-1", "name": "Lab 1", "address": "192.0.2.10", "port": 22, "login": "root", "key_name": "lab"},
-        **{"laboratory": "local", "drivers": ["native"], "pools": ["/srv/kdb image"]},
-    },
-)
-
-
 @extend_schema_view(
     list=extend_schema(operation_id="hosts_list", tags=[HOSTS]),
     retrieve=extend_schema(operation_id="hosts_retrieve", tags=[HOSTS]),
@@ -125,7 +115,6 @@ class HostViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, OperatorView
         tags=[HOSTS],
         request=HostFieldsSerializer,
         responses={201: HostSerializer},
-        examples=[_HOST_EXAMPLE],
     )
     def create(self, request: Request) -> Response:
         """Register a host. A worker reads its key; it is used once you accept that."""
@@ -280,16 +269,6 @@ class FiledSerializer(serializers.Serializer):
     import_id = serializers.IntegerField(help_text="The import that files its figures.")
 
 
-_CAMPAIGN_EXAMPLE = OpenApiExample(
-    "Three file systems",
-    request_only=True,
-    value={
-        **{"slug": "lab-1-native", "title": "Lab 1, native", "host": "lab-1", "pool": "/srv/kdb", "driver": "native"},
-        **{"engine": "fio", "host_file_systems": ["ext4", "xfs", "btrfs"], "workloads": ["varmail"], "run_seconds": 60},
-    },
-)
-
-
 @extend_schema_view(
     list=extend_schema(operation_id="campaigns_list", tags=[CAMPAIGNS]),
     retrieve=extend_schema(operation_id="campaigns_retrieve", tags=[CAMPAIGNS]),
@@ -305,7 +284,6 @@ class CampaignViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, Operator
         tags=[CAMPAIGNS],
         request=CampaignFieldsSerializer,
         responses={201: CampaignSerializer},
-        examples=[_CAMPAIGN_EXAMPLE],
     )
     def create(self, request: Request) -> Response:
         """Plan a campaign. 400 says everything that keeps the host from running it."""
@@ -319,7 +297,6 @@ class CampaignViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, Operator
         tags=[CAMPAIGNS],
         request=CampaignFieldsSerializer,
         responses=EstimateSerializer,
-        examples=[_CAMPAIGN_EXAMPLE],
     )
     @action(detail=False, methods=["post"])
     def estimate(self, request: Request) -> Response:

@@ -24,6 +24,7 @@ from experiments.models import (
     ModelComponent,
     OperatingSystem,
     OrdinalFinding,
+    PrintedRatio,
     Publication,
     Server,
     Storage,
@@ -363,6 +364,10 @@ class ObservationSerializer(ReadSerializer):
 
 
 class MeasurementSerializer(ObservationSerializer):
+    raw_file = serializers.IntegerField(
+        source="raw_file_id", read_only=True, allow_null=True, help_text="The file it was read from, by id."
+    )
+
     class Meta:
         model = Measurement
         fields = (
@@ -375,7 +380,31 @@ class MeasurementSerializer(ObservationSerializer):
             "repetitions",
             "standard_deviation",
             "source",
+            "raw_file",
+            "line",
             "note",
+        )
+
+
+class PrintedRatioSerializer(ReadSerializer):
+    """How much faster one hypervisor is than another, as a text prints it; a numerator of null is native."""
+
+    case_study = Slug("case_study.slug")
+    retracted = Retracted("case_study")
+    workload = Slug("variant.workload.slug")
+    variant = serializers.IntegerField(source="variant_id", read_only=True)
+    numerator = Slug("numerator.slug", allow_null=True)
+    denominator = Slug("denominator.slug")
+    guest_fs = Slug("guest_fs.slug", allow_null=True)
+    vm_counts = serializers.ListField(child=serializers.IntegerField(), read_only=True)
+    unit = Unit("ratio")
+
+    class Meta:
+        model = PrintedRatio
+        fields = (
+            *("id", "case_study", "retracted", "workload", "variant", "numerator", "denominator", "guest_fs"),
+            *("vm_counts", "is_overall", "least", "least_rounding", "greatest", "greatest_rounding", "unit"),
+            *("trend", "printed", "source", "note"),
         )
 
 

@@ -3,7 +3,7 @@
 from django.urls import path
 from rest_framework.routers import SimpleRouter
 
-from . import drafts, imports, laboratory, views
+from . import drafts, imports, laboratory, search, views
 
 router = SimpleRouter(use_regex_path=False)
 router.register("hypervisors", views.HypervisorViewSet, "hypervisor")
@@ -19,6 +19,7 @@ router.register("storage", views.StorageViewSet, "storage")
 router.register("case-studies", views.CaseStudyViewSet, "case-study")
 router.register("measurements", views.MeasurementViewSet, "measurement")
 router.register("derived-values", views.DerivedValueViewSet, "derived-value")
+router.register("printed-ratios", views.PrintedRatioViewSet, "printed-ratio")
 router.register("findings", views.FindingViewSet, "finding")
 router.register("raw-files", imports.RawFileViewSet, "raw-file")
 router.register("revisions", views.RevisionViewSet, "revision")
@@ -31,6 +32,7 @@ private_router.register("hosts", laboratory.HostViewSet, "host")
 private_router.register("campaigns", laboratory.CampaignViewSet, "campaign")
 
 urlpatterns = [
+    path("search/", search.SearchView.as_view(), name="search"),
     *router.urls,
     *private_router.urls,
     path(

@@ -200,6 +200,18 @@ class DerivedValueViewSet(TableViewSet):
     lookup_value_converter = "int"
 
 
+class PrintedRatioViewSet(TableViewSet):
+    """Ratios of two hypervisors that a text prints without the numbers behind them."""
+
+    queryset = visible.printed_ratios().select_related(
+        "case_study", "variant__workload", "numerator", "denominator", "guest_fs"
+    )
+    serializer_class = serializers.PrintedRatioSerializer
+    filterset_class = filters.PrintedRatioFilters
+    lookup_field = "pk"
+    lookup_value_converter = "int"
+
+
 _VISIBLE_CASE_STUDIES = Prefetch("case_studies", visible.case_studies())
 
 

@@ -189,6 +189,7 @@ REST_FRAMEWORK = {
         "rest_framework.authentication.SessionAuthentication",
     ],
     "DEFAULT_FILTER_BACKENDS": ["django_filters.rest_framework.DjangoFilterBackend"],
+    "DEFAULT_PARSER_CLASSES": ["kdb.api_formats.JsonParser"],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
     "DEFAULT_CONTENT_NEGOTIATION_CLASS": "kdb.api_formats.FormatNegotiation",
     "DEFAULT_THROTTLE_CLASSES": ["kdb.api_throttle.RequestThrottle"],
@@ -210,6 +211,8 @@ SPECTACULAR_SETTINGS = {
     "POSTPROCESSING_HOOKS": [
         "drf_spectacular.hooks.postprocess_schema_enums",
         "kdb.api_schema.document_errors",
+        "kdb.api_schema.spell_out_null",
+        "kdb.api_schema.add_examples",
     ],
 }
 

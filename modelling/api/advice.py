@@ -3,10 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
-from drf_spectacular.utils import OpenApiExample, extend_schema
+from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.exceptions import ParseError
-from rest_framework.parsers import JSONParser
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -21,16 +20,6 @@ FILTERS = ("hypervisor", "host_fs")
 
 
 # What is asked
-
-
-class DeepJSONParser(JSONParser):
-    """JSON that is refused, not failed on, where it is nested deeper than Python goes."""
-
-    def parse(self, *args: Any, **kwargs: Any) -> Any:
-        try:
-            return super().parse(*args, **kwargs)
-        except RecursionError:
-            raise ParseError("JSON parse error - nested too deep") from None
 
 
 class SharesSerializer(serializers.Serializer):
@@ -205,28 +194,11 @@ class AdviceSerializer(serializers.Serializer):
     revision = serializers.IntegerField(help_text="Knowledge revision it rests on.")
 
 
-EXAMPLE = {
-    "shares": {
-        "random_read": 0.2,
-        "random_write": 0.15,
-        "metadata": 0.5,
-        "flush": 0.15,
-        "sync": 1,
-        "threads": 32,
-        "mean_file_size": "24k",
-    },
-    "hypervisor": "kvm",
-}
-
-
 class AdviceView(PublicView):
-    parser_classes = [DeepJSONParser]
-
     @extend_schema(
         operation_id="advice",
         request=AdviceRequestSerializer,
         responses=AdviceSerializer,
-        examples=[OpenApiExample("A mail store by its shares", EXAMPLE, request_only=True)],
         tags=["advice"],
     )
     def post(self, request: Request) -> Response:

@@ -3,7 +3,7 @@
 from dataclasses import asdict
 
 from django.http import HttpResponseBase
-from drf_spectacular.utils import OpenApiExample, OpenApiParameter, extend_schema
+from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
 
@@ -15,7 +15,6 @@ from modelling.axes import AXES
 from modelling.mix_forms import MixApiForm
 from modelling.selectors import mixed
 
-from . import examples
 from .views import tagged_json
 
 
@@ -68,7 +67,6 @@ class MixView(PublicView):
             OpenApiParameter("vm_count", int, description="Virtual machines running together, 1 or more."),
         ],
         responses=MixSerializer,
-        examples=[OpenApiExample("Three parts mail, one part web", examples.MIX, response_only=True)],
         tags=["rankings"],
     )
     def get(self, request: Request) -> HttpResponseBase:

@@ -164,6 +164,9 @@ class RankingSerializer(serializers.Serializer):
 
     question = QuestionSerializer()
     revision = serializers.IntegerField(help_text="Knowledge revision it was computed from.")
+    superseded_by = serializers.IntegerField(
+        allow_null=True, help_text="Revision whose evidence may change it and is being worked in; null: it stands."
+    )
     reference = serializers.CharField(allow_null=True, help_text="Key of the entry that ratios are against.")
     unit = serializers.CharField()
     status = serializers.ChoiceField(choices=["ranked", "indistinguishable", "ranked apart", "no comparison"])

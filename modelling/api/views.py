@@ -9,7 +9,7 @@ from django.utils.cache import get_conditional_response
 from django.utils.decorators import method_decorator
 from django.utils.http import http_date
 from django.views.decorators.http import conditional_page
-from drf_spectacular.utils import OpenApiExample, OpenApiParameter, extend_schema
+from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.renderers import JSONRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -28,7 +28,7 @@ from modelling.models import RankingSnapshot
 from modelling.question import Question
 from modelling.selectors import answer_at, compared, explained, revision_named
 
-from . import examples, serializers
+from . import serializers
 
 AS_OF = "as_of"
 ENTRY_COLUMNS = tuple(serializers.EntrySerializer().fields)
@@ -77,7 +77,6 @@ class RankingView(PublicView):
         operation_id="ranking",
         parameters=[OpenApiParameter("axis", location="path", enum=list(AXES)), *_FILTERS, _AS_OF],
         responses=serializers.RankingSerializer,
-        examples=[OpenApiExample("Mail server on KVM, one machine", examples.RANKING, response_only=True)],
         tags=["rankings"],
     )
     def get(self, request: Request, axis: str) -> HttpResponseBase:
@@ -89,7 +88,7 @@ class RankingView(PublicView):
         question, _ = question_asked(request, axis, further=(AS_OF,))
         snapshot = answer_at(question, asked_revision(request))
         file_format = request.accepted_renderer.format
-        etag = f'"{snapshot.digest}-{__version__}-{file_format}"'
+        etag = f'"{snapshot.digest}-{snapshot.superseded_by or ""}-{__version__}-{file_format}"'
         modified = int(snapshot.computed_at.timestamp())
         response = get_conditional_response(request, etag=etag, last_modified=modified)
         if response is None:
@@ -105,7 +104,6 @@ class HeatMapView(PublicView):
         operation_id="heat_map",
         parameters=[*_FILTERS, _AS_OF],
         responses=serializers.HeatMapSerializer,
-        examples=[OpenApiExample("Mail server on KVM", examples.HEAT_MAP, response_only=True)],
         tags=["rankings"],
     )
     def get(self, request: Request) -> HttpResponseBase:
@@ -169,7 +167,6 @@ class StatusView(PublicView):
     @extend_schema(
         operation_id="status",
         responses=serializers.StatusSerializer,
-        examples=[OpenApiExample("All is well", examples.STATUS, response_only=True)],
         tags=["status"],
     )
     def get(self, request: Request) -> Response:
@@ -226,7 +223,8 @@ def question_asked(
 
 def as_json(snapshot: RankingSnapshot) -> HttpResponse:
     """The whole answer."""
-    return JsonResponse(in_documented_order(snapshot.result), json_dumps_params={"separators": (",", ":")})
+    body = in_documented_order({**snapshot.result, "superseded_by": snapshot.superseded_by})
+    return JsonResponse(body, json_dumps_params={"separators": (",", ":")})
 
 
 def in_documented_order(result: dict[str, Any]) -> dict[str, Any]:
@@ -244,7 +242,7 @@ def in_documented_order(result: dict[str, Any]) -> dict[str, Any]:
 def as_csv(snapshot: RankingSnapshot) -> HttpResponse:
     """The entries, one row each."""
     result = snapshot.result
-    asked = [str(value) for value in in_documented_order(result)["question"].values() if value is not None]
+    asked = [str(result["question"][name]) for name in KEYS_WITHIN["question"] if result["question"][name] is not None]
     name = f"kdb-{'-'.join(asked)}-revision-{result['revision']}.csv"
     response = HttpResponse(csv_text(ENTRY_COLUMNS, result["entries"]), content_type="text/csv; charset=utf-8")
     response["Content-Disposition"] = f'attachment; filename="{name}"'

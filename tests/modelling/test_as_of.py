@@ -1,12 +1,9 @@
 """Answers as they were at an earlier knowledge revision, and the grid of pairs."""
 
-import json
-
 import pytest
 
 from experiments.services import case_studies
 from modelling import claim_verdicts
-from modelling.api import examples
 from modelling.heat_map import heat_map
 from modelling.models import RankingSnapshot
 from modelling.question import Question
@@ -173,10 +170,3 @@ def test_shades_are_logarithmic_inside_a_part_and_by_rank_without_numbers():
     cells = heat_map({"entries": entries, "best": [], "worst": []}, {})["cells"]
     assert [cells[row][0]["shade"] for row in range(3)] == [4, 2, 0]
     assert [cells[row][1]["shade"] for row in range(2)] == [4, 0]
-
-
-def test_the_example_has_the_shape_of_a_real_grid(history, client):
-    real = client.get("/api/v1/heat-maps/?workload=varmail").json()
-    assert examples.HEAT_MAP.keys() == real.keys()
-    assert examples.HEAT_MAP["cells"][0][0].keys() == real["cells"][0][0].keys()
-    json.dumps(examples.HEAT_MAP)

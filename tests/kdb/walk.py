@@ -1,0 +1,201 @@
+"""One request to every operation of the API, in an order in which each succeeds, with its answer.
+
+The examples of the OpenAPI document are these (test_api_examples).
+"""
+
+import json
+import re
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.test import Client
+
+from experiments import jobs
+from experiments.laboratory import ssh
+from experiments.models import CampaignRun, Host, ImportBatch, Job, RunArtifact
+from tests.factories import make_host, make_token, make_user
+
+API = "/api/v1/"
+HOST_KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJrb2RSpmd8E5tMOPTxF1qbMd3eEhvg0Uih5N5VcxYWf"
+TABLE = (
+    "hypervisor,host_fs,guest_fs,workload,benchmark,benchmark_version,vm_count,value,unit\n"
+    "kvm,ext4,xfs,varmail,filebench,1.4.9.1,1,12.5,MiB/s\n"
+    "kvm,ext4,ext4,varmail,filebench,1.4.9.1,1,14.25,MiB/s\n"
+)
+LINE = (
+    '{"hypervisor": "kvm", "host_fs": "xfs", "guest_fs": "xfs", "workload": "varmail", "benchmark": "filebench", '
+    '"benchmark_version": "1.4.9.1", "vm_count": 1, "value": 9.5, "unit": "MiB/s"}\n'
+)
+DRAFT = {
+    "slug": "my-lab",
+    "title": "Mail server on KVM",
+    "run_seconds": 120,
+    "server": {"model": "HPE DL380 Gen10", "ram_gib": 64},
+    "storage": {"description": "Two SSDs, RAID 1", "kind": "ssd", "sequential_read_limit": 550},
+}
+HOST = {
+    **{"slug": "lab-1", "name": "Lab 1", "address": "192.0.2.10", "port": 22, "login": "root", "key_name": "lab"},
+    **{"laboratory": "local", "drivers": ["native"], "pools": ["/srv/kdb image"]},
+}
+CAMPAIGN = {
+    **{"slug": "lab-2-native", "title": "Lab 2, native", "host": "lab-2", "pool": "/srv/kdb", "driver": "native"},
+    **{"engine": "fio", "host_file_systems": ["ext4", "xfs"], "workloads": ["varmail"], "run_seconds": 60},
+    **{"repetitions": 1, "seed": 1},
+}
+ADVICE = {
+    "shares": {
+        **{"random_read": 0.2, "random_write": 0.15, "metadata": 0.5, "flush": 0.15},
+        **{"sync": 1, "threads": 32, "mean_file_size": "24k"},
+    },
+    "hypervisor": "kvm",
+}
+# Parameters that a public operation needs; where a path has others, the first row of the list gives them.
+ASKED = {
+    "ranking": {"axis": "hypervisor", "workload": "fileserver", "vm_count": 1},
+    "heat_map": {"workload": "varmail", "hypervisor": "kvm"},
+    "mix": {"axis": "fs-pair", "weights": "varmail:3,webserver:1", "hypervisor": "kvm"},
+    "explanation": {"axis": "hypervisor", "workload": "fileserver", "a": "kvm", "b": "esxi"},
+    "comparison": {"axis": "hypervisor", "workload": "fileserver", "entries": "kvm,esxi,xen"},
+    "search": {"q": "btrfs"},
+    "case_studies_retrieve": {"slug": "p0"},
+    "claims_retrieve": {"id": "P0-C01"},
+}
+
+
+@dataclass
+class Walk:
+    """Asks, and keeps each first answer by its operation."""
+
+    operations: dict[str, tuple[str, str]]  # operationId: method, path with {parameters}
+    found: dict[str, dict[str, Any]] = field(default_factory=dict)
+    headers: dict[str, str] = field(default_factory=dict)
+
+    def __call__(self, name: str, body: Any = None, media_type: str = "", **parameters: Any) -> Any:
+        method, path = self.operations[name]
+        address = re.sub(r"{(\w+)}", lambda match: str(parameters[match[1]]), path)
+        query = {key: value for key, value in parameters.items() if f"{{{key}}}" not in path}
+        options: dict[str, Any] = {"headers": self.headers, "query_params": query}
+        shown = body
+        if media_type == "multipart/form-data":
+            shown = {key: value if isinstance(value, str) else "(a file)" for key, value in body.items()}
+        elif body is not None:
+            media_type = media_type or "application/json"
+            body = json.dumps(body) if media_type == "application/json" else body
+            options["content_type"] = media_type
+        arguments = [] if body is None else [body]
+        response = getattr(Client(), method)(address, *arguments, **options)
+        assert response.status_code < 300, (name, response.content[:2000])
+        is_json = response.headers.get("Content-Type", "").startswith("application/json")
+        answer = response.json() if is_json else None
+        exchange = {"parameters": parameters, "status": response.status_code, "answer": answer}
+        if shown is not None:
+            exchange |= {"media_type": media_type, "body": shown}
+        self.found.setdefault(name, exchange)
+        return answer
+
+
+def walk(schema: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """Every operation of the document with the exchange it had, on the published evidence."""
+    operations = {
+        operation["operationId"]: (method, path)
+        for path, methods in schema["paths"].items()
+        for method, operation in methods.items()
+    }
+    ask = Walk(operations)
+    user = make_user("", username="ada", is_superuser=True)
+    ask.headers["authorization"] = f"Bearer {make_token(user, ('read', 'import', 'campaign'))}"
+    _contribute(ask)
+    _operate(ask)
+    _read(ask, schema)
+    return {name: ask.found[name] for name in operations if name in ask.found}
+
+
+def _run(job: Job | None) -> None:
+    if job is not None:
+        jobs.run(job.pk)
+
+
+def _contribute(ask: Walk) -> None:
+    ask("drafts_create", DRAFT)
+    ask("drafts_update", {"title": "Mail server on KVM, two file systems"}, slug="my-lab")
+    ask("drafts_measurements_create", TABLE, "text/csv", slug="my-lab")
+    ask("drafts_measurements_create", LINE, "application/x-ndjson", slug="my-lab")
+    table = TABLE.replace(",kvm", ",KVM").replace("ext4,xfs", "ext4,XFS5").replace("12.5", "12.75")
+    made = ask(
+        "imports_create",
+        {"case_study": "my-lab", "file": SimpleUploadedFile("results.csv", table.encode())},
+        "multipart/form-data",
+    )
+    _run(ImportBatch.objects.get(pk=made["id"]).job)
+    ask("imports_correct", {"names": {"file_system": {"XFS5": "btrfs"}}}, id=made["id"])
+    _run(ImportBatch.objects.get(pk=made["id"]).job)
+    ask("imports_retrieve", id=made["id"])
+    ask("imports_list", page_size=1)
+    ask("imports_confirm", id=made["id"])
+    _run(ImportBatch.objects.get(pk=made["id"]).job)
+    ask("imports_discard", id=made["id"])
+    ask("drafts_preview_create", slug="my-lab")
+    for job in Job.objects.filter(kind__contains="preview", state="queued"):
+        _run(job)
+    ask("drafts_preview", slug="my-lab")
+    ask("drafts_list", page_size=1)
+    ask("drafts_retrieve", slug="my-lab")
+    ask("drafts_submit", slug="my-lab")
+    ask("drafts_return", {"reason": "The second run is missing."}, slug="my-lab")
+    ask("drafts_submit", slug="my-lab")
+    ask("drafts_publish", {"reason": "Checked against the raw outputs."}, slug="my-lab")
+    ask("drafts_create", {**DRAFT, "slug": "begun-by-mistake"})
+    ask("drafts_delete", slug="begun-by-mistake")
+
+
+def _operate(ask: Walk) -> None:
+    ask("hosts_create", HOST)
+    ask("hosts_contact", slug="lab-1")
+    Host.objects.filter(slug="lab-1").update(offered_key=HOST_KEY)
+    ask("hosts_accept_key", {"fingerprint": ssh.fingerprint(HOST_KEY)}, slug="lab-1")
+    ask("hosts_check", slug="lab-1")
+    make_host("lab-2", name="Lab 2", pools=("/srv/kdb",), host_key=HOST_KEY)
+    ask("campaigns_estimate", CAMPAIGN)
+    ask("campaigns_create", CAMPAIGN)
+    slug = CAMPAIGN["slug"]
+    ask("campaigns_start", slug=slug)
+    ask("campaigns_pause", slug=slug)
+    figure = {"machine": 0, "operation": "mixed", "throughput_mib_s": 12.5, "ops_per_s": 800.0, "latency_ms": 1.5}
+    facts = {
+        **{"tool_version": "3.33", "working_set_bytes": 16_777_216, "parameters": {"threads": 16}},
+        "machines": [{"kernel": "6.1.0", "mount_options": "rw,relatime"}],
+    }
+    figures = [figure | {"duration_s": 60.0}]
+    CampaignRun.objects.filter(campaign__slug=slug).update(state="done", figures=figures, facts=facts)
+    run = CampaignRun.objects.filter(campaign__slug=slug).order_by("position").first()
+    output = RunArtifact.objects.create(run=run, attempt=run.attempt, name="host.txt", data=b"{}", sha256="0" * 64)
+    CampaignRun.objects.exclude(pk=run.pk).update(state="failed", reason="no space: /srv/kdb has 3 MiB free")
+    other = CampaignRun.objects.exclude(pk=run.pk).get()
+    ask("campaign_outputs_content", id=output.pk)
+    ask("campaigns_runs", slug=slug, page_size=1)
+    ask("campaigns_retry", slug=slug, position=other.position)
+    ask("campaigns_top_up", {"repetitions": 1}, slug=slug)
+    ask("campaigns_draft", slug=slug)
+    ask("campaigns_list", page_size=1)
+    ask("campaigns_retrieve", slug=slug)
+    ask("campaigns_cancel", slug=slug)
+    ask("hosts_list", page_size=1)
+    ask("hosts_retrieve", slug="lab-1")
+
+
+def _read(ask: Walk, schema: dict[str, Any]) -> None:
+    """Everything public. A list gives the parameters of its rows."""
+    ask("advice", ADVICE)
+    for name, (method, path) in ask.operations.items():
+        if name in ask.found or method != "get":
+            continue
+        parameters = dict(ASKED.get(name, {}))
+        if name.endswith("_list"):
+            parameters["page_size"] = 1
+        wanted = [key for key in re.findall(r"{(\w+)}", path) if key not in parameters]
+        if wanted:
+            (row,) = Client().get(path[: path.index("{")], {"page_size": 1}).json()["results"]
+            parameters |= {key: row[key] for key in wanted}
+        ask(name, **parameters)
+    ask("case_studies_retract", {"reason": "The disk was not the one that was named."}, slug="my-lab")
