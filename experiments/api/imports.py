@@ -271,7 +271,7 @@ class BulkViewSet(OwnedViewSet):
     @extend_schema(
         operation_id="drafts_measurements_create",
         tags=["drafts"],
-        request={("text/csv"): OpenApiTypes.STR, "application/x-ndjson": OpenApiTypes.STR},
+        request={"text/csv": OpenApiTypes.BINARY, "application/x-ndjson": OpenApiTypes.BINARY},
         responses={201: ImportSerializer, 200: ImportSerializer},
         parameters=[
             _IDEMPOTENCY_KEY,
