@@ -44,6 +44,7 @@ from kdb import tokens
 from kdb.roles import bring_up_to_date
 
 _numbers = count(1)
+HOST_KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJrb2RSpmd8E5tMOPTxF1qbMd3eEhvg0Uih5N5VcxYWf"
 
 # What a catalogue entry made by its slug alone gets.
 _CATALOGUE_DEFAULTS = {
@@ -262,7 +263,7 @@ def make_host(slug: str = "", *, pools: tuple[str, ...] = ("/srv/pool",), **fiel
         "accelerator": "kvm",
     }
     defaults = {
-        **{"name": slug, "address": "192.0.2.1", "host_key": "ssh-ed25519 AAAA", "drivers": ["native", "libvirt"]},
+        **{"name": slug, "address": "192.0.2.1", "host_key": HOST_KEY, "drivers": ["native", "libvirt"]},
         "facts": facts,
     }
     host = Host.objects.create(slug=slug, **defaults | fields)

@@ -5,14 +5,13 @@ from axe_playwright_python.sync_playwright import Axe
 from django.conf import settings
 
 from experiments.services import campaigns
-from tests.factories import make_campaign, make_case_study, make_host, make_user
+from tests.factories import HOST_KEY, make_campaign, make_case_study, make_host, make_user
 
 pytestmark = [pytest.mark.slow]
 
 RULES = {
     "runOnly": {"type": "tag", "values": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]}
 }
-KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJrb2RSpmd8E5tMOPTxF1qbMd3eEhvg0Uih5N5VcxYWf"
 
 PAGES = [
     "/",
@@ -92,7 +91,7 @@ def test_public_pages(path, transactional_db, published_evidence, live_server, q
 def test_pages_of_people_with_an_account(path, transactional_db, published_evidence, live_server, quiet, client):
     user = make_user("operators")
     make_case_study("my-lab", owner=user)
-    host = make_host("lab-1", registered_by=user, host_key=KEY)
+    host = make_host("lab-1", registered_by=user, host_key=HOST_KEY)
     campaigns.start(campaigns.create(make_campaign(host, slug="night", repetitions=2), user=user))
     client.force_login(user)
     cookie = client.cookies[settings.SESSION_COOKIE_NAME].value

@@ -7,11 +7,10 @@ from experiments.laboratory import ssh
 from experiments.models import Campaign, CampaignRun, Host, RunArtifact
 from experiments.services import campaigns
 from kdb import tokens
-from tests.factories import FileSystem, entry, make_campaign, make_host, make_run, make_user
+from tests.factories import HOST_KEY, FileSystem, entry, make_campaign, make_host, make_run, make_user
 
 pytestmark = pytest.mark.django_db
 
-KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJrb2RSpmd8E5tMOPTxF1qbMd3eEhvg0Uih5N5VcxYWf"
 ROLES = ("anonymous", "nobody", "researcher", "reviewer", "operator", "owner", "administrator")
 
 
@@ -26,7 +25,7 @@ def people():
 def host(people):
     for slug in ("ext4", "xfs", "btrfs"):
         entry(FileSystem, slug)
-    return make_host("lab", host_key=KEY, offered_key=KEY, registered_by=people["owner"])
+    return make_host("lab", host_key=HOST_KEY, offered_key=HOST_KEY, registered_by=people["owner"])
 
 
 @pytest.fixture
@@ -54,7 +53,7 @@ PAGES = [
     ("/laboratory/hosts/lab/", None, OPERATORS),
     ("/laboratory/hosts/lab/", {"do": "check"}, OWNERS),
     ("/laboratory/hosts/lab/", {"do": "contact"}, OWNERS),
-    ("/laboratory/hosts/lab/", {"do": "accept", "fingerprint": ssh.fingerprint(KEY)}, OWNERS),
+    ("/laboratory/hosts/lab/", {"do": "accept", "fingerprint": ssh.fingerprint(HOST_KEY)}, OWNERS),
     ("/laboratory/hosts/lab/edit/", None, OWNERS),
     ("/laboratory/campaigns/", None, OPERATORS),
     ("/laboratory/campaigns/new/", None, OPERATORS),
@@ -69,7 +68,7 @@ API = [
     ("hosts/lab/", None, OPERATORS),
     ("hosts/lab/check/", {}, OWNERS),
     ("hosts/lab/contact/", {}, OWNERS),
-    ("hosts/lab/accept-key/", {"fingerprint": ssh.fingerprint(KEY)}, OWNERS),
+    ("hosts/lab/accept-key/", {"fingerprint": ssh.fingerprint(HOST_KEY)}, OWNERS),
     ("campaigns/", None, OPERATORS),
     ("campaigns/night/", None, OPERATORS),
     ("campaigns/night/runs/", None, OPERATORS),

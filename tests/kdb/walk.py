@@ -14,10 +14,9 @@ from django.test import Client
 from experiments import jobs
 from experiments.laboratory import ssh
 from experiments.models import CampaignRun, Host, ImportBatch, Job, RunArtifact
-from tests.factories import make_host, make_token, make_user
+from tests.factories import HOST_KEY, make_host, make_token, make_user
 
 API = "/api/v1/"
-HOST_KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJrb2RSpmd8E5tMOPTxF1qbMd3eEhvg0Uih5N5VcxYWf"
 TABLE = (
     "hypervisor,host_fs,guest_fs,workload,benchmark,benchmark_version,vm_count,value,unit\n"
     "kvm,ext4,xfs,varmail,filebench,1.4.9.1,1,12.5,MiB/s\n"
@@ -155,7 +154,7 @@ def _operate(ask: Walk) -> None:
     Host.objects.filter(slug="lab-1").update(offered_key=HOST_KEY)
     ask("hosts_accept_key", {"fingerprint": ssh.fingerprint(HOST_KEY)}, slug="lab-1")
     ask("hosts_check", slug="lab-1")
-    make_host("lab-2", name="Lab 2", pools=("/srv/kdb",), host_key=HOST_KEY)
+    make_host("lab-2", name="Lab 2", pools=("/srv/kdb",))
     ask("campaigns_estimate", CAMPAIGN)
     ask("campaigns_create", CAMPAIGN)
     slug = CAMPAIGN["slug"]
