@@ -43,5 +43,5 @@
   });
   document.addEventListener("focusin", (event) => (near(event.target) ? show(near(event.target)) : hide()));
   document.addEventListener("keydown", (event) => event.key === "Escape" && hide());
-  document.addEventListener("scroll", hide, { capture: true, passive: true });
+  document.addEventListener("scroll", () => (owner && owner === document.activeElement ? show(owner) : hide()), { capture: true, passive: true });
 })();

@@ -1,0 +1,230 @@
+"""What people come for, from the first page to the end, in the browser: an administrator, a researcher with a reviewer,
+the author of a program. The operator's way is in tests/laboratory/test_story.py.
+"""
+
+import csv
+import io
+import json
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from django.db import close_old_connections, connection
+
+from experiments import jobs
+from experiments.models import CaseStudy, Job, Measurement
+from tests.factories import make_user
+
+PASSWORD = "correct horse 7"
+TABLE = """hypervisor,host_fs,guest_fs,workload,benchmark,benchmark_version,vm_count,value,unit
+KVM,ext4,ext4,mail,filebench,1.4.9.1,1,10.5,MiB/s
+KVM,ext4,ZFS,mail,filebench,1.4.9.1,1,8.5,MiB/s
+"""
+
+
+@pytest.fixture
+def worker(transactional_db) -> Iterator[None]:
+    """Does what is queued, as the worker process does."""
+    stop = threading.Event()
+
+    def work() -> None:
+        while not stop.wait(0.2):
+            close_old_connections()
+            for pk in Job.objects.filter(state=Job.State.QUEUED).values_list("pk", flat=True):
+                jobs.run(pk)
+        connection.close()
+
+    thread = threading.Thread(target=work, daemon=True)
+    thread.start()
+    yield
+    stop.set()
+    thread.join()
+
+
+def sign_in(page, live_server, name: str) -> None:
+    page.goto(f"{live_server.url}/accounts/login/?next=/drafts/")
+    page.get_by_label("Username").fill(name)
+    page.get_by_label("Password").fill(PASSWORD)
+    page.get_by_role("main").get_by_role("button", name="Sign in").click()
+    page.wait_for_url("**/drafts/")
+
+
+# The administrator: which pair for my mail server, what to avoid, why, how sure?
+
+
+def test_an_administrator_finds_what_to_use_and_why(page, live_server, published_evidence):
+    page.goto(live_server.url)
+    page.get_by_label("Workload").select_option("varmail")
+    page.get_by_label("Hypervisor", exact=True).select_option("kvm")
+    page.get_by_role("button", name="Ask").click()
+    page.get_by_text("Use Btrfs on ext4, ext4 on ext4 or ext4 on XFS.").wait_for()
+    assert "XFS on Btrfs" in page.locator(".set-avoid").inner_text()
+    page.get_by_role("heading", name="Every pair at a glance").wait_for()
+    page.get_by_role("heading", name="Why Btrfs on ext4 rather than XFS on Btrfs").wait_for()
+    assert page.locator(".data-path li").count() == 7
+    assert page.locator(".data-path li.differs strong").all_inner_texts() == [
+        "Guest file system",
+        "Host file system with its cache",
+    ]
+
+    page.get_by_label("What to choose").select_option("hypervisor")
+    page.get_by_label("Workload").select_option("fileserver")
+    page.get_by_label("Hypervisor", exact=True).select_option("")
+    page.get_by_role("button", name="Ask").click()
+    page.get_by_text("Use KVM. Avoid Hyper-V or Xen.").wait_for()
+    page.get_by_role("heading", name="More machines at once").wait_for()
+    page.get_by_role("row", name="Xen").first.wait_for()
+
+    page.goto(f"{live_server.url}/compare/")
+    page.get_by_label("What to choose").select_option("hypervisor")
+    page.get_by_label("Workload").select_option("fileserver")
+    page.get_by_role("button", name="Compare", exact=True).click()
+    for name, key in (("First", "kvm"), ("Second", "hyper-v"), ("Third", "esxi")):
+        page.get_by_label(name, exact=True).select_option(key)
+    page.get_by_role("button", name="Compare", exact=True).click()
+    page.get_by_role("heading", name="May they be compared?").wait_for()
+    row = page.get_by_role("row", name="KVM and Hyper-V").inner_text()
+    assert "side by side" in row
+    assert "host file system" in row
+    page.get_by_role("heading", name="How their environments differ").wait_for()
+
+    page.get_by_role("link", name="P4", exact=True).first.click()
+    page.get_by_role("heading", name="Fair-play audit").wait_for()
+    number = page.locator("a.value").first
+    number.focus()
+    tip = page.get_by_role("tooltip")
+    tip.wait_for()
+    assert "Filebench" in tip.inner_text()
+    page.keyboard.press("Escape")
+    assert not tip.is_visible()
+    number.hover()
+    assert tip.is_visible()
+
+
+def test_what_is_on_the_page_is_saved_in_full(page, live_server, published_evidence, client):
+    page.goto(f"{live_server.url}/?axis=hypervisor&workload=fileserver")
+    entries = client.get("/api/v1/rankings/hypervisor/?workload=fileserver").json()["entries"]
+
+    def saved(name: str) -> bytes:
+        with page.expect_download() as download:
+            page.get_by_role("button", name=name, exact=True).click()
+        return Path(download.value.path()).read_bytes()
+
+    rows = list(csv.DictReader(io.StringIO(saved("Save Ranking as CSV").decode())))
+    assert [(row["Entry"], float(row["95 % interval, low"])) for row in rows] == [
+        (entry["label"], entry["low"]) for entry in entries
+    ]
+    table = json.loads(saved("Save Ranking as JSON"))
+    assert [row["Throughput relative to KVM"] for row in table["rows"]] == [entry["ratio"] for entry in entries]
+    assert table["source"] == page.url
+    drawn = json.loads(saved("Save chart Measured order as JSON"))["rows"]
+    assert [(row["name"], row["value"], row["high"]) for row in drawn] == [
+        (entry["label"], entry["ratio"], entry["high"]) for entry in entries
+    ]
+    assert len(saved("Save chart Measured order as CSV").splitlines()) == len(entries) + 1
+    assert saved("Save chart Measured order as PNG").startswith(b"\x89PNG")
+    image = saved("Save chart Measured order as SVG").decode()
+    assert image.startswith("<svg")
+    assert all(f">{entry['label']}</text>" in image for entry in entries)
+
+
+# The researcher: is my case study valid, what does it change, where does it stand for good?
+
+
+def test_from_a_file_to_published_knowledge(page, live_server, published_evidence, worker, tmp_path):
+    make_user("researchers", username="ada", password=PASSWORD)
+    make_user("reviewers", username="rev", password=PASSWORD)
+    (tmp_path / "results.csv").write_text(TABLE)
+
+    sign_in(page, live_server, "ada")
+    page.get_by_role("link", name="Begin a case study").click()
+    page.get_by_label("Title").fill("Mail in my laboratory")
+    page.get_by_label("Short name").fill("my-lab")
+    page.get_by_label("Disks", exact=True).fill("Two SSDs")
+    page.get_by_role("button", name="Begin").click()
+
+    page.get_by_label("Result files").set_input_files(tmp_path / "results.csv")
+    page.get_by_role("button", name="Upload and read").click()
+    page.get_by_text("Nothing was filed: 1 unknown name.").wait_for()
+    page.get_by_text("It is a new file system").click()
+    page.get_by_label("Slug").fill("zfs")
+    page.get_by_label("Name", exact=True).fill("ZFS")
+    page.get_by_role("button", name="Read again with this").click()
+    page.get_by_text("2 measurements from 1 file would come in").wait_for()
+    page.get_by_role("button", name="Confirm: file 2 measurements").click()
+    page.get_by_text("2 measurements from 1 file: in the case study my-lab.").wait_for()
+    assert Measurement.objects.filter(configuration__case_study__slug="my-lab").count() == 2
+
+    page.get_by_role("link", name="Back to the case study").click()
+    page.get_by_role("link", name="What it would change in the rankings").click()
+    page.get_by_role("button", name="Work it out").click()
+    page.get_by_role("rowheader", name="ZFS on ext4").first.wait_for()
+    page.goto(f"{live_server.url}/drafts/my-lab/")
+    page.get_by_role("button", name="Submit for review").click()
+    page.get_by_text("submitted for review").first.wait_for()
+
+    page.context.clear_cookies()
+    sign_in(page, live_server, "rev")
+    page.get_by_role("link", name="Mail in my laboratory").click()
+    page.get_by_label("Reason").first.fill("Checked against the files.")
+    page.get_by_role("button", name="Publish").click()
+    page.get_by_role("heading", name="Mail in my laboratory").wait_for()
+    assert CaseStudy.objects.get(slug="my-lab").status == "published"
+
+    page.context.clear_cookies()
+    page.goto(f"{live_server.url}/case-studies/my-lab/")
+    assert page.get_by_role("link", name="results.csv").is_visible()
+    assert "@misc" in page.request.get(f"{live_server.url}/case-studies/my-lab/citation.bib").text()
+
+    now = f"{live_server.url}/?axis=guest-fs&workload=varmail&hypervisor=kvm"
+    page.goto(now)
+    page.get_by_role("row", name="ZFS").first.wait_for()
+    assert page.get_by_role("link", name="Mail in my laboratory").is_visible()
+    page.goto(f"{now}&as_of=1")
+    page.get_by_text("As of knowledge revision 1.").wait_for()
+    assert page.get_by_role("row", name="ZFS").count() == 0
+
+
+# The author of a program: the same answers as data
+
+
+def test_the_author_of_a_program_finds_the_data_and_gets_a_token(page, live_server, published_evidence):
+    page.goto(f"{live_server.url}/?axis=hypervisor&workload=fileserver")
+    address = page.get_by_role("link", name="JSON", exact=True).get_attribute("href")
+    answer = page.request.get(f"{live_server.url}{address}")
+    shown = [row.inner_text() for row in page.locator("table.ranking tbody th").all()]
+    assert [text.split(" best")[0].split(" avoid")[0].strip() for text in shown] == [
+        entry["label"] for entry in answer.json()["entries"]
+    ]
+    again = page.request.get(f"{live_server.url}{address}", headers={"If-None-Match": answer.headers["etag"]})
+    assert again.status == 304
+    rows = csv.DictReader(io.StringIO(page.request.get(f"{live_server.url}{address}&format=csv").text()))
+    assert [row["key"] for row in rows] == [entry["key"] for entry in answer.json()["entries"]]
+
+    page.get_by_role("link", name="API").first.click()
+    page.get_by_text("/api/v1/rankings/{axis}/").first.wait_for()
+
+    make_user("researchers", username="ada", password=PASSWORD)
+    sign_in(page, live_server, "ada")
+    page.goto(f"{live_server.url}/accounts/")
+    page.get_by_label("Where it is used").fill("nightly")
+    page.get_by_role("button", name="Make it").click()
+    key = page.locator("section[role=alert] code").inner_text()
+    page.context.clear_cookies()
+    sent = {"Authorization": f"Bearer {key}"}
+    fields = {"slug": "nightly", "title": "Nightly", "storage": {"description": "Two SSDs"}}
+    assert page.request.post(f"{live_server.url}/api/v1/drafts/", data=fields, headers=sent).status == 201
+    assert page.request.post(f"{live_server.url}/api/v1/drafts/", data=fields).status == 401
+    page.goto(live_server.url)
+    assert page.evaluate("document.documentElement.innerHTML.includes('kdb_')") is False
+
+
+def test_pages_of_imports_fit_a_phone(page, live_server, published_evidence, worker, tmp_path):
+    make_user("researchers", username="ada", password=PASSWORD)
+    (tmp_path / "results.csv").write_text(TABLE)
+    page.set_viewport_size({"width": 360, "height": 800})
+    sign_in(page, live_server, "ada")
+    for address in ("drafts/", "drafts/new/", "accounts/"):
+        page.goto(f"{live_server.url}/{address}")
+        assert page.evaluate("document.documentElement.scrollWidth") <= 360, address
