@@ -89,7 +89,7 @@ def document_errors(result: dict[str, Any], generator: SchemaGenerator, **kwargs
     result.setdefault("components", {}).setdefault("schemas", {})["Problem"] = _PROBLEM
     problem = {api_errors.MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}
     for path in result["paths"].values():
-        for operation in path.values():
+        for method, operation in path.items():
             responses = operation["responses"]
             has_body = "requestBody" in operation
             is_private = {} not in operation.get("security", [{}])
@@ -98,6 +98,9 @@ def document_errors(result: dict[str, Any], generator: SchemaGenerator, **kwargs
                 responses.setdefault(status, {"description": description, "content": problem})
             responses["414"] = _TOO_LONG
             content = responses.get("200", {}).get("content", {})
+            if is_private and method == "get":
+                operation.setdefault("parameters", []).append(_IF_NONE_MATCH)
+                responses.setdefault("304", _NOT_MODIFIED)
             if is_private or "application/octet-stream" in content:
                 continue
             if "text/csv" in content:

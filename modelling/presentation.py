@@ -228,6 +228,7 @@ class MixPage:
     entries: list[dict[str, Any]]
     ranges: list[str]
     left_out: list[str]
+    chart: dict[str, Any] | None
 
 
 def present_mix(axis: str, found: Mix, weights: Mapping[str, float], names: dict[str, dict[str, str]]) -> MixPage:
@@ -258,7 +259,21 @@ def present_mix(axis: str, found: Mix, weights: Mapping[str, float], names: dict
         f"{of_entry.get(key, key)}: no numbers under {', '.join(labels[slug] for slug in missing)}"
         for key, missing in found.left_out.items()
     ]
-    return MixPage(_recommendation(axis, len(entries), best, []) if entries else "", known, entries, ranges, left_out)
+    chart = None
+    if entries:
+        rows = [
+            {
+                "ratio": row["entry"].ratio,
+                "low": row["entry"].low,
+                "high": row["entry"].high,
+                "label": row["label"],
+                "is_best": row["is_best"],
+            }
+            for row in entries
+        ]
+        chart = _chart(1, entries[0]["label"], [{**row, "is_worst": False} for row in rows])
+    sentence = _recommendation(axis, len(entries), best, []) if entries else ""
+    return MixPage(sentence, known, entries, ranges, left_out, chart)
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,8 @@ from typing import Any
 
 from django.db.models import QuerySet
 from django.http import Http404
+from django.utils.decorators import method_decorator
+from django.views.decorators.http import conditional_page
 from drf_spectacular.utils import extend_schema, extend_schema_view
 from rest_framework import mixins, serializers, status
 from rest_framework.decorators import action
@@ -30,6 +32,7 @@ class Conflict(APIException):
     status_code = status.HTTP_409_CONFLICT
 
 
+@method_decorator(conditional_page, name="dispatch")
 class OwnedViewSet(GenericViewSet):
     """What only some may see: nobody else learns that it exists."""
 

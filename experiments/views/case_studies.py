@@ -10,6 +10,7 @@ from django.views.decorators.http import require_safe
 
 from experiments import bibtex, pages, permissions
 from experiments import bundle_schema as schema_of_bundles
+from experiments.filter_forms import CaseStudyListFilter
 from experiments.models import CaseStudy
 from experiments.services import bundles
 
@@ -19,9 +20,13 @@ _IN_MEMORY = 8 * 2**20  # of a bundle; the rest goes to a temporary file
 
 @require_safe
 def case_study_list(request: HttpRequest) -> HttpResponse:
-    page = Paginator(pages.case_study_list(), PER_PAGE).get_page(request.GET.get("page"))
+    """Every visible case study that passes the filters in the address."""
+    form = CaseStudyListFilter(request.GET)
+    found = form.filtered(pages.case_study_list()) if form.is_valid() else CaseStudy.objects.none()
+    page = Paginator(found, PER_PAGE).get_page(request.GET.get("page"))
     lines = [pages.case_study_line(case_study) for case_study in page]
-    return render(request, "experiments/case_study_list.html", {"page": page, "lines": lines})
+    context = {"form": form, "page": page, "lines": lines}
+    return render(request, "experiments/case_study_list.html", context, status=200 if form.is_valid() else 400)
 
 
 @require_safe

@@ -47,10 +47,10 @@ def test_the_list_names_every_published_case_study(client: Client, published_evi
 
 
 @pytest.mark.parametrize("number", [1, 12])
-def test_the_list_costs_three_queries_for_any_number(client: Client, django_assert_num_queries, number):
+def test_the_list_costs_seven_queries_for_any_number(client: Client, django_assert_num_queries, number):
     for _ in range(number):
         publish(make_configuration().case_study)
-    with django_assert_num_queries(3):
+    with django_assert_num_queries(7):
         client.get(reverse("case-study-list"))
 
 
@@ -292,3 +292,37 @@ def test_a_number_of_a_file_names_its_line():
     file = make_raw_file(study, name="run-1.log")
     measurement = make_measurement(10.5, case_study=study, raw_file=file, line=12, repetitions=1)
     assert tables.provenance([measurement]) == "run-1.log, line 12; filebench 1.4.9.1; one run"
+
+
+# The list of case studies
+
+
+@pytest.mark.parametrize(
+    ("query", "slugs"),
+    [
+        ("hypervisor=xen", {"p0", "p2"}),
+        ("hypervisor=kvm&guest_fs=btrfs", {"p3-cs1", "p3-cs2", "p3-cs3"}),
+        ("host_fs=vmfs", {"p0", "p1"}),
+        ("workload=atto", {"p2"}),
+        ("storage=nvme", set()),
+    ],
+)
+def test_the_list_is_filtered_by_what_the_address_says(query, slugs, published_evidence, client):
+    response = client.get(f"/case-studies/?{query}")
+    assert {line.case_study.slug for line in response.context["lines"]} == slugs
+    assert ("No case study passes" in response.content.decode()) == (not slugs)
+
+
+def test_a_filter_that_is_not_known_is_told(published_evidence, client):
+    response = client.get("/case-studies/?hypervisor=bhyve")
+    assert response.status_code == 400
+    assert "could not be understood" in response.content.decode()
+
+
+def test_pages_of_a_filtered_list_keep_the_filter(client):
+    for number in range(21):
+        case_study = make_case_study(f"lab-{number}")
+        make_measurement(5.0, case_study=case_study, hypervisor="kvm")
+        publish(case_study)
+    page = client.get("/case-studies/?hypervisor=kvm").content.decode()
+    assert 'href="?hypervisor=kvm&amp;page=2"' in page
