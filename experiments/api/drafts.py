@@ -127,11 +127,7 @@ class DraftViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, OwnedViewSe
     lookup_value_converter = "slug"
 
     def get_queryset(self) -> QuerySet[CaseStudy]:
-        return (
-            permissions.drafts_of(self.request.user)
-            .select_related("owner", "server", "storage__server")
-            .prefetch_related("audit_entries__actor")
-        )
+        return _whole(permissions.drafts_of(self.request.user))
 
     @extend_schema(
         operation_id="drafts_create",
@@ -210,7 +206,14 @@ class DraftViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, OwnedViewSe
         return draft
 
     def _shown(self, draft: CaseStudy, code: int = status.HTTP_200_OK) -> Response:
-        return Response(self.get_serializer(self.get_queryset().get(pk=draft.pk)).data, status=code)
+        """As it is now, also to a reviewer who has just given it back and sees it no longer."""
+        draft = _whole(CaseStudy.objects).get(pk=draft.pk)
+        return Response(self.get_serializer(draft).data, status=code)
+
+
+def _whole(rows: QuerySet[CaseStudy]) -> QuerySet[CaseStudy]:
+    """With everything that a draft is shown with."""
+    return rows.select_related("owner", "server", "storage__server").prefetch_related("audit_entries__actor")
 
 
 class RetractionViewSet(OwnedViewSet):
