@@ -67,7 +67,7 @@
   /* A forest plot is marks with error bars on a logarithmic axis; a line joins the points of a series. */
   const looks = {
     bar: () => ({ borderRadius: 3, maxBarThickness: 40 }),
-    forest: (solid) => ({ ...marks(solid), pointStyle: "rectRot", pointRadius: 9, pointHoverRadius: 11, showLine: false }),
+    forest: (solid) => ({ ...marks(solid), pointStyle: "rectRot", radius: 8, hoverRadius: 10, showLine: false }),
     line: (solid) => ({ ...marks(solid), borderColor: solid[0], pointRadius: 4, pointHoverRadius: 6, borderWidth: 2 }),
   };
   const types = { bar: "barWithErrorBars", forest: "lineWithErrorBars", line: "lineWithErrorBars" };
