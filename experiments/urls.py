@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from .views import case_studies, drafts, imports, knowledge, laboratory, search
+from .views import case_studies, drafts, imports, knowledge, laboratory, revisions, search
 
 urlpatterns = [
     path("case-studies/", case_studies.case_study_list, name="case-study-list"),
@@ -23,6 +23,7 @@ urlpatterns = [
     path("results-template.<slug:suffix>", imports.table_template, name="table-template"),
     path("search/", search.search_page, name="search"),
     path("knowledge/", knowledge.knowledge, name="knowledge"),
+    path("knowledge/revisions/", revisions.revision_list, name="revision-list"),
     path("knowledge/file-systems/<slug:slug>/", knowledge.file_system_detail, name="file-system-detail"),
     path("knowledge/hypervisors/<slug:slug>/", knowledge.hypervisor_detail, name="hypervisor-detail"),
     path("knowledge/workloads/<slug:slug>/", knowledge.workload_detail, name="workload-detail"),

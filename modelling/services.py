@@ -126,10 +126,14 @@ def compute_snapshot(question: Question) -> RankingSnapshot:
     """Answer the question on the knowledge as it is, and keep the answer.
 
     Where a publication is being committed meanwhile, the answer is given but not kept, so that
-    no snapshot can outlive the evidence it was computed from.
+    no snapshot can outlive the evidence it was computed from. Nor is one without entries kept, unless it
+    takes the place of one that had some: there are as many of those as questions that anybody can make up.
     """
     revision = KnowledgeRevision.objects.aggregate(last=Max("number"))["last"] or 0
     snapshot = _answered(question, revision)
+    asked_before = RankingSnapshot.objects.filter(question=question.key, method=METHOD)
+    if not snapshot.result["entries"] and not asked_before.exists():
+        return snapshot
     with transaction.atomic():
         latest = list(KnowledgeRevision.objects.select_for_update(skip_locked=True).order_by("-number")[:1])
         if latest and latest[0].number == revision:

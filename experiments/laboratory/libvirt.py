@@ -17,6 +17,7 @@ from experiments.laboratory.remote import Area, Refused
 from experiments.laboratory.ssh import Address, Connection, Unreachable
 
 SERIAL = "kdb-under-test"
+URI = "qemu:///system"  # where other drivers are installed too, virsh would choose one of them by itself
 READY, FAILED = "KDB-GUEST-READY", "KDB-GUEST-FAILED"
 GUEST_POOL = "/srv/kdb"  # in the guest; made with the image
 BOOT_SECONDS = 120
@@ -103,7 +104,7 @@ def _disk(devices: Element, path: str, target: str, **driver: str) -> Element:
 
 def virsh(host: Connection, *words: str, given: str = "", timeout: float = 60) -> str:
     """What virsh prints. Raises Refused."""
-    answer = host.run(["virsh", "--quiet", *words], given=given.encode(), timeout=timeout)
+    answer = host.run(["virsh", "-c", URI, "--quiet", *words], given=given.encode(), timeout=timeout)
     if answer.status:
         raise Refused(f"{host.address}: virsh {words[0]}: {answer.errors.strip()[-500:]}")
     return answer.text

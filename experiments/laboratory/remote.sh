@@ -78,7 +78,7 @@ until_nothing() {
     done
 }
 
-domains_left() { virsh --quiet list --all --name | grep -Fx -f "$AREA/domains" || true; }
+domains_left() { virsh -c qemu:///system --quiet list --all --name | grep -Fx -f "$AREA/domains" || true; }
 
 # Who works in the area. A benchmark's processes may outlive their leader and leave its session: Filebench's
 # readers do the one, fio's jobs the other. Their working folder stays where it was.
@@ -102,8 +102,8 @@ clean_area() {
     kill_workers
     if [ -s "$AREA/domains" ]; then
         for domain in $(domains_left); do
-            virsh --quiet destroy "$domain" >/dev/null 2>&1 || true
-            virsh --quiet undefine "$domain" >/dev/null 2>&1 || true
+            virsh -c qemu:///system --quiet destroy "$domain" >/dev/null 2>&1 || true
+            virsh -c qemu:///system --quiet undefine "$domain" >/dev/null 2>&1 || true
         done
         until_nothing 10 domains_left || refuse "virtual machines stay: $(domains_left | tr '\n' ' ')"
     fi
@@ -310,10 +310,10 @@ facts) # POOL...
     version_of mkfs_xfs mkfs.xfs -V
     version_of mkfs_btrfs mkfs.btrfs -V
     if command -v virsh >/dev/null 2>&1; then
-        say libvirt "$(virsh version 2>/dev/null | sed -n 's/^Using library: libvirt //p')"
-        say running "$(virsh version 2>/dev/null | sed -n 's/^Running hypervisor: //p')"
-        say uri "$(virsh uri 2>/dev/null)"
-        say domain_types "$(virsh capabilities 2>/dev/null | sed -n "s/.*<domain type='\([a-z]*\)'.*/\1/p" | sort -u | tr '\n' ' ')"
+        say libvirt "$(virsh -c qemu:///system version 2>/dev/null | sed -n 's/^Using library: libvirt //p')"
+        say running "$(virsh -c qemu:///system version 2>/dev/null | sed -n 's/^Running hypervisor: //p')"
+        say uri "$(virsh -c qemu:///system uri 2>/dev/null)"
+        say domain_types "$(virsh -c qemu:///system capabilities 2>/dev/null | sed -n "s/.*<domain type='\([a-z]*\)'.*/\1/p" | sort -u | tr '\n' ' ')"
     fi
     for pool in "$@"; do
         if [ ! -d "$pool" ]; then

@@ -29,6 +29,7 @@ PAGES = [
     "/case-studies/p1/fair-play/",
     "/case-studies/p1/claims/",
     "/knowledge/",
+    "/knowledge/revisions/",
     "/knowledge/file-systems/btrfs/",
     "/knowledge/workloads/varmail/",
     "/claims/",

@@ -222,3 +222,19 @@ def test_everything_is_reached_by_keyboard(site, quiet_page: Page):
     page.get_by_role("button", name="Ask").focus()
     page.keyboard.press("Enter")
     expect(page.locator("#answer-heading")).to_be_focused()
+
+
+def test_without_javascript_a_comparison_and_a_case_study_say_all_they_say(site, browser: Browser):
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(f"{site}/compare/?axis=hypervisor&workload=fileserver&a=kvm&b=hyper-v&c=esxi")
+    expect(page.get_by_role("heading", name="May they be compared?")).to_be_visible()
+    assert page.locator(".data-path li").count() == 7
+    page.goto(f"{site}/case-studies/p1/")
+    page.get_by_role("link", name="Which of its numbers may be compared").click()
+    expect(page.get_by_text("54 numbers of virtual machines in 9 fair-play groups")).to_be_visible()
+    page.goto(f"{site}/case-studies/p1/")
+    assert "Table V" in page.locator("a.value").last.get_attribute("title")
+    page.get_by_role("link", name="checkable statements about these results").click()
+    expect(page.get_by_role("link", name="P1-C06")).to_be_visible()
+    context.close()

@@ -32,6 +32,7 @@ QUERIES = {
     "/api/v1/derived-values/": 5,
     "/api/v1/findings/": 2,  # + case studies
     "/api/v1/claims/": 4,  # + case studies, workloads, verdicts
+    "/api/v1/printed-ratios/": 1,
     "/api/v1/raw-files/": 1,
     "/api/v1/revisions/": 3,  # + published and retracted case studies
 }
@@ -71,6 +72,7 @@ def hidden(db):
     measurement = factories.make_measurement(**cell)
     derived = factories.make_derived_value(**cell)
     finding = factories.make_finding(case_studies=[study], publication=publication, variant=variant)
+    ratio = factories.make_printed_ratio(case_study=study, variant=variant, note="secret")
     claim = factories.make_claim(code="secret", statement="secret", publication=publication)
     claim.case_studies.set([study])
     return {
@@ -85,6 +87,7 @@ def hidden(db):
             f"measurements/{measurement.pk}/",
             f"derived-values/{derived.pk}/",
             f"findings/{finding.pk}/",
+            f"printed-ratios/{ratio.pk}/",
             "claims/secret/",
         ],
     }

@@ -12,6 +12,7 @@ from experiments.services import case_studies
 from tests.factories import (
     make_case_study,
     make_configuration,
+    make_job,
     make_measurement,
     make_raw_file,
     make_variant,
@@ -326,3 +327,35 @@ def test_pages_of_a_filtered_list_keep_the_filter(client):
         publish(case_study)
     page = client.get("/case-studies/?hypervisor=kvm").content.decode()
     assert 'href="?hypervisor=kvm&amp;page=2"' in page
+
+
+# Revisions of the knowledge
+
+
+def test_every_publication_and_retraction_is_listed_with_its_reason(client):
+    case_study = make_case_study("lab", title="My laboratory")
+    publish(case_study, reason="Checked against the files.")
+    case_studies.retract(case_study, reason="The disk was another.")
+    page = text_of(client.get("/knowledge/revisions/"))
+    assert page.index("The disk was another.") < page.index("Checked against the files.")
+    assert page.count("My laboratory") == 2
+
+
+def test_what_is_being_worked_in_is_shown_until_it_is_done(client):
+    job = make_job(kind="recompute_rankings", progress=3, total=12)
+    make_job(kind="contact_host")
+    fragment = client.get("/knowledge/revisions/", headers={"hx-request": "true"}).content.decode()
+    assert "Rankings: waiting, 3 of 12" in fragment
+    assert "every 2s" in fragment
+    assert "host" not in fragment
+    job.delete()
+    fragment = client.get("/knowledge/revisions/", headers={"hx-request": "true"}).content.decode()
+    assert "Everything published is worked in." in fragment
+    assert "every 2s" not in fragment
+
+
+def test_the_list_of_revisions_costs_the_same_for_any_number(client, django_assert_num_queries):
+    for _ in range(5):
+        publish(make_configuration().case_study)
+    with django_assert_num_queries(5):
+        client.get("/knowledge/revisions/")

@@ -63,10 +63,10 @@ def test_every_fault_of_a_request_is_named_by_field(client, db):
 
 
 def test_a_failure_here_tells_nothing_of_the_inside(client, monkeypatch, db):
-    def fail(question):
+    def fail(*args):
         raise ZeroDivisionError("the password is swordfish")
 
-    monkeypatch.setattr("modelling.api.views.current_ranking", fail)
+    monkeypatch.setattr("modelling.api.views.answer_at", fail)
     monkeypatch.setattr("modelling.catalogue.slug_for", lambda kind, name: name)
     client.raise_request_exception = False
     response = client.get(RANKING)

@@ -32,6 +32,13 @@ if [ "$2" = libvirt ]; then
     mkdir -p /var/lib/libvirt/qemu
     cp qemu.conf /etc/libvirt/qemu.conf
     : >/etc/libvirt/libvirtd.conf
+    for kind in passwd group; do  # libvirtd wants its own user to be there, also where it runs guests as another
+        cp /etc/$kind $kind
+        mount --bind $kind /etc/$kind
+    done
+    grep -q '^libvirt-qemu:' /etc/group || echo 'libvirt-qemu:x:64055:' >>/etc/group
+    grep -q '^libvirt-qemu:' /etc/passwd ||
+        echo 'libvirt-qemu:x:64055:64055::/var/lib/libvirt:/usr/sbin/nologin' >>/etc/passwd
     virtlogd -d
     libvirtd -d
 fi
@@ -125,7 +132,7 @@ class Lab:
         found += [line for line in loops() if str(self.pool) in line]
         found += [str(path) for path in self.pool.iterdir()]
         if self.with_libvirt:
-            found += self.inside("virsh", "--quiet", "list", "--all", "--name").split()
+            found += self.inside("virsh", "-c", "qemu:///system", "--quiet", "list", "--all", "--name").split()
             found += self.inside("pgrep", "-a", "qemu-system").splitlines()
         return found
 

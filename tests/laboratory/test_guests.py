@@ -55,8 +55,8 @@ def test_a_killed_machine_voids_the_attempt_and_the_run_is_repeated(host, qemu_l
 def test_a_frozen_machine_is_noticed_whatever_it_reports(host, qemu_lab):
     campaign = started(host, **SHORT | {"run_seconds": 6})
     run, worker = under_way(campaign)
-    (domain,) = qemu_lab.inside("virsh", "--quiet", "list", "--name").split()
-    qemu_lab.inside("virsh", "suspend", domain)
+    (domain,) = qemu_lab.inside("virsh", "-c", "qemu:///system", "--quiet", "list", "--name").split()
+    qemu_lab.inside("virsh", "-c", "qemu:///system", "suspend", domain)
     worker.join(60)
     run.refresh_from_db()
     assert (run.state, "paused" in run.reason) == ("failed", True), said(run)

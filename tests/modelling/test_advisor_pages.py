@@ -9,7 +9,7 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from modelling.api.advice import EXAMPLE
+from kdb.api_schema import EXAMPLES
 from modelling.models import RankingSnapshot
 from modelling.profiles import KNOWN, PERSONALITIES
 from tests.modelling.test_advice import DATABASE, STREAM
@@ -17,6 +17,7 @@ from tests.modelling.test_pages import HTMX, text_of
 from tests.test_architecture import ROOT
 
 pytestmark = pytest.mark.django_db
+EXAMPLE = EXAMPLES["advice"]["body"]
 
 PAGE = "/advisor/"
 API = "/api/v1/advice/"

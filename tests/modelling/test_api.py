@@ -71,12 +71,12 @@ def test_a_question_without_evidence_says_what_is_missing(client, published_evid
 def test_the_answer_is_the_kept_snapshot(client, published_evidence):
     answer = ranking(client, "fs-pair", workload="varmail", hypervisor="kvm", vm_count=1)
     snapshot = current_ranking(Question("fs-pair", "varmail", hypervisor="kvm", vm_count=1))
-    assert answer == snapshot.result
+    assert answer == {**snapshot.result, "superseded_by": None}
 
 
 def test_keys_come_in_the_documented_order_on_every_database(client, published_evidence):
     answer = ranking(client, "hypervisor", workload="fileserver")
-    assert list(answer)[:4] == ["question", "revision", "reference", "unit"]
+    assert list(answer)[:4] == ["question", "revision", "superseded_by", "reference"]
     assert list(answer["entries"][0])[:4] == ["rank", "part", "key", "label"]
     assert list(answer["question"])[:2] == ["axis", "workload"]
 
@@ -159,11 +159,11 @@ def test_a_publication_that_changes_the_answer_changes_the_tag(client, published
         factories.make_measurement(value, case_study=study, guest_fs=guest_fs, workload="fileserver")
     case_studies.publish([study], reason="new")
     current = client.get(path, headers={"if-none-match": first["ETag"]})
-    if current.status_code == 304:  # the previous answer stands until the worker has the new one
-        current_ranking(Question("fs-pair", "fileserver", hypervisor="kvm", vm_count=1)).delete()
-        current = client.get(path, headers={"if-none-match": first["ETag"]})
-    assert current.status_code == 200
-    assert current.json()["revision"] == 2
+    # The previous answer stands until the worker has the new one, and says so.
+    assert (current.status_code, current.json()["revision"], current.json()["superseded_by"]) == (200, 1, 2)
+    current_ranking(Question("fs-pair", "fileserver", hypervisor="kvm", vm_count=1)).delete()
+    renewed = client.get(path, headers={"if-none-match": current["ETag"]})
+    assert (renewed.status_code, renewed.json()["revision"], renewed.json()["superseded_by"]) == (200, 2, None)
 
 
 def test_head_tells_what_get_would(client, published_evidence):

@@ -236,3 +236,11 @@ def test_every_answer_of_the_published_evidence_has_notes_evidence_and_no_made_u
                 assert values == (None, None, None) or all(math.isfinite(v) and v > 0 for v in values)
                 assert (entry["grade"] == "D") == (values == (None, None, None))
                 assert 0 <= entry["p_score"] <= 1
+
+
+def test_questions_that_nothing_answers_leave_nothing_behind(published_evidence):
+    for vm_count in (101, 102, 103):
+        assert current_ranking(Question("fs-pair", "varmail", vm_count=vm_count)).result["missing"]
+    assert not RankingSnapshot.objects.exists()
+    current_ranking(Question("fs-pair", "varmail", hypervisor="kvm"))
+    assert RankingSnapshot.objects.count() == 1

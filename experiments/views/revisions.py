@@ -1,0 +1,34 @@
+"""The history of the knowledge, and what of it is still being worked in."""
+
+from django.core.paginator import Paginator
+from django.db.models import Prefetch, QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
+
+from experiments import visible
+from experiments.models import Job, KnowledgeRevision
+from kdb.htmx import varies_for_htmx, wants_fragment
+
+PER_PAGE = 50
+_RECOMPUTATION = "recompute_"  # what each kind of job begins with that works a publication in
+
+
+@require_safe
+@varies_for_htmx
+def revision_list(request: HttpRequest) -> HttpResponse:
+    """Every publication and retraction, newest first; htmx gets what is being worked in alone."""
+    work = [(job.kind.removeprefix(_RECOMPUTATION), job) for job in _under_way()]
+    if wants_fragment(request):
+        return render(request, "experiments/_work.html", {"work": work})
+    revisions = KnowledgeRevision.objects.prefetch_related(
+        Prefetch("published_case_studies", visible.case_studies()),
+        Prefetch("retracted_case_studies", visible.case_studies()),
+    )
+    page = Paginator(revisions, PER_PAGE).get_page(request.GET.get("page"))
+    return render(request, "experiments/revision_list.html", {"page": page, "work": work})
+
+
+def _under_way() -> QuerySet[Job]:
+    open_states = [Job.State.QUEUED, Job.State.RUNNING]
+    return Job.objects.filter(state__in=open_states, kind__startswith=_RECOMPUTATION).order_by("pk")
