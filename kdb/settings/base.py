@@ -190,6 +190,7 @@ REST_FRAMEWORK = {
     ],
     "DEFAULT_FILTER_BACKENDS": ["django_filters.rest_framework.DjangoFilterBackend"],
     "DEFAULT_PARSER_CLASSES": ["kdb.api_formats.JsonParser"],
+    "DEFAULT_METADATA_CLASS": None,  # OPTIONS would answer in a shape that the document does not have
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
     "DEFAULT_CONTENT_NEGOTIATION_CLASS": "kdb.api_formats.FormatNegotiation",
     "DEFAULT_THROTTLE_CLASSES": ["kdb.api_throttle.RequestThrottle"],

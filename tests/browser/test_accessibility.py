@@ -70,11 +70,11 @@ def quiet(page):
 
 
 def check(page, address: str) -> None:
+    assert page.goto(address).status == 200
+    page.wait_for_load_state("networkidle")
     for scheme, width in (("light", 1280), ("dark", 1280), ("light", 360)):
         page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
         page.set_viewport_size({"width": width, "height": 900})
-        assert page.goto(address).status == 200
-        page.wait_for_load_state("networkidle")
         assert complaints(page) == [], (address, scheme, width)
 
 

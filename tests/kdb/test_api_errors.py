@@ -115,3 +115,9 @@ def test_pages_keep_their_error_pages(status, rf):
     }[status]()
     assert response.status_code == status
     assert response["Content-Type"].startswith("text/html")
+
+
+@pytest.mark.parametrize("method", ["post", "delete", "options"])
+@pytest.mark.parametrize("end", ["", "&format=csv"])
+def test_a_method_that_is_not_there_is_a_problem_in_every_format(client, db, method, end):
+    problem_of(getattr(client, method)(f"{RANKING}{end}"), 405)
