@@ -4,6 +4,7 @@ Source: design rules 1 to 3; docs/models/ranking.md, sections 1 to 3.
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -13,6 +14,7 @@ from experiments.models import CaseStudy, Configuration
 from . import frames
 from .axes import AXES, COLUMN_LABELS
 from .evidence import comparable_arms
+from .explanation_facts import spelled
 from .explanations.words import counted, listed
 from .fairplay import group_numbers
 from .services import assumptions
@@ -67,20 +69,18 @@ def audit(case_study: CaseStudy) -> Audit | None:
         derived=int((arms["origin"] == "derived").sum()),
         groups=len(np.unique(numbers)),
         axes=lines,
-        alone=[_alone(row, arms[numbers == numbers[arms.index.get_loc(row.Index)]]) for row in _first(alone)],
+        alone=[
+            _alone(row, arms[numbers == numbers[arms.index.get_loc(row.Index)]])
+            for row in alone.head(SHOWN).itertuples()
+        ],
         alone_count=len(alone),
         doubts=_doubts(case_study, arms),
     )
 
 
-def _first(alone: pd.DataFrame):
-    return alone.head(SHOWN).itertuples()
-
-
-def _alone(row, group: pd.DataFrame) -> str:
+def _alone(row: Any, group: pd.DataFrame) -> str:
     """Why no axis can use a number: nothing beside it, or what is beside it differs in more than one may vary."""
-    pair = f"{row.guest_fs} on {row.host_fs}" if isinstance(row.host_fs, str) else f"{row.guest_fs} on an unknown host"
-    what = f"{row.hypervisor}, {pair}, {counted(row.vm_count, 'machine')} ({row.source or 'imported'})"
+    what = f"{spelled(row)}, {counted(row.vm_count, 'machine')} ({row.source or 'imported'})"
     others = group[group.index != row.Index]
     if others.empty:
         return f"{what}: nothing else ran with the same workload parameters, operation, block size and machine count."

@@ -125,11 +125,12 @@ def _common_facts(mine: pd.DataFrame, parts: Mapping[str, str]) -> dict[str, Any
     return {**{column: found.pop() for column, found in values.items() if len(found) == 1}, **parts}
 
 
-def _what(row: Any) -> str:
+def spelled(row: Any) -> str:
     """The configuration of an arm in words: "XFS on ext4 under KVM"."""
     names = catalogue.names()
     file_system, hypervisor = names["file_system"], names["hypervisor"]
-    pair = f"{file_system.get(row.guest_fs, row.guest_fs)} on {file_system.get(row.host_fs, row.host_fs)}"
+    host_fs = "an unknown host" if pd.isna(row.host_fs) else file_system.get(row.host_fs, row.host_fs)
+    pair = f"{file_system.get(row.guest_fs, row.guest_fs)} on {host_fs}"
     return f"{pair} under {hypervisor.get(row.hypervisor, row.hypervisor)}"
 
 
@@ -154,7 +155,7 @@ def _cache(mine: pd.DataFrame, studies: Mapping[str, CaseStudy], profile: Profil
             scope=study.value_scope,
         )
         if verdict.name != cache_effect.NO_LIMIT:
-            what = _what(row)
+            what = spelled(row)
             sentence = cache_effect.sentence(verdict)
             text = f"In {row.case_study.upper()}, {what}: {sentence[:1].lower()}{sentence[1:]}"
             found.append(Placed(row.case_study, what, verdict, text, row.source))
@@ -178,7 +179,7 @@ def _scaling(mine: pd.DataFrame, everything: pd.DataFrame, studies: Mapping[str,
             variances=arms["arm_variance"].tolist(),
             scope=studies[first.case_study].value_scope,
         )
-        what = _what(first)
+        what = spelled(first)
         text = f"In {first.case_study.upper()}, {what}: {scaling.sentence(verdict)}"
         found.append(Placed(first.case_study, what, verdict, text, first.source))
     return tuple(found)

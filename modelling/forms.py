@@ -156,28 +156,26 @@ def entry_error(axis: str, key: str) -> str:
 
 
 class ComparisonForm(QuestionForm):
-    """Which comparison a program asks for: keys, separated by commas."""
+    """Which comparison a program asks for: two to six different keys, separated by commas."""
 
     entries = forms.CharField(max_length=800)
 
     def clean_entries(self) -> list[str]:
         keys = [key.strip() for key in self.cleaned_data["entries"].split(",")]
-        return checked_entries(self.axis, keys)
+        if errors := [error for key in keys if self.axis in AXES and (error := entry_error(self.axis, key))]:
+            raise forms.ValidationError(errors)
+        if len(set(keys)) != len(keys):
+            raise forms.ValidationError("Give different entries.")
+        if not 2 <= len(keys) <= MOST:
+            raise forms.ValidationError(f"Give two to {MOST} entries.")
+        return keys
 
 
-def checked_entries(axis: str, keys: list[str]) -> list[str]:
-    """The keys, if they are of the axis and two to six different ones."""
-    if errors := [error for key in keys if axis in AXES and (error := entry_error(axis, key))]:
-        raise forms.ValidationError(errors)
-    if len(set(keys)) != len(keys):
-        raise forms.ValidationError("Give different entries.")
-    if not 2 <= len(keys) <= MOST:
-        raise forms.ValidationError(f"Give two to {MOST} entries.")
-    return keys
+class ExplanationForm(QuestionForm):
+    """Which explanation a program asks for: of two entries, or none for the best and the last of the answer."""
 
-
-class TwoEntries(forms.Form):
-    """Two entries of the axis, or none for the best and the last of the answer."""
+    a = forms.CharField(required=False, max_length=120)
+    b = forms.CharField(required=False, max_length=120)
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or self.cleaned_data
@@ -194,13 +192,6 @@ class TwoEntries(forms.Form):
         if a and a == b:
             self.add_error("b", "Give two different entries.")
         return cleaned
-
-
-class ExplanationForm(TwoEntries, QuestionForm):
-    """Which explanation a program asks for."""
-
-    a = forms.CharField(required=False, max_length=120)
-    b = forms.CharField(required=False, max_length=120)
 
 
 ENTRY_FIELDS = dict(zip("abcdef", ("First", "Second", "Third", "Fourth", "Fifth", "Sixth"), strict=True))

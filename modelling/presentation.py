@@ -290,15 +290,16 @@ class ComparisonPage:
 _BASIS_TAGS = {"side by side": "measured", "through others": "estimated", "lists": "stated", "not at all": "open"}
 
 
-def present_comparison(question: Question, comparison: dict[str, Any]) -> ComparisonPage:
-    """A comparison ready for its template."""
+def present_comparison(question: Question, comparison: dict[str, Any], as_of: int | None = None) -> ComparisonPage:
+    """A comparison ready for its template; its links stay at the revision it was asked for."""
+    then = {} if as_of is None else {"as_of": as_of}
     labels = {entry["key"]: entry["label"] for entry in comparison["entries"]}
     pairs = [
         {
             **pair,
             "labels": (labels[pair["a"]], labels[pair["b"]]),
             "tag": _BASIS_TAGS[pair["basis"]],
-            "address": compare_address(question, a=pair["a"], b=pair["b"]),
+            "address": compare_address(question, a=pair["a"], b=pair["b"], **then),
         }
         for pair in comparison["pairs"]
     ]

@@ -75,7 +75,7 @@ def compare(request: HttpRequest) -> HttpResponse:
     context = {
         "form": CompareForm.showing(question, keys),
         "explanation": explanation,
-        "page": presentation.present_comparison(question, comparison) if comparison else None,
+        "page": presentation.present_comparison(question, comparison, as_of) if comparison else None,
         "as_of": as_of,
         "revision": as_of or counts.revision(),
         "current_address": presentation.compare_address(question, **entries),

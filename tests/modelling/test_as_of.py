@@ -1,5 +1,7 @@
 """Answers as they were at an earlier knowledge revision, and the grid of pairs."""
 
+import re
+
 import pytest
 
 from experiments.services import case_studies
@@ -81,6 +83,8 @@ def test_explanations_and_comparisons_are_given_as_of_a_revision(history, client
     page = client.get("/compare/?axis=fs-pair&workload=varmail&hypervisor=kvm&a=ext4-on-ext4&b=xfs-on-ext4&as_of=1")
     assert "As of knowledge revision 1." in page.content.decode()
     assert "2.00×" in page.content.decode()
+    (link,) = re.findall(r'<th scope="row"><a href="([^"]+)">ext4 on ext4 and xfs on ext4<', page.content.decode())
+    assert link.endswith("&amp;a=ext4-on-ext4&amp;b=xfs-on-ext4&amp;as_of=1")
 
 
 def test_claims_are_judged_as_of_a_revision(client):

@@ -25,8 +25,8 @@ def test_comparisons_are_counted_by_axis():
     assert line(found, "Hypervisor").groups == 0
     assert found.alone_count == 1
     assert found.alone == [
-        "kvm, ext4 on ext4, two machines (imported): nothing else ran with the same workload parameters, operation, "
-        "block size and machine count."
+        "ext4 on ext4 under kvm, two machines (imported): nothing else ran with the same workload parameters, "
+        "operation, block size and machine count."
     ]
 
 
