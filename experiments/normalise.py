@@ -145,11 +145,20 @@ class Names:
 
 
 def spellings(entries: Iterable[tuple[str, str, Iterable[str]]]) -> dict[str, str]:
-    """Folded spelling to slug, from (slug, name, aliases). A spelling that two entries share means neither."""
+    """Folded spelling to slug, from (slug, name, aliases): what people, files and programs may write for an entry.
+
+    A slug means its own entry, whatever others are called; a name or an alias that two share means neither.
+    """
+    entries = list(entries)
+    by_slug = _unshared((slug, [slug]) for slug, _, _ in entries)
+    return {**_unshared((slug, [name, *aliases]) for slug, name, aliases in entries), **by_slug}
+
+
+def _unshared(entries: Iterable[tuple[str, Iterable[str]]]) -> dict[str, str]:
     found: dict[str, str] = {}
     shared = set()
-    for slug, name, aliases in entries:
-        for spelling in {fold(text) for text in (slug, name, *aliases)}:
+    for slug, texts in entries:
+        for spelling in map(fold, texts):
             if found.setdefault(spelling, slug) != slug:
                 shared.add(spelling)
     return {spelling: slug for spelling, slug in found.items() if spelling not in shared}

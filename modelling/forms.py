@@ -25,7 +25,7 @@ _NAMED_FIELDS = {
 
 
 class CatalogueField(forms.CharField):
-    """A name from the catalogue; aliases and any case are accepted and become the slug."""
+    """A name from the catalogue; names and aliases are accepted as imports accept them, and become the slug."""
 
     def __init__(self, kind: str, **kwargs: Any) -> None:
         super().__init__(**kwargs)

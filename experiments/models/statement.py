@@ -4,6 +4,8 @@ from django.db import models
 from django.db.models import F, Q
 from django.db.models.functions import Coalesce
 
+from .fields import TypedJSONField, whole_numbers
+
 
 class OrdinalFinding(models.Model):
     """Where a publication puts one pair for one workload, without a number.
@@ -79,7 +81,7 @@ class PrintedRatio(models.Model):
         related_name="+",
         help_text="Empty: whichever the case study ran.",
     )
-    vm_counts = models.JSONField(help_text="VM counts it holds for, ascending.")
+    vm_counts = TypedJSONField(schema=whole_numbers(32_767), help_text="VM counts it holds for, ascending.")
     is_overall = models.BooleanField(help_text="One ratio of sums over these VM counts, not one for each.")
     least = models.FloatField(help_text="Lower end as printed, a ratio: 1.35 for 35 % more.")
     least_rounding = models.FloatField(help_text="Half a unit of its last digit.")

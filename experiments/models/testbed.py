@@ -113,6 +113,9 @@ class Configuration(models.Model):
                 ),
                 name="experiments_configuration_native_has_no_guest",
             ),
+            models.CheckConstraint(  # it stands in keys, and a comma parts keys
+                condition=~Q(cache_mode__contains=","), name="experiments_configuration_cache_mode_has_no_comma"
+            ),
         ]
 
     def __str__(self) -> str:
