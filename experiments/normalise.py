@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 
 from experiments.importers.base import Reading
 from experiments.importers.table import Fault, Table
+from kdb.pairs import pair_key
 from kdb.units import METRICS, UNITS, convert
 
 Values = dict[str, Any]  # of a configuration: field to value, catalogue entries as slugs
@@ -249,6 +250,7 @@ class Normaliser:
             known = ", ".join(self.configurations) or "none yet"
             raise _Wrong("configuration", slug, f"one of the case study ({known}); for a new one {DESCRIBED}")
         _check_sides(given)
+        _check_cache_mode(given)
         slug = slug or self._free_slug(given)
         self.configurations[slug] = {**EMPTY, **given}
         self.new.append(slug)
@@ -256,12 +258,18 @@ class Normaliser:
 
     def _free_slug(self, values: Values) -> str:
         host = values.get("host_fs") or "unknown"
-        stem = f"{values['hypervisor']}-{values['guest_fs']}-on-{host}" if values["hypervisor"] else f"native-{host}"
+        guest = values["hypervisor"] and f"{values['hypervisor']}-{pair_key(values['guest_fs'], host)}"
+        stem = guest or f"native-{host}"
         slug, number = stem[:70], 1
         while slug in self.configurations:
             number += 1
             slug = f"{stem[:70]}-{number}"
         return slug
+
+
+def _check_cache_mode(values: Values) -> None:
+    if "," in (values.get("cache_mode") or ""):
+        raise _Wrong("cache_mode", values["cache_mode"], "a text without comma")
 
 
 def _check_sides(values: Values) -> None:

@@ -6,7 +6,16 @@ Every ranking request needs them to check its filters, and they change a few tim
 from django.core.cache import cache
 
 from experiments import normalise
-from experiments.models import Benchmark, CaseStudy, FileSystem, Hypervisor, OperatingSystem, Storage, Workload
+from experiments.models import (
+    Benchmark,
+    CaseStudy,
+    Configuration,
+    FileSystem,
+    Hypervisor,
+    OperatingSystem,
+    Storage,
+    Workload,
+)
 
 _SECONDS = 10
 _KEY = "modelling.catalogue"
@@ -46,6 +55,12 @@ def _catalogue() -> dict:
     return found
 
 
+def _cache_modes() -> list[str]:
+    """What case studies that everybody may see call the cache modes of virtual disks."""
+    rows = Configuration.objects.filter(case_study__in=CaseStudy.objects.visible()).exclude(cache_mode="")
+    return list(rows.order_by("cache_mode").values_list("cache_mode", flat=True).distinct())
+
+
 def _read() -> dict:
     labels, spellings = {}, {}
     for kind, model in _NAMED.items():
@@ -55,5 +70,6 @@ def _read() -> dict:
     for kind, choices in (("storage", Storage.Kind), ("guest_os_family", OperatingSystem.Family)):
         labels[kind] = {value: label for value, label in choices.choices if value}
         spellings[kind] = normalise.spellings((value, label, ()) for value, label in labels[kind].items())
+    labels["cache_mode"] = {mode: mode for mode in _cache_modes()}
     counts = CaseStudy.objects.published().values_list("vm_counts", flat=True)
     return {"names": labels, "spellings": spellings, "vm_counts": sorted({n for row in counts for n in row if n})}

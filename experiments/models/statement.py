@@ -4,6 +4,8 @@ from django.db import models
 from django.db.models import F, Q
 from django.db.models.functions import Coalesce
 
+from kdb.pairs import pair_key
+
 from .fields import TypedJSONField, whole_numbers
 
 
@@ -43,7 +45,7 @@ class OrdinalFinding(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.guest_fs.slug}-on-{self.host_fs.slug}: {self.text_list}"
+        return f"{pair_key(self.guest_fs.slug, self.host_fs.slug)}: {self.text_list}"
 
     @property
     def is_contradictory(self) -> bool:
