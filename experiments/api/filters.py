@@ -121,7 +121,7 @@ def _choices(text_choices: Any) -> list[tuple[str, str]]:
 
 
 def _catalogue(model: type, path: str, help_text: str) -> CatalogueFilter:
-    return CatalogueFilter(field_name=f"{path}__slug", model=model, help_text=f"{help_text}, by slug or alias.")
+    return CatalogueFilter(field_name=f"{path}__slug", model=model, help_text=f"{help_text}, by slug, name or alias.")
 
 
 def _case_study(path: str) -> VisibleFilter:

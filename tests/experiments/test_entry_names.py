@@ -62,7 +62,7 @@ def test_a_name_that_another_entry_has_is_refused_at_every_door(published_eviden
         Workload(slug="quiet", name="Quiet", aliases=[alias]).check_names()
         return
     for aliases, name in (([alias], "Quiet"), ([], alias)):
-        with pytest.raises(ValidationError, match="spelling of|hypervisor|letter"):
+        with pytest.raises(ValidationError, match=r"spelling of|hypervisor|letter"):
             Workload.objects.create(slug="quiet", name=name, aliases=aliases)
     with pytest.raises(catalogue.EntryError):
         catalogue.new_entry("workload", alias, {"slug": "quiet", "name": "Quiet"}, source="test")

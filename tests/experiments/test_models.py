@@ -9,14 +9,18 @@ from django.db import IntegrityError, models
 from django.utils.timezone import now
 
 from experiments.models import (
+    Benchmark,
     CaseStudy,
     ComponentName,
     FileSystem,
+    Hypervisor,
     KnowledgeRevision,
     MechanismCost,
     ModelComponent,
+    OperatingSystem,
     RawChunk,
     RunArtifact,
+    Workload,
     WorkloadVariant,
 )
 from kdb import tokens
