@@ -46,9 +46,7 @@ def faults(slug: str, name: str, aliases: Iterable[str], others: Mapping[str, st
 
 def _slug_fault(slug: str) -> str:
     if not re.search(SLUG, slug):
-        return (
-            f"{slug!r} may have lower-case letters, digits, hyphens and underscores, and begins with one of the first."
-        )
+        return f"{slug!r} may have lower-case letters, digits, - and _, and begins with a letter or a digit."
     if re.search(JOINING_WORD, slug):
         return f'{slug!r} may not have the word "on", which joins two file systems in a key.'
     if slug in RESERVED:

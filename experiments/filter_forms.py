@@ -27,8 +27,15 @@ class EntryField(forms.ModelChoiceField):
         super().__init__(model.objects, to_field_name="slug", required=False, empty_label="Any", **kwargs)
 
     def to_python(self, value: Any) -> Any:
+        return super().to_python(self._slug(value))
+
+    def bound_data(self, data: Any, initial: Any) -> Any:
+        """What the page shows as chosen."""
+        return self._slug(super().bound_data(data, initial))
+
+    def _slug(self, value: Any) -> Any:
         known = normalise.spellings(self.queryset.values_list("slug", "name", "aliases")) if value else {}
-        return super().to_python(known.get(normalise.fold(str(value)), value))
+        return known.get(normalise.fold(str(value)), value)
 
 
 class CaseStudyListFilter(forms.Form):

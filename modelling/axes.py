@@ -65,6 +65,10 @@ COLUMN_LABELS = {
 }
 
 
+# What kind of name each column of an entry holds (modelling.catalogue).
+KINDS = {"hypervisor": "hypervisor", "guest_fs": "file_system", "host_fs": "file_system", "cache_mode": "cache_mode"}
+
+
 def entry_key(axis: Axis, values: tuple[str, ...]) -> str:
     """The address of an entry: "btrfs-on-ext4", "kvm", "kvm:btrfs-on-ext4:writeback"."""
     if axis.name == "fs-pair":
@@ -98,12 +102,10 @@ def entry_label(axis: Axis, key: str, names: Mapping[str, Mapping[str, str]]) ->
 
     names : kind of name to slug to name (modelling.catalogue.names)
     """
-    parts = entry_parts(axis, key)
-    kinds = {"hypervisor": "hypervisor", "guest_fs": "file_system", "host_fs": "file_system"}
-    named = {column: names[kinds[column]].get(slug, slug) for column, slug in parts.items() if column in kinds}
+    named = {column: names[KINDS[column]].get(word, word) for column, word in entry_parts(axis, key).items()}
     if len(named) == 1:
         return named[axis.entry[0]]
     pair = f"{named['guest_fs']} on {named['host_fs']}"
     under = f" under {named['hypervisor']}" if "hypervisor" in named else ""
-    mode = parts.get("cache_mode", "")
+    mode = named.get("cache_mode", "")
     return f"{pair}{under}{f' ({mode} cache)' if mode else ''}"

@@ -6,7 +6,7 @@ from typing import Any
 from django import forms
 
 from . import catalogue, presentation
-from .axes import AXES, entry_parts
+from .axes import AXES, KINDS, entry_parts
 from .comparisons import MOST
 from .question import GRADES, Question
 
@@ -137,13 +137,6 @@ class AskForm(QuestionForm):
         return any(field.value() or field.errors for field in self.further_fields)
 
 
-# Which kind of name each part of an entry's key is.
-_KIND_OF_PART = {
-    "hypervisor": "hypervisor",
-    "guest_fs": "file_system",
-    "host_fs": "file_system",
-    "cache_mode": "cache_mode",
-}
 _LONGEST_KEY = 200  # three slugs and a cache mode
 
 
@@ -155,7 +148,7 @@ def entry_error(axis: str, key: str) -> str:
         form = {"fs-pair": "btrfs-on-ext4", "configuration": "kvm:btrfs-on-ext4"}.get(axis, "a slug")
         return f"{key!r} is not an entry of this axis; write it like {form}."
     for column, name in parts.items():
-        known = catalogue.names()[_KIND_OF_PART[column]]
+        known = catalogue.names()[KINDS[column]]
         if name not in known and (name or column != "cache_mode"):
             return f"{name!r} in {key!r} is not known here; allowed are {', '.join(known) or 'none'}."
     return ""

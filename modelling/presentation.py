@@ -6,7 +6,7 @@ from itertools import product
 from typing import Any
 from urllib.parse import urlencode
 
-from .axes import AXES, COLUMN_LABELS, entry_key, entry_label
+from .axes import AXES, COLUMN_LABELS, KINDS, entry_key, entry_label
 from .heat_map import heat_map
 from .mixes import Mix
 from .question import Question
@@ -107,8 +107,7 @@ def entry_choices(axis: str, names: dict[str, dict[str, str]]) -> list[tuple[str
     """Every entry that the axis can have, as (key, label); configurations only by hypervisor and pair."""
     if axis not in AXES:
         return []
-    kinds = {"hypervisor": "hypervisor", "guest_fs": "file_system", "host_fs": "file_system"}
-    columns = [names[kinds[column]] if column in kinds else [""] for column in AXES[axis].entry]
+    columns = [[""] if column == "cache_mode" else names[KINDS[column]] for column in AXES[axis].entry]
     keys = [entry_key(AXES[axis], values) for values in product(*columns)]
     return [(key, entry_label(AXES[axis], key, names)) for key in keys]
 

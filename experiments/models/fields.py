@@ -50,7 +50,7 @@ class TypedJSONField(models.JSONField):
 
     def from_db_value(self, value: Any, expression: Any, connection: Any) -> Any:
         found = super().from_db_value(value, expression, connection)
-        if isinstance(expression, KeyTransform) or self._validator.is_valid(found):
+        if value is None or isinstance(expression, KeyTransform) or self._validator.is_valid(found):
             return found
         logger.error("%s.%s has a shape that is not allowed: %.200r", self.model.__name__, self.name, found)
         return self.get_default()
