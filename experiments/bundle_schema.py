@@ -24,6 +24,7 @@ from experiments.models import (
     Workload,
     WorkloadVariant,
 )
+from experiments.models.fields import TypedJSONField
 
 FORMAT, VERSION = "kdb-case-study", 1
 DOCUMENT, MEASUREMENTS, DERIVED, FILES = "case-study.json", "measurements.csv", "derived.csv", "files/"
@@ -74,6 +75,8 @@ def _field_schema(field: models.Field) -> dict[str, Any]:
         schema = {"type": "integer", "minimum": 0}
     elif isinstance(field, models.FloatField):
         schema = {"type": "number"}
+    elif isinstance(field, TypedJSONField):
+        schema = dict(field.schema)
     elif isinstance(field, models.JSONField):
         schema = {"type": "array" if field.default is list else "object" if field.default is dict else "array"}
     elif isinstance(field, models.SlugField):

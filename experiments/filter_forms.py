@@ -5,6 +5,7 @@ from typing import Any
 from django import forms
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
+from experiments import normalise
 from experiments.models import (
     CaseStudy,
     Configuration,
@@ -16,19 +17,34 @@ from experiments.models import (
     Storage,
     Workload,
 )
+from experiments.models.catalogue import CatalogueEntry
+
+
+class EntryField(forms.ModelChoiceField):
+    """An entry of the catalogue, chosen, or written as imports accept it."""
+
+    def __init__(self, model: type[CatalogueEntry], **kwargs: Any) -> None:
+        super().__init__(model.objects, to_field_name="slug", required=False, empty_label="Any", **kwargs)
+
+    def to_python(self, value: Any) -> Any:
+        return super().to_python(self._slug(value))
+
+    def bound_data(self, data: Any, initial: Any) -> Any:
+        """What the page shows as chosen."""
+        return self._slug(super().bound_data(data, initial))
+
+    def _slug(self, value: Any) -> Any:
+        known = normalise.spellings(self.queryset.values_list("slug", "name", "aliases")) if value else {}
+        return known.get(normalise.fold(str(value)), value)
 
 
 class CaseStudyListFilter(forms.Form):
     """Case studies with a configuration of this kind, or numbers or lists on this workload."""
 
-    hypervisor = forms.ModelChoiceField(Hypervisor.objects, to_field_name="slug", required=False, empty_label="Any")
-    guest_fs = forms.ModelChoiceField(
-        FileSystem.objects, to_field_name="slug", required=False, empty_label="Any", label="Guest file system"
-    )
-    host_fs = forms.ModelChoiceField(
-        FileSystem.objects, to_field_name="slug", required=False, empty_label="Any", label="Host file system"
-    )
-    workload = forms.ModelChoiceField(Workload.objects, to_field_name="slug", required=False, empty_label="Any")
+    hypervisor = EntryField(Hypervisor)
+    guest_fs = EntryField(FileSystem, label="Guest file system")
+    host_fs = EntryField(FileSystem, label="Host file system")
+    workload = EntryField(Workload)
     storage = forms.ChoiceField(
         choices=[("", "Any"), *((kind, label) for kind, label in Storage.Kind.choices if kind)], required=False
     )

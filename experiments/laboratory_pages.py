@@ -9,6 +9,7 @@ from experiments.laboratory import ssh
 from experiments.models import Campaign, CampaignRun, Host, Job, RunArtifact, RunLine, StoragePool
 from experiments.services import campaigns
 from experiments.services.campaign_runs import throughput
+from kdb.pairs import pair_key
 
 RunState = CampaignRun.State
 _ACCELERATORS = {
@@ -102,6 +103,10 @@ class Row:
     host_fs: str
     guest_fs: str
     cells: list[dict[str, Any]]
+
+    @property
+    def label(self) -> str:
+        return pair_key(self.guest_fs, self.host_fs) if self.guest_fs else f"native {self.host_fs}"
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 
 from experiments.importers.base import Reading
 from experiments.importers.table import Fault, Table
+from kdb.pairs import pair_key
 from kdb.units import METRICS, UNITS, convert
 
 Values = dict[str, Any]  # of a configuration: field to value, catalogue entries as slugs
@@ -145,11 +146,20 @@ class Names:
 
 
 def spellings(entries: Iterable[tuple[str, str, Iterable[str]]]) -> dict[str, str]:
-    """Folded spelling to slug, from (slug, name, aliases). A spelling that two entries share means neither."""
+    """Folded spelling to slug, from (slug, name, aliases): what people, files and programs may write for an entry.
+
+    A slug means its own entry, whatever others are called; a name or an alias that two share means neither.
+    """
+    entries = list(entries)
+    by_slug = _unshared((slug, [slug]) for slug, _, _ in entries)
+    return {**_unshared((slug, [name, *aliases]) for slug, name, aliases in entries), **by_slug}
+
+
+def _unshared(entries: Iterable[tuple[str, Iterable[str]]]) -> dict[str, str]:
     found: dict[str, str] = {}
     shared = set()
-    for slug, name, aliases in entries:
-        for spelling in {fold(text) for text in (slug, name, *aliases)}:
+    for slug, texts in entries:
+        for spelling in map(fold, texts):
             if found.setdefault(spelling, slug) != slug:
                 shared.add(spelling)
     return {spelling: slug for spelling, slug in found.items() if spelling not in shared}
@@ -240,6 +250,7 @@ class Normaliser:
             known = ", ".join(self.configurations) or "none yet"
             raise _Wrong("configuration", slug, f"one of the case study ({known}); for a new one {DESCRIBED}")
         _check_sides(given)
+        _check_cache_mode(given)
         slug = slug or self._free_slug(given)
         self.configurations[slug] = {**EMPTY, **given}
         self.new.append(slug)
@@ -247,12 +258,18 @@ class Normaliser:
 
     def _free_slug(self, values: Values) -> str:
         host = values.get("host_fs") or "unknown"
-        stem = f"{values['hypervisor']}-{values['guest_fs']}-on-{host}" if values["hypervisor"] else f"native-{host}"
+        guest = values["hypervisor"] and f"{values['hypervisor']}-{pair_key(values['guest_fs'], host)}"
+        stem = guest or f"native-{host}"
         slug, number = stem[:70], 1
         while slug in self.configurations:
             number += 1
             slug = f"{stem[:70]}-{number}"
         return slug
+
+
+def _check_cache_mode(values: Values) -> None:
+    if "," in (values.get("cache_mode") or ""):
+        raise _Wrong("cache_mode", values["cache_mode"], "a text without comma")
 
 
 def _check_sides(values: Values) -> None:

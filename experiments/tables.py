@@ -6,6 +6,8 @@ from itertools import groupby
 from statistics import fmean
 from typing import Any
 
+from kdb.units import METRICS
+
 from .models import Configuration, DerivedValue, Measurement, OrdinalFinding
 from .templatetags.kdb_format import anchor, block_size, decimals, number, vm_count
 
@@ -40,6 +42,7 @@ class SourceTable:
     source: str
     anchor: str  # empty where another table of the page has it already
     title: str
+    metric: str  # in words
     unit: str
     column_heading: str
     columns: list[str]
@@ -246,6 +249,7 @@ def _source_table(position: int, group: list[Measurement], labels: dict[int, str
         source=source,
         anchor=anchors.give(source),
         title=title,
+        metric=METRICS[first.metric].label,
         unit=first.unit,
         column_heading="Block size" if by_block else "Virtual machines",
         columns=names,

@@ -16,6 +16,10 @@ class Metric:
     unit: str  # canonical
     higher_is_better: bool
 
+    @property
+    def label(self) -> str:
+        return self.name.replace("_", " ")
+
 
 METRICS = {
     metric.name: metric

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from itertools import combinations, product
 from typing import Any
 
+from kdb.pairs import pair_parts
+
 from .mechanisms import RULES, Matrix, Pair, Term, is_stated, order, predict
 from .profiles import Accesses, Profile, nearest
 
@@ -129,7 +131,7 @@ def agreement(entries: Sequence[Mapping[str, Any]], matrix: Matrix, profile: Pro
     for a, b in combinations(entries, 2):
         if a["part"] != b["part"] or a["rank"] == b["rank"] or b["key"] in a["tied_with"]:
             continue
-        pair_a, pair_b = (tuple(entry["key"].split("-on-")) for entry in (a, b))
+        pair_a, pair_b = (pair_parts(entry["key"]) for entry in (a, b))
         predicted = predict(pair_a, pair_b, matrix, profile).sign or 0
         signs.append(predicted if a["rank"] < b["rank"] else -predicted)
     return Agreement(signs.count(1), signs.count(-1), signs.count(0))

@@ -4,6 +4,7 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from experiments.models import CaseStudy, Configuration
+from kdb.pairs import pair_key
 
 from . import advice, advice_words, catalogue, counts, presentation
 from .advice import Expectation, Neighbour, Predicted
@@ -122,13 +123,13 @@ def _entry(entry: dict[str, Any]) -> dict[str, Any]:
 def _prediction(expected: Expectation) -> dict[str, Any]:
     return {
         "basis": "model",
-        "against": _pair("-on-".join(expected.against)) if expected.against else None,
+        "against": _pair(pair_key(*expected.against)) if expected.against else None,
         "pairs": [_predicted(predicted) for predicted in expected.pairs],
     }
 
 
 def _predicted(predicted: Predicted) -> dict[str, Any]:
-    pair = _pair("-on-".join(predicted.pair))
+    pair = _pair(pair_key(*predicted.pair))
     terms = [_term(term) for term in predicted.terms]
     return {"rank": predicted.rank, **pair, "score": predicted.score, "terms": terms}
 

@@ -1,6 +1,7 @@
 """A ranking as the page shows it and the API gives it: labels, notes in sentences, evidence, gaps."""
 
 import math
+from collections.abc import Iterable
 from dataclasses import asdict
 from typing import Any
 
@@ -8,17 +9,24 @@ import pandas as pd
 from django.conf import settings
 
 from experiments.models import CaseStudy, Configuration
+from kdb.pairs import pair_key
+from kdb.units import METRICS
 
 from . import catalogue
-from .axes import AXES, COLUMN_LABELS, Axis
+from .axes import AXES, COLUMN_LABELS, Axis, entry_label
 from .curves import curves
 from .network import Network
 from .question import Question
 from .ranking import RankedPart, Ranking
 
 
-def as_dict(question: Question, ranking: Ranking, revision: int) -> dict[str, Any]:
-    """The answer as JSON-ready data. Numbers keep full precision; what is missing is None."""
+def as_dict(
+    question: Question, ranking: Ranking, revision: int, otherwise: Iterable[tuple[str, str, str]]
+) -> dict[str, Any]:
+    """The answer as JSON-ready data. Numbers keep full precision; what is missing is None.
+
+    otherwise : what frames.measured_otherwise finds; an answer with entries does not speak of it
+    """
     axis = AXES[question.axis]
     parts = ranking.parts
     return {
@@ -43,7 +51,7 @@ def as_dict(question: Question, ranking: Ranking, revision: int) -> dict[str, An
         "scaling": _curves(axis, ranking),
         "notes": _notes(axis, question, ranking),
         "evidence": _evidence(ranking),
-        "missing": _missing(axis, question, parts),
+        "missing": _missing(axis, question, parts, otherwise),
     }
 
 
@@ -73,20 +81,7 @@ def _network(network: Network) -> dict[str, Any]:
 
 def label(axis: Axis, key: str) -> str:
     """An entry's key as a reader would write it: "Btrfs on ext4"."""
-    names = catalogue.names()
-    file_system = names["file_system"]
-    if axis.name in ("guest-fs", "host-fs"):
-        return file_system.get(key, key)
-    if axis.name == "hypervisor":
-        return names["hypervisor"].get(key, key)
-    hypervisor, _, rest = key.rpartition(":") if key.count(":") == 1 else ("", "", key)
-    mode = ""
-    if key.count(":") == 2:
-        hypervisor, rest, mode = key.split(":")
-    guest_fs, host_fs = rest.split("-on-")
-    pair = f"{file_system.get(guest_fs, guest_fs)} on {file_system.get(host_fs, host_fs)}"
-    under = f" under {names['hypervisor'].get(hypervisor, hypervisor)}" if hypervisor else ""
-    return f"{pair}{under}{f' ({mode} cache)' if mode else ''}"
+    return entry_label(axis, key, catalogue.names())
 
 
 def _curves(axis: Axis, ranking: Ranking) -> list[dict[str, Any]]:
@@ -188,7 +183,7 @@ def _tier_lists(ranking: Ranking) -> str:
 
 def _dispute(finding: Any) -> str:
     """A pair that text and table of one publication put into different lists."""
-    pair = label(AXES["fs-pair"], f"{finding.guest_fs}-on-{finding.host_fs}")
+    pair = label(AXES["fs-pair"], pair_key(finding.guest_fs, finding.host_fs))
     said = {"best": "among the best", "unlisted": "in no list", "worst": "among the worst"}
     return (
         f"{pair} stands {said[finding.text_list]} in {finding.text_source} of {finding.publication.upper()} and "
@@ -217,7 +212,9 @@ def _confounding(axis: Axis, column: str, arms: pd.DataFrame) -> str:
     )
 
 
-def _missing(axis: Axis, question: Question, parts: tuple[RankedPart, ...]) -> list[str]:
+def _missing(
+    axis: Axis, question: Question, parts: tuple[RankedPart, ...], otherwise: Iterable[tuple[str, str, str]]
+) -> list[str]:
     """What would have to be measured, where there is no answer."""
     if parts:
         return []
@@ -226,9 +223,21 @@ def _missing(axis: Axis, question: Question, parts: tuple[RankedPart, ...]) -> l
     under = f" with {_sentence_list(narrowed)}" if narrowed else ""
     return [
         f"No published case study compares two entries of the axis “{axis.label.lower()}” for the workload "
-        f"{asked}{under}.",
+        f"{asked}{under} by throughput.",
+        *_other_metrics(otherwise),
         "It would take at least two configurations that differ in it, measured in one case study with the same "
         f"benchmark version and the same {_sentence_list([COLUMN_LABELS[column] for column in axis.held])}.",
+    ]
+
+
+def _other_metrics(otherwise: Iterable[tuple[str, str, str]]) -> list[str]:
+    """A sentence a metric that is measured and not ranked."""
+    studies: dict[tuple[str, str], list[str]] = {}
+    for metric, unit, case_study in otherwise:
+        studies.setdefault((metric, unit), []).append(case_study.upper())
+    return [
+        f"{_sentence_list(slugs)} measured the {METRICS[metric].label} in {unit}, which is not ranked."
+        for (metric, unit), slugs in studies.items()
     ]
 
 

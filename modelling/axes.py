@@ -5,7 +5,10 @@ that may come along with an entry (ESXi brings VMFS): those do not forbid the co
 they differ the answer says that it is confounded with them. Source: docs/models/ranking.md.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+
+from kdb.pairs import pair_key, pair_parts
 
 # What surrounds a pair and is equal wherever the question is about file systems.
 ENVIRONMENT = (
@@ -62,25 +65,47 @@ COLUMN_LABELS = {
 }
 
 
+# What kind of name each column of an entry holds (modelling.catalogue).
+KINDS = {"hypervisor": "hypervisor", "guest_fs": "file_system", "host_fs": "file_system", "cache_mode": "cache_mode"}
+
+
 def entry_key(axis: Axis, values: tuple[str, ...]) -> str:
     """The address of an entry: "btrfs-on-ext4", "kvm", "kvm:btrfs-on-ext4:writeback"."""
     if axis.name == "fs-pair":
-        return "{}-on-{}".format(*values)
+        return pair_key(*values)
     if axis.name == "configuration":
         hypervisor, guest_fs, host_fs, cache_mode = values
-        key = f"{hypervisor}:{guest_fs}-on-{host_fs}"
+        key = f"{hypervisor}:{pair_key(guest_fs, host_fs)}"
         return f"{key}:{cache_mode}" if cache_mode else key
     return values[0]
 
 
 def entry_parts(axis: Axis, key: str) -> dict[str, str]:
-    """What an entry consists of, by column: the inverse of entry_key. Raises ValueError on another form."""
-    pair = key
-    parts: dict[str, str] = {}
-    if axis.name == "configuration":
-        hypervisor, pair, *mode = key.split(":")
-        parts = {"hypervisor": hypervisor, "cache_mode": "".join(mode)}
-    elif axis.name != "fs-pair":
-        return {axis.entry[0]: key}
-    guest_fs, host_fs = pair.split("-on-")
-    return {**parts, "guest_fs": guest_fs, "host_fs": host_fs}
+    """What an entry consists of, by column: the inverse of entry_key. Raises ValueError on another form.
+
+    A cache mode is whatever its source calls it, colons and all; slugs have none.
+    """
+    values: tuple[str, ...] = (key,)
+    if axis.name == "fs-pair":
+        values = pair_parts(key)
+    elif axis.name == "configuration":
+        hypervisor, _, rest = key.partition(":")
+        pair, _, cache_mode = rest.partition(":")
+        values = (hypervisor, *pair_parts(pair), cache_mode)
+    if entry_key(axis, values) != key or not values[0]:
+        raise ValueError(f"{key!r} is not an entry of the axis {axis.name}")
+    return dict(zip(axis.entry, values, strict=True))
+
+
+def entry_label(axis: Axis, key: str, names: Mapping[str, Mapping[str, str]]) -> str:
+    """An entry as a reader would write it: "Btrfs on ext4 under KVM (writeback cache)".
+
+    names : kind of name to slug to name (modelling.catalogue.names)
+    """
+    named = {column: names[KINDS[column]].get(word, word) for column, word in entry_parts(axis, key).items()}
+    if len(named) == 1:
+        return named[axis.entry[0]]
+    pair = f"{named['guest_fs']} on {named['host_fs']}"
+    under = f" under {named['hypervisor']}" if "hypervisor" in named else ""
+    mode = named.get("cache_mode", "")
+    return f"{pair}{under}{f' ({mode} cache)' if mode else ''}"

@@ -5,7 +5,17 @@ Every ranking request needs them to check its filters, and they change a few tim
 
 from django.core.cache import cache
 
-from experiments.models import Benchmark, CaseStudy, FileSystem, Hypervisor, OperatingSystem, Storage, Workload
+from experiments import normalise
+from experiments.models import (
+    Benchmark,
+    CaseStudy,
+    Configuration,
+    FileSystem,
+    Hypervisor,
+    OperatingSystem,
+    Storage,
+    Workload,
+)
 
 _SECONDS = 10
 _KEY = "modelling.catalogue"
@@ -28,8 +38,8 @@ def vm_counts() -> list[int]:
 
 
 def slug_for(kind: str, name: str) -> str | None:
-    """The slug that a slug or an alias stands for, in any case; None where nothing fits."""
-    return _catalogue()["aliases"][kind].get(name.strip().lower())
+    """The slug that a slug, a name or an alias stands for, spelled as imports accept it; None where nothing fits."""
+    return _catalogue()["spellings"][kind].get(normalise.fold(name))
 
 
 def forget() -> None:
@@ -45,14 +55,21 @@ def _catalogue() -> dict:
     return found
 
 
+def _cache_modes() -> list[str]:
+    """What case studies that everybody may see call the cache modes of virtual disks."""
+    rows = Configuration.objects.filter(case_study__in=CaseStudy.objects.visible()).exclude(cache_mode="")
+    return list(rows.order_by("cache_mode").values_list("cache_mode", flat=True).distinct())
+
+
 def _read() -> dict:
-    labels, aliases = {}, {}
+    labels, spellings = {}, {}
     for kind, model in _NAMED.items():
         rows = list(model.objects.values_list("slug", "name", "aliases"))
         labels[kind] = {slug: name for slug, name, _ in rows}
-        aliases[kind] = {alias.lower(): slug for slug, _, others in rows for alias in [slug, *others]}
+        spellings[kind] = normalise.spellings(rows)
     for kind, choices in (("storage", Storage.Kind), ("guest_os_family", OperatingSystem.Family)):
         labels[kind] = {value: label for value, label in choices.choices if value}
-        aliases[kind] = {value: value for value in labels[kind]}
+        spellings[kind] = normalise.spellings((value, label, ()) for value, label in labels[kind].items())
+    labels["cache_mode"] = {mode: mode for mode in _cache_modes()}
     counts = CaseStudy.objects.published().values_list("vm_counts", flat=True)
-    return {"names": labels, "aliases": aliases, "vm_counts": sorted({n for row in counts for n in row if n})}
+    return {"names": labels, "spellings": spellings, "vm_counts": sorted({n for row in counts for n in row if n})}

@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from math import inf
 from typing import Any
 
+from kdb.pairs import pair_parts
+
 from .facts import Facts, Span
 
 _HIDDEN = ("variant", "machine", "medium")  # part of what is held equal, and never worth saying
@@ -70,7 +72,10 @@ def _word(coordinate: str, value: Any, where: Mapping[str, Any], facts: Facts) -
         case "block_size":
             return _block_size(int(value))
         case "pair":
-            return " on ".join(facts.labels.get(fs, fs) for fs in str(value).split("-on-"))
+            try:
+                return " on ".join(facts.labels.get(fs, fs) for fs in pair_parts(str(value)))
+            except ValueError:  # of a claim that names none: as it is written
+                return str(value)
         case "guest_fs" | "host_fs":
             return f"{label} {coordinate.partition('_')[0]}"
         case "fs":

@@ -17,6 +17,8 @@ from itertools import combinations, pairwise, product
 from math import inf
 from typing import Any
 
+from kdb.pairs import pair_key
+
 from . import check_words as said
 from .facts import AXES_OF_A_NUMBER, NATIVE, Facts, Finding, Number, Span
 
@@ -580,7 +582,7 @@ def _finding_fits(finding: Finding, wanted: Mapping[str, Any]) -> bool:
         "hypervisor": finding.hypervisor,
         "guest_fs": finding.guest_fs,
         "host_fs": finding.host_fs,
-        "pair": f"{finding.guest_fs}-on-{finding.host_fs}",
+        "pair": pair_key(finding.guest_fs, finding.host_fs),
     }
     return all(value in (ANY, values[name]) for name, value in wanted.items() if name in values)
 

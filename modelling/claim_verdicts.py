@@ -26,6 +26,7 @@ from experiments.models import (
     Workload,
 )
 from kdb import __version__
+from kdb.pairs import pair_key
 from kdb.units import convert
 
 from . import counts, hypotheses
@@ -194,7 +195,7 @@ def _place(configuration: Configuration) -> dict[str, Any]:
         "machine": (configuration.guest_os_id, configuration.vm_vcpus, configuration.vm_ram_gib),
         "guest_fs": guest_fs,
         "host_fs": host_fs,
-        "pair": f"{guest_fs}-on-{host_fs}",
+        "pair": pair_key(guest_fs, host_fs),
     }
 
 

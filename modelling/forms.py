@@ -6,7 +6,7 @@ from typing import Any
 from django import forms
 
 from . import catalogue, presentation
-from .axes import AXES, entry_parts
+from .axes import AXES, KINDS, entry_parts
 from .comparisons import MOST
 from .question import GRADES, Question
 
@@ -25,7 +25,7 @@ _NAMED_FIELDS = {
 
 
 class CatalogueField(forms.CharField):
-    """A name from the catalogue; aliases and any case are accepted and become the slug."""
+    """A name from the catalogue; names and aliases are accepted as imports accept them, and become the slug."""
 
     def __init__(self, kind: str, **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -137,8 +137,7 @@ class AskForm(QuestionForm):
         return any(field.value() or field.errors for field in self.further_fields)
 
 
-# Which kind of name each part of an entry's key is.
-_KIND_OF_PART = {"hypervisor": "hypervisor", "guest_fs": "file_system", "host_fs": "file_system"}
+_LONGEST_KEY = 200  # three slugs and a cache mode
 
 
 def entry_error(axis: str, key: str) -> str:
@@ -146,19 +145,19 @@ def entry_error(axis: str, key: str) -> str:
     try:
         parts = entry_parts(AXES[axis], key)
     except ValueError:
-        form = {"fs-pair": "btrfs-on-ext4", "configuration": "kvm:btrfs-on-ext4"}[axis]
+        form = {"fs-pair": "btrfs-on-ext4", "configuration": "kvm:btrfs-on-ext4"}.get(axis, "a slug")
         return f"{key!r} is not an entry of this axis; write it like {form}."
-    for column, slug in parts.items():
-        kind = _KIND_OF_PART.get(column)
-        if kind and slug not in catalogue.names()[kind]:
-            return f"{slug!r} in {key!r} is not known here; allowed are {', '.join(catalogue.names()[kind])}."
+    for column, name in parts.items():
+        known = catalogue.names()[KINDS[column]]
+        if name not in known and (name or column != "cache_mode"):
+            return f"{name!r} in {key!r} is not known here; allowed are {', '.join(known) or 'none'}."
     return ""
 
 
 class ComparisonForm(QuestionForm):
     """Which comparison a program asks for: two to six different keys, separated by commas."""
 
-    entries = forms.CharField(max_length=800)
+    entries = forms.CharField(max_length=MOST * (_LONGEST_KEY + 1))
 
     def clean_entries(self) -> list[str]:
         keys = [key.strip() for key in self.cleaned_data["entries"].split(",")]
@@ -174,8 +173,8 @@ class ComparisonForm(QuestionForm):
 class ExplanationForm(QuestionForm):
     """Which explanation a program asks for: of two entries, or none for the best and the last of the answer."""
 
-    a = forms.CharField(required=False, max_length=120)
-    b = forms.CharField(required=False, max_length=120)
+    a = forms.CharField(required=False, max_length=_LONGEST_KEY)
+    b = forms.CharField(required=False, max_length=_LONGEST_KEY)
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or self.cleaned_data
@@ -210,7 +209,7 @@ class CompareForm(AskForm):
             chosen = (data or {}).get(name) or ""
             others = [(chosen, chosen)] if chosen and chosen not in dict(choices) else []
             self.fields[name] = forms.CharField(
-                required=False, max_length=120, label=label, widget=forms.Select(choices=[*choices, *others])
+                required=False, max_length=_LONGEST_KEY, label=label, widget=forms.Select(choices=[*choices, *others])
             )
         self.order_fields(self.field_order)
 

@@ -68,10 +68,26 @@ def arms_of(case_study: CaseStudy) -> pd.DataFrame:
     return pd.DataFrame.from_records(list(rows.values_list(*_ARM_COLUMNS.values())), columns=list(_ARM_COLUMNS))
 
 
+def measured_otherwise(
+    question: Question, *, with_draft: int | None = None, as_of: int | None = None
+) -> list[tuple[str, str, str]]:
+    """Metric, unit and case study of everything the question admits that is measured in no throughput.
+
+    with_draft, as_of : as for `arms`.
+    """
+    rows = _arms_in_any_metric(question).exclude(metric="throughput")
+    rows = rows.filter(_counts("configuration__case_study", with_draft, as_of))
+    columns = ("metric", "unit", "configuration__case_study__slug")
+    return list(rows.order_by(*columns).values_list(*columns).distinct())
+
+
 def touches(question: Question, case_study_ids: list[int]) -> bool:
-    """Whether evidence of these case studies, published or not, can change the question's answer."""
+    """Whether evidence of these case studies, published or not, can change the question's answer.
+
+    An empty answer says in which other metrics the load was measured.
+    """
     return (
-        _admitted_arms(question).filter(configuration__case_study__in=case_study_ids).exists()
+        _arms_in_any_metric(question).filter(configuration__case_study__in=case_study_ids).exists()
         or _admitted_findings(question).filter(case_studies__in=case_study_ids).exists()
     )
 
@@ -109,9 +125,11 @@ def _counts(case_study: str, with_draft: int | None, as_of: int | None) -> Q:
 
 
 def _admitted_arms(question: Question) -> QuerySet[Arm]:
-    rows = Arm.objects.filter(
-        variant__workload__slug=question.workload, metric="throughput", configuration__hypervisor__isnull=False
-    )
+    return _arms_in_any_metric(question).filter(metric="throughput")
+
+
+def _arms_in_any_metric(question: Question) -> QuerySet[Arm]:
+    rows = Arm.objects.filter(variant__workload__slug=question.workload, configuration__hypervisor__isnull=False)
     if question.hypervisor != EMULATOR:
         rows = rows.exclude(configuration__virtualisation="emulated")
     paths = {

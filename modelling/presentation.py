@@ -2,10 +2,11 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from itertools import product
 from typing import Any
 from urllib.parse import urlencode
 
-from .axes import AXES, COLUMN_LABELS
+from .axes import AXES, COLUMN_LABELS, KINDS, entry_key, entry_label
 from .heat_map import heat_map
 from .mixes import Mix
 from .question import Question
@@ -104,13 +105,11 @@ def comparison_api_address(question: Question, keys: Iterable[str], **extra: str
 
 def entry_choices(axis: str, names: dict[str, dict[str, str]]) -> list[tuple[str, str]]:
     """Every entry that the axis can have, as (key, label); configurations only by hypervisor and pair."""
-    file_systems, hypervisors = names["file_system"].items(), names["hypervisor"].items()
-    pairs = [(f"{g}-on-{h}", f"{guest} on {host}") for g, guest in file_systems for h, host in file_systems]
-    if axis == "fs-pair":
-        return pairs
-    if axis == "configuration":
-        return [(f"{key}:{pair}", f"{label} under {name}") for key, name in hypervisors for pair, label in pairs]
-    return list(hypervisors if axis == "hypervisor" else file_systems)
+    if axis not in AXES:
+        return []
+    columns = [[""] if column == "cache_mode" else names[KINDS[column]] for column in AXES[axis].entry]
+    keys = [entry_key(AXES[axis], values) for values in product(*columns)]
+    return [(key, entry_label(AXES[axis], key, names)) for key in keys]
 
 
 def title(question: Question, names: dict[str, dict[str, str]]) -> str:
@@ -235,12 +234,11 @@ def present_mix(axis: str, found: Mix, weights: Mapping[str, float], names: dict
     """A mix ready for its template."""
     total = sum(weights.values())
     labels = names["workload"]
-    of_entry = dict(entry_choices(axis, names))
     known = [(slug, labels[slug], 100 * weight / total) for slug, weight in weights.items() if weight]
     entries = [
         {
             "entry": entry,
-            "label": of_entry.get(entry.key, entry.key),
+            "label": entry_label(AXES[axis], entry.key, names),
             "parts": [entry.parts[slug] for slug, _, _ in known],
             "is_best": entry.rank == 1,
         }
@@ -251,12 +249,13 @@ def present_mix(axis: str, found: Mix, weights: Mapping[str, float], names: dict
     for each in found.ranges:
         for share, other, side in ((each.low, each.below, "below"), (each.high, each.above, "above")):
             if other is not None:
+                best_there = entry_label(AXES[axis], other, names)
                 ranges.append(
-                    f"{labels[each.workload]}, {100 * each.share:.0f} % here: {of_entry.get(other, other)} is best "
+                    f"{labels[each.workload]}, {100 * each.share:.0f} % here: {best_there} is best "
                     f"{side} {100 * share:.0f} %."
                 )
     left_out = [
-        f"{of_entry.get(key, key)}: no numbers under {', '.join(labels[slug] for slug in missing)}"
+        f"{entry_label(AXES[axis], key, names)}: no numbers under {', '.join(labels[slug] for slug in missing)}"
         for key, missing in found.left_out.items()
     ]
     chart = None

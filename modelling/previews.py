@@ -129,7 +129,7 @@ def _answer(question: Question, with_draft: int | None, revision: int) -> dict[s
         AXES[question.axis],
         services.assumptions(),
     )
-    return answers.as_dict(question, ranking, revision)
+    return answers.as_dict(question, ranking, revision, otherwise=())  # only entries are compared
 
 
 def _by_key(answer: dict[str, Any]) -> dict[str, dict[str, Any]]:

@@ -17,7 +17,7 @@ from .network import Fit, Network, Weighted, networks
 from .ordinal import Comparison, from_tiers, joint
 
 # Raised with every change that makes the same evidence give another answer: kept answers are not mixed.
-METHOD = 3
+METHOD = 4
 
 # A tier list's standing of a pair, from the text list and its outstanding marks.
 _STANDING = {"best": 1.0, "unlisted": 0.0, "worst": -1.0}

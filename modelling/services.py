@@ -157,7 +157,8 @@ def ranking_of(question: Question, as_of: int | None = None) -> Ranking:
 
 def _answered(question: Question, revision: int, as_of: int | None = None) -> RankingSnapshot:
     ranking = ranking_of(question, as_of)
-    result = answers.as_dict(question, ranking, revision)
+    otherwise = [] if ranking.parts else frames.measured_otherwise(question, as_of=as_of)
+    result = answers.as_dict(question, ranking, revision, otherwise)
     return RankingSnapshot(
         question=question.key,
         method=METHOD,

@@ -17,12 +17,14 @@ WEB = ("django", "rest_framework", "django_filters", "drf_spectacular", "django_
 LAYERS = [
     # what                          must not import                                          because
     ("kdb.units", (*WEB, *PACKAGES, "pandas", "numpy", "scipy"), "everything else rests on it"),
+    ("kdb.pairs", (*WEB, *PACKAGES, "pandas", "numpy", "scipy"), "everything else rests on it"),
     ("kdb.broker", ("django", *PACKAGES), "a transport knows messages, not what they are for"),
     ("kdb.env", ("experiments", "modelling"), "settings are read before any application is there"),
     ("experiments", ("modelling",), "facts stand alone"),
     ("experiments.models", ("experiments.services", "experiments.views", "experiments.api"), "models are the ground"),
     ("experiments.importers", (*WEB, "experiments.models", "modelling"), "readers turn bytes into values"),
     ("experiments.normalise", (*WEB, "modelling"), "names and units need no database"),
+    ("experiments.entry_names", (*WEB, "experiments.models", "modelling"), "a rule of spelling needs no database"),
     ("experiments.lint", (*WEB, "experiments.models", "modelling"), "rules over plain facts"),
     (
         "experiments.laboratory",

@@ -15,7 +15,7 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework.request import Request
 from rest_framework.views import APIView
 
-from experiments import visible
+from experiments import normalise, visible
 from experiments.models import (
     Benchmark,
     CaseStudy,
@@ -49,7 +49,7 @@ class StrictFilterBackend(DjangoFilterBackend):
 
 
 class CatalogueField(forms.CharField):
-    """A slug of the catalogue; aliases and any case are accepted and become the slug."""
+    """A slug of the catalogue; names and aliases are accepted as imports accept them, and become the slug."""
 
     def __init__(self, *, model: type, **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -63,10 +63,9 @@ class CatalogueField(forms.CharField):
         name = super().clean(value)
         if not name:
             return ""
-        wanted = name.lower()
-        for slug, aliases in self.model.objects.values_list("slug", "aliases"):
-            if wanted == slug or wanted in (alias.lower() for alias in aliases):
-                return slug
+        known = normalise.spellings(self.model.objects.values_list("slug", "name", "aliases"))
+        if slug := known.get(normalise.fold(name)):
+            return slug
         raise forms.ValidationError(
             "%(value)r is not known here; allowed are %(allowed)s.",
             code="unknown",
@@ -122,7 +121,7 @@ def _choices(text_choices: Any) -> list[tuple[str, str]]:
 
 
 def _catalogue(model: type, path: str, help_text: str) -> CatalogueFilter:
-    return CatalogueFilter(field_name=f"{path}__slug", model=model, help_text=f"{help_text}, by slug or alias.")
+    return CatalogueFilter(field_name=f"{path}__slug", model=model, help_text=f"{help_text}, by slug, name or alias.")
 
 
 def _case_study(path: str) -> VisibleFilter:

@@ -6,6 +6,7 @@ from django.db.models import Q
 
 from experiments.models.job import Job
 from experiments.models.laboratory import Host
+from kdb.pairs import pair_key
 
 
 class Campaign(models.Model):
@@ -126,7 +127,7 @@ class CampaignRun(models.Model):
         ]
 
     def __str__(self) -> str:
-        where = f"{self.guest_fs}-on-{self.host_fs}" if self.guest_fs else f"native {self.host_fs}"
+        where = pair_key(self.guest_fs, self.host_fs) if self.guest_fs else f"native {self.host_fs}"
         machines = f", {self.vm_count} VM" if self.vm_count else ""
         return f"{where}, {self.workload}{machines}, repetition {self.repetition}"
 

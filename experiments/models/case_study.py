@@ -4,13 +4,15 @@ from django.conf import settings
 from django.db import models
 from django.db.models import F, Q
 
+from .fields import TypedJSONField, texts, whole_numbers
+
 
 class Publication(models.Model):
     """One paper or report that case studies, claims and findings are cited from."""
 
     slug = models.SlugField(max_length=40, unique=True)
     title = models.CharField(max_length=300)
-    authors = models.JSONField(default=list, help_text="Names in printed order.")
+    authors = TypedJSONField(schema=texts(200), default=list, help_text="Names in printed order.")
     venue = models.CharField(max_length=300, blank=True, help_text="Empty: not stated in the text.")
     year = models.PositiveSmallIntegerField(null=True, blank=True, help_text="Empty: not stated in the text.")
     note = models.TextField(blank=True, help_text="What is known about date and venue, and from where.")
@@ -82,12 +84,16 @@ class CaseStudy(models.Model):
         null=True, blank=True, help_text="Length of one run, s; empty: not stated."
     )
     repetitions = models.PositiveIntegerField(null=True, blank=True, help_text="Runs averaged; empty: not stated.")
-    vm_counts = models.JSONField(default=list, help_text="Numbers of virtual machines that ran together.")
+    vm_counts = TypedJSONField(
+        schema=whole_numbers(32_767), default=list, help_text="Numbers of virtual machines that ran together."
+    )
     value_scope = models.CharField(
         max_length=10, choices=Scope, blank=True, help_text="What a value at several machines means."
     )
     procedure = models.TextField(blank=True)
-    notes = models.JSONField(default=list, blank=True, help_text="Traps and doubts a reader should know.")
+    notes = TypedJSONField(
+        schema=texts(4_000), default=list, blank=True, help_text="Traps and doubts a reader should know."
+    )
 
     owner = models.ForeignKey(
         settings.AUTH_USER_MODEL,

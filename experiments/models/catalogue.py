@@ -6,9 +6,15 @@ its place. An entry is shared by all case studies; what one laboratory installed
 
 import hashlib
 import json
+from typing import Any
 
+from django.core.exceptions import ValidationError
 from django.db import models
 from django.db.models import Q
+
+from experiments import entry_names
+
+from .fields import TypedJSONField, texts
 
 
 class CatalogueEntry(models.Model):
@@ -16,16 +22,44 @@ class CatalogueEntry(models.Model):
 
     slug = models.SlugField(max_length=40, unique=True, help_text="Stable name in addresses and the API.")
     name = models.CharField(max_length=80, help_text="As the vendor or its authors write it.")
-    aliases = models.JSONField(default=list, blank=True, help_text="Other spellings accepted for the slug.")
+    aliases = TypedJSONField(
+        schema=texts(80), default=list, blank=True, help_text="Other spellings accepted for the slug."
+    )
     description = models.TextField(blank=True)
     source = models.CharField(max_length=200, blank=True, help_text="Paper and section of the facts stated here.")
 
     class Meta:
         abstract = True
         ordering = ["slug"]
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(slug__regex=entry_names.SLUG)
+                & ~Q(slug__regex=entry_names.JOINING_WORD)
+                & ~Q(slug__in=entry_names.RESERVED),
+                name="%(app_label)s_%(class)s_slug_fits_addresses_and_keys",
+            )
+        ]
 
     def __str__(self) -> str:
         return self.name
+
+    def save(self, *args: Any, **kwargs: Any) -> None:
+        """Raises ValidationError where slug, name or an alias may not be what they are."""
+        self.check_names()
+        super().save(*args, **kwargs)
+
+    def clean(self) -> None:
+        super().clean()
+        self.check_names()
+
+    def check_names(self) -> None:
+        """Raises ValidationError, by field. Another entry with the same slug is left to the database."""
+        others = type(self)._default_manager.exclude(pk=self.pk).exclude(slug=self.slug)
+        taken = entry_names.owners(others.values_list("slug", "name", "aliases"))
+        texts = [text for text in self.aliases if isinstance(text, str)] if isinstance(self.aliases, list) else []
+        faults = entry_names.faults(self.slug, self.name, texts, taken)  # the field refuses what is no text
+        if faults:
+            raise ValidationError(faults)
 
 
 class Hypervisor(CatalogueEntry):
@@ -51,9 +85,10 @@ class FileSystem(CatalogueEntry):
 
     class Meta(CatalogueEntry.Meta):
         constraints = [
+            *CatalogueEntry.Meta.constraints,
             models.UniqueConstraint(
                 fields=["letter"], condition=~Q(letter=""), name="experiments_filesystem_letter_is_unique"
-            )
+            ),
         ]
 
 

@@ -4,6 +4,10 @@ from django.db import models
 from django.db.models import F, Q
 from django.db.models.functions import Coalesce
 
+from kdb.pairs import pair_key
+
+from .fields import TypedJSONField, whole_numbers
+
 
 class OrdinalFinding(models.Model):
     """Where a publication puts one pair for one workload, without a number.
@@ -41,7 +45,7 @@ class OrdinalFinding(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.guest_fs.slug}-on-{self.host_fs.slug}: {self.text_list}"
+        return f"{pair_key(self.guest_fs.slug, self.host_fs.slug)}: {self.text_list}"
 
     @property
     def is_contradictory(self) -> bool:
@@ -79,7 +83,7 @@ class PrintedRatio(models.Model):
         related_name="+",
         help_text="Empty: whichever the case study ran.",
     )
-    vm_counts = models.JSONField(help_text="VM counts it holds for, ascending.")
+    vm_counts = TypedJSONField(schema=whole_numbers(32_767), help_text="VM counts it holds for, ascending.")
     is_overall = models.BooleanField(help_text="One ratio of sums over these VM counts, not one for each.")
     least = models.FloatField(help_text="Lower end as printed, a ratio: 1.35 for 35 % more.")
     least_rounding = models.FloatField(help_text="Half a unit of its last digit.")

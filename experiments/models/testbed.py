@@ -3,6 +3,8 @@
 from django.db import models
 from django.db.models import Q
 
+from kdb.pairs import pair_key
+
 
 class Server(models.Model):
     """One machine of a laboratory. Empty text or number: the source does not say."""
@@ -113,6 +115,9 @@ class Configuration(models.Model):
                 ),
                 name="experiments_configuration_native_has_no_guest",
             ),
+            models.CheckConstraint(  # it stands in keys, and a comma parts keys
+                condition=~Q(cache_mode__contains=","), name="experiments_configuration_cache_mode_has_no_comma"
+            ),
         ]
 
     def __str__(self) -> str:
@@ -130,4 +135,4 @@ class Configuration(models.Model):
         """ "xfs-on-ext4", guest first; empty for a native configuration or an unknown host FS."""
         if self.guest_fs is None or self.host_fs is None:
             return ""
-        return f"{self.guest_fs.slug}-on-{self.host_fs.slug}"
+        return pair_key(self.guest_fs.slug, self.host_fs.slug)

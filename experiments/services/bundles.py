@@ -228,9 +228,12 @@ def _members(data: bytes) -> dict[str, bytes]:
 
 def _checked(members: dict[str, bytes]) -> dict[str, Any]:
     try:
-        document = json.loads(members[DOCUMENT])
-    except (ValueError, RecursionError) as error:
+        document = json.loads(members[DOCUMENT], parse_constant=_not_a_number)
+        json.dumps(document, ensure_ascii=False).encode()
+    except (ValueError, RecursionError) as error:  # halves of characters, too
         raise BundleError(f"{DOCUMENT}: {error}") from error
+    if _holds_nul(document):
+        raise BundleError(f"{DOCUMENT}: a text holds the character U+0000, which no database keeps.")
     errors = sorted(jsonschema.Draft202012Validator(schema()).iter_errors(document), key=lambda error: error.json_path)
     if errors:
         told = "; ".join(f"{error.json_path}: {error.message[:200]}" for error in errors[:10])
@@ -245,6 +248,18 @@ def _checked(members: dict[str, bytes]) -> dict[str, Any]:
         if hashlib.sha256(content).hexdigest() != entry["sha256"] or len(content) != entry["size_bytes"]:
             raise BundleError(f"{entry['name']}: the bytes are not those that the bundle names.")
     return document
+
+
+def _not_a_number(name: str) -> None:
+    raise ValueError(f"{name} is not a number of JSON")
+
+
+def _holds_nul(value: Any) -> bool:
+    if isinstance(value, dict):
+        return any("\0" in name or _holds_nul(inner) for name, inner in value.items())
+    if isinstance(value, list):
+        return any(map(_holds_nul, value))
+    return isinstance(value, str) and "\0" in value
 
 
 def _digest(case_study: CaseStudy) -> str:
@@ -263,7 +278,8 @@ def _canonical(members: dict[str, bytes]) -> bytes:
 
 def _told(error: Exception) -> str:
     if isinstance(error, ValidationError):
-        return "; ".join(error.messages)
+        by_field = getattr(error, "message_dict", {"": error.messages})
+        return "; ".join(f"{name}: {' '.join(told)}".removeprefix(": ") for name, told in by_field.items())
     return str(error).partition("\n")[0]
 
 
@@ -369,7 +385,8 @@ class _Taking:
         found = Claim.objects.filter(code=said["code"]).first()
         if found is None:
             found = self.new(Claim, said)
-            found.workloads.set([self.rows[CATALOGUE["workloads"]][slug] for slug in said["workloads"]])
+            link = Claim._meta.get_field("workloads")
+            found.workloads.set([self.referred(link, slug) for slug in said["workloads"]])
         return found
 
     def files(self, case_study: CaseStudy) -> dict[str, RawFile]:

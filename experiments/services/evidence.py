@@ -14,7 +14,8 @@ from typing import Any
 from django.conf import settings
 from django.db import connection, models, transaction
 
-from experiments.fixture_files import Entry, as_entries, read_csv, read_json
+from experiments import entry_names
+from experiments.fixture_files import Entry, EvidenceError, as_entries, read_csv, read_json
 from experiments.models import (
     Benchmark,
     CaseStudy,
@@ -36,6 +37,7 @@ from experiments.models import (
     Workload,
     WorkloadVariant,
 )
+from experiments.models.catalogue import CatalogueEntry
 from experiments.services import case_studies as case_study_service
 from experiments.services.evidence_rows import Saved, Wanted, referred, referred_list, save, values_of
 from experiments.signals import claims_changed
@@ -156,6 +158,17 @@ def _wait_for_another_load() -> None:
             cursor.execute("SELECT pg_advisory_xact_lock(%s)", [LOCK])
 
 
+def _check_names(model: type[CatalogueEntry], wanted: list[Wanted]) -> None:
+    """Raises EvidenceError where an entry is called as none may be, or as another of its kind is."""
+    spelled = {row[0]: row for row in model.objects.values_list("slug", "name", "aliases")}
+    spelled |= {v["slug"]: (v["slug"], v["name"], v["aliases"]) for v in (want.values for want in wanted)}
+    for want in wanted:
+        slug = want.values["slug"]
+        others = entry_names.owners(row for other, row in spelled.items() if other != slug)
+        for name, fault in entry_names.faults(*spelled[slug], others).items():
+            raise EvidenceError(f"{want.entry.place}, {name}: {fault}")
+
+
 class _Loading:
     """One load under way: the rows that later entries name, and the report."""
 
@@ -171,6 +184,8 @@ class _Loading:
     ) -> None:
         """Rows that the files may correct at any time."""
         wanted = [Wanted(entry, values_of(model, entry, self.rows, without=without)) for entry in entries]
+        if issubclass(model, CatalogueEntry):
+            _check_names(model, wanted)
         saved = save(model, wanted, key)
         self.count(model, saved)
         self.rows[model] = {row.slug: row for row in saved.rows if hasattr(row, "slug")}

@@ -9,6 +9,7 @@ from django.core.exceptions import ValidationError
 from django.db import IntegrityError, models, transaction
 
 from experiments.fixture_files import Entry, EvidenceError
+from experiments.models.fields import TypedJSONField
 
 
 @dataclass(frozen=True)
@@ -103,6 +104,8 @@ def _allowed(f: models.Field) -> str:
         return "a finite number"
     if isinstance(f, models.IntegerField):
         return "a whole number, not negative"
+    if isinstance(f, TypedJSONField):
+        return f.schema["title"] + ("" if f.blank else ", not empty")
     if isinstance(f, models.JSONField):
         return f"a JSON {'list' if f.default is list else 'object'}{'' if f.blank else ', not empty'}"
     return f"text of {0 if f.blank else 1} to {f.max_length or 'any number of'} characters"

@@ -42,8 +42,8 @@ KEYS_WITHIN = {
 }
 
 _FILTERS = [
-    OpenApiParameter("workload", required=True, description="Workload, by slug or alias: `varmail`, `mail`."),
-    OpenApiParameter("hypervisor", description="Hypervisor, by slug or alias: `kvm`, `proxmox`."),
+    OpenApiParameter("workload", required=True, description="Workload, by slug, name or alias: `varmail`, `mail`."),
+    OpenApiParameter("hypervisor", description="Hypervisor, by slug, name or alias: `kvm`, `proxmox`."),
     OpenApiParameter("guest_fs", description="File system of the guest: `ext4`, `xfs`, `btrfs`."),
     OpenApiParameter("host_fs", description="File system of the host."),
     OpenApiParameter("vm_count", int, description="Virtual machines running together, 1 or more."),

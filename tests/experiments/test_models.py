@@ -9,14 +9,18 @@ from django.db import IntegrityError, models
 from django.utils.timezone import now
 
 from experiments.models import (
+    Benchmark,
     CaseStudy,
     ComponentName,
     FileSystem,
+    Hypervisor,
     KnowledgeRevision,
     MechanismCost,
     ModelComponent,
+    OperatingSystem,
     RawChunk,
     RunArtifact,
+    Workload,
     WorkloadVariant,
 )
 from kdb import tokens
@@ -337,6 +341,20 @@ BAD_ROWS = [
         "experiments_configuration_native_has_no_guest",
         "virtual without virtualisation",
         lambda: make_configuration(virtualisation="none"),
+    ),
+    *(
+        (
+            f"experiments_{model._meta.model_name}_slug_fits_addresses_and_keys",
+            f"a slug {slug}",
+            partial(model.objects.bulk_create, [model(slug=slug, name="Another")]),
+        )
+        for model in (Benchmark, FileSystem, Hypervisor, OperatingSystem, Workload)
+        for slug in ("a-on-b", "axis", "Capital", "a:b")
+    ),
+    (
+        "experiments_configuration_cache_mode_has_no_comma",
+        "a cache mode with a comma",
+        lambda: make_configuration(cache_mode="none, direct"),
     ),
     ("modelling_arm_variance_is_positive", "a variance of zero", lambda: make_arm(variance=0.0)),
     ("modelling_arm_rests_on_measurements", "an arm of nothing", lambda: make_arm(measurements=0)),

@@ -165,6 +165,10 @@ def test_another_environment_is_another_configuration():
     assert [row.configuration for row in rows] == ["kvm-xfs-on-ext4", "kvm-xfs-on-ext4-2"]
 
 
+def test_a_cache_mode_with_a_comma_is_refused_because_a_comma_parts_keys():
+    assert only(ROW | {"cache_mode": "none, direct"}).expected == "a text without comma"
+
+
 def test_a_configuration_of_the_case_study_is_found_by_what_the_file_says_of_it():
     there = {"main": described(hypervisor="kvm", host_fs="ext4", guest_fs="xfs", host_kernel="6.1")}
     by = normaliser(there)

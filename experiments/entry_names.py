@@ -1,0 +1,54 @@
+"""What an entry of the catalogue may be called. No database, no Django.
+
+A slug stands in addresses and in keys ("kvm:btrfs-on-ext4", "varmail:60,webserver:40"); names and aliases are what
+people and files write in its place. One spelling means one entry of its kind, else nobody could ask for either.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+
+from experiments.normalise import NATIVE, fold
+
+# Written so that PostgreSQL and Python, which reads them for SQLite, find the same: constraints use them too.
+SLUG = r"\A[a-z0-9][a-z0-9_-]*\Z"
+JOINING_WORD = r"(\A|-)on(-|\Z)"
+# Names of the parameters beside which a question puts slugs, and words that stand for no entry or every one.
+RESERVED = (
+    *("axis", "workload", "hypervisor", "guest_fs", "host_fs", "vm_count", "storage", "benchmark"),
+    *("guest_os_family", "grade", "as_of", "entries", "weights", "format"),
+    *("any", "native", "new", "none", "unknown"),
+)
+
+Spelled = tuple[str, str, Iterable[str]]  # slug, name, aliases
+
+
+def owners(entries: Iterable[Spelled]) -> dict[str, str]:
+    """Folded spelling to a slug that has it, for `faults`."""
+    return {fold(text): slug for slug, name, aliases in entries for text in (*aliases, name, slug)}
+
+
+def faults(slug: str, name: str, aliases: Iterable[str], others: Mapping[str, str]) -> dict[str, str]:
+    """Field to a sentence about what is wrong with it; empty where nothing is.
+
+    others : spellings of the other entries of the kind, as `owners` gives them
+    """
+    found = {}
+    for field, text in (("slug", slug), ("name", name), *(("aliases", alias) for alias in aliases)):
+        folded = fold(text)
+        if not folded:
+            found[field] = f"{text!r} has no letter or digit."
+        elif folded in NATIVE:
+            found[field] = f"{text!r} means that there is no hypervisor."
+        elif folded in others:
+            found[field] = f"{text!r} is a spelling of {others[folded]} already."
+    return found | ({"slug": fault} if (fault := _slug_fault(slug)) else {})
+
+
+def _slug_fault(slug: str) -> str:
+    if not re.search(SLUG, slug):
+        return f"{slug!r} may have lower-case letters, digits, - and _, and begins with a letter or a digit."
+    if re.search(JOINING_WORD, slug):
+        return f'{slug!r} may not have the word "on", which joins two file systems in a key.'
+    if slug in RESERVED:
+        return f"{slug!r} is a word of the addresses here, as are {', '.join(RESERVED)}."
+    return ""

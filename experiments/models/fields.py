@@ -1,0 +1,69 @@
+"""Fields that every model may use."""
+
+import json
+import logging
+from functools import cached_property
+from typing import Any
+
+import jsonschema
+from django.core.exceptions import ValidationError
+from django.db import models
+from django.db.models.fields.json import KeyTransform
+
+logger = logging.getLogger(__name__)
+
+
+class TypedJSONField(models.JSONField):
+    """JSON of the one shape that `schema` (JSON Schema; its title says it in words) allows. Bundles publish it too.
+
+    Nothing else is written, whichever the door: ValidationError. A row that has something else all the same (SQL put
+    it there) reads as the default, and the log says so: one row must not take every page down.
+    """
+
+    def __init__(self, *args: Any, schema: dict[str, Any], **kwargs: Any) -> None:
+        self.schema = schema
+        super().__init__(*args, **kwargs)
+
+    def deconstruct(self) -> tuple[str, str, list, dict[str, Any]]:
+        name, path, args, kwargs = super().deconstruct()
+        return name, path, args, {**kwargs, "schema": self.schema}
+
+    @cached_property
+    def _validator(self) -> Any:
+        return jsonschema.Draft202012Validator(self.schema)
+
+    def _check(self, value: Any) -> None:
+        error = next(self._validator.iter_errors(value), None)
+        if error is not None:
+            where = self.name + "".join(f"[{part!r}]" for part in error.absolute_path)
+            found = json.dumps(error.instance, default=repr)[:80]
+            raise ValidationError(f"{where}: found {found}, allowed is {self.schema['title']}.", code="wrong_shape")
+
+    def validate(self, value: Any, model_instance: models.Model | None) -> None:
+        super().validate(value, model_instance)
+        self._check(value)
+
+    def get_db_prep_save(self, value: Any, connection: Any) -> Any:
+        if not hasattr(value, "resolve_expression"):
+            self._check(value)
+        return super().get_db_prep_save(value, connection)
+
+    def from_db_value(self, value: Any, expression: Any, connection: Any) -> Any:
+        found = super().from_db_value(value, expression, connection)
+        if value is None or isinstance(expression, KeyTransform) or self._validator.is_valid(found):
+            return found
+        logger.error("%s.%s has a shape that is not allowed: %.200r", self.model.__name__, self.name, found)
+        return self.get_default()
+
+
+def texts(longest: int) -> dict[str, Any]:
+    """The schema of a list of texts."""
+    item = {"type": "string", "minLength": 1, "maxLength": longest}
+    title = f"a list of at most 500 texts, each of 1 to {longest} characters"
+    return {"type": "array", "maxItems": 500, "items": item, "title": title}
+
+
+def whole_numbers(largest: int) -> dict[str, Any]:
+    """The schema of a list of whole numbers that are not negative."""
+    item = {"type": "integer", "minimum": 0, "maximum": largest}
+    return {"type": "array", "items": item, "title": f"a list of whole numbers from 0 to {largest:,}"}
