@@ -205,10 +205,13 @@ class CampaignForm(forms.ModelForm):
         if not self.errors:
             for name, value in said.items():
                 setattr(self.instance, name, value)
-            for name, sentences in campaigns.problems_of(self.instance).items():
-                for sentence in sentences:
-                    self.add_error(name, sentence)
+            self.add_problems(campaigns.problems_of(self.instance))
         return said
+
+    def add_problems(self, problems: dict[str, list[str]]) -> None:
+        for name, sentences in problems.items():
+            for sentence in sentences:
+                self.add_error(name, sentence)
 
 
 class TopUpForm(forms.Form):

@@ -288,7 +288,7 @@ class CampaignViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, Operator
     def create(self, request: Request) -> Response:
         """Plan a campaign. 400 says everything that keeps the host from running it."""
         form = _campaign_form(request)
-        campaign = campaigns.create(form.instance, user=request.user)
+        campaign = _or_conflict(campaigns.create, form.instance, user=request.user)
         headers = {"Location": reverse("v1:campaign-detail", [campaign.slug], request=request)}
         return Response(self.get_serializer(campaign).data, status=status.HTTP_201_CREATED, headers=headers)
 

@@ -114,6 +114,11 @@ def accept_key(host: Host, fingerprint: str) -> None:
     logger.info("accepted key host=%s fingerprint=%s", host.slug, fingerprint)
 
 
+def locked(host_id: int) -> Host:
+    """The host as it is now, locked until the transaction ends."""
+    return Host.objects.select_for_update(of=("self",)).get(pk=host_id)
+
+
 def block(host: Host, reason: str) -> None:
     Host.objects.filter(pk=host.pk).update(blocked_reason=reason)
     logger.error("blocked host=%s reason=%r", host.slug, reason)

@@ -1,5 +1,6 @@
 """Hosts and campaigns in the browser, for operators."""
 
+import re
 from collections.abc import Callable
 from functools import wraps
 from typing import Any
@@ -119,8 +120,10 @@ def campaign_new(request: HttpRequest) -> HttpResponse:
     estimate = None
     if form.is_valid():
         if request.POST.get("do") == "plan":
-            campaign = campaigns.create(form.instance, user=request.user)
-            return redirect("campaign-detail", campaign.slug)
+            try:
+                return redirect("campaign-detail", campaigns.create(form.instance, user=request.user).slug)
+            except campaigns.PlanRefused as refused:  # somebody was quicker
+                form.add_problems(refused.problems)
         estimate = campaigns.estimate(form.instance)
     context = {"form": form, "estimate": estimate}
     return render(request, "experiments/campaign_form.html", context, status=422 if form.errors else 200)
@@ -164,7 +167,10 @@ def _steer(request: HttpRequest, campaign: Campaign, top_up: TopUpForm) -> HttpR
         case "cancel":
             campaigns.cancel(campaign)
         case "retry":
-            run = get_object_or_404(campaign.runs, position=request.POST.get("run", "0"))
+            position = request.POST.get("run", "")
+            run = campaign.runs.filter(position=position).first() if re.fullmatch(r"[0-9]{1,9}", position) else None
+            if run is None:
+                raise CampaignError(f"There is no run {position[:20]!r} in this campaign.")
             campaigns.retry(campaign, run)
         case "top-up":
             if not top_up.is_valid():
