@@ -118,7 +118,7 @@ class ReasonSerializer(serializers.Serializer):
     reason = serializers.CharField()
 
 
-class PublicationSerializer(ReasonSerializer):
+class DecisionSerializer(ReasonSerializer):
     content_digest = serializers.CharField(help_text="Of the draft, as you read it before you decided.")
 
 
@@ -204,7 +204,7 @@ class DraftViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, OwnedViewSe
     @extend_schema(
         operation_id="drafts_publish",
         tags=["drafts"],
-        request=PublicationSerializer,
+        request=DecisionSerializer,
         responses=RevisionNumberSerializer,
     )
     @action(detail=True, methods=["post"])

@@ -102,7 +102,7 @@ def _check_host(campaign: Campaign, facts: dict, say) -> None:
         return
     about = facts["pools"].get(pool.path, {"is_missing": True})
     if about.get("is_missing"):
-        say("pool", f"{pool.path} was not there at the last check.")
+        say("pool", f"{about.get('why') or f'{pool.path} was not there'}, at the last check.")
         return
     lacking = {item["program"] for item in facts["missing"]}
     for name in campaign.host_file_systems:

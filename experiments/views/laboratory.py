@@ -47,8 +47,13 @@ def host_list(request: HttpRequest) -> HttpResponse:
 def host_new(request: HttpRequest) -> HttpResponse:
     form = HostForm(request.POST if request.method == "POST" else None)
     if form.is_valid():
-        host = hosts.register(form.save(commit=False), form.cleaned_data["pools"], user=request.user)
-        return redirect("host-detail", host.slug)
+        any_key = permissions.may_use_any_key(request.user)
+        try:
+            host, pools = form.save(commit=False), form.cleaned_data["pools"]
+            hosts.register(host, pools, user=request.user, any_key=any_key)
+            return redirect("host-detail", host.slug)
+        except HostError as error:
+            form.add_error("key_name", str(error))
     return render(request, "experiments/host_form.html", {"form": form}, status=422 if form.errors else 200)
 
 
@@ -62,7 +67,8 @@ def host_edit(request: HttpRequest, slug: str) -> HttpResponse:
     if form.is_valid():
         try:
             names = [name for name in form.fields if name != "pools"]
-            hosts.edit(form.save(commit=False), names, form.cleaned_data["pools"])
+            any_key = permissions.may_use_any_key(request.user)
+            hosts.edit(form.save(commit=False), names, form.cleaned_data["pools"], any_key=any_key)
             return redirect("host-detail", slug)
         except HostError as error:
             form.add_error("pools", str(error))
@@ -82,7 +88,7 @@ def host_detail(request: HttpRequest, slug: str) -> HttpResponse:
         if not may_change:
             raise PermissionDenied
         try:
-            _do_to_host(host, request.POST)
+            _do_to_host(request, host)
             return redirect("host-detail", slug)
         except HostError as error:
             problem = str(error)
@@ -91,12 +97,14 @@ def host_detail(request: HttpRequest, slug: str) -> HttpResponse:
     return render(request, template, shown, status=409 if problem else 200)
 
 
-def _do_to_host(host: Host, posted: Any) -> None:
+def _do_to_host(request: HttpRequest, host: Host) -> None:
+    posted = request.POST
     match posted.get("do"):
         case "contact":
             hosts.ask_contact(host)
         case "accept":
-            hosts.accept_key(host, posted.get("fingerprint", ""))
+            any_key = permissions.may_use_any_key(request.user)
+            hosts.accept_key(host, posted.get("fingerprint", ""), any_key=any_key)
         case "check":
             hosts.ask_check(host, with_limits="limits" in posted)
         case other:
