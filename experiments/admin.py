@@ -18,6 +18,7 @@ from .models import (
     Measurement,
     OperatingSystem,
     OrdinalFinding,
+    PrivateKey,
     Publication,
     Server,
     Storage,
@@ -46,6 +47,13 @@ class ReadOnlyAdmin(admin.ModelAdmin):
 class CatalogueAdmin(admin.ModelAdmin):
     list_display = ("name", "slug", "source")
     search_fields = ("name", "slug")
+
+
+@admin.register(PrivateKey)
+class PrivateKeyAdmin(admin.ModelAdmin):
+    """Where a key goes to another operator."""
+
+    list_display = ("__str__", "owner")
 
 
 @admin.register(Publication)

@@ -33,7 +33,7 @@ def summary(batch: ImportBatch) -> str:
         case ImportBatch.State.DISCARDED:
             return "Discarded: nothing of it is in the case study."
         case _:
-            return "Being read."
+            return f"Reading failed: {batch.why_not_read}" if batch.why_not_read else "Being read."
 
 
 def report_lines(batch: ImportBatch) -> Iterator[str]:

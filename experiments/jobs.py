@@ -13,6 +13,7 @@ What can go wrong, and what answers it:
 
 * A message is lost, or the broker is down: `reap` sends it again while the row stays queued.
 * A message comes twice: a row is claimed by one UPDATE, so the second finds nothing to claim.
+* The database's connection dies under a handler: the row goes back with the next attempt number.
 * A worker dies: its lease runs out and `reap` gives the row back, with the next attempt number.
 * A worker was only slow: a thread renews its lease meanwhile. If it was stopped altogether, its
   attempt number is stale when it wakes: `step` raises LeaseLost and what it writes to the row is void.
@@ -33,7 +34,7 @@ from functools import cache, partial
 from typing import Any
 
 from django.conf import settings
-from django.db import DatabaseError, connection, transaction
+from django.db import DatabaseError, InterfaceError, OperationalError, connection, transaction
 from django.db.models import F, QuerySet
 from django.db.models.functions import Coalesce, Now
 from django.utils.module_loading import autodiscover_modules
@@ -126,6 +127,12 @@ class JobRun:
     def give_back(self) -> bool:
         return self._update(state=Job.State.QUEUED, owner="", heartbeat_at=None)
 
+    def try_again(self, error: str) -> bool:
+        """Leave the job to the next attempt, which the tick wakes a worker for; the last one fails."""
+        if self.attempt >= MAX_ATTEMPTS:
+            return self.finish(Job.State.FAILED, f"Given up after {self.attempt} attempts: {error}")
+        return self._update(state=Job.State.QUEUED, owner="", attempt=self.attempt + 1, heartbeat_at=Now())
+
     def _update(self, **values: Any) -> bool:
         mine = Job.objects.filter(pk=self.job_id, attempt=self.attempt, state=Job.State.RUNNING)
         return mine.update(**values) == 1
@@ -147,6 +154,12 @@ def run(job_id: int) -> bool:
             _handlers[job.kind](mine, **job.arguments)
     except LeaseLost:
         logger.warning("lost the lease %s", mine)
+        return False
+    except (OperationalError, InterfaceError) as error:
+        logger.exception("lost the database kind=%s %s", job.kind, mine)
+        if not connection.in_atomic_block:
+            connection.close()  # a dead connection would not even take the news
+        mine.try_again(str(error))
         return False
     except Exception as error:
         logger.exception("failed kind=%s %s", job.kind, mine)

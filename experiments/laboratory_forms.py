@@ -30,7 +30,8 @@ class HostForm(forms.ModelForm):
         label="Storage pools, one a line",
         help_text="/srv/kdb image: file systems are made in image files there. "
         "/srv/xfs existing: what is mounted there is tested as it is. "
-        "In a virtual machine, third word: the host file system below it. Nothing outside is written.",
+        "In a virtual machine, third word: the host file system below it. Nothing outside is written. "
+        "Folders of the system (/etc, /home, /root, /usr, /var and the like) are refused.",
     )
     stated = forms.CharField(
         required=False,
@@ -60,7 +61,8 @@ class HostForm(forms.ModelForm):
             "window_end": "until (UTC)",
         }
         help_texts = dict.fromkeys(fields, "") | {
-            "key_name": "A file in the worker's folder of keys; empty: its ssh agent.",
+            "key_name": "A file in the worker's folder of keys; empty: its ssh agent. "
+            "Who names it first is the only operator who may.",
             "laboratory": "Its workers do the runs: celery --queues lab-NAME.",
         }
         widgets = {
@@ -128,6 +130,9 @@ class HostForm(forms.ModelForm):
             self.add_error("drivers", "A virtual machine is used by its host's campaigns: native only.")
         if not said.get("address") and said.get("drivers") and said["drivers"] != ["attached"]:
             self.add_error("address", "Only a host of attached machines can do without.")
+        at = {"address__iexact": said.get("address"), "port": said.get("port")}
+        if all(at.values()) and (twin := Host.objects.filter(**at).exclude(pk=self.instance.pk).first()):
+            self.add_error("address", f"{twin} is registered with this address and port already.")
         self.instance.stated = said.get("stated") or {}
         return said
 
@@ -205,10 +210,13 @@ class CampaignForm(forms.ModelForm):
         if not self.errors:
             for name, value in said.items():
                 setattr(self.instance, name, value)
-            for name, sentences in campaigns.problems_of(self.instance).items():
-                for sentence in sentences:
-                    self.add_error(name, sentence)
+            self.add_problems(campaigns.problems_of(self.instance))
         return said
+
+    def add_problems(self, problems: dict[str, list[str]]) -> None:
+        for name, sentences in problems.items():
+            for sentence in sentences:
+                self.add_error(name, sentence)
 
 
 class TopUpForm(forms.Form):

@@ -80,6 +80,11 @@ def may_change_host(user: User, host: Host) -> bool:
     return may_operate(user) and host.registered_by_id == user.pk
 
 
+def may_use_any_key(user: User) -> bool:
+    """Use a private key, or a machine, of another operator's host: administrators."""
+    return user is None or user.has_perm("experiments.change_host")
+
+
 def may_steer(user: User, campaign: Campaign) -> bool:
     """Start, pause, cancel, retry, top up, file: who planned it, and administrators."""
     if user is None or user.has_perm("experiments.change_campaign"):

@@ -263,7 +263,7 @@ def make_host(slug: str = "", *, pools: tuple[str, ...] = ("/srv/pool",), **fiel
         "accelerator": "kvm",
     }
     defaults = {
-        **{"name": slug, "address": "192.0.2.1", "host_key": HOST_KEY, "drivers": ["native", "libvirt"]},
+        **{"name": slug, "address": f"{slug}.example", "host_key": HOST_KEY, "drivers": ["native", "libvirt"]},
         "facts": facts,
     }
     host = Host.objects.create(slug=slug, **defaults | fields)

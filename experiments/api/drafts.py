@@ -18,7 +18,7 @@ from rest_framework.viewsets import GenericViewSet
 from experiments import permissions
 from experiments.forms import ReasonForm, draft_forms
 from experiments.models import CaseStudy
-from experiments.services import case_studies
+from experiments.services import bundles, case_studies, reviews
 from kdb.api_errors import FaultyRequest, form_errors
 from kdb.tokens import HasScope
 
@@ -60,13 +60,20 @@ class DraftSerializer(ReadSerializer):
     storage = StorageSerializer(read_only=True)
     vm_counts = serializers.ListField(child=serializers.IntegerField(), read_only=True)
     audit = AuditEntrySerializer(source="audit_entries", many=True, read_only=True)
+    content_digest = serializers.SerializerMethodField(
+        help_text="SHA-256 of all it holds, which a publication names; null in lists, and where it is not submitted."
+    )
 
     class Meta:
         model = CaseStudy
         fields = (
             *("slug", "title", "status", "owner", "run_seconds", "repetitions", "vm_counts", "value_scope"),
-            *("procedure", "server", "storage", "audit"),
+            *("procedure", "server", "storage", "audit", "content_digest"),
         )
+
+    def get_content_digest(self, draft: CaseStudy) -> str | None:
+        is_one = not isinstance(self.parent, serializers.ListSerializer)
+        return bundles.digest(draft) if is_one and draft.status == CaseStudy.Status.SUBMITTED else None
 
 
 class ServerFieldsSerializer(serializers.Serializer):
@@ -111,6 +118,10 @@ class ReasonSerializer(serializers.Serializer):
     reason = serializers.CharField()
 
 
+class DecisionSerializer(ReasonSerializer):
+    content_digest = serializers.CharField(help_text="Of the draft, as you read it before you decided.")
+
+
 class RevisionNumberSerializer(serializers.Serializer):
     revision = serializers.IntegerField(help_text="Knowledge revision that this made.")
 
@@ -141,7 +152,8 @@ class DraftViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, OwnedViewSe
             raise PermissionDenied
         forms = draft_forms(_posted(request.data))
         _check(forms)
-        draft = case_studies.create_draft(*(form.save(commit=False) for form in forms.values()), user=request.user)
+        rows = (form.save(commit=False) for form in forms.values())
+        draft = _or_conflict(case_studies.create_draft, *rows, user=request.user)
         return self._shown(draft, status.HTTP_201_CREATED)
 
     @extend_schema(
@@ -190,13 +202,20 @@ class DraftViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, OwnedViewSe
         return self._shown(draft)
 
     @extend_schema(
-        operation_id="drafts_publish", tags=["drafts"], request=ReasonSerializer, responses=RevisionNumberSerializer
+        operation_id="drafts_publish",
+        tags=["drafts"],
+        request=DecisionSerializer,
+        responses=RevisionNumberSerializer,
     )
     @action(detail=True, methods=["post"])
     def publish(self, request: Request, slug: str) -> Response:
-        """Make a submitted case study part of the knowledge."""
+        """Make a submitted case study part of the knowledge, as it was read: 409 where it has changed meanwhile."""
         draft = self._permitted(permissions.may_publish)
-        revision = _or_conflict(case_studies.publish, [draft], reason=_reason(request), user=request.user)
+        reason, seen = _reason(request), request.data.get("content_digest")
+        if not isinstance(seen, str) or not seen:
+            message = "The content_digest of the draft that you looked at is needed: GET drafts/<slug>/ has it."
+            raise FaultyRequest([{"field": "content_digest", "message": message}])
+        revision = _or_conflict(reviews.publish, draft, seen=seen, reason=reason, user=request.user)
         return Response({"revision": revision.number})
 
     def _permitted(self, may: Any) -> CaseStudy:

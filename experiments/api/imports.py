@@ -1,6 +1,7 @@
 """Imports: upload, look, correct, confirm, discard; the bytes again; and measurements in bulk."""
 
 import json
+import logging
 from collections.abc import Iterator
 from typing import Any
 
@@ -29,6 +30,8 @@ from kdb.api_formats import JsonParser
 from .drafts import Conflict, OwnedViewSet
 from .serializers import ReadSerializer
 from .views import FactViewSet
+
+logger = logging.getLogger(__name__)
 
 State = ImportBatch.State
 
@@ -126,7 +129,9 @@ class ImportSerializer(serializers.ModelSerializer):
     progress = serializers.IntegerField(
         source="job.progress", read_only=True, default=None, allow_null=True, help_text="Rows read."
     )
-    error = serializers.CharField(source="job.error", read_only=True, default="", help_text="Why reading failed.")
+    error = serializers.CharField(
+        source="why_not_read", read_only=True, help_text="Why reading failed; imports/<id>/read/ has it read again."
+    )
     summary = serializers.SerializerMethodField(help_text="Where it stands, in a sentence.")
     answers = AnswersSerializer(read_only=True)
     report = ReportSerializer(read_only=True)
@@ -244,6 +249,14 @@ class ImportViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, OwnedViewS
         decide(imports.confirm, batch)
         return self._shown(batch, status.HTTP_202_ACCEPTED)
 
+    @extend_schema(operation_id="imports_read", tags=["imports"], request=None, responses={202: ImportSerializer})
+    @action(detail=True, methods=["post"])
+    def read(self, request: Request, pk: int) -> Response:
+        """Have it read again where reading failed. 409 while it is being read, or has been."""
+        batch = self._to_edit()
+        decide(imports.read_again, batch)
+        return self._shown(batch, status.HTTP_202_ACCEPTED)
+
     @extend_schema(operation_id="imports_discard", tags=["imports"], responses={204: None})
     def destroy(self, request: Request, pk: int) -> Response:
         """Discard an import; what it filed is taken out of the draft again."""
@@ -298,8 +311,11 @@ class BulkViewSet(OwnedViewSet):
         except imports.ImportRefused as error:
             raise Conflict(str(error)) from error
         if batch.state != State.FILED:
-            errors = report_errors(batch.report)
-            decide(imports.discard, batch, user=request.user)
+            errors = report_errors(batch.full_report)
+            try:
+                imports.discard(batch, user=request.user)
+            except imports.ImportRefused as error:  # the same request, sent twice at once, has done so
+                logger.info("not discarded import=%s reason=%r", batch.pk, str(error))
             raise FaultyRequest(errors, status.HTTP_422_UNPROCESSABLE_ENTITY)
         code = status.HTTP_201_CREATED if is_new else status.HTTP_200_OK
         headers = {"Location": reverse("v1:import-detail", [batch.pk], request=request)}

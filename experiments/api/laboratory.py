@@ -129,7 +129,13 @@ class HostViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, OperatorView
         form = HostForm(_form_data(data))
         if not form.is_valid():
             raise FaultyRequest(form_errors(form))
-        host = hosts.register(form.save(commit=False), form.cleaned_data["pools"], user=request.user)
+        any_key = permissions.may_use_any_key(request.user)
+        try:
+            host = hosts.register(
+                form.save(commit=False), form.cleaned_data["pools"], user=request.user, any_key=any_key
+            )
+        except hosts.HostError as error:
+            raise Conflict(str(error)) from error
         return self._shown(host, status.HTTP_201_CREATED)
 
     @extend_schema(operation_id="hosts_contact", tags=[HOSTS], request=None, responses={202: HostSerializer})
@@ -145,7 +151,8 @@ class HostViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, OperatorView
     def accept_key(self, request: Request, slug: str) -> Response:
         """Trust the key with this fingerprint, and check the host."""
         data = _object(request, FingerprintSerializer)
-        return self._asked(hosts.accept_key, str(data.get("fingerprint", "")))
+        any_key = permissions.may_use_any_key(request.user)
+        return self._asked(hosts.accept_key, str(data.get("fingerprint", "")), any_key=any_key)
 
     @extend_schema(operation_id="hosts_check", tags=[HOSTS], request=None, responses={202: HostSerializer})
     @action(detail=True, methods=["post"])
@@ -153,12 +160,12 @@ class HostViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, OperatorView
         """Find out what the host is and has; `facts` then says."""
         return self._asked(hosts.ask_check)
 
-    def _asked(self, step: Any, *args: Any) -> Response:
+    def _asked(self, step: Any, *args: Any, **kwargs: Any) -> Response:
         host = self.get_object()
         if not permissions.may_change_host(self.request.user, host):
             raise PermissionDenied
         try:
-            step(host, *args)
+            step(host, *args, **kwargs)
         except hosts.HostError as error:
             raise Conflict(str(error)) from error
         return self._shown(host, status.HTTP_202_ACCEPTED)
@@ -288,7 +295,7 @@ class CampaignViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, Operator
     def create(self, request: Request) -> Response:
         """Plan a campaign. 400 says everything that keeps the host from running it."""
         form = _campaign_form(request)
-        campaign = campaigns.create(form.instance, user=request.user)
+        campaign = _or_conflict(campaigns.create, form.instance, user=request.user)
         headers = {"Location": reverse("v1:campaign-detail", [campaign.slug], request=request)}
         return Response(self.get_serializer(campaign).data, status=status.HTTP_201_CREATED, headers=headers)
 

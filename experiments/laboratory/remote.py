@@ -7,6 +7,9 @@ from experiments.laboratory.ssh import Connection
 
 SCRIPT = Path(__file__).with_name("remote.sh").read_text()
 _REFUSED = 90
+_LINE = 500  # longest text of an error that is told
+LONGEST_LINE = 20_000  # of an answer
+OUTPUT_BYTES = 16 * 2**20  # of a benchmark that remote.sh sends
 
 
 class Refused(Exception):  # noqa: N818 - the machine's decision
@@ -41,7 +44,11 @@ def call(machine: Connection, verb: str, *arguments: object, timeout: float = 60
             raise Superseded(lines[-1])
         # A refusal is the last word; a program that failed says why first, and then how it is used.
         why = lines[-1] if answer.status == _REFUSED else f"{verb}: {lines[0]}"
-        raise Refused(f"{machine.address}: {why}")
+        raise Refused(f"{machine.address}: {why[:_LINE]}")
+    if (longest := max(map(len, answer.text.splitlines()), default=0)) > LONGEST_LINE:
+        raise Refused(
+            f"{machine.address}: {verb}: a line of the answer has {longest:,} characters; {LONGEST_LINE:,} are allowed."
+        )
     return answer.text
 
 
@@ -68,7 +75,7 @@ class Area:
 
     def output(self, file: str) -> bytes:
         words = ["sh", "-c", SCRIPT, "kdb-remote", "output", self.pool, str(self.token), file]
-        answer = self.machine.run(words)
+        answer = self.machine.run(words, most=OUTPUT_BYTES)
         if answer.status:
-            raise Refused(f"{self.machine.address}: {answer.errors.strip() or file}")
+            raise Refused(f"{self.machine.address}: {answer.errors.strip()[-_LINE:] or file}")
         return answer.output

@@ -15,19 +15,35 @@ refuse() {
     exit 90
 }
 
-# POOL: an existing folder, not reached through a symbolic link. Sets AREA.
+# POOL: why it cannot be one; nothing where it can. The folders are those of experiments.laboratory.pools.
+against_pool() {
+    case $1/ in
+    /) echo "an absolute path is needed" ;;
+    //) echo "the root folder cannot be a storage pool" ;;
+    /*[!A-Za-z0-9_.+/-]*) echo "$1 has characters that a storage pool may not have" ;;
+    /var/lib/kdb/*) ;;
+    /bin/* | /boot/* | /dev/* | /etc/* | /home/* | /lib/* | /lib32/* | /lib64/* | /libx32/* | /lost+found/* | /proc/* | \
+        /root/* | /run/* | /sbin/* | /snap/* | /sys/* | /tmp/ | /usr/* | /var/*)
+        echo "$1 belongs to the system and cannot be a storage pool"
+        ;;
+    /*) ;;
+    *) echo "$1 is not an absolute path" ;;
+    esac
+    if [ ! -d "$1" ]; then
+        echo "$1 is not a folder of this machine"
+    elif [ "$(readlink -f "$1")" != "$1" ]; then
+        echo "$1 is reached through a symbolic link"
+    fi
+}
+
+# POOL: sets AREA.
 open_pool() {
     POOL=$1
-    case $POOL in
-    /) refuse "the root folder cannot be a storage pool" ;;
-    /*) ;;
-    *) refuse "$POOL is not an absolute path" ;;
-    esac
-    [ -d "$POOL" ] || refuse "$POOL is not a folder of this machine"
-    [ "$(readlink -f "$POOL")" = "$POOL" ] || refuse "$POOL is reached through a symbolic link"
+    why=$(against_pool "$POOL" | head -n 1)
+    [ -z "$why" ] || refuse "$why"
     AREA=$POOL/.kdb
     if [ -e "$AREA" ] || [ -L "$AREA" ]; then
-        if [ -L "$AREA" ] || [ ! -f "$AREA/token" ]; then
+        if [ -z "$(find "$AREA" -maxdepth 0 -type d -user "$(id -u)")" ] || [ ! -f "$AREA/token" ]; then
             refuse "$AREA is there and is not KDB's: move it away"
         fi
     fi
@@ -81,10 +97,9 @@ until_nothing() {
 domains_left() { virsh -c qemu:///system --quiet list --all --name | grep -Fx -f "$AREA/domains" || true; }
 
 # Who works in the area. A benchmark's processes may outlive their leader and leave its session: Filebench's
-# readers do the one, fio's jobs the other. Their working folder stays where it was.
-workers_below() {
-    ls -l /proc/[0-9]*/cwd 2>/dev/null | awk -v below="$AREA/" 'index($NF, below) == 1 { split($(NF - 2), part, "/"); print part[3] }'
-}
+# readers do the one, fio's jobs the other. Their working folder stays where it was: find reads the links themselves,
+# and prints nothing that somebody may have named.
+workers_below() { find /proc/[0-9]*/cwd -maxdepth 0 -lname "$AREA/*" -printf '%p\n' 2>/dev/null | cut -d / -f 3; }
 
 kill_workers() {
     rest=50
@@ -316,8 +331,9 @@ facts) # POOL...
         say domain_types "$(virsh -c qemu:///system capabilities 2>/dev/null | sed -n "s/.*<domain type='\([a-z]*\)'.*/\1/p" | sort -u | tr '\n' ' ')"
     fi
     for pool in "$@"; do
-        if [ ! -d "$pool" ]; then
-            say "pool_missing" "$pool"
+        why=$(against_pool "$pool" | head -n 1)
+        if [ -n "$why" ]; then
+            say pool_refused "$pool $why"
             continue
         fi
         say pool "$pool $(stat --file-system --format=%T "$pool" | sed 's|ext2/ext3|ext4|') $(df --output=avail --block-size=1M "$pool" | tail -n 1 | tr -d ' ')"

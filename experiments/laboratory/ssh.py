@@ -8,9 +8,12 @@ import base64
 import binascii
 import hashlib
 import logging
+import os
+import selectors
 import shlex
 import subprocess
 import tempfile
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +22,10 @@ from types import TracebackType
 logger = logging.getLogger(__name__)
 
 CONNECT_SECONDS = 10
+MOST_BYTES = 2**20  # that an answer may have, unless the caller expects more
+MOST_ERROR_BYTES = 2**16
 KINDS = ("ssh-ed25519", "ecdsa-sha2-nistp256", "ecdsa-sha2-nistp384", "ecdsa-sha2-nistp521", "ssh-rsa")  # best first
+_CHUNK_BYTES = 2**16
 _FAILED = 255  # ssh's own status; remote.sh never ends with it
 
 
@@ -29,6 +35,10 @@ class SshError(Exception):
 
 class Unreachable(SshError):  # noqa: N818
     """No answer, or none in time. Another try may succeed."""
+
+
+class TooMuch(SshError):  # noqa: N818
+    """The machine sends more than any honest answer has."""
 
 
 class KeyChanged(SshError):  # noqa: N818
@@ -85,18 +95,16 @@ def scan(host: str, port: int) -> str:
     """The host key that the machine shows, to be accepted by a person. Raises Unreachable."""
     command = ["ssh-keyscan", "-T", str(CONNECT_SECONDS), "-p", str(port), "--", host]
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=4 * CONNECT_SECONDS)  # noqa: S603
-    except FileNotFoundError:
-        raise SshError("The worker has no OpenSSH client (Debian package openssh-client).") from None
+        done = _done(command, b"", 4 * CONNECT_SECONDS, MOST_BYTES, f"{host} port {port}")
     except subprocess.TimeoutExpired:
         raise Unreachable(f"{host} port {port} does not answer.") from None
     keys = {}
-    for line in done.stdout.splitlines():
+    for line in done.text.splitlines():
         parts = line.split()
         if len(parts) >= 3 and parts[1] in KINDS:
             keys[parts[1]] = f"{parts[1]} {parts[2]}"
     if not keys:
-        raise Unreachable(f"{host} port {port} shows no SSH host key. {_last_line(done.stderr)}".strip())
+        raise Unreachable(f"{host} port {port} shows no SSH host key. {_last_line(done.errors)}".strip())
     return keys[min(keys, key=KINDS.index)]
 
 
@@ -163,23 +171,65 @@ class Connection:
     def _command(self) -> list[str]:
         return ["ssh", *self._options]
 
-    def run(self, arguments: Sequence[str], *, given: bytes = b"", timeout: float = 60) -> Answer:
+    def run(
+        self, arguments: Sequence[str], *, given: bytes = b"", timeout: float = 60, most: int = MOST_BYTES
+    ) -> Answer:
         """Run a program there and wait for its end; `given` is its standard input.
 
-        Raises KeyChanged, LoginRefused, Unreachable. The program may go on where the time was up.
+        Raises KeyChanged, LoginRefused, Unreachable, and TooMuch where it prints more than `most` bytes. The program
+        may go on where the time was up.
         """
         words = ["sudo", "-n", *arguments] if self.address.uses_sudo else list(arguments)
         command = [*self._command(), "--", self._host, shlex.join(words)]
         try:
-            done = subprocess.run(command, input=given, capture_output=True, timeout=timeout)  # noqa: S603
-        except FileNotFoundError:
-            raise SshError("The worker has no OpenSSH client (Debian package openssh-client).") from None
+            done = _done(command, given, timeout, most, str(self.address))
         except subprocess.TimeoutExpired:
             raise Unreachable(f"{self.address} did not answer within {timeout:.0f} s.") from None
-        errors = done.stderr.decode(errors="replace")
-        if done.returncode == _FAILED:
-            raise _failure(self.address, errors)
-        return Answer(done.returncode, done.stdout, errors)
+        if done.status == _FAILED:
+            raise _failure(self.address, done.errors)
+        return done
+
+
+def _done(command: Sequence[str], given: bytes, timeout: float, most: int, label: str) -> Answer:
+    """Run a program of this machine to its end, and never hold more than the limits of what it prints.
+
+    Raises subprocess.TimeoutExpired, TooMuch; it is killed then.
+    """
+    deadline = time.monotonic() + timeout
+    with tempfile.TemporaryFile() as standard_input, selectors.DefaultSelector() as waiting:
+        standard_input.write(given)
+        standard_input.seek(0)
+        try:
+            program = subprocess.Popen(  # noqa: S603
+                command, stdin=standard_input, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+            )
+        except FileNotFoundError:
+            raise SshError("The worker has no OpenSSH client (Debian package openssh-client).") from None
+        printed = {program.stdout: bytearray(), program.stderr: bytearray()}
+        limits = {program.stdout: most, program.stderr: MOST_ERROR_BYTES}
+        with program:
+            try:
+                for pipe in printed:
+                    waiting.register(pipe, selectors.EVENT_READ)
+                while waiting.get_map():
+                    ready = waiting.select(max(deadline - time.monotonic(), 0))
+                    if not ready or time.monotonic() > deadline:
+                        raise subprocess.TimeoutExpired(command, timeout)
+                    for key, _ in ready:
+                        data = os.read(key.fd, _CHUNK_BYTES)
+                        printed[key.fileobj] += data
+                        if not data:
+                            waiting.unregister(key.fileobj)
+                        elif len(printed[key.fileobj]) > limits[key.fileobj]:
+                            raise TooMuch(
+                                f"{label} sent more than {limits[key.fileobj]:,} bytes in answer to one command. "
+                                "Nothing more was read, and nothing of it is used."
+                            )
+                status = program.wait(max(deadline - time.monotonic(), 0))
+            except BaseException:
+                program.kill()
+                raise
+    return Answer(status, bytes(printed[program.stdout]), printed[program.stderr].decode(errors="replace"))
 
 
 def _failure(address: Address, errors: str) -> SshError:

@@ -15,7 +15,7 @@ from .catalogue import (
 )
 from .imported import AuditEntry, ImportBatch, RawChunk, RawFile
 from .job import Job, WorkerHeartbeat
-from .laboratory import Host, StoragePool
+from .laboratory import Host, PrivateKey, StoragePool
 from .measurement import DerivedValue, Measurement
 from .statement import Claim, OrdinalFinding, PrintedRatio
 from .testbed import Configuration, Server, Storage
@@ -42,6 +42,7 @@ __all__ = [
     "OperatingSystem",
     "OrdinalFinding",
     "PrintedRatio",
+    "PrivateKey",
     "Publication",
     "RawChunk",
     "RawFile",

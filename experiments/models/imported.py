@@ -70,6 +70,18 @@ class ImportBatch(models.Model):
         return f"import {self.pk}"
 
     @property
+    def is_being_read(self) -> bool:
+        """Whether a job is at it. False where its job ended without a result, or its worker fell silent for good."""
+        return self.state == self.State.READING and self.job is not None and self.job.is_alive
+
+    @property
+    def why_not_read(self) -> str:
+        """What became of the reading that left it in this state; empty where that is under way, or came to an end."""
+        if self.state != self.State.READING or self.is_being_read:
+            return ""
+        return (self.job and self.job.error) or "Its reading was broken off."
+
+    @property
     def full_report(self) -> dict:
         """The report with everything a page asks of it, also before there is one."""
         lists = ("files", "known", "faults", "unknown", "lint", "sample", "new_configurations", "new_names")

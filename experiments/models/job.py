@@ -1,7 +1,11 @@
 """Work in progress. The row is the truth; the broker only wakes workers."""
 
+from datetime import timedelta
+
+from django.conf import settings
 from django.db import models
 from django.db.models import Q
+from django.utils.timezone import now
 
 
 class Job(models.Model):
@@ -54,6 +58,13 @@ class Job(models.Model):
 
     def __str__(self) -> str:
         return f"{self.kind} {self.pk}"
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether it waits, or a worker is at it. The tick takes silent jobs back; twice its time, and none comes."""
+        if self.state != self.State.RUNNING:
+            return self.state == self.State.QUEUED
+        return now() - self.heartbeat_at < timedelta(seconds=2 * settings.KDB_JOB_LEASE_SECONDS)
 
 
 class WorkerHeartbeat(models.Model):

@@ -1,10 +1,13 @@
 """Machines that campaigns run on, and where on them a campaign may write."""
 
 from django.conf import settings
+from django.core.exceptions import ValidationError
 from django.core.validators import RegexValidator
 from django.db import models
 from django.db.models import Q
+from django.db.models.functions import Lower
 
+from experiments.laboratory import pools
 from experiments.models.job import Job
 
 # What ssh takes as a name or address; never a leading hyphen, which would be an option.
@@ -13,6 +16,15 @@ LOGIN = RegexValidator(r"^[a-z_][a-z0-9_.-]*$", "A login name: small letters, di
 KEY_NAME = RegexValidator(r"^[A-Za-z0-9][A-Za-z0-9_.-]*$", "The name of a file in the worker's folder of keys.")
 # A path that needs no quoting anywhere, and cannot climb.
 PATH = RegexValidator(r"^(/[A-Za-z0-9_][A-Za-z0-9_.+-]*)+$", "An absolute path of letters, digits, . _ + and -.")
+
+
+def check_pool(path: str) -> None:
+    """Raises ValidationError where the folder is the system's (experiments.laboratory.pools)."""
+    if pools.is_of_the_system(path):
+        raise ValidationError(
+            f"{path} belongs to the system and cannot be a storage pool; a folder such as /srv/kdb, /mnt/disk1 or "
+            "/var/lib/kdb can."
+        )
 
 
 class Host(models.Model):
@@ -80,6 +92,13 @@ class Host(models.Model):
                 name="experiments_host_window_has_both_ends",
             ),
             models.CheckConstraint(condition=Q(port__gte=1, port__lte=65535), name="experiments_host_port_is_a_port"),
+            models.UniqueConstraint(
+                Lower("address"),
+                "port",
+                condition=~Q(address=""),
+                name="experiments_host_address_is_unique",
+                violation_error_message="Another host is registered with this address and port.",
+            ),
         ]
 
     def __str__(self) -> str:
@@ -88,6 +107,28 @@ class Host(models.Model):
     @property
     def queue(self) -> str:
         return f"lab-{self.laboratory}"
+
+
+class PrivateKey(models.Model):
+    """Whose hosts a private key of the workers is used for: the operator's who named it first."""
+
+    name = models.CharField(
+        max_length=80, unique=True, blank=True, help_text="A file in the worker's folder of keys; empty: its ssh agent."
+    )
+    owner = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        null=True,
+        blank=True,
+        on_delete=models.PROTECT,
+        related_name="+",
+        help_text="Empty: the server's administrators.",
+    )
+
+    class Meta:
+        ordering = ["name"]
+
+    def __str__(self) -> str:
+        return f"the key {self.name}" if self.name else "the worker's ssh agent"
 
 
 class StoragePool(models.Model):
@@ -101,7 +142,7 @@ class StoragePool(models.Model):
         EXISTING = "existing", "tested as it is mounted"
 
     host = models.ForeignKey(Host, on_delete=models.CASCADE, related_name="pools")
-    path = models.CharField(max_length=200, validators=[PATH])
+    path = models.CharField(max_length=200, validators=[PATH, check_pool])
     kind = models.CharField(max_length=10, choices=Kind, default=Kind.IMAGE)
     storage = models.CharField(max_length=300, blank=True, help_text="The disks below, in words.")
     host_fs = models.ForeignKey(

@@ -12,7 +12,7 @@ import logging
 import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import closing
-from itertools import islice
+from itertools import chain, islice
 from typing import Any, BinaryIO
 
 import jsonschema
@@ -79,23 +79,46 @@ def is_bundle(data: bytes) -> bool:
 def export(case_study: CaseStudy, file: BinaryIO) -> None:
     """Write the case study's bundle. Work and size grow with its rows; memory does not."""
     document = _document(case_study)
-    keys = _variant_keys(case_study)
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
         with _member(archive, DOCUMENT) as text:
             json.dump(document, text, ensure_ascii=False, indent=1)
-        digests = dict(RawFile.objects.filter(case_study=case_study).values_list("pk", "sha256"))
-        for name, model, columns in (
-            (MEASUREMENTS, Measurement, measurement_columns()),
-            (DERIVED, DerivedValue, derived_columns()),
-        ):
+        for name, rows in _tables(case_study):
             with _member(archive, name) as text:
-                writer = csv.writer(text)
-                writer.writerow(columns)
-                writer.writerows(_table_rows(model, case_study, columns, keys, digests))
+                csv.writer(text).writerows(rows)
         for raw in case_study.raw_files.order_by("sha256"):
             with archive.open(zipfile.ZipInfo(f"{FILES}{raw.sha256}", _EPOCH), "w") as content:
                 for chunk in raw_files.chunks(raw):
                     content.write(chunk)
+
+
+def digest(case_study: CaseStudy) -> str:
+    """SHA-256 of everything that its bundle says: facts, numbers, findings, claims, and the digests of its files."""
+    found = hashlib.sha256(json.dumps(_document(case_study), sort_keys=True).encode())
+    for _, rows in _tables(case_study):
+        found.update(b"\0")
+        csv.writer(_Digested(found)).writerows(rows)
+    return found.hexdigest()
+
+
+class _Digested:
+    """What is written here only counts for a digest."""
+
+    def __init__(self, found: Any) -> None:
+        self.found = found
+
+    def write(self, line: str) -> None:
+        self.found.update(line.replace("\r\n", "\n").encode())
+
+
+def _tables(case_study: CaseStudy) -> Iterator[tuple[str, Iterator[list[Any]]]]:
+    """Name and lines of each table, the first with the names of its columns."""
+    keys = _variant_keys(case_study)
+    digests = dict(RawFile.objects.filter(case_study=case_study).values_list("pk", "sha256"))
+    for name, model, columns in (
+        (MEASUREMENTS, Measurement, measurement_columns()),
+        (DERIVED, DerivedValue, derived_columns()),
+    ):
+        yield name, chain([list(columns)], _table_rows(model, case_study, columns, keys, digests))
 
 
 def _member(archive: zipfile.ZipFile, name: str) -> io.TextIOWrapper:
@@ -131,11 +154,14 @@ def _variant_keys(case_study: CaseStudy) -> dict[int, str]:
 
 def _document(case_study: CaseStudy) -> dict[str, Any]:
     keys = _variant_keys(case_study)
-    configurations = list(case_study.configurations.order_by("slug"))
+    references = ("hypervisor", "host_os", "host_fs", "guest_os", "guest_fs")
+    configurations = list(case_study.configurations.order_by("slug").select_related(*references))
     variants = list(WorkloadVariant.objects.filter(pk__in=keys).select_related("workload", "benchmark"))
-    findings = list(case_study.findings.order_by("pk").select_related("publication"))
-    ratios = list(case_study.printed_ratios.order_by("pk"))
-    claims = list(case_study.claims.order_by("code").prefetch_related("workloads"))
+    findings = list(
+        case_study.findings.order_by("pk").select_related("publication", "hypervisor", "guest_fs", "host_fs")
+    )
+    ratios = list(case_study.printed_ratios.order_by("pk").select_related("numerator", "denominator", "guest_fs"))
+    claims = list(case_study.claims.order_by("code").select_related("publication").prefetch_related("workloads"))
     publications = {row.publication for row in [case_study, *findings, *claims] if row.publication}
     entries = _catalogue_entries([*configurations, *variants, *findings, *ratios], claims)
     return {
@@ -200,7 +226,7 @@ def take_in(data: bytes, *, user, door: ImportBatch.Door) -> tuple[CaseStudy, bo
     slug = document["case_study"]["slug"]
     there = CaseStudy.objects.filter(slug=slug).first()
     if there is not None:
-        if _digest(there) == hashlib.sha256(_canonical(members)).hexdigest():
+        if digest(there) == hashlib.sha256(_canonical(members)).hexdigest():
             return there, False
         raise BundleError(f"There is another case study {slug!r} here; rename one of them.")
     try:
@@ -260,13 +286,6 @@ def _holds_nul(value: Any) -> bool:
     if isinstance(value, list):
         return any(map(_holds_nul, value))
     return isinstance(value, str) and "\0" in value
-
-
-def _digest(case_study: CaseStudy) -> str:
-    content = io.BytesIO()
-    export(case_study, content)
-    with closing(content):
-        return hashlib.sha256(_canonical(_members(content.getvalue()))).hexdigest()
 
 
 def _canonical(members: dict[str, bytes]) -> bytes:

@@ -318,22 +318,26 @@ class _Attempt:
             self.end(State.FAILED, reason=_sentence(f"{reason}, as in {MAX_LOST_ATTEMPTS - 1} attempts before"))
             return
         with transaction.atomic():
-            self.job.step(self.steps + 1, self.steps + 1)
-            CampaignRun.objects.filter(pk=self.run.pk).update(
-                state=State.WAITING, step="", lost_attempts=F("lost_attempts") + 1
-            )
+            self.wait_again(lost_attempts=F("lost_attempts") + 1)
             self.say(f"void, and to be repeated: {reason}")
 
     def give_back(self, reason: str) -> None:
         """The host cannot be used: the run waits, and so does the campaign, until somebody looks."""
         with transaction.atomic():
-            self.job.step(self.steps + 1, self.steps + 1)
-            CampaignRun.objects.filter(pk=self.run.pk).update(state=State.WAITING, step="")
+            self.wait_again()
             self.say(f"the host cannot be used: {reason}")
             Campaign.objects.filter(pk=self.campaign.pk, state=Campaign.State.RUNNING).update(
                 state=Campaign.State.PAUSED, state_reason=_sentence(reason)
             )
         logger.warning("paused campaign=%s reason=%r", self.campaign.slug, reason)
+
+    def wait_again(self, **values: Any) -> None:
+        """The run waits, or is cancelled with the campaign. The host is locked: nobody cancels it in between."""
+        hosts.locked(self.host.pk)
+        self.job.step(self.steps + 1, self.steps + 1)
+        is_cancelled = Campaign.objects.filter(pk=self.campaign.pk, state=Campaign.State.CANCELLED).exists()
+        values |= {"state": State.CANCELLED, "finished_at": now()} if is_cancelled else {"state": State.WAITING}
+        CampaignRun.objects.filter(pk=self.run.pk).update(step="", **values)
 
 
 def _sentence(text: str) -> str:

@@ -1,7 +1,8 @@
 """Campaigns: planned against what the host has, started, steered, and filed as a draft.
 
 The rows are the truth: `next_run` makes one waiting run of a host active and asks for a worker, and
-whoever ends a run calls it again. `look_after`, every quarter of a minute, finds what nobody did.
+whoever ends a run calls it again. The host's row is the lock under which campaigns and waiting runs change
+their state; it is taken before that of a campaign. `look_after`, every quarter of a minute, finds what nobody did.
 """
 
 import logging
@@ -9,7 +10,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from django.db import transaction
+from django.db import IntegrityError, transaction
 from django.db.models import Max, Q
 from django.utils.timezone import now
 
@@ -101,7 +102,7 @@ def _check_host(campaign: Campaign, facts: dict, say) -> None:
         return
     about = facts["pools"].get(pool.path, {"is_missing": True})
     if about.get("is_missing"):
-        say("pool", f"{pool.path} was not there at the last check.")
+        say("pool", f"{about.get('why') or f'{pool.path} was not there'}, at the last check.")
         return
     lacking = {item["program"] for item in facts["missing"]}
     for name in campaign.host_file_systems:
@@ -236,8 +237,15 @@ def create(campaign: Campaign, *, user) -> Campaign:
     if problems := problems_of(campaign):
         raise PlanRefused(problems)
     with transaction.atomic():
+        hosts.locked(campaign.host_id)
+        if campaign.pool_id and not StoragePool.objects.filter(pk=campaign.pool_id).exists():
+            raise PlanRefused({"pool": [f"{campaign.host} has given up {campaign.pool} meanwhile."]})
         campaign.owner = user
-        campaign.save()
+        try:
+            with transaction.atomic():
+                campaign.save()
+        except IntegrityError as error:
+            raise PlanRefused({"slug": [f"There is a campaign {campaign.slug} already."]}) from error
         _add_runs(campaign, range(1, campaign.repetitions + 1))
     logger.info("planned campaign=%s runs=%s", campaign.slug, campaign.run_count)
     return campaign
@@ -323,6 +331,7 @@ def _go_on(campaign: Campaign) -> None:
 
 
 def _locked(campaign: Campaign, *states: State) -> Campaign:
+    hosts.locked(campaign.host_id)
     found = Campaign.objects.select_for_update(of=("self",)).select_related("host", "pool").get(pk=campaign.pk)
     if found.state not in states:
         raise CampaignError(f"The campaign is {found.get_state_display()}.")
@@ -345,7 +354,7 @@ def next_run(host_id: int) -> CampaignRun | None:
     active, whoever calls this at the same time.
     """
     with transaction.atomic():
-        host = Host.objects.select_for_update(of=("self",)).get(pk=host_id)
+        host = hosts.locked(host_id)
         if CampaignRun.objects.filter(host=host, state=RunState.ACTIVE).exists():
             return None
         running = Campaign.objects.filter(host=host, state=State.RUNNING).order_by("pk")

@@ -1,7 +1,8 @@
 """How a case study becomes knowledge: draft, submitted, published, and sometimes retracted.
 
-Each step checks the state it starts from in the UPDATE itself, and writes its audit entry in the same
-transaction. Whether a user may take a step is asked of experiments.permissions before.
+Each step locks the case study, checks the state it starts from, and writes its audit entry in the same
+transaction. Where a revision is made too, its lock comes second. Whether a user may take a step is asked of
+experiments.permissions before.
 """
 
 import logging
@@ -21,15 +22,23 @@ class CaseStudyError(Exception):
 
 
 def create_draft(case_study: CaseStudy, server: Server, storage: Storage, *, user) -> CaseStudy:
-    """Store a new draft with the server and the storage it was measured on; all three are unsaved and checked."""
-    with transaction.atomic():
-        server.slug = storage.slug = case_study.slug
-        server.save()
-        storage.server = server
-        storage.save()
-        case_study.server, case_study.storage, case_study.owner = server, storage, user
-        case_study.save()
-        audit(case_study, user, AuditEntry.Action.CREATED)
+    """Store a new draft with the server and the storage it was measured on; all three are unsaved and checked.
+
+    Raises CaseStudyError where the short name belongs to another one, be it since a moment ago.
+    """
+    try:
+        with transaction.atomic():
+            server.slug = storage.slug = case_study.slug
+            server.save()
+            storage.server = server
+            storage.save()
+            case_study.server, case_study.storage, case_study.owner = server, storage, user
+            case_study.save()
+            audit(case_study, user, AuditEntry.Action.CREATED)
+    except IntegrityError as error:
+        raise CaseStudyError(
+            f"The short name {case_study.slug} belongs to another case study, server or storage; choose another one."
+        ) from error
     logger.info("created draft case_study=%s", case_study.pk)
     return case_study
 
@@ -37,9 +46,7 @@ def create_draft(case_study: CaseStudy, server: Server, storage: Storage, *, use
 def edit_draft(case_study: CaseStudy, changed: Iterable[tuple[Model, Collection[str]]], *, user) -> None:
     """Save these fields of a draft, of its server and of its storage. Raises CaseStudyError where it is no draft."""
     with transaction.atomic():
-        found = CaseStudy.objects.select_for_update().get(pk=case_study.pk)
-        if found.status != CaseStudy.Status.DRAFT:
-            raise CaseStudyError("Only a draft can be changed.")
+        locked(case_study, CaseStudy.Status.DRAFT, "Only a draft can be changed.")
         for row, fields in changed:
             row.save(update_fields=fields)
         audit(case_study, user, AuditEntry.Action.EDITED)
@@ -47,34 +54,30 @@ def edit_draft(case_study: CaseStudy, changed: Iterable[tuple[Model, Collection[
 
 def submit(case_study: CaseStudy, *, user) -> None:
     """Ask for review. Raises CaseStudyError where it is no draft, holds nothing, or has an import under way."""
-    if not Measurement.objects.filter(configuration__case_study=case_study).exists():
-        raise CaseStudyError("There is nothing to review yet: no results are in the case study.")
     waiting = [ImportBatch.State.READING, ImportBatch.State.FAULTY, ImportBatch.State.READY]
     with transaction.atomic():
-        _move(case_study, CaseStudy.Status.DRAFT, CaseStudy.Status.SUBMITTED, "Only a draft can be submitted.")
+        locked(case_study, CaseStudy.Status.DRAFT, "Only a draft can be submitted.")
+        if not Measurement.objects.filter(configuration__case_study=case_study).exists():
+            raise CaseStudyError("There is nothing to review yet: no results are in the case study.")
         if under_way := case_study.imports.filter(state__in=waiting).first():
             raise CaseStudyError(f"{str(under_way).capitalize()} is not finished: confirm or discard it first.")
+        CaseStudy.objects.filter(pk=case_study.pk).update(status=CaseStudy.Status.SUBMITTED)
         audit(case_study, user, AuditEntry.Action.SUBMITTED)
 
 
 def give_back(case_study: CaseStudy, *, reason: str, user) -> None:
     """Make a submitted case study a draft again. Raises CaseStudyError where it is not submitted."""
     with transaction.atomic():
-        _move(
-            case_study,
-            CaseStudy.Status.SUBMITTED,
-            CaseStudy.Status.DRAFT,
-            "Only a submitted case study can be given back.",
-        )
+        locked(case_study, CaseStudy.Status.SUBMITTED, "Only a submitted case study can be given back.")
+        CaseStudy.objects.filter(pk=case_study.pk).update(status=CaseStudy.Status.DRAFT)
         audit(case_study, user, AuditEntry.Action.RETURNED, reason)
 
 
 def delete_draft(case_study: CaseStudy) -> None:
     """Forget a draft with its files, imports and measurements. Raises CaseStudyError where it is no draft."""
     with transaction.atomic():
-        found = CaseStudy.objects.select_for_update().get(pk=case_study.pk)
-        if found.status != CaseStudy.Status.DRAFT:
-            raise CaseStudyError("Only a draft can be deleted; what was published is retracted instead.")
+        why_not = "Only a draft can be deleted; what was published is retracted instead."
+        found = locked(case_study, CaseStudy.Status.DRAFT, why_not)
         Measurement.objects.filter(configuration__case_study=found)._raw_delete(using="default")
         found.delete()
         server = found.server
@@ -84,12 +87,14 @@ def delete_draft(case_study: CaseStudy) -> None:
 
 
 def publish(case_studies: Iterable[CaseStudy], *, reason: str, user=None) -> KnowledgeRevision:
-    """Make drafts part of the knowledge, together, as one new revision.
+    """Make drafts part of the knowledge, together, as one new revision: whoever calls this has looked at them.
 
-    Raises CaseStudyError, and changes nothing, where one of them is published or retracted already.
+    A reviewer's door is services.reviews.publish. Raises CaseStudyError, and changes nothing, where one of them is
+    published or retracted already.
     """
     ids = [case_study.pk for case_study in case_studies]
     with transaction.atomic():
+        list(CaseStudy.objects.select_for_update().filter(pk__in=ids).order_by("pk").values_list("pk"))
         revision = _next_revision(KnowledgeRevision.Action.PUBLISHED, reason)
         changed = CaseStudy.objects.filter(
             pk__in=ids, status__in=[CaseStudy.Status.DRAFT, CaseStudy.Status.SUBMITTED]
@@ -113,12 +118,11 @@ def retract(case_study: CaseStudy, *, reason: str, user=None) -> KnowledgeRevisi
     if not reason.strip():
         raise CaseStudyError("A retraction needs a reason.")
     with transaction.atomic():
+        locked(case_study, CaseStudy.Status.PUBLISHED, "Only a published case study can be retracted.")
         revision = _next_revision(KnowledgeRevision.Action.RETRACTED, reason)
-        changed = CaseStudy.objects.filter(pk=case_study.pk, status=CaseStudy.Status.PUBLISHED).update(
+        CaseStudy.objects.filter(pk=case_study.pk).update(
             status=CaseStudy.Status.RETRACTED, retracted_revision=revision, retraction_reason=reason
         )
-        if not changed:
-            raise CaseStudyError("Only a published case study can be retracted.")
         audit(case_study, user, AuditEntry.Action.RETRACTED, f"{revision}: {reason}")
         knowledge_changed.send(sender=CaseStudy, case_study_ids=[case_study.pk], revision=revision.number)
     logger.info("retracted revision=%s case_study=%s", revision.number, case_study.pk)
@@ -129,9 +133,12 @@ def audit(case_study: CaseStudy, user, action: AuditEntry.Action, detail: str = 
     AuditEntry.objects.create(case_study=case_study, actor=user, action=action, detail=detail)
 
 
-def _move(case_study: CaseStudy, before: str, after: str, otherwise: str) -> None:
-    if not CaseStudy.objects.filter(pk=case_study.pk, status=before).update(status=after):
-        raise CaseStudyError(otherwise)
+def locked(case_study: CaseStudy, status: str, otherwise: str) -> CaseStudy:
+    """The case study as it is now, locked until the transaction ends. Raises CaseStudyError where it is elsewhere."""
+    found = CaseStudy.objects.select_for_update().filter(pk=case_study.pk).first()
+    if found is None or found.status != status:
+        raise CaseStudyError(otherwise if found else f"{case_study.slug} was deleted meanwhile.")
+    return found
 
 
 def _next_revision(action: str, reason: str) -> KnowledgeRevision:

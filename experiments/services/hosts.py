@@ -3,20 +3,20 @@
 import json
 import logging
 import re
-from collections.abc import Collection, Iterable
-from contextlib import suppress
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from django.conf import settings
-from django.db import transaction
-from django.db.models import Model
+from django.db import IntegrityError, transaction
+from django.db.models import Model, Q
 from django.utils.timezone import now
 
 from experiments import jobs
 from experiments.laboratory import libvirt, remote, ssh
 from experiments.laboratory.remote import Area
-from experiments.models import CampaignRun, Host, Hypervisor, StoragePool
+from experiments.models import CampaignRun, Host, Hypervisor, PrivateKey, StoragePool
 
 logger = logging.getLogger(__name__)
 
@@ -46,10 +46,15 @@ class HostError(Exception):
     """A host cannot be used as asked; the text is fit to show."""
 
 
-def register(host: Host, pools: Iterable[StoragePool], *, user) -> Host:
-    """Store a host and its pools, unsaved and checked, and ask for its key where it has an address."""
-    with transaction.atomic():
+def register(host: Host, pools: Iterable[StoragePool], *, user, any_key: bool = False) -> Host:
+    """Store a host and its pools, unsaved and checked, and ask for its key where it has an address.
+
+    any_key : whether the private key may be another operator's (permissions.may_use_any_key)
+    Raises HostError where it is and must not be, and where the name or the address is taken since a moment ago.
+    """
+    with transaction.atomic(), _told_of_twins():
         host.registered_by = user
+        _take_key(host, any_key)
         host.save()
         for pool in pools:
             pool.host = host
@@ -60,14 +65,47 @@ def register(host: Host, pools: Iterable[StoragePool], *, user) -> Host:
     return host
 
 
-def edit(host: Host, fields: Collection[str], pools: Iterable[StoragePool]) -> None:
+def unregister(host: Host) -> None:
+    """Forget a host that came to nothing; its private key is free again where no other host names it."""
+    with transaction.atomic():
+        host.delete()
+        PrivateKey.objects.filter(name=host.key_name).exclude(
+            name__in=Host.objects.exclude(address="").values("key_name")
+        ).delete()
+
+
+@contextmanager
+def _told_of_twins() -> Iterator[None]:
+    """Raises HostError where the database refuses a second host of one name or address."""
+    try:
+        with transaction.atomic():
+            yield
+    except IntegrityError as error:
+        raise HostError("Another host has this short name, or this address and port, since a moment ago.") from error
+
+
+def _take_key(host: Host, any_key: bool) -> None:
+    """Use the private key for the host: its operator's from now on, where it is nobody's. Raises HostError."""
+    if not host.address:
+        return
+    key, _ = PrivateKey.objects.get_or_create(name=host.key_name, defaults={"owner_id": host.registered_by_id})
+    if key.owner_id != host.registered_by_id and not any_key:
+        named = f"The key {key.name}" if key.name else "The worker's ssh agent"
+        raise HostError(
+            f"{named} is for another operator's hosts. Name a key that only yours use, or ask an administrator."
+        )
+
+
+def edit(host: Host, fields: Collection[str], pools: Iterable[StoragePool], *, any_key: bool = False) -> None:
     """Save changed fields and the pools as they are now. A new address is a new machine: its key is asked for again.
 
-    Raises HostError where a pool is given up that a campaign uses.
+    Raises HostError where a pool is given up that a campaign uses, and as `register`.
     """
     kept = list(pools)
-    with transaction.atomic():
-        before = Host.objects.select_for_update().get(pk=host.pk)
+    with transaction.atomic(), _told_of_twins():
+        before = locked(host.pk)
+        if (before.address, before.port, before.key_name) != (host.address, host.port, host.key_name):
+            _take_key(host, any_key)
         Model.save(host, update_fields=list(fields))
         gone = before.pools.exclude(path__in=[pool.path for pool in kept])
         if used := gone.filter(pk__in=before.campaigns.values("pool")).first():
@@ -102,16 +140,31 @@ def _ask(host: Host, kind: str, **arguments: Any) -> None:
     Model.save(host, update_fields=["job"])
 
 
-def accept_key(host: Host, fingerprint: str) -> None:
-    """Trust the key that the host offers, from now on and only that. Raises HostError where it is another one."""
+def accept_key(host: Host, fingerprint: str, *, any_key: bool = False) -> None:
+    """Trust the key that the host offers, from now on and only that.
+
+    Raises HostError where it is another one, and where it is that of another operator's host: a machine may have
+    many names and addresses, and has one key (any_key: permissions.may_use_any_key).
+    """
     with transaction.atomic():
-        host = Host.objects.select_for_update().get(pk=host.pk)
+        offered = Host.objects.get(pk=host.pk).offered_key
+        alike = Q(pk=host.pk) | Q(offered_key=offered) | Q(host_key=offered)
+        rows = {row.pk: row for row in Host.objects.select_for_update().filter(alike).order_by("pk")}
+        host = rows.pop(host.pk)
         if not host.offered_key or ssh.fingerprint(host.offered_key) != fingerprint:
             raise HostError("The host offers another key by now. Look at it again.")
+        others = [row for row in rows.values() if row.registered_by_id != host.registered_by_id]
+        if not any_key and (twin := next((row for row in others if row.host_key == host.offered_key), None)):
+            raise HostError(f"This machine is {twin} of another operator: it shows the same key.")
         host.host_key, host.offered_key, host.blocked_reason = host.offered_key, "", ""
         host.save()
         _ask(host, CHECK_JOB, with_limits=False)
     logger.info("accepted key host=%s fingerprint=%s", host.slug, fingerprint)
+
+
+def locked(host_id: int) -> Host:
+    """The host as it is now, locked until the transaction ends."""
+    return Host.objects.select_for_update(of=("self",)).get(pk=host_id)
 
 
 def block(host: Host, reason: str) -> None:
@@ -200,8 +253,8 @@ def facts_of(text: str) -> dict[str, Any]:
         path, _, rest = value.partition(" ")
         if key == "missing":
             found["missing"].append({"program": value, "from": FROM.get(value, "")})
-        elif key == "pool_missing":
-            found["pools"][value] = {"is_missing": True}
+        elif key == "pool_refused":
+            found["pools"][path] = {"is_missing": True, "why": rest}
         elif key == "pool":
             kind, free = rest.split()
             found["pools"][path] = {"file_system": kind, "free_mib": int(free)}

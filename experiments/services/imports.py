@@ -25,7 +25,15 @@ from django.utils.timezone import now
 
 from experiments import jobs
 from experiments.importers import archives
-from experiments.models import AuditEntry, CaseStudy, Configuration, ImportBatch, Measurement, RawFile
+from experiments.models import (
+    AuditEntry,
+    CaseStudy,
+    Configuration,
+    DerivedValue,
+    ImportBatch,
+    Measurement,
+    RawFile,
+)
 from experiments.normalise import (
     CONTEXT,
     KINDS,
@@ -112,7 +120,7 @@ def _receive_once(case_study, files, user, door, answers, is_confirmed, key, dig
     )
     fresh = {file.sha256: file for file in files if file.sha256 not in there}
     if not fresh:
-        return _asked_again(ImportBatch.objects.get(pk=max(there.values())), answers, is_confirmed), False
+        return _asked_again(_locked(max(there.values())), answers, is_confirmed), False
     batch = ImportBatch.objects.create(
         case_study=case_study,
         uploaded_by=user,
@@ -131,8 +139,12 @@ def _receive_once(case_study, files, user, door, answers, is_confirmed, key, dig
 
 
 def _asked_again(batch: ImportBatch, answers: dict[str, Any], is_confirmed: bool) -> ImportBatch:
-    """The same bytes once more: what is filed stays as it is; what is not takes the new answers."""
-    if batch.state != State.FILED:
+    """The same bytes once more: what is filed stays as it is, and so does what is being read with these answers.
+
+    Anything else is read again with the new ones.
+    """
+    asked = batch.answers == answers and batch.is_confirmed == is_confirmed
+    if batch.state != State.FILED and not (asked and batch.is_being_read):
         batch.answers, batch.is_confirmed, batch.state = answers, is_confirmed, State.READING
         batch.save()
         _enqueue(batch)
@@ -241,27 +253,26 @@ def confirm(batch: ImportBatch) -> None:
 
 
 def finish(batch: ImportBatch, *, tell: Callable[[jobs.Job], None] = lambda job: None) -> ImportBatch:
-    """The import once its job has ended: done here, or by a worker that was quicker, which is watched.
+    """The import once it is read: here, or by a worker that was quicker, which is watched.
 
-    Raises ImportRefused where the job failed.
+    Raises ImportRefused where its job failed.
     """
-    batch.refresh_from_db()
-    if batch.job_id:
-        jobs.run(batch.job_id)
-        while (job := jobs.Job.objects.get(pk=batch.job_id)).state in (jobs.Job.State.QUEUED, jobs.Job.State.RUNNING):
-            tell(job)
+    while True:
+        batch.refresh_from_db()  # also its job: somebody may have asked for another reading meanwhile
+        if batch.state != State.READING:
+            return batch
+        if not batch.is_being_read:
+            raise ImportRefused(f"{str(batch).capitalize()} could not be read: {batch.why_not_read}")
+        if not jobs.run(batch.job_id):
+            tell(batch.job)
             time.sleep(0.5)
-        if job.state == jobs.Job.State.FAILED:
-            raise ImportRefused(f"{str(batch).capitalize()} could not be read: {job.error}")
-        batch.refresh_from_db()
-    return batch
 
 
 def read_again(batch: ImportBatch) -> None:
-    """Ask once more for what a job failed to do. Raises ImportRefused where none failed."""
+    """Ask once more for what a job failed to do, or did not end. Raises ImportRefused where one is at it."""
     with transaction.atomic():
         batch = _waiting(batch, State.READING)
-        if batch.job and batch.job.state != jobs.Job.State.FAILED:
+        if batch.is_being_read:
             raise ImportRefused("The import is being read.")
         _enqueue(batch)
 
@@ -274,12 +285,14 @@ def discard(batch: ImportBatch, *, user) -> None:
             files = list(batch.files.values_list("pk", flat=True))
             rows = Measurement.objects.filter(configuration__case_study=batch.case_study_id, raw_file__in=files)
             count = rows.count()
+            vm_counts = set(rows.values_list("vm_count", flat=True).distinct())
             rows.delete()
             Configuration.objects.filter(
                 case_study=batch.case_study_id, slug__in=batch.report["new_configurations"]
             ).exclude(
                 pk__in=Measurement.objects.filter(configuration__case_study=batch.case_study_id).values("configuration")
             ).delete()
+            _forget_vm_counts(batch.case_study, vm_counts)
             audit(batch.case_study, user, AuditEntry.Action.WITHDRAWN, f"{batch}: {count:,} measurements")
         batch.files.all().delete()
         batch.state, batch.filed_at = State.DISCARDED, None
@@ -287,18 +300,35 @@ def discard(batch: ImportBatch, *, user) -> None:
     logger.info("discarded import=%s", batch.pk)
 
 
+def _forget_vm_counts(case_study: CaseStudy, gone: set[int]) -> None:
+    """Take these numbers of machines off the case study where nothing in it has them any more."""
+    left = {count for counts in case_study.printed_ratios.values_list("vm_counts", flat=True) for count in counts}
+    for model in (Measurement, DerivedValue):
+        found = model.objects.filter(configuration__case_study=case_study, vm_count__in=gone)
+        left.update(found.values_list("vm_count", flat=True).distinct())
+    case_study.vm_counts = [count for count in case_study.vm_counts if count not in gone - left]
+    case_study.save(update_fields=["vm_counts"])
+
+
 def _waiting(batch: ImportBatch, *states: State) -> ImportBatch:
     """The import, locked, in one of these states and of a draft. Raises ImportRefused."""
-    batch = ImportBatch.objects.select_for_update(of=("self",)).select_related("job").get(pk=batch.pk)
-    batch.case_study = _draft(batch.case_study_id)
+    case_study = _draft(batch.case_study_id)  # first, as whoever files does
+    batch = _locked(batch.pk)
+    batch.case_study = case_study
     if batch.state not in states:
         raise ImportRefused(f"{str(batch).capitalize()} {batch.get_state_display()}.")
     return batch
 
 
+def _locked(pk: int) -> ImportBatch:
+    return ImportBatch.objects.select_for_update(of=("self",)).select_related("job").get(pk=pk)
+
+
 def _draft(case_study_id: int) -> CaseStudy:
-    """The case study, locked. Raises ImportRefused where it takes no imports any more."""
-    case_study = CaseStudy.objects.select_for_update().get(pk=case_study_id)
+    """The case study, locked. Raises ImportRefused where it takes no imports any more, or was deleted."""
+    case_study = CaseStudy.objects.select_for_update().filter(pk=case_study_id).first()
+    if case_study is None:
+        raise ImportRefused("The case study was deleted meanwhile.")
     if case_study.status != CaseStudy.Status.DRAFT:
         raise ImportRefused(
             f"{case_study.slug} is {case_study.get_status_display()}; results go into drafts only. New results of the "

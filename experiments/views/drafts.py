@@ -11,7 +11,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from experiments import pages, permissions
 from experiments.forms import BundleForm, ContextForm, ReasonForm, UploadForm, draft_forms
 from experiments.models import CaseStudy, ImportBatch
-from experiments.services import bundles, case_studies
+from experiments.services import bundles, case_studies, reviews
 from experiments.services.case_studies import CaseStudyError
 
 
@@ -21,9 +21,10 @@ def draft_list(request: HttpRequest) -> HttpResponse:
     return _list(request, BundleForm())
 
 
-def _list(request: HttpRequest, form: BundleForm, status: int = 200) -> HttpResponse:
+def _list(request: HttpRequest, form: BundleForm, status: int = 200, problem: str = "") -> HttpResponse:
     drafts = permissions.drafts_of(request.user).select_related("owner").order_by("-pk")
-    context = {"drafts": drafts, "may_create": permissions.may_create(request.user), "bundle": form}
+    may_create = permissions.may_create(request.user)
+    context = {"drafts": drafts, "may_create": may_create, "bundle": form, "problem": problem}
     return render(request, "experiments/draft_list.html", context, status=status)
 
 
@@ -34,8 +35,11 @@ def draft_new(request: HttpRequest) -> HttpResponse:
         raise PermissionDenied
     forms = draft_forms(request.POST if request.method == "POST" else None)
     if request.method == "POST" and all(form.is_valid() for form in forms.values()):
-        draft = case_studies.create_draft(*(form.save(commit=False) for form in forms.values()), user=request.user)
-        return redirect("draft-detail", draft.slug)
+        try:
+            draft = case_studies.create_draft(*(form.save(commit=False) for form in forms.values()), user=request.user)
+            return redirect("draft-detail", draft.slug)
+        except CaseStudyError as error:
+            forms["case_study"].add_error("slug", str(error))
     return _form(request, forms, None)
 
 
@@ -48,8 +52,11 @@ def draft_edit(request: HttpRequest, slug: str) -> HttpResponse:
     forms = draft_forms(request.POST if request.method == "POST" else None, draft)
     if request.method == "POST" and all(form.is_valid() for form in forms.values()):
         changed = [(form.instance, [*form.fields]) for form in forms.values()]
-        case_studies.edit_draft(draft, changed, user=request.user)
-        return redirect("draft-detail", slug)
+        try:
+            case_studies.edit_draft(draft, changed, user=request.user)
+            return redirect("draft-detail", slug)
+        except CaseStudyError as error:
+            forms["case_study"].add_error(None, str(error))
     return _form(request, forms, draft)
 
 
@@ -72,6 +79,7 @@ def take_in_bundle(request: HttpRequest) -> HttpResponse:
 
 def _form(request: HttpRequest, forms: dict[str, Any], draft: CaseStudy | None) -> HttpResponse:
     status = 422 if any(form.errors for form in forms.values()) else 200
+    status = 409 if any(form.non_field_errors() for form in forms.values()) else status
     return render(request, "experiments/draft_form.html", {"forms": forms, "draft": draft}, status=status)
 
 
@@ -103,19 +111,23 @@ def draft_step(request: HttpRequest, slug: str, step: str) -> HttpResponse:
         return render_draft(request, case_study, problem="A reason is needed.", status=422)
     said = reason.cleaned_data.get("reason", "") if reason.is_valid() else ""
     try:
-        return _take(step, case_study, said, request.user)
+        return _take(step, case_study, said, request)
     except CaseStudyError as error:
-        return render_draft(request, case_study, problem=str(error), status=409)
+        found = CaseStudy.objects.filter(pk=case_study.pk).first()
+        if found is None or not permissions.may_see(request.user, found):  # deleted, or given back to its author
+            return _list(request, BundleForm(), status=409, problem=str(error))
+        return render_draft(request, found, problem=str(error), status=409)
 
 
-def _take(step: str, case_study: CaseStudy, reason: str, user: Any) -> HttpResponseRedirect:
+def _take(step: str, case_study: CaseStudy, reason: str, request: HttpRequest) -> HttpResponseRedirect:
+    user = request.user
     match step:
         case "submit":
             case_studies.submit(case_study, user=user)
         case "return":
             case_studies.give_back(case_study, reason=reason, user=user)
         case "publish":
-            case_studies.publish([case_study], reason=reason, user=user)
+            reviews.publish(case_study, seen=request.POST.get("content_digest", ""), reason=reason, user=user)
             return redirect("case-study-detail", case_study.slug)
         case "delete":
             case_studies.delete_draft(case_study)
@@ -132,10 +144,14 @@ def retract(request: HttpRequest, slug: str) -> HttpResponse:
         raise PermissionDenied
     form = ReasonForm(request.POST if request.method == "POST" else None)
     if form.is_valid():
-        case_studies.retract(case_study, reason=form.cleaned_data["reason"], user=request.user)
-        return redirect("case-study-detail", slug)
+        try:
+            case_studies.retract(case_study, reason=form.cleaned_data["reason"], user=request.user)
+            return redirect("case-study-detail", slug)
+        except CaseStudyError as error:
+            form.add_error(None, str(error))
     context = {"case_study": case_study, "form": form}
-    return render(request, "experiments/case_study_retract.html", context, status=422 if form.errors else 200)
+    status = 409 if form.non_field_errors() else 422 if form.errors else 200
+    return render(request, "experiments/case_study_retract.html", context, status=status)
 
 
 def draft_or_404(request: HttpRequest, slug: str) -> CaseStudy:
@@ -169,6 +185,7 @@ def render_draft(
         "upload": upload or UploadForm(),
         "context_form": context or ContextForm(case_study=draft),
         "reason": ReasonForm(),
+        "content_digest": bundles.digest(draft) if may["publish"] else "",
         "problem": problem,
     }
     return render(request, "experiments/draft_detail.html", shown, status=status)

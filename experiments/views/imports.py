@@ -80,7 +80,7 @@ def import_detail(request: HttpRequest, pk: int) -> HttpResponse:
         "context_form": context,
         "may_edit": may_edit,
         "problem": problem,
-        "is_reading": batch.state == ImportBatch.State.READING and not (batch.job and batch.job.error),
+        "is_reading": batch.is_being_read,
     }
     template = "experiments/_import.html" if wants_fragment(request) else "experiments/import_detail.html"
     return render(request, template, shown, status=422 if problem or answers.errors or context.errors else 200)

@@ -1,5 +1,6 @@
 """Hosts and campaigns in the browser, for operators."""
 
+import re
 from collections.abc import Callable
 from functools import wraps
 from typing import Any
@@ -46,8 +47,13 @@ def host_list(request: HttpRequest) -> HttpResponse:
 def host_new(request: HttpRequest) -> HttpResponse:
     form = HostForm(request.POST if request.method == "POST" else None)
     if form.is_valid():
-        host = hosts.register(form.save(commit=False), form.cleaned_data["pools"], user=request.user)
-        return redirect("host-detail", host.slug)
+        any_key = permissions.may_use_any_key(request.user)
+        try:
+            host, pools = form.save(commit=False), form.cleaned_data["pools"]
+            hosts.register(host, pools, user=request.user, any_key=any_key)
+            return redirect("host-detail", host.slug)
+        except HostError as error:
+            form.add_error("key_name", str(error))
     return render(request, "experiments/host_form.html", {"form": form}, status=422 if form.errors else 200)
 
 
@@ -61,7 +67,8 @@ def host_edit(request: HttpRequest, slug: str) -> HttpResponse:
     if form.is_valid():
         try:
             names = [name for name in form.fields if name != "pools"]
-            hosts.edit(form.save(commit=False), names, form.cleaned_data["pools"])
+            any_key = permissions.may_use_any_key(request.user)
+            hosts.edit(form.save(commit=False), names, form.cleaned_data["pools"], any_key=any_key)
             return redirect("host-detail", slug)
         except HostError as error:
             form.add_error("pools", str(error))
@@ -81,7 +88,7 @@ def host_detail(request: HttpRequest, slug: str) -> HttpResponse:
         if not may_change:
             raise PermissionDenied
         try:
-            _do_to_host(host, request.POST)
+            _do_to_host(request, host)
             return redirect("host-detail", slug)
         except HostError as error:
             problem = str(error)
@@ -90,12 +97,14 @@ def host_detail(request: HttpRequest, slug: str) -> HttpResponse:
     return render(request, template, shown, status=409 if problem else 200)
 
 
-def _do_to_host(host: Host, posted: Any) -> None:
+def _do_to_host(request: HttpRequest, host: Host) -> None:
+    posted = request.POST
     match posted.get("do"):
         case "contact":
             hosts.ask_contact(host)
         case "accept":
-            hosts.accept_key(host, posted.get("fingerprint", ""))
+            any_key = permissions.may_use_any_key(request.user)
+            hosts.accept_key(host, posted.get("fingerprint", ""), any_key=any_key)
         case "check":
             hosts.ask_check(host, with_limits="limits" in posted)
         case other:
@@ -119,8 +128,10 @@ def campaign_new(request: HttpRequest) -> HttpResponse:
     estimate = None
     if form.is_valid():
         if request.POST.get("do") == "plan":
-            campaign = campaigns.create(form.instance, user=request.user)
-            return redirect("campaign-detail", campaign.slug)
+            try:
+                return redirect("campaign-detail", campaigns.create(form.instance, user=request.user).slug)
+            except campaigns.PlanRefused as refused:  # somebody was quicker
+                form.add_problems(refused.problems)
         estimate = campaigns.estimate(form.instance)
     context = {"form": form, "estimate": estimate}
     return render(request, "experiments/campaign_form.html", context, status=422 if form.errors else 200)
@@ -164,7 +175,10 @@ def _steer(request: HttpRequest, campaign: Campaign, top_up: TopUpForm) -> HttpR
         case "cancel":
             campaigns.cancel(campaign)
         case "retry":
-            run = get_object_or_404(campaign.runs, position=request.POST.get("run", "0"))
+            position = request.POST.get("run", "")
+            run = campaign.runs.filter(position=position).first() if re.fullmatch(r"[0-9]{1,9}", position) else None
+            if run is None:
+                raise CampaignError(f"There is no run {position[:20]!r} in this campaign.")
             campaigns.retry(campaign, run)
         case "top-up":
             if not top_up.is_valid():

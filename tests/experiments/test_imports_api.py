@@ -115,9 +115,16 @@ def test_a_draft_is_submitted_and_given_back(program, draft, client):
     program("post", "drafts/lab/submit/", {})
     reviewer = Program(client, make_user("reviewers"))
     assert fields(reviewer("post", "drafts/lab/publish/", {}, 400)) == {"reason"}
-    assert reviewer("post", "drafts/lab/publish/", {"reason": "Good."}).json() == {"revision": 2}
+    assert fields(reviewer("post", "drafts/lab/publish/", {"reason": "Good."}, 400)) == {"content_digest"}
+    assert published(reviewer).json() == {"revision": 2}
     assert reviewer("post", "case-studies/lab/retract/", {"reason": "Wrong disk."}).json() == {"revision": 3}
     program("get", "drafts/lab/", status=404)
+
+
+def published(reviewer):
+    """The reviewer's answer to what they read a moment ago."""
+    seen = reviewer("get", "drafts/lab/").json()["content_digest"]
+    return reviewer("post", "drafts/lab/publish/", {"reason": "Good.", "content_digest": seen})
 
 
 # Imports
@@ -245,7 +252,7 @@ def test_published_files_are_everybodys_byte_for_byte(program, draft, client):
     program("post", "drafts/lab/measurements/", body, 201, content_type="text/csv")
     assert client.get("/api/v1/raw-files/").json()["results"] == []
     program("post", "drafts/lab/submit/", {})
-    Program(client, make_user("reviewers"))("post", "drafts/lab/publish/", {"reason": "Good."})
+    published(Program(client, make_user("reviewers")))
     (file,) = client.get("/api/v1/raw-files/").json()["results"]
     response = client.get(file["content"])
     assert b"".join(response.streaming_content).decode() == body

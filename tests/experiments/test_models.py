@@ -151,6 +151,11 @@ BAD_ROWS = [
     ),
     ("experiments_host_port_is_a_port", "port 0", lambda: make_host(port=0)),
     (
+        "experiments_host_address_is_unique",
+        "a machine twice",
+        lambda: [make_host(address=address) for address in ("a.example", "A.example")],
+    ),
+    (
         "experiments_storagepool_path_is_unique",
         "a pool twice",
         lambda: make_host(pools=("/srv/pool", "/srv/pool")),

@@ -85,5 +85,6 @@ def contribute(generated, api):
     filed = generated("api.drafts.drafts_measurements_create").sync("my-lab", client=api, body=table)
     assert filed.state.value == "filed"
     assert generated("api.drafts.drafts_submit").sync("my-lab", client=api).status.value == "submitted"
-    refused = generated("api.drafts.drafts_publish").sync("my-lab", client=api, body=models.Reason(reason="I say so"))
+    decision = models.Decision(reason="I say so", content_digest="0" * 64)
+    refused = generated("api.drafts.drafts_publish").sync("my-lab", client=api, body=decision)
     assert refused.status == 403

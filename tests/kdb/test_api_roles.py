@@ -13,7 +13,7 @@ from django.db import transaction
 from django.test import Client
 
 from experiments.models import CaseStudy, RunArtifact
-from experiments.services import campaigns
+from experiments.services import bundles, campaigns
 from kdb.api_schema import EXAMPLES, CachedGenerator
 from tests.factories import (
     HOST_KEY,
@@ -69,6 +69,7 @@ TABLE = {  # in the order of ROLES
     "imports_create": "401 404 202 404 404 404 404 202",
     "imports_discard": "401 404 204 404 404 404 404 204",
     "imports_list": "401 200 200 200 200 200 200 200",
+    "imports_read": "401 404 409 404 404 404 404 409",
     "imports_retrieve": "401 404 200 404 404 404 404 200",
 }
 
@@ -114,6 +115,8 @@ def ask(name: str, method: str, address: str, user) -> int:
     """The status that the operation's example gets in the name of a user; nothing of it stays."""
     example = EXAMPLES[name]
     media_type, body = example.get("media_type"), example.get("body")
+    if name == "drafts_publish":
+        body = body | {"content_digest": bundles.digest(CaseStudy.objects.get(slug="lab"))}
     arguments, options = [], {}
     if media_type == "multipart/form-data":
         arguments = [{"case_study": "lab", "file": SimpleUploadedFile("results.csv", CSV.encode())}]

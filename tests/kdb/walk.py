@@ -10,6 +10,7 @@ from typing import Any
 
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
+from django.utils.timezone import now
 
 from experiments import jobs
 from experiments.laboratory import ssh
@@ -128,6 +129,9 @@ def _contribute(ask: Walk) -> None:
     )
     _run(ImportBatch.objects.get(pk=made["id"]).job)
     ask("imports_correct", {"names": {"file_system": {"XFS5": "btrfs"}}}, id=made["id"])
+    broken = Job.objects.filter(pk=ImportBatch.objects.get(pk=made["id"]).job_id)
+    broken.update(state=Job.State.FAILED, finished_at=now(), error="The worker's disk is full.")
+    ask("imports_read", id=made["id"])
     _run(ImportBatch.objects.get(pk=made["id"]).job)
     ask("imports_retrieve", id=made["id"])
     ask("imports_list", page_size=1)
@@ -143,7 +147,8 @@ def _contribute(ask: Walk) -> None:
     ask("drafts_submit", slug="my-lab")
     ask("drafts_return", {"reason": "The second run is missing."}, slug="my-lab")
     ask("drafts_submit", slug="my-lab")
-    ask("drafts_publish", {"reason": "Checked against the raw outputs."}, slug="my-lab")
+    seen = ask("drafts_retrieve", slug="my-lab")["content_digest"]
+    ask("drafts_publish", {"reason": "Checked against the raw outputs.", "content_digest": seen}, slug="my-lab")
     ask("drafts_create", {**DRAFT, "slug": "begun-by-mistake"})
     ask("drafts_delete", slug="begun-by-mistake")
 

@@ -49,18 +49,21 @@ class Command(BaseCommand):
         form = HostForm(data)
         if not form.is_valid():
             raise CommandError("; ".join(f"{name}: {' '.join(errors)}" for name, errors in form.errors.items()))
-        host = hosts.register(form.save(commit=False), form.cleaned_data["pools"], user=None)
+        try:
+            host = hosts.register(form.save(commit=False), form.cleaned_data["pools"], user=None, any_key=True)
+        except hosts.HostError as error:
+            raise CommandError(str(error)) from error
         try:
             self._do(host)
             found = ssh.fingerprint(host.offered_key)
             self.stdout.write(f"{host.address} port {host.port} shows the key {found}")
             if options["accept"] is None and input("Is this the host? Type yes to trust it: ").strip() != "yes":
                 raise CommandError("Not accepted, and not registered.")
-            hosts.accept_key(host, options["accept"] or found)
+            hosts.accept_key(host, options["accept"] or found, any_key=True)
             host.refresh_from_db()
             self._do(host)
         except (CommandError, hosts.HostError) as error:
-            host.delete()
+            hosts.unregister(host)
             raise CommandError(str(error)) from error
         self.stdout.write(f"Registered {host.slug}: {host.facts['distribution']}, kernel {host.facts['kernel']}")
         for item in host.facts["missing"]:
