@@ -77,6 +77,7 @@ PARAMETER = "parameter:"
 
 LARGEST = {"vm_count": 32_767, "vm_vcpus": 32_767, "repetition": 2**31 - 1, "repetitions": 2**31 - 1}
 LARGEST_BLOCK = 2**63 - 1
+MOST_NEW = 1_000  # configurations that one import adds: each new one is held against all of them
 LONGEST_PARAMETERS = 4_000  # characters of JSON
 
 
@@ -229,6 +230,8 @@ class Normaliser:
 
         `given` has the fields of the file, empty ones too. Raises _Wrong.
         """
+        if len(self.new) > MOST_NEW:
+            raise _Wrong("configuration", f"more than {MOST_NEW:,} new ones", f"at most {MOST_NEW:,} in one import")
         slug = given.pop("configuration", "")
         if slug and slug in self.configurations:
             there = self.configurations[slug]
@@ -243,18 +246,18 @@ class Normaliser:
             if "hypervisor" not in given:
                 raise _Wrong("configuration", "nothing", DESCRIBED)
             if len(same) > 1:
-                raise _Wrong("configuration", "nothing", f"one of {', '.join(same)}: the columns fit all of them")
+                raise _Wrong("configuration", "nothing", f"one of {_first(same)}: the columns fit all of them")
             if same:
                 return same[0]
         elif "hypervisor" not in given:
-            known = ", ".join(self.configurations) or "none yet"
+            known = _first(self.configurations) or "none yet"
             raise _Wrong("configuration", slug, f"one of the case study ({known}); for a new one {DESCRIBED}")
         _check_sides(given)
         _check_cache_mode(given)
         slug = slug or self._free_slug(given)
         self.configurations[slug] = {**EMPTY, **given}
         self.new.append(slug)
-        return slug
+        return slug if len(self.new) <= MOST_NEW else self.configuration(given)
 
     def _free_slug(self, values: Values) -> str:
         host = values.get("host_fs") or "unknown"
@@ -401,7 +404,7 @@ class _LineReader:
                 problems.append(problem)
         try:
             version = _text("benchmark_version", texts.get("benchmark_version", ""))
-            parameters = json.loads(texts.get("parameters") or "{}")
+            parameters = _parameters(texts.get("parameters") or "{}")
             for name, text in texts.items():
                 if name.startswith(PARAMETER) and text:
                     parameters[name.removeprefix(PARAMETER)] = _scalar(text)
@@ -495,6 +498,12 @@ class _LineReader:
 # Single values
 
 
+def _first(names: Iterable[str]) -> str:
+    """A few of the names, for a sentence."""
+    names = [*names]
+    return ", ".join(names[:20]) + (f" and {len(names) - 20:,} more" if len(names) > 20 else "")
+
+
 def _shown(value: Any) -> str:
     return "nothing" if value in (None, "") else str(value)
 
@@ -540,6 +549,16 @@ def _whole(name: str, text: str, *, lowest: int = 1) -> int:
 
 def _whole_or_zero(name: str, text: str) -> int:
     return _whole(name, text, lowest=0)
+
+
+def _parameters(text: str) -> dict[str, Any]:
+    try:
+        parameters = json.loads(text)
+    except (ValueError, RecursionError):
+        parameters = None
+    if not isinstance(parameters, dict):
+        raise _Wrong("parameters", text[:80], 'a JSON object, like {"threads": 16}')
+    return parameters
 
 
 def _scalar(text: str) -> int | float | str:

@@ -3,6 +3,8 @@
 A new format is one module with a Reader, one entry in READERS and captured outputs in tests/data.
 """
 
+from dataclasses import replace
+
 from experiments.importers.base import MAX_BYTES, Reader, Reading, Refusal
 from experiments.importers.bonnie import Bonnie
 from experiments.importers.crystaldiskmark import CrystalDiskMark
@@ -15,6 +17,7 @@ from experiments.importers.iozone import Iozone
 from experiments.importers.other_formats import what_it_is
 from experiments.importers.phoronix import Phoronix
 from experiments.importers.postmark import Postmark
+from experiments.importers.sections import several_file_systems
 from experiments.importers.sysbench import Sysbench
 
 # Each looks at the content alone, and no two of them claim the same; a test holds them to it.
@@ -48,7 +51,10 @@ def read(data: bytes) -> Reading:
     if reader is None:
         names = ", ".join(reader.name for reader in READERS)
         return _nothing(f"this is {what_it_is(data)}; formats that are read: {names}, and tables")
-    return reader.read(data)
+    reading = reader.read(data)
+    if several := several_file_systems(data, reading):
+        return replace(reading, runs=(), refused=(several,))
+    return reading
 
 
 def _nothing(reason: str) -> Reading:

@@ -10,6 +10,7 @@ from experiments.importers.base import MAX_BYTES
 
 MAX_MEMBERS = 1_000
 MAX_TOTAL_BYTES = 512 * 2**20  # of all members, unpacked
+MAX_LISTED = 50_000  # entries of all directories in it: each takes memory before any is looked at
 MAX_RATIO = 200  # unpacked to packed bytes of one member; text packs 3 to 30 times, a bomb a thousand
 _FREE_OF_RATIO = 2**20  # a small file of one repeated line is no bomb
 _READ_BYTES = 2**18
@@ -31,6 +32,8 @@ def is_archive(data: bytes) -> bool:
     """Whether this is a ZIP of files, and not a spreadsheet or document that is stored as one."""
     if not data.startswith((b"PK\x03\x04", b"PK\x05\x06")):
         return False
+    if data.count(b"PK\x01\x02") > MAX_LISTED:
+        return True  # `check_directory` refuses it
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             return "[Content_Types].xml" not in archive.namelist()
@@ -38,8 +41,15 @@ def is_archive(data: bytes) -> bool:
         return True
 
 
+def check_directory(name: str, data: bytes) -> None:
+    """Raises ArchiveError where only to list the archive would take long."""
+    if (listed := data.count(b"PK\x01\x02")) > MAX_LISTED:
+        raise ArchiveError(f"{name}: {listed:,} files, at most {MAX_MEMBERS:,} are taken")
+
+
 def members(name: str, data: bytes) -> Iterator[Member]:
     """Every file of the archive, in its order. Raises ArchiveError, also in the middle."""
+    check_directory(name, data)
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             entries = [entry for entry in archive.infolist() if not _is_litter(entry)]

@@ -15,11 +15,11 @@ Source: bonnie++ 1.03e, 1.97 and 2.00a, bon_csv2html.cpp and bonnie++.cpp; www.c
 import re
 from collections.abc import Iterator
 
-from experiments.importers.base import Reading, Refusal, Run, text_of
+from experiments.importers.base import Outcomes, Reading, Refusal, Run, lines_of, several, text_of, whole_or_nothing
 
-MAX_LINES = 1_000_000
 MAX_RUNS = 20_000
 MAX_FIELD = 64
+MAX_FIELDS = 200  # of one line; the formats have up to 59
 
 # After the description, in this order, each followed by the processor's share.
 _FILE_TESTS = ("char-write", "write", "rewrite", "char-read", "read", "random-seek")
@@ -29,7 +29,7 @@ _NUMBER = re.compile(r"\d{1,12}(?:\.\d{1,6})?", re.ASCII)
 _SIZE = re.compile(r"(\d{1,9})([kKmMgGtT]?)", re.ASCII)
 _FORMAT = re.compile(r"1\.9[6-8][a-z]?", re.ASCII)
 _LATER_FORMAT = re.compile(r"[1-9]\.\d\d?[a-z]?", re.ASCII)
-_TABLE = re.compile(rb"^Version +\d\S* +-+Sequential Output-+", re.MULTILINE)
+_TABLE = re.compile(rb"^Version {1,9}\d\S{0,9} {1,40}-{1,40}Sequential Output-", re.MULTILINE)
 _LINE = re.compile(
     rb"^(?:1\.9\d[a-z]?,\d\.\d\d?[a-z]?,[^,\n]{0,200},\d|[^,\n]{1,200},\d{1,9}[kKmMgGtT](?::\d{1,9}[kKmM]?)?,[\d.+]*,[\d+]*,[\d.+]*,)",
     re.MULTILINE,
@@ -43,31 +43,30 @@ class Bonnie:
         start = data[: 2**20]
         return bool(_LINE.search(start) or _TABLE.search(start))
 
+    @whole_or_nothing
     def read(self, data: bytes) -> Reading:
-        runs: list[Run] = []
-        refused: list[Refusal] = []
+        found = Outcomes("figures", MAX_RUNS)
         version = ""
-        for number, line in enumerate(text_of(data).splitlines()[:MAX_LINES], start=1):
-            fields = [field.strip() for field in line.split(",")]
+        hosts: dict[str, int] = {}  # with the line that names them first
+        for number, line in lines_of(text_of(data)):
+            fields = [field.strip() for field in line.split(",", MAX_FIELDS)]
             described = _describe(fields)
             if described is None:
                 continue
             if isinstance(described, str):
-                refused.append(Refusal(number, described))
+                found.add(Refusal(number, described))
                 continue
-            found = [*_runs(number, fields, *described)]
-            runs += found
+            hosts.setdefault(fields[0 if described[1] == 2 else 2], number)
             version = version or described[0]
-            if not found:
-                refused.append(Refusal(number, "no test of this line was slow enough to be measured"))
-            if len(runs) > MAX_RUNS:
-                refused.append(Refusal(number, f"more than {MAX_RUNS:,} figures: from here on nothing was read"))
-                break
-        if not runs and not refused:
-            refused.append(
+            runs = [*_runs(number, fields, *described)]
+            found.add(*runs or [Refusal(number, "no test of this line was slow enough to be measured")])
+        if not found.count:
+            found.add(
                 Refusal(None, "only Bonnie++'s table is here, whose columns run together; send the CSV line below it")
             )
-        return Reading(self.name, version, "bonnie++", tuple(runs), tuple(refused))
+        if len(hosts) > 1:
+            return Reading(self.name, version, "bonnie++", refused=(several("machines", hosts),))
+        return Reading(self.name, version, "bonnie++", found.runs, found.refused)
 
 
 def _describe(fields: list[str]) -> tuple[str, int, dict] | str | None:
@@ -96,7 +95,7 @@ def _describe(fields: list[str]) -> tuple[str, int, dict] | str | None:
     return version, first, {name: value for name, value in parameters.items() if value}
 
 
-def _runs(line: int, fields: list[str], version: str, first: int, parameters: dict) -> Iterator[Run]:
+def _runs(line: int, fields: list[str], version: str, first: int, parameters: dict) -> Iterator[Run | Refusal]:
     # Between the two kinds stand the number of files and, but for 1.03, their sizes and directories.
     small = first + 12 + (1 if first == 2 else 5)
     places = [(first + 2 * n, name) for n, name in enumerate(_FILE_TESTS)]
@@ -104,7 +103,10 @@ def _runs(line: int, fields: list[str], version: str, first: int, parameters: di
     too_fast = [name for at, name in places if _TOO_FAST.fullmatch(fields[at])]
     warnings = (f"Too fast to be measured: {', '.join(too_fast)}.",) if too_fast else ()
     for at, name in places:
+        if not fields[at] or _TOO_FAST.fullmatch(fields[at]):
+            continue
         if not _NUMBER.fullmatch(fields[at]) or not float(fields[at]):
+            yield Refusal(line, f"{name} is {fields[at][:40]!r}; a rate above zero, +++++ or nothing is expected")
             continue
         rate = float(fields[at])
         is_throughput = name in _FILE_TESTS and name != "random-seek"

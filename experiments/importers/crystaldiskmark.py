@@ -14,11 +14,11 @@ Source: the header of the text itself; crystalmark.info.
 """
 
 import re
+from collections.abc import Iterator
 
-from experiments.importers.base import Reading, Refusal, Run, text_of
+from experiments.importers.base import Outcomes, Reading, Refusal, Run, lines_of, text_of, whole_or_nothing
 from kdb.units import convert
 
-MAX_LINES = 200_000
 MAX_RUNS = 20_000
 MAX_LINE = 300
 
@@ -42,14 +42,14 @@ class CrystalDiskMark:
     def recognises(self, data: bytes) -> bool:
         return bool(_BANNER.search(text_of(data[: 2**18])))
 
+    @whole_or_nothing
     def read(self, data: bytes) -> Reading:
-        runs: list[Run] = []
-        refused: list[Refusal] = []
+        outcomes = Outcomes("figures", MAX_RUNS)
         part = _Report()
-        for number, line in enumerate(text_of(data).splitlines()[:MAX_LINES], start=1):
+        for number, line in lines_of(text_of(data)):
             line = line[:MAX_LINE]
             if banner := _BANNER.search(line):
-                _close(part, runs, refused)
+                outcomes.add(*part.refused, *_runs(part))
                 part = _Report(banner[1])
             elif section := _SECTION.match(line):
                 part.section = section[1].lower()
@@ -62,35 +62,29 @@ class CrystalDiskMark:
                 part.add_new(number, found)
             elif found := _OLD.match(line):
                 part.add_old(number, found)
-            if len(runs) > MAX_RUNS:
-                refused.append(Refusal(number, f"more than {MAX_RUNS:,} figures: from here on nothing was read"))
-                break
-        _close(part, runs, refused)
-        if not runs and not refused:
-            refused.append(Refusal(None, "there is no line with a result: the text is cut"))
-        version = runs[0].tool_version if runs else ""
-        return Reading(self.name, version, self.name, tuple(runs), tuple(refused))
+        outcomes.add(*part.refused, *_runs(part))
+        if not outcomes.count:
+            outcomes.add(Refusal(None, "there is no line with a result: the text is cut"))
+        version = outcomes.runs[0].tool_version if outcomes.runs else ""
+        return Reading(self.name, version, self.name, outcomes.runs, outcomes.refused)
 
 
-def _close(part: "_Report", runs: list[Run], refused: list[Refusal]) -> None:
-    """Put a report's lines into runs: what its footer says holds for all of them."""
-    refused += part.refused
+def _runs(part: "_Report") -> Iterator[Run]:
+    """A report's lines as runs: what its footer says holds for all of them."""
     for line, operation, block, queue, threads, megabytes, iops, latency in part.rows:
         said = {"queue_depth": queue, "threads": threads, **part.parameters}
-        runs.append(
-            Run(
-                workload="crystaldiskmark",
-                line=line,
-                throughput_mib_s=convert(megabytes, "MB/s", "MiB/s"),
-                ops_per_s=iops,
-                latency_ms=latency,
-                operation=operation,
-                block_size_bytes=block,
-                tool_version=part.version,
-                working_set_bytes=part.parameters.get("file_size_bytes"),
-                parameters={name: value for name, value in said.items() if value},
-                warnings=(_ROUNDED,),
-            )
+        yield Run(
+            workload="crystaldiskmark",
+            line=line,
+            throughput_mib_s=convert(megabytes, "MB/s", "MiB/s"),
+            ops_per_s=iops,
+            latency_ms=latency,
+            operation=operation,
+            block_size_bytes=block,
+            tool_version=part.version,
+            working_set_bytes=part.parameters.get("file_size_bytes"),
+            parameters={name: value for name, value in said.items() if value},
+            warnings=(_ROUNDED,),
         )
 
 

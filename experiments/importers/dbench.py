@@ -13,10 +13,18 @@ Source: dbench.c, child.c and tbench.c of dbench 4.0.
 
 import re
 
-from experiments.importers.base import Operation, Reading, Refusal, Run, text_of
+from experiments.importers.base import (
+    Operation,
+    Outcomes,
+    Reading,
+    Refusal,
+    Run,
+    lines_of,
+    text_of,
+    whole_or_nothing,
+)
 from kdb.units import convert
 
-MAX_LINES = 1_000_000
 MAX_RUNS = 10_000
 MAX_LINE = 500
 
@@ -37,16 +45,16 @@ class Dbench:
         start = data[: 2**20]
         return b"dbench version" in start or (b"Throughput " in start and b" MB/sec" in start and b" procs" in start)
 
+    @whole_or_nothing
     def read(self, data: bytes) -> Reading:
-        runs: list[Run] = []
-        refused: list[Refusal] = []
+        outcomes = Outcomes("runs", MAX_RUNS)
         run = _Started()
-        for number, line in enumerate(text_of(data).splitlines()[:MAX_LINES], start=1):
+        for number, line in lines_of(text_of(data)):
             line = line[:MAX_LINE]
             if _NETWORK.search(line):
                 run.is_network = True
             if banner := _BANNER.search(line):
-                refused += run.unfinished()
+                outcomes.add(*run.unfinished())
                 run = _Started(number, banner[1], run.is_network and "tbench" in line)
             elif length := _LENGTH.search(line):
                 run.seconds, run.load = int(length[1]), length[2].rpartition("/")[2]
@@ -55,17 +63,13 @@ class Dbench:
             elif _PROGRESS.match(line):
                 run.last = number
             elif result := _RESULT.match(line):
-                outcome = run.judge(number, result)
-                (runs if isinstance(outcome, Run) else refused).append(outcome)
+                outcomes.add(run.judge(number, result))
                 run.is_done = True
-            if len(runs) > MAX_RUNS:
-                refused.append(Refusal(number, f"more than {MAX_RUNS:,} runs: from here on nothing was read"))
-                break
-        refused += run.unfinished()
-        if not runs and not refused:
-            refused.append(Refusal(None, "there is no result of dbench"))
-        version = runs[0].tool_version if runs else ""
-        return Reading(self.name, version, self.name, tuple(runs), tuple(refused))
+        outcomes.add(*run.unfinished())
+        if not outcomes.count:
+            outcomes.add(Refusal(None, "there is no result of dbench"))
+        version = outcomes.runs[0].tool_version if outcomes.runs else ""
+        return Reading(self.name, version, self.name, outcomes.runs, outcomes.refused)
 
 
 class _Started:

@@ -32,9 +32,18 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from experiments.importers.base import Operation, Reading, Refusal, Run, text_of
+from experiments.importers.base import (
+    MAX_LINES,
+    Operation,
+    Outcomes,
+    Reading,
+    Refusal,
+    Run,
+    TooMuch,
+    text_of,
+    whole_or_nothing,
+)
 
-MAX_LINES = 1_000_000  # 64 MiB of breakdown rows come to 930,000
 MAX_LINE = 1_000  # characters of a line that are read; Filebench's own are shorter but for histograms
 MAX_RUNS = 10_000
 MAX_ROWS = 1_000  # of one breakdown
@@ -186,6 +195,7 @@ class Filebench:
         """By a banner or a result line; a WML personality has neither."""
         return _SIGN.search(_text(data)) is not None
 
+    @whole_or_nothing
     def read(self, data: bytes) -> Reading:
         """Every run of the file, in its order.
 
@@ -195,28 +205,22 @@ class Filebench:
         text = _text(data)
         if not _SIGN.search(text):
             return self._nothing("no Filebench output: neither a banner nor a result line")
-        if text.count("\n") > MAX_LINES:
-            return self._nothing(f"more than {MAX_LINES:,} lines, which no Filebench log has")
-        runs: list[Run] = []
-        refused: list[Refusal] = []
+        if (count := text.count("\n")) > MAX_LINES:  # 64 MiB of breakdown rows come to 930,000
+            raise TooMuch(count, "lines", MAX_LINES)
+        outcomes = Outcomes("runs", MAX_RUNS)
         banner, first = "", None
-        for count, log in enumerate(_logs(text)):
-            if count == MAX_RUNS:
-                refused.append(Refusal(log.line, f"more than {MAX_RUNS:,} runs: from here on nothing was read"))
-                break
+        for log in _logs(text):
             banner = banner or log.version
             outcome = _judge(log)
             if isinstance(outcome, Run) and first:
                 outcome = _of_another_version(log, first) or outcome
-            if isinstance(outcome, Refusal):
-                refused.append(outcome)
-            else:
+            outcomes.add(outcome)
+            if isinstance(outcome, Run):
                 first = first or log
                 first.version = first.version or log.version
-                runs.append(outcome)
-        if not runs and not refused:
+        if not outcomes.count:
             return self._nothing("no Filebench run: only fragments of lines")
-        return Reading(self.name, first.version if first else banner, self.name, tuple(runs), tuple(refused))
+        return Reading(self.name, first.version if first else banner, self.name, outcomes.runs, outcomes.refused)
 
     def _nothing(self, reason: str) -> Reading:
         return Reading(self.name, benchmark=self.name, refused=(Refusal(None, reason),))

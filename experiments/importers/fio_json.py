@@ -20,13 +20,25 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from experiments.importers.base import Operation, Reading, Refusal, Run, text_of
+from experiments.importers.base import (
+    LineNumbers,
+    Operation,
+    Outcomes,
+    Reading,
+    Refusal,
+    Run,
+    TooMuch,
+    text_of,
+    whole_or_nothing,
+)
 
 MAX_DOCUMENTS = 1_000
-MAX_JOBS = 10_000
+MAX_JOBS = 10_000  # of one document
+MAX_RUNS = 50_000
+MAX_TWICE = 4  # times the text that may be read more than once, because documents in it are broken
 
-_DOCUMENT = re.compile(r'\{\s*"fio version"\s*:')
-_JOB = re.compile(r'"jobname"\s*:')
+_DOCUMENT = re.compile(r'\{\s{0,80}"fio version"\s{0,80}:')
+_JOB = re.compile(r'"jobname"\s{0,80}:')
 _SIGNAL = re.compile(r"fio: terminating on signal \d+")
 _ERROR = re.compile(r"\berr= ?(\d{1,5})\b")
 _SIZE = re.compile(r"(\d{1,12})([kmgt]?)(?:i?b)?", re.ASCII | re.IGNORECASE)
@@ -60,46 +72,50 @@ class FioJson:
         # JSON of somebody else may hold fio's deep inside, where nobody says which machine it is of.
         return first is not None and (first.start() == 0 or text[0] not in "{[")
 
+    @whole_or_nothing
     def read(self, data: bytes) -> Reading:
         text = text_of(data)
-        runs: list[Run] = []
-        refused: list[Refusal] = []
+        lines = LineNumbers(text)
+        outcomes = Outcomes("runs", MAX_RUNS)
         version = ""
-        position = 0
-        for _ in range(MAX_DOCUMENTS):
-            start = _DOCUMENT.search(text, position)
-            if start is None:
-                break
+        position = documents = wasted = 0
+        while start := _DOCUMENT.search(text, position):
+            documents += 1
+            if documents > MAX_DOCUMENTS:
+                rest = sum(1 for _ in _DOCUMENT.finditer(text, start.end()))
+                raise TooMuch(documents + rest, "documents of fio", MAX_DOCUMENTS)
             before = text[position : start.start()]
-            line = _line(text, start.start())
+            line = lines.at(start.start())
             try:
                 document, position = json.JSONDecoder().raw_decode(text, start.start())
-            except (ValueError, RecursionError):
-                refused.append(Refusal(line, "the JSON is cut, or broken: fio did not finish it"))
+            except (ValueError, RecursionError) as error:
+                wasted += getattr(error, "pos", len(text)) - start.start()
+                if wasted > MAX_TWICE * len(text):
+                    reason = (
+                        f"{documents:,} documents, most of them broken and inside one another: give each its own file"
+                    )
+                    return Reading(self.name, version, "fio", refused=(Refusal(line, reason),))
+                outcomes.add(Refusal(line, "the JSON is cut, or broken: fio did not finish it"))
                 position = start.end()
                 continue
             found = str(document.get("fio version", ""))[:40].removeprefix("fio-")
             if version and found != version:
                 reason = f"fio {found} here and {version} above: two installations in one file; give each its own"
-                refused.append(Refusal(line, reason))
+                outcomes.add(Refusal(line, reason))
                 continue
             version = version or found
-            outcomes = _read_document(text, start.start(), position, document, before)
-            for outcome in outcomes:
-                (runs if isinstance(outcome, Run) else refused).append(outcome)
-        if not runs and not refused:
-            refused.append(Refusal(None, "fio's JSON has no jobs in it"))
-        return Reading(self.name, version, "fio", tuple(runs), tuple(refused))
+            jobs_at = [lines.at(job.start()) for job in _JOB.finditer(text, start.start(), position)]
+            outcomes.add(*_read_document(document, before, jobs_at or [line]))
+        if not outcomes.count:
+            outcomes.add(Refusal(None, "fio's JSON has no jobs in it"))
+        return Reading(self.name, version, "fio", outcomes.runs, outcomes.refused)
 
 
-def _line(text: str, position: int) -> int:
-    return text.count("\n", 0, position) + 1
-
-
-def _read_document(text: str, start: int, end: int, document: dict, before: str) -> Iterator[Run | Refusal]:
+def _read_document(document: dict, before: str, lines: list[int]) -> Iterator[Run | Refusal]:
+    """One document, the text before it, and the lines of its jobs. Raises TooMuch."""
     entries = _entries(document)
-    marks = [match.start() for _, match in zip(range(MAX_JOBS), _JOB.finditer(text, start, end), strict=False)]
-    lines = [_line(text, mark) for mark in marks] or [_line(text, start)]
+    if len(entries) > MAX_JOBS:
+        raise TooMuch(len(entries), f"jobs of fio (line {lines[0]})", MAX_JOBS)
     if signal := _SIGNAL.search(before):
         yield Refusal(lines[0], f"the run was interrupted ({signal[0]}): what it measured till then is no result")
         return
@@ -108,7 +124,7 @@ def _read_document(text: str, start: int, end: int, document: dict, before: str)
         return
     shared = document.get("global options")
     groups: dict[tuple, list[tuple[int, dict]]] = {}
-    for index, job in entries[:MAX_JOBS]:
+    for index, job in entries:
         key = (str(job.get("jobname", "")), str(job.get("groupid", "")), str(job.get("hostname", "")))
         groups.setdefault(key, []).append((lines[min(index, len(lines) - 1)], job))
     at_once: dict[tuple, int] = {}

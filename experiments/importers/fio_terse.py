@@ -12,15 +12,24 @@ Source: stat.c (show_thread_status_terse_v3_v4) of fio 2.0.8 to 2.1.2.
 
 import re
 
-from experiments.importers.base import Operation, Reading, Refusal, Run, text_of
+from experiments.importers.base import (
+    Operation,
+    Outcomes,
+    Reading,
+    Refusal,
+    Run,
+    lines_of,
+    text_of,
+    whole_or_nothing,
+)
 
-MAX_LINES = 1_000_000
 MAX_RUNS = 20_000
 FIELDS, FIELDS_A_DISK = 121, 9
+MAX_FIELDS = 10_000
 _READ, _WRITE, _LATENCY = 5, 46, 34  # where the parts begin, and the mean of lat in them
 
 _LINE = re.compile(r"^([2-5]);(?:fio-)?(\d[\w.\-]{0,30});[^;\n]{0,200};\d{1,9};\d{1,5};\d", re.MULTILINE)
-_HEADING = re.compile(r"^(Host|Guest):\s*$")
+_HEADING = re.compile(r"(Host|Guest):[ \t]{0,80}$")
 _SIGNAL = re.compile(r"fio: terminating on signal \d+")
 _NUMBER = re.compile(r"\d{1,15}(?:\.\d{1,9})?", re.ASCII)
 
@@ -31,12 +40,12 @@ class FioTerse:
     def recognises(self, data: bytes) -> bool:
         return b";" in data and bool(_LINE.search(text_of(data)))
 
+    @whole_or_nothing
     def read(self, data: bytes) -> Reading:
-        runs: list[Run] = []
-        refused: list[Refusal] = []
+        outcomes = Outcomes("lines of results", MAX_RUNS)
         first = heading = ""
         signal = ""
-        for number, line in enumerate(text_of(data).splitlines()[:MAX_LINES], start=1):
+        for number, line in lines_of(text_of(data)):
             if found := _HEADING.match(line):
                 heading = found[1]
                 continue
@@ -50,18 +59,14 @@ class FioTerse:
             first = first or machine
             if machine != first:
                 reason = f"fio {machine} here and {first} above: two machines in one file; give each its own"
-                refused.append(Refusal(number, reason))
+                outcomes.add(Refusal(number, reason))
                 continue
-            outcome = _judge(number, begin, line.split(";"), signal)
+            outcomes.add(_judge(number, begin, line.split(";", MAX_FIELDS), signal))
             signal = ""
-            (runs if isinstance(outcome, Run) else refused).append(outcome)
-            if len(runs) > MAX_RUNS:
-                refused.append(Refusal(number, f"more than {MAX_RUNS:,} lines: from here on nothing was read"))
-                break
-        if not runs and not refused:
-            refused.append(Refusal(None, "there is no line of fio's terse output"))
+        if not outcomes.count:
+            outcomes.add(Refusal(None, "there is no line of fio's terse output"))
         version = first.partition(" ")[0]
-        return Reading(self.name, version, "fio", tuple(runs), tuple(refused))
+        return Reading(self.name, version, "fio", outcomes.runs, outcomes.refused)
 
 
 def _judge(line: int, begin: re.Match, fields: list[str], signal: str) -> Run | Refusal:

@@ -18,7 +18,7 @@ class FioText:
         return is_text and not FioJson().recognises(data) and not FioTerse().recognises(data)
 
     def read(self, data: bytes) -> Reading:
-        found = re.search(r"^(fio-\d\S{0,20})\s*$", text_of(data[: 2**20]), re.MULTILINE)
+        found = re.search(r"^(fio-\d\S{0,20})[ \t\r]{0,80}$", text_of(data[: 2**20]), re.MULTILINE)
         version = found[1].removeprefix("fio-") if found else ""
         mark = _JOB.search(data) or _OLD.search(data)
         line = data.count(b"\n", 0, mark.start()) + 1 if mark else None

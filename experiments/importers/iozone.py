@@ -14,9 +14,8 @@ Source: iozone.c of IOzone 3.327 to 3.482.
 
 import re
 
-from experiments.importers.base import Reading, Refusal, Run, text_of
+from experiments.importers.base import Outcomes, Reading, Refusal, Run, lines_of, text_of, whole_or_nothing
 
-MAX_LINES = 1_000_000
 MAX_RUNS = 50_000
 MAX_LINE = 1_000
 
@@ -28,7 +27,8 @@ _STDIO = ("fwrite", "frewrite", "fread", "freread")
 _OFF_BY = 3  # characters that a figure may end beside its header
 
 _VERSION = re.compile(r"Version \$Revision: (\S{1,20}) \$")
-_HEADER = re.compile(r"\s*[kK]B\s+reclen\s+write\b")
+_HEADER = re.compile(r"\s{0,200}[kK]B\s{1,200}reclen\s{1,200}write\b")
+_ROW = re.compile(r"\s{0,200}\d{1,15}\s{1,200}\d{1,15}(?:\s|$)", re.ASCII)  # size and record, whatever follows
 _COMPLETE = "iozone test complete"
 _UNIT = re.compile(r"Output is in (\S{1,40}(?: \S{1,40}){0,3})")
 _COMMAND = re.compile(r"Command line used: (.{1,500})")
@@ -45,23 +45,16 @@ class Iozone:
             b"reclen" in start and b"kB" in start and b"rewrite" in start
         )
 
+    @whole_or_nothing
     def read(self, data: bytes) -> Reading:
-        lines = text_of(data).splitlines()[:MAX_LINES]
-        runs: list[Run] = []
-        refused: list[Refusal] = []
-        tests = _tests(lines)
-        for test in tests:
-            found, problem = _read_test(lines, *test)
-            runs += found
-            if problem:
-                refused.append(problem)
-            if len(runs) > MAX_RUNS:
-                refused.append(Refusal(test[0] + 1, f"more than {MAX_RUNS:,} figures: from here on nothing was read"))
-                break
-        if not tests:
-            refused.append(Refusal(None, "there is no table of results; throughput mode and others are not read"))
-        version = next((run.tool_version for run in runs if run.tool_version), "")
-        return Reading(self.name, version, self.name, tuple(runs), tuple(refused))
+        lines = [line for _, line in lines_of(text_of(data))]
+        outcomes = Outcomes("figures", MAX_RUNS)
+        for test in _tests(lines):
+            outcomes.add(*_read_test(lines, *test))
+        if not outcomes.count:
+            outcomes.add(Refusal(None, "there is no table of results; throughput mode and others are not read"))
+        version = next((run.tool_version for run in outcomes.runs if run.tool_version), "")
+        return Reading(self.name, version, self.name, outcomes.runs, outcomes.refused)
 
 
 def _tests(lines: list[str]) -> list[tuple[int, int]]:
@@ -70,18 +63,18 @@ def _tests(lines: list[str]) -> list[tuple[int, int]]:
     return [(index, headers[n + 1] if n + 1 < len(headers) else len(lines)) for n, index in enumerate(headers)]
 
 
-def _read_test(lines: list[str], start: int, end: int) -> tuple[list[Run], Refusal | None]:
+def _read_test(lines: list[str], start: int, end: int) -> list[Run | Refusal]:
     before = [_plain(line) for line in lines[max(0, start - 60) : start]]
     version, unit, command = (_last(pattern, before) for pattern in (_VERSION, _UNIT, _COMMAND))
     if unit and unit.lower() not in ("kbytes/sec", "kbytes/second"):
-        return [], Refusal(start + 1, f"the output is in {unit}; run IOzone without -N and -O, for kBytes/sec")
+        return [Refusal(start + 1, f"the output is in {unit}; run IOzone without -N and -O, for kBytes/sec")]
     header = _plain(lines[start])
     edges = [match.end() for match in re.finditer(r"\S+", header)]
     if len(edges) != 2 + len(OPERATIONS):
-        return [], Refusal(start + 1, f"the header has {len(edges)} columns, IOzone's has {2 + len(OPERATIONS)}")
+        return [Refusal(start + 1, f"the header has {len(edges)} columns, IOzone's has {2 + len(OPERATIONS)}")]
     flags = {flag for word in (command or "").split() if re.fullmatch(r"-[A-Za-z]{1,3}", word) for flag in word[1:]}
     options = {name: True for flag, name in _FLAGS.items() if flag in flags}
-    runs: list[Run] = []
+    outcomes: list[Run | Refusal] = []
     is_complete = False
     last = start
     for index in range(start + 1, end):
@@ -91,15 +84,16 @@ def _read_test(lines: list[str], start: int, end: int) -> tuple[list[Run], Refus
             break
         cells = _cells(line, edges)
         if cells is None:
+            if _ROW.match(line):
+                reason = f"a row of the table whose figures do not stand below its header: {line.strip()[:80]!r}"
+                outcomes.append(Refusal(index + 1, reason))
             continue
         last = index
-        runs += _runs(index + 1, cells, options, version or "")
+        outcomes += _figures(index + 1, cells, options, version or "")
     if not is_complete:
         reason = "the test did not finish: 'iozone test complete.' is missing after its table"
-        return [], Refusal(last + 1, reason)
-    if not runs:
-        return [], Refusal(start + 1, "the table has no figures")
-    return runs, None
+        return [Refusal(last + 1, reason)]
+    return outcomes or [Refusal(start + 1, "the table has no figures")]
 
 
 def _cells(line: str, edges: list[int]) -> dict[int, int] | None:
@@ -117,11 +111,19 @@ def _cells(line: str, edges: list[int]) -> dict[int, int] | None:
     return cells if {0, 1} < cells.keys() else None
 
 
-def _runs(line: int, cells: dict[int, int], options: dict[str, bool], version: str) -> list[Run]:
+def _figures(line: int, cells: dict[int, int], options: dict[str, bool], version: str) -> list[Run | Refusal]:
+    """A row's figures; a zero is none, since IOzone leaves blank what was not run."""
     size, record = cells[0] * 1024, cells[1] * 1024
-    found = []
+    if not size or not record:
+        return [Refusal(line, f"a file of {cells[0]} kB by records of {cells[1]} kB is no test; both are above zero")]
+    found: list[Run | Refusal] = []
     for column, operation in enumerate(OPERATIONS, start=2):
-        if not cells.get(column) or not size or not record:
+        if column not in cells:
+            continue
+        if not cells[column]:
+            found.append(
+                Refusal(line, f"{operation} at records of {cells[1]} kB is 0 kBytes/sec; a figure is above zero")
+            )
             continue
         is_cached = operation in _STDIO and options.get("direct_io")
         warnings = ("It goes through stdio and the page cache, whatever -I says.",) if is_cached else ()

@@ -19,19 +19,22 @@ _BINARY = (
     (b"\xd0\xcf\x11\xe0", "an old office document; save it as XLSX or CSV"),
 )
 _TEXT = (
-    (r"\A\s*<(?:!doctype html|html)", "an HTML page; send the file that the benchmark wrote"),
+    (r"\A<(?:!doctype html|html)", "an HTML page; send the file that the benchmark wrote"),
     (r"HD Tune", "HD Tune, whose text does not say what its MB is; " + TABLE + " with the unit as its maker states it"),
-    (r"\[RESULT\]\s+(?:BW|IOPS|ior-|mdtest-)|IO500", "IO500, a benchmark of clusters; it is not read here"),
+    (r"\[RESULT\]\s{1,80}(?:BW|IOPS|ior-|mdtest-)|IO500", "IO500, a benchmark of clusters; it is not read here"),
     (r"ATTO Disk Benchmark", "ATTO Disk Benchmark; " + TABLE),
     (r"AS SSD Benchmark", "AS SSD; " + TABLE),
     (
-        r"(?m)^\s*define\s+(?:fileset|process|flowop|file)\b",
+        r"(?m)^[ \t]{0,80}define[ \t]{1,80}(?:fileset|process|flowop|file)\b",
         "a Filebench personality, no result; the advisor reads it",
     ),
-    (r"(?m)^\s*(?:rw|ioengine|iodepth)\s*=\s*\w+", "a fio job file, not its result; run it with --output-format=json"),
-    (r"\A\s*<\?xml|\A\s*<\w+", "XML that is no composite.xml of the Phoronix Test Suite"),
-    (r"\A\s*[\[{]", "JSON that is neither fio's nor lines of the table template"),
-    (r"\A[^\n]*[,;\t][^\n]*\n", "a table without the headers of the table template"),
+    (
+        r"(?m)^[ \t]{0,80}(?:rw|ioengine|iodepth)[ \t]{0,80}=[ \t]{0,80}\w",
+        "a fio job file, not its result; run it with --output-format=json",
+    ),
+    (r"\A<\?xml|\A<\w", "XML that is no composite.xml of the Phoronix Test Suite"),
+    (r"\A[\[{]", "JSON that is neither fio's nor lines of the table template"),
+    (r"\A[^\n,;\t]*[,;\t][^\n]*\n", "a table without the headers of the table template"),
 )
 _LOOKED_AT = 2**16  # bytes
 
@@ -44,7 +47,7 @@ def what_it_is(data: bytes) -> str:
             return words
     if b"\0" in start and not start.startswith((b"\xff\xfe", b"\xfe\xff")):
         return "binary data"
-    text = start.decode("utf-8", errors="replace")
+    text = start.decode("utf-8", errors="replace").lstrip()
     for pattern, words in _TEXT:
         if re.search(pattern, text, re.IGNORECASE):
             return words

@@ -20,9 +20,19 @@ from xml.etree.ElementTree import Element, ParseError
 from defusedxml import DefusedXmlException
 from defusedxml.ElementTree import fromstring
 
-from experiments.importers.base import Reading, Refusal, Run, text_of
+from experiments.importers.base import (
+    LineNumbers,
+    Outcomes,
+    Reading,
+    Refusal,
+    Run,
+    TooMuch,
+    text_of,
+    whole_or_nothing,
+)
 
 MAX_RESULTS = 5_000
+MAX_RUNS = 50_000
 MAX_DEPTH = 50
 MAX_XML = 16 * 2**20  # bytes; a thousand results are three
 
@@ -53,6 +63,7 @@ class Phoronix:
     def recognises(self, data: bytes) -> bool:
         return b"<PhoronixTestSuite" in data[: 2**16]
 
+    @whole_or_nothing
     def read(self, data: bytes) -> Reading:
         if len(data) > MAX_XML:
             return self._nothing(f"the file has {len(data):,} bytes; a composite.xml has at most {MAX_XML:,} here")
@@ -65,25 +76,27 @@ class Phoronix:
         except (ParseError, ValueError, LookupError, RecursionError) as error:
             return self._nothing(f"the XML is cut, or broken ({error})")
         text = text_of(data)
-        lines = [text.count("\n", 0, match.start()) + 1 for match in re.finditer("<Result>", text)]
-        runs: list[Run] = []
-        refused: list[Refusal] = []
+        numbers = LineNumbers(text)
+        lines = [numbers.at(match.start()) for match in re.finditer("<Result>", text)]
+        results = root.findall("Result")
+        if len(results) > MAX_RESULTS:
+            raise TooMuch(len(results), "results", MAX_RESULTS)
+        outcomes = Outcomes("figures", MAX_RUNS)
         system = ""
-        for number, result in enumerate(root.findall("Result")[:MAX_RESULTS]):
+        for number, result in enumerate(results):
             line = lines[number] if number < len(lines) else None
             for entry in result.findall("Data/Entry"):
                 name = _text(entry, "Identifier")
                 system = system or name
                 if name != system:
                     reason = f"system {name[:80]!r} here and {system[:80]!r} above; export each system by itself"
-                    refused.append(Refusal(line, reason))
+                    outcomes.add(Refusal(line, reason))
                     continue
-                for outcome in _judge(line, result, entry):
-                    (runs if isinstance(outcome, Run) else refused).append(outcome)
-        if not runs and not refused:
+                outcomes.add(*_judge(line, result, entry))
+        if not outcomes.count:
             return self._nothing("there is no result in it")
         version = _text(root, "Generated/TestClient").removeprefix("Phoronix Test Suite").strip(" v")[:40]
-        return Reading(self.name, version, "phoronix", tuple(runs), tuple(dict.fromkeys(refused)))
+        return Reading(self.name, version, "phoronix", outcomes.runs, tuple(dict.fromkeys(outcomes.refused)))
 
     def _nothing(self, reason: str) -> Reading:
         return Reading(self.name, benchmark="phoronix", refused=(Refusal(None, reason),))

@@ -17,19 +17,28 @@ Source: postmark-1_5.c.
 
 import re
 
-from experiments.importers.base import Reading, Refusal, Run, text_of
+from experiments.importers.base import (
+    LineNumbers,
+    Outcomes,
+    Reading,
+    Refusal,
+    Run,
+    text_of,
+    whole_or_nothing,
+)
 
-MAX_BYTES_READ = 16 * 2**20
 MAX_RUNS = 10_000
 SHORTEST = 2  # s: a shorter run's rates are rounding
 UNCERTAIN = 20  # s: below, the rounding is worth a word
 
 _TIME = re.compile(
-    r"^Time:\s*\n\s*(\d{1,9}) seconds? total\s*\n\s*(\d{1,9}) seconds? of transactions \((\d{1,12}) per second\)",
+    r"^Time:[ \t]{0,80}\n(?:[ \t]{0,80}\n){0,9}[ \t]{0,80}(\d{1,9}) seconds? total[ \t]{0,80}\n(?:[ \t]{0,80}\n){0,9}"
+    r"[ \t]{0,80}(\d{1,9}) seconds? of transactions \((\d{1,12}) per second\)",
     re.MULTILINE,
 )
 _DATA = re.compile(
-    r"^\s*[\d.]{1,20} \w{1,9} (read|written) +\((\d{1,12}(?:\.\d{1,4})?) (\w{1,9}) per second\)", re.MULTILINE
+    r"^[ \t]{0,80}[\d.]{1,20} \w{1,9} (read|written) {1,80}\((\d{1,12}(?:\.\d{1,4})?) (\w{1,9}) per second\)",
+    re.MULTILINE,
 )
 _UNITS = {"bytes": 2**-20, "kilobytes": 2**-10, "megabytes": 1.0, "gigabytes": 2**10}
 _VERSION = re.compile(r"PostMark v(\S{1,10})")
@@ -48,21 +57,21 @@ class Postmark:
         start = data[: 2**20]
         return b"PostMark v" in start or (b" seconds of transactions (" in start and b"megabytes" in start)
 
+    @whole_or_nothing
     def read(self, data: bytes) -> Reading:
-        text = text_of(data[:MAX_BYTES_READ]).replace("\r\n", "\n")
+        text = text_of(data).replace("\r\n", "\n")
+        lines = LineNumbers(text)
         found = _VERSION.search(text)
         version = found[1] if found else ""
-        runs: list[Run] = []
-        refused: list[Refusal] = []
-        times = list(_TIME.finditer(text))[:MAX_RUNS]
+        outcomes = Outcomes("runs", MAX_RUNS)
+        times = list(_TIME.finditer(text))
         for number, time in enumerate(times):
             begin = times[number - 1].end() if number else 0
             end = times[number + 1].start() if number + 1 < len(times) else len(text)
-            outcome = _judge(text[begin : time.start()], time, text[time.end() : end], _line(text, time))
-            (runs if isinstance(outcome, Run) else refused).append(outcome)
+            outcomes.add(_judge(text[begin : time.start()], time, text[time.end() : end], lines.at(time.start())))
         if not times:
-            refused.append(Refusal(None, "the run did not finish: there is no report of its time"))
-        return Reading(self.name, version, self.name, tuple(runs), tuple(refused))
+            outcomes.add(Refusal(None, "the run did not finish: there is no report of its time"))
+        return Reading(self.name, version, self.name, outcomes.runs, outcomes.refused)
 
 
 def _judge(before: str, time: re.Match, after: str, line: int) -> Run | Refusal:
@@ -94,7 +103,3 @@ def _last(pattern: str, text: str) -> re.Match | None:
     for found in re.finditer(pattern, text, re.MULTILINE):  # noqa: B007 - the last one counts
         pass
     return found
-
-
-def _line(text: str, found: re.Match) -> int:
-    return text.count("\n", 0, found.start()) + 1

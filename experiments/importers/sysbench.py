@@ -19,9 +19,17 @@ Source: sb_fileio.c of sysbench 0.4.12 and 1.0.20.
 
 import re
 
-from experiments.importers.base import Reading, Refusal, Run, text_of
+from experiments.importers.base import (
+    LineNumbers,
+    Outcomes,
+    Reading,
+    Refusal,
+    Run,
+    lines_of,
+    text_of,
+    whole_or_nothing,
+)
 
-MAX_LINES = 1_000_000
 MAX_RUNS = 10_000
 
 _BANNER = re.compile(r"^sysbench v?(\d[\w.]{0,20})(?::| \(|$)", re.MULTILINE)
@@ -35,6 +43,7 @@ _MODES = {
     "random r/w": ("rndrw", "mixed"),
 }
 _POWERS = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4}
+_BLANKS = r"[ \t]{0,80}"
 _NUMBER = r"(\d{1,15}(?:\.\d{1,9})?)"
 
 
@@ -45,30 +54,27 @@ class Sysbench:
         start = data[: 2**20]
         return b"sysbench" in start and (b"total file size" in start or b"Extra file open flags" in start)
 
+    @whole_or_nothing
     def read(self, data: bytes) -> Reading:
-        text = "\n".join(text_of(data).splitlines()[:MAX_LINES])
-        runs: list[Run] = []
-        refused: list[Refusal] = []
+        text = "\n".join(line for _, line in lines_of(text_of(data)))
+        lines = LineNumbers(text)
+        outcomes = Outcomes("runs", MAX_RUNS)
         banners = list(_BANNER.finditer(text))
         for number, banner in enumerate(banners):
-            if number == MAX_RUNS:
-                refused.append(Refusal(None, f"more than {MAX_RUNS:,} runs: the rest was not read"))
-                break
             end = banners[number + 1].start() if number + 1 < len(banners) else len(text)
-            outcome = _read_run(text, banner, end)
-            (runs if isinstance(outcome, Run) else refused).append(outcome)
+            part = _Part(text[banner.start() : end], lines.at(banner.start()))
+            outcomes.add(_read_run(part, banner[1]))
         if not banners:
-            refused.append(Refusal(None, "sysbench's banner with its version is missing"))
-        version = runs[0].tool_version if runs else ""
-        return Reading(self.name, version, self.name, tuple(runs), tuple(refused))
+            outcomes.add(Refusal(None, "sysbench's banner with its version is missing"))
+        version = outcomes.runs[0].tool_version if outcomes.runs else ""
+        return Reading(self.name, version, self.name, outcomes.runs, outcomes.refused)
 
 
 class _Part:
     """The text of one run, searched a line at a time, with the lines' numbers."""
 
-    def __init__(self, text: str, start: int, end: int) -> None:
-        self.text = text[start:end]
-        self.first = text.count("\n", 0, start) + 1
+    def __init__(self, text: str, first: int) -> None:
+        self.text, self.first = text, first
 
     def find(self, pattern: str) -> re.Match | None:
         return re.search(pattern, self.text, re.MULTILINE)
@@ -81,22 +87,21 @@ class _Part:
         return self.first + self.text.count("\n", 0, found.start())
 
 
-def _read_run(text: str, banner: re.Match, end: int) -> Run | Refusal:
-    part = _Part(text, banner.start(), end)
+def _read_run(part: _Part, version: str) -> Run | Refusal:
     if fatal := part.find(r"^.{0,200}(?:FATAL: .{1,200}|Fatal error.{0,200})$"):
         return Refusal(part.line(fatal), f"sysbench failed: {fatal[0].strip()}")
-    mode = part.find(r"^Doing (.{1,60}?) test\s*$")
+    mode = part.find(rf"^Doing (.{{1,60}}?) test{_BLANKS}$")
     if not mode or mode[1] not in _MODES:
         found = f"{mode[1]!r}" if mode else "none"
         return Refusal(part.first, f"no test of files that is known here (found {found})")
-    time = part.find(rf"^\s*total time:\s+{_NUMBER}s\s*$")
+    time = part.find(rf"^{_BLANKS}total time:{_BLANKS}{_NUMBER}s{_BLANKS}$")
     if not time:
         return Refusal(part.line(mode), "the run did not finish: there is no total time")
     workload, operation = _MODES[mode[1]]
     throughput, rate = _new_figures(part) or _old_figures(part)
     if not throughput or not rate:
         return Refusal(part.line(time), "nothing was read or written: the throughput is missing or zero")
-    latency = part.number(rf"^\s*avg:\s+{_NUMBER}(?:ms)?\s*$")
+    latency = part.number(rf"^{_BLANKS}avg:{_BLANKS}{_NUMBER}(?:ms)?{_BLANKS}$")
     total = part.find(rf"^{_NUMBER}([KMGT]?)(?:i?B|b) total file size")
     block = part.find(rf"^Block size {_NUMBER}([KMGT]?)(?:i?B|b)")
     return Run(
@@ -108,7 +113,7 @@ def _read_run(text: str, banner: re.Match, end: int) -> Run | Refusal:
         duration_s=float(time[1]) or None,
         operation=operation,
         block_size_bytes=_bytes(block),
-        tool_version=banner[1],
+        tool_version=version,
         working_set_bytes=_bytes(total),
         parameters=_parameters(part, _bytes(total)),
         warnings=() if latency else ("The mean latency is printed as zero: it is below 0.01 ms.",),
@@ -118,7 +123,10 @@ def _read_run(text: str, banner: re.Match, end: int) -> Run | Refusal:
 def _new_figures(part: _Part) -> tuple[float, float] | None:
     """MiB/s and requests a second of 1.0."""
     parts = [
-        (part.number(rf"^\s*{word}, MiB/s:\s+{_NUMBER}"), part.number(rf"^\s*{verb}/s:\s+{_NUMBER}"))
+        (
+            part.number(rf"^{_BLANKS}{word}, MiB/s:{_BLANKS}{_NUMBER}"),
+            part.number(rf"^{_BLANKS}{verb}/s:{_BLANKS}{_NUMBER}"),
+        )
         for word, verb in (("read", "reads"), ("written", "writes"))
     ]
     if any(value is None for pair in parts for value in pair):
@@ -128,8 +136,8 @@ def _new_figures(part: _Part) -> tuple[float, float] | None:
 
 def _old_figures(part: _Part) -> tuple[float | None, float | None]:
     """The same of 0.4.12."""
-    moved = part.find(rf"Total transferred \S{{1,20}}\s+\({_NUMBER}([KMGT]?)b/sec\)")
-    rate = part.number(rf"^\s*{_NUMBER} Requests/sec executed")
+    moved = part.find(rf"Total transferred \S{{1,20}}{_BLANKS}\({_NUMBER}([KMGT]?)b/sec\)")
+    rate = part.number(rf"^{_BLANKS}{_NUMBER} Requests/sec executed")
     return (float(moved[1]) * 1024.0 ** (_POWERS[moved[2].lower()] - 2) if moved else None), rate
 
 
@@ -137,7 +145,7 @@ def _parameters(part: _Part, total: int | None) -> dict:
     files = part.number(rf"^{_NUMBER} files, ")
     ratio = part.number(rf"^Read/Write ratio for combined random IO test: {_NUMBER}")
     flushed = part.number(rf"calling fsync\(\) each {_NUMBER} requests")
-    flags = part.find(r"^Extra file open flags: (\S{1,40})\s*$")
+    flags = part.find(rf"^Extra file open flags: (\S{{1,40}}){_BLANKS}$")
     io = part.find(r"^Using (.{1,40}?) I/O mode")
     said = {
         "threads": _whole(part.number(rf"^Number of threads: {_NUMBER}")),

@@ -25,14 +25,17 @@ from datetime import date, datetime, time, timedelta
 from itertools import chain, islice
 from typing import Any
 
-import openpyxl
-
+from experiments.importers.archives import check_directory
 from experiments.importers.table_columns import COLUMNS, FIELDS, NUMERIC, PARAMETER, Header, UnknownHeader, meaning
 
 MAX_HEADER_LINES = 20  # title lines that may stand before the header
 MAX_COLUMNS = 500
 MAX_CELL = 10_000  # characters
+MAX_PAIR = 200
+MAX_LINE = 2**20  # of a CSV or a JSON line
 MAX_INFLATED = 256 * 2**20  # bytes that an XLSX may unpack to
+MAX_XLSX_ROWS = 200_000  # more are read from CSV, which is a hundred times quicker
+MAX_XLSX_CELLS = 5_000_000
 MAX_SHEETS = 50
 LONGEST_SHOWN = 120
 NOT_MEASURED = frozenset(("", "-", "–", "—", "x", "n/a", "na", "not measured"))
@@ -134,7 +137,11 @@ def _table(kind: str, lines: Callable[[], Lines], *, decimal_comma: bool = False
             line, given = item
             if line <= at:
                 continue
-            if len(given) != width:
+            if (longest := max(map(len, given), default=0)) > MAX_CELL:
+                at_cell = next(n for n, cell in enumerate(given) if len(cell) > MAX_CELL)
+                name = cells[at_cell][:LONGEST_SHOWN] if at_cell < width else f"cell {at_cell + 1}"
+                yield Fault(line, name, f"{longest:,} characters", f"at most {MAX_CELL:,}")
+            elif len(given) != width:
                 yield Fault(line, "line", f"{len(given)} cells", f"{width}, as the header has")
             elif given == repeated:
                 yield Fault(line, "line", "the header once more", "a row")
@@ -215,11 +222,11 @@ class _Layout:
             return
         own = [cells[index] for index in self.plain]
         if self.pair_at is not None:
-            pair = _pair(cells[self.pair_at])
+            cell = cells[self.pair_at]
+            pair = _pair(cell) if len(cell) <= MAX_PAIR else None
             if pair is None:
-                yield Fault(
-                    line, "pair", cells[self.pair_at][:LONGEST_SHOWN] or "nothing", "like xfs-on-ext4, guest first"
-                )
+                expected = f"like xfs-on-ext4, guest first, of at most {MAX_PAIR} characters"
+                yield Fault(line, "pair", cell[:LONGEST_SHOWN] or "nothing", expected)
                 return
             own += pair
         own += self.constants.values()
@@ -248,7 +255,7 @@ class _Layout:
 
 def _pair(text: str) -> list[str] | None:
     """Guest and host file system of "xfs-on-ext4" or "xfs on ext4"; None where it is not of that form."""
-    parts = re.split(r"\s+on\s+|-on-", text.strip(), flags=re.IGNORECASE)
+    parts = re.split(r" on |-on-", " ".join(text[: MAX_PAIR + 1].split()), flags=re.IGNORECASE)
     return parts if len(parts) == 2 and all(parts) else None
 
 
@@ -301,7 +308,9 @@ def _csv_lines(text: str | io.TextIOBase, delimiter: str) -> Lines:
 
 
 def _without_nul(stream: Any) -> Iterator[str]:
-    for line in iter(lambda: stream.readline(2**20), ""):
+    for line in iter(lambda: stream.readline(MAX_LINE + 1), ""):
+        if len(line) > MAX_LINE:
+            raise csv.Error(f"more than {MAX_LINE:,} characters")
         yield line.replace("\0", "\ufffd") if "\0" in line else line
 
 
@@ -361,13 +370,19 @@ def _read_json_lines(data: bytes) -> Table:
             if key not in names:
                 return Fault(number, key[:LONGEST_SHOWN], "this name", expected)
             text = _json_text(key, value)
+            if text is not None and len(text) > MAX_CELL:
+                return Fault(number, key, f"{len(text):,} characters", f"at most {MAX_CELL:,}")
             if text is None:
                 return Fault(number, key, json.dumps(value)[:LONGEST_SHOWN], "a text, a number or null")
             cells[at[names[key]]] = text
         return number, tuple(cells)
 
     def rows() -> Iterator[tuple[int, Cells] | Fault]:
-        for number, line in enumerate(_stream(data), start=1):
+        stream = _stream(data)
+        for number, line in enumerate(iter(lambda: stream.readline(MAX_LINE + 1), ""), start=1):
+            if len(line) > MAX_LINE:
+                yield Fault(number, "line", f"more than {MAX_LINE:,} characters", f"at most {MAX_LINE:,}")
+                return
             if line.strip():
                 yield row(number, line)
 
@@ -394,6 +409,7 @@ def _json_text(name: str, value: Any) -> str | None:
 
 def _is_xlsx(data: bytes) -> bool:
     try:
+        check_directory("", data)
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             return "xl/workbook.xml" in archive.namelist()
     except Exception:  # zipfile raises many kinds on what is no ZIP
@@ -401,15 +417,21 @@ def _is_xlsx(data: bytes) -> bool:
 
 
 def _read_xlsx(data: bytes) -> Table:
+    import openpyxl
+
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             inflated = sum(entry.file_size for entry in archive.infolist())
-        if inflated > MAX_INFLATED:
-            return _bad_workbook(f"{inflated:,} bytes when unpacked", f"at most {MAX_INFLATED:,}")
+            if inflated > MAX_INFLATED:
+                return _bad_workbook(f"{inflated:,} bytes when unpacked", f"at most {MAX_INFLATED:,}")
+            if fault := _unreadable_rows(archive):
+                return Table("xlsx", faults=(fault,))
         with closing(openpyxl.load_workbook(io.BytesIO(data), read_only=True, data_only=True)) as book:
             if len(book.sheetnames) > MAX_SHEETS:
                 return _bad_workbook(f"{len(book.sheetnames)} sheets", f"at most {MAX_SHEETS}")
             ours = [name for name in book.sheetnames if _find_header(_sheet_lines(book, name)) is not None]
+    except MemoryError:
+        raise
     except Exception as error:  # whatever a broken or hostile workbook makes of openpyxl
         return _bad_workbook(f"{type(error).__name__}: {error}"[:LONGEST_SHOWN], "a workbook that spreadsheets open")
     if len(ours) != 1:
@@ -420,26 +442,66 @@ def _read_xlsx(data: bytes) -> Table:
         try:
             with closing(openpyxl.load_workbook(io.BytesIO(data), read_only=True, data_only=True)) as book:
                 yield from _sheet_lines(book, ours[0])
+        except MemoryError:
+            raise
         except Exception as error:
             yield Fault(None, "workbook", f"{type(error).__name__}: {error}"[:LONGEST_SHOWN], "one that can be read")
 
     return _table("xlsx", lines)
 
 
+_ROW_OR_CELL = re.compile(rb"<(?:\w{1,20}:)?(?:(row)(?=[\s/>])([^<>]{0,1000})|c(?=[\s/>]))")
+_ROW_NUMBER = re.compile(rb"\sr=[\"'](\d{1,9})[\"']")
+
+
+def _unreadable_rows(archive: zipfile.ZipFile) -> Fault | None:
+    """Why the rows of a workbook are not read: too many, too far down, or out of order. One pass, before any parser.
+
+    openpyxl makes up every row of a gap, and leaves out without a word what stands below its place.
+    """
+    cells = 0
+    for name in archive.namelist():
+        if not name.endswith(".xml"):
+            continue
+        rows = last = 0
+        text = archive.read(name)
+        if b"\0" in text[:4] or text.startswith((b"\xff\xfe", b"\xfe\xff")):
+            return Fault(None, "workbook", f"{name} in UTF-16", "UTF-8, as spreadsheets write it")
+        for found in _ROW_OR_CELL.finditer(text):
+            if not found[1]:
+                cells += 1
+                continue
+            rows += 1
+            number = _ROW_NUMBER.search(found[2])
+            row = int(number[1]) if number else last + 1
+            if max(row, rows) > MAX_XLSX_ROWS:
+                expected = f"at most row {MAX_XLSX_ROWS:,}: delete what stands below the table, or save it as CSV"
+                return Fault(max(row, rows), "workbook", f"row {max(row, rows):,}", expected)
+            if row <= last:
+                return Fault(row, "workbook", f"row {row:,} below row {last:,}", "rows in their order, each once")
+            last = row
+    if cells > MAX_XLSX_CELLS:
+        return Fault(None, "workbook", f"{cells:,} cells", f"at most {MAX_XLSX_CELLS:,}: save it as CSV")
+    return None
+
+
 def _bad_workbook(found: str, expected: str) -> Table:
     return Table("xlsx", faults=(Fault(None, "workbook", found, expected),))
 
 
-def _sheet_lines(book: openpyxl.Workbook, name: str) -> Lines:
+def _sheet_lines(book: Any, name: str) -> Lines:
     sheet = book[name]
     if not hasattr(sheet, "reset_dimensions"):  # a chart
         return
     sheet.reset_dimensions()  # what a sheet claims of its size is not to be trusted
     width = 0
     for number, row in enumerate(sheet.iter_rows(values_only=True, max_col=MAX_COLUMNS + 1), start=1):
+        if row.count(None) == len(row):
+            continue
+        used = next(n for n in range(len(row), 0, -1) if row[n - 1] is not None)
         cells = []
         wrong = None
-        for value in row:
+        for value in row[: max(used, width)]:
             text = _cell_text(value)
             if text is None:
                 wrong = Fault(number, "cell", str(value)[:LONGEST_SHOWN], "a text or a number")
@@ -500,6 +562,8 @@ def template_csv() -> str:
 
 def template_xlsx() -> bytes:
     """The same as a workbook; its second sheet explains the columns."""
+    import openpyxl
+
     book = openpyxl.Workbook()
     for row in _template_rows():
         book.active.append([_as_number(cell) for cell in row])

@@ -107,7 +107,9 @@ METRIC_HEADERS = {
 }
 UNIT_SPELLINGS = {unit.casefold(): unit for unit in UNITS} | {"iops": "ops/s"}
 
-_UNIT_IN_HEADER = re.compile(r"^(.*?)\s*[\[(]([^\])]{1,12})[\])]\s*$")
+MAX_HEADER = 200  # characters of one header cell
+
+_UNIT_IN_HEADER = re.compile(r"[\[(]([^\])]{1,12})[\])]$")
 _MACHINES = re.compile(r"^(\d{1,5}) ?(?:vms?|guests?|virtual machines?)$")
 _RUN = re.compile(r"^(?:run|repetition|rep|iteration) ?#?(\d{1,6})$")
 
@@ -155,13 +157,15 @@ class UnknownHeader(ValueError):  # noqa: N818 - becomes a fault
 def meaning(text: str) -> Header:
     """What a header cell means. Raises UnknownHeader."""
     unit, bare = "", text.strip()
-    if found := _UNIT_IN_HEADER.match(bare):
-        bracket = found[2].strip()
+    if len(bare) > MAX_HEADER:
+        raise UnknownHeader(f"at most {MAX_HEADER} characters, not {len(bare):,}")
+    if found := _UNIT_IN_HEADER.search(bare):
+        before, bracket = bare[: found.start()].rstrip(), found[1].strip()
         unit = UNIT_SPELLINGS.get(bracket.casefold(), "") if bracket.casefold() != "mb/s" or bracket == "MB/s" else ""
         if unit:
-            bare = found[1]
-        elif "/" in bracket or fold(found[1]) in METRIC_HEADERS:
-            raise UnknownHeader(f"a unit among {', '.join(UNITS)}", is_value=fold(found[1]) in METRIC_HEADERS)
+            bare = before
+        elif "/" in bracket or fold(before) in METRIC_HEADERS:
+            raise UnknownHeader(f"a unit among {', '.join(UNITS)}", is_value=fold(before) in METRIC_HEADERS)
     if bare.casefold().startswith(PARAMETER):
         return Header(PARAMETER + bare[len(PARAMETER) :].strip())
     if machines := _MACHINES.match(bare.casefold()):

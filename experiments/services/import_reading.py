@@ -7,14 +7,18 @@ transaction of its caller, who takes everything back where the report turns out 
 import json
 from collections import Counter
 from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field
 from itertools import islice
+from time import monotonic
 from typing import Any
 
+from django.conf import settings
+
 from experiments import importers, lint
-from experiments.importers import table
-from experiments.importers.table import Fault
-from experiments.models import AuditEntry, CaseStudy, Configuration, ImportBatch, RawFile, WorkloadVariant
+from experiments.importers.apart import NotRead, ReadingProcess
+from experiments.importers.table import Fault, Table
+from experiments.models import AuditEntry, CaseStudy, Configuration, ImportBatch, RawChunk, RawFile, WorkloadVariant
 from experiments.normalise import (
     EMPTY,
     KINDS,
@@ -69,11 +73,74 @@ class Report:
         return State.FAULTY if self.fault_count or self.unknown or has_errors or not self.rows else State.READY
 
 
-class Reading:
-    """One reading of one import: from bytes to a report. Writes nothing."""
+class Decided(Exception):  # noqa: N818 - an event, not a mistake
+    """The import was discarded, or is read by another job, while this one read it."""
 
-    def __init__(self, batch: ImportBatch, progress: Callable[[int], None]) -> None:
-        self.batch, self.case_study, self.progress = batch, batch.case_study, progress
+
+class Contents:
+    """What the files of an import hold, read in a process that is stopped where it takes too long.
+
+    Used as a context, inside the attempt of the job that reads.
+    """
+
+    def __init__(self, batch: ImportBatch, job_id: int) -> None:
+        self.batch, self.job_id = batch, job_id
+        self.deadline = monotonic() + settings.KDB_READ_SECONDS
+        self.places: dict[int, int | NotRead] = {}
+        self.process = ReadingProcess()
+
+    def __enter__(self) -> "Contents":
+        """Read every file that is not left out. Raises Decided."""
+        with ExitStack() as stack:
+            stack.enter_context(self.process)
+            for file in self.batch.files.order_by("pk"):
+                if is_left_out(self.batch, file):
+                    continue
+                try:
+                    self.check()
+                    self.places[file.pk] = self.process.read(raw_files.chunks(file), self.check)
+                except RawChunk.DoesNotExist as gone:
+                    raise Decided from gone
+                except NotRead as problem:
+                    self.places[file.pk] = problem
+            self.check_wanted()
+            stack.pop_all()
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        self.process.__exit__(*error)
+
+    def check(self) -> None:
+        """Raises Decided, and NotRead where the time is used up."""
+        if monotonic() > self.deadline:
+            raise NotRead(
+                f"more than {settings.KDB_READ_SECONDS} s for all files of the import",
+                "an import that is read in that time: divide it",
+            )
+        self.check_wanted()
+
+    def check_wanted(self) -> None:
+        """Raises Decided where nobody wants the answer any more."""
+        if not ImportBatch.objects.filter(pk=self.batch.pk, job_id=self.job_id, state=State.READING).exists():
+            raise Decided
+
+    def of(self, file: RawFile) -> importers.Reading | Table:
+        """Raises NotRead."""
+        place = self.places[file.pk]
+        if isinstance(place, NotRead):
+            raise place
+        return self.process.content(place)
+
+
+def is_left_out(batch: ImportBatch, file: RawFile) -> bool:
+    return batch.answers.get("files", {}).get(file.sha256, {}).get("leave_out", False)
+
+
+class Reading:
+    """One reading of one import: from what its files hold to a report. Writes nothing."""
+
+    def __init__(self, batch: ImportBatch, contents: Contents, progress: Callable[[int], None]) -> None:
+        self.batch, self.case_study, self.contents, self.progress = batch, batch.case_study, contents, progress
         self.report = Report()
         self.faults: dict[tuple, dict] = {}
         self.unknown: dict[tuple, dict] = {}
@@ -127,12 +194,19 @@ class Reading:
                 "format": "",
                 "tool_version": "",
             },
-            **{"rows": 0, "refused": [], "warnings": [], "left_out": said.get("leave_out", False)},
+            **{"rows": 0, "refused": [], "warnings": [], "left_out": is_left_out(self.batch, file)},
         }
         self.report.files.append(about)
         if about["left_out"]:
             return
         context = {**self.batch.answers.get("context", {}), **said.get("context", {})}
+        try:
+            self.read_rows(file, context, about)
+        except NotRead as problem:
+            self.fault(file.name, Fault(None, "file", *problem.args))
+
+    def read_rows(self, file: RawFile, context: Mapping[str, str], about: dict) -> None:
+        """Raises NotRead."""
         source = self.source(file, context, about)
         if source is None:
             return
@@ -148,18 +222,18 @@ class Reading:
             about["rows"] += len(rows)
             self.report.rows += len(rows)
             self.progress(self.report.rows)
+            self.contents.check()
 
     def source(self, file: RawFile, context: Mapping[str, str], about: dict) -> Source | None:
-        data = raw_files.content(file)
-        if table.recognises(data):
-            found = table.read_table(data)
+        found = self.contents.of(file)
+        if isinstance(found, Table):
             about["format"] = found.format
             for fault in found.faults:
                 self.fault(file.name, fault)
             return None if found.faults else source_of_table(found, context)
-        reading = importers.read(data)
+        reading = found
         about["format"], about["tool_version"] = reading.format, reading.tool_version
-        about["refused"] = [{"line": refusal.line, "reason": refusal.reason} for refusal in reading.refused]
+        about["refused"] = _refused(reading)
         about["warnings"] = _warnings(reading)
         if not reading.runs:
             for refusal in reading.refused:
@@ -213,9 +287,9 @@ class Reading:
 class Filing(Reading):
     """A reading that writes the rows; the caller's transaction takes them back where a fault turns up."""
 
-    def __init__(self, batch: ImportBatch) -> None:
+    def __init__(self, batch: ImportBatch, contents: Contents) -> None:
         # Nobody sees progress before the commit; the lease is renewed by its own thread.
-        super().__init__(batch, progress=lambda rows: None)
+        super().__init__(batch, contents, progress=lambda rows: None)
         self.configuration_ids = dict(self.case_study.configurations.values_list("slug", "pk"))
         self.variant_ids: dict[Variant, int] = {}
         self.vm_counts = set(self.case_study.vm_counts)
@@ -270,6 +344,13 @@ class Filing(Reading):
         detail = f"{self.batch}: {report.rows:,} measurements from {len(report.files):,} files"
         audit(self.case_study, self.batch.uploaded_by, AuditEntry.Action.IMPORTED, detail)
         return report
+
+
+def _refused(reading: importers.Reading) -> list[dict]:
+    listed = [{"line": refusal.line, "reason": refusal.reason} for refusal in reading.refused[:MAX_FAULTS]]
+    if (more := len(reading.refused) - len(listed)) > 0:
+        listed.append({"line": None, "reason": f"and {more:,} more"})
+    return listed
 
 
 def _warnings(reading: importers.Reading) -> list[dict]:

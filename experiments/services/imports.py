@@ -40,7 +40,7 @@ from experiments.normalise import (
 )
 from experiments.services import bundles, raw_files
 from experiments.services.case_studies import audit
-from experiments.services.import_reading import Filing, Reading, Report
+from experiments.services.import_reading import Contents, Decided, Filing, Reading, Report
 from experiments.services.raw_files import Upload, UploadError
 
 logger = logging.getLogger(__name__)
@@ -162,6 +162,7 @@ def _opened(uploads: Iterable[Upload]) -> Iterator[Upload]:
             data = upload.content.read()
             if archives.is_archive(data):
                 upload.close()
+                archives.check_directory(name, data)
                 if bundles.is_bundle(data):
                     raise UploadError(
                         f"{name}: a case-study bundle becomes a draft of its own; it is not imported into one"
@@ -351,15 +352,23 @@ def read(run: jobs.JobRun, import_id: int) -> None:
     batch = ImportBatch.objects.select_related("case_study").get(pk=import_id)
     if batch.state != State.READING or batch.job_id != run.job_id:
         return  # decided otherwise meanwhile
+    try:
+        with Contents(batch, run.job_id) as contents:
+            _read(batch, run, contents)
+    except Decided:
+        logger.info("stopped reading import=%s", batch.pk)
+
+
+def _read(batch: ImportBatch, run: jobs.JobRun, contents: Contents) -> None:
     if not batch.is_confirmed:
-        report = Reading(batch, run.step).do()
+        report = Reading(batch, contents, run.step).do()
         with transaction.atomic():
             _keep(batch, run, report, report.state)
         return
     try:
         with transaction.atomic():
             batch.case_study = _draft(batch.case_study_id)
-            report = Filing(batch).do()
+            report = Filing(batch, contents).do()
             if report.state == State.FAULTY:
                 raise _Faulty(report)
             _keep(batch, run, report, State.FILED)

@@ -1,7 +1,7 @@
 """Settings shared by every way of running; what differs is read from the environment here.
 
-The names read: DATA_DIR, DATABASE_URL, REDIS_URL, JOB_LEASE_SECONDS, API_REQUESTS_A_MINUTE, KEYS_DIR, EMAIL_URL,
-EMAIL_FROM, and in production.py SECRET_KEY, ALLOWED_HOSTS. See .env.example.
+The names read: DATA_DIR, DATABASE_URL, REDIS_URL, JOB_LEASE_SECONDS, READ_SECONDS, API_REQUESTS_A_MINUTE, KEYS_DIR,
+EMAIL_URL, EMAIL_FROM, and in production.py SECRET_KEY, ALLOWED_HOSTS. See .env.example.
 """
 
 from pathlib import Path
@@ -229,6 +229,9 @@ KDB_DEFAULT_COEFFICIENT_OF_VARIATION = 0.05
 # doubt is how many statements to the contrary a list is held against.
 KDB_TIER_SCALE = 0.25
 KDB_TIER_DOUBT = 0.5
+
+# The most seconds that the files of one import may be read for.
+KDB_READ_SECONDS = integer("READ_SECONDS", 600, lowest=10, highest=86_400)
 
 # A running job whose worker was silent for this long goes back to the queue.
 KDB_JOB_LEASE_SECONDS = integer("JOB_LEASE_SECONDS", 60, lowest=1, highest=3600)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from django.core.management import CommandError, call_command
 
-from experiments import jobs
+from experiments import jobs, normalise
 from experiments.models import (
     AuditEntry,
     CaseStudy,
@@ -22,6 +22,7 @@ from experiments.models import (
     RawFile,
 )
 from experiments.services import bundles, case_studies, imports, measurement_rows, raw_files
+from experiments.services.import_reading import Contents, Decided
 from experiments.services.imports import ImportRefused, KeyReused, Unusable
 from tests.factories import make_case_study, make_user
 
@@ -558,3 +559,50 @@ def test_a_bundle_goes_through_the_commands(draft, tmp_path):
     case_studies.delete_draft(draft)
     call_command("import_results", str(tmp_path / "lab.zip"), verbosity=0)
     assert len(rows(CaseStudy.objects.get(slug="lab"))) == 5
+
+
+# Limits of reading
+
+
+def test_an_import_that_takes_too_long_ends_with_a_sentence(draft, settings):
+    settings.KDB_READ_SECONDS = 0
+    for is_confirmed in (False, True):
+        batch = worked(receive(draft, TABLE + "#" * is_confirmed, is_confirmed=is_confirmed))
+        assert batch.state == State.FAULTY
+        (fault,) = batch.report["faults"]
+        assert (fault["file"], fault["found"]) == ("file-1.txt", "more than 0 s for all files of the import")
+    assert not Measurement.objects.filter(configuration__case_study=draft).exists()
+
+
+def test_an_import_that_is_discarded_while_it_is_read_frees_its_worker(draft):
+    batch = receive(draft, TABLE)
+    contents = Contents(batch, batch.job_id)
+    with contents:
+        imports.discard(batch, user=draft.owner)
+        with pytest.raises(Decided):
+            contents.check()
+    with pytest.raises(Decided), Contents(batch, batch.job_id):
+        pass
+    assert worked(batch).state == State.DISCARDED
+
+
+def test_more_new_configurations_than_an_import_may_add_are_a_fault(draft):
+    header = "hypervisor,host_fs,guest_fs,workload,benchmark,vm_count,value,unit,host_mount_options\n"
+    rows = (f"kvm,ext4,xfs,varmail,filebench,1,2,MiB/s,commit={n}\n" for n in range(normalise.MOST_NEW + 3))
+    batch = worked(receive(draft, header + "".join(rows)))
+    (fault,) = batch.report["faults"]
+    assert (fault["line"], fault["found"], fault["count"]) == (1002, "more than 1,000 new ones", 3)
+    rows = [f"kvm,ext4,xfs,varmail,filebench,1,2,MiB/s,commit={n}\n" for n in range(normalise.MOST_NEW)]
+    assert worked(receive(draft, header + "".join([*rows, *rows]))).report["fault_count"] == 0
+
+
+@pytest.mark.parametrize("cell", ["{", "[1]", "5", "[" * 100_000])
+def test_parameters_that_are_no_object_are_a_fault(draft, cell):
+    header = "hypervisor;host_fs;guest_fs;workload;benchmark;vm_count;value;unit;parameters\n"
+    batch = worked(receive(draft, f"{header}kvm;ext4;xfs;varmail;filebench;1;2;MiB/s;{cell[:9000]}\n"))
+    (fault,) = batch.report["faults"]
+    assert (fault["line"], fault["field"], fault["expected"]) == (
+        2,
+        "parameters",
+        'a JSON object, like {"threads": 16}',
+    )
