@@ -1,9 +1,11 @@
 """How the parts of a check read in a sentence. No Django."""
 
 from collections.abc import Mapping
+from itertools import pairwise
 from math import inf
 from typing import Any
 
+from experiments.claim_conditions import Aggregate, Choice, Limit, Listed, Quantity, Rank, Ratio, Throughput
 from kdb.pairs import pair_parts
 
 from .facts import Facts, Span
@@ -14,26 +16,34 @@ _AGGREGATES_OF_COUNTS = {"max": "the most of", "min": "the fewest of", "second":
 _LISTS = {"score": "best minus worst places", "tier": "place", "level": "place"}
 
 
-def name(what: Mapping[str, Any], facts: Facts) -> str:
+def name(what: Quantity, facts: Facts) -> str:
     """A quantity: "KVM", "the best of ext4, XFS", "Proxmox VE, sum over 1 to 3 VMs"."""
-    if "limit" in what:
-        return {"disk": "disk speed", "interface": "interface speed"}[what["limit"]]
-    if "ratio" in what:
-        upper, lower = what["ratio"]
-        return f"({_listing(f'{name(upper, facts)} / {name(lower, facts)}', *words(what, facts))})"
-    if "rank" in what:
-        return f"rank of {', '.join(words({**what, **what['rank']}, facts))}"
-    if "of" in what:
-        inner = what.get("each") or {k: v for k, v in what.items() if k not in ("of", "over")}
-        over = ", ".join(_values(names, values, facts) for names, values in sorted(what["over"].items(), reverse=True))
-        if what["of"] in _AGGREGATES:
-            text = f"{(_AGGREGATES_OF_COUNTS if 'list' in inner else _AGGREGATES)[what['of']]} {over}"
-            return _listing(text, *([name(inner, facts)] if inner else []))
-        return _listing(*([name(inner, facts)] if inner else []), f"{what['of']} over {over}")
-    if "list" in what:
-        listed = _LISTS.get(what["list"], f"pairs in the {' '.join(reversed(what['list'].split('-')))} list")
-        return _listing(listed, *words(what, facts))
-    return ", ".join(words(what, facts)) or "throughput"
+    match what:
+        case Limit():
+            return {"disk": "disk speed", "interface": "interface speed"}[what.name]
+        case Ratio():
+            ratio = f"{name(what.upper, facts)} / {name(what.lower, facts)}"
+            return f"({_listing(ratio, *words(what.at, facts))})"
+        case Rank():
+            return f"rank of {', '.join(words(what.subject, facts))}"
+        case Aggregate(of=Ratio() | Rank()):  # both sides are taken over the same
+            return name(what.of, facts)
+        case Aggregate():
+            return _aggregate(what, facts)
+        case Listed():
+            listed = _LISTS.get(what.name, f"pairs in the {' '.join(reversed(what.name.split('-')))} list")
+            return _listing(listed, *words(what.at, facts))
+        case _:
+            return ", ".join(words(what.at, facts)) or "throughput"
+
+
+def _aggregate(what: Aggregate, facts: Facts) -> str:
+    over = ", ".join(_values(choice, facts) for choice in reversed(what.over))
+    inner = "" if what.of == Throughput({}) else name(what.of, facts)
+    if what.how in _AGGREGATES:
+        best = (_AGGREGATES_OF_COUNTS if isinstance(what.of, Listed) else _AGGREGATES)[what.how]
+        return _listing(f"{best} {over}", inner)
+    return _listing(inner, f"{what.how} over {over}")
 
 
 def words(where: Mapping[str, Any], facts: Facts) -> list[str]:
@@ -90,11 +100,13 @@ def _word(coordinate: str, value: Any, where: Mapping[str, Any], facts: Facts) -
             return label
 
 
-def _values(names: str, values: list, facts: Facts) -> str:
+def _values(choice: Choice, facts: Facts) -> str:
     """What a quantity is taken over: "1 to 3 VMs", "ext4, XFS"."""
-    if names == "vm_count" and values == list(range(values[0], values[-1] + 1)):
-        return f"{values[0]} to {values[-1]} VMs"
-    parts = [dict(zip(names.split(","), value if "," in names else [value], strict=True)) for value in values]
+    parts = [dict(zip(choice.names, row, strict=True)) for row in choice.values]
+    counts = [count for row in choice.values for count in row if isinstance(count, int)]
+    is_range = len(counts) == len(parts) and all(b == a + 1 for a, b in pairwise(counts))
+    if choice.names == ("vm_count",) and is_range:
+        return f"{counts[0]} to {counts[-1]} VMs"
     return ", ".join(
         " ".join(facts.labels.get(str(v), _word(k, v, part, facts)) for k, v in part.items()) for part in parts
     )

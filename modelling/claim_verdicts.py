@@ -1,7 +1,7 @@
 """Reads the published facts, judges every claim and hypothesis by them, and keeps the result."""
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from django.conf import settings
@@ -11,6 +11,7 @@ from django.db.models import Avg, Count, Max, Min, QuerySet, Sum, Variance
 from django.db.models.functions import Ln
 
 from experiments import jobs, visible
+from experiments.claim_conditions import CheckError, parse_checks
 from experiments.models import (
     CaseStudy,
     Claim,
@@ -30,7 +31,6 @@ from kdb.pairs import pair_key
 from kdb.units import convert
 
 from . import counts, hypotheses
-from .checks import CheckError
 from .claims import SCOPES, Verdict, evaluate
 from .facts import NATIVE, Facts, Finding, Number, Span, number_span
 from .facts import PrintedRatio as Ratio
@@ -282,20 +282,23 @@ def _verdicts(facts: Facts, claims: QuerySet[Claim]) -> Iterator[ClaimVerdict]:
 
     for claim in claims:
         own = {row.slug for row in claim.case_studies.all() or claim.publication.case_studies.all()}
-        named = set(claim.checks.get("in", own))
         for scope in SCOPES:
-            judged = _judged(claim, scope, part(scope, frozenset(named if scope == "own" else own | named)))
+            judged = _judged(claim, scope, own, part)
             yield ClaimVerdict(claim=claim, scope=scope, verdict=judged.verdict, **_columns(judged))
 
 
-def _judged(claim: Claim, scope: str, facts: Facts) -> Verdict:
-    if not claim.checks:
-        return Verdict("untestable", "Nobody has written down yet what would decide it.")
+def _judged(claim: Claim, scope: str, own: set[str], part: Callable[[str, frozenset[str]], Facts]) -> Verdict:
+    """`own` are the case studies of the claim's paper, `part` the facts of a scope."""
     try:
-        return evaluate(claim.checks.get(scope, claim.checks.get("own")), facts, is_open=scope == "others")
+        checks = parse_checks(claim.checks)
+        if checks is None:
+            return Verdict("untestable", "Nobody has written down yet what would decide it.")
+        named = own if checks.case_studies is None else checks.case_studies
+        facts = part(scope, frozenset(named if scope == "own" else own | named))
+        return evaluate(getattr(checks, scope), facts, is_open=scope == "others")
     except CheckError as error:
-        logger.warning("unreadable check claim=%s scope=%s reason=%s", claim.code, scope, error)
-        return Verdict("untestable", f"Its check says nothing: {error}.")
+        logger.warning("check without a verdict claim=%s scope=%s reason=%s", claim.code, scope, error)
+        return Verdict("untestable", f"Its check cannot be decided: {error}.")
 
 
 def _scores(facts: Facts) -> Iterator[HypothesisScore]:

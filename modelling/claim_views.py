@@ -7,6 +7,7 @@ from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_safe
 
 from experiments import visible
+from experiments.claim_conditions import is_shallow
 from experiments.models import Claim
 from kdb.htmx import varies_for_htmx, wants_fragment
 
@@ -66,7 +67,7 @@ def claim_detail(request: HttpRequest, slug: str, code: str) -> HttpResponse:
         "publication": publication,
         "line": line,
         "claim": line.claim,
-        "checks": json.dumps(line.claim.checks, indent=1),
+        "checks": json.dumps(line.claim.checks, indent=1) if is_shallow(line.claim.checks) else "",
         "evidence": claim_pages.evidence_of(verdicts),
         "is_behind": claim_pages.is_behind(verdicts),
     }

@@ -1,10 +1,10 @@
 """Claims: a verdict on each, counted from its comparisons and never typed in. No Django."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
-from .checks import Basis, Comparison, compare
+from experiments.claim_conditions import Condition, Untestable
+
+from .claim_evaluation import Basis, Comparison, compare
 from .facts import Facts
 
 SCOPES = ("own", "others")
@@ -25,21 +25,21 @@ class Verdict:
     comparisons: tuple[Comparison, ...] = ()
 
 
-def evaluate(condition: Mapping[str, Any] | None, facts: Facts, *, is_open: bool = False) -> Verdict:
+def evaluate(condition: Condition | Untestable | None, facts: Facts, *, is_open: bool = False) -> Verdict:
     """Whether the condition holds on the facts.
 
     Parameters
     ----------
-    condition : a condition of the grammar, or None: it does not reach beyond its own paper
+    condition : what would have to hold, or None: it does not reach beyond its own paper
     facts : what it is put to
-    is_open : False for the claim's own paper, True for everybody else's facts (checks.compare)
+    is_open : False for the claim's own paper, True for everybody else's facts (claim_evaluation.compare)
 
-    Raises CheckError where the condition is not one.
+    Raises CheckError where the facts are too many for the condition.
     """
     if condition is None:
         return Verdict("untestable", "The claim speaks of its own paper alone.")
-    if reason := condition.get("untestable"):
-        return Verdict("untestable", str(reason))
+    if isinstance(condition, Untestable):
+        return Verdict("untestable", condition.reason)
     return verdict_of(compare(condition, facts, is_open=is_open))
 
 

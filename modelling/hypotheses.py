@@ -9,7 +9,9 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
-from .checks import compare
+from experiments.claim_conditions import parse
+
+from .claim_evaluation import compare
 from .claims import Verdict, verdict_of
 from .facts import Facts
 
@@ -270,7 +272,8 @@ def scores(facts: Facts) -> Iterator[tuple[str, str, Verdict]]:
 
     `facts` are all published ones, with the spread of a run in their spans.
     """
+    asked = {hypothesis.code: parse(hypothesis.condition) for hypothesis in HYPOTHESES if hypothesis.condition}
     for study in facts.studies:
-        for hypothesis in HYPOTHESES:
-            if hypothesis.condition and (comparisons := compare(hypothesis.condition, study, is_open=True)):
-                yield hypothesis.code, study.names(), verdict_of(comparisons)
+        for code, condition in asked.items():
+            if comparisons := compare(condition, study, is_open=True):
+                yield code, study.names(), verdict_of(comparisons)

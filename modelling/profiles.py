@@ -16,13 +16,11 @@ from types import MappingProxyType
 
 from . import wml
 from .wml.meaning import FINISHES, FLUSHES, LIMITS, METADATA, READS, WAITS, WHOLE_FILE, WRITES, flatten
-from .wml.tree import refuse
+from .wml.tree import Budget, refuse
 
 # Bytes for which positioning takes about as long as moving them, and half-way (in powers of two) between the
 # largest files that the papers call randomly accessed and the smallest that they call sequential, too.
 RANDOM_EXTENT = 64 * 2**10
-
-MOST_STEPS = 1_000_000  # of one thread's walk; nested iterations double it at each level
 
 PERSONALITIES = Path(__file__).parent / "personalities"
 KNOWN = ("fileserver", "randomfileaccess", "varmail", "webserver")
@@ -78,12 +76,13 @@ def profile(workload: wml.Workload) -> Profile:
     Each thread repeats its list of flowops; a list runs each flowop `iters` times. Threads that differ are
     taken to go round equally often, weighted by their instances; random sizes enter by their mean.
 
-    Raises WmlError where nothing that runs does an operation on files, or the numbers get out of hand.
+    Raises WmlError where nothing that runs does an operation on files, the numbers get out of hand, or reading
+    the text and going through all its threads takes more steps than a text may (wml.tree.Budget).
     """
-    tally = _Tally()
+    tally, budget = _Tally(), Budget(workload.steps)
     for thread in workload.threads:
         if thread.instances:
-            _Loop(workload, tally, thread.instances).run(thread.flows)
+            _Loop(workload, tally, budget, thread.instances).run(thread.flows)
     total = tally.reads + tally.writes + tally.metadata + tally.flushes
     moved = sum(tally.bytes.values())
     if not total:
@@ -157,15 +156,15 @@ class _Loop:
     A third round only tells whether an fsync follows the writes at the end of the second.
     """
 
-    def __init__(self, workload: wml.Workload, tally: _Tally, instances: int) -> None:
+    def __init__(self, workload: wml.Workload, tally: _Tally, budget: Budget, instances: int) -> None:
         self.workload = workload
         self.tally = tally
+        self.budget = budget
         self.instances = instances
         self.open: dict[int | str, _OpenFile] = {}  # by descriptor; files without one by fileset
         self.default: str | None = None  # the fileset that descriptor 0 stands for
         self.place: tuple[_OpenFile, bool] | None = None  # the file last accessed, and whether it was written
         self.counting = False
-        self.steps = 0
 
     def run(self, flows: tuple[wml.Flow, ...]) -> None:
         for number in range(3):
@@ -178,9 +177,7 @@ class _Loop:
             for times in (min(flow.iterations, 1.0), flow.iterations - 1.0):
                 if times <= 0:
                     continue
-                self.steps += 1
-                if self.steps > MOST_STEPS:
-                    raise refuse(flow.place, f"the composite flowops of a thread repeat more than {MOST_STEPS} steps")
+                self.budget.spend(1, flow.place)
                 if flow.body:
                     self.walk(flow.body, weight * times)
                 else:
@@ -264,6 +261,7 @@ class _Loop:
 
     def flush(self, flow: wml.Flow) -> None:
         if flow.kind == "fsyncset":
+            self.budget.spend(len(self.open), flow.place)
             files = [file for file in self.open.values() if file.fileset == flow.fileset]
         else:
             files = [file for file in (self.open.get(self.key(flow)),) if file]

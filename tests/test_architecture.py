@@ -14,6 +14,7 @@ PACKAGES = ("kdb", "experiments", "modelling")
 
 # Which module may import none of which. A name stands for itself and everything below it.
 WEB = ("django", "rest_framework", "django_filters", "drf_spectacular", "django_htmx", "celery")
+ROWS = ("experiments.models", "experiments.services", "experiments.selectors", "experiments.visible")
 LAYERS = [
     # what                          must not import                                          because
     ("kdb.units", (*WEB, *PACKAGES, "pandas", "numpy", "scipy"), "everything else rests on it"),
@@ -32,6 +33,7 @@ LAYERS = [
         "machines know no rows",
     ),
     ("experiments.permissions", ("experiments.views", "experiments.api", "rest_framework"), "rules know no HTTP"),
+    ("experiments.claim_conditions", (*WEB, *PACKAGES), "a condition is a value"),
     ("experiments.fixture_files", (*WEB, *PACKAGES), "readers turn bytes into values"),
     ("experiments.services", ("experiments.views", "experiments.api", "rest_framework"), "services know no HTTP"),
     ("modelling.fairplay", (*WEB, "experiments"), "inference is plain Python over plain values"),
@@ -56,10 +58,10 @@ LAYERS = [
     ("modelling.question", (*WEB, "experiments"), "a question is a value"),
     ("modelling.axes", (*WEB, "experiments"), "an axis is a value"),
     ("modelling.facts", (*WEB, "experiments"), "inference is plain Python over plain values"),
-    ("modelling.checks", (*WEB, "experiments"), "inference is plain Python over plain values"),
-    ("modelling.check_words", (*WEB, "experiments"), "inference is plain Python over plain values"),
-    ("modelling.claims", (*WEB, "experiments"), "inference is plain Python over plain values"),
-    ("modelling.hypotheses", (*WEB, "experiments"), "inference is plain Python over plain values"),
+    ("modelling.claim_evaluation", (*WEB, *ROWS), "inference is plain Python over plain values"),
+    ("modelling.check_words", (*WEB, *ROWS), "inference is plain Python over plain values"),
+    ("modelling.claims", (*WEB, *ROWS), "inference is plain Python over plain values"),
+    ("modelling.hypotheses", (*WEB, *ROWS), "inference is plain Python over plain values"),
     ("modelling.mechanisms", (*WEB, "experiments"), "inference is plain Python over plain values"),
     ("modelling.forecasts", (*WEB, "experiments"), "inference is plain Python over plain values"),
     ("modelling.quality", (*WEB, "experiments"), "inference is plain Python over plain values"),

@@ -1,9 +1,11 @@
 """What was said about results: tier lists without numbers, printed ratios, and claims."""
 
+from django.core.exceptions import ValidationError
 from django.db import models
 from django.db.models import F, Q
 from django.db.models.functions import Coalesce
 
+from experiments.claim_conditions import CheckError, parse_checks
 from kdb.pairs import pair_key
 
 from .fields import TypedJSONField, whole_numbers
@@ -156,3 +158,10 @@ class Claim(models.Model):
 
     def __str__(self) -> str:
         return self.code
+
+    def clean(self) -> None:
+        """Its checks say something, and no more than can be asked."""
+        try:
+            parse_checks(self.checks)
+        except CheckError as error:
+            raise ValidationError(f"claim {self.code}, checks: {error}") from error

@@ -15,6 +15,7 @@ from django.conf import settings
 from django.db import connection, models, transaction
 
 from experiments import entry_names
+from experiments.claim_conditions import CheckError, parse_checks
 from experiments.fixture_files import Entry, EvidenceError, as_entries, read_csv, read_json
 from experiments.models import (
     Benchmark,
@@ -311,6 +312,10 @@ class _Loading:
                 raise entry.error("claim", "the code of a claim, each once")
             if not isinstance(checks, dict) or not isinstance(checks.get("own"), dict):
                 raise entry.error("checks", 'an object whose "own" is a condition')
+            try:
+                parse_checks(checks)
+            except CheckError as error:
+                raise EvidenceError(f"{entry.place}, checks: {error}") from error
             found[code] = checks
         return found
 

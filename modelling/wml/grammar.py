@@ -22,6 +22,7 @@ from .tree import (
     Arithmetic,
     Attribute,
     Attributes,
+    Budget,
     Command,
     CustomVariable,
     DefineFiles,
@@ -157,20 +158,22 @@ def suggestion(word: str, known: Sequence[str]) -> str:
     return f"; did you mean {close[0]!r}?" if close else ""
 
 
-def parse_tree(text: str, dialect: str | None = None) -> Tree:
+def parse_tree(text: str, dialect: str | None = None, budget: Budget | None = None) -> Tree:
     """Read a personality into its tree.
 
     Raises WmlError; `dialect` ("1.4", "1.5") holds the text to one dialect, else the text decides.
+    Each token is a step of the budget.
     """
     if len(text) > LONGEST_TEXT:
         raise refuse(Place(1, 1), f"the text is longer than {LONGEST_TEXT} characters")
-    return Parser(text.removeprefix("\ufeff"), dialect).tree()
+    return Parser(text.removeprefix("\ufeff"), dialect, budget or Budget()).tree()
 
 
 class Parser:
     """Recursive descent with one token of look-ahead. Only foreach nests, to DEEPEST_NESTING."""
 
-    def __init__(self, text: str, dialect: str | None) -> None:
+    def __init__(self, text: str, dialect: str | None, budget: Budget) -> None:
+        self.budget = budget
         self.tokens = tokens(text)
         self.token = next(self.tokens)
         self.last = self.token
@@ -204,6 +207,7 @@ class Parser:
     # Tokens.
 
     def advance(self) -> Token:
+        self.budget.spend(1, self.token.place)
         self.last, self.token = self.token, next(self.tokens, self.token)
         return self.last
 

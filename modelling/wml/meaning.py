@@ -16,6 +16,7 @@ from .tree import (
     Arithmetic,
     Attribute,
     Attributes,
+    Budget,
     CustomVariable,
     DefineFiles,
     DefineFlowop,
@@ -37,7 +38,7 @@ from .tree import (
     refuse,
 )
 
-MOST_FLOWS = 50_000  # after composites are expanded
+STEPS_OF_A_FLOW = 10  # of the budget, for one flowop each time it is expanded
 DEEPEST_COMPOSITE = 20
 LONGEST_NAME = 1024  # characters; MAXPATHLEN
 DEFAULT_FILE_SIZE = 1024  # bytes, where a fileset names none
@@ -111,6 +112,7 @@ class Workload:
 
     dialect : "1.4" or "1.5"; a text that both read counts as 1.5
     event_rate : events a second that limits wait for; None without eventgen, 0 means no limit
+    steps : of the budget, that understanding the text took so far
     """
 
     dialect: str
@@ -119,6 +121,7 @@ class Workload:
     event_rate: float | None
     notes: tuple[Note, ...]
     tree: Tree
+    steps: int
 
 
 def parse(text: str, dialect: str | None = None) -> Workload:
@@ -130,16 +133,19 @@ def parse(text: str, dialect: str | None = None) -> Workload:
     dialect : "1.4" or "1.5" to hold the text to one dialect; None lets the text decide
 
     Raises WmlError with line, column and reason where the text is not understood: by the grammar; an
-    undefined variable, fileset, flowop or target; a number where a name belongs; nothing that runs.
+    undefined variable, fileset, flowop or target; a number where a name belongs; nothing that runs;
+    more work than a text may cause (tree.Budget).
     """
-    return _Run(parse_tree(text, dialect)).workload()
+    budget = Budget()
+    return _Run(parse_tree(text, dialect, budget), budget).workload()
 
 
 class _Run:
     """Goes through the statements as Filebench would, up to the first run command."""
 
-    def __init__(self, tree: Tree) -> None:
+    def __init__(self, tree: Tree, budget: Budget) -> None:
         self.tree = tree
+        self.budget = budget
         self.variables: dict[str, Value] = {}
         self.notes = list(tree.notes)
         self.files: list[DefineFiles] = []
@@ -148,7 +154,6 @@ class _Run:
         self.eventgen: EventGenerator | None = None
         self.running: Run | None = None
         self.filesets: dict[str, FileSet] = {}
-        self.expanded = 0
         self.means: dict[int, float] = {}  # by id of the random variable: a table may be long and much used
 
     def workload(self) -> Workload:
@@ -167,7 +172,8 @@ class _Run:
             raise refuse(self.processes[0].place, "no process has an instance with a thread, so nothing would run")
         rate = self.eventgen and self.eventgen.attributes.get("rate")
         event_rate = self.mean(rate.value, rate.place, "rate") if rate else None
-        return Workload(self.tree.dialect, self.filesets, threads, event_rate, tuple(self.notes), self.tree)
+        notes, steps = tuple(self.notes), self.budget.spent
+        return Workload(self.tree.dialect, self.filesets, threads, event_rate, notes, self.tree, steps)
 
     # Statements.
 
@@ -319,6 +325,7 @@ class _Run:
         return given("mean", 0)
 
     def table_mean(self, variable: RandomVariable) -> float:
+        self.budget.spend(len(variable.table), variable.place)  # many variables may share one table
         total, weighted = 0, 0.0
         for row in variable.table:
             cells = (row.percent, row.low, row.high)
@@ -409,9 +416,7 @@ class _Run:
         return self.whole(given.value, given.place, "instances") if given else 1
 
     def flow(self, call: FlowopCall, arguments: Mapping[str, Value], depth: int) -> Flow:
-        self.expanded += 1
-        if self.expanded > MOST_FLOWS:
-            raise refuse(call.place, f"the composite flowops expand to more than {MOST_FLOWS} flowops")
+        self.budget.spend(STEPS_OF_A_FLOW, call.place)
         if call.kind in self.composites:
             return self.composite(call, arguments, depth)
         return self.builtin(call, arguments)

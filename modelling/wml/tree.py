@@ -25,6 +25,26 @@ def refuse(place: Place, reason: str) -> WmlError:
     return WmlError(place.line, place.column, reason)
 
 
+MOST_STEPS = 500_000  # about two seconds; the personalities that come with Filebench take some hundreds
+
+
+@dataclass(slots=True)
+class Budget:
+    """The work one text may cause, from its first token to its profile: what it pays for is counted, not timed."""
+
+    spent: int = 0  # steps, each about as long as reading a token
+
+    def spend(self, steps: int, place: Place) -> None:
+        """Raises WmlError at `place` where the text has had its MOST_STEPS."""
+        self.spent += steps
+        if self.spent > MOST_STEPS:
+            raise refuse(
+                place,
+                f"the text takes more than {MOST_STEPS:,} steps, the most allowed for reading it, expanding its "
+                "composite flowops and going through its threads; here they run out",
+            )
+
+
 @dataclass(frozen=True, slots=True)
 class Note:
     """Something a reader of the result should know about the text at `place`."""

@@ -13,6 +13,7 @@ from experiments import jobs, normalise
 from experiments.models import (
     AuditEntry,
     CaseStudy,
+    Claim,
     Configuration,
     FileSystem,
     ImportBatch,
@@ -24,7 +25,7 @@ from experiments.models import (
 from experiments.services import bundles, case_studies, imports, measurement_rows, raw_files
 from experiments.services.import_reading import Contents, Decided
 from experiments.services.imports import ImportRefused, KeyReused, Unusable
-from tests.factories import make_case_study, make_user
+from tests.factories import make_case_study, make_claim, make_publication, make_user
 
 pytestmark = pytest.mark.django_db
 
@@ -542,6 +543,19 @@ def test_a_bundle_that_is_wrong_is_refused_and_leaves_nothing(draft, name, old, 
     with pytest.raises(bundles.BundleError, match=words):
         bundles.take_in(bundle, user=None, door="command")
     assert not CaseStudy.objects.filter(slug="lab").exists()
+
+
+def test_a_bundle_whose_claim_asks_too_much_is_refused_with_its_code(draft):
+    words = dict.fromkeys(("location", "scope", "predicate", "checkable_from"), "x")
+    loop = {"for": {"a": list(range(60)), "b": list(range(60))}, "order": [{"guest_fs": "ext4"}, {"guest_fs": "xfs"}]}
+    claim = make_claim(code="X-1", publication=make_publication(), checks={"own": loop}, **words)
+    claim.case_studies.add(draft)
+    bundle = bundle_of("lab")
+    claim.delete()
+    case_studies.delete_draft(draft)
+    with pytest.raises(bundles.BundleError, match=r"claim X-1, checks: own.* more than 10,000 parts"):
+        bundles.take_in(bundle, user=None, door="command")
+    assert not Claim.objects.filter(code="X-1").exists()
 
 
 def test_bytes_that_are_not_those_named_are_refused(draft):

@@ -7,10 +7,11 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from experiments import jobs
+from experiments.claim_conditions import Untestable, parse, parse_checks
 from experiments.models import CaseStudy, Claim, DerivedValue, Job, Measurement, OrdinalFinding, PrintedRatio
 from experiments.services import case_studies, evidence
 from modelling import claim_verdicts, hypotheses
-from modelling.checks import CheckError, compare
+from modelling.claim_evaluation import compare
 from modelling.facts import Facts
 from modelling.models import ClaimVerdict, HypothesisScore
 from tests.factories import (
@@ -89,8 +90,9 @@ def test_what_can_be_decided_is_what_was_expected_to_be():
 def test_every_check_can_be_read():
     nothing = Facts()
     for entry in json.loads((evidence.DIRECTORY / "claim_checks.json").read_text(encoding="utf-8"))["claims"]:
-        for condition in (entry["checks"]["own"], entry["checks"].get("others")):
-            if condition and "untestable" not in condition:
+        checks = parse_checks(entry["checks"])
+        for condition in (checks.own, checks.others):
+            if condition and not isinstance(condition, Untestable):
                 compare(condition, nothing)
                 compare(condition, nothing, is_open=True)
 
@@ -296,7 +298,7 @@ def test_a_difference_within_the_spread_of_a_run_is_a_tie():
     found = {row[:2]: row[2] for row in hypotheses.scores(claim_verdicts.read_facts().with_spread(0.05))}
     comparison = found["H1.1", "lab"]
     assert (comparison.held, comparison.failed, comparison.undecided) == (0, 0, 1)
-    exact = compare(hypotheses.HYPOTHESES[5].condition, claim_verdicts.read_facts(), is_open=True)
+    exact = compare(parse(hypotheses.HYPOTHESES[5].condition), claim_verdicts.read_facts(), is_open=True)
     assert [c.state for c in exact] == ["failed"]
 
 
@@ -436,9 +438,52 @@ def test_a_check_that_says_nothing_leaves_the_other_claims_alone():
         make_claim(code=code, publication=first.publication, checks=checks).case_studies.add(first)
     publish(first)
     assert [verdict(code).verdict for code in ("X-C01", "X-C02", "X-C03")] == ["supported", "untestable", "untestable"]
-    assert verdict("X-C02").reason.startswith("Its check says nothing")
-    with pytest.raises(CheckError):
-        compare({"order": "kvm > xen"}, Facts())
+    assert verdict("X-C02").reason == (
+        'Its check cannot be decided: own.order: "kvm > xen" is no list with something in it.'
+    )
+
+
+def deep(levels: int) -> dict:
+    condition = KVM_FIRST["own"]
+    for _ in range(levels):
+        condition = {"all": [condition]}
+    return condition
+
+
+STORED = {
+    "loops": ({"for": {name: list(range(60)) for name in "abc"}, **KVM_FIRST["own"]}, "more than 10,000 parts"),
+    "nesting": (deep(400), "nested more than 20 deep"),
+    "text for a number": ({"where": {"block_size": "4k"}, **KVM_FIRST["own"]}, "own.where.block_size"),
+}
+
+
+@pytest.mark.parametrize(("condition", "reason"), STORED.values(), ids=list(STORED))
+def test_a_stored_check_that_is_too_much_breaks_no_page(client, condition, reason):
+    study = paper_with(kvm=20.0, xen=10.0)
+    checks = {"own": condition, "in": [study.slug]}
+    make_claim(code="X-C01", publication=study.publication, checks=checks).case_studies.add(study)
+    publish(study)
+    assert verdict("X-C01").verdict == verdict("X-C01", "others").verdict == "untestable"
+    assert reason in verdict("X-C01").reason
+    paper = study.publication.slug
+    for address in (f"/claims/{paper}/", f"/claims/{paper}/X-C01/", f"/case-studies/{study.slug}/claims/"):
+        assert client.get(address).status_code == 200
+    assert reason in client.get("/api/v1/claims/X-C01/?as_of=1").json()["own"]["reason"]
+
+
+def test_a_check_that_the_evidence_makes_too_much_is_not_decided():
+    study = make_case_study(publication=make_publication())
+    for hypervisor in ("kvm", "xen"):
+        for file_system in ("btrfs", "ext4", "xfs"):
+            make_measurement(case_study=study, hypervisor=hypervisor, guest_fs=file_system)
+    anything = dict.fromkeys(("hypervisor", "guest_fs", "host_fs"), "*")
+    total = {"of": "sum", "over": {"fs": list("abcdefghij")}, "each": anything}  # 6^10 sums
+    check = {"own": {"value": total, "is": [0, None]}}
+    make_claim(code="X-C01", publication=study.publication, checks=check).case_studies.add(study)
+    publish(study)
+    assert verdict("X-C01").reason == (
+        "Its check cannot be decided: on the published evidence it takes more than 1,000,000 steps, the most allowed."
+    )
 
 
 def test_the_number_of_queries_does_not_grow_with_the_evidence(published_evidence):

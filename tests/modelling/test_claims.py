@@ -2,8 +2,8 @@
 
 import pytest
 
-from modelling.checks import CheckError
-from modelling.claims import evaluate
+from experiments.claim_conditions import CheckError, parse_checks
+from modelling import claims
 from modelling.facts import Facts, Finding, Number, PrintedRatio, Span, number_span
 
 
@@ -42,6 +42,10 @@ def facts(*rows, limits=None) -> Facts:
         ratios=tuple(r for r in rows if isinstance(r, PrintedRatio)),
         limits=limits or {},
     )
+
+
+def evaluate(check: object, rows: Facts, *, is_open: bool = False) -> claims.Verdict:
+    return claims.evaluate(parse_checks({"own": check}).own, rows, is_open=is_open)
 
 
 def counts(verdict) -> tuple[str, int, int, int]:
@@ -195,7 +199,7 @@ def test_scaling_compares_machine_counts_of_one_configuration():
 def test_something_untestable_says_why():
     verdict = evaluate({"untestable": "It names a cause."}, THREE)
     assert (verdict.verdict, verdict.reason) == ("untestable", "It names a cause.")
-    assert evaluate(None, THREE).verdict == "untestable"
+    assert claims.evaluate(None, THREE).verdict == "untestable"
 
 
 @pytest.mark.parametrize(

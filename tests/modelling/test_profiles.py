@@ -359,14 +359,49 @@ def nested(levels: int, iterations: str, inner: str = "statfile name=s,filesetna
 
 def test_nested_iterations_are_bounded():
     assert of_thread("c3 name=x", before=nested(3, "4")).metadata_share == 1
-    with pytest.raises(wml.WmlError, match="repeat more than"):
+    with pytest.raises(wml.WmlError, match="line 3, column 32: the text takes more than 500,000 steps"):
         of_thread("c19 name=x", before=nested(19, "2"))
 
 
+def of_steps(steps: int) -> str:
+    """A text that takes so many: 35 tokens, a flowop expanded (10), three rounds of it, and a list of numbers."""
+    pairs, odd = divmod(steps - 35 - 10 - 3 - 6, 2)
+    filler = "foreach $a in 1" + ",1" * pairs + " {}" + " quit" * odd
+    files, flowop = "define fileset name=box,path=/x,entries=1\n", "flowop statfile name=s,filename=box"
+    return f"{files}define process name=p {{ thread name=t {{\n{flowop} }} }}\n{filler}"
+
+
+def test_reading_expanding_and_walking_share_one_budget(monkeypatch):
+    monkeypatch.setattr(wml.tree, "MOST_STEPS", 1_000)
+    assert wml.parse(of_steps(1_000)).steps == 997
+    for steps in (999, 1_000):
+        assert profile(wml.parse(of_steps(steps))).metadata_share == 1
+    read = wml.parse(of_steps(1_001))
+    with pytest.raises(wml.WmlError, match="line 3, column 8: the text takes more than 1,000 steps"):
+        profile(read)
+
+
+def test_threads_share_one_budget():
+    composites = "define fileset name=box,path=/x,entries=1\n" + nested(14, "2")  # 3 * (3 * 2^14 - 1) steps a thread
+    thread = "thread name=t { flowop c14 name=x }\n"
+    assert profile(wml.parse(f"{composites}define process name=p {{ {thread * 3} }}")).metadata_share == 1
+    with pytest.raises(wml.WmlError, match="more than 500,000 steps"):
+        profile(wml.parse(f"{composites}define process name=p {{ {thread * 4} }}"))
+
+
+def test_a_sync_of_a_set_costs_a_step_for_each_open_file():
+    opens = [f"openfile name=o,filename=box,fd={n + 1}" for n in range(1_000)]
+    sync = "fsyncset name=s,filename=box"
+    assert of_thread(*opens, *[sync] * 50).flush_share == pytest.approx(50 / 1_050)
+    with pytest.raises(wml.WmlError, match="more than 500,000 steps"):
+        of_thread(*opens, *[sync] * 200)
+
+
 def test_numbers_too_large_for_shares_are_refused():
+    # 8.6e18 bytes, multiplied by 8.6e18 at each of 15 levels and by the iterations of the write itself
+    write = "write name=w,filename=box,iosize=8000000000g,iters=8000000000g"
     with pytest.raises(wml.WmlError, match="more than a number can hold"):
-        # 8.6e18 bytes, multiplied by 8.6e18 at each of 16 levels
-        of_thread("c16 name=x", before=nested(16, "8000000000g", "write name=w,filename=box,iosize=8000000000g"))
+        of_thread("c15 name=x", before=nested(15, "8000000000g", write))
 
 
 def test_a_profile_is_json():

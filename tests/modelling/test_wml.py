@@ -376,7 +376,7 @@ def doubling(levels: int, call: str = "flowop c{0} name=a\nflowop c{0} name=b") 
 
 
 BOMBS = {
-    "composites that double": (doubling(19), "expand to more than"),
+    "composites that double": (doubling(19), "more than 500,000 steps"),
     "composites in composites": (doubling(30, "flowop c{0} name=a"), "nested more than 20 deep"),
     "foreach in foreach": ("foreach $a in 1 {" * 50_000, "nested more than 20 deep"),
     "braces": ("define process name=p {" * 40_000, "'thread' or '}' should follow"),
@@ -391,6 +391,13 @@ BOMBS = {
         "more than 20 param",
     ),
     "nothing but spaces": (" " * 2**20, "no process"),
+    "a list of values": ("foreach $a in 1" + ",1" * 400_000, "more than 500,000 steps"),
+    "a long table under many names": (
+        f"define randvar name=$r0,type=tabular,randtable={{{'{0,1,2},' * 10_000}{{100,1,2}}}}\n"
+        + "".join(f"set $r{n}=$r0 set $r{n}.seed=3\n" for n in range(1, 100))
+        + with_thread(*(f"flowop write name=w,filename=box,iosize=$r{n}" for n in range(1, 100))),
+        "line 1, column 1: the text takes more than 500,000 steps",
+    ),
 }
 
 

@@ -1,49 +1,50 @@
-"""Checks: what would have to hold for a claim, as data, and the comparisons it comes down to. No Django.
+"""What the facts say of a claim's condition: the comparisons it comes down to. No Django.
 
-A check is a condition (JSON; docs/models/claims.md has the grammar). Each of its comparisons holds,
-fails, or cannot be decided: numbers are spans (modelling.facts), so a condition holds where it holds
-over the whole span and under every reading, fails where it fails over all of them, and is undecided
+Each comparison holds, fails, or cannot be decided: numbers are spans (modelling.facts), so a condition holds
+where it holds over the whole span and under every reading, fails where it fails over all of them, and is undecided
 else. Two numbers are only ever compared inside one fair-play group; across groups their ratios are.
-
-    {"for": {"vm_count": [1, 2, 3]}, "where": {"workload": "varmail"},
-     "ratio": [{"hypervisor": "hyper-v"}, {"hypervisor": "kvm"}], "is": [1.1, null]}
+experiments.claim_conditions has the conditions.
 """
 
 import statistics
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial, reduce
-from itertools import combinations, pairwise, product
+from itertools import combinations, pairwise
 from math import inf
-from typing import Any
+from typing import Any, assert_never
 
+from experiments.claim_conditions import (
+    ANY,
+    LAST,
+    Aggregate,
+    All,
+    Cases,
+    CheckError,
+    Condition,
+    Limit,
+    Listed,
+    Order,
+    Premise,
+    Quantity,
+    Rank,
+    Ratio,
+    Scalar,
+    Share,
+    Throughput,
+    Within,
+)
 from kdb.pairs import pair_key
 
 from . import check_words as said
-from .facts import AXES_OF_A_NUMBER, NATIVE, Facts, Finding, Number, Span
+from .facts import AXES_OF_A_NUMBER, NATIVE, Facts, Finding, Number, PrintedRatio, Span
 
 # Derived values are stored with two decimals, so the ends of their spans are good to about this share.
 ROUNDING = 1e-4
 EQUAL = 1e-9  # closer than this is equal: sums of printed decimals
 
-COORDINATES = (
-    "case_study",
-    "workload",
-    "operation",
-    "block_size",
-    "vm_count",
-    "hypervisor",
-    "hypervisor_kind",
-    "virtualisation",
-    "guest_fs",
-    "host_fs",
-    "pair",
-    "fs",
-    "side",
-    "source",
-)
-ANY = "*"  # names a coordinate without fixing it: it may differ between the two sides
-LAST = "last"  # as VM count: the greatest of the case study
+MOST_STEPS = 1_000_000  # of one condition: rows put together, each some microseconds; published ones take 6,000
+LOOKED_AT = 8  # rows that are only looked at in one step
 
 # What differs along with a coordinate that is named inside a quantity (modelling.axes).
 _COMES_ALONG = {
@@ -55,7 +56,6 @@ _COMES_ALONG = {
     "case_study": {"variant", "machine", "medium"},
 }
 _AXES_OF_NATIVE = ("case_study", "workload", "variant", "operation", "block_size")
-_LISTS = ("best", "worst", "best-outstanding", "worst-outstanding", "score", "tier", "level")
 _AGGREGATES: dict[str, Callable[[list[float]], float]] = {
     "sum": sum,
     "mean": statistics.fmean,
@@ -65,11 +65,6 @@ _AGGREGATES: dict[str, Callable[[list[float]], float]] = {
     "second": lambda values: sorted(values)[-2],
 }
 _WHOLE = ("sum", "mean", "median", "second")  # need every value; the best of those present is still a best
-_CONDITIONS = ("order", "ratio", "value", "all", "share", "if", "untestable")
-
-
-class CheckError(ValueError):
-    """A check that says nothing: the text names the part that is wrong, and is fit to show."""
 
 
 class Basis:
@@ -90,7 +85,7 @@ class Comparison:
     say: Callable[[], str]
     evidence: tuple[str, ...] = ()
     basis: str = ""
-    key: tuple = ()
+    key: tuple[Any, ...] = ()
 
     @property
     def text(self) -> str:
@@ -98,28 +93,37 @@ class Comparison:
         return self.say()
 
 
-def compare(condition: Mapping[str, Any], facts: Facts, *, is_open: bool = False) -> list[Comparison]:
+def compare(condition: Condition, facts: Facts, *, is_open: bool = False) -> list[Comparison]:
     """The comparisons that a condition comes down to on these facts.
 
-    Parameters
-    ----------
-    condition : a condition of the grammar
-    facts : what it is put to
     is_open : False for a paper's own facts: what the condition names and the facts do not have is
         undecided, and lists of pairs answer only questions about lists. True for everybody else's: the
         question is asked of whatever can be compared, and lists may answer which of two is faster.
 
-    Raises CheckError where the condition is not one.
+    Raises CheckError where the facts are too many for the condition (MOST_STEPS).
     """
-    try:
-        found = _Reader(facts, is_open).comparisons(condition, {})
-    except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
-        raise error if isinstance(error, CheckError) else CheckError(f"it cannot be read ({error!r})") from error
+    found = _Reader(facts, is_open, _Budget()).comparisons(condition, {})
     # A list of pairs names no VM count, so a question about each count meets it several times.
     return list({(c.key, c.evidence): c for c in found}.values()) if is_open else found
 
 
+@dataclass
+class _Budget:
+    """The work one condition may cause, counted and not timed."""
+
+    spent: int = 0
+
+    def spend(self, steps: int) -> None:
+        self.spent += steps
+        if self.spent > MOST_STEPS:
+            raise CheckError(f"on the published evidence it takes more than {MOST_STEPS:,} steps, the most allowed")
+
+
 # Reading a condition
+
+_Where = Mapping[str, Scalar]
+_Key = tuple[Any, ...]
+_Said = tuple[str, tuple[Span, ...]]  # a name and its values
 
 
 @dataclass(frozen=True)
@@ -130,9 +134,9 @@ class _Known:
     readings: tuple[Span, ...]
     evidence: tuple[str, ...] = ()
     bases: frozenset[str] = frozenset()
-    fair: tuple | None = None  # the fair-play group of a number; None: it may stand beside any
+    fair: _Key | None = None  # the fair-play group of a number; None: it may stand beside any
     is_level: bool = False  # a place in a list: orders, but measures nothing
-    along: frozenset[tuple] = frozenset()  # each hypervisor with what came along with it
+    along: frozenset[_Key] = frozenset()  # each hypervisor with what came along with it
 
 
 @dataclass(frozen=True)
@@ -173,58 +177,50 @@ class _Wanted:
 class _Reader:
     facts: Facts
     is_open: bool
+    budget: _Budget
     takes_stated: bool = False  # also what the text only states: bounds and printed ratios
-    cells: dict[tuple, list[_Known]] = field(default_factory=dict)  # what this condition looked up already
+    cells: dict[_Key, list[_Known]] = field(default_factory=dict)  # what this condition looked up already
 
     # Conditions
 
-    def comparisons(self, condition: Mapping[str, Any], where: Mapping[str, Any]) -> list[Comparison]:
-        if "for" in condition:
-            inner = {name: value for name, value in condition.items() if name != "for"}
-            return [
-                comparison
-                for bound in _bindings(condition["for"])
-                for comparison in self.comparisons(
-                    _bind(inner, bound), {**where, **{k: v for k, v in bound.items() if k in COORDINATES}}
-                )
-            ]
-        kind = _kind(condition, _CONDITIONS)
-        where = {**where, **condition.get("where", {})}
-        if kind == "all":
-            return [c for part in condition["all"] for c in self.comparisons(part, where)]
-        if kind == "share":
-            return self._share(condition["share"], condition.get("above", 0), where)
-        if kind == "if":
-            assumed = self.comparisons(condition["if"], where)
-            holds = assumed and all(c.state == "held" for c in assumed)
-            if not holds:
-                return []
-            premises = tuple(name for c in assumed for name in c.evidence)
-            return [
-                replace(c, evidence=tuple(dict.fromkeys((*c.evidence, *premises))))
-                for c in self.comparisons(condition["then"], where)
-            ]
-        if kind == "untestable":
-            raise CheckError("untestable is the whole of a check, never a part of one")
-        if kind == "order":  # to others a chain may have gaps, so each is compared with all after it
-            links = combinations(condition["order"], 2) if self.is_open else pairwise(condition["order"])
-            return [c for link in links for c in self._compared("order", {"order": link}, where)]
-        return self._compared(kind, condition, where)
+    def comparisons(self, condition: Condition, where: _Where) -> list[Comparison]:
+        match condition:
+            case Cases():
+                return [c for case in condition.cases for c in self.comparisons(case, where)]
+            case All():
+                return [c for part in condition.parts for c in self.comparisons(part, {**where, **condition.where})]
+            case Share():
+                return self._share(condition, {**where, **condition.where})
+            case Premise():
+                return self._under(condition, {**where, **condition.where})
+            case Order():  # to others a chain may have gaps, so each is compared with all after it
+                links = combinations(condition.quantities, 2) if self.is_open else pairwise(condition.quantities)
+                where = {**where, **condition.where}
+                return [c for link in links for c in self._compared(replace(condition, quantities=link), where)]
+            case Within():
+                return self._compared(condition, {**where, **condition.where})
+            case _:
+                assert_never(condition)
 
-    def _share(self, condition: Mapping[str, Any], above: float, where: Mapping[str, Any]) -> list[Comparison]:
+    def _under(self, condition: Premise, where: _Where) -> list[Comparison]:
+        assumed = self.comparisons(condition.given, where)
+        if not assumed or any(c.state != "held" for c in assumed):
+            return []
+        premises = tuple(name for c in assumed for name in c.evidence)
+        return [
+            replace(c, evidence=tuple(dict.fromkeys((*c.evidence, *premises))))
+            for c in self.comparisons(condition.then, where)
+        ]
+
+    def _share(self, condition: Share, where: _Where) -> list[Comparison]:
         """One comparison for each source: whether more than this share of the cases holds."""
         found = []
         for facts in self.facts.studies if self.is_open else [self.facts]:
-            reader = replace(self, facts=facts)
-            inner = {name: value for name, value in condition.items() if name != "for"}
-            cases = [
-                reader.comparisons(
-                    _bind(inner, bound), {**where, **{k: v for k, v in bound.items() if k in COORDINATES}}
-                )
-                for bound in _bindings(condition.get("for", {}))
-            ]
-            if "for" not in condition:
-                cases = [[comparison] for comparison in cases[0]]
+            reader, above = replace(self, facts=facts), condition.above
+            if isinstance(condition.of, Cases):
+                cases = [reader.comparisons(case, where) for case in condition.of.cases]
+            else:
+                cases = [[comparison] for comparison in reader.comparisons(condition.of, where)]
             cases = [case for case in cases if case]
             states = [_together(case) for case in cases]
             total, held, undecided = len(states), states.count("held"), states.count("undecided")
@@ -247,51 +243,51 @@ class _Reader:
         wanted = "one" if above == 0 else f"more than {above * total:g}"
         return f"{held} of {total} cases hold, wanted {wanted}{f' ({facts.names()})' if self.is_open else ''}"
 
-    def _compared(self, kind: str, condition: Mapping[str, Any], where: Mapping[str, Any]) -> list[Comparison]:
+    def _compared(self, condition: Order | Within, where: _Where) -> list[Comparison]:
         """Values first; what they leave open is asked again with what the text states."""
-        sure = self._once(kind, condition, where, takes_stated=False)
+        sure = self._once(condition, where, takes_stated=False)
         if sure and not self.is_open and all(c.state != "undecided" for c in sure):
             return sure
         found = {c.key: c for c in sure}
         talkative = replace(self, facts=self.facts.stating) if self.is_open else self
-        for comparison in talkative._once(kind, condition, where, takes_stated=True):
+        for comparison in talkative._once(condition, where, takes_stated=True):
             before = found.get(comparison.key)
             is_news = not self.is_open or comparison.state != "undecided"
             if is_news if before is None else before.state == "undecided":
                 found[comparison.key] = comparison
         if not found and not self.is_open:
-            return [Comparison("undecided", partial(self._say_nothing, kind, condition, where))]
+            return [Comparison("undecided", partial(self._say_nothing, condition, where))]
         return list(found.values())
 
-    def _once(
-        self, kind: str, condition: Mapping[str, Any], where: Mapping[str, Any], *, takes_stated: bool
-    ) -> list[Comparison]:
+    def _once(self, condition: Order | Within, where: _Where, *, takes_stated: bool) -> list[Comparison]:
         reader = replace(self, takes_stated=takes_stated)
-        if kind == "order":
-            return reader._ordered(*condition["order"], where)
-        wanted = _wanted(condition)
-        if kind == "value":
-            what = condition["value"]
+        if isinstance(condition, Order):
+            upper, lower = condition.quantities
+            return reader._ordered(upper, lower, where)
+        wanted = _Wanted(condition.low, condition.high, is_outside=condition.is_outside)
+        if len(condition.quantities) == 1:
+            (what,) = condition.quantities
             name = said.name(what, self.facts)
             return [reader._comparison(known, name, wanted) for known in reader.quantity(what, where)]
-        return reader._related(*condition["ratio"], where, wanted)
+        upper, lower = condition.quantities
+        return reader._related(upper, lower, where, wanted)
 
-    def _ordered(self, upper: Mapping, lower: Mapping, where: Mapping[str, Any]) -> list[Comparison]:
+    def _ordered(self, upper: Quantity, lower: Quantity, where: _Where) -> list[Comparison]:
         if _is_number(upper):
             return self._related(upper, lower, where, _Wanted(1.0, is_above=True))
         return self._beside(upper, lower, where, _Wanted(0.0, is_above=True), _span_difference, "above")
 
-    def _related(self, upper: Mapping, lower: Mapping, where: Mapping[str, Any], wanted: _Wanted) -> list[Comparison]:
+    def _related(self, upper: Quantity, lower: Quantity, where: _Where, wanted: _Wanted) -> list[Comparison]:
         if not _is_number(upper):
             return self._beside(upper, lower, where, wanted, _span_ratio, "against", f", wanted ratio {wanted}")
         name = f"{said.name(upper, self.facts)} / {said.name(lower, self.facts)}"
-        return [self._comparison(known, name, wanted) for known in self._divided(upper, lower, where)]
+        return [self._comparison(known, name, wanted) for known in self._divided(upper, lower, where, {})]
 
     def _beside(
         self,
-        upper: Mapping,
-        lower: Mapping,
-        where: Mapping[str, Any],
+        upper: Quantity,
+        lower: Quantity,
+        where: _Where,
         wanted: _Wanted,
         how: Callable[[Span, Span], Span],
         word: str,
@@ -300,7 +296,7 @@ class _Reader:
         """Ratios, ranks and counts: both are said, because their ratio says little."""
         names = said.name(upper, self.facts), said.name(lower, self.facts)
         found = []
-        for at, (a, b) in _joined([self.quantity(upper, where), self.quantity(lower, where)]):
+        for at, (a, b) in self._joined([self.quantity(upper, where), self.quantity(lower, where)]):
             known = _combined(at, [a, b], how)
             say = partial(self._say_both, (names[0], a.readings), word, (names[1], b.readings), at, ending)
             found.append(_comparison(wanted.state(known.readings), say, known, " / ".join(names)))
@@ -312,46 +308,43 @@ class _Reader:
     def _say_one(self, known: _Known, name: str, wanted: _Wanted) -> str:
         return f"{name}{self._context(known.at)} {said.spans(known.readings)}, wanted {wanted}"
 
-    def _say_both(self, upper: tuple, word: str, lower: tuple, at: Mapping[str, Any], ending: str) -> str:
+    def _say_both(self, upper: _Said, word: str, lower: _Said, at: Mapping[str, Any], ending: str) -> str:
         sides = [f"{name} {said.spans(readings)}" for name, readings in (upper, lower)]
         return f"{sides[0]} {word} {sides[1]}{self._context(at)}{ending}"
 
-    def _say_nothing(self, kind: str, condition: Mapping[str, Any], where: Mapping[str, Any]) -> str:
-        return f"no value is published for {self._subject(kind, condition, where)}"
+    def _say_nothing(self, condition: Order | Within, where: _Where) -> str:
+        names = " and ".join(dict.fromkeys(said.name(part, self.facts) for part in condition.quantities))
+        words = ", ".join(said.words(where, self.facts))
+        return f"no value is published for {names}{f' ({words})' if words else ''}"
 
     def _context(self, at: Mapping[str, Any]) -> str:
         hidden = {"virtualisation"} if self.is_open else {"virtualisation", "case_study"}
         words = said.words({k: v for k, v in at.items() if k not in hidden}, self.facts)
         return f" ({', '.join(words)})" if words else ""
 
-    def _subject(self, kind: str, condition: Mapping[str, Any], where: Mapping[str, Any]) -> str:
-        parts = condition[kind] if kind != "value" else [condition["value"]]
-        names = " and ".join(dict.fromkeys(said.name(part, self.facts) for part in parts))
-        words = said.words(where, self.facts)
-        return f"{names} ({', '.join(words)})" if words else names
-
     # Quantities
 
-    def quantity(
-        self, what: Mapping[str, Any], where: Mapping[str, Any], named: Mapping[str, Any] | None = None
-    ) -> list[_Known]:
+    def quantity(self, what: Quantity, where: _Where, named: _Where | None = None) -> list[_Known]:
         """Every value of the quantity. `named` are coordinates that a quantity around it fixes."""
         named = named or {}
-        if "of" in what:
-            return self._aggregated(what, where, named)
-        if "rank" in what:
-            return self._ranks(what, where, named)
-        if "ratio" in what:
-            upper, lower = what["ratio"]
-            return self._divided(upper, lower, where, {**named, **_coordinates(what)})
-        if "list" in what:
-            return self._listed(what["list"], where, {**named, **_coordinates(what)})
-        if "limit" in what:
-            limits = {slug: limit.get(what["limit"]) for slug, limit in self.facts.limits.items()}
-            return [_Known({"case_study": slug}, (Span(x, x),)) for slug, x in limits.items() if x is not None]
-        return self._cell({**named, **what}, where)
+        match what:
+            case Aggregate():
+                return self._aggregated(what, where, named)
+            case Rank():
+                return self._ranks(what, where, named)
+            case Ratio():
+                return self._divided(what.upper, what.lower, where, {**named, **what.at})
+            case Listed():
+                return self._listed(what.name, where, {**named, **what.at})
+            case Limit():
+                limits = {slug: limit.get(what.name) for slug, limit in self.facts.limits.items()}
+                return [_Known({"case_study": slug}, (Span(x, x),)) for slug, x in limits.items() if x is not None]
+            case Throughput():
+                return self._cell({**named, **what.at}, where)
+            case _:
+                assert_never(what)
 
-    def _cell(self, named: Mapping[str, Any], where: Mapping[str, Any]) -> list[_Known]:
+    def _cell(self, named: _Where, where: _Where) -> list[_Known]:
         """The numbers at these coordinates; to an open question also places in lists."""
         key = (id(self.facts), self.takes_stated, *(tuple(sorted(part.items())) for part in (named, where)))
         if key not in self.cells:
@@ -359,15 +352,16 @@ class _Reader:
             self.cells[key] = self._numbers(named, where) + levels
         return self.cells[key]
 
-    def _numbers(self, named: Mapping[str, Any], where: Mapping[str, Any]) -> list[_Known]:
+    def _numbers(self, named: _Where, where: _Where) -> list[_Known]:
         is_native = {**where, **named}.get("hypervisor") == NATIVE
         if is_native:
             where = {k: v for k, v in where.items() if k in (*_AXES_OF_NATIVE, "hypervisor")}
         wanted = _file_systems({**where, **named})
-        rows = self.facts.numbers
+        rows: Sequence[Number] = self.facts.numbers
         if "workload" in wanted and wanted["workload"] != ANY:
             rows = self.facts.by_workload.get(wanted["workload"], ())
         open_axes = _open_axes(named, _AXES_OF_NATIVE if is_native else AXES_OF_A_NUMBER)
+        self.budget.spend(1 + len(rows) // LOOKED_AT)
         return [
             _Known(
                 {axis: row.at[axis] for axis in open_axes},
@@ -383,23 +377,24 @@ class _Reader:
             and all(self._fits(row.at, name, value) for name, value in wanted.items())
         ]
 
-    def _fits(self, at: Mapping[str, Any], name: str, value: Any) -> bool:
+    def _fits(self, at: Mapping[str, Any], name: str, value: Scalar) -> bool:
         if value == ANY:
             return True
         if name == "vm_count" and value == LAST:
-            return at["vm_count"] == self.facts.last_count.get(at["case_study"])
-        return at.get(name) == value
+            return bool(at["vm_count"] == self.facts.last_count.get(at["case_study"]))
+        return bool(at.get(name) == value)
 
-    def _levels(self, named: Mapping[str, Any], where: Mapping[str, Any]) -> list[_Known]:
+    def _levels(self, named: _Where, where: _Where) -> list[_Known]:
         """Places in lists as if they were numbers: they tell which is faster and not by how much."""
         if named.keys() & {"vm_count", "operation", "block_size", "case_study", "virtualisation", "hypervisor_kind"}:
             return []
         wanted = {k: v for k, v in _file_systems({**where, **named}).items() if k not in ("vm_count", "operation")}
         open_axes = [a for a in _open_axes(named, ("workload", "hypervisor", "guest_fs", "host_fs")) if a != "variant"]
+        self.budget.spend(1 + len(self.facts.findings) // LOOKED_AT)
         return [
             _Known(
                 {"case_study": f.publication, **{axis: getattr(f, axis) for axis in open_axes}},
-                tuple(Span(p, p) for p in _points("level", f, None)),
+                tuple(Span(p, p) for p in _points("level", f)),
                 (f.id,),
                 frozenset({Basis.LISTED}),
                 (f.publication, f.workload, f.hypervisor),
@@ -410,12 +405,11 @@ class _Reader:
             if _finding_fits(f, wanted)
         ]
 
-    def _listed(self, name: str, where: Mapping[str, Any], named: Mapping[str, Any]) -> list[_Known]:
+    def _listed(self, name: str, where: _Where, named: _Where) -> list[_Known]:
         """How many findings of those at these coordinates are on a list, or their points, added up."""
-        if name not in _LISTS:
-            raise CheckError(f"{name!r} is no list; known are {', '.join(_LISTS)}")
+        self.budget.spend(1 + len(self.facts.findings) // LOOKED_AT)
         wanted = _file_systems({**where, **named})
-        source = wanted.pop("source", None)
+        source = str(wanted.pop("source", None) or "")
         found = [f for f in self.facts.findings if _finding_fits(f, wanted)]
         if not found:
             return []
@@ -424,55 +418,52 @@ class _Reader:
         at = {coordinate: value for coordinate, value in where.items() if coordinate not in named}
         return [_Known(at, readings, tuple(f.id for f in found), frozenset({Basis.LISTED}))]
 
-    def _aggregated(self, what: Mapping[str, Any], where: Mapping[str, Any], named: Mapping[str, Any]) -> list[_Known]:
-        aggregate = _AGGREGATES.get(what["of"])
-        if aggregate is None:
-            raise CheckError(f"{what['of']!r} cannot be taken of values; known are {', '.join(_AGGREGATES)}")
-        inner = what.get("each") or {name: value for name, value in what.items() if name not in ("of", "over")}
-        parts = [self.quantity(_bind(inner, bound), where, {**named, **bound}) for bound in _bindings(what["over"])]
-        joined = _joined_where_present if self.is_open and what["of"] not in _WHOLE else _joined
+    def _aggregated(self, what: Aggregate, where: _Where, named: _Where) -> list[_Known]:
+        aggregate = _AGGREGATES[what.how]
+        parts = [self.quantity(what.of, where, {**named, **part}) for part in what.parts()]
         return [
             _combined(
                 at, knowns, lambda *spans: Span(aggregate([s.low for s in spans]), aggregate([s.high for s in spans]))
             )
-            for at, knowns in joined(parts)
+            for at, knowns in self._joined(parts, where_present=self.is_open and what.how not in _WHOLE)
         ]
 
-    def _ranks(self, what: Mapping[str, Any], where: Mapping[str, Any], named: Mapping[str, Any]) -> list[_Known]:
+    def _ranks(self, what: Rank, where: _Where, named: _Where) -> list[_Known]:
         """1 and the number of rivals that are faster; equal ones share the better rank."""
-        subject = {**named, **what["rank"]}
-        rivals = [{**named, **bound} for bound in _bindings(what["among"]) if bound != what["rank"]]
-        duels = [self._divided(rival, subject, where) for rival in rivals]
+        subject = Throughput({**named, **what.subject})
+        duels = [self._divided(Throughput({**named, **rival}), subject, where, {}) for rival in what.rivals]
 
         def rank(*ratios: Span) -> Span:
             ahead = sum(r.low > 1 + EQUAL for r in ratios)
             maybe = sum(r.low <= 1 + EQUAL < r.high for r in ratios)
             return Span(1 + ahead, 1 + ahead + maybe)
 
-        joined = _joined_where_present if self.is_open else _joined
-        return [_combined(at, knowns, rank) for at, knowns in joined(duels)]
+        return [_combined(at, knowns, rank) for at, knowns in self._joined(duels, where_present=self.is_open)]
 
-    def _divided(
-        self, upper: Mapping, lower: Mapping, where: Mapping[str, Any], named: Mapping[str, Any] | None = None
-    ) -> list[_Known]:
+    def _divided(self, upper: Quantity, lower: Quantity, where: _Where, named: _Where) -> list[_Known]:
         """Ratios inside fair-play groups, made narrower by what the text states of them, if asked for."""
         found = [
             _without_group(_combined(at, [a, b], _level_ratio if a.is_level else _span_ratio))
-            for at, (a, b) in _joined([self.quantity(upper, where, named), self.quantity(lower, where, named)])
+            for at, (a, b) in self._joined([self.quantity(upper, where, named), self.quantity(lower, where, named)])
             if not (a.fair and len(a.evidence) == 1 and a.evidence == b.evidence)  # the best and the weakest of one
         ]
         if not self.takes_stated:
             return found
-        stated = self._printed({**(named or {}), **upper}, {**(named or {}), **lower}, where)
-        refined, used = [], set()
+        stated = self._printed(upper, lower, where, named)
+        self.budget.spend(len(found) * len(stated))
+        refined: list[_Known] = []
+        used: set[int] = set()
         for known in found:
             matching = [(i, s) for i, s in enumerate(stated) if _agree(known.at, s.at)]
             used |= {i for i, _ in matching}
             refined.append(_narrowed(known, [s for _, s in matching]))
         return refined + [s for i, s in enumerate(stated) if i not in used]
 
-    def _printed(self, upper: Mapping, lower: Mapping, where: Mapping[str, Any]) -> list[_Known]:
+    def _printed(self, a: Quantity, b: Quantity, where: _Where, named: _Where) -> list[_Known]:
         """What printed ratios say of two hypervisors, directly or by way of a third."""
+        if not (isinstance(a, Throughput) and isinstance(b, Throughput)):
+            return []
+        upper, lower = {**named, **a.at}, {**named, **b.at}
         if not all(isinstance(side.get("hypervisor"), str) for side in (upper, lower)):
             return []
         sides = [side for side in (upper, lower) if side["hypervisor"] != NATIVE]
@@ -481,11 +472,12 @@ class _Reader:
         if len(counts) != 1 or rest:
             return []
         count = counts.pop()
-        named = {k: v for k, v in {**where, **upper}.items() if k in ("workload", "case_study") and v != ANY}
+        wanted = {k: v for k, v in {**where, **upper}.items() if k in ("workload", "case_study") and v != ANY}
         found = []
-        groups: dict[tuple, list] = {}
+        groups: dict[tuple[str, str], list[PrintedRatio]] = {}
+        self.budget.spend(1 + len(self.facts.ratios))
         for ratio in self.facts.ratios:
-            if all(getattr(ratio, name) == value for name, value in named.items()):
+            if all(getattr(ratio, name) == value for name, value in wanted.items()):
                 groups.setdefault((ratio.case_study, ratio.workload), []).append(ratio)
         for (case_study, workload), ratios in groups.items():
             last = self.facts.last_count.get(case_study)
@@ -493,8 +485,9 @@ class _Reader:
                 if count not in (None, ANY, n) and not (count == LAST and n == last):
                     continue
                 edges = {(r.numerator, r.denominator): (span, r.id) for r in ratios if (span := r.at(n))}
-                edges |= {(b, a): (_span_ratio(Span(1, 1), span), name) for (a, b), (span, name) in edges.items()}
-                spans = _paths(edges, upper["hypervisor"], lower["hypervisor"])
+                edges |= {(y, x): (_span_ratio(Span(1, 1), span), name) for (x, y), (span, name) in edges.items()}
+                self.budget.spend(len(edges))
+                spans = _paths(edges, str(upper["hypervisor"]), str(lower["hypervisor"]))
                 at = {"case_study": case_study, "workload": workload, "vm_count": n}
                 at = {k: v for k, v in at.items() if not any(k in side for side in (upper, lower))}
                 if spans:
@@ -502,43 +495,33 @@ class _Reader:
                     found.append(_Known(at, (_common([s for s, _ in spans]),), evidence, frozenset({Basis.STATED})))
         return found
 
+    def _joined(
+        self, relations: list[list[_Known]], *, where_present: bool = False
+    ) -> Iterator[tuple[Mapping[str, Any], list[_Known]]]:
+        """Each combination of one value of every relation that agrees in what they leave open.
+
+        where_present : a value of a relation may be missing: the best of those there are
+        """
+        rows: list[tuple[_Known, list[_Known]]] = [(known, [known]) for known in relations[0]] if relations else []
+        for relation in relations[1:]:
+            matching, met, longer = _Index(relation, self.budget), set(), []
+            for known, knowns in rows:
+                others = matching(known)
+                met |= set(map(id, others))
+                self.budget.spend((1 + len(others)) * len(knowns))
+                longer += [(_meet(known, other), [*knowns, other]) for other in others]
+                if where_present and not others:
+                    longer.append((known, knowns))
+            rows = longer
+            if where_present:
+                rows += [(known, [known]) for known in relation if id(known) not in met]
+        return ((known.at, knowns) for known, knowns in rows)
+
 
 # Small parts of the reading
 
 
-def _kind(condition: Mapping[str, Any], kinds: tuple[str, ...]) -> str:
-    found = [kind for kind in kinds if kind in condition]
-    if len(found) != 1:
-        raise CheckError(f"a condition is one of {', '.join(kinds)}; found {', '.join(condition) or 'nothing'}")
-    return found[0]
-
-
-def _bindings(loops: Mapping[str, list]) -> Iterator[dict[str, Any]]:
-    """Each combination of the values; "a,b" takes its two values together from lists of two."""
-    choices = [
-        [dict(zip(names.split(","), value if "," in names else [value], strict=True)) for value in values]
-        for names, values in sorted(loops.items())
-    ]
-    for combination in product(*choices):
-        yield {name: value for part in combination for name, value in part.items()}
-
-
-def _bind(part: Any, bound: Mapping[str, Any]) -> Any:
-    """The same condition with "$name" replaced by the value it stands for."""
-    if isinstance(part, Mapping):
-        return {name: _bind(value, bound) for name, value in part.items()}
-    if isinstance(part, list):
-        return [_bind(value, bound) for value in part]
-    if isinstance(part, str) and part.startswith("$"):
-        return bound.get(part[1:], part)
-    return part
-
-
-def _coordinates(what: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in what.items() if name in COORDINATES}
-
-
-def _file_systems(where: Mapping[str, Any]) -> dict[str, Any]:
+def _file_systems(where: _Where) -> dict[str, Scalar]:
     """`fs` and `side` as the coordinate they mean."""
     wanted = {name: value for name, value in where.items() if name not in ("fs", "side")}
     if "side" in where and "fs" in where:
@@ -546,28 +529,21 @@ def _file_systems(where: Mapping[str, Any]) -> dict[str, Any]:
     return wanted
 
 
-def _open_axes(named: Mapping[str, Any], axes: tuple[str, ...]) -> list[str]:
+def _open_axes(named: _Where, axes: tuple[str, ...]) -> list[str]:
     fixed = set(named) | {name for coordinate in named for name in _COMES_ALONG.get(coordinate, ())}
     return [axis for axis in axes if axis not in fixed]
 
 
-def _along(at: Mapping[str, Any], named: Mapping[str, Any], open_axes: list[str]) -> frozenset[tuple]:
+def _along(at: Mapping[str, Any], named: _Where, open_axes: list[str]) -> frozenset[_Key]:
     """A host file system may come along with another hypervisor, and not differ under the same one."""
     if "hypervisor" in open_axes or named.keys() & {"host_fs", "pair"} or at["hypervisor"] == NATIVE:
         return frozenset()
     return frozenset({(at["hypervisor"], at["host_fs"], at.get("virtualisation"), at.get("medium"))})
 
 
-def _is_number(what: Mapping[str, Any]) -> bool:
+def _is_number(what: Quantity) -> bool:
     """Whether the quantity is a throughput; else it is a ratio, a rank or a count."""
-    return not what.keys() & {"ratio", "rank", "list"}
-
-
-def _wanted(condition: Mapping[str, Any]) -> _Wanted:
-    if ("is" in condition) == ("outside" in condition):
-        raise CheckError('"ratio" and "value" need "is" or "outside", with a lower and an upper limit')
-    low, high = condition.get("is") or condition["outside"]
-    return _Wanted(-inf if low is None else low, inf if high is None else high, is_outside="outside" in condition)
+    return _is_number(what.of) if isinstance(what, Aggregate) else isinstance(what, Throughput | Limit)
 
 
 def _basis(row: Number) -> str:
@@ -587,7 +563,7 @@ def _finding_fits(finding: Finding, wanted: Mapping[str, Any]) -> bool:
     return all(value in (ANY, values[name]) for name, value in wanted.items() if name in values)
 
 
-def _points(name: str, finding: Finding, source: str | None) -> list[int]:
+def _points(name: str, finding: Finding, source: str = "") -> list[int]:
     """Points of one finding, by its text and by its table: two readings, where no source is named."""
     points = []
     for read in (source,) if source else ("text", "table"):
@@ -607,28 +583,6 @@ def _agree(a: Mapping[str, Any], b: Mapping[str, Any]) -> bool:
     return all(b[name] == value for name, value in a.items() if name in b)
 
 
-def _joined(relations: list[list[_Known]]) -> Iterator[tuple[Mapping[str, Any], list[_Known]]]:
-    """Each combination of one value of every relation that agrees in what they leave open."""
-    rows = [(known, [known]) for known in relations[0]]
-    for relation in relations[1:]:
-        matching = _Index(relation)
-        rows = [(_meet(known, other), [*knowns, other]) for known, knowns in rows for other in matching(known)]
-    return ((known.at, knowns) for known, knowns in rows)
-
-
-def _joined_where_present(relations: list[list[_Known]]) -> Iterator[tuple[Mapping[str, Any], list[_Known]]]:
-    """The same, where a value of a relation may be missing: the best of those there are."""
-    rows: list[tuple[_Known, list[_Known]]] = []
-    for relation in relations:
-        matching, met, longer = _Index(relation), set(), []
-        for known, knowns in rows:
-            others = matching(known)
-            met |= set(map(id, others))
-            longer += [(_meet(known, other), [*knowns, other]) for other in others] or [(known, knowns)]
-        rows = longer + [(known, [known]) for known in relation if id(known) not in met]
-    return ((known.at, knowns) for known, knowns in rows)
-
-
 def _meet(known: _Known, other: _Known) -> _Known:
     along = known.along | other.along
     return replace(known, at={**known.at, **other.at}, fair=known.fair or other.fair, along=along)
@@ -637,21 +591,25 @@ def _meet(known: _Known, other: _Known) -> _Known:
 class _Index:
     """Finds the values of a relation that agree with another value, without trying them all."""
 
-    def __init__(self, relation: list[_Known]) -> None:
+    def __init__(self, relation: list[_Known], budget: _Budget) -> None:
+        self.budget = budget
         self.by_axes: dict[frozenset[str], list[_Known]] = {}
         for known in relation:
             self.by_axes.setdefault(frozenset(known.at), []).append(known)
-        self.tables: dict[tuple, dict[tuple, list[_Known]]] = {}
+        self.tables: dict[_Key, dict[_Key, list[_Known]]] = {}
 
     def __call__(self, known: _Known) -> list[_Known]:
-        found = []
+        found: list[_Known] = []
         for axes, rows in self.by_axes.items():
             common = tuple(sorted(axes & known.at.keys()))
             if (axes, common) not in self.tables:
-                table = self.tables[axes, common] = {}
+                table: dict[_Key, list[_Known]] = {}
+                self.tables[axes, common] = table
+                self.budget.spend(len(rows))
                 for row in rows:
                     table.setdefault(tuple(row.at[axis] for axis in common), []).append(row)
             found += self.tables[axes, common].get(tuple(known.at[axis] for axis in common), [])
+        self.budget.spend(len(found))
         found = [
             other
             for other in found
@@ -731,7 +689,7 @@ def _paths(
     if (start, end) in edges:
         span, name = edges[start, end]
         return [(span, (name,))]
-    found = []
+    found: list[tuple[Span, tuple[str, ...]]] = []
     for (a, middle), (first, name) in edges.items():
         if a == start and (middle, end) in edges:
             second, other = edges[middle, end]
