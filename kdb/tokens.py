@@ -38,6 +38,22 @@ def revoke(token: ApiToken) -> None:
     ApiToken.objects.filter(pk=token.pk, revoked_at__isnull=True).update(revoked_at=now())
 
 
+class TokensEndWithPassword:
+    """A password validator in form, because Django tells these of each new password, at every door, once it is saved.
+
+    Who resets a password may do so because somebody else has a key.
+    """
+
+    def validate(self, password: str, user: Any = None) -> None:
+        """Every password is fine."""
+
+    def get_help_text(self) -> str:
+        return "A new password revokes the account's API tokens."
+
+    def password_changed(self, password: str, user: Any = None) -> None:
+        ApiToken.objects.filter(user=user, revoked_at__isnull=True).update(revoked_at=now())
+
+
 def find(key: str) -> ApiToken | None:
     """The token of this key, where it counts now."""
     return (

@@ -4,6 +4,7 @@ The names read: DATA_DIR, DATABASE_URL, REDIS_URL, JOB_LEASE_SECONDS, API_REQUES
 EMAIL_FROM, and in production.py SECRET_KEY, ALLOWED_HOSTS. See .env.example.
 """
 
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ INSTALLED_APPS = [
     "kdb",
     "experiments",
     "modelling",
+    "axes",
     "rest_framework",
     "django_filters",
     "drf_spectacular",
@@ -46,6 +48,7 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
+    "axes.middleware.AxesMiddleware",
 ]
 
 ROOT_URLCONF = "kdb.urls"
@@ -150,16 +153,32 @@ AUTH_PASSWORD_VALIDATORS = [
         "CommonPasswordValidator",
         "NumericPasswordValidator",
     )
-]
+] + [{"NAME": "kdb.tokens.TokensEndWithPassword"}]
 
 LOGIN_URL = "login"
 LOGIN_REDIRECT_URL = "account"
 LOGOUT_REDIRECT_URL = "answer"
-KDB_BEHIND_PROXY = False  # whether X-Forwarded-For is a proxy's of ours
+
+# Who guesses passwords waits: kdb/login_limits.py has the limits.
+AUTHENTICATION_BACKENDS = ["axes.backends.AxesStandaloneBackend", "django.contrib.auth.backends.ModelBackend"]
+AXES_HANDLER = "kdb.login_limits.LimitHandler"
+AXES_FAILURE_LIMIT = 1  # of what the handler counts
+AXES_COOLOFF_TIME = timedelta(minutes=15)
+AXES_RESET_COOL_OFF_ON_FAILURE_DURING_LOCKOUT = False  # who waits cannot be kept waiting by others
+AXES_RESET_ON_SUCCESS = True
+AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]  # what a success forgets
+AXES_CLIENT_IP_CALLABLE = "kdb.addresses.counted_address"
+AXES_USERNAME_CALLABLE = "kdb.login_limits.counted_name"
+AXES_LOCKOUT_CALLABLE = "kdb.login_limits.answer"
+AXES_ENABLE_ADMIN = False  # its pages count in another way
+
+# How many proxies of ours write X-Forwarded-For; with 0 nobody is believed.
+KDB_TRUSTED_PROXIES = integer("TRUSTED_PROXIES", 0, lowest=0, highest=10)
 
 # Password resets; in development they are printed.
 vars().update(env.email_url("EMAIL_URL", "consolemail://"))
 DEFAULT_FROM_EMAIL = env.str("EMAIL_FROM", "kdb@localhost")
+EMAIL_TIMEOUT = 10  # seconds
 
 DATA_UPLOAD_MAX_NUMBER_FILES = 1000  # as many as one import takes (experiments.services.imports)
 
