@@ -195,14 +195,16 @@ class DraftViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, OwnedViewSe
     @action(detail=True, methods=["post"])
     def publish(self, request: Request, slug: str) -> Response:
         """Make a submitted case study part of the knowledge."""
-        draft = self._permitted(permissions.may_publish)
+        draft = self._permitted(
+            permissions.may_publish, "A submitted case study is published by a reviewer who had no part in it."
+        )
         revision = _or_conflict(case_studies.publish, [draft], reason=_reason(request), user=request.user)
         return Response({"revision": revision.number})
 
-    def _permitted(self, may: Any) -> CaseStudy:
+    def _permitted(self, may: Any, otherwise: str | None = None) -> CaseStudy:
         draft = self.get_object()
         if not may(self.request.user, draft):
-            raise PermissionDenied
+            raise PermissionDenied(otherwise)
         return draft
 
     def _shown(self, draft: CaseStudy, code: int = status.HTTP_200_OK) -> Response:

@@ -239,6 +239,9 @@ SPECTACULAR_SETTINGS = {
 # Requests to the API a minute, by user or by address; 0 is without limit.
 KDB_API_REQUESTS_A_MINUTE = integer("API_REQUESTS_A_MINUTE", 600, lowest=0, highest=1_000_000)
 
+# Whether a reviewer may publish what they had a part in; kdb.settings.local allows it, for one person alone.
+KDB_AUTHORS_MAY_PUBLISH = env.bool("AUTHORS_MAY_PUBLISH", False)
+
 # The spread assumed for a published mean whose source prints none: standard deviation of one run,
 # as a share of its value. Shown on every page that uses it.
 KDB_DEFAULT_COEFFICIENT_OF_VARIATION = 0.05
