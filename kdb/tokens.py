@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.db.models import Q
+from django.http import HttpRequest
 from django.utils.timezone import now
 from drf_spectacular.extensions import OpenApiAuthenticationExtension
 from rest_framework.authentication import BaseAuthentication
@@ -17,6 +18,7 @@ from rest_framework.request import Request
 from kdb.models import ApiToken
 
 _SIGN = "kdb_"
+_SCHEME = "Bearer"
 _USED_WITHIN = timedelta(minutes=1)  # last_used_at is no finer, so that reading does not become writing
 
 
@@ -64,6 +66,12 @@ def find(key: str) -> ApiToken | None:
     )
 
 
+def key_in(request: HttpRequest | Request) -> str | None:
+    """What a request gives as its token's key; None where it gives none."""
+    scheme, _, key = request.headers.get("Authorization", "").partition(" ")
+    return key.strip() if scheme.lower() == _SCHEME.lower() else None
+
+
 def _digest(key: str) -> str:
     return hashlib.sha256(key.encode()).hexdigest()
 
@@ -71,13 +79,11 @@ def _digest(key: str) -> str:
 class TokenAuthentication(BaseAuthentication):
     """Bearer tokens; requests without one are left to the next way of signing in."""
 
-    keyword = "Bearer"
-
     def authenticate(self, request: Request) -> tuple[Any, ApiToken] | None:
-        scheme, _, key = request.headers.get("Authorization", "").partition(" ")
-        if scheme.lower() != self.keyword.lower():
+        key = key_in(request)
+        if key is None:
             return None
-        token = find(key.strip())
+        token = find(key)
         if token is None:
             raise AuthenticationFailed("This token is not known, has expired, or was revoked.")
         moment = now()
@@ -86,7 +92,7 @@ class TokenAuthentication(BaseAuthentication):
         return token.user, token
 
     def authenticate_header(self, request: Request) -> str:
-        return f'{self.keyword} realm="KDB"'
+        return f'{_SCHEME} realm="KDB"'
 
 
 class HasScope(BasePermission):

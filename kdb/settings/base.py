@@ -1,7 +1,8 @@
 """Settings shared by every way of running; what differs is read from the environment here.
 
 The names read: DATA_DIR, DATABASE_URL, REDIS_URL, JOB_LEASE_SECONDS, API_REQUESTS_A_MINUTE, KEYS_DIR, EMAIL_URL,
-EMAIL_FROM, and in production.py SECRET_KEY, ALLOWED_HOSTS. See .env.example.
+EMAIL_FROM, TRUSTED_PROXIES, ANONYMOUS_BODY_MIB, BODY_MIB, AUTHORS_MAY_PUBLISH, and in production.py SECRET_KEY,
+ALLOWED_HOSTS. See .env.example.
 """
 
 from datetime import timedelta
@@ -45,6 +46,7 @@ MIDDLEWARE = [
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "kdb.body_limits.body_limit_middleware",  # bodies are read after all of these, by the check for CSRF or the view
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
@@ -180,6 +182,9 @@ vars().update(env.email_url("EMAIL_URL", "consolemail://"))
 DEFAULT_FROM_EMAIL = env.str("EMAIL_FROM", "kdb@localhost")
 EMAIL_TIMEOUT = 10  # seconds
 
+# The largest body of a request: from strangers, and from who has an account.
+KDB_ANONYMOUS_BODY_BYTES = integer("ANONYMOUS_BODY_MIB", 3, lowest=1, highest=1024) * 2**20
+KDB_BODY_BYTES = integer("BODY_MIB", 256, lowest=1, highest=100_000) * 2**20
 DATA_UPLOAD_MAX_NUMBER_FILES = 1000  # as many as one import takes (experiments.services.imports)
 
 # Everything comes from this server; the API's documentation page widens its own style-src.
