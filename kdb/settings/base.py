@@ -178,8 +178,8 @@ AXES_ENABLE_ADMIN = False  # its pages count in another way
 KDB_TRUSTED_PROXIES = integer("TRUSTED_PROXIES", 0, lowest=0, highest=10)
 
 # Password resets; in development they are printed.
-vars().update(env.email_url("EMAIL_URL", "consolemail://"))
-DEFAULT_FROM_EMAIL = env.str("EMAIL_FROM", "kdb@localhost")
+vars().update(env.email_url_config(env.str("EMAIL_URL", "") or "consolemail://"))
+DEFAULT_FROM_EMAIL = env.str("EMAIL_FROM", "") or "kdb@localhost"
 EMAIL_TIMEOUT = 10  # seconds
 
 # The largest body of a request: from strangers, and from who has an account.
