@@ -5,14 +5,16 @@ Roles are groups with permissions (kdb.roles); what they permit is combined here
 the case study and with whose it is.
 """
 
+from django.conf import settings
 from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
 from django.db.models import Q, QuerySet
 
-from experiments.models import Campaign, CaseStudy, Host
+from experiments.models import AuditEntry, Campaign, CaseStudy, Host
 
 User = AbstractBaseUser | AnonymousUser | None
 
 Status = CaseStudy.Status
+_REVIEW = [AuditEntry.Action.RETURNED, AuditEntry.Action.PUBLISHED, AuditEntry.Action.RETRACTED]
 
 
 def may_create(user: User) -> bool:
@@ -46,7 +48,20 @@ def may_return(user: User, case_study: CaseStudy) -> bool:
 
 
 def may_publish(user: User, case_study: CaseStudy) -> bool:
-    return case_study.status == Status.SUBMITTED and (user is None or user.has_perm("experiments.publish_casestudy"))
+    """A reviewer who had no part in it; no role makes an exception, only KDB_AUTHORS_MAY_PUBLISH does."""
+    if case_study.status != Status.SUBMITTED or user is None:
+        return case_study.status == Status.SUBMITTED
+    return user.has_perm("experiments.publish_casestudy") and (
+        settings.KDB_AUTHORS_MAY_PUBLISH or not had_part(user, case_study)
+    )
+
+
+def had_part(user: AbstractBaseUser | AnonymousUser, case_study: CaseStudy) -> bool:
+    """Whether the case study is theirs, or its audit trail names them for more than its review."""
+    return (
+        case_study.owner_id == user.pk
+        or case_study.audit_entries.filter(actor=user.pk).exclude(action__in=_REVIEW).exists()
+    )
 
 
 def may_retract(user: User, case_study: CaseStudy) -> bool:

@@ -1,33 +1,33 @@
 """Addresses of accounts."""
 
 from django.contrib.auth import views
+from django.db import transaction
 from django.urls import path, reverse_lazy
 
 from kdb import account_views
 
 _PAGES = "accounts/"
+# A password and the tokens that end with it change together or not at all: transaction.atomic.
 
 urlpatterns = [
     path("", account_views.account, name="account"),
     path("tokens/<int:pk>/revoke/", account_views.revoke_token, name="revoke-token"),
-    path("login/", account_views.LoginView.as_view(), name="login"),
+    path(
+        "login/",
+        views.LoginView.as_view(template_name=f"{_PAGES}login.html", redirect_authenticated_user=True),
+        name="login",
+    ),
     path("logout/", views.LogoutView.as_view(), name="logout"),
     path(
         "password/",
-        views.PasswordChangeView.as_view(
-            template_name=f"{_PAGES}password_change.html", success_url=reverse_lazy("account")
+        transaction.atomic(
+            views.PasswordChangeView.as_view(
+                template_name=f"{_PAGES}password_change.html", success_url=reverse_lazy("account")
+            )
         ),
         name="password_change",
     ),
-    path(
-        "reset/",
-        views.PasswordResetView.as_view(
-            template_name=f"{_PAGES}password_reset.html",
-            email_template_name=f"{_PAGES}password_reset_email.txt",
-            subject_template_name=f"{_PAGES}password_reset_subject.txt",
-        ),
-        name="password_reset",
-    ),
+    path("reset/", account_views.PasswordResetView.as_view(), name="password_reset"),
     path(
         "reset/sent/",
         views.PasswordResetDoneView.as_view(template_name=f"{_PAGES}password_reset_sent.html"),
@@ -35,8 +35,13 @@ urlpatterns = [
     ),
     path(
         "reset/<uidb64>/<token>/",
-        views.PasswordResetConfirmView.as_view(
-            template_name=f"{_PAGES}password_reset_confirm.html", success_url=reverse_lazy("login")
+        transaction.atomic(
+            views.PasswordResetConfirmView.as_view(
+                template_name=f"{_PAGES}password_reset_confirm.html",
+                success_url=reverse_lazy("account"),
+                post_reset_login=True,  # so that no guesser keeps the owner of the mail address out
+                post_reset_login_backend="django.contrib.auth.backends.ModelBackend",
+            )
         ),
         name="password_reset_confirm",
     ),

@@ -2,36 +2,41 @@
 
 from django.contrib.auth import views
 from django.contrib.auth.decorators import login_required
+from django.contrib.auth.forms import PasswordResetForm
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST
 
-from kdb import throttle, tokens
+from experiments import jobs
+from kdb import tokens
 from kdb.account_forms import TokenForm
+from kdb.addresses import counted_address
 from kdb.models import ApiToken
+from kdb.rates import is_within
+
+_HOUR = 3600  # seconds
+MOST_RESETS_BY_ADDRESS = 10  # an hour; from one place, and for one mail address
+MOST_RESETS_BY_MAIL = 3
 
 
-class LoginView(views.LoginView):
-    """Django's, for those who do not guess."""
+class PasswordResetView(views.PasswordResetView):
+    """Django's, with a limit, and the letter is left to a job. The answer is the same whether there is an account."""
 
-    template_name = "accounts/login.html"
-    redirect_authenticated_user = True
+    template_name = "accounts/password_reset.html"
 
-    def post(self, request: HttpRequest, *args: object, **kwargs: object) -> HttpResponse:
-        name = request.POST.get("username", "")[:150]
-        if wait := throttle.wait_seconds(request, name):
-            context = self.get_context_data(form=self.form_class(request), wait_minutes=-(-wait // 60))
-            response = self.render_to_response(context, status=429)
-            response["Retry-After"] = wait
+    def form_valid(self, form: PasswordResetForm) -> HttpResponse:
+        email = form.cleaned_data["email"]
+        may_ask = is_within(MOST_RESETS_BY_ADDRESS, _HOUR, "reset from", counted_address(self.request))
+        if not (may_ask and is_within(MOST_RESETS_BY_MAIL, _HOUR, "reset of", email.casefold())):
+            form.add_error(None, "Too many letters were asked for. Look into your mail, or try again in an hour.")
+            response = self.render_to_response(self.get_context_data(form=form), status=429)
+            response["Retry-After"] = _HOUR
             return response
-        response = super().post(request, *args, **kwargs)
-        if request.user.is_authenticated:
-            throttle.forget(request, name)
-        else:
-            throttle.note_failure(request, name)
-        return response
+        domain, is_https = self.request.get_host(), self.request.is_secure()
+        jobs.enqueue("mail_password_reset", email=email, domain=domain, is_https=is_https)
+        return redirect("password_reset_done")
 
 
 @never_cache

@@ -15,16 +15,18 @@ from rest_framework.parsers import JSONParser
 from rest_framework.renderers import BaseRenderer
 from rest_framework.request import Request
 
+from kdb.csv_cells import escaped
+
 FORMAT_PARAMETER = "format"
 
 
 def csv_text(columns: Iterable[str], rows: Iterable[Mapping[str, Any]]) -> str:
-    """A header and one line a row (RFC 4180): lists joined by spaces, what is missing left empty."""
+    """A header and one line a row (RFC 4180): lists joined by spaces, what is missing left empty, no formulas."""
     columns = list(columns)
     buffer = io.StringIO()
     writer = csv.writer(buffer)
     writer.writerow(columns)
-    writer.writerows([_cell(row.get(column)) for column in columns] for row in rows)
+    writer.writerows([escaped(_cell(row.get(column))) for column in columns] for row in rows)
     return buffer.getvalue()
 
 

@@ -61,7 +61,7 @@ def integer(name: str, default: int, lowest: int, highest: int) -> int:
 def kept_secret(path: Path) -> str:
     """The secret in the file; made on first use. Two processes that start together agree on one."""
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         if not path.exists():
             mine = path.with_name(f".{path.name}-{uuid4().hex}")
             mine.touch(mode=0o600)

@@ -1,4 +1,4 @@
-"""Who may come in: tokens of programs, and sign-ins that failed."""
+"""Who may come in: tokens of programs."""
 
 from django.conf import settings
 from django.db import models
@@ -36,21 +36,3 @@ class ApiToken(models.Model):
 
     def __str__(self) -> str:
         return f"{self.name} ({self.prefix}…)"
-
-
-class FailedLogin(models.Model):
-    """One sign-in that failed, kept while it counts. The name is kept as its SHA-256: people type passwords there."""
-
-    name_digest = models.CharField(max_length=64)
-    address = models.GenericIPAddressField()
-    at = models.DateTimeField()
-
-    class Meta:
-        ordering = ["-at"]
-        indexes = [
-            models.Index(fields=["name_digest", "at"], name="kdb_failedlogin_name"),
-            models.Index(fields=["address", "at"], name="kdb_failedlogin_address"),
-        ]
-
-    def __str__(self) -> str:
-        return f"{self.address} at {self.at}"

@@ -1,7 +1,7 @@
 """The long-running processes of KDB. docker-compose.yml starts the same commands one by one."""
 
-WEB = [
-    *("gunicorn", "kdb.wsgi", "--workers", "2", "--threads", "4"),
+WEB = [  # a slow client holds a thread until it is done; they are made as they are needed
+    *("gunicorn", "kdb.wsgi", "--workers", "2", "--threads", "32"),
     *("--log-level", "warning", "--no-control-socket"),  # its socket would lie in HOME
 ]
 WORKER = [

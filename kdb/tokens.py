@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.db.models import Q
+from django.http import HttpRequest
 from django.utils.timezone import now
 from drf_spectacular.extensions import OpenApiAuthenticationExtension
 from rest_framework.authentication import BaseAuthentication
@@ -17,6 +18,7 @@ from rest_framework.request import Request
 from kdb.models import ApiToken
 
 _SIGN = "kdb_"
+_SCHEME = "Bearer"
 _USED_WITHIN = timedelta(minutes=1)  # last_used_at is no finer, so that reading does not become writing
 
 
@@ -38,6 +40,22 @@ def revoke(token: ApiToken) -> None:
     ApiToken.objects.filter(pk=token.pk, revoked_at__isnull=True).update(revoked_at=now())
 
 
+class TokensEndWithPassword:
+    """A password validator in form, because Django tells these of each new password, at every door, once it is saved.
+
+    Who resets a password may do so because somebody else has a key.
+    """
+
+    def validate(self, password: str, user: Any = None) -> None:
+        """Every password is fine."""
+
+    def get_help_text(self) -> str:
+        return "A new password revokes the account's API tokens."
+
+    def password_changed(self, password: str, user: Any = None) -> None:
+        ApiToken.objects.filter(user=user, revoked_at__isnull=True).update(revoked_at=now())
+
+
 def find(key: str) -> ApiToken | None:
     """The token of this key, where it counts now."""
     return (
@@ -48,6 +66,12 @@ def find(key: str) -> ApiToken | None:
     )
 
 
+def key_in(request: HttpRequest | Request) -> str | None:
+    """What a request gives as its token's key; None where it gives none."""
+    scheme, _, key = request.headers.get("Authorization", "").partition(" ")
+    return key.strip() if scheme.lower() == _SCHEME.lower() else None
+
+
 def _digest(key: str) -> str:
     return hashlib.sha256(key.encode()).hexdigest()
 
@@ -55,13 +79,11 @@ def _digest(key: str) -> str:
 class TokenAuthentication(BaseAuthentication):
     """Bearer tokens; requests without one are left to the next way of signing in."""
 
-    keyword = "Bearer"
-
     def authenticate(self, request: Request) -> tuple[Any, ApiToken] | None:
-        scheme, _, key = request.headers.get("Authorization", "").partition(" ")
-        if scheme.lower() != self.keyword.lower():
+        key = key_in(request)
+        if key is None:
             return None
-        token = find(key.strip())
+        token = find(key)
         if token is None:
             raise AuthenticationFailed("This token is not known, has expired, or was revoked.")
         moment = now()
@@ -70,7 +92,7 @@ class TokenAuthentication(BaseAuthentication):
         return token.user, token
 
     def authenticate_header(self, request: Request) -> str:
-        return f'{self.keyword} realm="KDB"'
+        return f'{_SCHEME} realm="KDB"'
 
 
 class HasScope(BasePermission):

@@ -10,6 +10,8 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from kdb.csv_cells import escaped
+
 from .components import Components, additive, components_of
 from .network import EvidenceError, Network, Trial, networks
 
@@ -149,4 +151,4 @@ def written(rows: list[dict]) -> str:
 
 
 def _plain(value):
-    return float(value) if isinstance(value, np.floating) else value
+    return float(value) if isinstance(value, np.floating) else escaped(value)

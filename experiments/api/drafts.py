@@ -210,7 +210,9 @@ class DraftViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, OwnedViewSe
     @action(detail=True, methods=["post"])
     def publish(self, request: Request, slug: str) -> Response:
         """Make a submitted case study part of the knowledge, as it was read: 409 where it has changed meanwhile."""
-        draft = self._permitted(permissions.may_publish)
+        draft = self._permitted(
+            permissions.may_publish, "A submitted case study is published by a reviewer who had no part in it."
+        )
         reason, seen = _reason(request), request.data.get("content_digest")
         if not isinstance(seen, str) or not seen:
             message = "The content_digest of the draft that you looked at is needed: GET drafts/<slug>/ has it."
@@ -218,10 +220,10 @@ class DraftViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, OwnedViewSe
         revision = _or_conflict(reviews.publish, draft, seen=seen, reason=reason, user=request.user)
         return Response({"revision": revision.number})
 
-    def _permitted(self, may: Any) -> CaseStudy:
+    def _permitted(self, may: Any, otherwise: str | None = None) -> CaseStudy:
         draft = self.get_object()
         if not may(self.request.user, draft):
-            raise PermissionDenied
+            raise PermissionDenied(otherwise)
         return draft
 
     def _shown(self, draft: CaseStudy, code: int = status.HTTP_200_OK) -> Response:

@@ -27,6 +27,7 @@ from typing import Any
 
 from experiments.importers.archives import check_directory
 from experiments.importers.table_columns import COLUMNS, FIELDS, NUMERIC, PARAMETER, Header, UnknownHeader, meaning
+from kdb.csv_cells import unescaped
 
 MAX_HEADER_LINES = 20  # title lines that may stand before the header
 MAX_COLUMNS = 500
@@ -302,7 +303,7 @@ def _csv_lines(text: str | io.TextIOBase, delimiter: str) -> Lines:
     try:
         for cells in reader:
             if cells and not (cells[0].startswith("#") or (len(cells) == 1 and not cells[0].strip())):
-                yield reader.line_num, [cell.strip() for cell in cells]
+                yield reader.line_num, [unescaped(cell.strip()) for cell in cells]
     except csv.Error as error:
         yield Fault(reader.line_num, "line", str(error), "cells as spreadsheets write them")
 

@@ -10,6 +10,7 @@ from experiments.importers.table_columns import COLUMNS
 from experiments.models import Campaign, CampaignRun, CaseStudy, Host, ImportBatch, Server, Storage
 from experiments.services import case_studies, imports, raw_files
 from experiments.services.campaigns import CampaignError
+from kdb.csv_cells import escaped
 
 _METRICS = (
     ("throughput_mib_s", "throughput", "MiB/s"),
@@ -130,7 +131,7 @@ def _table(campaign: Campaign, done: list[CampaignRun]) -> str:
     out = io.StringIO()
     writer = csv.DictWriter(out, [*columns, *parameters], restval="", lineterminator="\n")
     writer.writeheader()
-    writer.writerows(rows)
+    writer.writerows({name: escaped(cell) for name, cell in row.items()} for row in rows)
     return out.getvalue()
 
 

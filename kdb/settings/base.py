@@ -1,9 +1,11 @@
 """Settings shared by every way of running; what differs is read from the environment here.
 
 The names read: DATA_DIR, DATABASE_URL, REDIS_URL, JOB_LEASE_SECONDS, READ_SECONDS, API_REQUESTS_A_MINUTE, KEYS_DIR,
-EMAIL_URL, EMAIL_FROM, and in production.py SECRET_KEY, ALLOWED_HOSTS. See .env.example.
+EMAIL_URL, EMAIL_FROM, TRUSTED_PROXIES, ANONYMOUS_BODY_MIB, BODY_MIB, AUTHORS_MAY_PUBLISH, and in production.py
+SECRET_KEY, ALLOWED_HOSTS. See .env.example.
 """
 
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +22,7 @@ INSTALLED_APPS = [
     "kdb",
     "experiments",
     "modelling",
+    "axes",
     "rest_framework",
     "django_filters",
     "drf_spectacular",
@@ -43,9 +46,11 @@ MIDDLEWARE = [
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "kdb.body_limits.body_limit_middleware",  # bodies are read after all of these, by the check for CSRF or the view
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
+    "axes.middleware.AxesMiddleware",
 ]
 
 ROOT_URLCONF = "kdb.urls"
@@ -150,17 +155,36 @@ AUTH_PASSWORD_VALIDATORS = [
         "CommonPasswordValidator",
         "NumericPasswordValidator",
     )
-]
+] + [{"NAME": "kdb.tokens.TokensEndWithPassword"}]
 
 LOGIN_URL = "login"
 LOGIN_REDIRECT_URL = "account"
 LOGOUT_REDIRECT_URL = "answer"
-KDB_BEHIND_PROXY = False  # whether X-Forwarded-For is a proxy's of ours
+
+# Who guesses passwords waits: kdb/login_limits.py has the limits.
+AUTHENTICATION_BACKENDS = ["axes.backends.AxesStandaloneBackend", "django.contrib.auth.backends.ModelBackend"]
+AXES_HANDLER = "kdb.login_limits.LimitHandler"
+AXES_FAILURE_LIMIT = 1  # of what the handler counts
+AXES_COOLOFF_TIME = timedelta(minutes=15)
+AXES_RESET_COOL_OFF_ON_FAILURE_DURING_LOCKOUT = False  # who waits cannot be kept waiting by others
+AXES_RESET_ON_SUCCESS = True
+AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]  # what a success forgets
+AXES_CLIENT_IP_CALLABLE = "kdb.addresses.counted_address"
+AXES_USERNAME_CALLABLE = "kdb.login_limits.counted_name"
+AXES_LOCKOUT_CALLABLE = "kdb.login_limits.answer"
+AXES_ENABLE_ADMIN = False  # its pages count in another way
+
+# How many proxies of ours write X-Forwarded-For; with 0 nobody is believed.
+KDB_TRUSTED_PROXIES = integer("TRUSTED_PROXIES", 0, lowest=0, highest=10)
 
 # Password resets; in development they are printed.
-vars().update(env.email_url("EMAIL_URL", "consolemail://"))
-DEFAULT_FROM_EMAIL = env.str("EMAIL_FROM", "kdb@localhost")
+vars().update(env.email_url_config(env.str("EMAIL_URL", "") or "consolemail://"))
+DEFAULT_FROM_EMAIL = env.str("EMAIL_FROM", "") or "kdb@localhost"
+EMAIL_TIMEOUT = 10  # seconds
 
+# The largest body of a request: from strangers, and from who has an account.
+KDB_ANONYMOUS_BODY_BYTES = integer("ANONYMOUS_BODY_MIB", 3, lowest=1, highest=1024) * 2**20
+KDB_BODY_BYTES = integer("BODY_MIB", 256, lowest=1, highest=100_000) * 2**20
 DATA_UPLOAD_MAX_NUMBER_FILES = 1000  # as many as one import takes (experiments.services.imports)
 
 # Everything comes from this server; the API's documentation page widens its own style-src.
@@ -219,6 +243,9 @@ SPECTACULAR_SETTINGS = {
 
 # Requests to the API a minute, by user or by address; 0 is without limit.
 KDB_API_REQUESTS_A_MINUTE = integer("API_REQUESTS_A_MINUTE", 600, lowest=0, highest=1_000_000)
+
+# Whether a reviewer may publish what they had a part in; kdb.settings.local allows it, for one person alone.
+KDB_AUTHORS_MAY_PUBLISH = env.bool("AUTHORS_MAY_PUBLISH", False)
 
 # The spread assumed for a published mean whose source prints none: standard deviation of one run,
 # as a share of its value. Shown on every page that uses it.

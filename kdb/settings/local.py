@@ -10,3 +10,4 @@ DEBUG = env.bool("DEBUG", False)
 ALLOWED_HOSTS = ["127.0.0.1", "localhost", "[::1]"]
 WHITENOISE_USE_FINDERS = True  # no collectstatic needed,
 STATIC_ROOT = None  # and no folder for it
+KDB_AUTHORS_MAY_PUBLISH = env.bool("AUTHORS_MAY_PUBLISH", True)

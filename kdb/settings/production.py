@@ -1,6 +1,6 @@
 """Behind a TLS proxy that sets X-Forwarded-Proto, on PostgreSQL and Redis."""
 
-from kdb.env import required
+from kdb.env import integer, required
 
 from .base import *  # noqa: F403
 
@@ -20,7 +20,7 @@ SECURE_REDIRECT_EXEMPT = [r"^healthz$"]  # asked from inside, without the proxy
 SECURE_HSTS_SECONDS = 31_536_000
 SECURE_HSTS_INCLUDE_SUBDOMAINS = True
 SECURE_HSTS_PRELOAD = True
-KDB_BEHIND_PROXY = True
+KDB_TRUSTED_PROXIES = integer("TRUSTED_PROXIES", 1, lowest=0, highest=10)
 SESSION_COOKIE_SECURE = True
 CSRF_COOKIE_SECURE = True
 

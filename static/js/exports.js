@@ -57,8 +57,12 @@
     return { columns, rows };
   }
 
+  /* An apostrophe before what a spreadsheet would take for a formula, as kdb/csv_cells.py does. */
+  const escaped = (text) => (/^'*[=+\-@\t\r]/.test(text) && !Number.isFinite(Number(text)) ? `'${text}` : text);
+
   function csv({ columns, rows }) {
-    const field = (value) => (value === null ? "" : /[",\r\n]/.test(`${value}`) ? `"${`${value}`.replaceAll('"', '""')}"` : `${value}`);
+    const quoted = (text) => (/[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
+    const field = (value) => (value === null ? "" : quoted(escaped(`${value}`)));
     return [columns, ...rows].map((row) => row.map(field).join(",")).join("\r\n") + "\r\n";
   }
 

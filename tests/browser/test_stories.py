@@ -127,6 +127,8 @@ def test_what_is_on_the_page_is_saved_in_full(page, live_server, published_evide
     image = saved("Save chart Measured order as SVG").decode()
     assert image.startswith("<svg")
     assert all(f">{entry['label']}</text>" in image for entry in entries)
+    page.locator("tbody th", has_text=entries[0]["label"]).first.evaluate("cell => { cell.textContent = '=1+1'; }")
+    assert next(csv.DictReader(io.StringIO(saved("Save Ranking as CSV").decode())))["Entry"] == "'=1+1"
 
 
 # The researcher: is my case study valid, what does it change, where does it stand for good?

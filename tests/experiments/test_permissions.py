@@ -5,8 +5,8 @@ from django.contrib.auth.models import AnonymousUser
 from django.test import Client
 
 from experiments import permissions
-from experiments.models import CaseStudy
-from tests.factories import make_case_study, make_import, make_measurement, make_raw_file, make_user
+from experiments.models import AuditEntry, CaseStudy
+from tests.factories import make_case_study, make_import, make_measurement, make_raw_file, make_token, make_user
 from tests.factories import revision as make_revision
 
 pytestmark = pytest.mark.django_db
@@ -183,3 +183,26 @@ def test_a_reviewer_publishes_and_retracts_what_was_submitted(people, client):
     assert client.post("/case-studies/lab/retract/", {"reason": "The disk was another."}).status_code == 302
     assert "The disk was another." in Client().get("/case-studies/lab/").content.decode()
     assert list(case_study.audit_entries.values_list("action", flat=True)) == ["submitted", "published", "retracted"]
+
+
+@pytest.mark.parametrize("part", ["owner", "edited", "imported", "submitted", "superuser", "returned"])
+def test_nobody_publishes_what_they_had_a_part_in(part, people, client, settings):
+    reviewer = make_user("", is_superuser=True) if part == "superuser" else people["reviewer"]
+    is_owner = part in ("owner", "superuser")
+    case_study = make_case_study("lab", owner=reviewer if is_owner else people["owner"], status="submitted")
+    make_measurement(case_study=case_study)
+    if not is_owner:
+        AuditEntry.objects.create(case_study=case_study, actor=reviewer, action=part)
+    client.force_login(reviewer)
+    token = {"authorization": f"Bearer {make_token(reviewer, ('import',))}"}
+    by_api = {"path": "/api/v1/drafts/lab/publish/", "content_type": "application/json", "headers": token}
+
+    if part != "returned":  # who gave it back reviewed it and did nothing else
+        assert not permissions.may_publish(reviewer, case_study)
+        assert "had no part in it" in client.get("/drafts/lab/").content.decode()
+        assert client.post("/case-studies/lab/publish/", {"reason": "Mine."}).status_code == 403
+        refused = client.post(data={"reason": "Mine."}, **by_api)
+        assert (refused.status_code, "had no part in it" in refused.json()["detail"]) == (403, True)
+        settings.KDB_AUTHORS_MAY_PUBLISH = True
+    assert permissions.may_publish(None, case_study)
+    assert client.post(data={"reason": "Checked."}, **by_api).status_code == 200

@@ -1,17 +1,22 @@
 """Signing in, one's own account, roles, tokens, and what guessing a password costs."""
 
 import re
+import socket
 from datetime import timedelta
 
 import pytest
+from axes.models import AccessAttempt, AccessLog
 from django.contrib.auth.models import Group
 from django.core import mail
 from django.core.management import CommandError, call_command
 from django.test import Client
 from django.utils.timezone import now
 
-from kdb import throttle, tokens
-from kdb.models import ApiToken, FailedLogin
+from experiments import jobs
+from experiments.models import Job
+from kdb import addresses, login_limits, tokens
+from kdb.account_views import MOST_RESETS_BY_ADDRESS
+from kdb.models import ApiToken
 from kdb.roles import ROLES, bring_up_to_date
 from tests.factories import make_token, make_user
 
@@ -51,61 +56,177 @@ def test_a_failure_does_not_tell_whether_the_user_exists(client, ada, name):
     assert "do not belong together" in response.content.decode()
 
 
+def guess(times: int, name: str = "ada", address: str = "127.0.0.1") -> None:
+    for _ in range(times):
+        sign_in(Client(), "wrong", name, REMOTE_ADDR=address)
+
+
 def test_who_guesses_must_wait_and_the_right_password_does_not_help(client, ada):
-    for _ in range(throttle.MOST_BY_NAME):
-        assert sign_in(client, "wrong").status_code == 200
+    guess(login_limits.MOST_BY_NAME_AND_ADDRESS - 1)
+    assert sign_in(client, "wrong").status_code == 429
     response = sign_in(client)
-    assert response.status_code == 429
-    assert 0 < int(response["Retry-After"]) <= throttle.WINDOW.total_seconds()
-    assert not FailedLogin.objects.filter(name_digest__contains="ada").exists()
+    assert (response.status_code, response["Retry-After"]) == (429, "900")
+    assert "Try again in 15 minutes" in response.content.decode()
+    assert not AccessAttempt.objects.filter(username__contains="ada").exists()
+    assert not AccessAttempt.objects.filter(post_data__contains="wrong").exists()
+    assert sign_in(Client(), REMOTE_ADDR="127.0.0.9").status_code == 302
 
 
 def test_another_process_and_another_name_count_too(ada):
-    for number in range(throttle.MOST_BY_ADDRESS):
-        sign_in(Client(), "wrong", f"user-{number}")
+    for number in range(login_limits.MOST_BY_ADDRESS):
+        guess(1, f"user-{number}")
     assert sign_in(Client()).status_code == 429
     assert sign_in(Client(), REMOTE_ADDR="127.0.0.9").status_code == 302
 
 
+def test_a_success_with_ones_own_name_does_not_let_one_guess_at_others(ada):
+    make_user(username="mallory", password=PASSWORD)
+    for number in range(login_limits.MOST_BY_ADDRESS - 1):
+        guess(1, f"user-{number}")
+    assert sign_in(Client(), name="mallory").status_code == 302
+    guess(1, "ada")
+    assert sign_in(Client()).status_code == 429
+
+
+def test_all_of_an_ipv6_network_is_one_address(ada):
+    for number in range(login_limits.MOST_BY_NAME_AND_ADDRESS):
+        guess(1, address=f"2001:db8:1:2:{number}::1")
+    assert sign_in(Client(), REMOTE_ADDR="2001:db8:1:2:ffff::9").status_code == 429
+    assert sign_in(Client(), REMOTE_ADDR="2001:db8:1:3::9").status_code == 302
+
+
+def guess_from_everywhere(times: int = login_limits.MOST_BY_NAME) -> None:
+    for number in range(times):
+        guess(1, address=f"192.0.2.{number}")
+
+
+def test_guesses_from_many_addresses_are_stopped(ada):
+    guess_from_everywhere()
+    assert sign_in(Client(), REMOTE_ADDR="198.51.100.1").status_code == 429
+    assert sign_in(Client(), "wrong", "bob", REMOTE_ADDR="198.51.100.1").status_code == 200  # and no other name is
+
+
+def test_the_owner_comes_in_from_where_they_were_before(ada):
+    assert sign_in(Client()).status_code == 302
+    guess_from_everywhere()
+    assert sign_in(Client()).status_code == 302
+    AccessLog.objects.update(attempt_time=now() - login_limits.KNOWN_FOR - timedelta(seconds=1))
+    assert sign_in(Client()).status_code == 429
+
+
+def test_the_owner_comes_in_from_anywhere_by_mail(client, ada):
+    guess_from_everywhere()
+    assert client.post(reset_form(client), NEW).url == "/accounts/"
+    assert client.get("/accounts/").status_code == 200
+    assert sign_in(Client(), NEW["new_password1"]).status_code == 302  # and from there by password
+
+
+def test_who_waits_is_not_kept_waiting_by_trying_on(ada):
+    guess(login_limits.MOST_BY_NAME_AND_ADDRESS)
+    before = AccessAttempt.objects.values_list("failures_since_start", "attempt_time").get()
+    guess(3)
+    assert AccessAttempt.objects.values_list("failures_since_start", "attempt_time").get() == before
+
+
 def test_a_success_forgets_what_was_mistyped(client, ada):
-    for _ in range(throttle.MOST_BY_NAME - 1):
-        sign_in(client, "wrong")
+    guess(login_limits.MOST_BY_NAME_AND_ADDRESS - 1)
     assert sign_in(client).status_code == 302
-    assert not FailedLogin.objects.exists()
+    assert not AccessAttempt.objects.exists()
 
 
-def test_failures_count_for_a_while_only(client, ada):
-    for _ in range(throttle.MOST_BY_NAME):
-        sign_in(client, "wrong")
-    FailedLogin.objects.update(at=now() - throttle.WINDOW - timedelta(seconds=1))
+def test_failures_count_for_a_while_only(client, ada, settings):
+    guess(login_limits.MOST_BY_NAME_AND_ADDRESS)
+    AccessAttempt.objects.update(attempt_time=now() - settings.AXES_COOLOFF_TIME - timedelta(seconds=1))
     assert sign_in(client).status_code == 302
 
 
-@pytest.mark.parametrize(("behind_proxy", "address"), [(False, "127.0.0.1"), (True, "127.0.0.7")])
-def test_an_address_is_the_proxys_word_only_behind_one(rf, settings, behind_proxy, address):
-    settings.KDB_BEHIND_PROXY = behind_proxy
-    assert throttle.address_of(rf.get("/", headers={"x-forwarded-for": "8.8.8.8, 127.0.0.7"})) == address
+@pytest.mark.parametrize(
+    ("proxies", "forwarded", "address"),
+    [
+        (0, "8.8.8.8", "127.0.0.1"),
+        (1, "8.8.8.8, 192.0.2.7", "192.0.2.7"),
+        (1, "192.0.2.7:5678", "192.0.2.7"),
+        (1, "8.8.8.8, [2001:db8::1]:80", "2001:db8::1"),
+        (1, "[::1]", "::1"),
+        (1, "2001:db8::1", "2001:db8::1"),
+        (1, "fe80::1%eth0", "fe80::1"),
+        (1, "::ffff:192.0.2.7", "192.0.2.7"),
+        (1, "8.8.8.8, unknown", "127.0.0.1"),
+        (1, "", "127.0.0.1"),
+        (2, "8.8.8.8, 192.0.2.7, 10.0.0.1", "192.0.2.7"),
+        (2, "192.0.2.7", "192.0.2.7"),
+        (3, "8.8.8.8, 192.0.2.7", "192.0.2.7"),
+    ],
+)
+def test_an_address_is_what_our_proxies_say(rf, settings, proxies, forwarded, address):
+    settings.KDB_TRUSTED_PROXIES = proxies
+    assert addresses.address_of(rf.get("/", headers={"x-forwarded-for": forwarded})) == address
 
 
 def test_the_administration_uses_the_same_door(client):
     assert client.get("/admin/login/?next=/admin/").url == "/accounts/login/?next=/admin/"
 
 
+NEW = {"new_password1": "another horse 8", "new_password2": "another horse 8"}
+
+
+def ask_for_reset(client: Client, email: str = "ada@example.org", **headers):
+    """Ask, and let the job do its part."""
+    response = client.post("/accounts/reset/", {"email": email}, **headers)
+    for job in Job.objects.filter(kind="mail_password_reset", state="queued"):
+        jobs.run(job.pk)
+    return response
+
+
+def reset_form(client: Client) -> str:
+    """The address of the form that the letter leads to."""
+    ask_for_reset(client)
+    return client.get(re.search(r"http://testserver(\S+)", mail.outbox[-1].body)[1]).url
+
+
 def test_a_password_is_reset_by_mail(client, ada):
     assert client.post("/accounts/reset/", {"email": "ada@example.org"}).url == "/accounts/reset/sent/"
-    (letter,) = mail.outbox
-    address = re.search(r"http://testserver(\S+)", letter.body)[1]
-    form = client.get(address).url
-    assert (
-        client.post(form, {"new_password1": "another horse 8", "new_password2": "another horse 8"}).status_code == 302
-    )
-    assert sign_in(client, "another horse 8").status_code == 302
-    assert "was used before" in client.get(address, follow=True).content.decode()
+    assert mail.outbox == []  # a job sends it
+    form = reset_form(client)
+    assert [letter.to for letter in mail.outbox] == [["ada@example.org"]] * 2
+    assert mail.outbox[0].subject == "A new password for KDB"
+    assert client.post(form, NEW).status_code == 302
+    assert sign_in(Client(), NEW["new_password1"]).status_code == 302
+    address = re.search(r"http://testserver(\S+)", mail.outbox[-1].body)[1]
+    assert "was used before" in Client().get(address, follow=True).content.decode()
 
 
 def test_a_mail_to_nobody_looks_the_same(client, ada):
-    assert client.post("/accounts/reset/", {"email": "x@example.org"}).url == "/accounts/reset/sent/"
+    assert ask_for_reset(client, "x@example.org").url == "/accounts/reset/sent/"
     assert mail.outbox == []
+    assert Job.objects.get().state == "done"
+
+
+def test_letters_are_limited_by_mail_address_and_by_place(ada):
+    for email in ("ada@example.org", "ADA@example.org", "ada@example.org"):
+        assert ask_for_reset(Client(), email).status_code == 302
+    refused = ask_for_reset(Client(), REMOTE_ADDR="127.0.0.9")
+    assert (refused.status_code, refused["Retry-After"]) == (429, "3600")
+    assert "Look into your mail" in refused.content.decode()
+    assert len(mail.outbox) == 3
+    for number in range(MOST_RESETS_BY_ADDRESS):
+        ask_for_reset(Client(), f"{number}@example.org", REMOTE_ADDR=f"2001:db8::{number}")
+    assert ask_for_reset(Client(), "new@example.org", REMOTE_ADDR="2001:db8::ffff").status_code == 429
+
+
+def test_a_letter_that_cannot_be_sent_is_told_of_and_nobody_waits_for_the_mail_server(client, ada, settings):
+    settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
+    settings.EMAIL_HOST = "127.0.0.1"
+    with socket.create_server(("127.0.0.1", 0)) as silent:  # takes the connection and never says a word
+        settings.EMAIL_PORT, settings.EMAIL_TIMEOUT = silent.getsockname()[1], 0.2
+        assert ask_for_reset(client).status_code == 302
+    job = Job.objects.get()
+    assert job.state == "failed"
+    assert "timed out" in job.error
+
+
+def test_the_mail_server_has_a_time_limit(settings):
+    assert settings.EMAIL_TIMEOUT
 
 
 @pytest.mark.parametrize("path", ["login/", "logout/", "password/", "reset/", ""])
@@ -196,6 +317,32 @@ def test_a_token_is_made_shown_once_and_revoked_on_the_page(client, ada):
     assert again.status_code == 422
     client.post(f"/accounts/tokens/{ApiToken.objects.get().pk}/revoke/")
     assert ask(Client(), key).status_code == 401
+
+
+@pytest.mark.parametrize("door", ["reset", "change", "command line"])
+def test_tokens_end_with_the_password(client, ada, door):
+    key, other = make_token(ada), make_token(make_user())
+    match door:
+        case "reset":
+            client.post(reset_form(client), NEW)
+        case "change":
+            client.force_login(ada)
+            client.post("/accounts/password/", {"old_password": PASSWORD, **NEW})
+        case "command line":
+            ada.set_password("another horse 8")
+            ada.save()
+    assert sign_in(Client(), NEW["new_password1"]).status_code == 302
+    assert ask(Client(), key).status_code == 401
+    assert ask(Client(), other).status_code == 200
+
+
+def test_tokens_outlive_a_password_that_is_only_hashed_anew(client, ada, settings):
+    key, before = make_token(ada), ada.password
+    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.ScryptPasswordHasher", *settings.PASSWORD_HASHERS]
+    assert sign_in(client).status_code == 302
+    ada.refresh_from_db()
+    assert ada.password != before
+    assert ask(Client(), key).status_code == 200
 
 
 def test_nobody_revokes_the_token_of_another(client, ada):

@@ -1,4 +1,5 @@
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -93,3 +94,46 @@ def test_the_compose_file_holds_no_secret_and_no_default_for_one():
         assert f"${{{name}:?" in text
         assert f"${{{name}:-" not in text
         assert f"\n{name}=" in (ROOT / ".env.example").read_text()
+
+
+def names_in(path: str, pattern: str) -> set[str]:
+    return set(re.findall(pattern, (ROOT / path).read_text(), re.M))
+
+
+DOCUMENTED = names_in(".env.example", r"^#?([A-Z_]+)=")
+NOT_PASSED = {  # what containers have no use for, or get as part of an address
+    *("PORT", "PYTHON", "DEBUG"),
+    *("POSTGRES_PASSWORD", "REDIS_PASSWORD"),
+}
+OWN = {"DJANGO_SETTINGS_MODULE", "DATA_DIR", "DATABASE_URL", "REDIS_URL", "KEYS_DIR"}  # compose sets them by itself
+
+
+def test_every_variable_that_is_read_is_documented():
+    read = r"(?:\benv\.\w+|\binteger|\brequired)\(\s*\"([A-Z_]+)\""
+    found = set().union(*(names_in(str(path.relative_to(ROOT)), read) for path in (ROOT / "kdb").rglob("*.py")))
+    assert found <= DOCUMENTED
+    assert DOCUMENTED - found == {"PYTHON", "DJANGO_SETTINGS_MODULE", "POSTGRES_PASSWORD", "REDIS_PASSWORD"}
+
+
+@pytest.mark.parametrize("name", ["web", "worker", "laboratory", "beat", "prepare"])
+def test_each_container_gets_every_documented_variable(services, name):
+    environment = services[name]["environment"]
+    assert environment.keys() == DOCUMENTED - NOT_PASSED
+    for variable in environment.keys() - OWN:
+        assert environment[variable].startswith(f"${{{variable}:"), variable
+    assert names_in("docker-compose.yml", r"(?<!\$)\$\{(\w+)") <= DOCUMENTED
+
+
+def test_a_variable_that_compose_passes_empty_is_one_that_is_not_set(tmp_path, services):
+    optional = [name for name, value in services["web"]["environment"].items() if value.endswith(":-}")]
+    run = check_deploy(tmp_path, **dict.fromkeys(optional, ""))
+    assert (run.returncode, run.stderr.strip()) == (0, "")
+
+
+def test_the_laboratory_has_its_keys_and_an_ssh_client(services):
+    assert "${KEYS_DIR:-./keys}:/keys:ro" in services["laboratory"]["volumes"]
+    assert services["laboratory"]["environment"]["KEYS_DIR"] == "/keys"
+    assert not [
+        volume for name in ("web", "worker", "beat") for volume in services[name]["volumes"] if "keys" in volume
+    ]
+    assert "openssh-client" in (ROOT / "Dockerfile").read_text()

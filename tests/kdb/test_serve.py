@@ -118,6 +118,11 @@ def test_an_empty_place_becomes_a_running_server_that_stops_without_a_trace(star
     wait_until(lambda: server.ask("SELECT count(*) FROM experiments_workerheartbeat") == [(1,)], 60)
     wait_until(lambda: len(server.family()) == 10, 60)  # web with two workers, two workers with two each, beat
     family = server.family()
+    readable = [path for path in (server.data_dir, *server.data_dir.rglob("*")) if path.stat().st_mode & 0o077]
+    assert {path.name for path in (server.data_dir / "broker").rglob("*")}  # among them
+    assert (server.data_dir / "kdb.sqlite3-wal").exists()
+    assert readable == []
+    server.data_dir.chmod(0o755)
 
     assert server.stop(signal.SIGINT) == 0
 
@@ -129,6 +134,8 @@ def test_an_empty_place_becomes_a_running_server_that_stops_without_a_trace(star
     again.wait_until_ready()
     assert again.ask("SELECT count(*) FROM experiments_casestudy") == [(7,)]
     assert not any("evidence" in line for line in again.said)
+    assert f"{server.data_dir} could be read by others; now only by you.\n" in again.said
+    assert server.data_dir.stat().st_mode & 0o777 == 0o700
     assert again.stop(signal.SIGTERM) == 0
 
 

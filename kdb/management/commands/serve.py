@@ -4,6 +4,7 @@ import fcntl
 import os
 import signal
 import socket
+import stat
 import sys
 import time
 from pathlib import Path
@@ -31,7 +32,10 @@ class Command(BaseCommand):
         signal.signal(signal.SIGTERM, signal.default_int_handler)  # until the supervisor has its own
         try:
             port = integer("PORT", 8000, lowest=1, highest=65535)
+            os.umask(0o077)  # of all that this and its children make: database, broker, logs
             lock = _lock(settings.DATA_DIR)  # noqa: F841 - held while it lives
+            for folder in (settings.DATA_DIR, settings.KDB_KEYS_DIR):
+                self._tighten(folder)
             listener = _listen(port)
             _reach_services()
             call_command("prepare", stdout=self.stdout)
@@ -41,6 +45,16 @@ class Command(BaseCommand):
             self.stdout.write("KDB has stopped.")
         except (ImproperlyConfigured, CommandError, CannotStartError) as error:
             sys.exit(f"KDB does not run: {error}")
+
+    def _tighten(self, folder: Path) -> None:
+        """Make a folder that is there already its owner's alone, and say so; what lies in it is shut away with it."""
+        if not folder.is_dir() or not (mode := stat.S_IMODE(folder.stat().st_mode)) & 0o077:
+            return
+        if mode & stat.S_ISVTX or folder.stat().st_uid != os.geteuid():  # /tmp, or somebody else's: not ours to shut
+            self.stderr.write(f"{folder} may be read by others; choose a folder of your own.")
+            return
+        folder.chmod(0o700)
+        self.stdout.write(f"{folder} could be read by others; now only by you.")
 
     def _run(self, listener: socket.socket, port: int) -> None:
         python = [sys.executable, "-m"]
@@ -79,7 +93,7 @@ class Command(BaseCommand):
 def _lock(data_dir: Path) -> IO[str]:
     """Hold the place; two servers on one would share a broker that serves one worker."""
     try:
-        data_dir.mkdir(parents=True, exist_ok=True)
+        data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
         lock = (data_dir / "server.lock").open("a")
     except OSError as error:
         raise CommandError(f"DATA_DIR cannot be written: {error.strerror}: {error.filename}") from None
