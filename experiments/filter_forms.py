@@ -5,6 +5,7 @@ from typing import Any
 from django import forms
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
+from experiments import visible
 from experiments.models import (
     CaseStudy,
     Configuration,
@@ -21,14 +22,18 @@ from experiments.models import (
 class CaseStudyListFilter(forms.Form):
     """Case studies with a configuration of this kind, or numbers or lists on this workload."""
 
-    hypervisor = forms.ModelChoiceField(Hypervisor.objects, to_field_name="slug", required=False, empty_label="Any")
+    hypervisor = forms.ModelChoiceField(
+        visible.entries(Hypervisor), to_field_name="slug", required=False, empty_label="Any"
+    )
     guest_fs = forms.ModelChoiceField(
-        FileSystem.objects, to_field_name="slug", required=False, empty_label="Any", label="Guest file system"
+        visible.entries(FileSystem), to_field_name="slug", required=False, empty_label="Any", label="Guest file system"
     )
     host_fs = forms.ModelChoiceField(
-        FileSystem.objects, to_field_name="slug", required=False, empty_label="Any", label="Host file system"
+        visible.entries(FileSystem), to_field_name="slug", required=False, empty_label="Any", label="Host file system"
     )
-    workload = forms.ModelChoiceField(Workload.objects, to_field_name="slug", required=False, empty_label="Any")
+    workload = forms.ModelChoiceField(
+        visible.entries(Workload), to_field_name="slug", required=False, empty_label="Any"
+    )
     storage = forms.ChoiceField(
         choices=[("", "Any"), *((kind, label) for kind, label in Storage.Kind.choices if kind)], required=False
     )

@@ -5,6 +5,7 @@ Every ranking request needs them to check its filters, and they change a few tim
 
 from django.core.cache import cache
 
+from experiments import visible
 from experiments.models import Benchmark, CaseStudy, FileSystem, Hypervisor, OperatingSystem, Storage, Workload
 
 _SECONDS = 10
@@ -48,7 +49,7 @@ def _catalogue() -> dict:
 def _read() -> dict:
     labels, aliases = {}, {}
     for kind, model in _NAMED.items():
-        rows = list(model.objects.values_list("slug", "name", "aliases"))
+        rows = list(visible.entries(model).values_list("slug", "name", "aliases"))
         labels[kind] = {slug: name for slug, name, _ in rows}
         aliases[kind] = {alias.lower(): slug for slug, _, others in rows for alias in [slug, *others]}
     for kind, choices in (("storage", Storage.Kind), ("guest_os_family", OperatingSystem.Family)):

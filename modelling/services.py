@@ -12,7 +12,7 @@ from django.utils.timezone import now
 
 from experiments.models import DerivedValue, KnowledgeRevision, Measurement
 
-from . import answers, frames
+from . import answers, catalogue, frames
 from .axes import AXES
 from .evidence import NORMAL_95
 from .fairplay import MEASUREMENT_FIELDS
@@ -130,6 +130,7 @@ def compute_snapshot(question: Question) -> RankingSnapshot:
     takes the place of one that had some: there are as many of those as questions that anybody can make up.
     """
     revision = KnowledgeRevision.objects.aggregate(last=Max("number"))["last"] or 0
+    catalogue.forget()  # an answer is kept with its names: they are those of this revision
     snapshot = _answered(question, revision)
     asked_before = RankingSnapshot.objects.filter(question=question.key, method=METHOD)
     if not snapshot.result["entries"] and not asked_before.exists():

@@ -57,14 +57,14 @@ class CatalogueField(forms.CharField):
 
     @property
     def allowed(self) -> list[str]:
-        return [*self.model.objects.order_by("slug").values_list("slug", flat=True)]
+        return [*visible.entries(self.model).order_by("slug").values_list("slug", flat=True)]
 
     def clean(self, value: Any) -> str:
         name = super().clean(value)
         if not name:
             return ""
         wanted = name.lower()
-        for slug, aliases in self.model.objects.values_list("slug", "aliases"):
+        for slug, aliases in visible.entries(self.model).values_list("slug", "aliases"):
             if wanted == slug or wanted in (alias.lower() for alias in aliases):
                 return slug
         raise forms.ValidationError(
