@@ -317,8 +317,9 @@ class _Taking:
 
     def refuse_another(self, found: models.Model, said: dict) -> None:
         """Two drafts may bring the same; what one says unreviewed is not put into the other's mouth."""
-        ours = _row(found)
-        for name in field_names(type(found), ("aliases", "source", "variant")):
+        without = ("aliases", "source", "variant")
+        ours = _row(found, without)
+        for name in field_names(type(found), without):
             default = type(found)._meta.get_field(name).get_default()
             if ours.get(name, default) != said.get(name, default):
                 named = said.get("slug") or said.get("code") or said["guest_fs"]
