@@ -130,7 +130,6 @@ def compute_snapshot(question: Question) -> RankingSnapshot:
     takes the place of one that had some: there are as many of those as questions that anybody can make up.
     """
     revision = KnowledgeRevision.objects.aggregate(last=Max("number"))["last"] or 0
-    catalogue.forget()  # an answer is kept with its names: they are those of this revision
     snapshot = _answered(question, revision)
     asked_before = RankingSnapshot.objects.filter(question=question.key, method=METHOD)
     if not snapshot.result["entries"] and not asked_before.exists():
@@ -152,6 +151,7 @@ def answer_as_of(question: Question, revision: int) -> RankingSnapshot:
 
 def ranking_of(question: Question, as_of: int | None = None) -> Ranking:
     """The estimate itself, with its networks: what answers and mixes are made of."""
+    catalogue.forget()  # what is made of it is kept with names: those that are public now
     arms, findings = frames.arms(question, as_of=as_of), frames.findings(question, as_of=as_of)
     return rank(arms, findings, AXES[question.axis], assumptions())
 

@@ -175,8 +175,8 @@ class _Loading:
         saved = save(model, wanted, key)
         self.count(model, saved)
         self.rows[model] = {row.slug: row for row in saved.rows if hasattr(row, "slug")}
-        if issubclass(model, SharedRow):  # also where a draft had brought one of them
-            model.objects.filter(pk__in=[row.pk for row in saved.rows], is_draft=True).update(is_draft=False)
+        if brought := [row.pk for row in saved.rows if isinstance(row, SharedRow) and row.is_draft]:
+            model.objects.filter(pk__in=brought).update(is_draft=False)
 
     def case_studies(self, entries: list[Entry]) -> None:
         """Case studies, each with its workloads and configurations."""

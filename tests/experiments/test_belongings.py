@@ -1,5 +1,6 @@
 """What a draft brings: seen by nobody else before publication, public with it, gone with its deletion."""
 
+import importlib
 import io
 import re
 from collections.abc import Iterator
@@ -478,3 +479,13 @@ def test_every_relation_to_a_case_study_is_among_its_belongings():
         for relation in model._meta.related_objects:
             assert relation.related_model.__name__ in looked_at | others
     assert PrintedRatio._meta.get_field("denominator").related_model is Hypervisor
+
+
+def test_the_migration_marks_what_only_drafts_use(paper):
+    study = quokkas(paper)
+    factories.make_printed_ratio(case_study=CaseStudy.objects.get(slug="old"), numerator="xen", denominator="kvm")
+    factories.make_configuration(study, hypervisor="xen")
+    migration = importlib.import_module("experiments.migrations.0007_mark_what_drafts_brought")
+    migration.mark(apps, None)
+    marked = {row.slug for model in belongings.SHARED for row in model.objects.filter(is_draft=True)}
+    assert marked == {*("quokka-report", "quokka-visor", "quokka-fs", "quokka-os", "quokka-bench", "quokka-load")}
