@@ -45,7 +45,7 @@ class ReadOnlyAdmin(admin.ModelAdmin):
 
 @admin.register(Hypervisor, FileSystem, OperatingSystem, Benchmark, Workload)
 class CatalogueAdmin(admin.ModelAdmin):
-    list_display = ("name", "slug", "source")
+    list_display = ("name", "slug", "source", "is_draft")
     search_fields = ("name", "slug")
 
 
@@ -58,7 +58,7 @@ class PrivateKeyAdmin(admin.ModelAdmin):
 
 @admin.register(Publication)
 class PublicationAdmin(admin.ModelAdmin):
-    list_display = ("slug", "title", "year")
+    list_display = ("slug", "title", "year", "is_draft")
     search_fields = ("title",)
 
 

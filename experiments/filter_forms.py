@@ -5,7 +5,7 @@ from typing import Any
 from django import forms
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
-from experiments import normalise
+from experiments import normalise, visible
 from experiments.models import (
     CaseStudy,
     Configuration,
@@ -24,7 +24,7 @@ class EntryField(forms.ModelChoiceField):
     """An entry of the catalogue, chosen, or written as imports accept it."""
 
     def __init__(self, model: type[CatalogueEntry], **kwargs: Any) -> None:
-        super().__init__(model.objects, to_field_name="slug", required=False, empty_label="Any", **kwargs)
+        super().__init__(visible.entries(model), to_field_name="slug", required=False, empty_label="Any", **kwargs)
 
     def to_python(self, value: Any) -> Any:
         return super().to_python(self._slug(value))

@@ -149,7 +149,9 @@ class ContextForm(forms.Form):
                 field = _choice([(v, v) for v in normalise.VIRTUALISATIONS], "As the files say")
             elif name in normalise.REFERENCES:
                 native = [("native", "Native, no hypervisor")] if name == "hypervisor" else []
-                field = _choice([*native, *catalogue_choices(normalise.REFERENCES[name])], "As the files say")
+                field = _choice(
+                    [*native, *catalogue_choices(normalise.REFERENCES[name], case_study)], "As the files say"
+                )
             field.label = self.LABELS[name]
             self.fields[name] = field
 
@@ -223,7 +225,7 @@ class AnswersForm(forms.Form):
             required=False,
             label=f"{name} is",
             initial=said.get("names", {}).get(kind, {}).get(name, ""),
-            widget=forms.Select(choices=[("", "not known yet"), *catalogue_choices(kind)]),
+            widget=forms.Select(choices=[("", "not known yet"), *catalogue_choices(kind, self.batch.case_study)]),
         )
         new = []
         for field in catalogue.FIELDS[kind]:
@@ -267,8 +269,8 @@ class AnswersForm(forms.Form):
         return {"context": context, "files": files, "names": mapped, "create": create}
 
 
-def catalogue_choices(kind: str) -> list[tuple[str, str]]:
-    return list(catalogue.MODELS[kind].objects.order_by("name").values_list("slug", "name"))
+def catalogue_choices(kind: str, case_study: CaseStudy) -> list[tuple[str, str]]:
+    return list(catalogue.entries(kind, case_study).order_by("name").values_list("slug", "name"))
 
 
 def _choice(choices: list[tuple[str, str]], empty: str) -> forms.ChoiceField:

@@ -7,9 +7,9 @@ from typing import Any
 from django import forms
 from django.core.exceptions import ValidationError
 
-from experiments import normalise
+from experiments import normalise, visible
 from experiments.laboratory import engines
-from experiments.models import Campaign, FileSystem, Host, StoragePool
+from experiments.models import Campaign, FileSystem, Host, Hypervisor, StoragePool
 from experiments.services import campaigns
 
 STATED = tuple(name for name in normalise.CONFIGURATION if name != "configuration")
@@ -24,6 +24,7 @@ class HostForm(forms.ModelForm):
     drivers = forms.MultipleChoiceField(
         choices=Host.Driver.choices, widget=forms.CheckboxSelectMultiple, label="What it can be asked for"
     )
+    hypervisor = forms.ModelChoiceField(visible.entries(Hypervisor), required=False)
     pools = forms.CharField(
         required=False,
         widget=forms.Textarea(attrs={"rows": 3, "spellcheck": "false"}),
@@ -54,7 +55,6 @@ class HostForm(forms.ModelForm):
             "uses_sudo": "The login may sudo without a password",
             "key_name": "Private key of the worker, by name",
             "laboratory": "Laboratory",
-            "hypervisor": "Hypervisor",
             "runs_on": "Virtual machine of",
             "guest_image": "Folder with the guest image",
             "window_start": "Maintenance from (UTC)",
@@ -85,7 +85,7 @@ class HostForm(forms.ModelForm):
     def clean_pools(self) -> list[StoragePool]:
         found: dict[str, StoragePool] = {}
         kinds = StoragePool.Kind.values
-        systems = {entry.slug: entry for entry in FileSystem.objects.all()}
+        systems = {entry.slug: entry for entry in visible.entries(FileSystem)}
         for number, line in enumerate(self.cleaned_data["pools"].splitlines(), start=1):
             words = line.split()
             if not words:
@@ -186,7 +186,7 @@ class CampaignForm(forms.ModelForm):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        systems = [(slug, slug) for slug in FileSystem.objects.order_by("slug").values_list("slug", flat=True)]
+        systems = [(slug, slug) for slug in visible.entries(FileSystem).order_by("slug").values_list("slug", flat=True)]
         self.fields["host_file_systems"].choices = systems
         self.fields["guest_file_systems"].choices = systems
         self.fields["host"].queryset = Host.objects.filter(runs_on=None)

@@ -1,10 +1,11 @@
 """Reads that span models, as the pages ask them. Each costs a constant number of queries."""
 
+import json
 from dataclasses import dataclass
 
-from django.db.models import Count, Exists, OuterRef, Prefetch, Q, QuerySet
+from django.db.models import Count, Exists, Model, OuterRef, Prefetch, Q, QuerySet
 
-from . import visible
+from . import belongings, visible
 from .models import (
     AuditEntry,
     CaseStudy,
@@ -143,6 +144,45 @@ class DraftPage:
     imports: list[ImportBatch]
     files: list[RawFile]
     audit: list[AuditEntry]
+    brings: list["Brought"]
+
+
+@dataclass(frozen=True)
+class Brought:
+    """What becomes public, or gets one more case study, where a draft is published."""
+
+    row: Model
+    kind: str
+    is_new: bool  # nobody sees it yet
+    said: list[tuple[str, str]]  # name of a field and what it says, where it says something
+
+
+def brought(draft: CaseStudy) -> list[Brought]:
+    """The entries, publications and variants that are the draft's alone, and all of its claims and findings."""
+    drafts = CaseStudy.objects.filter(pk=draft.pk)
+    rows: list[Model] = []
+    for model in belongings.SHARED:
+        own = belongings.used_by(model, drafts)
+        rows += own.exclude(pk__in=visible.publications()) if model is Publication else own.filter(is_draft=True)
+    variants = belongings.variants(drafts).exclude(pk__in=visible.workload_variants())
+    rows += variants.select_related("workload", "benchmark")
+    claims = draft.claims.select_related("publication")
+    rows += claims.annotate(is_public=Exists(visible.claims().filter(pk=OuterRef("pk"))))
+    findings = draft.findings.select_related(
+        "publication", "variant__workload", "variant__benchmark", "hypervisor", "guest_fs", "host_fs"
+    )
+    rows += findings.annotate(is_public=Exists(visible.findings().filter(pk=OuterRef("pk"))))
+    return [Brought(row, str(row._meta.verbose_name), not getattr(row, "is_public", False), _said(row)) for row in rows]
+
+
+def _said(row: Model) -> list[tuple[str, str]]:
+    fields = [field for field in row._meta.concrete_fields if field.editable and not field.primary_key]
+    values = [(str(field.verbose_name), getattr(row, field.name)) for field in fields]
+    return [
+        (name, json.dumps(value, ensure_ascii=False) if isinstance(value, dict | list) else str(value))
+        for name, value in values
+        if value not in (None, "", [], {})
+    ]
 
 
 def draft_page(draft: CaseStudy) -> DraftPage:
@@ -153,6 +193,7 @@ def draft_page(draft: CaseStudy) -> DraftPage:
         imports=list(draft.imports.select_related("uploaded_by", "case_study")),
         files=list(draft.raw_files.filter(batch__state=ImportBatch.State.FILED)),
         audit=list(draft.audit_entries.select_related("actor")),
+        brings=brought(draft),
     )
 
 

@@ -18,6 +18,7 @@ from django.urls import reverse
 
 from experiments import visible
 from experiments.models import FileSystem, Hypervisor, Workload
+from experiments.models.catalogue import CatalogueEntry
 
 LONGEST = 200  # characters of a search
 MOST_WORDS = 12
@@ -49,8 +50,10 @@ def _described(entry: Model) -> str:
     return entry.description
 
 
-def _catalogue(label: str, model: type[Model], address: Callable[[Any], str]) -> _Kind:
-    return _Kind(label, model.objects.all, ("slug", "name", "aliases", "description"), str, address, _described)
+def _catalogue(label: str, model: type[CatalogueEntry], address: Callable[[Any], str]) -> _Kind:
+    return _Kind(
+        label, lambda: visible.entries(model), ("slug", "name", "aliases", "description"), str, address, _described
+    )
 
 
 # What is searched, in the order it is shown.

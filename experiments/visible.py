@@ -1,13 +1,18 @@
-"""What every reader may see: what belongs to published and to retracted case studies.
+"""What every reader may see: what belongs to published and to retracted case studies, and the catalogue.
 
-Drafts and submitted case studies, and whatever only they refer to, are in none of these.
+Drafts and submitted case studies, and whatever only they refer to, are in none of these; nor is what belongs to
+no case study at all. Every door that reads for everybody asks here.
 """
 
-from django.db.models import Exists, OuterRef, Q, QuerySet
+from typing import Any
 
+from django.db.models import Exists, OuterRef, QuerySet
+
+from experiments import belongings
 from experiments.models import (
     CaseStudy,
     Claim,
+    ComponentName,
     Configuration,
     DerivedValue,
     Measurement,
@@ -19,6 +24,7 @@ from experiments.models import (
     Storage,
     WorkloadVariant,
 )
+from experiments.models.catalogue import CatalogueEntry
 
 
 def case_studies() -> QuerySet[CaseStudy]:
@@ -53,38 +59,35 @@ def storage() -> QuerySet[Storage]:
     return Storage.objects.filter(Exists(case_studies().filter(storage=OuterRef("pk"))))
 
 
+def entries(model: type[CatalogueEntry]) -> QuerySet[Any]:
+    """The catalogue's, without those that only drafts use."""
+    return model.objects.filter(is_draft=False)
+
+
 def publications(as_of: int | None = None) -> QuerySet[Publication]:
-    """Those with something published; one that no case study stands on is cited for the model alone."""
-    return _unless_hidden(Publication.objects, CaseStudy.objects.filter(publication=OuterRef("pk")), as_of)
+    """Those that something published is cited from, and those that the model of components is."""
+    seen = _published_by(as_of)
+    return Publication.objects.filter(
+        Exists(seen.filter(publication=OuterRef("pk")))
+        | Exists(seen.filter(claims__publication=OuterRef("pk")))
+        | Exists(seen.filter(findings__publication=OuterRef("pk")))
+        | Exists(ComponentName.objects.filter(publication=OuterRef("pk")))
+    )
 
 
 def findings() -> QuerySet[OrdinalFinding]:
-    return _unless_hidden(OrdinalFinding.objects, CaseStudy.objects.filter(findings=OuterRef("pk"))).filter(
-        publication__in=publications()
-    )
+    return OrdinalFinding.objects.filter(Exists(case_studies().filter(findings=OuterRef("pk"))))
 
 
 def claims(as_of: int | None = None) -> QuerySet[Claim]:
     """Those on what is published; with a knowledge revision `as_of`, on what was published by then."""
-    return _unless_hidden(Claim.objects, CaseStudy.objects.filter(claims=OuterRef("pk")), as_of).filter(
-        publication__in=publications(as_of)
-    )
+    return Claim.objects.filter(Exists(_published_by(as_of).filter(claims=OuterRef("pk"))))
 
 
 def workload_variants() -> QuerySet[WorkloadVariant]:
-    """Those that a visible number or finding was made with.
-
-    Asked by way of the configurations, which are few, so that a million rows of a draft cost nothing.
-    """
-    used = Q()
-    for model in (Measurement, DerivedValue):
-        rows = model.objects.filter(configuration=OuterRef("pk"), variant=OuterRef(OuterRef("pk")))
-        used |= Q(Exists(configurations().filter(Exists(rows))))
-    return WorkloadVariant.objects.filter(used | Q(Exists(findings().filter(variant=OuterRef("pk")))))
+    return belongings.variants(case_studies())
 
 
-def _unless_hidden(objects, case_studies_of_row: QuerySet[CaseStudy], as_of: int | None = None) -> QuerySet:
-    """Rows with a visible case study, published by the revision `as_of` where one is given, or with none at all."""
-    seen = case_studies_of_row.visible()
-    seen = seen if as_of is None else seen.filter(published_revision__lte=as_of)
-    return objects.filter(Exists(seen) | ~Exists(case_studies_of_row))
+def _published_by(revision: int | None) -> QuerySet[CaseStudy]:
+    """Visible case studies; those published by the revision where one is given."""
+    return case_studies() if revision is None else case_studies().filter(published_revision__lte=revision)

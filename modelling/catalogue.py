@@ -5,7 +5,7 @@ Every ranking request needs them to check its filters, and they change a few tim
 
 from django.core.cache import cache
 
-from experiments import normalise
+from experiments import normalise, visible
 from experiments.models import (
     Benchmark,
     CaseStudy,
@@ -64,7 +64,7 @@ def _cache_modes() -> list[str]:
 def _read() -> dict:
     labels, spellings = {}, {}
     for kind, model in _NAMED.items():
-        rows = list(model.objects.values_list("slug", "name", "aliases"))
+        rows = list(visible.entries(model).values_list("slug", "name", "aliases"))
         labels[kind] = {slug: name for slug, name, _ in rows}
         spellings[kind] = normalise.spellings(rows)
     for kind, choices in (("storage", Storage.Kind), ("guest_os_family", OperatingSystem.Family)):

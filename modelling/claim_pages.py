@@ -169,7 +169,11 @@ def evidence_of(rows: Iterable[Judgement | None]) -> list[EvidenceLine]:
         lines.append(
             EvidenceLine("Printed ratio", f"{names}: {ratio.printed}", where, ratio.source, ratio.case_study.slug, "")
         )
-    findings = visible.findings().filter(pk__in=first("findings")).prefetch_related("case_studies")
+    findings = (
+        visible.findings()
+        .filter(pk__in=first("findings"))
+        .prefetch_related(Prefetch("case_studies", visible.case_studies()))
+    )
     for finding in findings.select_related("variant__workload", "guest_fs", "host_fs"):
         pair = f"{finding.guest_fs} on {finding.host_fs}"
         places = f"{finding.get_text_list_display()}{', outstanding' if finding.is_outstanding else ''}"

@@ -60,7 +60,7 @@ def recompute() -> int:
     revision = counts.revision()
     facts = read_facts()
     with_spread = facts.with_spread(settings.KDB_DEFAULT_COEFFICIENT_OF_VARIATION)
-    verdicts, scores = list(_verdicts(facts, Claim.objects.all())), list(_scores(with_spread))
+    verdicts, scores = list(_verdicts(facts, visible.claims())), list(_scores(with_spread))
     for row in (*verdicts, *scores):
         row.revision = revision
     with transaction.atomic():
@@ -77,7 +77,7 @@ def recompute() -> int:
 def renew() -> None:
     """Judge anew in the background, and at once where no verdict is there to be shown meanwhile."""
     if not ClaimVerdict.objects.exists():
-        if Claim.objects.exists():
+        if visible.claims().exists():
             recompute()
     elif not Job.objects.filter(kind=JOB, state=Job.State.QUEUED).exists():  # one that has not begun sees this, too
         jobs.enqueue(JOB)

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from django.db.models import Count
+from django.db.models import Count, Exists, OuterRef
 
 from experiments.models import CaseStudy, Claim, Configuration, Workload
 
@@ -285,7 +285,10 @@ def _decomposition(everything: pd.DataFrame, a: Side, b: Side) -> shares.Decompo
 
 def _claims(workload: str, publications: set[int | None], as_of: int | None) -> dict[str, dict[str, int]]:
     """Publication to {verdict: number of claims} about the workload, each held against its own paper."""
-    claims = Claim.objects.filter(workloads__slug=workload, publication__in=publications - {None})
+    counted = CaseStudy.objects.published() if as_of is None else CaseStudy.objects.known_at(as_of)
+    claims = Claim.objects.filter(
+        Exists(counted.filter(claims=OuterRef("pk"))), workloads__slug=workload, publication__in=publications - {None}
+    )
     own = ClaimVerdict.Scope.OWN
     rows = claims.filter(verdicts__scope=own).order_by("publication__slug", "verdicts__verdict")
     found: dict[str, dict[str, int]] = {}

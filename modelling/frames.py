@@ -88,7 +88,7 @@ def touches(question: Question, case_study_ids: list[int]) -> bool:
     """
     return (
         _arms_in_any_metric(question).filter(configuration__case_study__in=case_study_ids).exists()
-        or _admitted_findings(question).filter(case_studies__in=case_study_ids).exists()
+        or _admitted_findings(question, Q(case_studies__in=case_study_ids)).exists()
     )
 
 
@@ -100,8 +100,7 @@ def findings(question: Question, *, with_draft: int | None = None, as_of: int | 
     else empty. A tier list names neither VM count nor block size.
     """
     rows = list(
-        _admitted_findings(question)
-        .filter(_counts("case_studies", with_draft, as_of))
+        _admitted_findings(question, _counts("case_studies", with_draft, as_of))
         .values_list("pk", "case_studies__slug", "case_studies__vm_counts", *_FINDING_COLUMNS.values())
         .order_by("pk", "case_studies__slug")
     )
@@ -112,7 +111,7 @@ def findings(question: Question, *, with_draft: int | None = None, as_of: int | 
         return frame.assign(case_studies=[], cache_mode=[])
     studies = frame.groupby("pk")["case_study"].agg(tuple)
     frame = frame.drop_duplicates("pk").assign(case_studies=lambda f: f["pk"].map(studies))
-    modes = _cache_modes(frame)
+    modes = _cache_modes(frame, _counts("case_study", with_draft, as_of))
     keys = frame[["publication", "hypervisor"]].itertuples(index=False, name=None)
     return frame.assign(cache_mode=[modes.get(key, "") for key in keys])
 
@@ -149,8 +148,8 @@ def _arms_in_any_metric(question: Question) -> QuerySet[Arm]:
     return rows
 
 
-def _admitted_findings(question: Question) -> QuerySet[OrdinalFinding]:
-    rows = OrdinalFinding.objects.filter(variant__workload__slug=question.workload)
+def _admitted_findings(question: Question, counts: Q) -> QuerySet[OrdinalFinding]:
+    """Those with a case study that counts; it is also the one that the filters look at."""
     paths = {
         "hypervisor": "hypervisor__slug",
         "guest_fs": "guest_fs__slug",
@@ -158,16 +157,19 @@ def _admitted_findings(question: Question) -> QuerySet[OrdinalFinding]:
         "storage": "case_studies__storage__kind",
         "benchmark": "variant__benchmark__slug",
     }
-    rows = rows.filter(**{paths[name]: value for name, value in question.filters.items() if name in paths})
+    asked = Q(**{paths[name]: value for name, value in question.filters.items() if name in paths})
     if question.guest_os_family:
         studies = CaseStudy.objects.filter(configurations__guest_os__family=question.guest_os_family)
-        rows = rows.filter(case_studies__in=studies)
+        asked &= Q(case_studies__in=studies)
+    # In one call, so that all conditions are on the same case study.
+    rows = OrdinalFinding.objects.filter(counts, asked, variant__workload__slug=question.workload)
     return rows if question.grade in (None, "D") else rows.none()
 
 
-def _cache_modes(findings: pd.DataFrame) -> dict[tuple[str, str], str]:
+def _cache_modes(findings: pd.DataFrame, counts: Q) -> dict[tuple[str, str], str]:
     """(publication, hypervisor) to the one cache mode its configurations agree in."""
     rows = Configuration.objects.filter(
+        counts,
         case_study__publication__slug__in=set(findings["publication"]),
         hypervisor__slug__in=set(findings["hypervisor"]),
     )

@@ -11,7 +11,7 @@ from django.db import transaction
 from django.utils.timezone import now
 from numpy import median
 
-from experiments import jobs
+from experiments import jobs, visible
 from experiments.models import CaseStudy, Job, KnowledgeRevision, Workload
 
 from . import counts, frames
@@ -80,7 +80,7 @@ def compute() -> QualityReport:
 def gather() -> Evidence:
     """All published evidence, by workload."""
     arms, findings = {}, {}
-    for workload in Workload.objects.values_list("slug", flat=True):
+    for workload in visible.entries(Workload).values_list("slug", flat=True):
         question = Question("configuration", workload)
         arms[workload], findings[workload] = frames.arms(question), frames.findings(question)
     return Evidence(arms, findings, assumptions().variation)

@@ -12,7 +12,7 @@ from django.utils.timezone import now
 
 from experiments.models import DerivedValue, KnowledgeRevision, Measurement
 
-from . import answers, frames
+from . import answers, catalogue, frames
 from .axes import AXES
 from .evidence import NORMAL_95
 from .fairplay import MEASUREMENT_FIELDS
@@ -151,6 +151,7 @@ def answer_as_of(question: Question, revision: int) -> RankingSnapshot:
 
 def ranking_of(question: Question, as_of: int | None = None) -> Ranking:
     """The estimate itself, with its networks: what answers and mixes are made of."""
+    catalogue.forget()  # what is made of it is kept with names: those that are public now
     arms, findings = frames.arms(question, as_of=as_of), frames.findings(question, as_of=as_of)
     return rank(arms, findings, AXES[question.axis], assumptions())
 

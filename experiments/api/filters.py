@@ -57,13 +57,13 @@ class CatalogueField(forms.CharField):
 
     @property
     def allowed(self) -> list[str]:
-        return [*self.model.objects.order_by("slug").values_list("slug", flat=True)]
+        return [*visible.entries(self.model).order_by("slug").values_list("slug", flat=True)]
 
     def clean(self, value: Any) -> str:
         name = super().clean(value)
         if not name:
             return ""
-        known = normalise.spellings(self.model.objects.values_list("slug", "name", "aliases"))
+        known = normalise.spellings(visible.entries(self.model).values_list("slug", "name", "aliases"))
         if slug := known.get(normalise.fold(name)):
             return slug
         raise forms.ValidationError(

@@ -70,7 +70,7 @@ class TableViewSet(FactViewSet):
 class HypervisorViewSet(FactViewSet):
     """Hypervisor products, with what the papers say of their kind and their drivers."""
 
-    queryset = Hypervisor.objects.all()
+    queryset = visible.entries(Hypervisor)
     serializer_class = serializers.HypervisorSerializer
     filterset_class = filters.HypervisorFilters
 
@@ -78,14 +78,14 @@ class HypervisorViewSet(FactViewSet):
 class FileSystemViewSet(FactViewSet):
     """File systems, with the mechanism behind each kind of operation (cost matrix C1.1-C3.7)."""
 
-    queryset = FileSystem.objects.prefetch_related("mechanisms")
+    queryset = visible.entries(FileSystem).prefetch_related("mechanisms")
     serializer_class = serializers.FileSystemSerializer
 
 
 class OperatingSystemViewSet(FactViewSet):
     """Operating system releases, as guest or as host."""
 
-    queryset = OperatingSystem.objects.all()
+    queryset = visible.entries(OperatingSystem)
     serializer_class = serializers.OperatingSystemSerializer
     filterset_class = filters.OperatingSystemFilters
 
@@ -93,14 +93,14 @@ class OperatingSystemViewSet(FactViewSet):
 class BenchmarkViewSet(FactViewSet):
     """Benchmark programs."""
 
-    queryset = Benchmark.objects.all()
+    queryset = visible.entries(Benchmark)
     serializer_class = serializers.BenchmarkSerializer
 
 
 class WorkloadViewSet(FactViewSet):
     """Workloads, with what the papers state about their access pattern."""
 
-    queryset = Workload.objects.all()
+    queryset = visible.entries(Workload)
     serializer_class = serializers.WorkloadSerializer
 
 

@@ -4,10 +4,11 @@ from django.conf import settings
 from django.db import models
 from django.db.models import F, Q
 
+from .catalogue import SharedRow
 from .fields import TypedJSONField, texts, whole_numbers
 
 
-class Publication(models.Model):
+class Publication(SharedRow):
     """One paper or report that case studies, claims and findings are cited from."""
 
     slug = models.SlugField(max_length=40, unique=True)

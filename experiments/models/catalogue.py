@@ -17,7 +17,20 @@ from experiments import entry_names
 from .fields import TypedJSONField, texts
 
 
-class CatalogueEntry(models.Model):
+class SharedRow(models.Model):
+    """What case studies name in common. One that a draft brings is the draft's until that is published."""
+
+    is_draft = models.BooleanField(
+        default=False,
+        editable=False,
+        help_text="It came with a draft and only drafts use it: published with the first, deleted with the last.",
+    )
+
+    class Meta:
+        abstract = True
+
+
+class CatalogueEntry(SharedRow):
     """What every named thing of the catalogue has."""
 
     slug = models.SlugField(max_length=40, unique=True, help_text="Stable name in addresses and the API.")

@@ -51,7 +51,7 @@ from experiments.models import (
     Storage,
     WorkloadVariant,
 )
-from experiments.services import measurement_rows, raw_files
+from experiments.services import belongings, measurement_rows, raw_files
 from experiments.services.case_studies import audit
 
 logger = logging.getLogger(__name__)
@@ -333,18 +333,35 @@ class _Taking:
             self.finding(said).case_studies.add(case_study)
         for said in self.document["claims"]:
             self.claim(said).case_studies.add(case_study)
+        belongings.forget()  # what the bundle names and nothing in it refers to
         audit(case_study, self.user, AuditEntry.Action.IMPORTED, f"bundle: {count:,} measurements")
         return case_study
 
     def found_or_new(self, model: type[models.Model], said: dict) -> models.Model:
         """What the catalogue here says of the same slug stands."""
-        return model.objects.filter(slug=said["slug"]).first() or self.new(model, said)
+        found = model.objects.filter(slug=said["slug"]).first()
+        if found and found.is_draft:
+            self.refuse_another(found, said)
+        return found or self.new(model, said, is_draft=True)
 
     def publication(self, said: dict) -> Publication:
-        found = Publication.objects.filter(slug=said["slug"]).first()
-        if found is not None and found.title != said["title"]:
+        found = self.found_or_new(Publication, said)
+        if found.title != said["title"]:
             raise BundleError(f"publications: {said['slug']!r} is another publication here ({found.title}).")
-        return found or self.new(Publication, said)
+        return found
+
+    def refuse_another(self, found: models.Model, said: dict) -> None:
+        """Two drafts may bring the same; what one says unreviewed is not put into the other's mouth."""
+        without = ("aliases", "source", "variant")
+        ours = _row(found, without)
+        for name in field_names(type(found), without):
+            default = type(found)._meta.get_field(name).get_default()
+            if ours.get(name, default) != said.get(name, default):
+                named = said.get("slug") or said.get("code") or said["guest_fs"]
+                raise BundleError(
+                    f"{found._meta.verbose_name} {named!r}: an unpublished case study here brings one of this name "
+                    f"with another {name}; rename it, or wait until that one is published or deleted."
+                )
 
     def own(self, model: type[models.Model], said: dict, **fixed: models.Model) -> models.Model:
         """A server or storage of its own; its slug gets a number where another has it here."""
@@ -398,6 +415,8 @@ class _Taking:
         }
         variant = self.of_key(said)
         found = OrdinalFinding.objects.filter(**place, variant=variant).first()
+        if found and not found.case_studies.visible().exists():
+            self.refuse_another(found, said)
         return found or self.new(OrdinalFinding, said, variant=variant)
 
     def claim(self, said: dict) -> Claim:
@@ -406,6 +425,8 @@ class _Taking:
             found = self.new(Claim, said)
             link = Claim._meta.get_field("workloads")
             found.workloads.set([self.referred(link, slug) for slug in said["workloads"]])
+        elif not found.case_studies.visible().exists():
+            self.refuse_another(found, said)
         return found
 
     def files(self, case_study: CaseStudy) -> dict[str, RawFile]:

@@ -12,6 +12,7 @@ from django.db import IntegrityError, transaction
 from django.db.models import Model
 
 from experiments.models import AuditEntry, CaseStudy, ImportBatch, KnowledgeRevision, Measurement, Server, Storage
+from experiments.services import belongings
 from experiments.signals import knowledge_changed
 
 logger = logging.getLogger(__name__)
@@ -74,15 +75,17 @@ def give_back(case_study: CaseStudy, *, reason: str, user) -> None:
 
 
 def delete_draft(case_study: CaseStudy) -> None:
-    """Forget a draft with its files, imports and measurements. Raises CaseStudyError where it is no draft."""
+    """Forget a draft, and all that nothing else has by now. Raises CaseStudyError where it is no draft."""
     with transaction.atomic():
         why_not = "Only a draft can be deleted; what was published is retracted instead."
         found = locked(case_study, CaseStudy.Status.DRAFT, why_not)
+        left = belongings.of(found)
         Measurement.objects.filter(configuration__case_study=found)._raw_delete(using="default")
         found.delete()
         server = found.server
         if not server.case_studies.exists():
             server.delete()  # and its storage
+        belongings.forget(left)
     logger.info("deleted draft case_study=%s", case_study.pk)
 
 
@@ -101,6 +104,7 @@ def publish(case_studies: Iterable[CaseStudy], *, reason: str, user=None) -> Kno
         ).update(status=CaseStudy.Status.PUBLISHED, published_revision=revision)
         if changed != len(ids) or not ids:
             raise CaseStudyError("Only drafts and submitted case studies can be published, and at least one.")
+        belongings.publish(ids)
         for pk in ids:
             AuditEntry.objects.create(
                 case_study_id=pk, actor=user, action=AuditEntry.Action.PUBLISHED, detail=f"{revision}: {reason}"

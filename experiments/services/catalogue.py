@@ -4,9 +4,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from django.core.exceptions import ValidationError
+from django.db.models import Q, QuerySet
 
-from experiments import normalise
-from experiments.models import Benchmark, FileSystem, Hypervisor, OperatingSystem, Workload
+from experiments import belongings, normalise, visible
+from experiments.models import Benchmark, CaseStudy, FileSystem, Hypervisor, OperatingSystem, Workload
 from experiments.models.catalogue import CatalogueEntry
 
 MODELS: dict[str, type[CatalogueEntry]] = {
@@ -31,21 +32,39 @@ class EntryError(ValueError):
     """A new entry is not as it must be; the text says what is expected."""
 
 
-def spellings() -> dict[str, dict[str, str]]:
+def entries(kind: str, case_study: CaseStudy) -> QuerySet[CatalogueEntry]:
+    """What a draft may name: what everybody sees, and what it brought itself."""
+    model = MODELS[kind]
+    own = belongings.used_by(model, CaseStudy.objects.filter(pk=case_study.pk))
+    return model.objects.filter(Q(pk__in=visible.entries(model)) | Q(pk__in=own))
+
+
+def spellings(case_study: CaseStudy) -> dict[str, dict[str, str]]:
     """Kind of name to folded spelling to slug."""
-    entries = {kind: model.objects.values_list("slug", "name", "aliases") for kind, model in MODELS.items()}
-    return {kind: normalise.spellings(rows) for kind, rows in entries.items()}
+    rows = {kind: entries(kind, case_study).values_list("slug", "name", "aliases") for kind in MODELS}
+    return {kind: normalise.spellings(of_kind) for kind, of_kind in rows.items()}
 
 
-def slugs() -> dict[str, set[str]]:
-    return {kind: set(model.objects.values_list("slug", flat=True)) for kind, model in MODELS.items()}
+def slugs(case_study: CaseStudy) -> dict[str, set[str]]:
+    return {kind: set(entries(kind, case_study).values_list("slug", flat=True)) for kind in MODELS}
 
 
 def new_entry(kind: str, found: str, fields: Any, *, source: str) -> CatalogueEntry:
-    """An entry, not saved yet, that the spelling `found` of a file will stand for. Raises EntryError."""
+    """An entry that the spelling `found` of a file will stand for. Raises EntryError.
+
+    It is not saved yet, unless a draft has brought the same.
+    """
     if not isinstance(fields, Mapping) or set(fields) - set(FIELDS[kind]):
         raise EntryError(f"for a new {kind.replace('_', ' ')}: {', '.join(FIELDS[kind])}")
-    entry = MODELS[kind](**{name: str(text).strip() for name, text in fields.items()}, source=source[:200])
+    said = {name: str(text).strip() for name, text in fields.items()}
+    entry = MODELS[kind](**said, source=source[:200], is_draft=True)
+    if brought := MODELS[kind].objects.filter(slug=entry.slug, is_draft=True).first():
+        if any(getattr(brought, name) != getattr(entry, name) for name in FIELDS[kind]):
+            raise EntryError(
+                f"a new {kind.replace('_', ' ')} with another slug: an unpublished case study brings a different "
+                f"{entry.slug!r}"
+            )
+        return brought
     if normalise.fold(found) not in {normalise.fold(entry.slug), normalise.fold(entry.name)}:
         entry.aliases = [found]
     try:

@@ -38,7 +38,7 @@ from experiments.models import (
     Workload,
     WorkloadVariant,
 )
-from experiments.models.catalogue import CatalogueEntry
+from experiments.models.catalogue import CatalogueEntry, SharedRow
 from experiments.services import case_studies as case_study_service
 from experiments.services.evidence_rows import Saved, Wanted, referred, referred_list, save, values_of
 from experiments.signals import claims_changed
@@ -190,6 +190,8 @@ class _Loading:
         saved = save(model, wanted, key)
         self.count(model, saved)
         self.rows[model] = {row.slug: row for row in saved.rows if hasattr(row, "slug")}
+        if brought := [row.pk for row in saved.rows if isinstance(row, SharedRow) and row.is_draft]:
+            model.objects.filter(pk__in=brought).update(is_draft=False)
 
     def case_studies(self, entries: list[Entry]) -> None:
         """Case studies, each with its workloads and configurations."""
@@ -262,9 +264,11 @@ class _Loading:
             wanted.append(
                 Wanted(entry, {"variant": variants.pop(), **values}, {"case_studies": case_studies}, is_closed)
             )
-        published = OrdinalFinding.objects.filter(publication__in=self.rows[Publication].values())
+        published = OrdinalFinding.objects.filter(case_studies__in=self.rows[CaseStudy].values()).distinct()
         key, fixed = (*FINDING_KEY, "variant"), (*FINDING, "case_studies")
-        self.count(OrdinalFinding, save(OrdinalFinding, wanted, key, fixed=fixed, all_of=published))
+        self.count(
+            OrdinalFinding, save(OrdinalFinding, wanted, key, fixed=fixed, all_of=published, linkable=self.linkable())
+        )
 
     def ratios(self, entries: list[Entry]) -> None:
         """Only claims are checked with them, so they may be added to a case study that is published already."""
@@ -297,7 +301,7 @@ class _Loading:
             }
             values = values_of(Claim, entry, self.rows, without=("checks",), others=tuple(links))
             wanted.append(Wanted(entry, {**values, "checks": check_of.get(values["code"], {})}, links))
-        self.count(Claim, save(Claim, wanted, ("code",)))
+        self.count(Claim, save(Claim, wanted, ("code",), linkable=self.linkable()))
         codes = {want.values["code"] for want in wanted}
         for entry in checks:
             if entry.fields["claim"] not in codes:
@@ -318,6 +322,10 @@ class _Loading:
                 raise EvidenceError(f"{entry.place}, checks: {error}") from error
             found[code] = checks
         return found
+
+    def linkable(self) -> dict[str, list[CaseStudy]]:
+        """Other case studies, drafts among them, may have a finding or a claim of the files too."""
+        return {"case_studies": list(self.rows[CaseStudy].values())}
 
     def publish(self) -> None:
         new = [row for slug, row in self.rows[CaseStudy].items() if slug not in self.known]

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any
 
 from django.core.exceptions import ValidationError
@@ -121,11 +122,13 @@ def save(
     *,
     fixed: Collection[str] = (),
     all_of: models.QuerySet | None = None,
+    linkable: Mapping[str, Iterable[models.Model]] = MappingProxyType({}),
 ) -> Saved:
     """Find each wanted row by the fields `key`, or add it.
 
     Stored rows are updated, but for the fields in `fixed`, which never change. The stored rows in
-    `all_of` must all be wanted. Raises EvidenceError otherwise, and where a row repeats another,
+    `all_of` must all be wanted. Of a many-to-many field in `linkable` only links to these rows are the files'
+    business. Raises EvidenceError otherwise, and where a row repeats another,
     breaks a rule of the model, or would join a case study that was there before.
     """
     identify = _identifier(model, key)
@@ -159,7 +162,7 @@ def save(
     if changed:
         names = [name for name in wanted[0].values if name not in key]
         _write(model, list(changed.values()), lambda rows: model.objects.bulk_update(rows, names))
-    relinked = _link(model, wanted, rows, {row.pk for _, row in new}, fixed)
+    relinked = _link(model, wanted, rows, {row.pk for _, row in new}, fixed, linkable)
     return Saved(rows, len(new), len(changed.keys() | relinked))
 
 
@@ -208,7 +211,12 @@ def _write(
 
 
 def _link(
-    model: type[models.Model], wanted: list[Wanted], rows: list[models.Model], new: set[int], fixed: Collection[str]
+    model: type[models.Model],
+    wanted: list[Wanted],
+    rows: list[models.Model],
+    new: set[int],
+    fixed: Collection[str],
+    linkable: Mapping[str, Iterable[models.Model]],
 ) -> set[int]:
     """Give each row its many-to-many rows; the keys of stored rows that had others before."""
     relinked = set()
@@ -216,19 +224,21 @@ def _link(
         relation = model._meta.get_field(name)
         through, source, target = relation.remote_field.through, relation.m2m_column_name(), relation.m2m_reverse_name()
         before: dict[int, set[int]] = {}
-        for owner, linked in through.objects.filter(**{f"{source}__in": [row.pk for row in rows]}).values_list(
-            source, target
-        ):
+        links = through.objects.filter(**{f"{source}__in": [row.pk for row in rows]})
+        if name in linkable:
+            links = links.filter(**{f"{target}__in": [row.pk for row in linkable[name]]})
+        for owner, linked in links.values_list(source, target):
             before.setdefault(owner, set()).add(linked)
         missing = []
         for want, row in zip(wanted, rows, strict=True):
             after = {linked.pk for linked in want.links[name]}
             if row.pk in new:
                 missing += [through(**{source: row.pk, target: linked}) for linked in after]
-            elif after != before.get(row.pk, set()):
+            elif after != (stored := before.get(row.pk, set())):
                 if name in fixed:
                     raise want.entry.error(name, "as it was published")
-                getattr(row, name).set(after)
+                getattr(row, name).remove(*stored - after)
+                getattr(row, name).add(*after - stored)
                 relinked.add(row.pk)
         through.objects.bulk_create(missing)
     return relinked

@@ -13,7 +13,7 @@ from django.db import IntegrityError, transaction
 from django.db.models import Model, Q
 from django.utils.timezone import now
 
-from experiments import jobs
+from experiments import jobs, visible
 from experiments.laboratory import libvirt, remote, ssh
 from experiments.laboratory.remote import Area
 from experiments.models import CampaignRun, Host, Hypervisor, PrivateKey, StoragePool
@@ -241,7 +241,7 @@ def check(run: jobs.JobRun, host_id: int, with_limits: bool) -> None:
             Host.objects.filter(pk=host_id).update(offered_key=ssh.scan(host.address, host.port))
         raise
     Host.objects.filter(pk=host_id).update(facts=found, checked_at=now())
-    detected = Hypervisor.objects.filter(slug=_HYPERVISORS.get(found.get("accelerator", ""), "")).first()
+    detected = visible.entries(Hypervisor).filter(slug=_HYPERVISORS.get(found.get("accelerator", ""), "")).first()
     if detected is not None:  # what a person said stands
         Host.objects.filter(pk=host_id, hypervisor=None).update(hypervisor=detected)
 

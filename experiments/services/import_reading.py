@@ -34,7 +34,7 @@ from experiments.normalise import (
     source_of_reading,
     source_of_table,
 )
-from experiments.services import catalogue, measurement_rows, raw_files
+from experiments.services import belongings, catalogue, measurement_rows, raw_files
 from experiments.services.case_studies import audit
 from experiments.services.import_cells import Cells
 
@@ -146,13 +146,13 @@ class Reading:
         self.unknown: dict[tuple, dict] = {}
         self.cells = Cells(self.case_study)
         answers = batch.answers
-        self.names = Names(catalogue.spellings(), self._mapped_names(answers))
+        self.names = Names(catalogue.spellings(self.case_study), self._mapped_names(answers))
         self.normaliser = Normaliser(self.names, _configurations(self.case_study))
 
     def _mapped_names(self, answers: Mapping[str, Any]) -> dict[str, dict[str, str]]:
         """What the user mapped, and what is to be created, by folded name."""
         mapped: dict[str, dict[str, str]] = {kind: {} for kind in KINDS}
-        slugs = catalogue.slugs()
+        slugs = catalogue.slugs(self.case_study)
         for kind, names in answers.get("names", {}).items():
             for name, slug in names.items():
                 if slug in slugs[kind]:
@@ -296,7 +296,8 @@ class Filing(Reading):
 
     def new_name(self, kind: str, entry) -> None:
         super().new_name(kind, entry)
-        entry.save()
+        if entry.pk is None:
+            entry.save()
 
     def take(self, file: RawFile, rows: list[Row]) -> list[tuple[Row, int]]:
         numbered = super().take(file, rows)
@@ -341,6 +342,7 @@ class Filing(Reading):
     def do(self) -> Report:
         report = super().do()
         CaseStudy.objects.filter(pk=self.case_study.pk).update(vm_counts=sorted(self.vm_counts - {0}))
+        belongings.forget()  # names to be created that no row has
         detail = f"{self.batch}: {report.rows:,} measurements from {len(report.files):,} files"
         audit(self.case_study, self.batch.uploaded_by, AuditEntry.Action.IMPORTED, detail)
         return report

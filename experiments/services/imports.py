@@ -38,7 +38,7 @@ from experiments.normalise import (
     CONTEXT,
     KINDS,
 )
-from experiments.services import bundles, raw_files
+from experiments.services import belongings, bundles, raw_files
 from experiments.services.case_studies import audit
 from experiments.services.import_reading import Contents, Decided, Filing, Reading, Report
 from experiments.services.raw_files import Upload, UploadError
@@ -283,6 +283,7 @@ def discard(batch: ImportBatch, *, user) -> None:
     with transaction.atomic():
         batch = _waiting(batch, State.READING, State.FAULTY, State.READY, State.FILED)
         if batch.state == State.FILED:
+            left = belongings.of(batch.case_study)
             files = list(batch.files.values_list("pk", flat=True))
             rows = Measurement.objects.filter(configuration__case_study=batch.case_study_id, raw_file__in=files)
             count = rows.count()
@@ -294,6 +295,7 @@ def discard(batch: ImportBatch, *, user) -> None:
                 pk__in=Measurement.objects.filter(configuration__case_study=batch.case_study_id).values("configuration")
             ).delete()
             _forget_vm_counts(batch.case_study, vm_counts)
+            belongings.forget(left)
             audit(batch.case_study, user, AuditEntry.Action.WITHDRAWN, f"{batch}: {count:,} measurements")
         batch.files.all().delete()
         batch.state, batch.filed_at = State.DISCARDED, None

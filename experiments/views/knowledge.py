@@ -12,9 +12,9 @@ from experiments.models import FileSystem, Hypervisor, Workload
 @require_safe
 def knowledge(request: HttpRequest) -> HttpResponse:
     context = {
-        "file_systems": FileSystem.objects.all(),
-        "hypervisors": Hypervisor.objects.all(),
-        "workloads": Workload.objects.all(),
+        "file_systems": visible.entries(FileSystem),
+        "hypervisors": visible.entries(Hypervisor),
+        "workloads": visible.entries(Workload),
         "publications": pages.publications(),
         "cost_matrix": pages.cost_matrix(),
         "component_map": pages.component_map(),
@@ -24,7 +24,7 @@ def knowledge(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def file_system_detail(request: HttpRequest, slug: str) -> HttpResponse:
-    file_system = get_object_or_404(FileSystem, slug=slug)
+    file_system = get_object_or_404(visible.entries(FileSystem), slug=slug)
     context = {
         "file_system": file_system,
         "mechanisms": file_system.mechanisms.order_by("operation"),
@@ -35,7 +35,7 @@ def file_system_detail(request: HttpRequest, slug: str) -> HttpResponse:
 
 @require_safe
 def hypervisor_detail(request: HttpRequest, slug: str) -> HttpResponse:
-    hypervisor = get_object_or_404(Hypervisor, slug=slug)
+    hypervisor = get_object_or_404(visible.entries(Hypervisor), slug=slug)
     configurations = pages.configurations_with(Q(hypervisor=hypervisor))
     return render(
         request,
@@ -46,7 +46,7 @@ def hypervisor_detail(request: HttpRequest, slug: str) -> HttpResponse:
 
 @require_safe
 def workload_detail(request: HttpRequest, slug: str) -> HttpResponse:
-    workload = get_object_or_404(Workload, slug=slug)
+    workload = get_object_or_404(visible.entries(Workload), slug=slug)
     variants = list(visible.workload_variants().filter(workload=workload).select_related("benchmark"))
     context = {
         "workload": workload,

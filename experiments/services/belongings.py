@@ -1,0 +1,69 @@
+"""What becomes of the things a draft brings: public with it, forgotten with it.
+
+A catalogue entry or a publication that came with a draft is marked (SharedRow.is_draft) until one that uses it is
+published. A variant, claim or finding has no mark: it is seen where a visible case study has it (experiments.visible).
+Nothing is deleted that another case study, a host or anything else refers to by then.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import Exists, Model, OuterRef, QuerySet
+
+from experiments.belongings import SHARED, used_by, variants
+from experiments.models import CaseStudy, Claim, OrdinalFinding, WorkloadVariant
+
+
+@dataclass(frozen=True)
+class Belongings:
+    """Keys of what a case study has that goes when nobody has it any more."""
+
+    variants: list[int]
+    claims: list[int]
+    findings: list[int]
+
+
+def of(case_study: CaseStudy) -> Belongings:
+    return Belongings(
+        list(variants(CaseStudy.objects.filter(pk=case_study.pk)).values_list("pk", flat=True)),
+        list(case_study.claims.values_list("pk", flat=True)),
+        list(case_study.findings.values_list("pk", flat=True)),
+    )
+
+
+def publish(case_study_ids: list[int]) -> None:
+    """What these case studies use is no draft's alone any more; call it in the transaction that publishes them."""
+    case_studies = CaseStudy.objects.filter(pk__in=case_study_ids)
+    for model in SHARED:
+        drafts = _locked(used_by(model, case_studies).filter(is_draft=True))
+        model.objects.filter(pk__in=drafts).update(is_draft=False)
+
+
+def forget(left: Belongings | None = None) -> None:
+    """Delete those of `left` that no case study has any more, and what came with drafts and nothing refers to.
+
+    Rows are locked before they are looked at: whoever begins to use one meanwhile either is seen here, or is
+    told by the database that it is gone.
+    """
+    if left:
+        for model, keys in ((Claim, left.claims), (OrdinalFinding, left.findings)):
+            there = _locked(model.objects.filter(pk__in=keys))
+            model.objects.filter(pk__in=there, case_studies=None).delete()
+        _unreferred(WorkloadVariant.objects.filter(pk__in=left.variants)).delete()
+    for model in SHARED:
+        _unreferred(model.objects.filter(is_draft=True)).delete()
+
+
+def _locked(rows: QuerySet) -> list[int]:
+    return list(rows.select_for_update().order_by("pk").values_list("pk", flat=True))
+
+
+def _unreferred(rows: QuerySet[Any]) -> QuerySet[Any]:
+    """Those of the rows, locked, that no other row of any application refers to."""
+    model: type[Model] = rows.model
+    found = model.objects.filter(pk__in=_locked(rows))
+    for relation in model._meta.get_fields(include_hidden=True):
+        if relation.auto_created and not relation.concrete and not relation.many_to_many:
+            others = relation.related_model._base_manager.filter(**{relation.field.name: OuterRef("pk")})
+            found = found.filter(~Exists(others))
+    return found
