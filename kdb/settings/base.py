@@ -73,9 +73,15 @@ else:
     DATABASES["default"].setdefault("CONN_MAX_AGE", 60)
     DATABASES["default"]["CONN_HEALTH_CHECKS"] = True
     DATABASES["default"].setdefault("OPTIONS", {}).setdefault("connect_timeout", 5)
-# In each process: the catalogue's names and rendered answers, some 30 kB each.
+# In each process: the catalogue's names and rendered answers, some 30 kB each; and, by itself so that it cannot push
+# those out, what visitors have worked out for them (answers as of a revision, mixes, explanations), up to 100 kB each.
 CACHES = {
     "default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache", "OPTIONS": {"MAX_ENTRIES": 1000}},
+    "worked-out": {
+        "BACKEND": "django.core.cache.backends.locmem.LocMemCache",
+        "LOCATION": "worked-out",
+        "OPTIONS": {"MAX_ENTRIES": 300},
+    },
     "throttle": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache", "LOCATION": "throttle"},
 }
 
@@ -232,3 +238,6 @@ KDB_TIER_DOUBT = 0.5
 
 # A running job whose worker was silent for this long goes back to the queue.
 KDB_JOB_LEASE_SECONDS = integer("JOB_LEASE_SECONDS", 60, lowest=1, highest=3600)
+
+# Answers kept in the database; beyond that the least recently asked are forgotten and worked out anew when asked.
+KDB_KEPT_ANSWERS = integer("KEPT_ANSWERS", 2_000, lowest=100, highest=20_000)
