@@ -1,7 +1,7 @@
 """Settings shared by every way of running; what differs is read from the environment here.
 
-The names read: DATA_DIR, DATABASE_URL, REDIS_URL, JOB_LEASE_SECONDS, API_REQUESTS_A_MINUTE, KEYS_DIR, EMAIL_URL,
-EMAIL_FROM, and in production.py SECRET_KEY, ALLOWED_HOSTS. See .env.example.
+The names read: DATA_DIR, DATABASE_URL, REDIS_URL, JOB_LEASE_SECONDS, KEPT_ANSWERS, API_REQUESTS_A_MINUTE, KEYS_DIR,
+EMAIL_URL, EMAIL_FROM, and in production.py SECRET_KEY, ALLOWED_HOSTS. See .env.example.
 """
 
 from pathlib import Path

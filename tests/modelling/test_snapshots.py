@@ -367,6 +367,18 @@ def test_the_check_finds_an_answer_that_differs_and_mends_it(published_evidence)
     assert check() == "1 standing answers were computed again; 0 wait.\n"
 
 
+@pytest.mark.django_db
+@pytest.mark.usefixtures("answers_hold")
+def test_a_draft_of_the_same_publication_changes_no_answer_that_stands(published_evidence):
+    for workload in ("varmail", "fileserver"):
+        for axis in AXES:
+            current_ranking(Question(axis, workload))
+    study = CaseStudy.objects.filter(ordinal_findings__isnull=False).first()
+    draft = make_case_study(publication=study.publication)
+    for hypervisor in ("kvm", "proxmox", "xen", "esxi"):
+        make_measurement(5.0, case_study=draft, hypervisor=hypervisor, cache_mode="unsafe")
+
+
 # How many are kept
 
 
