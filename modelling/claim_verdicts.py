@@ -95,7 +95,7 @@ def as_of(revision: int) -> dict[tuple[int, str], ClaimVerdict]:
     Claims that came with a later publication are not among them.
     """
     key = f"modelling.claims:{__version__}:{revision}"
-    return caches["worked-out"].get_or_set(key, lambda: _judged_at(revision), _AS_OF_SECONDS)
+    return caches["verdicts"].get_or_set(key, lambda: _judged_at(revision), _AS_OF_SECONDS)
 
 
 def _judged_at(revision: int) -> dict[tuple[int, str], ClaimVerdict]:

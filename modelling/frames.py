@@ -223,7 +223,7 @@ def _admitted_findings(question: Question) -> QuerySet[OrdinalFinding]:
 def _cache_modes(findings: pd.DataFrame) -> dict[tuple[str, str], str]:
     """(publication, hypervisor) to the one cache mode its configurations agree in."""
     rows = Configuration.objects.filter(
-        case_study__publication__slug__in=set(findings["publication"]),
+        case_study__slug__in={slug for slugs in findings["case_studies"] for slug in slugs},
         hypervisor__slug__in=set(findings["hypervisor"]),
     )
     modes: dict[tuple[str, str], set[str]] = {}

@@ -73,14 +73,20 @@ else:
     DATABASES["default"].setdefault("CONN_MAX_AGE", 60)
     DATABASES["default"]["CONN_HEALTH_CHECKS"] = True
     DATABASES["default"].setdefault("OPTIONS", {}).setdefault("connect_timeout", 5)
-# In each process: the catalogue's names and rendered answers, some 30 kB each; and, by itself so that it cannot push
-# those out, what visitors have worked out for them (answers as of a revision, mixes, explanations), up to 100 kB each.
+# In each process: the catalogue's names and rendered answers, some 30 kB each. By themselves, so that they cannot push
+# those out, what visitors have worked out for them: answers as of a revision, mixes, explanations, some 10 kB each, and
+# all verdicts as of a revision, 1.2 MB.
 CACHES = {
     "default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache", "OPTIONS": {"MAX_ENTRIES": 1000}},
     "worked-out": {
         "BACKEND": "django.core.cache.backends.locmem.LocMemCache",
         "LOCATION": "worked-out",
-        "OPTIONS": {"MAX_ENTRIES": 300},
+        "OPTIONS": {"MAX_ENTRIES": 1000},
+    },
+    "verdicts": {
+        "BACKEND": "django.core.cache.backends.locmem.LocMemCache",
+        "LOCATION": "verdicts",
+        "OPTIONS": {"MAX_ENTRIES": 10},
     },
     "throttle": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache", "LOCATION": "throttle"},
 }

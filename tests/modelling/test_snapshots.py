@@ -373,10 +373,12 @@ def test_a_draft_of_the_same_publication_changes_no_answer_that_stands(published
     for workload in ("varmail", "fileserver"):
         for axis in AXES:
             current_ranking(Question(axis, workload))
-    study = CaseStudy.objects.filter(ordinal_findings__isnull=False).first()
+    study = CaseStudy.objects.filter(findings__isnull=False).first()
     draft = make_case_study(publication=study.publication)
     for hypervisor in ("kvm", "proxmox", "xen", "esxi"):
-        make_measurement(5.0, case_study=draft, hypervisor=hypervisor, cache_mode="unsafe")
+        measurement = make_measurement(5.0, case_study=draft, hypervisor=hypervisor)
+        measurement.configuration.cache_mode = "unsafe"
+        measurement.configuration.save()
 
 
 # How many are kept
