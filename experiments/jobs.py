@@ -31,6 +31,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
 from functools import cache, partial
+from itertools import takewhile
 from typing import Any
 
 from django.conf import settings
@@ -38,6 +39,7 @@ from django.db import DatabaseError, InterfaceError, OperationalError, connectio
 from django.db.models import F, QuerySet
 from django.db.models.functions import Coalesce, Now
 from django.utils.module_loading import autodiscover_modules
+from django.utils.timezone import now
 
 from experiments.models import Job
 from kdb.celery import app
@@ -46,6 +48,8 @@ logger = logging.getLogger(__name__)
 
 RUN_TASK = "experiments.run_job"  # the Celery task in experiments.tasks
 MAX_ATTEMPTS = 5
+_RETRY_DELAY = timedelta(minutes=1)
+_LONGEST_RETRY_DELAY = timedelta(minutes=10)
 
 Handler = Callable[..., None]
 _handlers: dict[str, Handler] = {}
@@ -87,6 +91,26 @@ def enqueue(kind: str, *, queue: str = "", **arguments: Any) -> Job:
     job = Job.objects.create(kind=kind, queue=queue, arguments=arguments)
     transaction.on_commit(partial(_wake, job.pk, queue))
     return job
+
+
+def enqueue_once(kind: str) -> None:
+    """Ask for work that a job which has not begun would do as well."""
+    if not Job.objects.filter(kind=kind, state=Job.State.QUEUED).exists():
+        enqueue(kind)
+
+
+def enqueue_for_leftovers(kind: str) -> None:
+    """Ask for work that the tick found undone, unless a job is at it or the last ones failed just now.
+
+    After failures in a row the next is made a minute later, then two, four, and ten minutes at most.
+    """
+    latest = list(Job.objects.filter(kind=kind).order_by("-pk")[:5])
+    if any(job.finished_at is None for job in latest):
+        return
+    failures = len(list(takewhile(lambda job: job.state == Job.State.FAILED, latest)))
+    delay = min(_RETRY_DELAY * 2 ** (failures - 1), _LONGEST_RETRY_DELAY)
+    if not failures or latest[0].finished_at + delay < now():
+        enqueue(kind)
 
 
 def _wake(job_id: int, queue: str) -> None:

@@ -8,6 +8,7 @@ from django.utils.timezone import now
 from experiments import jobs
 from experiments.models import WorkerHeartbeat
 from experiments.services import campaigns
+from experiments.signals import ticked
 from kdb.celery import app
 
 _FORGET_WORKER_AFTER = timedelta(days=1)
@@ -25,3 +26,4 @@ def tick(self: Task) -> None:
     campaigns.look_after()
     WorkerHeartbeat.objects.update_or_create(name=self.request.hostname or "here", defaults={"seen_at": now()})
     WorkerHeartbeat.objects.filter(seen_at__lt=now() - _FORGET_WORKER_AFTER).delete()
+    ticked.send(sender=WorkerHeartbeat)

@@ -5,8 +5,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from django.conf import settings
-from django.core.cache import cache
-from django.db import transaction
+from django.core.cache import caches
 from django.db.models import Avg, Count, Max, Min, QuerySet, Sum, Variance
 from django.db.models.functions import Ln
 
@@ -19,8 +18,6 @@ from experiments.models import (
     DerivedValue,
     FileSystem,
     Hypervisor,
-    Job,
-    KnowledgeRevision,
     Measurement,
     OrdinalFinding,
     PrintedRatio,
@@ -34,6 +31,7 @@ from . import counts, hypotheses
 from .claims import SCOPES, Verdict, evaluate
 from .facts import NATIVE, Facts, Finding, Number, Span, number_span
 from .facts import PrintedRatio as Ratio
+from .keeping import keep
 from .models import ClaimVerdict, HypothesisScore
 
 logger = logging.getLogger(__name__)
@@ -63,13 +61,15 @@ def recompute() -> int:
     verdicts, scores = list(_verdicts(facts, visible.claims())), list(_scores(with_spread))
     for row in (*verdicts, *scores):
         row.revision = revision
-    with transaction.atomic():
-        latest = KnowledgeRevision.objects.select_for_update().order_by("-number").first()
-        if latest and latest.number != revision:
-            logger.info("a publication came in between revision=%s latest=%s", revision, latest.number)
-            return 0
+    changed = 0
+
+    def store() -> None:
+        nonlocal changed
         changed = _store(ClaimVerdict, ("claim_id", "scope"), verdicts)
         changed += _store(HypothesisScore, ("code", "source"), scores)
+
+    if not keep(revision, store, wait=True):
+        logger.info("a publication came in between revision=%s", revision)
     logger.info("judged claims and hypotheses revision=%s changed=%s", revision, changed)
     return changed
 
@@ -79,8 +79,15 @@ def renew() -> None:
     if not ClaimVerdict.objects.exists():
         if visible.claims().exists():
             recompute()
-    elif not Job.objects.filter(kind=JOB, state=Job.State.QUEUED).exists():  # one that has not begun sees this, too
-        jobs.enqueue(JOB)
+    else:
+        jobs.enqueue_once(JOB)
+
+
+def look_after() -> None:
+    """Ask again for verdicts that are behind, whatever became of the job that was to renew them."""
+    oldest = ClaimVerdict.objects.aggregate(first=Min("revision"))["first"]
+    if oldest is not None and oldest < counts.revision():
+        jobs.enqueue_for_leftovers(JOB)
 
 
 def as_of(revision: int) -> dict[tuple[int, str], ClaimVerdict]:
@@ -89,7 +96,7 @@ def as_of(revision: int) -> dict[tuple[int, str], ClaimVerdict]:
     Claims that came with a later publication are not among them.
     """
     key = f"modelling.claims:{__version__}:{revision}"
-    return cache.get_or_set(key, lambda: _judged_at(revision), _AS_OF_SECONDS)
+    return caches["verdicts"].get_or_set(key, lambda: _judged_at(revision), _AS_OF_SECONDS)
 
 
 def _judged_at(revision: int) -> dict[tuple[int, str], ClaimVerdict]:

@@ -1,12 +1,18 @@
 """The one door out of the database: evidence as DataFrames, with their columns written down."""
 
+from collections.abc import Iterable
+from dataclasses import replace
+from functools import cache
+from itertools import product
+from typing import Any
+
 import pandas as pd
 from django.db.models import Q, QuerySet
 
 from experiments.models import CaseStudy, Configuration, OrdinalFinding
 
 from .models import Arm
-from .question import Question
+from .question import GRADES, Question
 
 EMULATOR = "qemu-tcg"  # software emulation counts where it is asked for by name, and nowhere else
 
@@ -49,6 +55,24 @@ _FINDING_COLUMNS = {
     "table_source": "table_source",  # str
 }
 
+# Filter of a question: path from an arm, and from a finding.
+_ARM_FILTERS = {
+    "hypervisor": "configuration__hypervisor__slug",
+    "guest_fs": "configuration__guest_fs__slug",
+    "host_fs": "configuration__host_fs__slug",
+    "vm_count": "vm_count",
+    "storage": "configuration__case_study__storage__kind",
+    "benchmark": "variant__benchmark__slug",
+    "guest_os_family": "configuration__guest_os__family",
+}
+_FINDING_FILTERS = {
+    "hypervisor": "hypervisor__slug",
+    "guest_fs": "guest_fs__slug",
+    "host_fs": "host_fs__slug",
+    "storage": "case_studies__storage__kind",
+    "benchmark": "variant__benchmark__slug",
+}
+
 
 def arms(question: Question, *, with_draft: int | None = None, as_of: int | None = None) -> pd.DataFrame:
     """Every published arm under a hypervisor that the question admits, one row an arm.
@@ -81,15 +105,76 @@ def measured_otherwise(
     return list(rows.order_by(*columns).values_list(*columns).distinct())
 
 
-def touches(question: Question, case_study_ids: list[int]) -> bool:
-    """Whether evidence of these case studies, published or not, can change the question's answer.
+def reached(questions: Iterable[Question], case_study_ids: list[int]) -> set[Question]:
+    """Those of the questions whose answer evidence of these case studies, published or not, can change.
 
-    An empty answer says in which other metrics the load was measured.
+    Two queries, however many the questions: each piece of evidence says which values of the filters admit it.
     """
-    return (
-        _arms_in_any_metric(question).filter(configuration__case_study__in=case_study_ids).exists()
-        or _admitted_findings(question, Q(case_studies__in=case_study_ids)).exists()
-    )
+    evidence = [*_admitting_arms(case_study_ids), *_admitting_findings(case_study_ids)]
+
+    @cache
+    def admitted(names: tuple[str, ...]) -> set[tuple]:
+        """What questions with these filters may say so that some of the evidence passes."""
+        said = [[row.get(name, ()) for name in names] for row in evidence if row["needs"] <= set(names)]
+        return {values for each in said for values in product(*each)}
+
+    found = set()
+    for question in questions:
+        asked = {"workload": question.workload, **question.filters}
+        if tuple(asked.values()) in admitted(tuple(asked)):
+            found.add(question)
+    return found
+
+
+def _admitting_arms(case_study_ids: list[int]) -> list[dict[str, Any]]:
+    """Distinct kinds of arms: filter to the values that admit it, as _arms_in_any_metric has it.
+
+    Of any metric: an empty answer says in which the load was measured.
+    """
+    paths = {"workload": "variant__workload__slug", **_ARM_FILTERS}
+    rows = Arm.objects.filter(
+        configuration__case_study__in=case_study_ids, configuration__hypervisor__isnull=False
+    ).annotate(has_spread=Q(variance__isnull=False))
+    kinds = rows.order_by().values_list(*paths.values(), "configuration__virtualisation", "origin", "has_spread")
+    found = []
+    for *values, virtualisation, origin, has_spread in kinds.distinct():
+        row: dict[str, Any] = {name: [value] for name, value in zip(paths, values, strict=True)}
+        is_emulated = virtualisation == "emulated"
+        if is_emulated and row["hypervisor"] != [EMULATOR]:
+            continue
+        strongest = 2 if origin != Arm.Origin.MEASURED else 0 if has_spread else 1
+        found.append({**row, "grade": GRADES[strongest:], "needs": {"hypervisor"} if is_emulated else set()})
+    return found
+
+
+def _admitting_findings(case_study_ids: list[int]) -> list[dict[str, Any]]:
+    """Findings of these case studies: filter to the values that admit it, as _admitted_findings has it."""
+    paths = {
+        "workload": "variant__workload__slug",
+        **_FINDING_FILTERS,
+        "guest_os_family": "case_studies__configurations__guest_os__family",
+    }
+    mine = OrdinalFinding.objects.filter(case_studies__in=case_study_ids).values("pk")
+    rows = OrdinalFinding.objects.filter(pk__in=mine).order_by()
+    found: dict[int, dict[str, Any]] = {}
+    for pk, vm_counts, *values in rows.values_list("pk", "case_studies__vm_counts", *paths.values()).distinct():
+        row = found.setdefault(pk, {"grade": {"D"}, "needs": set(), "vm_count": set(), **{n: set() for n in paths}})
+        row["vm_count"].update(vm_counts)
+        for name, value in zip(paths, values, strict=True):
+            row[name].add(value)
+    return list(found.values())
+
+
+def has_idle_filter(question: Question) -> bool:
+    """Whether some filter of the question changes nothing: without it, or with the next weaker grade, the published
+    evidence is the same."""
+    wider = [replace(question, **{name: None}) for name in question.filters if name != "grade"]
+    if question.grade:
+        wider.append(replace(question, grade=[*GRADES, None][GRADES.index(question.grade) + 1]))
+    if not wider:
+        return False
+    mine = arms(question), findings(question)
+    return any(arms(each).equals(mine[0]) and findings(each).equals(mine[1]) for each in wider)
 
 
 def findings(question: Question, *, with_draft: int | None = None, as_of: int | None = None) -> pd.DataFrame:
@@ -111,7 +196,7 @@ def findings(question: Question, *, with_draft: int | None = None, as_of: int | 
         return frame.assign(case_studies=[], cache_mode=[])
     studies = frame.groupby("pk")["case_study"].agg(tuple)
     frame = frame.drop_duplicates("pk").assign(case_studies=lambda f: f["pk"].map(studies))
-    modes = _cache_modes(frame, _counts("case_study", with_draft, as_of))
+    modes = _cache_modes(frame)
     keys = frame[["publication", "hypervisor"]].itertuples(index=False, name=None)
     return frame.assign(cache_mode=[modes.get(key, "") for key in keys])
 
@@ -131,16 +216,9 @@ def _arms_in_any_metric(question: Question) -> QuerySet[Arm]:
     rows = Arm.objects.filter(variant__workload__slug=question.workload, configuration__hypervisor__isnull=False)
     if question.hypervisor != EMULATOR:
         rows = rows.exclude(configuration__virtualisation="emulated")
-    paths = {
-        "hypervisor": "configuration__hypervisor__slug",
-        "guest_fs": "configuration__guest_fs__slug",
-        "host_fs": "configuration__host_fs__slug",
-        "vm_count": "vm_count",
-        "storage": "configuration__case_study__storage__kind",
-        "benchmark": "variant__benchmark__slug",
-        "guest_os_family": "configuration__guest_os__family",
-    }
-    rows = rows.filter(**{paths[name]: value for name, value in question.filters.items() if name in paths})
+    rows = rows.filter(
+        **{_ARM_FILTERS[name]: value for name, value in question.filters.items() if name in _ARM_FILTERS}
+    )
     if question.grade in ("A", "B"):
         rows = rows.filter(origin=Arm.Origin.MEASURED)
     if question.grade == "A":
@@ -150,14 +228,7 @@ def _arms_in_any_metric(question: Question) -> QuerySet[Arm]:
 
 def _admitted_findings(question: Question, counts: Q) -> QuerySet[OrdinalFinding]:
     """Those with a case study that counts; it is also the one that the filters look at."""
-    paths = {
-        "hypervisor": "hypervisor__slug",
-        "guest_fs": "guest_fs__slug",
-        "host_fs": "host_fs__slug",
-        "storage": "case_studies__storage__kind",
-        "benchmark": "variant__benchmark__slug",
-    }
-    asked = Q(**{paths[name]: value for name, value in question.filters.items() if name in paths})
+    asked = Q(**{_FINDING_FILTERS[name]: value for name, value in question.filters.items() if name in _FINDING_FILTERS})
     if question.guest_os_family:
         studies = CaseStudy.objects.filter(configurations__guest_os__family=question.guest_os_family)
         asked &= Q(case_studies__in=studies)
@@ -166,11 +237,10 @@ def _admitted_findings(question: Question, counts: Q) -> QuerySet[OrdinalFinding
     return rows if question.grade in (None, "D") else rows.none()
 
 
-def _cache_modes(findings: pd.DataFrame, counts: Q) -> dict[tuple[str, str], str]:
+def _cache_modes(findings: pd.DataFrame) -> dict[tuple[str, str], str]:
     """(publication, hypervisor) to the one cache mode its configurations agree in."""
     rows = Configuration.objects.filter(
-        counts,
-        case_study__publication__slug__in=set(findings["publication"]),
+        case_study__slug__in={slug for slugs in findings["case_studies"] for slug in slugs},
         hypervisor__slug__in=set(findings["hypervisor"]),
     )
     modes: dict[tuple[str, str], set[str]] = {}

@@ -2,13 +2,13 @@
 
 from experiments import jobs
 
-from . import claim_verdicts, previews, quality_reports, services
+from . import claim_verdicts, previews, quality_reports, snapshots
 
 
-@jobs.handler("recompute_rankings")
-def recompute_rankings(run: jobs.JobRun, snapshot_ids: list[int]) -> None:
-    """Answer again what a publication superseded, while the previous answers are served."""
-    services.recompute(snapshot_ids, run.step)
+@jobs.handler(snapshots.JOB)
+def recompute_rankings(run: jobs.JobRun) -> None:
+    """Answer again what publications superseded, while the previous answers are served."""
+    snapshots.answer_waiting(run.step)
 
 
 @jobs.handler(quality_reports.JOB)

@@ -1,8 +1,9 @@
 """What is computed and kept: summaries of measurements, and answers already worked out."""
 
 from django.db import models
-from django.db.models import F, Q
+from django.db.models import Exists, F, OuterRef, Q
 from django.db.models.functions import Coalesce
+from django.utils.timezone import now
 
 from experiments.models.measurement import Observation
 
@@ -50,6 +51,23 @@ class Arm(Observation):
         return f"arm {self.pk}"
 
 
+class RankingSnapshotQuerySet(models.QuerySet):
+    def followed(self) -> "RankingSnapshotQuerySet":
+        """With `is_followed`: whether a newer answer to the same question is kept."""
+        newer = RankingSnapshot.objects.filter(
+            question=OuterRef("question"), method=OuterRef("method"), revision__gt=OuterRef("revision")
+        )
+        return self.annotate(is_followed=Exists(newer))
+
+    def waiting(self) -> "RankingSnapshotQuerySet":
+        """Superseded and not answered again yet. Derived from the rows themselves, so that nothing can lose it."""
+        return self.followed().filter(superseded_by__isnull=False, is_followed=False)
+
+    def failing(self) -> "RankingSnapshotQuerySet":
+        """Waiting after an attempt to answer again: one that failed, or that took its worker with it."""
+        return self.waiting().filter(~Q(error="") | Q(attempts__gt=1))
+
+
 class RankingSnapshot(models.Model):
     """One answered question at one knowledge revision, kept so that a page costs one read."""
 
@@ -63,6 +81,12 @@ class RankingSnapshot(models.Model):
     result = models.JSONField(help_text="The answer as the API gives it.")
     digest = models.CharField(max_length=64, help_text="SHA-256 of the result: the entity tag.")
     computed_at = models.DateTimeField(auto_now_add=True)
+    asked_at = models.DateTimeField(default=now, help_text="When somebody last asked for it, to the day.")
+    attempts = models.PositiveIntegerField(default=0, help_text="To answer again since it was superseded.")
+    retry_at = models.DateTimeField(null=True, blank=True, help_text="Not tried again before; empty: at once.")
+    error = models.TextField(blank=True, help_text="Why the last attempt failed.")
+
+    objects = RankingSnapshotQuerySet.as_manager()
 
     class Meta:
         ordering = ["question", "-revision"]

@@ -9,6 +9,7 @@ import logging
 from collections.abc import Callable
 from typing import Any, Literal
 
+from django.db import transaction
 from django.db.models import Count, Max, Sum
 from django.utils.timezone import now
 
@@ -55,13 +56,12 @@ def forget(case_study_ids: list[int]) -> None:
 
 def compute(case_study_id: int, progress: Callable[[int, int], None]) -> None:
     """Work the preview out and keep it; of a case study that is no draft any more, nothing."""
-    case_study = CaseStudy.objects.filter(
-        pk=case_study_id, status__in=[CaseStudy.Status.DRAFT, CaseStudy.Status.SUBMITTED]
-    ).first()
-    if case_study is None:
-        return
-    token, revision = _token(case_study_id), counts.revision()
-    services.rebuild_arms([case_study_id])
+    with transaction.atomic():
+        case_study = _locked_draft(case_study_id)
+        if case_study is None:
+            return
+        token, revision = _token(case_study_id), counts.revision()
+        services.rebuild_arms([case_study_id])
     questions = _questions(case_study_id)
     looked_at = questions[:MOST_QUESTIONS]
     found = []
@@ -76,17 +76,26 @@ def compute(case_study_id: int, progress: Callable[[int, int], None]) -> None:
         "unchanged": len(found) - len(changed),
         "left_out": len(questions) - len(looked_at),
     }
-    PublicationPreview.objects.update_or_create(
-        case_study=case_study,
-        defaults={
-            "method": METHOD,
-            "revision": revision,
-            "token": token,
-            "result": result,
-            "computed_at": now(),
-        },
-    )
+    with transaction.atomic():
+        if _locked_draft(case_study_id) is None:  # published meanwhile
+            return
+        PublicationPreview.objects.update_or_create(
+            case_study=case_study,
+            defaults={
+                "method": METHOD,
+                "revision": revision,
+                "token": token,
+                "result": result,
+                "computed_at": now(),
+            },
+        )
     logger.info("previewed case_study=%s questions=%s changed=%s", case_study_id, len(found), len(changed))
+
+
+def _locked_draft(case_study_id: int) -> CaseStudy | None:
+    """The case study, if it is still a draft, and it stays one until the transaction ends."""
+    drafts = CaseStudy.objects.filter(status__in=[CaseStudy.Status.DRAFT, CaseStudy.Status.SUBMITTED])
+    return drafts.select_for_update().filter(pk=case_study_id).first()
 
 
 def _questions(case_study_id: int) -> list[Question]:
@@ -99,7 +108,8 @@ def _questions(case_study_id: int) -> list[Question]:
     standing = RankingSnapshot.objects.filter(superseded_by__isnull=True, method=METHOD, workload__in=workloads)
     asked = [Question.from_key(key) for key in standing.order_by("-pk").values_list("question", flat=True)]
     questions = list(dict.fromkeys([*plain, *asked]))
-    return [question for question in questions if frames.touches(question, [case_study_id])]
+    reached = frames.reached(questions, [case_study_id])
+    return [question for question in questions if question in reached]
 
 
 def _compared(question: Question, case_study_id: int, revision: int) -> dict[str, Any]:

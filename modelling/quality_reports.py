@@ -7,16 +7,17 @@ import math
 from dataclasses import asdict
 from typing import Any
 
-from django.db import transaction
+from django.db.models import Max
 from django.utils.timezone import now
 from numpy import median
 
 from experiments import jobs, visible
-from experiments.models import CaseStudy, Job, KnowledgeRevision, Workload
+from experiments.models import CaseStudy, Workload
 
 from . import counts, frames
 from .cost_matrix import cost_matrix
 from .forecasts import METHODS, Evidence, Task
+from .keeping import keep
 from .models import Arm, QualityReport
 from .profiles import known_profiles
 from .quality import METHOD, Outcome, Report, leave_one_out
@@ -36,43 +37,42 @@ def current() -> QualityReport | None:
         return kept
     published = Arm.objects.filter(configuration__case_study__in=CaseStudy.objects.published())
     if published[MOST_AT_ONCE : MOST_AT_ONCE + 1].exists():
-        _ask_once()
+        jobs.enqueue_once(JOB)
         return None
-    return compute()
+    return compute(wait=False)
 
 
 def renew() -> None:
     """Ask a worker for a new report, if anybody has ever asked for one."""
     if QualityReport.objects.exists():
-        _ask_once()
+        jobs.enqueue_once(JOB)
 
 
-def _ask_once() -> None:
-    """A job that has not begun will see the newest evidence; one that runs may not."""
-    if not Job.objects.filter(kind=JOB, state=Job.State.QUEUED).exists():
-        jobs.enqueue(JOB)
+def look_after() -> None:
+    """Ask again for a report that somebody reads and that is behind, whatever became of the job that was to make it."""
+    newest = QualityReport.objects.aggregate(last=Max("revision"))["last"]
+    if newest is not None and newest < counts.revision():
+        jobs.enqueue_for_leftovers(JOB)
 
 
 def bring_up_to_date() -> None:
     """Compute the report of the current revision, unless it is kept already."""
-    if not QualityReport.objects.filter(method=METHOD, revision=counts.revision()).exists():
+    while not QualityReport.objects.filter(method=METHOD, revision=counts.revision()).exists():
         compute()
 
 
-def compute() -> QualityReport:
+def compute(*, wait: bool = True) -> QualityReport:
     """Leave every case study out in turn, on the knowledge as it is, and keep the report.
 
-    Where a publication is being committed meanwhile, the report is given but not kept.
+    wait : for a publication under way; without, the report is given but not kept
+    Nor is it kept where a publication came in between.
     """
     revision = counts.revision()
     report = leave_one_out(gather(), assumptions(), cost_matrix(), known_profiles())
     result = as_dict(report, revision)
     digest = hashlib.sha256(json.dumps(result, sort_keys=True).encode()).hexdigest()
     kept = QualityReport(method=METHOD, revision=revision, result=result, digest=digest, computed_at=now())
-    with transaction.atomic():
-        latest = list(KnowledgeRevision.objects.select_for_update(skip_locked=True).order_by("-number")[:1])
-        if latest and latest[0].number == revision:
-            QualityReport.objects.bulk_create([kept], ignore_conflicts=True)
+    keep(revision, lambda: QualityReport.objects.bulk_create([kept], ignore_conflicts=True), wait=wait)
     logger.info("computed model quality revision=%s questions=%s", revision, len(report.results))
     return kept
 

@@ -3,9 +3,9 @@
 from django.dispatch import receiver
 
 from experiments import jobs
-from experiments.signals import claims_changed, knowledge_changed
+from experiments.signals import claims_changed, knowledge_changed, ticked
 
-from . import catalogue, claim_verdicts, previews, quality_reports, services
+from . import catalogue, claim_verdicts, previews, quality_reports, services, snapshots
 
 
 @receiver(knowledge_changed)
@@ -14,9 +14,8 @@ def renew_what_depends(sender, case_study_ids: list[int], revision: int, **kwarg
     services.rebuild_arms(case_study_ids)
     catalogue.forget()
     previews.forget(case_study_ids)
-    touched = services.supersede_snapshots(case_study_ids, revision)
-    if touched:
-        jobs.enqueue("recompute_rankings", snapshot_ids=touched)
+    if snapshots.supersede(case_study_ids, revision):
+        jobs.enqueue_once(snapshots.JOB)
     quality_reports.renew()
     claim_verdicts.renew()
 
@@ -24,3 +23,11 @@ def renew_what_depends(sender, case_study_ids: list[int], revision: int, **kwarg
 @receiver(claims_changed)
 def judge_changed_claims(sender, **kwargs) -> None:
     claim_verdicts.recompute()
+
+
+@receiver(ticked)
+def look_after_what_is_kept(sender, **kwargs) -> None:
+    """Whatever was lost: what a publication left behind is found and asked for again."""
+    snapshots.look_after()
+    quality_reports.look_after()
+    claim_verdicts.look_after()

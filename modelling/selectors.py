@@ -2,11 +2,11 @@
 
 import hashlib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
-from django.core.cache import cache
+from django.core.cache import caches
 from django.db.models import Q
 from django.urls import reverse
 
@@ -18,19 +18,33 @@ from .mixes import Mix, mix
 from .models import RankingSnapshot
 from .question import Question
 from .ranking import METHOD
-from .services import answer_as_of, compute_snapshot, ranking_of
+from .services import ranking_of
+from .snapshots import answer_as_of, compute_snapshot, note_asked
 
-_EXPLANATION_SECONDS = 600  # that what is dear to work out is kept in memory
+_SECONDS = 600  # that what is dear to work out is kept in memory
+
+
+def _kept(key: str, work_out: Callable[[], Any]) -> Any:
+    """From memory where it is there. That memory is bounded: settings.CACHES."""
+    return caches["worked-out"].get_or_set(key, work_out, _SECONDS)
+
+
+def _in_memory(question: Question, revision: int, as_of: bool) -> str:
+    return f"modelling.answer:{METHOD}:{revision}:{as_of}:{hashlib.sha256(question.key.encode()).hexdigest()}"
 
 
 def current_ranking(question: Question) -> RankingSnapshot:
     """The newest answer to the question: one indexed read, computed only where none was kept.
 
     While a publication's answers are being worked out the previous one is given; `superseded_by`
-    names the revision that is coming.
+    names the revision that is coming. An answer that is not kept in the database (modelling.snapshots says which)
+    stays in memory for a while.
     """
     kept = RankingSnapshot.objects.filter(question=question.key, method=METHOD).order_by("-revision").first()
-    return kept or compute_snapshot(question)
+    if kept is None:
+        return _kept(_in_memory(question, counts.revision(), as_of=False), lambda: compute_snapshot(question))
+    note_asked(kept)
+    return kept
 
 
 def revision_named(text: str) -> int | None:
@@ -49,9 +63,9 @@ def ranking_as_of(question: Question, revision: int) -> RankingSnapshot:
     stood = Q(superseded_by__isnull=True) | Q(superseded_by__gt=revision)
     then = RankingSnapshot.objects.filter(stood, question=question.key, method=METHOD, revision__lte=revision)
     if (kept := then.order_by("-revision").first()) is not None:
+        note_asked(kept)
         return kept
-    key = f"modelling.as_of:{METHOD}:{revision}:{hashlib.sha256(question.key.encode()).hexdigest()}"
-    return cache.get_or_set(key, lambda: answer_as_of(question, revision), _EXPLANATION_SECONDS)
+    return _kept(_in_memory(question, revision, as_of=True), lambda: answer_as_of(question, revision))
 
 
 def answer_at(question: Question, as_of: int | None) -> RankingSnapshot:
@@ -73,7 +87,7 @@ def mixed(question: Question, weights: Mapping[str, float]) -> Mix:
             {each: ranking_of(replace(question, workload=each)) for each, w in weights.items() if w > 0}, weights
         )
 
-    return cache.get_or_set(key, work_out, _EXPLANATION_SECONDS)
+    return _kept(key, work_out)
 
 
 def kept_answers(questions: list[Question]) -> dict[Question, bool]:
@@ -99,7 +113,7 @@ def explained(
             return _unexplained(question, snapshot)
         a, b = entries[0]["key"], entries[-1]["key"]
     key = f"modelling.explanation:{snapshot.digest}:{as_of or counts.revision()}:{a}:{b}"
-    return cache.get_or_set(key, lambda: _explanation(question, snapshot, a, b, as_of), _EXPLANATION_SECONDS)
+    return _kept(key, lambda: _explanation(question, snapshot, a, b, as_of))
 
 
 def compared(question: Question, keys: Sequence[str], as_of: int | None = None) -> dict[str, Any]:
@@ -108,7 +122,7 @@ def compared(question: Question, keys: Sequence[str], as_of: int | None = None) 
     asked = hashlib.sha256(",".join(keys).encode()).hexdigest()
     key = f"modelling.comparison:{snapshot.digest}:{as_of or counts.revision()}:{asked}"
     head = {"question": question.as_dict(), "revision": as_of or counts.revision()}
-    return cache.get_or_set(key, lambda: {**head, **comparisons.compare(question, keys, as_of)}, _EXPLANATION_SECONDS)
+    return _kept(key, lambda: {**head, **comparisons.compare(question, keys, as_of)})
 
 
 def _explanation(question: Question, snapshot: RankingSnapshot, a: str, b: str, as_of: int | None) -> dict[str, Any]:

@@ -1,26 +1,19 @@
-"""Everything modelling writes: arms, snapshots, and what a publication does to them."""
-
-import hashlib
-import json
-import logging
+"""Arms, and the estimate over them."""
 
 from django.conf import settings
 from django.db import transaction
 from django.db.models import Avg, Count, Max, Sum, Variance
 from django.db.models.functions import Ln
-from django.utils.timezone import now
 
-from experiments.models import DerivedValue, KnowledgeRevision, Measurement
+from experiments.models import DerivedValue, Measurement
 
-from . import answers, catalogue, frames
+from . import catalogue, frames
 from .axes import AXES
 from .evidence import NORMAL_95
 from .fairplay import MEASUREMENT_FIELDS
-from .models import Arm, RankingSnapshot
+from .models import Arm
 from .question import Question
-from .ranking import METHOD, Assumptions, Ranking, rank
-
-logger = logging.getLogger(__name__)
+from .ranking import Assumptions, Ranking, rank
 
 # A spread below this is a repeated number, not a measured spread.
 _SMALLEST_VARIANCE = 1e-12
@@ -98,82 +91,8 @@ def _derived_arms(case_study_ids: list[int]) -> list[Arm]:
     ]
 
 
-def supersede_snapshots(case_study_ids: list[int], revision: int) -> list[int]:
-    """Mark the answers that the evidence of these case studies may change; returns their ids.
-
-    Only those: an answer on another workload, or whose filters none of the evidence passes, stands.
-    """
-    workloads = set(
-        Arm.objects.filter(configuration__case_study__in=case_study_ids).values_list(
-            "variant__workload__slug", flat=True
-        )
-    ) | set(
-        frames.OrdinalFinding.objects.filter(case_studies__in=case_study_ids).values_list(
-            "variant__workload__slug", flat=True
-        )
-    )
-    standing = RankingSnapshot.objects.filter(superseded_by__isnull=True, method=METHOD, workload__in=workloads)
-    touched = [
-        pk
-        for pk, key in standing.values_list("pk", "question")
-        if frames.touches(Question.from_key(key), case_study_ids)
-    ]
-    RankingSnapshot.objects.filter(pk__in=touched).update(superseded_by=revision)
-    return touched
-
-
-def compute_snapshot(question: Question) -> RankingSnapshot:
-    """Answer the question on the knowledge as it is, and keep the answer.
-
-    Where a publication is being committed meanwhile, the answer is given but not kept, so that
-    no snapshot can outlive the evidence it was computed from. Nor is one without entries kept, unless it
-    takes the place of one that had some: there are as many of those as questions that anybody can make up.
-    """
-    revision = KnowledgeRevision.objects.aggregate(last=Max("number"))["last"] or 0
-    snapshot = _answered(question, revision)
-    asked_before = RankingSnapshot.objects.filter(question=question.key, method=METHOD)
-    if not snapshot.result["entries"] and not asked_before.exists():
-        return snapshot
-    with transaction.atomic():
-        latest = list(KnowledgeRevision.objects.select_for_update(skip_locked=True).order_by("-number")[:1])
-        if latest and latest[0].number == revision:
-            RankingSnapshot.objects.bulk_create([snapshot], ignore_conflicts=True)
-    return snapshot
-
-
-def answer_as_of(question: Question, revision: int) -> RankingSnapshot:
-    """The answer that the knowledge gave at an earlier revision, worked out again and not kept.
-
-    What was published then never changes: case studies are retracted, not edited.
-    """
-    return _answered(question, revision, as_of=revision)
-
-
 def ranking_of(question: Question, as_of: int | None = None) -> Ranking:
     """The estimate itself, with its networks: what answers and mixes are made of."""
     catalogue.forget()  # what is made of it is kept with names: those that are public now
     arms, findings = frames.arms(question, as_of=as_of), frames.findings(question, as_of=as_of)
     return rank(arms, findings, AXES[question.axis], assumptions())
-
-
-def _answered(question: Question, revision: int, as_of: int | None = None) -> RankingSnapshot:
-    ranking = ranking_of(question, as_of)
-    otherwise = [] if ranking.parts else frames.measured_otherwise(question, as_of=as_of)
-    result = answers.as_dict(question, ranking, revision, otherwise)
-    return RankingSnapshot(
-        question=question.key,
-        method=METHOD,
-        revision=revision,
-        workload=question.workload,
-        result=result,
-        digest=hashlib.sha256(json.dumps(result, sort_keys=True).encode()).hexdigest(),
-        computed_at=now(),
-    )
-
-
-def recompute(snapshot_ids: list[int], progress) -> None:
-    """Answer the superseded questions again; `progress(done, total)` is called after each."""
-    questions = list(RankingSnapshot.objects.filter(pk__in=snapshot_ids).values_list("question", flat=True))
-    for done, key in enumerate(questions, start=1):
-        compute_snapshot(Question.from_key(key))
-        progress(done, len(questions))

@@ -117,6 +117,7 @@ def percentile(values: list[float], share: float) -> float:
 
 def measure(per_cell: int, requests: int) -> dict[str, dict[str, float]]:
     """One size: fill, publish, ask. Returns {what: {"p50": ms, "p95": ms}} and prints the rest."""
+    from django.core.cache import caches
     from django.core.management import call_command
     from django.test import Client
 
@@ -138,6 +139,11 @@ def measure(per_cell: int, requests: int) -> dict[str, dict[str, float]]:
         flush=True,
     )
     client = Client()
+
+    def forget() -> None:
+        RankingSnapshot.objects.all().delete()
+        caches["worked-out"].clear()
+
     questions = [f"workload={w}&hypervisor={h}" for w, h in product(WORKLOADS, HYPERVISORS)]
     questions += [f"workload={w}" for w in WORKLOADS]
     addresses = [
@@ -148,7 +154,7 @@ def measure(per_cell: int, requests: int) -> dict[str, dict[str, float]]:
     for kind, name in enumerate(("JSON", "page")):
         asked = [pair[kind] for pair in addresses]
         cpu_ms(client, asked[:5])
-        cold = cpu_ms(client, asked[:100], before=lambda: RankingSnapshot.objects.all().delete())
+        cold = cpu_ms(client, asked[:100], before=forget)
         cpu_ms(client, asked)
         warm = cpu_ms(client, (asked * (requests // len(asked) + 1))[:requests])
         for temperature, spent in (("warm", warm), ("cold", cold)):

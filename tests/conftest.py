@@ -96,6 +96,13 @@ def published_evidence(_evidence_rows: evidence.Rows, db: None) -> None:
     evidence.write(_evidence_rows)
 
 
+@pytest.fixture
+def answers_hold(db: None) -> Iterator[None]:
+    """Of a test of what can go wrong: in the end every answer that stands is what is computed from scratch."""
+    yield
+    call_command("check_answers", verbosity=0)
+
+
 @pytest.fixture(autouse=True)
 def _clear_caches() -> Iterator[None]:
     yield

@@ -1,7 +1,7 @@
 """The history of the knowledge, and what of it is still being worked in."""
 
 from django.core.paginator import Paginator
-from django.db.models import Prefetch, QuerySet
+from django.db.models import Max, Prefetch, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
@@ -19,16 +19,24 @@ _RECOMPUTATION = "recompute_"  # what each kind of job begins with that works a 
 def revision_list(request: HttpRequest) -> HttpResponse:
     """Every publication and retraction, newest first; htmx gets what is being worked in alone."""
     work = [(job.kind.removeprefix(_RECOMPUTATION), job) for job in _under_way()]
+    shown = {"work": work, "failed": [job.kind.removeprefix(_RECOMPUTATION) for job in _failed()]}
     if wants_fragment(request):
-        return render(request, "experiments/_work.html", {"work": work})
+        return render(request, "experiments/_work.html", shown)
     revisions = KnowledgeRevision.objects.prefetch_related(
         Prefetch("published_case_studies", visible.case_studies()),
         Prefetch("retracted_case_studies", visible.case_studies()),
     )
     page = Paginator(revisions, PER_PAGE).get_page(request.GET.get("page"))
-    return render(request, "experiments/revision_list.html", {"page": page, "work": work})
+    return render(request, "experiments/revision_list.html", {"page": page, **shown})
 
 
 def _under_way() -> QuerySet[Job]:
     open_states = [Job.State.QUEUED, Job.State.RUNNING]
     return Job.objects.filter(state__in=open_states, kind__startswith=_RECOMPUTATION).order_by("pk")
+
+
+def _failed() -> QuerySet[Job]:
+    """The kinds of work whose latest job failed."""
+    ended = Job.objects.filter(kind__startswith=_RECOMPUTATION, finished_at__isnull=False)
+    latest = ended.order_by().values("kind").annotate(last=Max("pk")).values("last")
+    return Job.objects.filter(pk__in=latest, state=Job.State.FAILED).order_by("kind")

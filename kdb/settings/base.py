@@ -1,8 +1,8 @@
 """Settings shared by every way of running; what differs is read from the environment here.
 
-The names read: DATA_DIR, DATABASE_URL, REDIS_URL, JOB_LEASE_SECONDS, READ_SECONDS, API_REQUESTS_A_MINUTE, KEYS_DIR,
-EMAIL_URL, EMAIL_FROM, TRUSTED_PROXIES, ANONYMOUS_BODY_MIB, BODY_MIB, AUTHORS_MAY_PUBLISH, and in production.py
-SECRET_KEY, ALLOWED_HOSTS. See .env.example.
+The names read: DATA_DIR, DATABASE_URL, REDIS_URL, JOB_LEASE_SECONDS, READ_SECONDS, KEPT_ANSWERS, API_REQUESTS_A_MINUTE,
+KEYS_DIR, EMAIL_URL, EMAIL_FROM, TRUSTED_PROXIES, ANONYMOUS_BODY_MIB, BODY_MIB, AUTHORS_MAY_PUBLISH, and in
+production.py SECRET_KEY, ALLOWED_HOSTS. See .env.example.
 """
 
 from datetime import timedelta
@@ -78,9 +78,21 @@ else:
     DATABASES["default"].setdefault("CONN_MAX_AGE", 60)
     DATABASES["default"]["CONN_HEALTH_CHECKS"] = True
     DATABASES["default"].setdefault("OPTIONS", {}).setdefault("connect_timeout", 5)
-# In each process: the catalogue's names and rendered answers, some 30 kB each.
+# In each process: the catalogue's names and rendered answers, some 30 kB each. By themselves, so that they cannot push
+# those out, what visitors have worked out for them: answers as of a revision, mixes, explanations, some 10 kB each, and
+# all verdicts as of a revision, 1.2 MB.
 CACHES = {
     "default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache", "OPTIONS": {"MAX_ENTRIES": 1000}},
+    "worked-out": {
+        "BACKEND": "django.core.cache.backends.locmem.LocMemCache",
+        "LOCATION": "worked-out",
+        "OPTIONS": {"MAX_ENTRIES": 1000},
+    },
+    "verdicts": {
+        "BACKEND": "django.core.cache.backends.locmem.LocMemCache",
+        "LOCATION": "verdicts",
+        "OPTIONS": {"MAX_ENTRIES": 10},
+    },
     "throttle": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache", "LOCATION": "throttle"},
 }
 
@@ -262,3 +274,6 @@ KDB_READ_SECONDS = integer("READ_SECONDS", 600, lowest=10, highest=86_400)
 
 # A running job whose worker was silent for this long goes back to the queue.
 KDB_JOB_LEASE_SECONDS = integer("JOB_LEASE_SECONDS", 60, lowest=1, highest=3600)
+
+# Answers kept in the database; beyond that the least recently asked are forgotten and worked out anew when asked.
+KDB_KEPT_ANSWERS = integer("KEPT_ANSWERS", 2_000, lowest=100, highest=20_000)

@@ -233,6 +233,20 @@ class HealthSerializer(serializers.Serializer):
     workers = PartHealthSerializer()
 
 
+class FailingQuestionSerializer(serializers.Serializer):
+    question = serializers.CharField(help_text="Axis, workload and filters.")
+    attempts = serializers.IntegerField()
+    reason = serializers.CharField(help_text="Of the last attempt.")
+    retry_at = serializers.DateTimeField(allow_null=True, help_text="When it is tried again; null: at once.")
+
+
+class AnswersSerializer(serializers.Serializer):
+    """Answers that a publication superseded; until they are worked out again the previous ones are given."""
+
+    waiting = serializers.IntegerField(help_text="Not answered again yet.")
+    failing = FailingQuestionSerializer(many=True, help_text="Those of them that could not be, the first 20.")
+
+
 class StatusSerializer(serializers.Serializer):
     """What is published now, and whether the parts of the system work."""
 
@@ -244,6 +258,7 @@ class StatusSerializer(serializers.Serializer):
     derived = serializers.IntegerField()
     findings = serializers.IntegerField()
     claims = serializers.IntegerField()
+    answers = AnswersSerializer()
     health = HealthSerializer()
 
 

@@ -20,7 +20,7 @@ from kdb import __version__
 from kdb.api_errors import FaultyRequest, form_errors, name_errors
 from kdb.api_formats import FORMAT_PARAMETER, CsvRenderer, csv_text
 from kdb.api_views import PublicView
-from modelling import catalogue, counts
+from modelling import catalogue, counts, snapshots
 from modelling.axes import AXES
 from modelling.forms import ComparisonForm, ExplanationForm, QuestionForm
 from modelling.heat_map import heat_map
@@ -170,13 +170,14 @@ class StatusView(PublicView):
         tags=["status"],
     )
     def get(self, request: Request) -> Response:
-        """What is published now, and the health of database, broker and workers.
+        """What is published now, which answers wait to be renewed, and the health of database, broker and workers.
 
         200 while the database answers, whatever else is down; 503 when it does not.
         """
         self.refuse_parameters()
         revision = counts.revision()
         body = {"version": __version__, "revision": revision, **counts.published(revision)}
+        body["answers"] = snapshots.state()
         body["health"] = selectors.health()
         return Response(body, headers={"Cache-Control": "no-store"})
 

@@ -35,6 +35,7 @@ def place(tmp_path) -> Iterator[Place]:
     yield place
     for worker in place.workers:
         kill(worker)
+    place.run_python("-m", "django", "check_answers")
 
 
 def ask(place: Place, question: str) -> list[tuple]:

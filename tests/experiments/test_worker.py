@@ -103,6 +103,7 @@ def place(request, tmp_path, migrated) -> Iterator[Place]:
     yield place
     for worker in place.workers:
         kill(worker)
+    place.run_python("-m", "django", "check_answers")
 
 
 def kill(worker: subprocess.Popen) -> None:

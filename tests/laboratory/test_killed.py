@@ -65,6 +65,7 @@ def place(tmp_path, plain_lab):
     yield place
     for worker in place.workers:
         kill(worker)
+    place.run_python("-m", "django", "check_answers")
 
 
 def benchmark_runs(lab) -> bool:

@@ -10,12 +10,12 @@ from modelling.heat_map import heat_map
 from modelling.models import RankingSnapshot
 from modelling.question import Question
 from modelling.selectors import current_ranking, ranking_as_of
-from modelling.services import recompute
+from modelling.snapshots import answer_waiting
 from tests.factories import make_case_study, make_claim, make_measurement, make_publication
 
 pytestmark = pytest.mark.django_db
 
-QUESTION = Question("fs-pair", "varmail", hypervisor="kvm")
+QUESTION = Question("fs-pair", "varmail")
 ADDRESS = "/api/v1/rankings/fs-pair/?workload=varmail&hypervisor=kvm"
 
 
@@ -52,7 +52,7 @@ def test_what_is_worked_out_again_is_what_was_answered_then():
     publish("first", ext4_on_ext4=100.0, xfs_on_ext4=50.0)
     then = current_ranking(QUESTION)
     publish("second", ext4_on_ext4=10.0, xfs_on_ext4=1000.0)
-    recompute(list(RankingSnapshot.objects.values_list("pk", flat=True)), progress=lambda done, total: None)
+    answer_waiting(lambda done, total: None)
     assert RankingSnapshot.objects.count() == 2
     assert ranking_as_of(QUESTION, 1).digest == then.digest
     RankingSnapshot.objects.all().delete()

@@ -10,7 +10,7 @@ from modelling import counts, previews
 from modelling.models import Arm, PublicationPreview
 from modelling.question import Question
 from modelling.selectors import current_ranking
-from modelling.services import compute_snapshot
+from modelling.snapshots import compute_snapshot
 from tests.factories import make_case_study, make_measurement, make_user
 
 pytestmark = pytest.mark.django_db

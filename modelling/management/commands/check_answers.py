@@ -1,0 +1,31 @@
+"""Hold every kept answer against one computed from scratch."""
+
+from typing import Any
+
+from django.core.management import BaseCommand, CommandError
+from django.core.management.base import CommandParser
+
+from modelling import snapshots
+
+
+class Command(BaseCommand):
+    help = (
+        "Computes every standing answer anew and lists those that differ from what is kept, and the questions that "
+        "wait to be answered again. Exits with 1 where an answer differs."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--mend", action="store_true", help="forget the answers that differ; they are made anew")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        found = snapshots.check()
+        for question, what in found.waiting.items():
+            self.stdout.write(f"waiting    {question}: {what}")
+        for question, what in found.differing.items():
+            self.stdout.write(f"differing  {question}: {what}")
+        if found.differing and options["mend"]:
+            snapshots.forget(list(found.differing))
+            self.stdout.write(f"{len(found.differing)} answers were forgotten.")
+        elif found.differing:
+            raise CommandError(f"{len(found.differing)} of {found.standing} standing answers differ.")
+        self.stdout.write(f"{found.standing} standing answers were computed again; {len(found.waiting)} wait.")
