@@ -485,7 +485,7 @@ def test_the_migration_marks_what_only_drafts_use(paper):
     study = quokkas(paper)
     factories.make_printed_ratio(case_study=CaseStudy.objects.get(slug="old"), numerator="xen", denominator="kvm")
     factories.make_configuration(study, hypervisor="xen")
-    migration = importlib.import_module("experiments.migrations.0007_mark_what_drafts_brought")
+    migration = importlib.import_module("experiments.migrations.0009_mark_what_drafts_brought")
     migration.mark(apps, None)
     marked = {row.slug for model in belongings.SHARED for row in model.objects.filter(is_draft=True)}
     assert marked == {*("quokka-report", "quokka-visor", "quokka-fs", "quokka-os", "quokka-bench", "quokka-load")}

@@ -12,6 +12,6 @@ def bind(apps, schema_editor):
 
 
 class Migration(migrations.Migration):
-    dependencies = [("experiments", "0008_add_private_keys")]
+    dependencies = [("experiments", "0011_add_private_keys")]
 
     operations = [migrations.RunPython(bind, migrations.RunPython.noop)]

@@ -5,7 +5,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    dependencies = [("experiments", "0004_add_hosts_and_campaigns")]
+    dependencies = [("experiments", "0009_mark_what_drafts_brought")]
 
     operations = [
         migrations.AddConstraint(

@@ -5,7 +5,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("experiments", "0004_add_hosts_and_campaigns"),
+        ("experiments", "0007_keep_commas_out_of_cache_modes"),
     ]
 
     operations = [

@@ -8,7 +8,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('experiments', '0007_make_host_addresses_unique'),
+        ('experiments', '0010_make_host_addresses_unique'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 

@@ -41,7 +41,7 @@ def mark(apps, schema_editor):
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("experiments", "0006_add_is_draft"),
+        ("experiments", "0008_add_is_draft"),
     ]
 
     operations = [

@@ -7,7 +7,7 @@ import experiments.models.laboratory
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('experiments', '0009_bind_private_keys'),
+        ('experiments', '0012_bind_private_keys'),
     ]
 
     operations = [
