@@ -291,7 +291,8 @@ def _verdicts(facts: Facts, claims: QuerySet[Claim]) -> Iterator[ClaimVerdict]:
         own = {row.slug for row in claim.case_studies.all() or claim.publication.case_studies.all()}
         for scope in SCOPES:
             judged = _judged(claim, scope, own, part)
-            yield ClaimVerdict(claim=claim, scope=scope, verdict=judged.verdict, **_columns(judged))
+            # by its key alone: what is kept in memory (as_of) holds no claim
+            yield ClaimVerdict(claim_id=claim.pk, scope=scope, verdict=judged.verdict, **_columns(judged))
 
 
 def _judged(claim: Claim, scope: str, own: set[str], part: Callable[[str, frozenset[str]], Facts]) -> Verdict:
