@@ -82,8 +82,8 @@ def test_a_claim_that_is_not_there_is_not_found(client):
 
 
 def test_a_claim_that_nobody_judged_yet_is_listed_without_a_verdict(client):
-    publication = CaseStudy.objects.get(slug="p1").publication
-    factories.make_claim(code="P1-C99", publication=publication)
+    study = CaseStudy.objects.get(slug="p1")
+    factories.make_claim(code="P1-C99", publication=study.publication).case_studies.add(study)
     row = client.get(f"{CLAIMS}P1-C99/").json()
     assert (row["verdict"], row["held"], row["evidence"], row["comparisons"]) == (None, None, None, None)
 

@@ -106,7 +106,8 @@ def test_pages_say_when_newer_evidence_is_being_worked_in(client):
 
 @pytest.mark.usefixtures("published_evidence")
 def test_a_claim_that_nobody_judged_yet_says_so(client):
-    factories.make_claim(code="P1-C99", publication=CaseStudy.objects.get(slug="p1").publication, checks={})
+    study = CaseStudy.objects.get(slug="p1")
+    factories.make_claim(code="P1-C99", publication=study.publication, checks={}).case_studies.add(study)
     assert "not judged yet" in text(client.get("/claims/p1/P1-C99/"))
     assert client.get("/claims/p1/").status_code == 200
 
