@@ -259,7 +259,8 @@ def finish(batch: ImportBatch, *, tell: Callable[[jobs.Job], None] = lambda job:
     Raises ImportRefused where its job failed.
     """
     while True:
-        batch.refresh_from_db()  # also its job: somebody may have asked for another reading meanwhile
+        # With its job, as of one moment: somebody may have asked for another reading meanwhile.
+        batch.refresh_from_db(from_queryset=ImportBatch.objects.select_related("job"))
         if batch.state != State.READING:
             return batch
         if not batch.is_being_read:
