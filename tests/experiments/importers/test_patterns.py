@@ -95,8 +95,9 @@ def problems(function: str, pattern: str | bytes) -> Iterator[str]:
         for follower, its_argument in items[number + 1 :]:
             if is_endless(follower, its_argument) and own & signs(parsed.state, its_argument):
                 yield "two repeats without an end that may share signs"
-            if follower not in REPEATS or its_argument[0]:
-                break  # something stands between them
+            is_optional = follower in REPEATS and not its_argument[0]
+            if not is_optional and not own & signs(parsed.state, (1, 1, [(follower, its_argument)])):
+                break  # something else stands between them
         is_first = all(o is re._constants.AT and a is re._constants.AT_BEGINNING for o, a in items[:number])
         if is_first and len(items) > number + 1 and function not in ANCHORED and ("\n" in own or not number):
             yield "a search that begins with a repeat without an end"
@@ -117,6 +118,7 @@ def test_no_pattern_takes_the_square_of_a_text(name):
     [
         ("search", r"(?m)^\s*define\b"),
         ("search", r"(?m)^Time:\s*\n?\s*(\d+)"),
+        ("search", r"(?m)^Time:\s*\n\s*(\d+)"),
         ("split", r"\s+on\s+|-on-"),
         ("match", r"^(.*?)\s*[\[(]([^\])]{1,12})[\])]\s*$"),
         ("match", r"(?:a+)+b"),
