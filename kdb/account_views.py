@@ -17,8 +17,8 @@ from kdb.models import ApiToken
 from kdb.rates import is_within
 
 _HOUR = 3600  # seconds
-MOST_RESETS_BY_ADDRESS = 10  # an hour; from one place, and for one mail address
-MOST_RESETS_BY_MAIL = 3
+MOST_RESETS_BY_ADDRESS = 10  # letters an hour, asked for from one place
+MOST_RESETS_BY_MAIL = 3  # and sent to one address of mail
 
 
 class PasswordResetView(views.PasswordResetView):

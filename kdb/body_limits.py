@@ -6,9 +6,11 @@ from http import HTTPStatus
 from typing import IO
 
 from django.conf import settings
+from django.core.exceptions import BadRequest
 from django.core.handlers.wsgi import LimitedStream
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
+from gunicorn.http.errors import ParseException
 
 from kdb import tokens
 from kdb.api_errors import API_PREFIX, problem
@@ -24,7 +26,7 @@ def body_limit_middleware(get_response: Callable[[HttpRequest], HttpResponse]) -
     """
 
     def answer(request: HttpRequest) -> HttpResponse:
-        if "HTTP_TRANSFER_ENCODING" in request.META:
+        if "HTTP_TRANSFER_ENCODING" in request.META and request.META.get("wsgi.input_terminated"):
             most = _most(request)
             with tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY) as body:
                 if not _take_in(request, body, most):
@@ -55,11 +57,14 @@ def _most(request: HttpRequest) -> int:
 def _take_in(request: HttpRequest, body: IO[bytes], most: int) -> bool:
     """Read what has no length into `body` and give it one; False where it goes on after `most` bytes."""
     size = 0
-    while chunk := request.META["wsgi.input"].read(_CHUNK_BYTES):
-        size += len(chunk)
-        if size > most:
-            return False
-        body.write(chunk)
+    try:
+        while chunk := request.META["wsgi.input"].read(_CHUNK_BYTES):
+            size += len(chunk)
+            if size > most:
+                return False
+            body.write(chunk)
+    except (OSError, ParseException) as error:  # the connection ended; chunks that are none
+        raise BadRequest("The body cannot be read.") from error
     body.seek(0)
     request.META["CONTENT_LENGTH"] = str(size)
     request._stream = LimitedStream(body, size)

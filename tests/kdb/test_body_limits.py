@@ -34,8 +34,8 @@ def send(client: Client, path: str, size: int, body: io.BytesIO | None = None, *
 
 def send_chunks(client: Client, path: str, body: io.BytesIO, content_type: str = MULTIPART):
     """As gunicorn hands on a body that came in chunks: without a length, and with an end."""
-    said = {"wsgi.input": body, "HTTP_TRANSFER_ENCODING": "chunked", "CONTENT_TYPE": content_type}
-    return client.generic("POST", path, **said)
+    said = {"wsgi.input": body, "wsgi.input_terminated": True, "HTTP_TRANSFER_ENCODING": "chunked"}
+    return client.generic("POST", path, CONTENT_TYPE=content_type, **said)
 
 
 @pytest.mark.parametrize("path", ["/accounts/login/", "/drafts/lab/upload/", "/nowhere/"])
@@ -110,3 +110,9 @@ def test_dripping_connections_do_not_keep_others_waiting(start):  # noqa: F811
         for _ in range(4):
             connection.sendall(b"100000\r\n" + b"x" * 2**20 + b"\r\n")
         assert connection.recv(100).startswith(b"HTTP/1.1 413 ")
+
+        connection = connections.enter_context(socket.create_connection(("127.0.0.1", server.port), timeout=30))
+        connection.sendall(
+            b"POST /api/v1/imports/ HTTP/1.1\r\nHost: 127.0.0.1\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n"
+        )
+        assert connection.recv(100).startswith(b"HTTP/1.1 400 ")
