@@ -69,7 +69,7 @@ class TestbedAdmin(admin.ModelAdmin):
 
 @admin.register(CaseStudy)
 class CaseStudyAdmin(ReadOnlyAdmin):
-    """Read-only: its status changes only through experiments.services.case_studies, with a revision."""
+    """Read-only: its status changes only through experiments.case_studies.life, with a revision."""
 
     list_display = ("slug", "title", "status", "published_revision")
     list_filter = ("status",)

@@ -8,4 +8,5 @@ class ExperimentsConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        from experiments.services import campaign_runs, hosts, imports  # noqa: F401  (register their jobs)
+        from .campaigns import hosts, runs  # noqa: F401  (register their jobs)
+        from .imports import pipeline  # noqa: F401  (register their jobs)

@@ -1,7 +1,7 @@
 """What would have to hold for a claim: the language of its conditions, from JSON to dataclasses.
 
 docs/models/claims.md has the grammar. Loops (`for`) are written out here, so nothing that is parsed has names
-left to replace, and their product counts against MOST_PARTS. modelling.claim_evaluation asks the facts.
+left to replace, and their product counts against MOST_PARTS. modelling.claims.evaluation asks the facts.
 
     {"for": {"vm_count": [1, 2, 3]}, "where": {"workload": "varmail"},
      "ratio": [{"hypervisor": "hyper-v"}, {"hypervisor": "kvm"}], "is": [1.1, null]}

@@ -7,7 +7,7 @@ people and files write in its place. One spelling means one entry of its kind, e
 import re
 from collections.abc import Iterable, Mapping
 
-from experiments.normalise import NATIVE, fold
+from experiments.imports.normalise import NATIVE, fold
 
 # Written so that PostgreSQL and Python, which reads them for SQLite, find the same: constraints use them too.
 SLUG = r"\A[a-z0-9][a-z0-9_-]*\Z"

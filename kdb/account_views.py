@@ -9,12 +9,13 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST
 
-from experiments import jobs
 from kdb import tokens
 from kdb.account_forms import TokenForm
 from kdb.addresses import counted_address
 from kdb.models import ApiToken
 from kdb.rates import is_within
+
+from . import jobs
 
 _HOUR = 3600  # seconds
 MOST_RESETS_BY_ADDRESS = 10  # letters an hour, asked for from one place

@@ -2,7 +2,7 @@
 
 from django.urls import include, path
 
-from experiments.api.urls import router
+from experiments.api_urls import router
 
 from .api_views import DocsView, IndexView, SchemaView
 
@@ -32,8 +32,8 @@ endpoints = {
 
 urlpatterns = [
     path("", IndexView.as_view(endpoints=endpoints), name="index"),
-    path("", include("modelling.api.urls")),
-    path("", include("experiments.api.urls")),
+    path("", include("modelling.api_urls")),
+    path("", include("experiments.api_urls")),
     path("schema/", SchemaView.as_view(), name="schema"),
     path("docs/", DocsView.as_view(), name="docs"),
 ]

@@ -11,7 +11,7 @@ file system: a rename is atomic, and of two processes that rename the same file 
     QUEUE.queue/NAME.bad             could not be read; kept for a person to look at
 
 What stays in flight after a kill -9 goes back by `requeue_inflight`, before the next worker runs.
-Where another worker is alive, that delivers its message a second time: see `experiments.jobs` for
+Where another worker is alive, that delivers its message a second time: see `kdb.jobs` for
 why that is harmless. A queue's name is its routing key, so there are no bindings to share or lose,
 and neither events nor broadcasts nor remote control. One folder serves one machine; several need Redis.
 """

@@ -4,7 +4,7 @@ from django.contrib.auth.forms import PasswordResetForm
 from django.core.mail import send_mail
 from django.template.loader import render_to_string
 
-from experiments import jobs
+from . import jobs
 
 _TEMPLATES = "accounts/password_reset"
 

@@ -12,7 +12,7 @@ class Arm(Observation):
     """All measurements of one configuration in one fair-play group, in two numbers.
 
     Rankings read arms, never measurements, so an answer costs the same for ten repetitions and
-    for a million. Rebuilt for a case study whenever it is published (modelling.services).
+    for a million. Rebuilt for a case study whenever it is published (modelling.answers.services).
     """
 
     class Origin(models.TextChoices):
@@ -72,7 +72,9 @@ class RankingSnapshot(models.Model):
     """One answered question at one knowledge revision, kept so that a page costs one read."""
 
     question = models.CharField(max_length=300, help_text="The question in its one canonical spelling.")
-    method = models.PositiveSmallIntegerField(help_text="Version of the way to the answer (modelling.ranking.METHOD).")
+    method = models.PositiveSmallIntegerField(
+        help_text="Version of the way to the answer (modelling.estimation.ranking.METHOD)."
+    )
     revision = models.PositiveIntegerField(help_text="Knowledge revision it was computed from.")
     superseded_by = models.PositiveIntegerField(
         null=True, blank=True, help_text="First revision whose evidence may change it; empty: it stands."
@@ -113,7 +115,9 @@ class PublicationPreview(models.Model):
     """What publishing a draft would change in the rankings, worked out by the same road as an answer."""
 
     case_study = models.OneToOneField("experiments.CaseStudy", on_delete=models.CASCADE, related_name="preview")
-    method = models.PositiveSmallIntegerField(help_text="Version of the way to an answer (modelling.ranking.METHOD).")
+    method = models.PositiveSmallIntegerField(
+        help_text="Version of the way to an answer (modelling.estimation.ranking.METHOD)."
+    )
     revision = models.PositiveIntegerField(help_text="Knowledge revision it was held against.")
     token = models.CharField(max_length=64, help_text="Of the draft's evidence: another one, and the preview is stale.")
     result = models.JSONField(help_text="The preview as the API gives it.")
@@ -129,7 +133,9 @@ class PublicationPreview(models.Model):
 class QualityReport(models.Model):
     """How well the models foretold each case study from all others, at one knowledge revision."""
 
-    method = models.PositiveSmallIntegerField(help_text="Version of the way to it (modelling.quality.METHOD).")
+    method = models.PositiveSmallIntegerField(
+        help_text="Version of the way to it (modelling.validation.leave_one_out.METHOD)."
+    )
     revision = models.PositiveIntegerField(help_text="Knowledge revision it was computed from.")
     result = models.JSONField(help_text="The report as the API gives it.")
     digest = models.CharField(max_length=64, help_text="SHA-256 of the result: the entity tag.")
@@ -187,7 +193,7 @@ class ClaimVerdict(Judgement):
 
 
 class HypothesisScore(Judgement):
-    """How one source agrees with a hypothesis of modelling.hypotheses, comparison by comparison."""
+    """How one source agrees with a hypothesis of modelling.claims.hypotheses, comparison by comparison."""
 
     code = models.CharField(max_length=10, help_text="Of the hypothesis.")
     source = models.SlugField(max_length=60, help_text="Case study, or publication of lists.")

@@ -2,7 +2,12 @@
 
 from django.urls import path
 
-from . import advisor_views, audit_views, claim_views, mix_views, preview_views, views
+from .advice import views as advisor_views
+from .answers import views
+from .claims import views as claim_views
+from .comparisons import views as audit_views
+from .mixes import views as mix_views
+from .previews import views as preview_views
 
 urlpatterns = [
     path("", views.answer, name="answer"),

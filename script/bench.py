@@ -121,8 +121,8 @@ def measure(per_cell: int, requests: int) -> dict[str, dict[str, float]]:
     from django.core.management import call_command
     from django.test import Client
 
+    from experiments.case_studies import life
     from experiments.models import Measurement
-    from experiments.services import case_studies
     from modelling.models import Arm, RankingSnapshot
 
     call_command("migrate", verbosity=0)
@@ -130,7 +130,7 @@ def measure(per_cell: int, requests: int) -> dict[str, dict[str, float]]:
     start = time.perf_counter()
     studies = fill(per_cell)
     filled = time.perf_counter()
-    case_studies.publish(studies, reason="benchmark")
+    life.publish(studies, reason="benchmark")
     published = time.perf_counter()
     rows = Measurement.objects.count()
     print(
@@ -166,8 +166,8 @@ def estimate_large_networks() -> None:
     """Wall seconds for 1,000 configurations (10 hypervisors x 10 guest FS x 10 host FS), 100,000 contrasts."""
     import numpy as np
 
-    from modelling.components import additive, components_of
-    from modelling.network import Trial, networks
+    from modelling.estimation.components import additive, components_of
+    from modelling.estimation.network import Trial, networks
 
     rng = np.random.default_rng(0)
     names = [f"h{n // 100} + g{n // 10 % 10} + d{n % 10}" for n in range(1000)]
@@ -217,7 +217,7 @@ def measure_imports() -> None:
     from django.test import Client
 
     from experiments import models
-    from experiments.services import measurement_rows
+    from experiments.case_studies import measurement_rows
 
     connection.creation.create_test_db(verbosity=0, autoclobber=True)
     for model, slugs in (
@@ -263,10 +263,11 @@ def measure_campaigns(seconds: int = 60, repetitions: int = 3) -> None:
     from django.conf import settings
     from django.db import connection
 
-    from experiments import jobs, models
-    from experiments.services import campaigns
+    from experiments import models
+    from experiments.campaigns import steering
+    from kdb import jobs
     from tests import factories
-    from tests.laboratory.lab import laboratory, missing
+    from tests.experiments.campaigns.laboratory.lab import laboratory, missing
 
     if why := missing():
         sys.exit(f"no campaigns here: {why}")
@@ -283,8 +284,8 @@ def measure_campaigns(seconds: int = 60, repetitions: int = 3) -> None:
         }
         host = factories.make_host(pools=(str(lab.pool),), **address)
         plan = {"repetitions": repetitions, "run_seconds": seconds, "disk_mib": 1024, "scale_percent": 10}
-        campaign = campaigns.create(factories.make_campaign(host, **plan), user=None)
-        campaigns.start(campaign)
+        campaign = steering.create(factories.make_campaign(host, **plan), user=None)
+        steering.start(campaign)
         while (run := campaign.runs.filter(state="active").first()) is not None:
             jobs.run(run.job_id)
             run.refresh_from_db()

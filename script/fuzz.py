@@ -13,8 +13,8 @@ import atheris
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-with atheris.instrument_imports(include=["experiments.importers"]):
-    from experiments.importers import READERS, archives, read, table
+with atheris.instrument_imports(include=["experiments.imports.readers"]):
+    from experiments.imports.readers import READERS, archives, read, table
 
 
 def read_with(name: str):

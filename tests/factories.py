@@ -243,7 +243,7 @@ def make_job(**fields) -> Job:
 
 def publish(case_study: CaseStudy, *, reason: str = "test") -> KnowledgeRevision:
     """Make the case study knowledge, with everything that follows from it."""
-    from experiments.services import case_studies
+    from experiments.case_studies import life as case_studies
 
     return case_studies.publish([case_study], reason=reason)
 

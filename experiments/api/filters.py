@@ -15,7 +15,8 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework.request import Request
 from rest_framework.views import APIView
 
-from experiments import normalise, visible
+from experiments import visible
+from experiments.imports import normalise
 from experiments.models import (
     Benchmark,
     CaseStudy,
@@ -223,7 +224,7 @@ class FindingFilters(django_filters.FilterSet):
 
 
 class ClaimFilters(django_filters.FilterSet):
-    """What claims are found by; modelling.api.claims serves them, with their verdicts."""
+    """What claims are found by; modelling.claims.api serves them, with their verdicts."""
 
     case_study = _case_study("case_studies")
     publication = _publication()

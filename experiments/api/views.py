@@ -26,9 +26,9 @@ from experiments.models import (
 )
 from kdb.api_errors import FaultyRequest, name_errors
 from kdb.api_formats import FORMAT_PARAMETER, CsvRenderer
+from kdb.api_pagination import PageByKey
 
 from . import filters, serializers
-from .pagination import PageByKey
 
 
 @method_decorator(conditional_page, name="dispatch")

@@ -7,7 +7,7 @@ from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Lower
 
-from experiments.laboratory import pools
+from experiments.campaigns.laboratory import pools
 from experiments.models.job import Job
 
 # What ssh takes as a name or address; never a leading hyphen, which would be an option.
@@ -19,7 +19,7 @@ PATH = RegexValidator(r"^(/[A-Za-z0-9_][A-Za-z0-9_.+-]*)+$", "An absolute path o
 
 
 def check_pool(path: str) -> None:
-    """Raises ValidationError where the folder is the system's (experiments.laboratory.pools)."""
+    """Raises ValidationError where the folder is the system's (experiments.campaigns.laboratory.pools)."""
     if pools.is_of_the_system(path):
         raise ValidationError(
             f"{path} belongs to the system and cannot be a storage pool; a folder such as /srv/kdb, /mnt/disk1 or "

@@ -98,7 +98,7 @@ CACHES = {
 
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
-# The broker only wakes workers; the work is in Job rows (experiments/jobs.py). No results are kept.
+# The broker only wakes workers; the work is in Job rows (kdb/jobs.py). No results are kept.
 REDIS_URL = redis_url()
 if REDIS_URL:  # requests are counted where all web processes see it
     CACHES["throttle"] = {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": REDIS_URL}
@@ -197,7 +197,7 @@ EMAIL_TIMEOUT = 10  # seconds
 # The largest body of a request: from strangers, and from who has an account.
 KDB_ANONYMOUS_BODY_BYTES = integer("ANONYMOUS_BODY_MIB", 3, lowest=1, highest=1024) * 2**20
 KDB_BODY_BYTES = integer("BODY_MIB", 256, lowest=1, highest=100_000) * 2**20
-DATA_UPLOAD_MAX_NUMBER_FILES = 1000  # as many as one import takes (experiments.services.imports)
+DATA_UPLOAD_MAX_NUMBER_FILES = 1000  # as many as one import takes (experiments.imports.pipeline)
 
 # Everything comes from this server; the API's documentation page widens its own style-src.
 CONTENT_SECURITY_POLICY = {

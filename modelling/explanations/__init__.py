@@ -1,6 +1,6 @@
 """Why one entry of a ranking stands above another: typed steps, as data first and prose second.
 
-No Django. `explain` turns Facts (gathered by modelling.explanation_facts) into Steps in the order a
+No Django. `explain` turns Facts (gathered by modelling.explanations.gather) into Steps in the order a
 sceptical reader would ask for them. Every step says what it rests on; a step that has nothing to
 say is left out, and a gap is a step of its own. Source: docs/models/explanations.md.
 """

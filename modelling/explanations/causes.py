@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from typing import Any
 
-from modelling.mechanisms import Term
-from modelling.shares import Decomposition, Share
+from modelling.estimation.shares import Decomposition, Share
+from modelling.workloads.mechanisms import Term
 
 from .facts import ESTIMATED, MEASURED, MODEL, OPEN, STATED, Facts, Reference, Side, Step
 from .words import capital, column, listed, load, percent, size, stated, value

@@ -4,11 +4,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from modelling.cache_effect import Verdict as CacheVerdict
-from modelling.mechanisms import Prediction
-from modelling.profiles import Profile
-from modelling.scaling import Scaling
-from modelling.shares import Decomposition
+from modelling.estimation.shares import Decomposition
+from modelling.workloads.cache_effect import Verdict as CacheVerdict
+from modelling.workloads.mechanisms import Prediction
+from modelling.workloads.profiles import Profile
+from modelling.workloads.scaling import Scaling
 
 # What a step rests on, from the strongest.
 MEASURED, ESTIMATED, STATED, MODEL, OPEN = "measured", "estimated", "stated", "model", "open"

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 
-from modelling.scaling import Scaling
+from modelling.workloads.scaling import Scaling
 
 from .facts import MEASURED, Facts, Placed, Reference, Step
 from .words import listed

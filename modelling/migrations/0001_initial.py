@@ -19,7 +19,7 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('question', models.CharField(help_text='The question in its one canonical spelling.', max_length=300)),
-                ('method', models.PositiveSmallIntegerField(help_text='Version of the way to the answer (modelling.ranking.METHOD).')),
+                ('method', models.PositiveSmallIntegerField(help_text='Version of the way to the answer (modelling.estimation.ranking.METHOD).')),
                 ('revision', models.PositiveIntegerField(help_text='Knowledge revision it was computed from.')),
                 ('superseded_by', models.PositiveIntegerField(blank=True, help_text='First revision whose evidence may change it; empty: it stands.', null=True)),
                 ('workload', models.CharField(help_text='Of the question: which answers a publication may touch.', max_length=40)),

@@ -14,7 +14,7 @@ class Migration(migrations.Migration):
             name='QualityReport',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('method', models.PositiveSmallIntegerField(help_text='Version of the way to it (modelling.quality.METHOD).')),
+                ('method', models.PositiveSmallIntegerField(help_text='Version of the way to it (modelling.validation.leave_one_out.METHOD).')),
                 ('revision', models.PositiveIntegerField(help_text='Knowledge revision it was computed from.')),
                 ('result', models.JSONField(help_text='The report as the API gives it.')),
                 ('digest', models.CharField(help_text='SHA-256 of the result: the entity tag.', max_length=64)),

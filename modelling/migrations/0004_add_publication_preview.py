@@ -16,7 +16,7 @@ class Migration(migrations.Migration):
             name='PublicationPreview',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('method', models.PositiveSmallIntegerField(help_text='Version of the way to an answer (modelling.ranking.METHOD).')),
+                ('method', models.PositiveSmallIntegerField(help_text='Version of the way to an answer (modelling.estimation.ranking.METHOD).')),
                 ('revision', models.PositiveIntegerField(help_text='Knowledge revision it was held against.')),
                 ('token', models.CharField(help_text="Of the draft's evidence: another one, and the preview is stale.", max_length=64)),
                 ('result', models.JSONField(help_text='The preview as the API gives it.')),

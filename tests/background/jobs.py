@@ -3,7 +3,7 @@
 import time
 from pathlib import Path
 
-from experiments import jobs
+from kdb import jobs
 
 
 @jobs.handler("count_slowly")

@@ -4,7 +4,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from django.conf import settings
 
-from experiments.services import campaigns
+from experiments.campaigns import steering
 from tests.factories import HOST_KEY, make_campaign, make_case_study, make_host, make_user
 
 pytestmark = [pytest.mark.slow]
@@ -98,7 +98,7 @@ def test_pages_of_people_with_an_account(path, transactional_db, published_evide
     user = make_user("operators")
     make_case_study("my-lab", owner=user)
     host = make_host("lab-1", registered_by=user, host_key=HOST_KEY)
-    campaigns.start(campaigns.create(make_campaign(host, slug="night", repetitions=2), user=user))
+    steering.start(steering.create(make_campaign(host, slug="night", repetitions=2), user=user))
     client.force_login(user)
     cookie = client.cookies[settings.SESSION_COOKIE_NAME].value
     quiet.context.add_cookies([{"name": settings.SESSION_COOKIE_NAME, "value": cookie, "url": live_server.url}])

@@ -3,7 +3,7 @@
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from modelling.profiles import PERSONALITIES
+from modelling.workloads.profiles import PERSONALITIES
 from tests.browser.test_answer_page import scrolls_sideways
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]

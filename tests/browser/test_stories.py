@@ -1,5 +1,5 @@
 """What people come for, from the first page to the end, in the browser: an administrator, a researcher with a reviewer,
-the author of a program. The operator's way is in tests/laboratory/test_story.py.
+the author of a program. The operator's way is in tests/experiments/campaigns/laboratory/test_story.py.
 """
 
 import csv
@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 from django.db import close_old_connections, connection
 
-from experiments import jobs
 from experiments.models import CaseStudy, Job, Measurement
+from kdb import jobs
 from tests.factories import make_user
 
 PASSWORD = "correct horse 7"

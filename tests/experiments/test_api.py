@@ -6,9 +6,9 @@ import json
 
 import pytest
 
-from experiments.api.urls import router
+from experiments.api_urls import router
+from experiments.case_studies import life
 from experiments.models import CaseStudy, Claim, Measurement, Publication, Server, Storage, Workload
-from experiments.services import case_studies
 from tests import factories
 
 LISTS = [f"/api/v1/{name}/" for name in (*(prefix for prefix, _, _ in router.registry), "configurations", "claims")]
@@ -130,7 +130,7 @@ def test_everything_is_there_once_it_is_published(client, hidden):
 def test_what_is_retracted_stays_and_says_so(client, hidden):
     study = hidden["study"]
     factories.publish(study)
-    revision = case_studies.retract(study, reason="The disk was broken.")
+    revision = life.retract(study, reason="The disk was broken.")
     row = client.get("/api/v1/case-studies/secret/").json()
     assert (row["status"], row["retraction_reason"]) == ("retracted", "The disk was broken.")
     assert row["retracted_revision"] == revision.number

@@ -11,14 +11,16 @@ from django.db import connection, transaction
 from hypothesis import given
 from hypothesis import strategies as st
 
-from experiments import entry_names, normalise
+from experiments import entry_names
+from experiments.case_studies import bundles
+from experiments.catalogue import services
+from experiments.imports import normalise
 from experiments.models import CaseStudy, FileSystem, Publication, Workload
-from experiments.services import bundles, catalogue
-from experiments.services.evidence import DIRECTORY
+from experiments.published_evidence.load import DIRECTORY
 from kdb.pairs import pair_key, pair_parts
-from modelling import catalogue as names_of_questions
-from modelling.forms import AskForm, CompareForm
-from modelling.mix_forms import MixForm, MixQuestionForm
+from modelling.answers.forms import AskForm, CompareForm
+from modelling.evidence import names as names_of_questions
+from modelling.mixes.forms import MixForm, MixQuestionForm
 from tests.factories import make_user
 
 BAD_SLUGS = (
@@ -64,8 +66,8 @@ def test_a_name_that_another_entry_has_is_refused_at_every_door(published_eviden
     for aliases, name in (([alias], "Quiet"), ([], alias)):
         with pytest.raises(ValidationError, match=r"spelling of|hypervisor|letter"):
             Workload.objects.create(slug="quiet", name=name, aliases=aliases)
-    with pytest.raises(catalogue.EntryError):
-        catalogue.new_entry("workload", alias, {"slug": "quiet", "name": "Quiet"}, source="test")
+    with pytest.raises(services.EntryError):
+        services.new_entry("workload", alias, {"slug": "quiet", "name": "Quiet"}, source="test")
     client.force_login(make_user("", username="root", is_superuser=True, is_staff=True))
     said = {"slug": "quiet", "name": "Quiet", "aliases": json.dumps([alias])}
     answer = client.post("/admin/experiments/workload/add/", said)
@@ -77,8 +79,8 @@ def test_a_name_that_another_entry_has_is_refused_at_every_door(published_eviden
 def test_a_bad_slug_is_refused_at_every_door(published_evidence, slug):
     with pytest.raises(ValidationError):
         FileSystem.objects.create(slug=slug, name="A file system")
-    with pytest.raises(catalogue.EntryError, match="slug"):
-        catalogue.new_entry("file_system", "A file system", {"slug": slug, "name": "A file system"}, source="test")
+    with pytest.raises(services.EntryError, match="slug"):
+        services.new_entry("file_system", "A file system", {"slug": slug, "name": "A file system"}, source="test")
 
 
 @pytest.mark.parametrize("value", [[5], "varmail", {"a": 1}, None, [""], ["x" * 81], ["a"] * 501])
@@ -170,7 +172,7 @@ def test_one_row_that_is_broken_in_the_database_takes_no_page_down(published_evi
 
 @pytest.mark.parametrize("written", SPELLINGS)
 def test_questions_filters_and_imports_read_a_name_alike(published_evidence, client, written):
-    assert normalise.Names(catalogue.spellings()).find("workload", written) == "varmail"
+    assert normalise.Names(services.spellings()).find("workload", written) == "varmail"
     assert names_of_questions.slug_for("workload", written) == "varmail"
     ranking = client.get("/api/v1/rankings/hypervisor/", {"workload": written, "guest_fs": "XFS"})
     assert ranking.json()["question"]["workload"] == "varmail"

@@ -66,8 +66,8 @@ def test_a_failure_here_tells_nothing_of_the_inside(client, monkeypatch, db):
     def fail(*args):
         raise ZeroDivisionError("the password is swordfish")
 
-    monkeypatch.setattr("modelling.api.views.answer_at", fail)
-    monkeypatch.setattr("modelling.catalogue.slug_for", lambda kind, name: name)
+    monkeypatch.setattr("modelling.answers.api.answer_at", fail)
+    monkeypatch.setattr("modelling.evidence.names.slug_for", lambda kind, name: name)
     client.raise_request_exception = False
     response = client.get(RANKING)
     problem_of(response, 500)
@@ -79,7 +79,7 @@ def test_a_database_that_is_down_is_a_problem_with_a_time_to_come_back(client, m
     def fail():
         raise OperationalError("could not connect to 10.0.0.1 as kdb")
 
-    monkeypatch.setattr("modelling.api.views.counts.revision", fail)
+    monkeypatch.setattr("modelling.answers.api.counts.revision", fail)
     response = client.get("/api/v1/status/")
     problem_of(response, 503)
     assert int(response["Retry-After"]) > 0

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from experiments.services import campaigns
+from experiments.campaigns import steering
 from tests.factories import make_campaign, make_case_study, make_host, make_import, make_raw_file, make_token, make_user
 
 pytestmark = [pytest.mark.slow, pytest.mark.server]
@@ -33,7 +33,7 @@ def test_no_request_brings_the_server_down_or_a_surprise(transactional_db, publi
     make_import(draft, uploaded_by=user)
     make_raw_file(draft)
     host = make_host("lab-1", pools=("/srv/kdb",), registered_by=user)
-    campaigns.start(campaigns.create(make_campaign(host, slug="night", repetitions=2), user=user))
+    steering.start(steering.create(make_campaign(host, slug="night", repetitions=2), user=user))
     token = make_token(user, ("read", "import", "campaign"))
     command = [
         *(Path(sys.executable).with_name("schemathesis"), "run", f"{live_server.url}/api/v1/schema/"),

@@ -12,8 +12,9 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db import transaction
 from django.test import Client
 
+from experiments.campaigns import steering
+from experiments.case_studies import bundles
 from experiments.models import CaseStudy, RunArtifact
-from experiments.services import bundles, campaigns
 from kdb.api_schema import EXAMPLES, CachedGenerator
 from tests.factories import (
     HOST_KEY,
@@ -103,7 +104,7 @@ def laboratory():
     make_measurement(case_study=draft, guest_fs="ext4")
     batch = make_import(draft, uploaded_by=users["owner"], report={"new_configurations": []})
     host = make_host("lab-2", pools=("/srv/kdb",), registered_by=users["operator"], offered_key=HOST_KEY)
-    campaign = campaigns.create(make_campaign(host, slug="night"), user=users["operator"])
+    campaign = steering.create(make_campaign(host, slug="night"), user=users["operator"])
     run = campaign.runs.get()
     output = RunArtifact.objects.create(run=run, attempt=1, name="host.txt", data=b"{}", sha256="0" * 64)
     ids = {"imports": batch.pk, "campaign-outputs": output.pk}

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from experiments.importers.table import read_table
+from experiments.imports.readers.table import read_table
 from kdb.api_formats import csv_text
 from kdb.csv_cells import escaped, unescaped
 

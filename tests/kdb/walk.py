@@ -12,9 +12,9 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.utils.timezone import now
 
-from experiments import jobs
-from experiments.laboratory import ssh
+from experiments.campaigns.laboratory import ssh
 from experiments.models import CampaignRun, Host, ImportBatch, Job, RunArtifact
+from kdb import jobs
 from tests.factories import HOST_KEY, make_host, make_token, make_user
 
 API = "/api/v1/"

@@ -1,10 +1,10 @@
-"""Frames of evidence built by hand, with the columns of modelling.frames."""
+"""Frames of evidence built by hand, with the columns of modelling.evidence.frames."""
 
 import math
 
 import pandas as pd
 
-from modelling.frames import _ARM_COLUMNS, _FINDING_COLUMNS
+from modelling.evidence.frames import _ARM_COLUMNS, _FINDING_COLUMNS
 
 ARM = {
     "case_study": "one",

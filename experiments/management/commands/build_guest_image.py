@@ -7,7 +7,7 @@ from typing import Any
 
 from django.core.management import BaseCommand, CommandError
 
-from experiments.laboratory import guest_image
+from experiments.campaigns.laboratory import guest_image
 
 
 class Command(BaseCommand):

@@ -6,9 +6,9 @@ from typing import Any
 
 from django.core.management import BaseCommand, CommandError
 
-from experiments import jobs
+from experiments.campaigns import hosts
 from experiments.models import Host, Job
-from experiments.services import hosts
+from kdb import jobs
 
 
 class Command(BaseCommand):

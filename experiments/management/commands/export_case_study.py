@@ -6,8 +6,8 @@ from typing import Any
 
 from django.core.management import BaseCommand, CommandError
 
+from experiments.case_studies import bundles
 from experiments.models import CaseStudy
-from experiments.services import bundles
 
 
 class Command(BaseCommand):

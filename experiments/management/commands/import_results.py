@@ -10,9 +10,11 @@ from django.contrib.auth import get_user_model
 from django.core.management import BaseCommand, CommandError
 
 from experiments import permissions
-from experiments.import_words import report_lines
+from experiments.case_studies import bundles
+from experiments.files import raw_files
+from experiments.imports import pipeline
+from experiments.imports.words import report_lines
 from experiments.models import CaseStudy, ImportBatch, Job
-from experiments.services import bundles, imports, raw_files
 
 _READ_BYTES = 2**20
 
@@ -58,7 +60,7 @@ class Command(BaseCommand):
         answers = {"context": dict(map(_pair, options["set"])), "names": _names(options["name"])}
         try:
             uploads = [self._upload(path) for path in options["files"]]
-            batch, is_new = imports.receive(
+            batch, is_new = pipeline.receive(
                 case_study,
                 uploads,
                 user=user,
@@ -66,14 +68,14 @@ class Command(BaseCommand):
                 answers=answers,
                 is_confirmed=options["confirm"],
             )
-            imports.finish(
+            pipeline.finish(
                 batch, tell=lambda job: self.stderr.write(f"{job.get_state_display()}: {job.progress:,} rows")
             )
-        except (imports.ImportRefused, raw_files.UploadError) as error:
+        except (pipeline.ImportRefused, raw_files.UploadError) as error:
             raise CommandError(str(error)) from error
         self._print(batch, is_new, as_json=options["json"])
         if batch.state == ImportBatch.State.FAULTY:
-            imports.discard(batch, user=user)
+            pipeline.discard(batch, user=user)
             sys.exit(1)
 
     def _take_in_bundles(self, paths: list[Path], user) -> None:

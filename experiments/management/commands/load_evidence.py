@@ -5,8 +5,8 @@ from pathlib import Path
 
 from django.core.management.base import BaseCommand, CommandError
 
-from experiments.fixture_files import EvidenceError
-from experiments.services import evidence
+from experiments.published_evidence import load as evidence
+from experiments.published_evidence.files import EvidenceError
 
 
 class Command(BaseCommand):

@@ -9,10 +9,10 @@ from typing import Any
 
 from django.core.management import BaseCommand
 
-from experiments import importers
-from experiments.importers import archives, table
-from experiments.importers.base import MAX_BYTES, Reading, Refusal, Run
-from experiments.normalise import convert_to_canonical
+from experiments.imports import readers
+from experiments.imports.normalise import convert_to_canonical
+from experiments.imports.readers import archives, table
+from experiments.imports.readers.base import MAX_BYTES, Reading, Refusal, Run
 
 
 class Command(BaseCommand):
@@ -106,7 +106,7 @@ def _readings(name: str) -> Iterator[tuple[str, Reading]]:
 def _reading(data: bytes) -> Reading:
     if len(data) <= MAX_BYTES and table.recognises(data):
         return _reading_of_table(table.read_table(data))
-    return importers.read(data)
+    return readers.read(data)
 
 
 def _reading_of_table(found: table.Table) -> Reading:

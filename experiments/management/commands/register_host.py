@@ -6,11 +6,11 @@ from typing import Any
 from django.core.management import BaseCommand, CommandError
 from django.http import QueryDict
 
-from experiments import jobs
-from experiments.laboratory import ssh
-from experiments.laboratory_forms import HostForm
+from experiments.campaigns import hosts
+from experiments.campaigns.forms import HostForm
+from experiments.campaigns.laboratory import ssh
 from experiments.models import Host, Job
-from experiments.services import hosts
+from kdb import jobs
 
 
 class Command(BaseCommand):

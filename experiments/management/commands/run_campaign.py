@@ -9,10 +9,11 @@ from typing import Any
 from django.core.management import BaseCommand, CommandError
 from django.db import connection
 
-from experiments import jobs
-from experiments.laboratory_pages import campaign_page
+from experiments.campaigns import drafts, steering
+from experiments.campaigns.pages import campaign_page
+from experiments.imports import pipeline
 from experiments.models import Campaign, CampaignRun, RunLine
-from experiments.services import campaign_drafts, campaigns, imports
+from kdb import jobs
 
 
 class Command(BaseCommand):
@@ -37,19 +38,19 @@ class Command(BaseCommand):
             return
         try:
             if campaign.state != Campaign.State.RUNNING:
-                campaigns.start(campaign)
+                steering.start(campaign)
             self._work(campaign)
             if options["draft"]:
-                draft, batch = campaign_drafts.make(campaign, user=None)
-                imports.finish(batch)
+                draft, batch = drafts.make(campaign, user=None)
+                pipeline.finish(batch)
                 self.stdout.write(f"filed as {draft.slug}: {batch.get_state_display()}")
-        except (campaigns.CampaignError, imports.ImportRefused) as error:
+        except (steering.CampaignError, pipeline.ImportRefused) as error:
             raise CommandError(str(error)) from error
         if campaign.runs.filter(state=CampaignRun.State.FAILED).exists():
             sys.exit(1)
 
     def _print_steps(self, campaign: Campaign) -> None:
-        estimate = campaigns.estimate(campaign)
+        estimate = steering.estimate(campaign)
         self.stdout.write(
             f"{estimate.runs} runs, about {estimate.seconds} s, {estimate.pool_mib} MiB in the pool at a time"
         )
@@ -75,7 +76,7 @@ class Command(BaseCommand):
             if campaign.state != Campaign.State.RUNNING and (here is None or not here.is_alive()):
                 break
             if run is None:
-                campaigns.look_after()
+                steering.look_after()
         page = campaign_page(campaign)
         counts = ", ".join(f"{count} {label}" for _, label, count in page.counts)
         self.stdout.write(

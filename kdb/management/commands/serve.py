@@ -15,8 +15,7 @@ from django.core.exceptions import ImproperlyConfigured
 from django.core.management import BaseCommand, CommandError, call_command
 from django.db import DatabaseError, connection
 
-from experiments import selectors
-from kdb import processes
+from kdb import processes, status
 from kdb.env import integer
 from kdb.health import answers
 from kdb.supervisor import CannotStartError, Child, Supervisor
@@ -122,6 +121,6 @@ def _reach_services() -> None:
     except DatabaseError as error:
         words = str(error).strip().splitlines()
         raise CommandError(f"the database cannot be reached: {words[0] if words else type(error).__name__}") from None
-    broker = selectors.broker_health()
+    broker = status.broker_health()
     if broker["status"] != "ok":
         raise CommandError(f"the broker cannot be reached: {broker['detail']}")

@@ -4,7 +4,8 @@ from argparse import ArgumentParser
 
 from django.core.management.base import BaseCommand
 
-from modelling import catalogue, quality_reports, quality_tables
+from modelling.evidence import names
+from modelling.validation import reports, tables
 
 
 class Command(BaseCommand):
@@ -17,8 +18,8 @@ class Command(BaseCommand):
         parser.add_argument("--markdown", action="store_true", help="As docs/models/quality.md has it.")
 
     def handle(self, *args, markdown: bool, **options) -> None:
-        result = quality_reports.compute().result
-        spelled = quality_tables.markdown if markdown else quality_tables.plain
-        for table in quality_tables.tables(result, catalogue.names()):
+        result = reports.compute().result
+        spelled = tables.markdown if markdown else tables.plain
+        for table in tables.tables(result, names.names()):
             self.stdout.write(f"{'### ' if markdown else ''}{table.title}\n\n{spelled(table)}\n\n")
         self.stdout.write("\n".join(f"- {note}" for note in result["notes"]))

@@ -4,8 +4,8 @@ from pathlib import Path
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from modelling import contrast_table
-from modelling.network import EvidenceError
+from modelling.estimation import contrast_table
+from modelling.estimation.network import EvidenceError
 
 
 class Command(BaseCommand):

@@ -8,7 +8,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from modelling import profiles, wml
+from modelling.workloads import profiles, wml
 
 
 class Command(BaseCommand):

@@ -1,0 +1,472 @@
+"""Hosts and campaigns, for operators and their programs (scope `campaign`)."""
+
+from typing import Any
+
+from django.db.models import QuerySet
+from django.http import HttpResponse, QueryDict
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import extend_schema, extend_schema_view
+from rest_framework import mixins, serializers, status
+from rest_framework.decorators import action
+from rest_framework.exceptions import PermissionDenied
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.reverse import reverse
+
+from experiments import permissions
+from experiments.api.serializers import ReadSerializer, Slug
+from experiments.case_studies.api import Conflict, OwnedViewSet
+from experiments.models import Campaign, CampaignRun, Host, RunArtifact, StoragePool
+from kdb.api_errors import FaultyRequest, form_errors
+
+from . import drafts, hosts, steering
+from .forms import CampaignForm, HostForm, TopUpForm
+from .laboratory import ssh
+from .views import artifact_response
+
+HOSTS, CAMPAIGNS = "hosts", "campaigns"
+
+
+class OperatorViewSet(OwnedViewSet):
+    scope = "campaign"
+    lookup_field = "slug"
+    lookup_value_converter = "slug"
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        super().initial(request, *args, **kwargs)
+        if not permissions.may_operate(request.user):
+            raise PermissionDenied
+
+
+class PoolSerializer(ReadSerializer):
+    """A folder that campaigns may write in."""
+
+    host_fs = Slug("host_fs.slug", allow_null=True)
+
+    class Meta:
+        model = StoragePool
+        fields = ("path", "kind", "host_fs")
+
+
+class HostSerializer(ReadSerializer):
+    """A machine that campaigns run on."""
+
+    hypervisor = Slug("hypervisor.slug", allow_null=True)
+    runs_on = Slug("runs_on.slug", allow_null=True)
+    drivers = serializers.ListField(child=serializers.CharField(), read_only=True)
+    pools = PoolSerializer(many=True, read_only=True)
+    accepted_key = serializers.SerializerMethodField(help_text="Fingerprint of the key that is trusted.")
+    offered_key = serializers.SerializerMethodField(help_text="Fingerprint of the key it shows, to be accepted.")
+    facts = serializers.DictField(read_only=True, help_text="What the last check found.")
+    stated = serializers.DictField(read_only=True, child=serializers.CharField())
+    job_state = serializers.CharField(source="job.state", default=None, read_only=True, allow_null=True)
+    job_error = serializers.CharField(source="job.error", default=None, read_only=True, allow_null=True)
+
+    class Meta:
+        model = Host
+        fields = (
+            *("slug", "name", "address", "port", "login", "uses_sudo", "key_name", "laboratory", "drivers"),
+            *("hypervisor", "runs_on", "guest_image", "window_start", "window_end", "pools", "stated"),
+            *("accepted_key", "offered_key", "blocked_reason", "checked_at", "facts", "job_state", "job_error"),
+        )
+
+    def get_accepted_key(self, host: Host) -> str | None:
+        return ssh.fingerprint(host.host_key) if host.host_key else None
+
+    def get_offered_key(self, host: Host) -> str | None:
+        return ssh.fingerprint(host.offered_key) if host.offered_key else None
+
+
+class HostFieldsSerializer(serializers.Serializer):
+    """What a host is registered with."""
+
+    slug = serializers.SlugField()
+    name = serializers.CharField()
+    address = serializers.CharField(required=False)
+    port = serializers.IntegerField()
+    login = serializers.CharField()
+    uses_sudo = serializers.BooleanField(required=False)
+    key_name = serializers.CharField(required=False, help_text="Of a file in the worker's folder of keys.")
+    laboratory = serializers.SlugField()
+    drivers = serializers.ListField(child=serializers.CharField())
+    hypervisor = serializers.CharField(required=False, help_text="Slug.")
+    runs_on = serializers.CharField(required=False, help_text="Slug of the host whose virtual machine it is.")
+    guest_image = serializers.CharField(required=False)
+    pools = serializers.ListField(child=serializers.CharField(), help_text='"/srv/kdb image" or "/srv/xfs existing".')
+    stated = serializers.DictField(child=serializers.CharField(), required=False)
+
+
+class FingerprintSerializer(serializers.Serializer):
+    fingerprint = serializers.CharField(help_text='"SHA256:...", as read on the host itself.')
+
+
+@extend_schema_view(
+    list=extend_schema(operation_id="hosts_list", tags=[HOSTS]),
+    retrieve=extend_schema(operation_id="hosts_retrieve", tags=[HOSTS]),
+)
+class HostViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, OperatorViewSet):
+    """Machines that campaigns run on."""
+
+    serializer_class = HostSerializer
+    queryset = Host.objects.select_related("hypervisor", "runs_on", "job").prefetch_related("pools__host_fs")
+
+    @extend_schema(
+        operation_id="hosts_create",
+        tags=[HOSTS],
+        request=HostFieldsSerializer,
+        responses={201: HostSerializer},
+    )
+    def create(self, request: Request) -> Response:
+        """Register a host. A worker reads its key; it is used once you accept that."""
+        data = _object(request, HostFieldsSerializer)
+        for name in ("hypervisor", "runs_on"):
+            data[name] = _key_of(HostForm.base_fields[name].queryset, data.get(name), name)
+        data["pools"] = "\n".join(map(str, data["pools"])) if isinstance(data.get("pools"), list) else ""
+        stated = data.get("stated")
+        data["stated"] = (
+            "\n".join(f"{name}: {text}" for name, text in stated.items()) if isinstance(stated, dict) else ""
+        )
+        form = HostForm(_form_data(data))
+        if not form.is_valid():
+            raise FaultyRequest(form_errors(form))
+        any_key = permissions.may_use_any_key(request.user)
+        try:
+            host = hosts.register(
+                form.save(commit=False), form.cleaned_data["pools"], user=request.user, any_key=any_key
+            )
+        except hosts.HostError as error:
+            raise Conflict(str(error)) from error
+        return self._shown(host, status.HTTP_201_CREATED)
+
+    @extend_schema(operation_id="hosts_contact", tags=[HOSTS], request=None, responses={202: HostSerializer})
+    @action(detail=True, methods=["post"])
+    def contact(self, request: Request, slug: str) -> Response:
+        """Have the host's key read."""
+        return self._asked(hosts.ask_contact)
+
+    @extend_schema(
+        operation_id="hosts_accept_key", tags=[HOSTS], request=FingerprintSerializer, responses={202: HostSerializer}
+    )
+    @action(detail=True, methods=["post"], url_path="accept-key")
+    def accept_key(self, request: Request, slug: str) -> Response:
+        """Trust the key with this fingerprint, and check the host."""
+        data = _object(request, FingerprintSerializer)
+        any_key = permissions.may_use_any_key(request.user)
+        return self._asked(hosts.accept_key, str(data.get("fingerprint", "")), any_key=any_key)
+
+    @extend_schema(operation_id="hosts_check", tags=[HOSTS], request=None, responses={202: HostSerializer})
+    @action(detail=True, methods=["post"])
+    def check(self, request: Request, slug: str) -> Response:
+        """Find out what the host is and has; `facts` then says."""
+        return self._asked(hosts.ask_check)
+
+    def _asked(self, step: Any, *args: Any, **kwargs: Any) -> Response:
+        host = self.get_object()
+        if not permissions.may_change_host(self.request.user, host):
+            raise PermissionDenied
+        try:
+            step(host, *args, **kwargs)
+        except hosts.HostError as error:
+            raise Conflict(str(error)) from error
+        return self._shown(host, status.HTTP_202_ACCEPTED)
+
+    def _shown(self, host: Host, code: int) -> Response:
+        headers = {"Location": reverse("v1:host-detail", [host.slug], request=self.request)}
+        return Response(self.get_serializer(self.get_queryset().get(pk=host.pk)).data, status=code, headers=headers)
+
+
+class CampaignSerializer(ReadSerializer):
+    """A plan and how far it is."""
+
+    host = Slug("host.slug")
+    pool = serializers.CharField(source="pool.path", default=None, allow_null=True, read_only=True)
+    owner = serializers.CharField(source="owner.username", default=None, allow_null=True, read_only=True)
+    case_study = Slug("case_study.slug", allow_null=True)
+    host_file_systems = serializers.ListField(child=serializers.CharField(), read_only=True)
+    guest_file_systems = serializers.ListField(child=serializers.CharField(), read_only=True)
+    workloads = serializers.ListField(child=serializers.CharField(), read_only=True)
+    vm_counts = serializers.ListField(child=serializers.IntegerField(), read_only=True)
+
+    class Meta:
+        model = Campaign
+        fields = (
+            *("slug", "title", "state", "state_reason", "host", "pool", "driver", "engine", "host_file_systems"),
+            *("guest_file_systems", "workloads", "vm_counts", "repetitions", "run_seconds", "cool_down_seconds"),
+            *("scale_percent", "disk_mib", "vm_ram_mib", "vm_vcpus", "cache_mode", "precision_percent", "seed"),
+            *("owner", "case_study", "created_at"),
+        )
+
+
+class CampaignFieldsSerializer(serializers.Serializer):
+    """A plan; what is left out is as on the form."""
+
+    slug = serializers.SlugField()
+    title = serializers.CharField()
+    host = serializers.CharField(help_text="Slug.")
+    pool = serializers.CharField(required=False, help_text="Path; not for attached machines.")
+    driver = serializers.ChoiceField(choices=Host.Driver.choices)
+    engine = serializers.ChoiceField(choices=Campaign.Engine.choices)
+    host_file_systems = serializers.ListField(child=serializers.CharField())
+    guest_file_systems = serializers.ListField(child=serializers.CharField(), required=False)
+    workloads = serializers.ListField(child=serializers.CharField())
+    vm_counts = serializers.ListField(child=serializers.IntegerField(), required=False)
+    repetitions = serializers.IntegerField(required=False)
+    run_seconds = serializers.IntegerField(required=False)
+    cool_down_seconds = serializers.IntegerField(required=False)
+    scale_percent = serializers.IntegerField(required=False)
+    disk_mib = serializers.IntegerField(required=False)
+    vm_ram_mib = serializers.IntegerField(required=False)
+    vm_vcpus = serializers.IntegerField(required=False)
+    cache_mode = serializers.CharField(required=False)
+    precision_percent = serializers.IntegerField(required=False)
+    seed = serializers.IntegerField(required=False)
+
+
+class StepsSerializer(serializers.Serializer):
+    run = serializers.CharField()
+    steps = serializers.ListField(child=serializers.CharField())
+
+
+class EstimateSerializer(serializers.Serializer):
+    """What a plan comes to; nothing is stored or done."""
+
+    runs = serializers.IntegerField()
+    seconds = serializers.IntegerField()
+    pool_mib = serializers.IntegerField(help_text="Needed in the pool at a time.")
+    steps = StepsSerializer(many=True)
+
+
+class FigureSerializer(serializers.Serializer):
+    machine = serializers.IntegerField(help_text="From 1; 0 is the host itself.")
+    operation = serializers.CharField()
+    throughput_mib_s = serializers.FloatField(allow_null=True)
+    ops_per_s = serializers.FloatField(allow_null=True)
+    latency_ms = serializers.FloatField(allow_null=True)
+    duration_s = serializers.FloatField(allow_null=True)
+
+
+class ArtifactSerializer(serializers.Serializer):
+    id = serializers.IntegerField()
+    attempt = serializers.IntegerField()
+    name = serializers.CharField()
+    sha256 = serializers.CharField()
+
+
+class RunSerializer(ReadSerializer):
+    """One run of a campaign."""
+
+    figures = FigureSerializer(many=True, read_only=True)
+    warnings = serializers.ListField(child=serializers.CharField(), read_only=True)
+    artifacts = ArtifactSerializer(many=True, read_only=True)
+
+    class Meta:
+        model = CampaignRun
+        fields = (
+            *("position", "repetition", "host_fs", "guest_fs", "workload", "vm_count", "state", "step", "reason"),
+            *("attempt", "lost_attempts", "started_at", "finished_at", "figures", "warnings", "artifacts"),
+        )
+
+
+class TopUpSerializer(serializers.Serializer):
+    repetitions = serializers.IntegerField(help_text="How many more of every cell.")
+
+
+class FiledSerializer(serializers.Serializer):
+    case_study = serializers.CharField()
+    import_id = serializers.IntegerField(help_text="The import that files its figures.")
+
+
+@extend_schema_view(
+    list=extend_schema(operation_id="campaigns_list", tags=[CAMPAIGNS]),
+    retrieve=extend_schema(operation_id="campaigns_retrieve", tags=[CAMPAIGNS]),
+)
+class CampaignViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, OperatorViewSet):
+    """Matrices of benchmark runs."""
+
+    serializer_class = CampaignSerializer
+    queryset = Campaign.objects.select_related("host", "pool", "owner", "case_study")
+
+    @extend_schema(
+        operation_id="campaigns_create",
+        tags=[CAMPAIGNS],
+        request=CampaignFieldsSerializer,
+        responses={201: CampaignSerializer},
+    )
+    def create(self, request: Request) -> Response:
+        """Plan a campaign. 400 says everything that keeps the host from running it."""
+        form = _campaign_form(request)
+        campaign = _or_conflict(steering.create, form.instance, user=request.user)
+        headers = {"Location": reverse("v1:campaign-detail", [campaign.slug], request=request)}
+        return Response(self.get_serializer(campaign).data, status=status.HTTP_201_CREATED, headers=headers)
+
+    @extend_schema(
+        operation_id="campaigns_estimate",
+        tags=[CAMPAIGNS],
+        request=CampaignFieldsSerializer,
+        responses=EstimateSerializer,
+    )
+    @action(detail=False, methods=["post"])
+    def estimate(self, request: Request) -> Response:
+        """A dry run: the time, the space and every step of a plan, which is not stored."""
+        found = steering.estimate(_campaign_form(request).instance)
+        steps = [{"run": words, "steps": steps} for words, steps in found.steps]
+        answer = {"runs": found.runs, "seconds": found.seconds, "pool_mib": found.pool_mib, "steps": steps}
+        return Response(EstimateSerializer(answer).data)
+
+    @extend_schema(operation_id="campaigns_start", tags=[CAMPAIGNS], request=None, responses=CampaignSerializer)
+    @action(detail=True, methods=["post"])
+    def start(self, request: Request, slug: str) -> Response:
+        """Start it, or let it go on."""
+        return self._steered(steering.start)
+
+    @extend_schema(operation_id="campaigns_pause", tags=[CAMPAIGNS], request=None, responses=CampaignSerializer)
+    @action(detail=True, methods=["post"])
+    def pause(self, request: Request, slug: str) -> Response:
+        """Begin no further run."""
+        return self._steered(steering.pause)
+
+    @extend_schema(operation_id="campaigns_cancel", tags=[CAMPAIGNS], request=None, responses=CampaignSerializer)
+    @action(detail=True, methods=["post"])
+    def cancel(self, request: Request, slug: str) -> Response:
+        """Give up what waits, and end the run under way."""
+        return self._steered(steering.cancel)
+
+    @extend_schema(
+        operation_id="campaigns_top_up", tags=[CAMPAIGNS], request=TopUpSerializer, responses=CampaignSerializer
+    )
+    @action(detail=True, methods=["post"], url_path="top-up")
+    def top_up(self, request: Request, slug: str) -> Response:
+        """Add repetitions of every cell."""
+        form = TopUpForm(_form_data(_object(request, TopUpSerializer)))
+        if not form.is_valid():
+            raise FaultyRequest(form_errors(form))
+        return self._steered(steering.top_up, form.cleaned_data["repetitions"])
+
+    @extend_schema(operation_id="campaigns_draft", tags=[CAMPAIGNS], request=None, responses={201: FiledSerializer})
+    @action(detail=True, methods=["post"])
+    def draft(self, request: Request, slug: str) -> Response:
+        """File what is done as a draft case study."""
+        campaign = self._to_steer()
+        draft, batch = _or_conflict(drafts.make, campaign, user=request.user)
+        return Response({"case_study": draft.slug, "import_id": batch.pk}, status=status.HTTP_201_CREATED)
+
+    @extend_schema(operation_id="campaigns_runs", tags=[CAMPAIGNS], responses=RunSerializer(many=True))
+    @action(detail=True, methods=["get"], serializer_class=RunSerializer)
+    def runs(self, request: Request, slug: str) -> Response:
+        """Its runs, in their order."""
+        runs = self.get_object().runs.prefetch_related("artifacts").order_by("pk")
+        return self.get_paginated_response(RunSerializer(self.paginate_queryset(runs), many=True).data)
+
+    @extend_schema(operation_id="campaigns_retry", tags=[CAMPAIGNS], request=None, responses=CampaignSerializer)
+    @action(detail=True, methods=["post"], url_path="runs/<int:position>/retry")
+    def retry(self, request: Request, slug: str, position: int) -> Response:
+        """Do one run again; its figures are replaced."""
+        campaign = self._to_steer()
+        run = campaign.runs.filter(position=position).first()
+        if run is None:
+            raise FaultyRequest([{"field": "position", "message": "There is no such run."}], 404)
+        return self._steered(steering.retry, run)
+
+    def _to_steer(self) -> Campaign:
+        campaign = self.get_object()
+        if not permissions.may_steer(self.request.user, campaign):
+            raise PermissionDenied
+        return campaign
+
+    def _steered(self, step: Any, *args: Any) -> Response:
+        campaign = self._to_steer()
+        _or_conflict(step, campaign, *args)
+        return Response(CampaignSerializer(self.get_queryset().get(pk=campaign.pk)).data)
+
+
+class ArtifactViewSet(OperatorViewSet):
+    """What runs left."""
+
+    queryset = RunArtifact.objects.all()
+    serializer_class = ArtifactSerializer
+
+    @extend_schema(
+        operation_id="campaign_outputs_content",
+        tags=[CAMPAIGNS],
+        responses={(200, "application/octet-stream"): OpenApiTypes.BINARY},
+    )
+    def content(self, request: Request, pk: int) -> HttpResponse:
+        """The output of one run, byte for byte."""
+        found = self.get_queryset().filter(pk=pk).first()
+        if found is None:
+            raise FaultyRequest([{"field": "id", "message": "There is no such output."}], 404)
+        return artifact_response(found)
+
+
+def _campaign_form(request: Request) -> CampaignForm:
+    data = _object(request, CampaignFieldsSerializer)
+    host = Host.objects.filter(slug=data.get("host"), runs_on=None).first() if _is_text(data.get("host")) else None
+    if host is None:
+        raise FaultyRequest(
+            [
+                {
+                    "field": "host",
+                    "message": "There is no such host.",
+                    "allowed": _slugs(Host.objects.filter(runs_on=None)),
+                }
+            ]
+        )
+    data["host"] = host.pk
+    if (path := data.pop("pool", None)) is not None:
+        pool = host.pools.filter(path=path).first() if _is_text(path) else None
+        if pool is None:
+            allowed = list(host.pools.values_list("path", flat=True))
+            raise FaultyRequest([{"field": "pool", "message": f"{host} has no such pool.", "allowed": allowed}])
+        data["pool"] = pool.pk
+    defaults = {name: field.initial for name, field in CampaignForm.base_fields.items() if field.initial is not None}
+    if isinstance(data.get("vm_counts"), list):
+        data["vm_counts"] = " ".join(map(str, data["vm_counts"]))
+    form = CampaignForm(_form_data({**defaults, "cache_mode": "none", **data}))
+    if not form.is_valid():
+        raise FaultyRequest(form_errors(form))
+    return form
+
+
+def _object(request: Request, shape: type[serializers.Serializer]) -> dict[str, Any]:
+    """The body, which is an object with no other fields than those of `shape`."""
+    names = list(shape().fields)
+    if not isinstance(request.data, dict):
+        raise FaultyRequest([{"field": "body", "message": "An object is expected."}])
+    if unknown := [name for name in request.data if name not in names]:
+        message = f"There is no such field; there are {', '.join(names)}."
+        raise FaultyRequest([{"field": str(name), "message": message, "allowed": names} for name in unknown])
+    return {name: value for name, value in request.data.items() if value is not None}
+
+
+def _form_data(data: dict[str, Any]) -> QueryDict:
+    """As a page would post it: a list is a name given several times."""
+    posted = QueryDict(mutable=True)
+    for name, value in data.items():
+        if value is False or value is None:
+            continue
+        posted.setlist(name, [str(item) for item in value] if isinstance(value, list) else [str(value)])
+    return posted
+
+
+def _key_of(queryset: QuerySet, slug: Any, field: str) -> int | None:
+    if slug in (None, ""):
+        return None
+    found = queryset.filter(slug=slug).first() if _is_text(slug) else None
+    if found is None:
+        raise FaultyRequest([{"field": field, "message": "There is no such entry.", "allowed": _slugs(queryset)}])
+    return found.pk
+
+
+def _slugs(queryset: QuerySet) -> list[str]:
+    return list(queryset.order_by("slug").values_list("slug", flat=True)[:100])
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str) and "\x00" not in value
+
+
+def _or_conflict(step: Any, *args: Any, **kwargs: Any) -> Any:
+    try:
+        return step(*args, **kwargs)
+    except steering.CampaignError as error:
+        raise Conflict(str(error)) from error

@@ -1,0 +1,208 @@
+"""A campaign as a draft case study: facts filled in, figures filed by the import pipeline, outputs attached."""
+
+import csv
+import io
+from collections.abc import Iterator
+
+from django.db import transaction
+
+from experiments.case_studies import life
+from experiments.files import raw_files
+from experiments.imports import pipeline
+from experiments.imports.readers.table_columns import COLUMNS
+from experiments.models import Campaign, CampaignRun, CaseStudy, Host, ImportBatch, Server, Storage
+from kdb.csv_cells import escaped
+
+from .steering import CampaignError
+
+_METRICS = (
+    ("throughput_mib_s", "throughput", "MiB/s"),
+    ("ops_per_s", "operation_rate", "ops/s"),
+    ("latency_ms", "latency", "ms"),
+)
+_DEFAULT_BUS = "virtio"
+
+
+def make(campaign: Campaign, *, user) -> tuple[CaseStudy, ImportBatch]:
+    """File what is done as a draft of `user`. Raises CampaignError where nothing is, or it was filed before."""
+    with transaction.atomic():
+        campaign = Campaign.objects.select_for_update(of=("self",)).select_related("host", "pool").get(pk=campaign.pk)
+        if campaign.case_study_id:
+            raise CampaignError(f"The campaign is filed as {campaign.case_study.slug}.")
+        if campaign.state == Campaign.State.RUNNING:
+            raise CampaignError("The campaign is running: pause it, or wait for its end.")
+        done = list(campaign.runs.filter(state=CampaignRun.State.DONE).order_by("position"))
+        if not done:
+            raise CampaignError("No run is done, so there is nothing to file.")
+        if CaseStudy.objects.filter(slug=campaign.slug).exists():
+            raise CampaignError(f"There is a case study {campaign.slug} already.")
+        draft = life.create_draft(_case_study(campaign, done), _server(campaign.host), _storage(campaign), user=user)
+        uploads = [raw_files.take("results.csv", [_table(campaign, done).encode()]), *_outputs(done)]
+        # The outputs are kept with the case study; their figures come in by the table, one value a run.
+        left_out = {upload.sha256: {"leave_out": True} for upload in uploads[1:]}
+        batch, _ = pipeline.receive(
+            draft,
+            uploads,
+            user=user,
+            door=ImportBatch.Door.CAMPAIGN,
+            answers={"files": left_out},
+            is_confirmed=True,
+        )
+        campaign.case_study = draft
+        campaign.save(update_fields=["case_study"])
+    return draft, batch
+
+
+def _case_study(campaign: Campaign, done: list[CampaignRun]) -> CaseStudy:
+    planned = campaign.runs.count()
+    notes = [] if len(done) == planned else [f"Partly finished: {len(done)} of {planned} runs are done."]
+    failed = campaign.runs.filter(state=CampaignRun.State.FAILED)
+    notes += [f"Failed: {run}: {run.reason}" for run in failed[:20]]
+    if campaign.precision_percent is not None:
+        notes.append(f"Repetitions stopped when all ratios were known to {campaign.precision_percent} %.")
+    notes += [f"{run}: {warning}" for run in done for warning in run.warnings if "Others used" in warning][:20]
+    fresh = (
+        "a file system made for each run"
+        if campaign.pool is None or campaign.pool.kind == "image"
+        else "one that was there"
+    )
+    procedure = (
+        f"KDB campaign {campaign.slug}: {campaign.get_engine_display()}, {campaign.run_seconds} s a run, "
+        f"{campaign.repetitions} repetitions planned, on {fresh}; caches dropped before each run; random order "
+        f"within each repetition (seed {campaign.seed}); files and threads at {campaign.scale_percent} % of the usual. "
+        "At several machines they start together, and a value is the mean over them."
+    )
+    return CaseStudy(
+        slug=campaign.slug,
+        title=campaign.title,
+        run_seconds=campaign.run_seconds,
+        value_scope=CaseStudy.Scope.PER_VM,
+        procedure=procedure,
+        notes=notes,
+    )
+
+
+def _server(host: Host) -> Server:
+    facts = host.facts
+    return Server(
+        model=facts.get("model", "")[:200],
+        cpu=facts.get("cpu", "")[:200],
+        cores=str(facts.get("cores", "")),
+        ram_gib=round(facts["ram_mib"] / 1024, 2) if "ram_mib" in facts else None,
+    )
+
+
+def _storage(campaign: Campaign) -> Storage:
+    facts, pool = campaign.host.facts, campaign.pool
+    about = facts.get("pools", {}).get(pool.path, {}) if pool else {}
+    limits = facts.get("limits", {}).get(pool.path, {}) if pool else {}
+    disk = about.get("disk", "").split()
+    rotates = disk[-2] if len(disk) >= 3 and disk[-2] in ("0", "1") else ""
+    name = disk[0] if disk else ""
+    kind = (
+        Storage.Kind.NVME if name.startswith("nvme") else {"0": Storage.Kind.SSD}.get(rotates, Storage.Kind.NOT_STATED)
+    )
+    return Storage(
+        description=(pool.storage if pool and pool.storage else " ".join(disk) or "Not stated")[:300],
+        kind=kind,
+        sequential_read_limit=limits.get("read"),
+        sequential_write_limit=limits.get("write"),
+        source=f"Measured by KDB with fio on {campaign.host.checked_at:%Y-%m-%d}" if limits else "",
+    )
+
+
+def _outputs(done: list[CampaignRun]) -> Iterator[raw_files.Upload]:
+    seen = set()
+    for run in done:
+        for artifact in run.artifacts.filter(attempt=run.attempt):
+            if artifact.sha256 not in seen:
+                seen.add(artifact.sha256)
+                yield raw_files.take(_output_name(run, artifact.name), [bytes(artifact.data)])
+
+
+def _output_name(run: CampaignRun, name: str) -> str:
+    return f"run-{run.position:04d}/{name}"
+
+
+def _table(campaign: Campaign, done: list[CampaignRun]) -> str:
+    """One line a run, operation and metric, in the columns of the table template."""
+    rows = [row for run in done for row in _rows(campaign, run)]
+    parameters = list(dict.fromkeys(name for row in rows for name in row if name.startswith("parameter:")))
+    columns = [column.name for column in COLUMNS if any(column.name in row for row in rows)]
+    out = io.StringIO()
+    writer = csv.DictWriter(out, [*columns, *parameters], restval="", lineterminator="\n")
+    writer.writeheader()
+    writer.writerows({name: escaped(cell) for name, cell in row.items()} for row in rows)
+    return out.getvalue()
+
+
+def _rows(campaign: Campaign, run: CampaignRun) -> Iterator[dict[str, object]]:
+    common = {
+        **_configuration(campaign, run),
+        "workload": run.workload,
+        "benchmark": campaign.engine,
+        "benchmark_version": run.facts["tool_version"],
+        "vm_count": run.vm_count,
+        "repetition": run.repetition,
+        "source": f"run {run.position}",
+        "working_set_bytes": run.facts["working_set_bytes"],
+        **{f"parameter:{name}": value for name, value in run.facts["parameters"].items()},
+    }
+    for operation in dict.fromkeys(figure["operation"] for figure in run.figures):
+        figures = [figure for figure in run.figures if figure["operation"] == operation]
+        for name, metric, unit in _METRICS:
+            values = [figure[name] for figure in figures]
+            if any(value is None for value in values):
+                continue
+            note = [f"machine {figure['machine']}: {figure[name]:.6g} {unit}" for figure in figures if len(figures) > 1]
+            yield {
+                **common,
+                **{"operation": operation, "metric": metric, "unit": unit},
+                **{"value": repr(sum(values) / len(values)), "note": "; ".join([*note, *run.warnings])},
+            }
+
+
+def _configuration(campaign: Campaign, run: CampaignRun) -> dict[str, object]:
+    """What the host's check and the run itself know; what only people know stands in the host's record."""
+    host, facts = campaign.host, campaign.host.facts
+    machine = run.facts["machines"][0]
+    known: dict[str, object] = {"host_fs": run.host_fs}
+    if facts:
+        known |= {"host_os": _system(facts), "host_kernel": facts.get("kernel", "")}
+    if not run.guest_fs:
+        return {**host.stated, **known, "hypervisor": "native", "host_mount_options": machine["mount_options"]}
+    known |= {
+        "guest_fs": run.guest_fs,
+        "guest_kernel": machine["kernel"],
+        "guest_mount_options": machine["mount_options"][:200],
+    }
+    if campaign.driver == Host.Driver.LIBVIRT:
+        is_emulated = run.facts["accelerator"] == "qemu"
+        known |= {
+            "hypervisor": "qemu-tcg" if is_emulated else "kvm",
+            "hypervisor_release": f"{facts.get('running', '')}, libvirt {facts.get('libvirt', '')}",
+            "virtualisation": "emulated" if is_emulated else "full",
+            "virtual_devices": "virtio-blk",
+            "host_mount_options": machine["host_mount_options"][:200],
+            "image_format": "raw, fully allocated",
+            "cache_mode": campaign.cache_mode,
+            "disk_bus": _DEFAULT_BUS,
+            "guest_os": _system(facts["guest_image"] | {"distribution_version": _release(facts["guest_image"])}),
+            "vm_vcpus": campaign.vm_vcpus,
+            "vm_ram_gib": campaign.vm_ram_mib / 1024,
+            "vm_disk": f"{campaign.disk_mib} MiB",
+        }
+    elif host.hypervisor_id:
+        known["hypervisor"] = host.hypervisor.slug
+    return {**known, **host.stated} if campaign.driver == Host.Driver.ATTACHED else {**host.stated, **known}
+
+
+def _release(image: dict) -> str:
+    digits = [word for word in image["distribution"].split() if word.isdigit()]
+    return digits[0] if digits else ""
+
+
+def _system(facts: dict) -> str:
+    """ "debian-12": what the catalogue may know; where it does not, the import asks what it is."""
+    parts = [facts.get("distribution_id", ""), facts.get("distribution_version", "")]
+    return "-".join(part for part in parts if part)

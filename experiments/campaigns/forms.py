@@ -1,0 +1,225 @@
+"""What operators fill in about hosts and campaigns; the API checks what it is sent with the same forms."""
+
+import random
+import re
+from typing import Any
+
+from django import forms
+from django.core.exceptions import ValidationError
+
+from experiments import visible
+from experiments.imports import normalise
+from experiments.models import Campaign, FileSystem, Host, Hypervisor, StoragePool
+
+from . import steering
+from .laboratory import engines
+
+STATED = tuple(name for name in normalise.CONFIGURATION if name != "configuration")
+# QEMU's names, and what papers call them.
+CACHE_MODES = ("none", "writeback", "writethrough", "directsync", "unsafe")
+
+
+class HostForm(forms.ModelForm):
+    """A machine. The short name is fixed once it exists."""
+
+    port = forms.IntegerField(min_value=1, max_value=65_535, initial=22, label="SSH port")
+    drivers = forms.MultipleChoiceField(
+        choices=Host.Driver.choices, widget=forms.CheckboxSelectMultiple, label="What it can be asked for"
+    )
+    hypervisor = forms.ModelChoiceField(visible.entries(Hypervisor), required=False)
+    pools = forms.CharField(
+        required=False,
+        widget=forms.Textarea(attrs={"rows": 3, "spellcheck": "false"}),
+        label="Storage pools, one a line",
+        help_text="/srv/kdb image: file systems are made in image files there. "
+        "/srv/xfs existing: what is mounted there is tested as it is. "
+        "In a virtual machine, third word: the host file system below it. Nothing outside is written. "
+        "Folders of the system (/etc, /home, /root, /usr, /var and the like) are refused.",
+    )
+    stated = forms.CharField(
+        required=False,
+        widget=forms.Textarea(attrs={"rows": 3, "spellcheck": "false"}),
+        label="Known to people only, one a line",
+        help_text="hypervisor_release: ESXi 7.0U3",
+    )
+
+    class Meta:
+        model = Host
+        fields = (
+            *("name", "slug", "address", "port", "login", "uses_sudo", "key_name", "laboratory", "drivers"),
+            *("hypervisor", "runs_on", "guest_image", "window_start", "window_end"),
+        )
+        labels = {
+            "name": "Name",
+            "slug": "Short name (in addresses)",
+            "address": "Host name or IP address",
+            "login": "Login",
+            "uses_sudo": "The login may sudo without a password",
+            "key_name": "Private key of the worker, by name",
+            "laboratory": "Laboratory",
+            "runs_on": "Virtual machine of",
+            "guest_image": "Folder with the guest image",
+            "window_start": "Maintenance from (UTC)",
+            "window_end": "until (UTC)",
+        }
+        help_texts = dict.fromkeys(fields, "") | {
+            "key_name": "A file in the worker's folder of keys; empty: its ssh agent. "
+            "Who names it first is the only operator who may.",
+            "laboratory": "Its workers do the runs: celery --queues lab-NAME.",
+        }
+        widgets = {
+            "window_start": forms.TimeInput(attrs={"type": "time"}),
+            "window_end": forms.TimeInput(attrs={"type": "time"}),
+        }
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["runs_on"].queryset = Host.objects.filter(runs_on=None).exclude(pk=self.instance.pk)
+        if self.instance.pk:
+            del self.fields["slug"]
+            pools = self.instance.pools.select_related("host_fs")
+            self.initial["pools"] = "\n".join(
+                " ".join(filter(None, [pool.path, pool.kind, pool.host_fs.slug if pool.host_fs else ""]))
+                for pool in pools
+            )
+            self.initial["stated"] = "\n".join(f"{name}: {text}" for name, text in self.instance.stated.items())
+
+    def clean_pools(self) -> list[StoragePool]:
+        found: dict[str, StoragePool] = {}
+        kinds = StoragePool.Kind.values
+        systems = {entry.slug: entry for entry in visible.entries(FileSystem)}
+        for number, line in enumerate(self.cleaned_data["pools"].splitlines(), start=1):
+            words = line.split()
+            if not words:
+                continue
+            pool = StoragePool(path=words[0], kind=words[1] if len(words) > 1 else StoragePool.Kind.IMAGE)
+            if pool.kind not in kinds or len(words) > 3:
+                raise ValidationError(f"Line {number}: a path, {' or '.join(kinds)}, and perhaps a file system.")
+            if len(words) == 3:
+                if words[2] not in systems:
+                    raise ValidationError(
+                        f"Line {number}: {words[2]!r} is no file system; there are {', '.join(systems)}."
+                    )
+                pool.host_fs = systems[words[2]]
+            try:
+                pool.clean_fields(exclude=["host"])
+            except ValidationError as error:
+                raise ValidationError(f"Line {number}: {' '.join(error.messages)}") from error
+            if words[0] in found:
+                raise ValidationError(f"Line {number}: {words[0]} is there already.")
+            found[words[0]] = pool
+        return list(found.values())
+
+    def clean_stated(self) -> dict[str, str]:
+        found = {}
+        for number, line in enumerate(self.cleaned_data["stated"].splitlines(), start=1):
+            if not line.strip():
+                continue
+            name, colon, text = line.partition(":")
+            name, text = name.strip(), text.strip()
+            if not colon or name not in STATED or not text:
+                raise ValidationError(f"Line {number}: field: text. The fields are {', '.join(STATED)}.")
+            if len(text) > normalise.LENGTHS.get(name, 200):
+                raise ValidationError(f"Line {number}: at most {normalise.LENGTHS.get(name, 200)} characters.")
+            found[name] = text
+        return found
+
+    def clean(self) -> dict[str, Any]:
+        said = super().clean()
+        if bool(said.get("window_start")) != bool(said.get("window_end")):
+            self.add_error("window_end", "A window has both ends.")
+        if said.get("runs_on") and set(said.get("drivers", [])) & {"libvirt", "attached"}:
+            self.add_error("drivers", "A virtual machine is used by its host's campaigns: native only.")
+        if not said.get("address") and said.get("drivers") and said["drivers"] != ["attached"]:
+            self.add_error("address", "Only a host of attached machines can do without.")
+        at = {"address__iexact": said.get("address"), "port": said.get("port")}
+        if all(at.values()) and (twin := Host.objects.filter(**at).exclude(pk=self.instance.pk).first()):
+            self.add_error("address", f"{twin} is registered with this address and port already.")
+        self.instance.stated = said.get("stated") or {}
+        return said
+
+
+class CampaignForm(forms.ModelForm):
+    """A plan: what to run, on which host, by which protocol."""
+
+    host_file_systems = forms.MultipleChoiceField(widget=forms.CheckboxSelectMultiple, label="Host file systems")
+    guest_file_systems = forms.MultipleChoiceField(
+        required=False, widget=forms.CheckboxSelectMultiple, label="Guest file systems (none: native)"
+    )
+    workloads = forms.MultipleChoiceField(
+        choices=[(name, name) for name in engines.WORKLOADS], widget=forms.CheckboxSelectMultiple, label="Workloads"
+    )
+    vm_counts = forms.CharField(required=False, label="Virtual machines at once", help_text="1 2 3 4; empty: native")
+    cache_mode = forms.ChoiceField(
+        choices=[(mode, mode) for mode in CACHE_MODES], label="Cache mode of the virtual disks"
+    )
+    repetitions = forms.IntegerField(min_value=1, max_value=100, initial=3, label="Repetitions")
+    run_seconds = forms.IntegerField(min_value=1, max_value=86_400, initial=120, label="Length of a run, s")
+    cool_down_seconds = forms.IntegerField(min_value=0, max_value=3_600, initial=0, label="Pause before each run, s")
+    scale_percent = forms.IntegerField(
+        min_value=1, max_value=1_000, initial=100, label="Files and threads, % of standard"
+    )
+    disk_mib = forms.IntegerField(min_value=32, max_value=2**24, initial=8192, label="Each file system under test, MiB")
+    vm_ram_mib = forms.IntegerField(min_value=128, max_value=2**24, initial=2048, label="Memory of a machine, MiB")
+    vm_vcpus = forms.IntegerField(min_value=1, max_value=512, initial=1, label="vCPUs of a machine")
+    precision_percent = forms.IntegerField(
+        required=False, min_value=1, max_value=100, label="Stop when ratios are known to, %", help_text="Empty: never."
+    )
+    seed = forms.IntegerField(
+        required=False, min_value=0, max_value=2**31 - 1, label="Seed of the order", help_text="Empty: any."
+    )
+
+    class Meta:
+        model = Campaign
+        fields = (
+            *("title", "slug", "host", "pool", "driver", "engine", "host_file_systems", "guest_file_systems"),
+            *("workloads", "vm_counts", "repetitions", "run_seconds", "cool_down_seconds", "scale_percent"),
+            *("disk_mib", "vm_ram_mib", "vm_vcpus", "cache_mode", "precision_percent", "seed"),
+        )
+        labels = {
+            "title": "Title",
+            "slug": "Short name (in addresses)",
+            "host": "Host",
+            "pool": "Storage pool",
+            "driver": "Driver",
+            "engine": "Benchmark",
+        }
+        help_texts = dict.fromkeys(fields, "")
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        systems = [(slug, slug) for slug in visible.entries(FileSystem).order_by("slug").values_list("slug", flat=True)]
+        self.fields["host_file_systems"].choices = systems
+        self.fields["guest_file_systems"].choices = systems
+        self.fields["host"].queryset = Host.objects.filter(runs_on=None)
+        self.fields["pool"].queryset = StoragePool.objects.filter(host__runs_on=None).select_related("host")
+        self.fields["pool"].label_from_instance = lambda pool: f"{pool.host}: {pool.path}"
+
+    def clean_vm_counts(self) -> list[int]:
+        words = re.split(r"[\s,\[\]]+", self.cleaned_data["vm_counts"].strip())
+        words = [word for word in words if word]
+        if not all(re.fullmatch(r"[1-9]\d{0,2}", word) for word in words):
+            raise ValidationError("Numbers from 1 to 999, with spaces between them.")
+        return sorted({int(word) for word in words})
+
+    def clean_seed(self) -> int:
+        seed = self.cleaned_data["seed"]
+        return random.randrange(2**31) if seed is None else seed  # noqa: S311 - an order, not a secret
+
+    def clean(self) -> dict[str, Any]:
+        """Everything the host has against it, too, once the fields are right by themselves."""
+        said = super().clean()
+        if not self.errors:
+            for name, value in said.items():
+                setattr(self.instance, name, value)
+            self.add_problems(steering.problems_of(self.instance))
+        return said
+
+    def add_problems(self, problems: dict[str, list[str]]) -> None:
+        for name, sentences in problems.items():
+            for sentence in sentences:
+                self.add_error(name, sentence)
+
+
+class TopUpForm(forms.Form):
+    repetitions = forms.IntegerField(min_value=1, max_value=100, initial=1, label="More repetitions")

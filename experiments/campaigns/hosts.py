@@ -1,0 +1,328 @@
+"""Hosts: registered, their key accepted by a person, checked. A worker of their laboratory talks to them."""
+
+import json
+import logging
+import re
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.db import IntegrityError, transaction
+from django.db.models import Model, Q
+from django.utils.timezone import now
+
+from experiments import visible
+from experiments.campaigns.laboratory.remote import Area
+from experiments.models import CampaignRun, Host, Hypervisor, PrivateKey, StoragePool
+from kdb import jobs
+
+from .laboratory import libvirt, remote, ssh
+
+logger = logging.getLogger(__name__)
+
+CONTACT_JOB, CHECK_JOB = "contact_host", "check_host"
+PROBE_SECONDS = 30  # a guest under hardware virtualisation is up within five
+RAW_MIB = 1024
+
+_HYPERVISORS = {"kvm": "kvm", "qemu": "qemu-tcg"}
+
+# Where to get what a host may lack: Debian's package, or the source.
+FROM = {
+    "losetup": "package mount",
+    "fallocate": "package util-linux",
+    "setsid": "package util-linux",
+    "findmnt": "package util-linux",
+    "timeout": "package coreutils",
+    "mkfs.ext4": "package e2fsprogs",
+    "mkfs.xfs": "package xfsprogs",
+    "mkfs.btrfs": "package btrfs-progs",
+    "fio": "package fio",
+    "virsh": "package libvirt-clients (and libvirt-daemon-system for the daemon)",
+    "filebench": "source, github.com/filebench/filebench: Debian has no package",
+}
+
+
+class HostError(Exception):
+    """A host cannot be used as asked; the text is fit to show."""
+
+
+def register(host: Host, pools: Iterable[StoragePool], *, user, any_key: bool = False) -> Host:
+    """Store a host and its pools, unsaved and checked, and ask for its key where it has an address.
+
+    any_key : whether the private key may be another operator's (permissions.may_use_any_key)
+    Raises HostError where it is and must not be, and where the name or the address is taken since a moment ago.
+    """
+    with transaction.atomic(), _told_of_twins():
+        host.registered_by = user
+        _take_key(host, any_key)
+        host.save()
+        for pool in pools:
+            pool.host = host
+            pool.save()
+        if host.address:
+            _ask(host, CONTACT_JOB)
+    logger.info("registered host=%s", host.slug)
+    return host
+
+
+def unregister(host: Host) -> None:
+    """Forget a host that came to nothing; its private key is free again where no other host names it."""
+    with transaction.atomic():
+        host.delete()
+        PrivateKey.objects.filter(name=host.key_name).exclude(
+            name__in=Host.objects.exclude(address="").values("key_name")
+        ).delete()
+
+
+@contextmanager
+def _told_of_twins() -> Iterator[None]:
+    """Raises HostError where the database refuses a second host of one name or address."""
+    try:
+        with transaction.atomic():
+            yield
+    except IntegrityError as error:
+        raise HostError("Another host has this short name, or this address and port, since a moment ago.") from error
+
+
+def _take_key(host: Host, any_key: bool) -> None:
+    """Use the private key for the host: its operator's from now on, where it is nobody's. Raises HostError."""
+    if not host.address:
+        return
+    key, _ = PrivateKey.objects.get_or_create(name=host.key_name, defaults={"owner_id": host.registered_by_id})
+    if key.owner_id != host.registered_by_id and not any_key:
+        named = f"The key {key.name}" if key.name else "The worker's ssh agent"
+        raise HostError(
+            f"{named} is for another operator's hosts. Name a key that only yours use, or ask an administrator."
+        )
+
+
+def edit(host: Host, fields: Collection[str], pools: Iterable[StoragePool], *, any_key: bool = False) -> None:
+    """Save changed fields and the pools as they are now. A new address is a new machine: its key is asked for again.
+
+    Raises HostError where a pool is given up that a campaign uses, and as `register`.
+    """
+    kept = list(pools)
+    with transaction.atomic(), _told_of_twins():
+        before = locked(host.pk)
+        if (before.address, before.port, before.key_name) != (host.address, host.port, host.key_name):
+            _take_key(host, any_key)
+        Model.save(host, update_fields=list(fields))
+        gone = before.pools.exclude(path__in=[pool.path for pool in kept])
+        if used := gone.filter(pk__in=before.campaigns.values("pool")).first():
+            raise HostError(f"{used} belongs to a campaign.")
+        gone.delete()
+        for pool in kept:
+            values = {"kind": pool.kind, "storage": pool.storage, "host_fs": pool.host_fs}
+            StoragePool.objects.update_or_create(host=host, path=pool.path, defaults=values)
+        if (before.address, before.port) != (host.address, host.port):
+            Host.objects.filter(pk=host.pk).update(host_key="", offered_key="", facts={}, checked_at=None)
+            if host.address:
+                _ask(host, CONTACT_JOB)
+
+
+def ask_contact(host: Host) -> None:
+    """Have the host's key read again. Raises HostError where the host has no address."""
+    if not host.address:
+        raise HostError(f"{host} has no address: it is reached through its virtual machines only.")
+    with transaction.atomic():
+        _ask(host, CONTACT_JOB)
+
+
+def ask_check(host: Host, *, with_limits: bool = False) -> None:
+    """Have its facts found out. Raises HostError where its key is not accepted."""
+    address(host)
+    with transaction.atomic():
+        _ask(host, CHECK_JOB, with_limits=with_limits)
+
+
+def _ask(host: Host, kind: str, **arguments: Any) -> None:
+    host.job = jobs.enqueue(kind, queue=host.queue, host_id=host.pk, **arguments)
+    Model.save(host, update_fields=["job"])
+
+
+def accept_key(host: Host, fingerprint: str, *, any_key: bool = False) -> None:
+    """Trust the key that the host offers, from now on and only that.
+
+    Raises HostError where it is another one, and where it is that of another operator's host: a machine may have
+    many names and addresses, and has one key (any_key: permissions.may_use_any_key).
+    """
+    with transaction.atomic():
+        offered = Host.objects.get(pk=host.pk).offered_key
+        alike = Q(pk=host.pk) | Q(offered_key=offered) | Q(host_key=offered)
+        rows = {row.pk: row for row in Host.objects.select_for_update().filter(alike).order_by("pk")}
+        host = rows.pop(host.pk)
+        if not host.offered_key or ssh.fingerprint(host.offered_key) != fingerprint:
+            raise HostError("The host offers another key by now. Look at it again.")
+        others = [row for row in rows.values() if row.registered_by_id != host.registered_by_id]
+        if not any_key and (twin := next((row for row in others if row.host_key == host.offered_key), None)):
+            raise HostError(f"This machine is {twin} of another operator: it shows the same key.")
+        host.host_key, host.offered_key, host.blocked_reason = host.offered_key, "", ""
+        host.save()
+        _ask(host, CHECK_JOB, with_limits=False)
+    logger.info("accepted key host=%s fingerprint=%s", host.slug, fingerprint)
+
+
+def locked(host_id: int) -> Host:
+    """The host as it is now, locked until the transaction ends."""
+    return Host.objects.select_for_update(of=("self",)).get(pk=host_id)
+
+
+def block(host: Host, reason: str) -> None:
+    Host.objects.filter(pk=host.pk).update(blocked_reason=reason)
+    logger.error("blocked host=%s reason=%r", host.slug, reason)
+
+
+def address(host: Host) -> ssh.Address:
+    """How a worker reaches the host. Raises HostError where it must not, or cannot."""
+    if host.blocked_reason:
+        raise HostError(f"{host} is blocked: {host.blocked_reason}")
+    if not host.address:
+        raise HostError(f"{host} has no address.")
+    if not host.host_key:
+        raise HostError(f"The key of {host} is not accepted yet.")
+    key_file = settings.KDB_KEYS_DIR / host.key_name if host.key_name else None
+    return ssh.Address(host.address, host.port, host.login, host.host_key, key_file, host.uses_sudo, host.name)
+
+
+def check_key_file(key_file: Path | None) -> None:
+    """Raises HostError where this worker does not have the key, or others may read it."""
+    if key_file is None:
+        return
+    if not key_file.is_file():
+        raise HostError(f"This worker has no key {key_file.name!r} in its folder of keys.")
+    if key_file.stat().st_mode & 0o077:
+        raise HostError(f"The key {key_file.name!r} may be read by others than its owner: chmod 600.")
+
+
+def connect(host: Host) -> ssh.Connection:
+    """A connection, to be entered. Raises HostError."""
+    found = address(host)
+    check_key_file(found.key_file)
+    return ssh.Connection(found)
+
+
+@jobs.handler(CONTACT_JOB)
+def contact(run: jobs.JobRun, host_id: int) -> None:
+    """Read the host's key; a person accepts it, unless it is the accepted one."""
+    host = Host.objects.get(pk=host_id)
+    offered = ssh.scan(host.address, host.port)
+    ssh.fingerprint(offered)  # raises where it is no key
+    if offered == host.host_key:
+        offered = ""
+    elif host.host_key:
+        block(host, _changed(host, offered))
+    Host.objects.filter(pk=host_id, address=host.address, port=host.port).update(offered_key=offered)
+
+
+def _changed(host: Host, offered: str) -> str:
+    return (
+        f"its key has changed: {ssh.fingerprint(host.host_key)} was accepted, it shows {ssh.fingerprint(offered)}. "
+        "Either the machine was installed anew, or another one answers in its place. Find out which before you accept."
+    )
+
+
+@jobs.handler(CHECK_JOB)
+def check(run: jobs.JobRun, host_id: int, with_limits: bool) -> None:
+    """Find out and keep what the host is and has. Raises what ssh raises; a changed key blocks the host."""
+    host = Host.objects.get(pk=host_id)
+    try:
+        with connect(host) as machine:
+            pools = list(host.pools.values_list("path", flat=True))
+            found = facts_of(remote.call(machine, "facts", *pools))
+            is_free = not CampaignRun.objects.filter(host=host, state=CampaignRun.State.ACTIVE).exists()
+            if host.guest_image and "libvirt" in host.drivers:
+                found["guest_image"] = json.loads(remote.call(machine, "image", host.guest_image))
+                old = host.facts.get("accelerator", "")
+                found["accelerator"] = _accelerator(machine, host, found, run) if is_free and pools else old
+            found["limits"] = _limits(machine, pools, run) if with_limits and is_free else host.facts.get("limits", {})
+    except ssh.KeyChanged as error:
+        block(host, str(error))
+        with suppress(ssh.SshError):
+            Host.objects.filter(pk=host_id).update(offered_key=ssh.scan(host.address, host.port))
+        raise
+    Host.objects.filter(pk=host_id).update(facts=found, checked_at=now())
+    detected = visible.entries(Hypervisor).filter(slug=_HYPERVISORS.get(found.get("accelerator", ""), "")).first()
+    if detected is not None:  # what a person said stands
+        Host.objects.filter(pk=host_id, hypervisor=None).update(hypervisor=detected)
+
+
+def facts_of(text: str) -> dict[str, Any]:
+    """The lines of `facts` as one dict; pools by path, what is missing with where to get it."""
+    found: dict[str, Any] = {"pools": {}, "missing": []}
+    for key, value in remote.facts(text):
+        path, _, rest = value.partition(" ")
+        if key == "missing":
+            found["missing"].append({"program": value, "from": FROM.get(value, "")})
+        elif key == "pool_refused":
+            found["pools"][path] = {"is_missing": True, "why": rest}
+        elif key == "pool":
+            kind, free = rest.split()
+            found["pools"][path] = {"file_system": kind, "free_mib": int(free)}
+        elif key == "pool_options":
+            found["pools"][path]["mount_options"] = rest
+        elif key == "pool_disk":
+            found["pools"][path]["disk"] = rest
+        elif key in ("cores", "ram_mib"):
+            found[key] = int(value)
+        else:
+            found[key] = value
+    return found
+
+
+def _accelerator(machine: ssh.Connection, host: Host, found: dict, run: jobs.JobRun) -> str:
+    """ "kvm" where a guest really comes up under it, else "qemu": /dev/kvm may open and guests hang all the same."""
+    types = found.get("domain_types", "").split()
+    for accelerator in [kind for kind in ("kvm", "qemu") if kind in types]:
+        area = Area(machine, host.pools.first().path, token(run))
+        area.call("begin")
+        try:
+            area.call("make-folder", "fs", found["pools"][area.pool]["file_system"])
+            disk = area.call("make-image", "fs", "disk1", 64)["path"]
+            guest = libvirt.Guest(
+                f"kdb-probe-{area.token}",
+                host.guest_image,
+                disk,
+                f"{area.pool}/.kdb/console1",
+                512,
+                1,
+                "none",
+                accelerator,
+            )
+            seconds = PROBE_SECONDS if accelerator == "kvm" else libvirt.BOOT_SECONDS
+            libvirt.start(area, guest)
+            libvirt.wait_ready(area, guest.name, "console1", seconds=seconds, keep=run.renew)
+            return accelerator
+        except (libvirt.GuestGone, remote.Refused) as error:
+            logger.warning("no guests under %s host=%s reason=%r", accelerator, host.slug, str(error))
+            last = str(error)
+        finally:
+            area.call("clean")
+    raise HostError(
+        f"No virtual machine comes up on {host}: {last if types else 'libvirt offers neither kvm nor qemu'}"
+    )
+
+
+def _limits(machine: ssh.Connection, pools: list[str], run: jobs.JobRun) -> dict[str, dict[str, float]]:
+    """What the disk below each pool reads and writes in sequence without caches, MB/s (10^6 bytes)."""
+    limits = {}
+    for pool in pools:
+        area = Area(machine, pool, token(run))
+        area.call("begin")
+        try:
+            said = area.call("raw-speed", RAW_MIB, timeout=120)
+        finally:
+            area.call("clean")
+        # fio's terse version 3 prints KiB/s.
+        limits[pool] = {
+            name: round(int(said[f"raw_{name}"]) * 1024 / 1e6, 1)
+            for name in ("read", "write")
+            if re.fullmatch(r"[1-9]\d*", said.get(f"raw_{name}", ""))
+        }
+    return limits
+
+
+def token(run: jobs.JobRun) -> int:
+    """A number that grows with every attempt at anything: the machine refuses what comes with an old one."""
+    return run.job_id * 100 + run.attempt

@@ -1,0 +1,153 @@
+"""The three ways to a file system under test: on the host itself, in guests made for the run, in guests that exist.
+
+Each makes everything a run needs in areas of attempt `token` and returns the machines that the benchmark
+runs on. What they make is taken away by `clean` of the same areas, whatever happened in between.
+"""
+
+import time
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+
+from . import libvirt, remote
+from .remote import Area
+from .ssh import Connection, Unreachable
+
+CONTACT_SECONDS = 60
+FOLDER = "fs"  # of the file system under test, in the area
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What one run is about. Sizes in MiB; guest fields are empty for a native run."""
+
+    token: int
+    host_fs: str
+    guest_fs: str
+    pool: str
+    makes_image: bool
+    host_disk_mib: int
+    disk_mib: int
+    vm_count: int = 0
+    ram_mib: int = 0
+    vcpus: int = 0
+    cache_mode: str = ""
+    image_folder: str = ""
+    image_host_key: str = ""
+    accelerator: str = ""
+
+
+@dataclass(frozen=True)
+class Machine:
+    """Where the benchmark runs: number counts from 1, 0 is the host itself."""
+
+    number: int
+    area: Area
+    facts: dict[str, str]  # kernel, mount options, mkfs
+    domain: str = ""
+
+    @property
+    def folder(self) -> str:
+        return f"{self.area.pool}/.kdb/{FOLDER}"
+
+    @property
+    def name(self) -> str:
+        return f"machine-{self.number}" if self.number else "host"
+
+
+def host_file_system(area: Area, wanted: Wanted, say: Say) -> dict[str, str]:
+    """The host's file system for this run, fresh where the pool makes images. Returns what is known of it."""
+    area.call("begin", timeout=120)
+    if wanted.makes_image:
+        say(f"making {wanted.host_fs} on the host, {wanted.host_disk_mib:,} MiB")
+        return area.call("make-fs", FOLDER, wanted.host_disk_mib, wanted.host_fs, timeout=600)
+    say(f"a folder on the host's {wanted.host_fs}")
+    return area.call("make-folder", FOLDER, wanted.host_fs)
+
+
+def native(host: Connection, wanted: Wanted, say: Say) -> list[Machine]:
+    area = Area(host, wanted.pool, wanted.token)
+    facts = host_file_system(area, wanted, say)
+    return [Machine(0, area, {**facts, "kernel": _kernel(host)})]
+
+
+def domain_name(token: int, number: int) -> str:
+    return f"kdb-{token}-{number}"
+
+
+def guests(stack: ExitStack, host: Connection, wanted: Wanted, say: Say, keep: Callable[[], None]) -> list[Machine]:
+    """Make, start and prepare `vm_count` guests; their connections close with the stack. Raises libvirt.GuestGone."""
+    area = Area(host, wanted.pool, wanted.token)
+    host_facts = host_file_system(area, wanted, say)
+    made = []
+    for number in range(1, wanted.vm_count + 1):
+        disk = area.call("make-image", FOLDER, f"disk{number}", wanted.disk_mib, timeout=600)["path"]
+        console = f"console{number}"
+        guest = libvirt.Guest(
+            name=domain_name(wanted.token, number),
+            image_folder=wanted.image_folder,
+            disk=disk,
+            console=f"{wanted.pool}/.kdb/{console}",
+            ram_mib=wanted.ram_mib,
+            vcpus=wanted.vcpus,
+            cache_mode=wanted.cache_mode,
+            accelerator=wanted.accelerator,
+        )
+        libvirt.start(area, guest)
+        made.append((number, guest.name, console))
+    machines = []
+    say(f"waiting for {wanted.vm_count} virtual machine{'s' if wanted.vm_count > 1 else ''}")
+    for number, name, console in made:
+        libvirt.wait_ready(area, name, console, keep=keep)
+        port = libvirt.forwarded_port(host, name)
+        inside = stack.enter_context(libvirt.connection(host, name, port, wanted.image_host_key))
+        _first_contact(inside, keep)
+        guest_area = Area(inside, libvirt.GUEST_POOL, wanted.token)
+        guest_area.call("begin")
+        say(f"making {wanted.guest_fs} in virtual machine {number}")
+        facts = guest_area.call("format-disk", FOLDER, libvirt.SERIAL, wanted.guest_fs, timeout=300)
+        facts |= {"kernel": _kernel(inside), "host_mount_options": host_facts["mount_options"]}
+        machines.append(Machine(number, guest_area, facts, name))
+    return machines
+
+
+def _first_contact(guest: Connection, keep: Callable[[], None]) -> None:
+    """Its sshd listens, but a busy guest may drop the first connections."""
+    deadline = time.monotonic() + CONTACT_SECONDS
+    while True:
+        try:
+            guest.run(["true"])
+            return
+        except Unreachable:
+            keep()
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.5)
+
+
+def attached(machines: Sequence[tuple[Connection, str, bool]], wanted: Wanted, say: Say) -> list[Machine]:
+    """Prepare virtual machines that exist, each with its pool and whether that makes images."""
+    found = []
+    for number, (connection, pool, makes_image) in enumerate(machines, start=1):
+        area = Area(connection, pool, wanted.token)
+        area.call("begin", timeout=120)
+        if makes_image:
+            say(f"making {wanted.guest_fs} in virtual machine {number}")
+            facts = area.call("make-fs", FOLDER, wanted.disk_mib, wanted.guest_fs, timeout=600)
+        else:
+            say(f"a folder on the {wanted.guest_fs} of virtual machine {number}")
+            facts = area.call("make-folder", FOLDER, wanted.guest_fs)
+        found.append(Machine(number, area, {**facts, "kernel": _kernel(connection)}))
+    return found
+
+
+def _kernel(machine: Connection) -> str:
+    return machine.run(["uname", "-r"]).text.strip()
+
+
+def drop_caches(machines: Sequence[Machine], host: Connection | None) -> None:
+    """Inside first: what a guest writes back lands in the host's caches."""
+    for connection in [machine.area.machine for machine in machines if machine.number] + [host]:
+        if connection is not None:
+            remote.call(connection, "drop-caches", timeout=300)

@@ -1,0 +1,93 @@
+"""From a matrix to runs: which cells, in what order, and what they take."""
+
+import random
+from collections.abc import Sequence
+from itertools import product
+from typing import NamedTuple
+
+from . import engines
+
+# Seconds, from the laboratory notes of Debian 12 guests: mkfs, mount, caches, collection; a guest's boot.
+_AROUND_A_RUN = 5
+_BOOT = {"kvm": 4, "qemu": 8}
+_SPARE_MIB = 256  # of a host file system, beside the guests' disks
+
+
+class Cell(NamedTuple):
+    """One kind of run. Native: no guest file system and no machines."""
+
+    host_fs: str
+    guest_fs: str
+    workload: str
+    vm_count: int
+
+
+def cells(
+    host_file_systems: Sequence[str],
+    guest_file_systems: Sequence[str],
+    workloads: Sequence[str],
+    vm_counts: Sequence[int],
+) -> list[Cell]:
+    """The matrix; native where there is no guest file system."""
+    if not guest_file_systems:
+        return [Cell(host_fs, "", workload, 0) for host_fs, workload in product(host_file_systems, workloads)]
+    return [Cell(*cell) for cell in product(host_file_systems, guest_file_systems, workloads, vm_counts)]
+
+
+def in_order(matrix: Sequence[Cell], repetitions: Sequence[int], seed: int) -> list[tuple[int, Cell]]:
+    """Repetition and cell, in the order to run: whole repetitions one after another, shuffled inside.
+
+    So whatever changes slowly on the machine meets all cells alike, and a campaign that ends early has
+    compared all of them. The same seed gives the same order, also for repetitions that are added later.
+    """
+    ordered = []
+    for repetition in repetitions:
+        block = list(matrix)
+        random.Random(f"{seed}:{repetition}").shuffle(block)  # noqa: S311 - an order, not a secret
+        ordered += [(repetition, cell) for cell in block]
+    return ordered
+
+
+def run_seconds(cell: Cell, engine: str, seconds: int, cool_down: int, percent: int, accelerator: str) -> int:
+    """About how long a run takes, s."""
+    set_up = engines.working_set_bytes(cell.workload, percent) // (100 * 2**20)
+    return seconds + cool_down + _AROUND_A_RUN + set_up + cell.vm_count * _BOOT.get(accelerator, 0)
+
+
+def host_disk_mib(driver: str, disk_mib: int, vm_counts: Sequence[int]) -> int:
+    """The size of the file system that the host makes for a run, MiB: every guest's disk may fill up."""
+    if driver != "libvirt":
+        return disk_mib
+    return int(max(vm_counts) * disk_mib * 1.05) + _SPARE_MIB
+
+
+def steps(
+    cell: Cell, driver: str, engine: str, seconds: int, disk_mib: int, host_mib: int, is_image: bool
+) -> list[str]:
+    """What a run does, in words, for the dry run."""
+    where = (
+        f"make an image file of {host_mib} MiB in the pool, {cell.host_fs} on it, and mount it"
+        if is_image
+        else f"make a folder on the pool's own {cell.host_fs}"
+    )
+    machines = f"{cell.vm_count} virtual machine{'s' if cell.vm_count > 1 else ''}"
+    done = ["end whatever an earlier attempt left, and empty the area"]
+    if driver == "libvirt":
+        done += [
+            where,
+            f"make a disk image of {disk_mib} MiB there for each, fully allocated",
+            f"define and start {machines}, and wait for each",
+            f"make {cell.guest_fs} on the disk of each and mount it",
+        ]
+    elif driver == "attached":
+        done += [f"on each of {machines}: make a folder on its {cell.guest_fs}"]
+    else:
+        done.append(where)
+    done += [
+        "write dirty data back and drop the caches",
+        f"start {engine} with {cell.workload} for {seconds} s"
+        + (", on all machines together" if cell.vm_count > 1 else ""),
+        "keep its output and read it",
+        "stop and remove all that was made",
+    ]
+    return done

@@ -1,0 +1,81 @@
+"""The verbs of remote.sh as functions. Names and texts go there as arguments, never into the script."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from .ssh import Connection
+
+SCRIPT = Path(__file__).with_name("remote.sh").read_text()
+_REFUSED = 90
+_LINE = 500  # longest text of an error that is told
+LONGEST_LINE = 20_000  # of an answer
+OUTPUT_BYTES = 16 * 2**20  # of a benchmark that remote.sh sends
+
+
+class Refused(Exception):  # noqa: N818 - the machine's decision
+    """The machine would not do it, or could not; the text says why."""
+
+
+class Superseded(Refused):
+    """A later attempt works there: this one must stop and touch nothing."""
+
+
+Facts = list[tuple[str, str]]  # in printed order; a key may come twice
+
+
+@dataclass(frozen=True)
+class Poll:
+    """How a benchmark stands. `wall` and `up` are the machine's clocks, s; `status` None while it runs."""
+
+    state: str  # running, exited, gone
+    status: int | None
+    wall: float
+    up: float
+    storage_errors: int
+
+
+def call(machine: Connection, verb: str, *arguments: object, timeout: float = 60) -> str:
+    """What a verb prints. Raises Refused, Superseded, and what ssh raises."""
+    words = ["sh", "-c", SCRIPT, "kdb-remote", verb, *map(str, arguments)]
+    answer = machine.run(words, timeout=timeout)
+    if answer.status:
+        lines = [line for line in answer.errors.splitlines() if line.strip()] or [f"status {answer.status}"]
+        if answer.status == _REFUSED and lines[-1].startswith("superseded"):
+            raise Superseded(lines[-1])
+        # A refusal is the last word; a program that failed says why first, and then how it is used.
+        why = lines[-1] if answer.status == _REFUSED else f"{verb}: {lines[0]}"
+        raise Refused(f"{machine.address}: {why[:_LINE]}")
+    if (longest := max(map(len, answer.text.splitlines()), default=0)) > LONGEST_LINE:
+        raise Refused(
+            f"{machine.address}: {verb}: a line of the answer has {longest:,} characters; {LONGEST_LINE:,} are allowed."
+        )
+    return answer.text
+
+
+def facts(text: str) -> Facts:
+    """The lines of an answer, "key<TAB>value" each."""
+    return [(key, value) for key, tab, value in (line.partition("\t") for line in text.splitlines()) if tab]
+
+
+@dataclass(frozen=True)
+class Area:
+    """The part of a machine that one attempt at one run may write in."""
+
+    machine: Connection
+    pool: str
+    token: int
+
+    def call(self, verb: str, *arguments: object, timeout: float = 60) -> dict[str, str]:
+        return dict(facts(call(self.machine, verb, self.pool, self.token, *arguments, timeout=timeout)))
+
+    def poll(self, name: str, timeout: float = 20) -> Poll:
+        said = self.call("poll", name, timeout=timeout)
+        status = int(said["status"]) if "status" in said else None
+        return Poll(said["state"], status, float(said["wall"]), float(said["up"]), int(said["errors"]))
+
+    def output(self, file: str) -> bytes:
+        words = ["sh", "-c", SCRIPT, "kdb-remote", "output", self.pool, str(self.token), file]
+        answer = self.machine.run(words, most=OUTPUT_BYTES)
+        if answer.status:
+            raise Refused(f"{self.machine.address}: {answer.errors.strip()[-_LINE:] or file}")
+        return answer.output

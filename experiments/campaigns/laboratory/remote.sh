@@ -1,0 +1,367 @@
+# What KDB does on a machine, for `sh -s -- VERB ARGUMENT...`: this text is fixed, only arguments vary.
+#
+# Everything it makes lies in POOL/.kdb (the area), one run at a time. TOKEN is the number of the
+# attempt: a verb with a smaller one than the area's comes from a worker that was given up, and is
+# refused. Answers are lines of "key<TAB>value". Status 90 is a refusal, with its reason on stderr.
+set -eu
+LC_ALL=C
+PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
+export LC_ALL PATH
+umask 077
+
+say() { printf '%s\t%s\n' "$1" "$2"; }
+refuse() {
+    printf '%s\n' "$1" >&2
+    exit 90
+}
+
+# POOL: why it cannot be one; nothing where it can. The folders are those of experiments.campaigns.laboratory.pools.
+against_pool() {
+    case $1/ in
+    /) echo "an absolute path is needed" ;;
+    //) echo "the root folder cannot be a storage pool" ;;
+    /*[!A-Za-z0-9_.+/-]*) echo "$1 has characters that a storage pool may not have" ;;
+    /var/lib/kdb/*) ;;
+    /bin/* | /boot/* | /dev/* | /etc/* | /home/* | /lib/* | /lib32/* | /lib64/* | /libx32/* | /lost+found/* | /proc/* | \
+        /root/* | /run/* | /sbin/* | /snap/* | /sys/* | /tmp/ | /usr/* | /var/*)
+        echo "$1 belongs to the system and cannot be a storage pool"
+        ;;
+    /*) ;;
+    *) echo "$1 is not an absolute path" ;;
+    esac
+    if [ ! -d "$1" ]; then
+        echo "$1 is not a folder of this machine"
+    elif [ "$(readlink -f "$1")" != "$1" ]; then
+        echo "$1 is reached through a symbolic link"
+    fi
+}
+
+# POOL: sets AREA.
+open_pool() {
+    POOL=$1
+    why=$(against_pool "$POOL" | head -n 1)
+    [ -z "$why" ] || refuse "$why"
+    AREA=$POOL/.kdb
+    if [ -e "$AREA" ] || [ -L "$AREA" ]; then
+        if [ -z "$(find "$AREA" -maxdepth 0 -type d -user "$(id -u)")" ] || [ ! -f "$AREA/token" ]; then
+            refuse "$AREA is there and is not KDB's: move it away"
+        fi
+    fi
+}
+
+# The area, with everything of attempt TOKEN or of an older one in it.
+open_area() {
+    open_pool "$1"
+    if [ -d "$AREA" ] && [ "$(cat "$AREA/token")" -gt "$2" ]; then
+        refuse "superseded: a later attempt works here"
+    fi
+}
+
+own_area() {
+    open_area "$1" "$2"
+    if [ ! -d "$AREA" ] || [ "$(cat "$AREA/token")" != "$2" ]; then
+        refuse "superseded: the area of attempt $2 is gone"
+    fi
+}
+
+# NAME of something directly in the area.
+plain() {
+    case $1 in "" | .* | */* | *[!A-Za-z0-9._-]*) refuse "$1 is not a plain name" ;; esac
+}
+
+start_time() { sed 's/.*) //' "/proc/$1/stat" 2>/dev/null | cut -d ' ' -f 20; }
+
+# The session leader recorded in FILE, while it lives: pids are used again, start times tell.
+leader() {
+    [ -f "$1" ] || return 1
+    read -r pid began <"$1" || return 1
+    [ "$(start_time "$pid")" = "$began" ] && echo "$pid"
+}
+
+mounts_below() { awk -v below="$1/" 'index($2, below) == 1 { print $2 }' /proc/self/mounts | sort -r; }
+loops_below() {
+    losetup --list --noheadings --raw --output NAME,BACK-FILE | awk -v below="$1/" 'index($2, below) == 1 { print $1 }'
+}
+
+# Ask SECONDS times for nothing to be printed any more.
+until_nothing() {
+    rest=$(($1 * 10))
+    shift
+    while [ -n "$("$@")" ]; do
+        rest=$((rest - 1))
+        [ "$rest" -gt 0 ] || return 1
+        sleep 0.1
+    done
+}
+
+domains_left() { virsh -c qemu:///system --quiet list --all --name | grep -Fx -f "$AREA/domains" || true; }
+
+# Who works in the area. A benchmark's processes may outlive their leader and leave its session: Filebench's
+# readers do the one, fio's jobs the other. Their working folder stays where it was: find reads the links themselves,
+# and prints nothing that somebody may have named.
+workers_below() { find /proc/[0-9]*/cwd -maxdepth 0 -lname "$AREA/*" -printf '%p\n' 2>/dev/null | cut -d / -f 3; }
+
+kill_workers() {
+    rest=50
+    while workers=$(workers_below) && [ -n "$workers" ]; do
+        # shellcheck disable=SC2086 # a list of numbers
+        kill -KILL $workers 2>/dev/null || true
+        rest=$((rest - 1))
+        [ "$rest" -gt 0 ] || refuse "processes stay: $(echo "$workers" | tr '\n' ' ')"
+        sleep 0.1
+    done
+}
+
+clean_area() {
+    [ -d "$AREA" ] || return 0
+    kill_workers
+    if [ -s "$AREA/domains" ]; then
+        for domain in $(domains_left); do
+            virsh -c qemu:///system --quiet destroy "$domain" >/dev/null 2>&1 || true
+            virsh -c qemu:///system --quiet undefine "$domain" >/dev/null 2>&1 || true
+        done
+        until_nothing 10 domains_left || refuse "virtual machines stay: $(domains_left | tr '\n' ' ')"
+    fi
+    rest=50
+    for point in $(mounts_below "$AREA"); do
+        until umount "$point" 2>/dev/null; do
+            rest=$((rest - 1))
+            [ "$rest" -gt 0 ] || refuse "cannot unmount $point: something uses it"
+            sleep 0.2
+        done
+    done
+    for device in $(loops_below "$AREA"); do losetup --detach "$device" 2>/dev/null || true; done
+    until_nothing 10 loops_below "$AREA" || refuse "loop devices stay: $(loops_below "$AREA" | tr '\n' ' ')"
+    # The token goes last: an area that is half removed is still known as ours.
+    find "$AREA" -xdev -mindepth 1 ! -name token -delete
+    rm -f "$AREA/token"
+    rmdir "$AREA"
+}
+
+need_space() {
+    free=$(df --output=avail --block-size=1M "$1" | tail -n 1 | tr -d ' ')
+    [ "$free" -gt "$2" ] || refuse "no space: $1 has $free MiB free, $2 MiB are needed"
+}
+
+make_file_system() { # FS DEVICE
+    if grep -q "^$2 " /proc/self/mounts /proc/swaps; then refuse "$2 is in use"; fi
+    case $1 in
+    ext4) mkfs.ext4 -q -F "$2" ;;
+    xfs) mkfs.xfs -q -f "$2" ;;
+    btrfs) mkfs.btrfs -q -f "$2" ;;
+    *) refuse "$1 is not a file system that KDB makes" ;;
+    esac >/dev/null
+}
+
+mount_here() { # FS DEVICE POINT
+    mkdir "$3"
+    options=defaults
+    # Btrfs would discard in the background, and nothing else here does.
+    [ "$1" != btrfs ] || options=nodiscard
+    mount -t "$1" -o "$options" "$2" "$3"
+    say mount_options "$(awk -v point="$3" '$2 == point { print $4 }' /proc/self/mounts)"
+    say mkfs "$(mkfs."$1" -V 2>&1 | head -n 1)"
+}
+
+storage_errors() {
+    dmesg 2>/dev/null | grep -Ec 'I/O error|EXT4-fs error|XFS .*([Ee]rror|[Cc]orruption)|BTRFS (error|critical)|Buffer I/O' || true
+}
+
+version_of() { # KEY COMMAND...
+    key=$1
+    shift
+    if command -v "$1" >/dev/null 2>&1; then say "$key" "$("$@" 2>&1 </dev/null | grep -v '^ *$' | head -n 1)"; fi
+}
+
+# 1.4 says its version only when it runs something.
+filebench_version() {
+    command -v filebench >/dev/null 2>&1 || return 0
+    script=$(mktemp)
+    echo quit >"$script"
+    say filebench "$(timeout 10 filebench -f "$script" 2>&1 | sed -n 's/^.*Filebench Version \([^ ]*\).*$/\1/p' | head -n 1)"
+    rm -f "$script"
+}
+
+verb=$1
+shift
+case $verb in
+begin) # POOL TOKEN: an empty area, whatever was there before
+    open_area "$1" "$2"
+    clean_area
+    mkdir "$AREA"
+    echo "$2" >"$AREA/token"
+    : >"$AREA/domains"
+    storage_errors >"$AREA/errors"
+    ;;
+clean) # POOL TOKEN
+    open_area "$1" "$2"
+    clean_area
+    ;;
+make-fs) # POOL TOKEN NAME MIB FS: a file system in an image file, mounted at AREA/NAME
+    own_area "$1" "$2"
+    plain "$3"
+    need_space "$AREA" $(($4 + 64))
+    fallocate --length "$4MiB" "$AREA/$3.img"
+    device=$(losetup --find --show --direct-io=on "$AREA/$3.img" 2>/dev/null) || device=$(losetup --find --show "$AREA/$3.img")
+    [ "$(cat "/sys/block/${device#/dev/}/loop/backing_file")" = "$AREA/$3.img" ] || refuse "$device is not the image of this run"
+    make_file_system "$5" "$device"
+    mount_here "$5" "$device" "$AREA/$3"
+    ;;
+make-folder) # POOL TOKEN NAME FS: a folder on the file system of the pool itself, which must be FS
+    own_area "$1" "$2"
+    plain "$3"
+    [ "$(stat --file-system --format=%T "$POOL" | sed 's|ext2/ext3|ext4|')" = "$4" ] || refuse "$POOL is not on $4"
+    mkdir "$AREA/$3"
+    say mount_options "$(findmnt --noheadings --output OPTIONS --target "$AREA")"
+    ;;
+make-image) # POOL TOKEN FOLDER NAME MIB: a disk for a virtual machine
+    own_area "$1" "$2"
+    plain "$3"
+    plain "$4"
+    need_space "$AREA/$3" "$5"
+    fallocate --length "$5MiB" "$AREA/$3/$4.img"
+    say path "$AREA/$3/$4.img"
+    ;;
+format-disk) # POOL TOKEN NAME SERIAL FS: the disk that the campaign gave this virtual machine
+    own_area "$1" "$2"
+    plain "$3"
+    plain "$4" # many disks have an empty one
+    device=
+    for file in /sys/block/*/serial; do
+        if [ -f "$file" ] && [ "$(cat "$file")" = "$4" ]; then device=/dev/$(basename "$(dirname "$file")"); fi
+    done
+    [ -n "$device" ] || refuse "no disk with the serial number $4 is here"
+    make_file_system "$5" "$device"
+    mount_here "$5" "$device" "$AREA/$3"
+    ;;
+put) # POOL TOKEN NAME TEXT
+    own_area "$1" "$2"
+    plain "$3"
+    printf '%s' "$4" >"$AREA/$3"
+    ;;
+note-domain) # POOL TOKEN DOMAIN: before it is defined
+    own_area "$1" "$2"
+    plain "$3"
+    echo "$3" >>"$AREA/domains"
+    sync "$AREA/domains"
+    ;;
+drop-caches)
+    sync
+    echo 3 >/proc/sys/vm/drop_caches
+    ;;
+background) # CPU-seconds a second that are used now, over half a second
+    awk '/^cpu / { print $2 + $3 + $4 + $7 + $8 + $9, $5 + $6 }' /proc/stat >"/tmp/.kdb-stat.$$"
+    sleep 0.5
+    awk '/^cpu / { print $2 + $3 + $4 + $7 + $8 + $9, $5 + $6 }' /proc/stat | paste - "/tmp/.kdb-stat.$$" |
+        awk -v hz="$(getconf CLK_TCK)" '{ printf "busy\t%.2f\n", ($1 - $3) / hz / 0.5 }'
+    rm -f "/tmp/.kdb-stat.$$"
+    ;;
+start) # POOL TOKEN NAME SECONDS FOLDER COMMAND...: detached; it waits for `go`
+    own_area "$1" "$2"
+    plain "$3"
+    name=$AREA/$3 seconds=$4 folder=$AREA/$5
+    shift 5
+    setsid sh -c '
+        name=$1 seconds=$2
+        cd "$3"
+        shift 3
+        while [ ! -e "$name.go" ]; do sleep 0.02; done
+        status=0
+        timeout --kill-after=5 "$seconds" "$@" >"$name.out" 2>"$name.err" </dev/null || status=$?
+        echo "$status" >"$name.ended"
+        mv "$name.ended" "$name.status"
+    ' kdb-run "$name" "$seconds" "$folder" "$@" </dev/null >/dev/null 2>&1 &
+    echo "$! $(start_time $!)" >"$name.pid"
+    ;;
+go) # POOL TOKEN NAME
+    own_area "$1" "$2"
+    plain "$3"
+    : >"$AREA/$3.go"
+    ;;
+poll) # POOL TOKEN NAME
+    own_area "$1" "$2"
+    plain "$3"
+    # Whether it lives is asked first: it may end between the two questions, and then its status is there.
+    if leader "$AREA/$3.pid" >/dev/null; then state=running; else state=gone; fi
+    if [ -f "$AREA/$3.status" ]; then
+        state=exited
+        say status "$(cat "$AREA/$3.status")"
+    fi
+    say state "$state"
+    say wall "$(date +%s.%N)"
+    say up "$(cut -d ' ' -f 1 /proc/uptime)"
+    say errors $(($(storage_errors) - $(cat "$AREA/errors")))
+    ;;
+output) # POOL TOKEN FILE: its first 16 MiB
+    own_area "$1" "$2"
+    plain "$3"
+    head -c 16777216 "$AREA/$3"
+    ;;
+storage-errors) # the last of them
+    dmesg 2>/dev/null | grep -E 'I/O error|EXT4-fs error|XFS .*([Ee]rror|[Cc]orruption)|BTRFS (error|critical)|Buffer I/O' | tail -n 5
+    ;;
+facts) # POOL...
+    say kernel "$(uname -r)"
+    say machine "$(uname -m)"
+    say distribution "$(. /etc/os-release && echo "$PRETTY_NAME")"
+    say distribution_id "$(. /etc/os-release && echo "$ID")"
+    say distribution_version "$(. /etc/os-release && echo "${VERSION_ID:-}")"
+    say cpu "$(sed -n 's/^model name[[:space:]]*: //p' /proc/cpuinfo | head -n 1)"
+    say cores "$(getconf _NPROCESSORS_ONLN)"
+    say ram_mib "$(awk '/^MemTotal/ { print int($2 / 1024) }' /proc/meminfo)"
+    say load "$(cut -d ' ' -f 1-3 /proc/loadavg)"
+    say root "$(id -u)"
+    if [ -r /sys/class/dmi/id/product_name ]; then
+        say model "$(cat /sys/class/dmi/id/sys_vendor /sys/class/dmi/id/product_name 2>/dev/null | tr '\n' ' ' | sed 's/ *$//')"
+    fi
+    [ ! -c /dev/kvm ] || say kvm yes
+    if command -v systemd-detect-virt >/dev/null 2>&1; then say inside "$(systemd-detect-virt || true)"; fi
+    for program in losetup fallocate setsid timeout findmnt mkfs.ext4 mkfs.xfs mkfs.btrfs fio filebench virsh; do
+        command -v "$program" >/dev/null 2>&1 || say missing "$program"
+    done
+    version_of fio fio --version
+    filebench_version
+    version_of mkfs_ext4 mkfs.ext4 -V
+    version_of mkfs_xfs mkfs.xfs -V
+    version_of mkfs_btrfs mkfs.btrfs -V
+    if command -v virsh >/dev/null 2>&1; then
+        say libvirt "$(virsh -c qemu:///system version 2>/dev/null | sed -n 's/^Using library: libvirt //p')"
+        say running "$(virsh -c qemu:///system version 2>/dev/null | sed -n 's/^Running hypervisor: //p')"
+        say uri "$(virsh -c qemu:///system uri 2>/dev/null)"
+        say domain_types "$(virsh -c qemu:///system capabilities 2>/dev/null | sed -n "s/.*<domain type='\([a-z]*\)'.*/\1/p" | sort -u | tr '\n' ' ')"
+    fi
+    for pool in "$@"; do
+        why=$(against_pool "$pool" | head -n 1)
+        if [ -n "$why" ]; then
+            say pool_refused "$pool $why"
+            continue
+        fi
+        say pool "$pool $(stat --file-system --format=%T "$pool" | sed 's|ext2/ext3|ext4|') $(df --output=avail --block-size=1M "$pool" | tail -n 1 | tr -d ' ')"
+        say pool_options "$pool $(findmnt --noheadings --output OPTIONS --target "$pool")"
+        disk=$(findmnt --noheadings --output SOURCE --target "$pool" | sed 's|\[.*||')
+        say pool_disk "$pool $(lsblk --noheadings --nodeps --output NAME,MODEL,ROTA,SIZE "$disk" 2>/dev/null | tr -s ' ')"
+    done
+    ;;
+raw-speed) # POOL TOKEN MIB: what the disk below does without caches, MB/s
+    own_area "$1" "$2"
+    need_space "$AREA" $(($3 + 64))
+    fallocate --length "$3MiB" "$AREA/raw.img"
+    for direction in write read; do
+        line=$(fio --name=raw --filename="$AREA/raw.img" --rw=$direction --bs=1M --size="$3M" --direct=1 --ioengine=psync --runtime=10 --output-format=terse --terse-version=3 2>/dev/null | grep '^3;')
+        if [ $direction = read ]; then field=7; else field=48; fi
+        say raw_$direction "$(printf '%s' "$line" | cut -d ';' -f $field)"
+    done
+    rm -f "$AREA/raw.img"
+    ;;
+image) # FOLDER: what build_guest_image wrote there
+    [ -f "$1/image.json" ] || refuse "$1/image.json is not there: copy what manage.py build_guest_image made to this host"
+    for file in vmlinuz initrd root.squashfs; do [ -f "$1/$file" ] || refuse "$1/$file is not there"; done
+    cat "$1/image.json"
+    ;;
+read-file) # POOL TOKEN NAME: a console log
+    own_area "$1" "$2"
+    plain "$3"
+    tail -c 20000 "$AREA/$3" 2>/dev/null || true
+    ;;
+*) refuse "there is no verb $verb" ;;
+esac

@@ -1,0 +1,208 @@
+"""What the pages of hosts, campaigns and runs show, in a constant number of queries."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import Count, Q
+
+from experiments.models import Campaign, CampaignRun, Host, Job, RunArtifact, RunLine, StoragePool
+from kdb.pairs import pair_key
+
+from . import steering as campaigns
+from .laboratory import ssh
+from .runs import throughput
+
+RunState = CampaignRun.State
+_ACCELERATORS = {
+    "kvm": "hardware virtualisation, as seen by starting one",
+    "qemu": "software emulation, as seen by starting one",
+}
+LOG_LINES = 8  # of the run under way, on the campaign's page
+
+
+@dataclass(frozen=True)
+class HostPage:
+    """fingerprints : of the accepted and of the offered key; empty where there is none"""
+
+    accepted: str
+    offered: str
+    facts: list[tuple[str, str]]
+    missing: list[dict[str, str]]
+    pools: list[dict[str, Any]]
+    machines: list[Host]
+    campaigns: list[Campaign]
+    is_asking: bool
+    failure: str
+
+
+def host_page(host: Host) -> HostPage:
+    open_states = (Job.State.QUEUED, Job.State.RUNNING)
+    return HostPage(
+        accepted=ssh.fingerprint(host.host_key) if host.host_key else "",
+        offered=ssh.fingerprint(host.offered_key) if host.offered_key else "",
+        facts=_facts(host),
+        missing=host.facts.get("missing", []),
+        pools=[_pool(host, pool) for pool in host.pools.select_related("host_fs")],
+        machines=list(host.machines.order_by("slug")),
+        campaigns=list(host.campaigns.order_by("-pk")[:20]),
+        is_asking=bool(host.job and host.job.state in open_states),
+        failure=host.job.error if host.job and host.job.state == Job.State.FAILED else "",
+    )
+
+
+def _facts(host: Host) -> list[tuple[str, str]]:
+    """What the last check found, in words; nothing where there was none."""
+    if host.checked_at is None:
+        return []
+    found = host.facts
+    said = [
+        ("Checked", f"{host.checked_at:%Y-%m-%d %H:%M} UTC"),
+        ("Machine", found.get("model", "")),
+        ("Processor", f"{found.get('cpu', '')}, {found.get('cores', '?')} cores".removeprefix(", ")),
+        ("Memory", f"{found['ram_mib']:,} MiB" if "ram_mib" in found else ""),
+        ("System", f"{found.get('distribution', '')}, kernel {found.get('kernel', '')}"),
+        ("Load", found.get("load", "")),
+        ("fio", found.get("fio") or "not installed"),
+        ("Filebench", found.get("filebench") or "not installed"),
+        ("libvirt", f"{found['libvirt']}, {found.get('running', '')}" if found.get("libvirt") else ""),
+        ("Guests run by", _ACCELERATORS.get(found.get("accelerator", ""), "")),
+    ]
+    if image := found.get("guest_image"):
+        said.append(("Guest image", f"{image['distribution']}, kernel {image['kernel']}"))
+    return [(label, text) for label, text in said if text]
+
+
+def _pool(host: Host, pool: StoragePool) -> dict[str, Any]:
+    about = host.facts.get("pools", {}).get(pool.path, {})
+    limits = host.facts.get("limits", {}).get(pool.path, {})
+    return {
+        "pool": pool,
+        "file_system": "not there" if about.get("is_missing") else about.get("file_system", "not checked"),
+        "mount_options": about.get("mount_options", ""),
+        "free_mib": about.get("free_mib", ""),
+        "disk": about.get("disk", ""),
+        "read": limits.get("read", "not measured"),
+        "write": limits.get("write", "not measured"),
+    }
+
+
+def campaign_rows() -> list[Campaign]:
+    """All campaigns, newest first, with the numbers of their runs."""
+    return list(
+        Campaign.objects.select_related("host", "owner").annotate(
+            all_runs=Count("runs"),
+            done_runs=Count("runs", filter=Q(runs__state=RunState.DONE)),
+            failed_runs=Count("runs", filter=Q(runs__state=RunState.FAILED)),
+        )
+    )
+
+
+@dataclass(frozen=True)
+class Row:
+    """One configuration of a campaign: its cells in the order of the columns, each with its runs."""
+
+    host_fs: str
+    guest_fs: str
+    cells: list[dict[str, Any]]
+
+    @property
+    def label(self) -> str:
+        return pair_key(self.guest_fs, self.host_fs) if self.guest_fs else f"native {self.host_fs}"
+
+
+@dataclass(frozen=True)
+class CampaignPage:
+    """columns : (workload, number of machines); counts : state's label to number of runs"""
+
+    columns: list[tuple[str, int]]
+    rows: list[Row]
+    counts: list[tuple[str, str, int]]
+    planned: int
+    ended: int
+    seconds_left: int
+    active: CampaignRun | None
+    log: list[RunLine]
+    is_live: bool
+    can: dict[str, bool]
+    failures: list[CampaignRun]
+
+
+def campaign_page(campaign: Campaign) -> CampaignPage:
+    runs = list(
+        campaign.runs.select_related("job").order_by("host_fs", "guest_fs", "workload", "vm_count", "repetition")
+    )
+    columns = sorted({(run.workload, run.vm_count) for run in runs})
+    by_row: dict[tuple[str, str], dict[tuple[str, int], list[CampaignRun]]] = {}
+    for run in runs:
+        by_row.setdefault((run.host_fs, run.guest_fs), {}).setdefault((run.workload, run.vm_count), []).append(run)
+    counted = {state: sum(run.state == state for run in runs) for state in RunState.values}
+    active = next((run for run in runs if run.state == RunState.ACTIVE), None)
+    log = list(reversed(RunLine.objects.filter(run=active).order_by("-pk")[:LOG_LINES])) if active else []
+    waiting = counted[RunState.WAITING] + counted[RunState.ACTIVE]
+    state, is_filed = campaign.state, campaign.case_study_id is not None
+    return CampaignPage(
+        columns=columns,
+        rows=[Row(*key, [_cell(cells.get(column, [])) for column in columns]) for key, cells in by_row.items()],
+        counts=[(value, label, counted[value]) for value, label in RunState.choices if counted[value]],
+        planned=len(runs),
+        ended=len(runs) - waiting,
+        seconds_left=_seconds_left(campaign, runs, waiting),
+        active=active,
+        log=log,
+        is_live=state == Campaign.State.RUNNING or active is not None,
+        can={
+            "start": state in ("planned", "paused") and not is_filed,
+            "pause": state == "running",
+            "cancel": state in ("planned", "running", "paused"),
+            "top_up": state != "cancelled" and not is_filed,
+            "draft": state != "running" and not is_filed and counted[RunState.DONE] > 0,
+        },
+        failures=[run for run in runs if run.state == RunState.FAILED][:20],
+    )
+
+
+def _cell(runs: list[CampaignRun]) -> dict[str, Any]:
+    values = [value for run in runs if run.state == RunState.DONE and (value := throughput(run)) is not None]
+    return {"runs": runs, "mean": sum(values) / len(values) if values else None, "values": len(values)}
+
+
+def _seconds_left(campaign: Campaign, runs: list[CampaignRun], waiting: int) -> int:
+    """As long as the runs before took; as estimated, where there are none."""
+    took = [
+        (run.finished_at - run.started_at).total_seconds()
+        for run in runs
+        if run.state == RunState.DONE and run.finished_at
+    ]
+    if took:
+        return round(sum(took) / len(took) * waiting)
+    return round(campaigns.estimate(campaign).seconds * waiting / max(len(runs), 1))
+
+
+@dataclass(frozen=True)
+class RunPage:
+    """machines : name to what was found there"""
+
+    machines: list[tuple[str, str]]
+    lines: list[RunLine]
+    artifacts: list[RunArtifact]
+    throughput: float | None
+    may_retry: bool
+
+
+def run_page(run: CampaignRun) -> RunPage:
+    machines = [
+        (
+            machine["name"],
+            "; ".join(filter(None, [f"kernel {machine['kernel']}", machine["mount_options"], machine.get("mkfs")])),
+        )
+        for machine in run.facts.get("machines", [])
+    ]
+    if "background_cpu" in run.facts:
+        machines.append(("Others used", f"{run.facts['background_cpu']} CPU-seconds a second just before"))
+    return RunPage(
+        machines=machines,
+        lines=list(run.lines.all()),
+        artifacts=list(run.artifacts.defer("data")),
+        throughput=throughput(run),
+        may_retry=run.state not in (RunState.WAITING, RunState.ACTIVE) and run.campaign.case_study_id is None,
+    )

@@ -1,0 +1,376 @@
+"""One run of a campaign, from a clean machine to figures and back to a clean machine.
+
+The job holds the lease; its number makes the token by which machines refuse an older attempt. Every
+attempt begins by taking away what an earlier one left, so it may die at any moment. Figures are stored in
+one transaction that the lease guards: nothing counts twice.
+"""
+
+import hashlib
+import logging
+import time
+from contextlib import ExitStack, suppress
+from typing import Any
+
+from django.db import transaction
+from django.db.models import F
+from django.utils.timezone import now
+
+from experiments.campaigns.laboratory.drivers import Machine, Wanted
+from experiments.campaigns.laboratory.remote import Area
+from experiments.imports import readers
+from experiments.models import Campaign, CampaignRun, Host, RunArtifact, RunLine, StoragePool
+from kdb import jobs
+
+from . import hosts, steering
+from .laboratory import bench, drivers, engines, libvirt, plan, precision, remote, ssh
+
+logger = logging.getLogger(__name__)
+
+MAX_LOST_ATTEMPTS = 3
+BUSY = 0.5  # CPU-seconds a second that others may use
+SHORTEST_SHARE = 0.9  # of the planned seconds
+_LINE = 1000  # longest text of a log line
+
+State = CampaignRun.State
+
+
+class _Cancelled(Exception):  # noqa: N818
+    """The campaign was cancelled while the run was under way."""
+
+
+@jobs.handler(steering.RUN_JOB)
+def do_run(job: jobs.JobRun, run_id: int) -> None:
+    """What the job does. The run ends done, failed, cancelled, or waits again; then the host's next run begins."""
+    run = CampaignRun.objects.select_related("campaign", "host", "campaign__pool").get(pk=run_id)
+    if run.job_id != job.job_id or run.state != State.ACTIVE:
+        return
+    mine = CampaignRun.objects.filter(pk=run_id, job=job.job_id, state=State.ACTIVE)
+    mine.update(attempt=F("attempt") + 1)
+    run.refresh_from_db(fields=["attempt"])
+    _Attempt(job, run).do()
+
+
+class _Attempt:
+    """One attempt at one run."""
+
+    def __init__(self, job: jobs.JobRun, run: CampaignRun) -> None:
+        self.job, self.run, self.campaign, self.host = job, run, run.campaign, run.host
+        self.token = hosts.token(job)
+        self.steps = 0
+        self.facts: dict[str, Any] = {}
+        self.warnings: list[str] = []
+        self.areas: list[Area] = []
+
+    def do(self) -> None:
+        if self.run.attempt > 1:
+            self.say(f"attempt {self.run.attempt}")
+        try:
+            with ExitStack() as stack:
+                try:
+                    figures = self.measure(stack)
+                except ssh.Unreachable as error:
+                    self.tell_guest_from_host(error)
+                    raise
+                finally:
+                    self.clean()
+            self.end(State.DONE, figures=figures)
+        except _Cancelled:
+            self.end(State.CANCELLED)
+        except (jobs.LeaseLost, remote.Superseded) as error:
+            raise jobs.LeaseLost(str(error)) from error
+        except libvirt.GuestGone as error:
+            self.lost(str(error))
+        except ssh.KeyChanged as error:
+            hosts.block(self.host, str(error))
+            self.give_back(str(error))
+        except (ssh.SshError, hosts.HostError) as error:
+            self.give_back(str(error))
+        except (bench.RunFailed, bench.Silent, libvirt.GuestStopped, remote.Refused) as error:
+            self.end(State.FAILED, reason=_sentence(str(error)))
+        except Exception as error:
+            logger.exception("a run failed by a fault of ours run=%s", self.run.pk)
+            self.end(State.FAILED, reason=f"KDB made a mistake: {error!r}")
+            raise
+        steering.next_run(self.host.pk)
+
+    # What an attempt does
+
+    def measure(self, stack: ExitStack) -> list[dict]:
+        if self.campaign.cool_down_seconds:
+            self.step(f"cooling down for {self.campaign.cool_down_seconds} s")
+            self.cool_down()
+        self.step("connecting")
+        host, machines = self.machines(stack)
+        self.step("dropping caches")
+        drivers.drop_caches(machines, host)
+        self.note_background(host or machines[0].area.machine)
+        loads = [self.load(machine) for machine in machines]
+        self.step(f"{self.campaign.get_engine_display()}: {self.run.workload} for {self.campaign.run_seconds} s")
+        domains = [machine.domain for machine in machines if machine.domain]
+
+        def watch() -> None:
+            for domain in domains:
+                libvirt.check_running(host, domain)
+
+        try:
+            left = bench.run(machines, loads, self.campaign.run_seconds, keep=self.keep, watch=watch)
+        except bench.RunFailed:
+            self.keep_what_is_there(machines)
+            raise
+        self.facts["benchmark_seconds"] = max(each.seconds for each in left)
+        self.step("keeping the output")
+        with transaction.atomic():
+            self.job.step(self.steps)
+            for each in left:
+                self.store(f"{each.machine.name}.txt", each.output)
+                if each.errors.strip():
+                    self.store(f"{each.machine.name}.errors.txt", each.errors)
+        return [figure for each in left for figure in self.read(each)]
+
+    def tell_guest_from_host(self, error: ssh.Unreachable) -> None:
+        """Raises GuestGone, GuestStopped, Silent where a guest is the matter, Unreachable where its host is."""
+        if self.campaign.driver == Host.Driver.LIBVIRT and self.areas:
+            for number in range(1, self.run.vm_count + 1):
+                libvirt.check_running(self.areas[0].machine, drivers.domain_name(self.token, number))
+            raise bench.Silent(f"A virtual machine does not answer: {error}") from error
+
+    def keep_what_is_there(self, machines: list[Machine]) -> None:
+        """The output of a run that went wrong, from machines that still answer."""
+        for machine in machines:
+            with suppress(remote.Refused, ssh.SshError):
+                self.store(f"{machine.name}.txt", machine.area.output(f"{bench.NAME}.out"))
+                self.store(f"{machine.name}.errors.txt", machine.area.output(f"{bench.NAME}.err"))
+
+    def machines(self, stack: ExitStack) -> tuple[ssh.Connection | None, list[Machine]]:
+        """The host's connection, where there is one, and the machines to run on."""
+        campaign, run = self.campaign, self.run
+        if campaign.driver == Host.Driver.ATTACHED:
+            return None, self.attached(stack)
+        host = stack.enter_context(hosts.connect(self.host))
+        facts, pool = self.host.facts, campaign.pool
+        self.areas.append(Area(host, pool.path, self.token))
+        wanted = Wanted(
+            token=self.token,
+            host_fs=run.host_fs,
+            guest_fs=run.guest_fs,
+            pool=pool.path,
+            makes_image=pool.kind == StoragePool.Kind.IMAGE,
+            host_disk_mib=plan.host_disk_mib(campaign.driver, campaign.disk_mib, [run.vm_count or 1]),
+            disk_mib=campaign.disk_mib,
+            vm_count=run.vm_count,
+            ram_mib=campaign.vm_ram_mib,
+            vcpus=campaign.vm_vcpus,
+            cache_mode=campaign.cache_mode,
+            image_folder=self.host.guest_image,
+            image_host_key=facts.get("guest_image", {}).get("host_key", ""),
+            accelerator=facts.get("accelerator", ""),
+        )
+        self.facts |= {"host_kernel": facts.get("kernel", ""), "accelerator": wanted.accelerator}
+        if campaign.driver == Host.Driver.NATIVE:
+            found = drivers.native(host, wanted, self.step)
+        else:
+            found = drivers.guests(stack, host, wanted, self.step, self.keep)
+        self.facts["machines"] = [{"name": machine.name, **machine.facts} for machine in found]
+        return host, found
+
+    def attached(self, stack: ExitStack) -> list[Machine]:
+        run = self.run
+        pools = steering.machines_for(self.campaign, run.host_fs, run.guest_fs)[: run.vm_count]
+        if len(pools) < run.vm_count:
+            raise bench.RunFailed(
+                f"{run.vm_count} machines for {run.guest_fs} on {run.host_fs} are needed, {len(pools)} are left."
+            )
+        reached = []
+        for pool in pools:
+            connection = stack.enter_context(hosts.connect(pool.host))
+            self.areas.append(Area(connection, pool.path, self.token))
+            reached.append((connection, pool.path, pool.kind == StoragePool.Kind.IMAGE))
+        wanted = Wanted(self.token, run.host_fs, run.guest_fs, "", False, 0, self.campaign.disk_mib, run.vm_count)
+        found = drivers.attached(reached, wanted, self.step)
+        self.facts["machines"] = [
+            {"name": pool.host.name, **machine.facts} for pool, machine in zip(pools, found, strict=True)
+        ]
+        return found
+
+    def load(self, machine: Machine) -> engines.Load:
+        campaign, facts = self.campaign, self.host.facts
+        if campaign.driver == Host.Driver.LIBVIRT:
+            image = facts["guest_image"]
+            version = image["filebench"] if campaign.engine == "filebench" else image["packages"]["fio"]
+        elif campaign.driver == Host.Driver.NATIVE:
+            version = facts[campaign.engine]
+        else:
+            found = self.facts["machines"][machine.number - 1]["name"]
+            version = Host.objects.get(name=found, runs_on=self.host).facts[campaign.engine]
+        load = engines.load(
+            campaign.engine,
+            version,
+            self.run.workload,
+            f"{machine.area.pool}/.kdb",
+            machine.folder,
+            campaign.run_seconds,
+            campaign.scale_percent,
+        )
+        self.facts |= {"parameters": dict(load.parameters), "working_set_bytes": load.working_set_bytes}
+        return load
+
+    def read(self, left: bench.Left) -> list[dict]:
+        """The figures of one machine. Raises RunFailed where its output is no result."""
+        name = left.machine.name
+        reading = readers.read(left.output + (left.errors if self.campaign.engine == "filebench" else b""))
+        if reading.refused or not reading.runs:
+            why = "; ".join(
+                f"line {refusal.line}: {refusal.reason}" if refusal.line else refusal.reason
+                for refusal in reading.refused
+            )
+            raise bench.RunFailed(f"{name}: {why or 'no result'} (exit status {left.status})")
+        if left.status:
+            raise bench.RunFailed(f"{name}: the benchmark ended with exit status {left.status}.")
+        self.facts["tool_version"] = reading.runs[0].tool_version or reading.tool_version
+        figures = []
+        for run in reading.runs:
+            least = SHORTEST_SHARE * self.campaign.run_seconds
+            if run.duration_s is not None and run.duration_s < least:
+                raise bench.RunFailed(f"{name}: it ran for {run.duration_s:.1f} s of {self.campaign.run_seconds} s.")
+            self.warnings += [f"{name}: {warning}" for warning in run.warnings]
+            figures.append(
+                {
+                    "machine": left.machine.number,
+                    "operation": run.operation,
+                    "throughput_mib_s": run.throughput_mib_s,
+                    "ops_per_s": run.ops_per_s,
+                    "latency_ms": run.latency_ms,
+                    "duration_s": run.duration_s,
+                }
+            )
+        return figures
+
+    def note_background(self, machine: ssh.Connection) -> None:
+        said = dict(remote.facts(remote.call(machine, "background")))
+        self.facts["background_cpu"] = float(said["busy"])
+        if self.facts["background_cpu"] > BUSY:
+            self.warnings.append(
+                f"Others used {self.facts['background_cpu']:.2f} CPU-seconds a second just before the run."
+            )
+
+    def clean(self) -> None:
+        """Take everything away again. What cannot be now is taken away by the next attempt."""
+        for area in self.areas:
+            with suppress(ssh.Unreachable):
+                try:
+                    area.call("clean", timeout=180)
+                except remote.Superseded:
+                    raise
+                except remote.Refused as error:
+                    self.say(f"clean-up: {error}")
+                    self.warnings.append(f"Clean-up: {error}")
+
+    # What it leaves in the database
+
+    def step(self, text: str) -> None:
+        """Go to the next step, where the run is still this attempt's. Raises LeaseLost, _Cancelled."""
+        self.steps += 1
+        self.keep()
+        with transaction.atomic():
+            self.job.step(self.steps)
+            CampaignRun.objects.filter(pk=self.run.pk).update(step=text[:80])
+            self.say(text)
+
+    def keep(self) -> None:
+        """Raises LeaseLost where the run was given to another worker, _Cancelled."""
+        if not self.job.renew():
+            raise jobs.LeaseLost(f"{self.job} was given to another worker")
+        if Campaign.objects.filter(pk=self.campaign.pk, state=Campaign.State.CANCELLED).exists():
+            raise _Cancelled
+
+    def cool_down(self) -> None:
+        until = time.monotonic() + self.campaign.cool_down_seconds
+        while (rest := until - time.monotonic()) > 0:
+            self.keep()
+            time.sleep(min(rest, 5))
+
+    def say(self, text: str) -> None:
+        RunLine.objects.create(run=self.run, text=text[:_LINE])
+
+    def store(self, name: str, data: bytes) -> None:
+        RunArtifact.objects.create(
+            run=self.run, attempt=self.run.attempt, name=name, data=data, sha256=hashlib.sha256(data).hexdigest()
+        )
+
+    def end(self, state: State, *, figures: list[dict] | None = None, reason: str = "") -> None:
+        with transaction.atomic():
+            self.job.step(self.steps + 1, self.steps + 1)
+            CampaignRun.objects.filter(pk=self.run.pk).update(
+                state=state,
+                figures=figures or [],
+                facts=self.facts,
+                warnings=self.warnings,
+                reason=reason,
+                step="",
+                finished_at=now(),
+            )
+            self.say(f"{state.label}: {reason}" if reason else str(state.label))
+            if state == State.DONE:
+                skip_what_is_known(self.campaign, self.run)
+        logger.info("run=%s state=%s reason=%r", self.run.pk, state, reason)
+
+    def lost(self, reason: str) -> None:
+        """A machine died under the run: it is void, and repeated unless that happens again and again."""
+        if self.run.lost_attempts + 1 >= MAX_LOST_ATTEMPTS:
+            self.end(State.FAILED, reason=_sentence(f"{reason}, as in {MAX_LOST_ATTEMPTS - 1} attempts before"))
+            return
+        with transaction.atomic():
+            self.wait_again(lost_attempts=F("lost_attempts") + 1)
+            self.say(f"void, and to be repeated: {reason}")
+
+    def give_back(self, reason: str) -> None:
+        """The host cannot be used: the run waits, and so does the campaign, until somebody looks."""
+        with transaction.atomic():
+            self.wait_again()
+            self.say(f"the host cannot be used: {reason}")
+            Campaign.objects.filter(pk=self.campaign.pk, state=Campaign.State.RUNNING).update(
+                state=Campaign.State.PAUSED, state_reason=_sentence(reason)
+            )
+        logger.warning("paused campaign=%s reason=%r", self.campaign.slug, reason)
+
+    def wait_again(self, **values: Any) -> None:
+        """The run waits, or is cancelled with the campaign. The host is locked: nobody cancels it in between."""
+        hosts.locked(self.host.pk)
+        self.job.step(self.steps + 1, self.steps + 1)
+        is_cancelled = Campaign.objects.filter(pk=self.campaign.pk, state=Campaign.State.CANCELLED).exists()
+        values |= {"state": State.CANCELLED, "finished_at": now()} if is_cancelled else {"state": State.WAITING}
+        CampaignRun.objects.filter(pk=self.run.pk).update(step="", **values)
+
+
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def throughput(run: CampaignRun) -> float | None:
+    """MiB/s for each machine, the mean over machines of the sum over operations; None where one prints none."""
+    if not run.figures or any(figure["throughput_mib_s"] is None for figure in run.figures):
+        return None
+    return sum(figure["throughput_mib_s"] for figure in run.figures) / max(run.vm_count, 1)
+
+
+def skip_what_is_known(campaign: Campaign, run: CampaignRun) -> None:
+    """Call off the waiting runs of this workload and number of machines where all its ratios are known well enough.
+
+    Asked after each whole repetition, so that all configurations have as many.
+    """
+    if campaign.precision_percent is None:
+        return
+    alike = campaign.runs.filter(workload=run.workload, vm_count=run.vm_count)
+    if alike.filter(repetition__lte=run.repetition, state__in=[State.WAITING, State.ACTIVE]).exists():
+        return
+    samples: dict[str, list[float]] = {}
+    for done in alike.filter(state=State.DONE):
+        if (value := throughput(done)) is not None:
+            samples.setdefault(f"{done.guest_fs}:{done.host_fs}", []).append(value)
+    widest = precision.widest_percent(samples)
+    if widest is not None and widest <= campaign.precision_percent:
+        alike.filter(state=State.WAITING).update(
+            state=State.UNNEEDED,
+            reason=f"After {run.repetition} repetitions every ratio is known to {widest:.1f} %; "
+            f"{campaign.precision_percent} % were asked for.",
+        )

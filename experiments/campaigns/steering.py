@@ -1,0 +1,405 @@
+"""Campaigns: planned against what the host has, started, steered, and filed as a draft.
+
+The rows are the truth: `next_run` makes one waiting run of a host active and asks for a worker, and
+whoever ends a run calls it again. The host's row is the lock under which campaigns and waiting runs change
+their state; it is taken before that of a campaign. `look_after`, every quarter of a minute, finds what nobody did.
+"""
+
+import logging
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+from django.db import IntegrityError, transaction
+from django.db.models import Max, Q
+from django.utils.timezone import now
+
+from experiments.models import Campaign, CampaignRun, Host, Job, RunLine, StoragePool
+from kdb import jobs
+
+from . import hosts
+from .laboratory import engines, plan
+
+logger = logging.getLogger(__name__)
+
+RUN_JOB = "campaign_run"  # the handler is in experiments.campaigns.runs
+MAKES = {"ext4": 32, "xfs": 320, "btrfs": 128}  # file systems that remote.sh makes, and their least size in MiB
+MAX_RUNS = 10_000
+_SPARE_RAM_MIB = 512  # of a host, beside its guests
+
+State, RunState = Campaign.State, CampaignRun.State
+
+
+class CampaignError(Exception):
+    """A campaign cannot go where it was asked to go; the text is fit to show."""
+
+
+class PlanRefused(CampaignError):  # noqa: N818
+    """The host cannot run this plan. problems : field to sentences, all of them."""
+
+    def __init__(self, problems: dict[str, list[str]]) -> None:
+        super().__init__(" ".join(sentence for sentences in problems.values() for sentence in sentences))
+        self.problems = problems
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """What a plan comes to."""
+
+    runs: int
+    seconds: int
+    pool_mib: int  # needed in the pool at a time
+    steps: list[tuple[str, list[str]]] = field(repr=False)  # of each kind of run, in words
+
+
+# Planning
+
+
+def problems_of(campaign: Campaign) -> dict[str, list[str]]:
+    """Why the host cannot run this plan, by field; empty where it can. Asks the database only."""
+    found: dict[str, list[str]] = {}
+
+    def say(name: str, sentence: str) -> None:
+        found.setdefault(name, []).append(sentence)
+
+    host, facts = campaign.host, campaign.host.facts
+    if host.runs_on_id:
+        say(
+            "host", f"{host} is a virtual machine of {host.runs_on}: plan the campaign there, with the attached driver."
+        )
+    if host.blocked_reason:
+        say("host", f"{host} is blocked: {host.blocked_reason}")
+    if campaign.driver not in host.drivers:
+        say("driver", f"{host} is registered for {', '.join(host.drivers) or 'no driver'}.")
+    for name in ("host_file_systems", "workloads"):
+        if not getattr(campaign, name):
+            say(name, "At least one is needed.")
+    if unknown := [name for name in campaign.workloads if name not in engines.WORKLOADS]:
+        say("workloads", f"{', '.join(unknown)}: the workloads are {', '.join(engines.WORKLOADS)}.")
+    is_native = campaign.driver == Host.Driver.NATIVE
+    if is_native and (campaign.guest_file_systems or campaign.vm_counts):
+        say("guest_file_systems", "A native campaign has no guests.")
+    if not is_native and not campaign.guest_file_systems:
+        say("guest_file_systems", "At least one is needed.")
+    if not is_native and not campaign.vm_counts:
+        say("vm_counts", "At least one is needed.")
+    if found:
+        return found
+    if campaign.driver == Host.Driver.ATTACHED:
+        _check_attached(campaign, say)
+    elif not facts:
+        say("host", f"{host} was not checked yet.")
+    else:
+        _check_host(campaign, facts, say)
+    if campaign.run_count > MAX_RUNS:
+        say("repetitions", f"{campaign.run_count:,} runs are more than a campaign holds ({MAX_RUNS:,}).")
+    return found
+
+
+def _check_host(campaign: Campaign, facts: dict, say) -> None:
+    pool, host = campaign.pool, campaign.host
+    if pool is None or pool.host_id != host.pk:
+        say("pool", f"A storage pool of {host} is needed.")
+        return
+    about = facts["pools"].get(pool.path, {"is_missing": True})
+    if about.get("is_missing"):
+        say("pool", f"{about.get('why') or f'{pool.path} was not there'}, at the last check.")
+        return
+    lacking = {item["program"] for item in facts["missing"]}
+    for name in campaign.host_file_systems:
+        if pool.kind == StoragePool.Kind.EXISTING and name != about["file_system"]:
+            say("host_file_systems", f"{pool.path} is {about['file_system']}; it is used as it is.")
+        elif pool.kind == StoragePool.Kind.IMAGE and (name not in MAKES or f"mkfs.{name}" in lacking):
+            say(
+                "host_file_systems",
+                f"{host} cannot make {name}: {hosts.FROM.get(f'mkfs.{name}', 'KDB cannot either')}.",
+            )
+    needed = plan.host_disk_mib(campaign.driver, campaign.disk_mib, campaign.vm_counts or [1])
+    if about["free_mib"] < needed + 64:
+        say(
+            "disk_mib",
+            f"{needed + 64:,} MiB are needed in {pool.path}, {about['free_mib']:,} MiB were free at the last check.",
+        )
+    if campaign.driver == Host.Driver.NATIVE:
+        _check_engine(campaign, str(host), facts.get(campaign.engine, ""), say)
+        _check_sizes(campaign, say)
+        return
+    for name in ("losetup", "virsh"):
+        if name in lacking:
+            say("driver", f"{host} has no {name}: {hosts.FROM[name]}.")
+    image = facts.get("guest_image")
+    if not image or not facts.get("accelerator"):
+        say(
+            "host",
+            f"No guest of {host} was seen to start: build a guest image, name it in the host's record, check the host.",
+        )
+        return
+    version = image["filebench"] if campaign.engine == "filebench" else image["packages"]["fio"]
+    _check_engine(campaign, f"the guest image of {host}", version, say)
+    if unmade := [name for name in campaign.guest_file_systems if name not in MAKES]:
+        say("guest_file_systems", f"{', '.join(unmade)}: the guest image makes {', '.join(MAKES)}.")
+    wanted = max(campaign.vm_counts) * campaign.vm_ram_mib
+    if wanted > facts["ram_mib"] - _SPARE_RAM_MIB:
+        say(
+            "vm_ram_mib",
+            f"{wanted:,} MiB for {max(campaign.vm_counts)} guests; {host} has {facts['ram_mib']:,} MiB in all.",
+        )
+    _check_sizes(campaign, say)
+
+
+def _check_attached(campaign: Campaign, say) -> None:
+    for host_fs in campaign.host_file_systems:
+        for guest_fs in campaign.guest_file_systems:
+            ready = machines_for(campaign, host_fs, guest_fs)
+            if len(ready) < max(campaign.vm_counts):
+                say(
+                    "vm_counts",
+                    f"{max(campaign.vm_counts)} virtual machines with a pool for {guest_fs} on {host_fs} are needed, "
+                    f"{len(ready)} checked ones are registered.",
+                )
+            for pool in ready:
+                _check_engine(campaign, str(pool.host), pool.host.facts.get(campaign.engine, ""), say)
+    _check_sizes(campaign, say)
+
+
+def _check_engine(campaign: Campaign, where: str, version: str, say) -> None:
+    if not version:
+        say("engine", f"{where[:1].upper()}{where[1:]} has no {campaign.engine}: {hosts.FROM[campaign.engine]}.")
+    elif campaign.engine == "filebench":
+        try:
+            engines.dialect(version)
+        except engines.UnknownVersion as error:
+            say("engine", str(error))
+
+
+def _check_sizes(campaign: Campaign, say) -> None:
+    for name in {*campaign.host_file_systems, *campaign.guest_file_systems} & MAKES.keys():
+        if campaign.disk_mib < MAKES[name]:
+            say("disk_mib", f"{name} needs {MAKES[name]} MiB.")
+    for workload in campaign.workloads:
+        needed = engines.working_set_bytes(workload, campaign.scale_percent) * 2 // 2**20 + 128
+        if campaign.disk_mib < needed:
+            say("disk_mib", f"{workload} at {campaign.scale_percent} % needs {needed:,} MiB to write in.")
+        threads = engines.scaled(engines.SHAPES[workload], campaign.scale_percent).threads
+        # Every thread of Filebench touches its 10 MiB.
+        if campaign.driver == "libvirt" and campaign.engine == "filebench" and threads * 10 + 256 > campaign.vm_ram_mib:
+            say(
+                "vm_ram_mib",
+                f"{workload} at {campaign.scale_percent} % runs {threads} threads of 10 MiB each, beside 256 MiB.",
+            )
+
+
+def machines_for(campaign: Campaign, host_fs: str, guest_fs: str) -> list[StoragePool]:
+    """A pool for this pair of each attached virtual machine that can be used, in the order of their names."""
+    found = {}
+    pools = StoragePool.objects.filter(host__runs_on=campaign.host, host_fs__slug=host_fs, host__blocked_reason="")
+    for pool in pools.exclude(host__host_key="").select_related("host", "host_fs").order_by("host__slug", "path"):
+        about = pool.host.facts.get("pools", {}).get(pool.path, {"is_missing": True})
+        is_made = pool.kind == StoragePool.Kind.IMAGE and guest_fs in MAKES
+        if not about.get("is_missing") and (is_made or about["file_system"] == guest_fs):
+            found.setdefault(pool.host_id, pool)
+    return list(found.values())
+
+
+def estimate(campaign: Campaign) -> Estimate:
+    """Time, space and the steps of each kind of run."""
+    matrix = cells_of(campaign)
+    accelerator = campaign.host.facts.get("accelerator", "") if campaign.driver == "libvirt" else ""
+    host_mib = plan.host_disk_mib(campaign.driver, campaign.disk_mib, campaign.vm_counts or [1])
+    timing = (campaign.engine, campaign.run_seconds, campaign.cool_down_seconds, campaign.scale_percent, accelerator)
+    is_image = campaign.pool is not None and campaign.pool.kind == StoragePool.Kind.IMAGE
+    described = (
+        campaign.driver,
+        campaign.get_engine_display(),
+        campaign.run_seconds,
+        campaign.disk_mib,
+        host_mib,
+        is_image,
+    )
+    kinds = {(cell.host_fs, cell.guest_fs, cell.vm_count, cell.workload): cell for cell in matrix}
+    return Estimate(
+        runs=len(matrix) * campaign.repetitions,
+        seconds=sum(plan.run_seconds(cell, *timing) for cell in matrix) * campaign.repetitions,
+        pool_mib=host_mib,
+        steps=[(_cell_words(cell), plan.steps(cell, *described)) for cell in kinds.values()],
+    )
+
+
+def _cell_words(cell: plan.Cell) -> str:
+    return str(CampaignRun(**cell._asdict(), repetition=1)).removesuffix(", repetition 1")
+
+
+def cells_of(campaign: Campaign) -> list[plan.Cell]:
+    return plan.cells(campaign.host_file_systems, campaign.guest_file_systems, campaign.workloads, campaign.vm_counts)
+
+
+def create(campaign: Campaign, *, user) -> Campaign:
+    """Store a plan with all its runs. Raises PlanRefused with everything that is wrong."""
+    if problems := problems_of(campaign):
+        raise PlanRefused(problems)
+    with transaction.atomic():
+        hosts.locked(campaign.host_id)
+        if campaign.pool_id and not StoragePool.objects.filter(pk=campaign.pool_id).exists():
+            raise PlanRefused({"pool": [f"{campaign.host} has given up {campaign.pool} meanwhile."]})
+        campaign.owner = user
+        try:
+            with transaction.atomic():
+                campaign.save()
+        except IntegrityError as error:
+            raise PlanRefused({"slug": [f"There is a campaign {campaign.slug} already."]}) from error
+        _add_runs(campaign, range(1, campaign.repetitions + 1))
+    logger.info("planned campaign=%s runs=%s", campaign.slug, campaign.run_count)
+    return campaign
+
+
+def _add_runs(campaign: Campaign, repetitions: Collection[int]) -> None:
+    start = (campaign.runs.aggregate(last=Max("position"))["last"] or 0) + 1
+    ordered = plan.in_order(cells_of(campaign), list(repetitions), campaign.seed)
+    CampaignRun.objects.bulk_create(
+        CampaignRun(
+            campaign=campaign, host_id=campaign.host_id, position=position, repetition=repetition, **cell._asdict()
+        )
+        for position, (repetition, cell) in enumerate(ordered, start=start)
+    )
+
+
+# Steering
+
+
+def start(campaign: Campaign) -> None:
+    """Let a planned or paused campaign run. Raises CampaignError."""
+    with transaction.atomic():
+        campaign = _locked(campaign, State.PLANNED, State.PAUSED)
+        if campaign.driver != Host.Driver.ATTACHED:
+            try:
+                hosts.address(campaign.host)
+            except hosts.HostError as error:
+                raise CampaignError(str(error)) from error
+        _set_state(campaign, State.RUNNING)
+        next_run(campaign.host_id)
+
+
+def pause(campaign: Campaign, reason: str = "") -> None:
+    """Begin no further run; the one under way goes on. Raises CampaignError."""
+    with transaction.atomic():
+        campaign = _locked(campaign, State.RUNNING)
+        _set_state(campaign, State.PAUSED, reason)
+        next_run(campaign.host_id)
+
+
+def cancel(campaign: Campaign) -> None:
+    """Give up what waits, and end the run under way. Raises CampaignError."""
+    with transaction.atomic():
+        campaign = _locked(campaign, State.PLANNED, State.RUNNING, State.PAUSED)
+        campaign.runs.filter(state=RunState.WAITING).update(state=RunState.CANCELLED)
+        _set_state(campaign, State.CANCELLED)
+        next_run(campaign.host_id)
+
+
+def retry(campaign: Campaign, run: CampaignRun) -> None:
+    """Do one run again, whatever became of it; its figures are replaced. Raises CampaignError."""
+    with transaction.atomic():
+        campaign = _locked(campaign, State.RUNNING, State.PAUSED, State.FINISHED, State.CANCELLED)
+        ended = [RunState.DONE, RunState.FAILED, RunState.CANCELLED, RunState.UNNEEDED]
+        if campaign.case_study_id:
+            raise CampaignError("The campaign is filed; what is added now would not be in the case study.")
+        found = campaign.runs.filter(pk=run.pk, state__in=ended)
+        if not found.update(state=RunState.WAITING, reason="", figures=[], warnings=[], lost_attempts=0, step=""):
+            raise CampaignError("The run has not ended.")
+        _go_on(campaign)
+
+
+def top_up(campaign: Campaign, repetitions: int) -> None:
+    """Add this many repetitions of every cell. Raises CampaignError."""
+    with transaction.atomic():
+        campaign = _locked(campaign, State.PLANNED, State.RUNNING, State.PAUSED, State.FINISHED)
+        if campaign.case_study_id:
+            raise CampaignError("The campaign is filed; what is added now would not be in the case study.")
+        first = campaign.repetitions + 1
+        campaign.repetitions += repetitions
+        if repetitions < 1 or campaign.run_count > MAX_RUNS:
+            raise CampaignError(f"A campaign holds {MAX_RUNS:,} runs; this would make {campaign.run_count:,}.")
+        campaign.save(update_fields=["repetitions"])
+        _add_runs(campaign, range(first, campaign.repetitions + 1))
+        _go_on(campaign)
+
+
+def _go_on(campaign: Campaign) -> None:
+    """There is something to do again: an ended campaign waits for its start, a running one goes on."""
+    if campaign.state in (State.FINISHED, State.CANCELLED):
+        _set_state(campaign, State.PAUSED)
+    next_run(campaign.host_id)
+
+
+def _locked(campaign: Campaign, *states: State) -> Campaign:
+    hosts.locked(campaign.host_id)
+    found = Campaign.objects.select_for_update(of=("self",)).select_related("host", "pool").get(pk=campaign.pk)
+    if found.state not in states:
+        raise CampaignError(f"The campaign is {found.get_state_display()}.")
+    return found
+
+
+def _set_state(campaign: Campaign, state: State, reason: str = "") -> None:
+    campaign.state, campaign.state_reason = state, reason
+    campaign.save(update_fields=["state", "state_reason"])
+    logger.info("campaign=%s state=%s reason=%r", campaign.slug, state, reason)
+
+
+# The next run
+
+
+def next_run(host_id: int) -> CampaignRun | None:
+    """Make the next waiting run of the host active and wake a worker for it, where nothing keeps it back.
+
+    Finishes campaigns that have nothing left to do. The database keeps a second run of a host from being
+    active, whoever calls this at the same time.
+    """
+    with transaction.atomic():
+        host = hosts.locked(host_id)
+        if CampaignRun.objects.filter(host=host, state=RunState.ACTIVE).exists():
+            return None
+        running = Campaign.objects.filter(host=host, state=State.RUNNING).order_by("pk")
+        for campaign in running:
+            run = campaign.runs.filter(state=RunState.WAITING).order_by("position").first()
+            if run is None:
+                _set_state(campaign, State.FINISHED)
+                continue
+            if host.blocked_reason or in_window(host, now(), campaign):
+                return None
+            run.state, run.step, run.reason = RunState.ACTIVE, "waits for a worker", ""
+            run.started_at, run.finished_at = now(), None
+            run.job = jobs.enqueue(RUN_JOB, queue=host.queue, run_id=run.pk)
+            run.save()
+            return run
+    return None
+
+
+def in_window(host: Host, at: datetime, campaign: Campaign) -> bool:
+    """Whether a run that begins now would be under way in the host's maintenance."""
+    if host.window_start is None:
+        return False
+    longest = timedelta(seconds=2 * campaign.run_seconds + campaign.cool_down_seconds + 60)
+    for day in (-1, 0, 1):
+        date = (at + timedelta(days=day)).date()
+        begin = datetime.combine(date, host.window_start, at.tzinfo)
+        end = datetime.combine(date, host.window_end, at.tzinfo)
+        if end <= begin:
+            end += timedelta(days=1)
+        if at < end and at + longest > begin:
+            return True
+    return False
+
+
+def look_after() -> None:
+    """Find what nobody did: runs whose job gave up, hosts with work and no run. Called by every tick."""
+    ended = Q(job__isnull=True) | Q(job__state__in=[Job.State.DONE, Job.State.FAILED])
+    for run in CampaignRun.objects.filter(ended, state=RunState.ACTIVE).select_related("job"):
+        reason = (run.job.error if run.job else "") or "Its job ended without a result."
+        with transaction.atomic():
+            changed = CampaignRun.objects.filter(pk=run.pk, state=RunState.ACTIVE, job=run.job_id).update(
+                state=RunState.FAILED, reason=reason, finished_at=now(), step=""
+            )
+            if changed:
+                RunLine.objects.create(run=run, text=f"failed: {reason}"[:1000])
+    for host_id in set(Campaign.objects.filter(state=State.RUNNING).values_list("host_id", flat=True)):
+        next_run(host_id)

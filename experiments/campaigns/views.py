@@ -1,0 +1,218 @@
+"""Hosts and campaigns in the browser, for operators."""
+
+import re
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+from django.contrib.auth.decorators import login_required
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_http_methods, require_safe
+
+from experiments import permissions
+from experiments.models import Campaign, CampaignRun, Host, RunArtifact
+from kdb.htmx import varies_for_htmx, wants_fragment
+
+from . import drafts, hosts, pages, steering
+from .forms import CampaignForm, HostForm, TopUpForm
+from .hosts import HostError
+from .steering import CampaignError
+
+
+def operators_only(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+    @login_required
+    @wraps(view)
+    def guarded(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        if not permissions.may_operate(request.user):
+            raise PermissionDenied
+        return view(request, *args, **kwargs)
+
+    return guarded
+
+
+# Hosts
+
+
+@require_safe
+@operators_only
+def host_list(request: HttpRequest) -> HttpResponse:
+    hosts_ = Host.objects.select_related("runs_on", "hypervisor").order_by("slug")
+    return render(request, "experiments/host_list.html", {"hosts": hosts_})
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@operators_only
+def host_new(request: HttpRequest) -> HttpResponse:
+    form = HostForm(request.POST if request.method == "POST" else None)
+    if form.is_valid():
+        any_key = permissions.may_use_any_key(request.user)
+        try:
+            host, pools = form.save(commit=False), form.cleaned_data["pools"]
+            hosts.register(host, pools, user=request.user, any_key=any_key)
+            return redirect("host-detail", host.slug)
+        except HostError as error:
+            form.add_error("key_name", str(error))
+    return render(request, "experiments/host_form.html", {"form": form}, status=422 if form.errors else 200)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@operators_only
+def host_edit(request: HttpRequest, slug: str) -> HttpResponse:
+    host = get_object_or_404(Host, slug=slug)
+    if not permissions.may_change_host(request.user, host):
+        raise PermissionDenied
+    form = HostForm(request.POST if request.method == "POST" else None, instance=host)
+    if form.is_valid():
+        try:
+            names = [name for name in form.fields if name != "pools"]
+            any_key = permissions.may_use_any_key(request.user)
+            hosts.edit(form.save(commit=False), names, form.cleaned_data["pools"], any_key=any_key)
+            return redirect("host-detail", slug)
+        except HostError as error:
+            form.add_error("pools", str(error))
+    return render(
+        request, "experiments/host_form.html", {"form": form, "host": host}, status=422 if form.errors else 200
+    )
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@operators_only
+@varies_for_htmx
+def host_detail(request: HttpRequest, slug: str) -> HttpResponse:
+    """A host: its key, its facts, its campaigns. Asked again while a worker talks to it."""
+    host = get_object_or_404(Host.objects.select_related("job", "runs_on", "hypervisor"), slug=slug)
+    may_change, problem = permissions.may_change_host(request.user, host), ""
+    if request.method == "POST":
+        if not may_change:
+            raise PermissionDenied
+        try:
+            _do_to_host(request, host)
+            return redirect("host-detail", slug)
+        except HostError as error:
+            problem = str(error)
+    shown = {"page": pages.host_page(host), "host": host, "may_change": may_change, "problem": problem}
+    template = "experiments/_host.html" if wants_fragment(request) else "experiments/host_detail.html"
+    return render(request, template, shown, status=409 if problem else 200)
+
+
+def _do_to_host(request: HttpRequest, host: Host) -> None:
+    posted = request.POST
+    match posted.get("do"):
+        case "contact":
+            hosts.ask_contact(host)
+        case "accept":
+            any_key = permissions.may_use_any_key(request.user)
+            hosts.accept_key(host, posted.get("fingerprint", ""), any_key=any_key)
+        case "check":
+            hosts.ask_check(host, with_limits="limits" in posted)
+        case other:
+            raise Http404(f"nothing is called {other}")
+
+
+# Campaigns
+
+
+@require_safe
+@operators_only
+def campaign_list(request: HttpRequest) -> HttpResponse:
+    return render(request, "experiments/campaign_list.html", {"campaigns": pages.campaign_rows()})
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@operators_only
+def campaign_new(request: HttpRequest) -> HttpResponse:
+    """Plan a campaign: look at what it takes first, then store it."""
+    form = CampaignForm(request.POST if request.method == "POST" else None, initial=request.GET.dict())
+    estimate = None
+    if form.is_valid():
+        if request.POST.get("do") == "plan":
+            try:
+                return redirect("campaign-detail", steering.create(form.instance, user=request.user).slug)
+            except steering.PlanRefused as refused:  # somebody was quicker
+                form.add_problems(refused.problems)
+        estimate = steering.estimate(form.instance)
+    context = {"form": form, "estimate": estimate}
+    return render(request, "experiments/campaign_form.html", context, status=422 if form.errors else 200)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@operators_only
+@varies_for_htmx
+def campaign_detail(request: HttpRequest, slug: str) -> HttpResponse:
+    """The matrix with the state of every run, what is being done, and what may be done about it."""
+    campaign = get_object_or_404(Campaign.objects.select_related("host", "pool", "owner", "case_study"), slug=slug)
+    may_steer, problem = permissions.may_steer(request.user, campaign), ""
+    top_up = TopUpForm(request.POST if request.POST.get("do") == "top-up" else None)
+    if request.method == "POST":
+        if not may_steer:
+            raise PermissionDenied
+        try:
+            if (answer := _steer(request, campaign, top_up)) is not None:
+                return answer
+        except CampaignError as error:
+            problem = str(error)
+        campaign.refresh_from_db()
+    shown = {
+        "page": pages.campaign_page(campaign),
+        "campaign": campaign,
+        "may_steer": may_steer,
+        "problem": problem,
+        "top_up": top_up,
+    }
+    template = "experiments/_campaign.html" if wants_fragment(request) else "experiments/campaign_detail.html"
+    return render(request, template, shown, status=409 if problem else 422 if top_up.errors else 200)
+
+
+def _steer(request: HttpRequest, campaign: Campaign, top_up: TopUpForm) -> HttpResponse | None:
+    """Do what the pressed button says; None where its form has errors."""
+    match request.POST.get("do"):
+        case "start":
+            steering.start(campaign)
+        case "pause":
+            steering.pause(campaign)
+        case "cancel":
+            steering.cancel(campaign)
+        case "retry":
+            position = request.POST.get("run", "")
+            run = campaign.runs.filter(position=position).first() if re.fullmatch(r"[0-9]{1,9}", position) else None
+            if run is None:
+                raise CampaignError(f"There is no run {position[:20]!r} in this campaign.")
+            steering.retry(campaign, run)
+        case "top-up":
+            if not top_up.is_valid():
+                return None
+            steering.top_up(campaign, top_up.cleaned_data["repetitions"])
+        case "draft":
+            _, batch = drafts.make(campaign, user=request.user)
+            return redirect("import-detail", batch.pk)
+        case other:
+            raise Http404(f"nothing is called {other}")
+    return redirect("campaign-detail", campaign.slug)
+
+
+@require_safe
+@operators_only
+def run_detail(request: HttpRequest, slug: str, position: int) -> HttpResponse:
+    """One run: its log, its figures, what it left."""
+    run = get_object_or_404(
+        CampaignRun.objects.select_related("campaign", "host"), campaign__slug=slug, position=position
+    )
+    shown = {"run": run, "page": pages.run_page(run), "may_steer": permissions.may_steer(request.user, run.campaign)}
+    return render(request, "experiments/run_detail.html", shown)
+
+
+@require_safe
+@operators_only
+def artifact(request: HttpRequest, pk: int) -> HttpResponse:
+    return artifact_response(get_object_or_404(RunArtifact, pk=pk))
+
+
+def artifact_response(found: RunArtifact) -> HttpResponse:
+    """The bytes as a download that no browser runs."""
+    response = HttpResponse(bytes(found.data), content_type="application/octet-stream")
+    response["Content-Disposition"] = f'attachment; filename="run-{found.run_id}-{found.name}"'
+    response["ETag"] = f'"{found.sha256}"'
+    response["Cache-Control"] = "private, no-cache"
+    return response

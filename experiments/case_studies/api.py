@@ -1,0 +1,304 @@
+"""Unpublished case studies, for those who may see them: their life, and results in bulk."""
+
+from typing import Any
+
+from django.db.models import QuerySet
+from django.http import Http404
+from django.utils.decorators import method_decorator
+from django.views.decorators.http import conditional_page
+from drf_spectacular.utils import extend_schema, extend_schema_view
+from rest_framework import mixins, serializers, status
+from rest_framework.decorators import action
+from rest_framework.exceptions import APIException, PermissionDenied
+from rest_framework.permissions import IsAuthenticated
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.viewsets import GenericViewSet
+
+from experiments import permissions
+from experiments.api.serializers import ReadSerializer, ServerSerializer, StorageSerializer
+from experiments.models import CaseStudy
+from kdb.api_errors import FaultyRequest, form_errors
+from kdb.api_pagination import PageByKey
+from kdb.tokens import HasScope
+
+from . import bundles, life, reviews
+from .forms import ReasonForm, draft_forms
+
+
+class Conflict(APIException):
+    """What is asked for cannot be done as things stand."""
+
+    status_code = status.HTTP_409_CONFLICT
+
+
+@method_decorator(conditional_page, name="dispatch")
+class OwnedViewSet(GenericViewSet):
+    """What only some may see: nobody else learns that it exists."""
+
+    permission_classes = [IsAuthenticated, HasScope]
+    pagination_class = PageByKey
+    scope = "import"
+
+    @property
+    def required_scope(self) -> str:
+        return "read" if self.request.method in ("GET", "HEAD", "OPTIONS") else self.scope
+
+
+class AuditEntrySerializer(serializers.Serializer):
+    action = serializers.CharField(help_text="created, imported, submitted, published ...")
+    actor = serializers.CharField(source="actor.username", allow_null=True, default=None)
+    detail = serializers.CharField()
+    at = serializers.DateTimeField()
+
+
+class DraftSerializer(ReadSerializer):
+    """An unpublished case study as it stands."""
+
+    owner = serializers.CharField(source="owner.username", read_only=True, allow_null=True, default=None)
+    server = ServerSerializer(read_only=True)
+    storage = StorageSerializer(read_only=True)
+    vm_counts = serializers.ListField(child=serializers.IntegerField(), read_only=True)
+    audit = AuditEntrySerializer(source="audit_entries", many=True, read_only=True)
+    content_digest = serializers.SerializerMethodField(
+        help_text="SHA-256 of all it holds, which a publication names; null in lists, and where it is not submitted."
+    )
+
+    class Meta:
+        model = CaseStudy
+        fields = (
+            *("slug", "title", "status", "owner", "run_seconds", "repetitions", "vm_counts", "value_scope"),
+            *("procedure", "server", "storage", "audit", "content_digest"),
+        )
+
+    def get_content_digest(self, draft: CaseStudy) -> str | None:
+        is_one = not isinstance(self.parent, serializers.ListSerializer)
+        return bundles.digest(draft) if is_one and draft.status == CaseStudy.Status.SUBMITTED else None
+
+
+class ServerFieldsSerializer(serializers.Serializer):
+    """The machine. What is left out is not stated."""
+
+    model = serializers.CharField(required=False)
+    cpu = serializers.CharField(required=False)
+    sockets = serializers.IntegerField(required=False)
+    cores = serializers.CharField(required=False)
+    ram_gib = serializers.FloatField(required=False, help_text="GiB.")
+    ram_kind = serializers.CharField(required=False)
+    network = serializers.CharField(required=False)
+
+
+class StorageFieldsSerializer(serializers.Serializer):
+    """The disks under test; limits in MB/s (10^6 bytes)."""
+
+    description = serializers.CharField()
+    kind = serializers.CharField(required=False, help_text="hdd, ssd, nvme or mixed.")
+    controller = serializers.CharField(required=False)
+    raid = serializers.CharField(required=False)
+    sequential_read_limit = serializers.FloatField(required=False)
+    sequential_write_limit = serializers.FloatField(required=False)
+    interface_limit = serializers.FloatField(required=False)
+    source = serializers.CharField(required=False, help_text="Where the limits stand.")
+
+
+class DraftFieldsSerializer(serializers.Serializer):
+    """What a draft is made of."""
+
+    slug = serializers.SlugField(help_text="Name in addresses; fixed once the draft exists.")
+    title = serializers.CharField()
+    run_seconds = serializers.IntegerField(required=False)
+    repetitions = serializers.IntegerField(required=False)
+    value_scope = serializers.CharField(required=False, help_text="per-vm, aggregate, or empty: not stated.")
+    procedure = serializers.CharField(required=False)
+    server = ServerFieldsSerializer(required=False)
+    storage = StorageFieldsSerializer()
+
+
+class ReasonSerializer(serializers.Serializer):
+    reason = serializers.CharField()
+
+
+class DecisionSerializer(ReasonSerializer):
+    content_digest = serializers.CharField(help_text="Of the draft, as you read it before you decided.")
+
+
+class RevisionNumberSerializer(serializers.Serializer):
+    revision = serializers.IntegerField(help_text="Knowledge revision that this made.")
+
+
+@extend_schema_view(
+    list=extend_schema(operation_id="drafts_list", tags=["drafts"]),
+    retrieve=extend_schema(operation_id="drafts_retrieve", tags=["drafts"]),
+)
+class DraftViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, OwnedViewSet):
+    """Unpublished case studies: your own, and as a reviewer those that were submitted."""
+
+    serializer_class = DraftSerializer
+    lookup_field = "slug"
+    lookup_value_converter = "slug"
+
+    def get_queryset(self) -> QuerySet[CaseStudy]:
+        return _whole(permissions.drafts_of(self.request.user))
+
+    @extend_schema(
+        operation_id="drafts_create",
+        tags=["drafts"],
+        request=DraftFieldsSerializer,
+        responses={201: DraftSerializer},
+    )
+    def create(self, request: Request) -> Response:
+        """Begin a case study."""
+        if not permissions.may_create(request.user):
+            raise PermissionDenied
+        forms = draft_forms(_posted(request.data))
+        _check(forms)
+        rows = (form.save(commit=False) for form in forms.values())
+        draft = _or_conflict(life.create_draft, *rows, user=request.user)
+        return self._shown(draft, status.HTTP_201_CREATED)
+
+    @extend_schema(
+        operation_id="drafts_update", tags=["drafts"], request=DraftFieldsSerializer, responses=DraftSerializer
+    )
+    def partial_update(self, request: Request, slug: str) -> Response:
+        """Change what is sent; what is left out stays."""
+        draft = self._permitted(permissions.may_edit)
+        before = {
+            f"{prefix}{name}": value
+            for prefix, form in (("", "case_study"), ("server-", "server"), ("storage-", "storage"))
+            for name, value in draft_forms(case_study=draft)[form].initial.items()
+            if value is not None
+        }
+        forms = draft_forms({**before, **_posted(request.data)}, draft)
+        _check(forms)
+        _or_conflict(
+            life.edit_draft,
+            draft,
+            [(form.instance, [*form.fields]) for form in forms.values()],
+            user=request.user,
+        )
+        return self._shown(draft)
+
+    @extend_schema(operation_id="drafts_delete", tags=["drafts"], responses={204: None})
+    def destroy(self, request: Request, slug: str) -> Response:
+        """Forget a draft with everything in it."""
+        draft = self._permitted(permissions.may_edit)
+        _or_conflict(life.delete_draft, draft)
+        return Response(status=status.HTTP_204_NO_CONTENT)
+
+    @extend_schema(operation_id="drafts_submit", tags=["drafts"], request=None, responses=DraftSerializer)
+    @action(detail=True, methods=["post"])
+    def submit(self, request: Request, slug: str) -> Response:
+        """Ask for review."""
+        draft = self._permitted(permissions.may_submit)
+        _or_conflict(life.submit, draft, user=request.user)
+        return self._shown(draft)
+
+    @extend_schema(operation_id="drafts_return", tags=["drafts"], request=ReasonSerializer, responses=DraftSerializer)
+    @action(detail=True, methods=["post"], url_path="return")
+    def give_back(self, request: Request, slug: str) -> Response:
+        """Give a submitted case study back to its author."""
+        draft = self._permitted(permissions.may_return)
+        _or_conflict(life.give_back, draft, reason=_reason(request), user=request.user)
+        return self._shown(draft)
+
+    @extend_schema(
+        operation_id="drafts_publish",
+        tags=["drafts"],
+        request=DecisionSerializer,
+        responses=RevisionNumberSerializer,
+    )
+    @action(detail=True, methods=["post"])
+    def publish(self, request: Request, slug: str) -> Response:
+        """Make a submitted case study part of the knowledge, as it was read: 409 where it has changed meanwhile."""
+        draft = self._permitted(
+            permissions.may_publish, "A submitted case study is published by a reviewer who had no part in it."
+        )
+        reason, seen = _reason(request), request.data.get("content_digest")
+        if not isinstance(seen, str) or not seen:
+            message = "The content_digest of the draft that you looked at is needed: GET drafts/<slug>/ has it."
+            raise FaultyRequest([{"field": "content_digest", "message": message}])
+        revision = _or_conflict(reviews.publish, draft, seen=seen, reason=reason, user=request.user)
+        return Response({"revision": revision.number})
+
+    def _permitted(self, may: Any, otherwise: str | None = None) -> CaseStudy:
+        draft = self.get_object()
+        if not may(self.request.user, draft):
+            raise PermissionDenied(otherwise)
+        return draft
+
+    def _shown(self, draft: CaseStudy, code: int = status.HTTP_200_OK) -> Response:
+        """As it is now, also to a reviewer who has just given it back and sees it no longer."""
+        draft = _whole(CaseStudy.objects).get(pk=draft.pk)
+        return Response(self.get_serializer(draft).data, status=code)
+
+
+def _whole(rows: QuerySet[CaseStudy]) -> QuerySet[CaseStudy]:
+    """With everything that a draft is shown with."""
+    return rows.select_related("owner", "server", "storage__server").prefetch_related("audit_entries__actor")
+
+
+class RetractionViewSet(OwnedViewSet):
+    """Taking a published case study back."""
+
+    queryset = CaseStudy.objects.visible()
+    serializer_class = ReasonSerializer
+
+    @extend_schema(
+        operation_id="case_studies_retract",
+        tags=["case-studies"],
+        request=ReasonSerializer,
+        responses=RevisionNumberSerializer,
+    )
+    def retract(self, request: Request, slug: str) -> Response:
+        """Take a published case study out of the knowledge; it stays visible with the reason."""
+        case_study = self.get_queryset().filter(slug=slug).first()
+        if case_study is None:
+            raise Http404
+        if not permissions.may_retract(request.user, case_study):
+            raise PermissionDenied
+        revision = _or_conflict(life.retract, case_study, reason=_reason(request), user=request.user)
+        return Response({"revision": revision.number})
+
+
+def _posted(data: Any) -> dict[str, Any]:
+    """The nested object of a request as a page posts it: `server-ram_gib`."""
+    if not isinstance(data, dict):
+        raise FaultyRequest([{"field": "body", "message": "An object is expected."}])
+    posted = {}
+    for name, value in data.items():
+        if name in ("server", "storage"):
+            if not isinstance(value, dict):
+                raise FaultyRequest([{"field": name, "message": "An object is expected."}])
+            posted.update({f"{name}-{inner}": given for inner, given in value.items()})
+        else:
+            posted[name] = value
+    known = [form.add_prefix(name) for form in draft_forms().values() for name in form.fields]
+    if unknown := [name for name in posted if name not in known]:
+        names = [name.replace("-", ".") for name in known]
+        message = f"There is no such field; there are {', '.join(names)}."
+        raise FaultyRequest([{"field": name.replace("-", "."), "message": message} for name in unknown])
+    return {name: value for name, value in posted.items() if value is not None}
+
+
+def _check(forms: dict) -> None:
+    errors = [
+        {**error, "field": error["field"] if name == "case_study" else f"{name}.{error['field']}"}
+        for name, form in forms.items()
+        for error in form_errors(form)
+    ]
+    if errors:
+        raise FaultyRequest(errors)
+
+
+def _reason(request: Request) -> str:
+    form = ReasonForm(request.data if isinstance(request.data, dict) else {})
+    if not form.is_valid():
+        raise FaultyRequest(form_errors(form))
+    return form.cleaned_data["reason"]
+
+
+def _or_conflict(step: Any, *args: Any, **kwargs: Any) -> Any:
+    try:
+        return step(*args, **kwargs)
+    except life.CaseStudyError as error:
+        raise Conflict(str(error)) from error

@@ -1,0 +1,535 @@
+"""Case studies as bundles: a ZIP with one JSON document, two tables and the raw files, to take elsewhere.
+
+What comes out of one KDB goes into another without loss: exported again, it is the same. There it begins
+as a draft, because what becomes knowledge is decided anew.
+"""
+
+import csv
+import hashlib
+import io
+import json
+import logging
+import zipfile
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from itertools import chain, islice
+from typing import Any, BinaryIO
+
+import jsonschema
+from django.core.exceptions import ValidationError
+from django.db import IntegrityError, models, transaction
+from django.utils.timezone import now
+
+from experiments.files import raw_files
+from experiments.imports.readers import archives
+from experiments.models import (
+    AuditEntry,
+    CaseStudy,
+    Claim,
+    Configuration,
+    DerivedValue,
+    ImportBatch,
+    Measurement,
+    OrdinalFinding,
+    PrintedRatio,
+    Publication,
+    RawFile,
+    Server,
+    Storage,
+    WorkloadVariant,
+)
+
+from . import belongings, measurement_rows
+from .bundle_schema import (
+    CATALOGUE,
+    DERIVED,
+    DOCUMENT,
+    FILES,
+    FORMAT,
+    LIFE,
+    MEASUREMENTS,
+    VERSION,
+    derived_columns,
+    field_names,
+    measurement_columns,
+    schema,
+)
+from .life import audit
+
+logger = logging.getLogger(__name__)
+
+_ROWS_AT_ONCE = 5_000
+_EPOCH = (1980, 1, 1, 0, 0, 0)  # of every member, so that the same case study is the same bytes
+
+
+class BundleError(ValueError):
+    """A bundle cannot be taken in; the text names the place in it and is fit to show."""
+
+
+def is_bundle(data: bytes) -> bool:
+    """Whether this ZIP is a bundle and no collection of result files. Never raises."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            return DOCUMENT in archive.namelist()
+    except Exception:  # zipfile raises many kinds on what is no ZIP
+        return False
+
+
+# Out
+
+
+def export(case_study: CaseStudy, file: BinaryIO) -> None:
+    """Write the case study's bundle. Work and size grow with its rows; memory does not."""
+    document = _document(case_study)
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        with _member(archive, DOCUMENT) as text:
+            json.dump(document, text, ensure_ascii=False, indent=1)
+        for name, rows in _tables(case_study):
+            with _member(archive, name) as text:
+                csv.writer(text).writerows(rows)
+        for raw in case_study.raw_files.order_by("sha256"):
+            with archive.open(zipfile.ZipInfo(f"{FILES}{raw.sha256}", _EPOCH), "w") as content:
+                for chunk in raw_files.chunks(raw):
+                    content.write(chunk)
+
+
+def digest(case_study: CaseStudy) -> str:
+    """SHA-256 of everything that its bundle says: facts, numbers, findings, claims, and the digests of its files."""
+    found = hashlib.sha256(json.dumps(_document(case_study), sort_keys=True).encode())
+    for _, rows in _tables(case_study):
+        found.update(b"\0")
+        csv.writer(_Digested(found)).writerows(rows)
+    return found.hexdigest()
+
+
+class _Digested:
+    """What is written here only counts for a digest."""
+
+    def __init__(self, found: Any) -> None:
+        self.found = found
+
+    def write(self, line: str) -> None:
+        self.found.update(line.replace("\r\n", "\n").encode())
+
+
+def _tables(case_study: CaseStudy) -> Iterator[tuple[str, Iterator[list[Any]]]]:
+    """Name and lines of each table, the first with the names of its columns."""
+    keys = _variant_keys(case_study)
+    digests = dict(RawFile.objects.filter(case_study=case_study).values_list("pk", "sha256"))
+    for name, model, columns in (
+        (MEASUREMENTS, Measurement, measurement_columns()),
+        (DERIVED, DerivedValue, derived_columns()),
+    ):
+        yield name, chain([list(columns)], _table_rows(model, case_study, columns, keys, digests))
+
+
+def _member(archive: zipfile.ZipFile, name: str) -> io.TextIOWrapper:
+    info = zipfile.ZipInfo(name, _EPOCH)
+    info.compress_type = zipfile.ZIP_DEFLATED
+    return io.TextIOWrapper(archive.open(info, "w", force_zip64=True), "utf-8", newline="")
+
+
+def _table_rows(model, case_study, columns, keys, digests) -> Iterator[list[Any]]:
+    paths = {"configuration": "configuration__slug", "variant": "variant_id", "raw_file": "raw_file_id"}
+    rows = model.objects.filter(configuration__case_study=case_study).order_by("pk")
+    variant_at = columns.index("variant")
+    file_at = columns.index("raw_file") if "raw_file" in columns else None
+    for row in rows.values_list(*(paths.get(name, name) for name in columns)).iterator(_ROWS_AT_ONCE):
+        cells = list(row)
+        cells[variant_at] = keys[cells[variant_at]]
+        if file_at is not None:
+            cells[file_at] = digests.get(cells[file_at])
+        yield ["" if cell is None else repr(cell) if isinstance(cell, float) else cell for cell in cells]
+
+
+def _variant_keys(case_study: CaseStudy) -> dict[int, str]:
+    """Key in the bundle of every variant that the case study uses, in an order that does not depend on ours."""
+    configurations = case_study.configurations.all()
+    used = WorkloadVariant.objects.filter(
+        models.Exists(Measurement.objects.filter(configuration__in=configurations, variant=models.OuterRef("pk")))
+        | models.Exists(DerivedValue.objects.filter(configuration__in=configurations, variant=models.OuterRef("pk")))
+        | models.Exists(case_study.findings.filter(variant=models.OuterRef("pk")))
+        | models.Exists(case_study.printed_ratios.filter(variant=models.OuterRef("pk")))
+    ).order_by("workload__slug", "benchmark__slug", "benchmark_version", "digest")
+    return {pk: str(number) for number, pk in enumerate(used.values_list("pk", flat=True), start=1)}
+
+
+def _document(case_study: CaseStudy) -> dict[str, Any]:
+    keys = _variant_keys(case_study)
+    references = ("hypervisor", "host_os", "host_fs", "guest_os", "guest_fs")
+    configurations = list(case_study.configurations.order_by("slug").select_related(*references))
+    variants = list(WorkloadVariant.objects.filter(pk__in=keys).select_related("workload", "benchmark"))
+    findings = list(
+        case_study.findings.order_by("pk").select_related("publication", "hypervisor", "guest_fs", "host_fs")
+    )
+    ratios = list(case_study.printed_ratios.order_by("pk").select_related("numerator", "denominator", "guest_fs"))
+    claims = list(case_study.claims.order_by("code").select_related("publication").prefetch_related("workloads"))
+    publications = {row.publication for row in [case_study, *findings, *claims] if row.publication}
+    entries = _catalogue_entries([*configurations, *variants, *findings, *ratios], claims)
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        "catalogue": {
+            name: [_row(entry) for entry in sorted(entries[model], key=lambda entry: entry.slug)]
+            for name, model in CATALOGUE.items()
+        },
+        "publications": [_row(row) for row in sorted(publications, key=lambda row: row.slug)],
+        "server": _row(case_study.server),
+        "storage": _row(case_study.storage, ("server",)),
+        "case_study": _row(case_study, LIFE),
+        "configurations": [_row(row, ("case_study",)) for row in configurations],
+        "workload_variants": [
+            {"key": keys[row.pk], **_row(row)} for row in sorted(variants, key=lambda row: int(keys[row.pk]))
+        ],
+        "findings": [{**_row(row, ("variant",)), "variant": keys[row.variant_id]} for row in findings],
+        "printed_ratios": [{**_row(row, ("case_study", "variant")), "variant": keys[row.variant_id]} for row in ratios],
+        "claims": [{**_row(row), "workloads": sorted(w.slug for w in row.workloads.all())} for row in claims],
+        "files": [
+            {"name": row.name, "sha256": row.sha256, "size_bytes": row.size_bytes, "format": row.format}
+            for row in case_study.raw_files.order_by("sha256")
+        ],
+    }
+
+
+def _catalogue_entries(rows: list[models.Model], claims: list[Claim]) -> dict[type, set]:
+    """Everything of the catalogue that these rows refer to."""
+    entries: dict[type, set] = {model: set() for model in CATALOGUE.values()}
+    for row in rows:
+        for field in row._meta.concrete_fields:
+            if field.is_relation and field.related_model in entries and getattr(row, field.attname) is not None:
+                entries[field.related_model].add(getattr(row, field.name))
+    for claim in claims:
+        entries[CATALOGUE["workloads"]].update(claim.workloads.all())
+    return entries
+
+
+def _row(row: models.Model, without: tuple[str, ...] = ()) -> dict[str, Any]:
+    """The row's fields that are not at their default; references by slug."""
+    found = {}
+    for name in field_names(type(row), without):
+        field, value = row._meta.get_field(name), getattr(row, name)
+        if field.is_relation:
+            value = value.slug if value else None
+        if value is not None and value != field.get_default():
+            found[name] = value
+    return found
+
+
+# In
+
+
+def take_in(data: bytes, *, user, door: ImportBatch.Door) -> tuple[CaseStudy, bool]:
+    """Make a draft of a bundle. Returns it and whether it is new: the same bundle again adds nothing.
+
+    Raises BundleError, and changes nothing, where the bundle is broken or its name belongs to another case study.
+    """
+    members = _members(data)
+    document = _checked(members)
+    slug = document["case_study"]["slug"]
+    there = CaseStudy.objects.filter(slug=slug).first()
+    if there is not None:
+        if digest(there) == hashlib.sha256(_canonical(members)).hexdigest():
+            return there, False
+        raise BundleError(f"There is another case study {slug!r} here; rename one of them.")
+    try:
+        with transaction.atomic():
+            case_study = _Taking(document, members, user, door).do()
+    except (IntegrityError, ValidationError) as error:
+        raise BundleError(f"The bundle breaks a rule of the knowledge base: {_told(error)}") from error
+    logger.info("took in a bundle case_study=%s door=%s", case_study.slug, door)
+    return case_study, True
+
+
+def _members(data: bytes) -> dict[str, bytes]:
+    try:
+        members = {member.name: member.data for member in archives.members("bundle", data)}
+    except archives.ArchiveError as error:
+        raise BundleError(str(error)) from error
+    for name in (DOCUMENT, MEASUREMENTS, DERIVED):
+        if name not in members:
+            raise BundleError(f"{name} is missing in the bundle.")
+    for name in members:
+        if name not in (DOCUMENT, MEASUREMENTS, DERIVED) and not name.startswith(FILES):
+            raise BundleError(f"{name!r} has no place in a bundle.")
+    return members
+
+
+def _checked(members: dict[str, bytes]) -> dict[str, Any]:
+    try:
+        document = json.loads(members[DOCUMENT], parse_constant=_not_a_number)
+        json.dumps(document, ensure_ascii=False).encode()
+    except (ValueError, RecursionError) as error:  # halves of characters, too
+        raise BundleError(f"{DOCUMENT}: {error}") from error
+    if _holds_nul(document):
+        raise BundleError(f"{DOCUMENT}: a text holds the character U+0000, which no database keeps.")
+    errors = sorted(jsonschema.Draft202012Validator(schema()).iter_errors(document), key=lambda error: error.json_path)
+    if errors:
+        told = "; ".join(f"{error.json_path}: {error.message[:200]}" for error in errors[:10])
+        more = f"; and {len(errors) - 10} more" if len(errors) > 10 else ""
+        raise BundleError(f"{DOCUMENT}: {told}{more}")
+    named = {f"{FILES}{entry['sha256']}" for entry in document["files"]}
+    present = {name for name in members if name.startswith(FILES)}
+    if named != present:
+        raise BundleError(f"{DOCUMENT} and the bundle disagree on {sorted(named ^ present)[0]}.")
+    for entry in document["files"]:
+        content = members[f"{FILES}{entry['sha256']}"]
+        if hashlib.sha256(content).hexdigest() != entry["sha256"] or len(content) != entry["size_bytes"]:
+            raise BundleError(f"{entry['name']}: the bytes are not those that the bundle names.")
+    return document
+
+
+def _not_a_number(name: str) -> None:
+    raise ValueError(f"{name} is not a number of JSON")
+
+
+def _holds_nul(value: Any) -> bool:
+    if isinstance(value, dict):
+        return any("\0" in name or _holds_nul(inner) for name, inner in value.items())
+    if isinstance(value, list):
+        return any(map(_holds_nul, value))
+    return isinstance(value, str) and "\0" in value
+
+
+def _canonical(members: dict[str, bytes]) -> bytes:
+    """What a bundle says, whatever wrote its ZIP."""
+    document = json.dumps(json.loads(members[DOCUMENT]), sort_keys=True).encode()
+    tables = (members[name].replace(b"\r\n", b"\n") for name in (MEASUREMENTS, DERIVED))
+    return b"\0".join([document, *tables])
+
+
+def _told(error: Exception) -> str:
+    if isinstance(error, ValidationError):
+        by_field = getattr(error, "message_dict", {"": error.messages})
+        return "; ".join(f"{name}: {' '.join(told)}".removeprefix(": ") for name, told in by_field.items())
+    return str(error).partition("\n")[0]
+
+
+class _Taking:
+    """One bundle on its way in, inside a transaction."""
+
+    def __init__(self, document: dict, members: dict[str, bytes], user, door: ImportBatch.Door) -> None:
+        self.document, self.members, self.user, self.door = document, members, user, door
+        self.rows: dict[type[models.Model], dict[str, models.Model]] = {}
+
+    def do(self) -> CaseStudy:
+        for name, model in CATALOGUE.items():
+            self.rows[model] = {
+                said["slug"]: self.found_or_new(model, said) for said in self.document["catalogue"][name]
+            }
+        self.rows[Publication] = {said["slug"]: self.publication(said) for said in self.document["publications"]}
+        server = self.own(Server, self.document["server"])
+        storage = self.own(Storage, self.document["storage"], server=server)
+        case_study = self.new(CaseStudy, self.document["case_study"], owner=self.user, server=server, storage=storage)
+        audit(case_study, self.user, AuditEntry.Action.CREATED, "from a bundle")
+        self.rows[Configuration] = {
+            said["slug"]: self.new(Configuration, said, case_study=case_study)
+            for said in self.document["configurations"]
+        }
+        self.variants = {said["key"]: self.variant(said) for said in self.document["workload_variants"]}
+        files = self.files(case_study)
+        count = self.measurements(files)
+        self.derived_values()
+        for said in self.document["printed_ratios"]:
+            self.new(PrintedRatio, said, case_study=case_study, variant=self.of_key(said))
+        for said in self.document["findings"]:
+            self.finding(said).case_studies.add(case_study)
+        for said in self.document["claims"]:
+            self.claim(said).case_studies.add(case_study)
+        belongings.forget()  # what the bundle names and nothing in it refers to
+        audit(case_study, self.user, AuditEntry.Action.IMPORTED, f"bundle: {count:,} measurements")
+        return case_study
+
+    def found_or_new(self, model: type[models.Model], said: dict) -> models.Model:
+        """What the catalogue here says of the same slug stands."""
+        found = model.objects.filter(slug=said["slug"]).first()
+        if found and found.is_draft:
+            self.refuse_another(found, said)
+        return found or self.new(model, said, is_draft=True)
+
+    def publication(self, said: dict) -> Publication:
+        found = self.found_or_new(Publication, said)
+        if found.title != said["title"]:
+            raise BundleError(f"publications: {said['slug']!r} is another publication here ({found.title}).")
+        return found
+
+    def refuse_another(self, found: models.Model, said: dict) -> None:
+        """Two drafts may bring the same; what one says unreviewed is not put into the other's mouth."""
+        without = ("aliases", "source", "variant")
+        ours = _row(found, without)
+        for name in field_names(type(found), without):
+            default = type(found)._meta.get_field(name).get_default()
+            if ours.get(name, default) != said.get(name, default):
+                named = said.get("slug") or said.get("code") or said["guest_fs"]
+                raise BundleError(
+                    f"{found._meta.verbose_name} {named!r}: an unpublished case study here brings one of this name "
+                    f"with another {name}; rename it, or wait until that one is published or deleted."
+                )
+
+    def own(self, model: type[models.Model], said: dict, **fixed: models.Model) -> models.Model:
+        """A server or storage of its own; its slug gets a number where another has it here."""
+        slug, number = said["slug"], 1
+        while model.objects.filter(slug=slug).exists():
+            number += 1
+            slug = f"{said['slug'][:50]}-{number}"
+        return self.new(model, {**said, "slug": slug}, **fixed)
+
+    def new(self, model: type[models.Model], said: dict, **fixed: Any) -> Any:
+        values = {}
+        for name in field_names(model):
+            if name not in said or name in fixed:
+                continue
+            field = model._meta.get_field(name)
+            values[name] = self.referred(field, said[name]) if field.is_relation else said[name]
+        row = model(**values, **fixed)
+        row.full_clean()
+        row.save()
+        return row
+
+    def referred(self, field: models.Field, slug: str | None) -> models.Model | None:
+        if slug is None:
+            return None
+        try:
+            return self.rows[field.related_model][slug]
+        except KeyError:
+            raise BundleError(
+                f"{field.model._meta.verbose_name}, {field.name}: {slug!r} is not in the bundle."
+            ) from None
+
+    def of_key(self, said: dict) -> WorkloadVariant:
+        try:
+            return self.variants[said["variant"]]
+        except KeyError:
+            raise BundleError(f"variant {said['variant']!r} is not among workload_variants.") from None
+
+    def variant(self, said: dict) -> WorkloadVariant:
+        return WorkloadVariant.objects.for_parameters(
+            workload=self.referred(WorkloadVariant._meta.get_field("workload"), said["workload"]),
+            benchmark=self.referred(WorkloadVariant._meta.get_field("benchmark"), said["benchmark"]),
+            benchmark_version=said.get("benchmark_version", ""),
+            parameters=said.get("parameters", {}),
+        )
+
+    def finding(self, said: dict) -> OrdinalFinding:
+        """A finding may hold for several case studies: one that is here already only gets this one more."""
+        place = {
+            name: self.referred(OrdinalFinding._meta.get_field(name), said[name])
+            for name in ("publication", "hypervisor", "guest_fs", "host_fs")
+        }
+        variant = self.of_key(said)
+        found = OrdinalFinding.objects.filter(**place, variant=variant).first()
+        if found and not found.case_studies.visible().exists():
+            self.refuse_another(found, said)
+        return found or self.new(OrdinalFinding, said, variant=variant)
+
+    def claim(self, said: dict) -> Claim:
+        found = Claim.objects.filter(code=said["code"]).first()
+        if found is None:
+            found = self.new(Claim, said)
+            link = Claim._meta.get_field("workloads")
+            found.workloads.set([self.referred(link, slug) for slug in said["workloads"]])
+        elif not found.case_studies.visible().exists():
+            self.refuse_another(found, said)
+        return found
+
+    def files(self, case_study: CaseStudy) -> dict[str, RawFile]:
+        if not self.document["files"]:
+            return {}
+        batch = ImportBatch.objects.create(
+            case_study=case_study,
+            uploaded_by=self.user,
+            door=self.door,
+            state=ImportBatch.State.FILED,
+            is_confirmed=True,
+            filed_at=now(),
+            report={"files": [], "new_configurations": []},
+        )
+        kept = {}
+        for said in self.document["files"]:
+            content = self.members[f"{FILES}{said['sha256']}"]
+            with closing(raw_files.take(said["name"], [content])) as upload:
+                kept[said["sha256"]] = raw_files.store(batch, upload)
+            RawFile.objects.filter(pk=kept[said["sha256"]].pk).update(format=said["format"])
+        return kept
+
+    def measurements(self, files: dict[str, RawFile]) -> int:
+        columns, lines = self.table(MEASUREMENTS, measurement_columns())
+        order = [columns.index(name.removesuffix("_id")) for name in measurement_rows.COLUMNS]
+        checks = [self.check(Measurement, columns[index], files) for index in order]
+        count = 0
+
+        def rows() -> Iterator[tuple]:
+            for line, cells in lines:
+                yield tuple(
+                    self.cell(MEASUREMENTS, line, columns[index], check, cells[index])
+                    for index, check in zip(order, checks, strict=True)
+                )
+
+        stream = rows()
+        while chunk := list(islice(stream, _ROWS_AT_ONCE)):
+            count += len(chunk)
+            measurement_rows.write(chunk)
+        return count
+
+    def derived_values(self) -> None:
+        columns, lines = self.table(DERIVED, derived_columns())
+        checks = [self.check(DerivedValue, name, {}) for name in columns]
+        names = [DerivedValue._meta.get_field(name).attname for name in columns]
+        rows = []
+        for line, cells in lines:
+            values = [
+                self.cell(DERIVED, line, name, check, cell)
+                for name, check, cell in zip(columns, checks, cells, strict=True)
+            ]
+            rows.append(DerivedValue(**dict(zip(names, values, strict=True))))
+        DerivedValue.objects.bulk_create(rows, batch_size=1000)
+
+    def table(self, name: str, expected: list[str]) -> tuple[list[str], Iterator[tuple[int, list[str]]]]:
+        reader = csv.reader(io.TextIOWrapper(io.BytesIO(self.members[name]), "utf-8", newline=""), strict=True)
+        try:
+            columns = next(reader, [])
+        except (csv.Error, UnicodeDecodeError) as error:
+            raise BundleError(f"{name}, line 1: {error}") from error
+        if sorted(columns) != sorted(expected):
+            raise BundleError(f"{name}, line 1: the columns are {', '.join(expected)}.")
+
+        def lines() -> Iterator[tuple[int, list[str]]]:
+            try:
+                for cells in reader:
+                    if len(cells) != len(columns):
+                        raise BundleError(
+                            f"{name}, line {reader.line_num}: found {len(cells)} cells, not {len(columns)}"
+                        )
+                    yield reader.line_num, cells
+            except (csv.Error, UnicodeDecodeError) as error:
+                raise BundleError(f"{name}, line {reader.line_num}: {error}") from error
+
+        return columns, lines()
+
+    def check(self, model: type[models.Model], name: str, files: dict[str, RawFile]) -> Callable[[str], Any]:
+        """From a cell to the value of this column; raises ValueError or KeyError."""
+        field = model._meta.get_field(name)
+        if name == "configuration":
+            return lambda text: self.rows[Configuration][text].pk
+        if name == "variant":
+            return lambda text: self.variants[text].pk
+        if name == "raw_file":
+            return lambda text: files[text].pk if text else None
+
+        def value(text: str) -> Any:
+            if text == "" and field.null:
+                return None
+            if isinstance(field, models.BooleanField):
+                return {"True": True, "False": False}[text]
+            found = field.clean(text, None)
+            if isinstance(found, float) and not -1e300 < found < 1e300:
+                raise ValueError(text)
+            return found
+
+        return value
+
+    @staticmethod
+    def cell(table: str, line: int, name: str, check: Callable[[str], Any], text: str) -> Any:
+        try:
+            return check(text)
+        except (KeyError, ValueError, ValidationError) as error:
+            raise BundleError(f"{table}, line {line}, {name}: {text[:80]!r} is not allowed there.") from error

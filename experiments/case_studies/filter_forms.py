@@ -1,0 +1,73 @@
+"""The filters of the pages of facts, in the address."""
+
+from typing import Any
+
+from django import forms
+from django.db.models import Exists, OuterRef, Q, QuerySet
+
+from experiments import visible
+from experiments.imports import normalise
+from experiments.models import (
+    CaseStudy,
+    Configuration,
+    DerivedValue,
+    FileSystem,
+    Hypervisor,
+    Measurement,
+    OrdinalFinding,
+    Storage,
+    Workload,
+)
+from experiments.models.catalogue import CatalogueEntry
+
+
+class EntryField(forms.ModelChoiceField):
+    """An entry of the catalogue, chosen, or written as imports accept it."""
+
+    def __init__(self, model: type[CatalogueEntry], **kwargs: Any) -> None:
+        super().__init__(visible.entries(model), to_field_name="slug", required=False, empty_label="Any", **kwargs)
+
+    def to_python(self, value: Any) -> Any:
+        return super().to_python(self._slug(value))
+
+    def bound_data(self, data: Any, initial: Any) -> Any:
+        """What the page shows as chosen."""
+        return self._slug(super().bound_data(data, initial))
+
+    def _slug(self, value: Any) -> Any:
+        known = normalise.spellings(self.queryset.values_list("slug", "name", "aliases")) if value else {}
+        return known.get(normalise.fold(str(value)), value)
+
+
+class CaseStudyListFilter(forms.Form):
+    """Case studies with a configuration of this kind, or numbers or lists on this workload."""
+
+    hypervisor = EntryField(Hypervisor)
+    guest_fs = EntryField(FileSystem, label="Guest file system")
+    host_fs = EntryField(FileSystem, label="Host file system")
+    workload = EntryField(Workload)
+    storage = forms.ChoiceField(
+        choices=[("", "Any"), *((kind, label) for kind, label in Storage.Kind.choices if kind)], required=False
+    )
+
+    def filtered(self, case_studies: QuerySet[CaseStudy]) -> QuerySet[CaseStudy]:
+        """Those that pass; call it on a valid form only."""
+        asked: dict[str, Any] = {name: value for name, value in self.cleaned_data.items() if value}
+        of_configuration = {name: asked[name] for name in ("hypervisor", "guest_fs", "host_fs") if name in asked}
+        if of_configuration:
+            rows = Configuration.objects.filter(case_study=OuterRef("pk"), **of_configuration)
+            case_studies = case_studies.filter(Exists(rows))
+        if "storage" in asked:
+            case_studies = case_studies.filter(storage__kind=asked["storage"])
+        if "workload" in asked:
+            case_studies = case_studies.filter(_speaks_of(asked["workload"]))
+        return case_studies
+
+
+def _speaks_of(workload: Workload) -> Q:
+    found = Q(Exists(OrdinalFinding.objects.filter(case_studies=OuterRef("pk"), variant__workload=workload)))
+    for model in (Measurement, DerivedValue):
+        rows = model.objects.filter(configuration=OuterRef("pk"), variant__workload=workload)
+        configurations = Configuration.objects.filter(Exists(rows), case_study=OuterRef("pk"))
+        found |= Q(Exists(configurations))
+    return found

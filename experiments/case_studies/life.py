@@ -1,0 +1,158 @@
+"""How a case study becomes knowledge: draft, submitted, published, and sometimes retracted.
+
+Each step locks the case study, checks the state it starts from, and writes its audit entry in the same
+transaction. Where a revision is made too, its lock comes second. Whether a user may take a step is asked of
+experiments.permissions before.
+"""
+
+import logging
+from collections.abc import Collection, Iterable
+
+from django.db import IntegrityError, transaction
+from django.db.models import Model
+
+from experiments.models import AuditEntry, CaseStudy, ImportBatch, KnowledgeRevision, Measurement, Server, Storage
+from experiments.signals import knowledge_changed
+
+from . import belongings
+
+logger = logging.getLogger(__name__)
+
+
+class CaseStudyError(Exception):
+    """A case study cannot go where it was asked to go; the text is fit to show."""
+
+
+def create_draft(case_study: CaseStudy, server: Server, storage: Storage, *, user) -> CaseStudy:
+    """Store a new draft with the server and the storage it was measured on; all three are unsaved and checked.
+
+    Raises CaseStudyError where the short name belongs to another one, be it since a moment ago.
+    """
+    try:
+        with transaction.atomic():
+            server.slug = storage.slug = case_study.slug
+            server.save()
+            storage.server = server
+            storage.save()
+            case_study.server, case_study.storage, case_study.owner = server, storage, user
+            case_study.save()
+            audit(case_study, user, AuditEntry.Action.CREATED)
+    except IntegrityError as error:
+        raise CaseStudyError(
+            f"The short name {case_study.slug} belongs to another case study, server or storage; choose another one."
+        ) from error
+    logger.info("created draft case_study=%s", case_study.pk)
+    return case_study
+
+
+def edit_draft(case_study: CaseStudy, changed: Iterable[tuple[Model, Collection[str]]], *, user) -> None:
+    """Save these fields of a draft, of its server and of its storage. Raises CaseStudyError where it is no draft."""
+    with transaction.atomic():
+        locked(case_study, CaseStudy.Status.DRAFT, "Only a draft can be changed.")
+        for row, fields in changed:
+            row.save(update_fields=fields)
+        audit(case_study, user, AuditEntry.Action.EDITED)
+
+
+def submit(case_study: CaseStudy, *, user) -> None:
+    """Ask for review. Raises CaseStudyError where it is no draft, holds nothing, or has an import under way."""
+    waiting = [ImportBatch.State.READING, ImportBatch.State.FAULTY, ImportBatch.State.READY]
+    with transaction.atomic():
+        locked(case_study, CaseStudy.Status.DRAFT, "Only a draft can be submitted.")
+        if not Measurement.objects.filter(configuration__case_study=case_study).exists():
+            raise CaseStudyError("There is nothing to review yet: no results are in the case study.")
+        if under_way := case_study.imports.filter(state__in=waiting).first():
+            raise CaseStudyError(f"{str(under_way).capitalize()} is not finished: confirm or discard it first.")
+        CaseStudy.objects.filter(pk=case_study.pk).update(status=CaseStudy.Status.SUBMITTED)
+        audit(case_study, user, AuditEntry.Action.SUBMITTED)
+
+
+def give_back(case_study: CaseStudy, *, reason: str, user) -> None:
+    """Make a submitted case study a draft again. Raises CaseStudyError where it is not submitted."""
+    with transaction.atomic():
+        locked(case_study, CaseStudy.Status.SUBMITTED, "Only a submitted case study can be given back.")
+        CaseStudy.objects.filter(pk=case_study.pk).update(status=CaseStudy.Status.DRAFT)
+        audit(case_study, user, AuditEntry.Action.RETURNED, reason)
+
+
+def delete_draft(case_study: CaseStudy) -> None:
+    """Forget a draft, and all that nothing else has by now. Raises CaseStudyError where it is no draft."""
+    with transaction.atomic():
+        why_not = "Only a draft can be deleted; what was published is retracted instead."
+        found = locked(case_study, CaseStudy.Status.DRAFT, why_not)
+        left = belongings.of(found)
+        Measurement.objects.filter(configuration__case_study=found)._raw_delete(using="default")
+        found.delete()
+        server = found.server
+        if not server.case_studies.exists():
+            server.delete()  # and its storage
+        belongings.forget(left)
+    logger.info("deleted draft case_study=%s", case_study.pk)
+
+
+def publish(case_studies: Iterable[CaseStudy], *, reason: str, user=None) -> KnowledgeRevision:
+    """Make drafts part of the knowledge, together, as one new revision: whoever calls this has looked at them.
+
+    A reviewer's door is services.reviews.publish. Raises CaseStudyError, and changes nothing, where one of them is
+    published or retracted already.
+    """
+    ids = [case_study.pk for case_study in case_studies]
+    with transaction.atomic():
+        list(CaseStudy.objects.select_for_update().filter(pk__in=ids).order_by("pk").values_list("pk"))
+        revision = _next_revision(KnowledgeRevision.Action.PUBLISHED, reason)
+        changed = CaseStudy.objects.filter(
+            pk__in=ids, status__in=[CaseStudy.Status.DRAFT, CaseStudy.Status.SUBMITTED]
+        ).update(status=CaseStudy.Status.PUBLISHED, published_revision=revision)
+        if changed != len(ids) or not ids:
+            raise CaseStudyError("Only drafts and submitted case studies can be published, and at least one.")
+        belongings.publish(ids)
+        for pk in ids:
+            AuditEntry.objects.create(
+                case_study_id=pk, actor=user, action=AuditEntry.Action.PUBLISHED, detail=f"{revision}: {reason}"
+            )
+        knowledge_changed.send(sender=CaseStudy, case_study_ids=ids, revision=revision.number)
+    logger.info("published revision=%s case_studies=%s", revision.number, ids)
+    return revision
+
+
+def retract(case_study: CaseStudy, *, reason: str, user=None) -> KnowledgeRevision:
+    """Take a published case study out of the knowledge; it stays visible with the reason.
+
+    Raises CaseStudyError, and changes nothing, where it is not published or the reason is empty.
+    """
+    if not reason.strip():
+        raise CaseStudyError("A retraction needs a reason.")
+    with transaction.atomic():
+        locked(case_study, CaseStudy.Status.PUBLISHED, "Only a published case study can be retracted.")
+        revision = _next_revision(KnowledgeRevision.Action.RETRACTED, reason)
+        CaseStudy.objects.filter(pk=case_study.pk).update(
+            status=CaseStudy.Status.RETRACTED, retracted_revision=revision, retraction_reason=reason
+        )
+        audit(case_study, user, AuditEntry.Action.RETRACTED, f"{revision}: {reason}")
+        knowledge_changed.send(sender=CaseStudy, case_study_ids=[case_study.pk], revision=revision.number)
+    logger.info("retracted revision=%s case_study=%s", revision.number, case_study.pk)
+    return revision
+
+
+def audit(case_study: CaseStudy, user, action: AuditEntry.Action, detail: str = "") -> None:
+    AuditEntry.objects.create(case_study=case_study, actor=user, action=action, detail=detail)
+
+
+def locked(case_study: CaseStudy, status: str, otherwise: str) -> CaseStudy:
+    """The case study as it is now, locked until the transaction ends. Raises CaseStudyError where it is elsewhere."""
+    found = CaseStudy.objects.select_for_update().filter(pk=case_study.pk).first()
+    if found is None or found.status != status:
+        raise CaseStudyError(otherwise if found else f"{case_study.slug} was deleted meanwhile.")
+    return found
+
+
+def _next_revision(action: str, reason: str) -> KnowledgeRevision:
+    """The next revision. The latest row is the lock that publications and kept answers share."""
+    while True:
+        latest = KnowledgeRevision.objects.select_for_update().order_by("-number").first()
+        try:
+            with transaction.atomic():
+                number = latest.number + 1 if latest else 1
+                return KnowledgeRevision.objects.create(number=number, action=action, reason=reason)
+        except IntegrityError:  # another publication took the number meanwhile
+            continue

@@ -1,0 +1,268 @@
+"""Reads that span models, as the pages ask them. Each costs a constant number of queries."""
+
+import json
+from dataclasses import dataclass
+
+from django.db.models import Count, Exists, Model, OuterRef, Prefetch, Q, QuerySet
+
+from experiments import belongings, visible
+from experiments.models import (
+    AuditEntry,
+    CaseStudy,
+    Claim,
+    ComponentName,
+    Configuration,
+    DerivedValue,
+    FileSystem,
+    ImportBatch,
+    Measurement,
+    MechanismCost,
+    ModelComponent,
+    OrdinalFinding,
+    Publication,
+    RawFile,
+    WorkloadVariant,
+)
+
+from .tables import (
+    Anchors,
+    DerivedGroup,
+    Environment,
+    FindingGroup,
+    SingleValue,
+    SourceTable,
+    configuration_labels,
+    derived_groups,
+    environment,
+    finding_groups,
+    single_values,
+    source_tables,
+)
+
+# A page shows so many values of a case study; the API has all of them.
+MAX_VALUES = 2000
+
+
+@dataclass(frozen=True)
+class CaseStudyPage:
+    """Everything a case study's page prints."""
+
+    case_study: CaseStudy
+    environment: Environment
+    single_values: list[SingleValue]
+    tables: list[SourceTable]
+    is_cut: bool  # more values exist than the page shows
+    derived: list[DerivedGroup]
+    findings: list[FindingGroup]
+    claims: int  # statements about its results
+    labels: dict[int, str]  # of configurations, by primary key
+    files: list[RawFile]  # that measurements were read from
+    lint: list[dict]  # warnings that came in with them (experiments.imports.lint)
+
+
+def case_study_list() -> QuerySet[CaseStudy]:
+    """What every reader may see, with what a line of the list tells."""
+    configurations = Configuration.objects.select_related("hypervisor", "guest_fs", "host_fs").order_by("pk")
+    return (
+        visible.case_studies()
+        .select_related("publication", "server", "storage")
+        .prefetch_related(Prefetch("configurations", configurations))
+    )
+
+
+@dataclass(frozen=True)
+class CaseStudyLine:
+    """One case study in the list, with what it compared."""
+
+    case_study: CaseStudy
+    hypervisors: list[str]
+    pairs: list[str]
+
+
+def case_study_line(case_study: CaseStudy) -> CaseStudyLine:
+    """Asks no query for a case study of case_study_list()."""
+    configurations = case_study.configurations.all()
+    hypervisors = dict.fromkeys("Native" if c.is_native else c.hypervisor.name for c in configurations)
+    pairs = dict.fromkeys(
+        f"{c.guest_fs.name} on {c.host_fs.name}"
+        for c in configurations
+        if c.guest_fs is not None and c.host_fs is not None
+    )
+    return CaseStudyLine(case_study, list(hypervisors), list(pairs))
+
+
+def case_study_page(case_study: CaseStudy) -> CaseStudyPage:
+    """Everything of one case study, published or not; who may see it is decided before."""
+    configurations = list(
+        Configuration.objects.filter(case_study=case_study)
+        .select_related("hypervisor", "guest_fs", "host_fs", "guest_os", "host_os")
+        .order_by("pk")
+    )
+    labels = configuration_labels(configurations)
+    anchors = Anchors()
+    measurements = list(
+        Measurement.objects.filter(configuration__in=configurations)
+        .select_related("variant__workload", "variant__benchmark", "raw_file")
+        .order_by("pk")[: MAX_VALUES + 1]
+    )
+    values = DerivedValue.objects.filter(configuration__in=configurations).select_related("variant__workload")
+    findings = OrdinalFinding.objects.filter(case_studies=case_study).select_related(
+        "guest_fs", "host_fs", "variant__workload", "variant__benchmark"
+    )
+    shown = measurements[:MAX_VALUES]
+    # In this order: a source named by an answer leads to its table, else to what was derived from it.
+    tables = source_tables(shown, labels, anchors)
+    derived = derived_groups(list(values.order_by("pk")), labels, anchors)
+    return CaseStudyPage(
+        case_study=case_study,
+        environment=environment(configurations, labels),
+        single_values=single_values(shown, labels, anchors),
+        tables=tables,
+        is_cut=len(measurements) > MAX_VALUES,
+        derived=derived,
+        findings=finding_groups(
+            list(findings.order_by("publication", "variant__workload__slug", "variant", "pk")), anchors
+        ),
+        claims=Claim.objects.filter(case_studies=case_study).count(),
+        labels=labels,
+        files=list(case_study.raw_files.filter(batch__state=ImportBatch.State.FILED)),
+        lint=_lint(case_study),
+    )
+
+
+def _lint(case_study: CaseStudy) -> list[dict]:
+    """What the latest import that was filed found: it looked at the whole draft."""
+    filed = case_study.imports.filter(state=ImportBatch.State.FILED).order_by("-filed_at")
+    return filed.values_list("report__lint", flat=True).first() or []
+
+
+@dataclass(frozen=True)
+class DraftPage:
+    """What a draft's page prints besides its own fields."""
+
+    configurations: list[Configuration]
+    measurements: int
+    imports: list[ImportBatch]
+    files: list[RawFile]
+    audit: list[AuditEntry]
+    brings: list["Brought"]
+
+
+@dataclass(frozen=True)
+class Brought:
+    """What becomes public, or gets one more case study, where a draft is published."""
+
+    row: Model
+    kind: str
+    is_new: bool  # nobody sees it yet
+    said: list[tuple[str, str]]  # name of a field and what it says, where it says something
+
+
+def brought(draft: CaseStudy) -> list[Brought]:
+    """The entries, publications and variants that are the draft's alone, and all of its claims and findings."""
+    drafts = CaseStudy.objects.filter(pk=draft.pk)
+    rows: list[Model] = []
+    for model in belongings.SHARED:
+        own = belongings.used_by(model, drafts)
+        rows += own.exclude(pk__in=visible.publications()) if model is Publication else own.filter(is_draft=True)
+    variants = belongings.variants(drafts).exclude(pk__in=visible.workload_variants())
+    rows += variants.select_related("workload", "benchmark")
+    claims = draft.claims.select_related("publication")
+    rows += claims.annotate(is_public=Exists(visible.claims().filter(pk=OuterRef("pk"))))
+    findings = draft.findings.select_related(
+        "publication", "variant__workload", "variant__benchmark", "hypervisor", "guest_fs", "host_fs"
+    )
+    rows += findings.annotate(is_public=Exists(visible.findings().filter(pk=OuterRef("pk"))))
+    return [Brought(row, str(row._meta.verbose_name), not getattr(row, "is_public", False), _said(row)) for row in rows]
+
+
+def _said(row: Model) -> list[tuple[str, str]]:
+    fields = [field for field in row._meta.concrete_fields if field.editable and not field.primary_key]
+    values = [(str(field.verbose_name), getattr(row, field.name)) for field in fields]
+    return [
+        (name, json.dumps(value, ensure_ascii=False) if isinstance(value, dict | list) else str(value))
+        for name, value in values
+        if value not in (None, "", [], {})
+    ]
+
+
+def draft_page(draft: CaseStudy) -> DraftPage:
+    configurations = draft.configurations.select_related("hypervisor", "guest_fs", "host_fs").order_by("pk")
+    return DraftPage(
+        configurations=list(configurations.annotate(measurements=Count("measurement"))),
+        measurements=Measurement.objects.filter(configuration__case_study=draft).count(),
+        imports=list(draft.imports.select_related("uploaded_by", "case_study")),
+        files=list(draft.raw_files.filter(batch__state=ImportBatch.State.FILED)),
+        audit=list(draft.audit_entries.select_related("actor")),
+        brings=brought(draft),
+    )
+
+
+@dataclass(frozen=True)
+class CostMatrix:
+    """How each file system does each operation: one row an operation, one column a file system."""
+
+    file_systems: list[FileSystem]
+    rows: list[tuple[str, list[MechanismCost | None]]]
+    sources: list[str]  # tables, without the equations that a cell may name besides
+
+
+def cost_matrix() -> CostMatrix:
+    """The cells C1.1 to C3.7, in two queries at most."""
+    costs = list(MechanismCost.objects.select_related("file_system").order_by("code"))
+    file_systems = list({cost.file_system_id: cost.file_system for cost in costs}.values())
+    cells = {(cost.operation, cost.file_system_id): cost for cost in costs}
+    rows = [
+        (label, [cells.get((operation, file_system.pk)) for file_system in file_systems])
+        for operation, label in MechanismCost.Operation.choices
+    ]
+    return CostMatrix(file_systems, rows, sorted({cost.source.partition(",")[0] for cost in costs}))
+
+
+@dataclass(frozen=True)
+class ComponentMap:
+    """What each publication calls the seven components: one row a component."""
+
+    publications: list[Publication]
+    rows: list[tuple[ModelComponent, list[ComponentName | None]]]
+
+
+def component_map() -> ComponentMap:
+    """Every component, whether a publication names it or not."""
+    components = list(ModelComponent.objects.order_by("number"))
+    names = list(ComponentName.objects.select_related("publication").order_by("publication__slug"))
+    publications = list({name.publication_id: name.publication for name in names}.values())
+    cells = {(name.component_id, name.publication_id): name for name in names}
+    rows = [(c, [cells.get((c.pk, publication.pk)) for publication in publications]) for c in components]
+    return ComponentMap(publications, rows)
+
+
+def configurations_with(condition: Q) -> QuerySet[Configuration]:
+    """Visible configurations of a kind, with what a line about them tells."""
+    return (
+        visible.configurations()
+        .filter(condition)
+        .select_related("case_study", "hypervisor", "guest_fs", "host_fs")
+        .order_by("case_study__slug", "pk")
+    )
+
+
+def publications() -> QuerySet[Publication]:
+    """Every visible publication, with its visible case studies."""
+    return visible.publications().prefetch_related(Prefetch("case_studies", visible.case_studies()))
+
+
+def case_studies_with(variants: list[WorkloadVariant]) -> QuerySet[CaseStudy]:
+    """Case studies that measured, derived or state something about one of these variants.
+
+    Asked by way of the configurations, whose index their numbers share.
+    """
+    configurations = Configuration.objects.filter(case_study=OuterRef("pk"))
+    stated = OrdinalFinding.case_studies.through.objects.filter(
+        casestudy=OuterRef("pk"), ordinalfinding__variant__in=variants
+    )
+    found = Q(Exists(stated))
+    for model in (Measurement, DerivedValue):
+        rows = model.objects.filter(configuration=OuterRef("pk"), variant__in=variants)
+        found |= Q(Exists(configurations.filter(Exists(rows))))
+    return visible.case_studies().filter(found).select_related("publication")

@@ -1,0 +1,389 @@
+"""Numbers laid out as the tables and charts of a case study's page. No queries, no HTML."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from itertools import groupby
+from statistics import fmean
+from typing import Any
+
+from experiments.models import Configuration, DerivedValue, Measurement, OrdinalFinding
+from experiments.templatetags.kdb_format import anchor, block_size, decimals, number, vm_count
+from kdb.units import METRICS
+
+
+@dataclass
+class Cell:
+    """One number of a table, or the mean of its repetitions; `marks` are numbers of footnotes."""
+
+    value: float
+    key: int  # of its row, or of the first of its repetitions
+    provenance: str
+    low: float | None = None  # smallest and largest of the repetitions
+    high: float | None = None
+    runs: int = 1
+    is_ambiguous: bool = False
+    marks: list[int] = field(default_factory=list)
+
+
+@dataclass
+class Row:
+    """One line of a table; a cell is None where the source has no number."""
+
+    label: str
+    cells: list[Cell | None]
+    marks: list[int] = field(default_factory=list)
+
+
+@dataclass
+class SourceTable:
+    """One table as a publication prints it, or one load of an imported file."""
+
+    source: str
+    anchor: str  # empty where another table of the page has it already
+    title: str
+    metric: str  # in words
+    unit: str
+    column_heading: str
+    columns: list[str]
+    rows: list[Row]
+    decimals: int  # as many as any of its numbers needs
+    footnotes: list[str]
+    chart: dict[str, Any]
+
+
+@dataclass
+class SingleValue:
+    """A number that stands alone in its source: a sentence, and no table."""
+
+    source: str
+    anchor: str
+    title: str
+    label: str  # of the configuration
+    machines: str
+    measurement: Measurement
+    provenance: str
+
+
+@dataclass
+class DerivedGroup:
+    """Values that one section of a text leads to, those that rankings use apart from the others."""
+
+    source: str
+    anchor: str
+    used: list[DerivedValue]
+    others: list[DerivedValue]
+    chart: dict[str, Any] | None
+
+
+@dataclass
+class FindingGroup:
+    """The tier lists of one workload."""
+
+    workload: str
+    benchmark: str
+    text_source: str
+    table_source: str
+    anchors: list[str]
+    findings: list[OrdinalFinding]
+
+
+class Anchors:
+    """Names of places on one page, each given once."""
+
+    def __init__(self) -> None:
+        self._given: set[str] = set()
+
+    def give(self, source: str) -> str:
+        name = anchor(source)
+        if name in self._given:
+            return ""
+        self._given.add(name)
+        return name
+
+
+def configuration_labels(configurations: Iterable[Configuration]) -> dict[int, str]:
+    """A label for each configuration that tells it from its neighbours, by primary key."""
+    labels = {configuration.pk: str(configuration) for configuration in configurations}
+    by_label: dict[str, list[Configuration]] = {}
+    for configuration in configurations:
+        by_label.setdefault(labels[configuration.pk], []).append(configuration)
+    for label, same in by_label.items():
+        if len(same) > 1:
+            labels |= {configuration.pk: f"{label} ({configuration.slug})" for configuration in same}
+    return labels
+
+
+def source_tables(measurements: list[Measurement], labels: dict[int, str], anchors: Anchors) -> list[SourceTable]:
+    """The measurements as their sources group them, in the order the sources have them."""
+    groups = [group for group in _by_source(measurements) if len(group) > 1]
+    return [_source_table(number, group, labels, anchors) for number, group in enumerate(groups, start=1)]
+
+
+def single_values(measurements: list[Measurement], labels: dict[int, str], anchors: Anchors) -> list[SingleValue]:
+    """The measurements that are no part of a table."""
+    alone = [group[0] for group in _by_source(measurements) if len(group) == 1]
+    return [
+        SingleValue(
+            source=_source(measurement),
+            anchor=anchors.give(_source(measurement)),
+            title=_title(measurement),
+            label=labels[measurement.configuration_id],
+            machines=vm_count(measurement.vm_count),
+            measurement=measurement,
+            provenance=provenance([measurement]),
+        )
+        for measurement in alone
+    ]
+
+
+def derived_groups(values: list[DerivedValue], labels: dict[int, str], anchors: Anchors) -> list[DerivedGroup]:
+    """Derived values by the section they follow from."""
+    groups: dict[str, list[DerivedValue]] = {}
+    for value in values:
+        groups.setdefault(value.source, []).append(value)
+    found = []
+    for position, (source, group) in enumerate(groups.items(), start=1):
+        used = [value for value in group if value.is_evidence]
+        others = [value for value in group if not value.is_evidence]
+        chart = _derived_chart(position, source, used, labels) if used else None
+        found.append(DerivedGroup(source, anchors.give(source), used, others, chart))
+    return found
+
+
+def finding_groups(findings: list[OrdinalFinding], anchors: Anchors) -> list[FindingGroup]:
+    """Tier lists by workload; inside, the best first."""
+    tiers = list(OrdinalFinding.Tier.values)
+    groups = []
+    for _, members in groupby(findings, key=lambda f: (f.publication_id, f.variant_id)):
+        group = sorted(members, key=lambda f: (tiers.index(f.text_list), not f.is_outstanding, f.pk))
+        first = group[0]
+        given = [anchors.give(first.text_source), anchors.give(first.table_source)]
+        groups.append(
+            FindingGroup(
+                workload=first.variant.workload.name,
+                benchmark=first.variant.benchmark.name,
+                text_source=first.text_source,
+                table_source=first.table_source,
+                anchors=[name for name in given if name],
+                findings=group,
+            )
+        )
+    return groups
+
+
+# The facts of a configuration, as a page lists them.
+FACTS = (
+    ("Hypervisor", lambda c: " ".join(filter(None, [c.hypervisor.name, c.hypervisor_release])) if c.hypervisor else ""),
+    ("Virtualisation", lambda c: c.get_virtualisation_display() if c.virtualisation else ""),
+    ("Virtual devices", lambda c: c.virtual_devices),
+    ("Guest system", lambda c: c.guest_os.name if c.guest_os else ""),
+    ("Guest kernel", lambda c: c.guest_kernel),
+    ("Guest file system", lambda c: c.guest_fs.name if c.guest_fs else ""),
+    ("Guest mount options", lambda c: c.guest_mount_options),
+    ("Host system", lambda c: c.host_os.name if c.host_os else ""),
+    ("Host kernel", lambda c: c.host_kernel),
+    ("Host file system", lambda c: c.host_fs.name if c.host_fs else ""),
+    ("Host mount options", lambda c: c.host_mount_options),
+    ("Image format", lambda c: c.image_format),
+    ("Cache mode", lambda c: c.cache_mode),
+    ("Disk bus", lambda c: c.disk_bus),
+    ("Virtual processors", lambda c: "" if c.vm_vcpus is None else str(c.vm_vcpus)),
+    ("Memory of a machine", lambda c: "" if c.vm_ram_gib is None else f"{number(c.vm_ram_gib)} GiB"),
+    ("Disk of a machine", lambda c: c.vm_disk),
+)
+
+
+@dataclass
+class Environment:
+    """What the configurations of a case study share, and in what they differ."""
+
+    shared: list[tuple[str, str]]
+    differing: list[str]
+    rows: list[tuple[Configuration, str, list[str]]]  # configuration, label, values of `differing`
+    has_notes: bool
+
+
+def environment(configurations: list[Configuration], labels: dict[int, str]) -> Environment:
+    """Native configurations have no guest, so what the others share is told without them."""
+    virtual = [c for c in configurations if not c.is_native] or configurations
+    values = {name: [fact(c) for c in virtual] for name, fact in FACTS}
+    differing = [name for name, column in values.items() if len(set(column)) > 1]
+    return Environment(
+        shared=[(name, column[0]) for name, column in values.items() if name not in differing and column],
+        differing=differing,
+        rows=[(c, labels[c.pk], [fact(c) for name, fact in FACTS if name in differing]) for c in configurations],
+        has_notes=any(c.note for c in configurations),
+    )
+
+
+def _source_table(position: int, group: list[Measurement], labels: dict[int, str], anchors: Anchors) -> SourceTable:
+    first = group[0]
+    by_block = len({m.block_size_bytes for m in group}) > 1
+    by_vm = len({m.vm_count for m in group}) > 1 or not by_block
+
+    def column(m: Measurement) -> int:
+        return m.block_size_bytes or 0 if by_block else m.vm_count
+
+    def row(m: Measurement) -> tuple:
+        return (m.configuration_id, m.vm_count if by_block and by_vm else None)
+
+    columns = sorted({column(m) for m in group})
+    rows = list(dict.fromkeys(row(m) for m in group))
+    footnotes: list[str] = []
+    cells: dict[tuple, list[Measurement]] = {}
+    for measurement in group:
+        cells.setdefault((row(measurement), column(measurement)), []).append(measurement)
+    table_rows = [
+        _row(
+            labels[key[0]] + (f", {vm_count(key[1])}" if key[1] is not None else ""),
+            [cells.get((key, name), []) for name in columns],
+            footnotes,
+        )
+        for key in rows
+    ]
+    title = _title(first) if by_vm or not by_block else f"{_title(first)}, {vm_count(first.vm_count)}"
+    names = [block_size(name) if by_block else vm_count(name) for name in columns]
+    source = _source(first)
+    return SourceTable(
+        source=source,
+        anchor=anchors.give(source),
+        title=title,
+        metric=METRICS[first.metric].label,
+        unit=first.unit,
+        column_heading="Block size" if by_block else "Virtual machines",
+        columns=names,
+        rows=table_rows,
+        decimals=max(decimals(cell.value) for r in table_rows for cell in r.cells if cell),
+        footnotes=footnotes,
+        chart=_chart(
+            f"chart-source-{position}",
+            f"Bar chart of {source}: {title}, in {first.unit}. The table beside it has the same numbers.",
+            first.unit,
+            names,
+            [(r.label, [cell and (cell.value, cell.low, cell.high) for cell in r.cells]) for r in table_rows],
+        ),
+    )
+
+
+def _by_source(measurements: list[Measurement]) -> list[list[Measurement]]:
+    groups: dict[tuple, list[Measurement]] = {}
+    for m in measurements:
+        groups.setdefault((m.source, m.variant_id, m.operation, m.metric, m.unit), []).append(m)
+    return list(groups.values())
+
+
+def _source(measurement: Measurement) -> str:
+    return measurement.source or "Imported result"
+
+
+def _title(measurement: Measurement) -> str:
+    operation = "" if measurement.operation == "mixed" else f", {measurement.operation}"
+    return f"{measurement.variant.workload.name}{operation}"
+
+
+def _row(label: str, cells: list[list[Measurement]], footnotes: list[str]) -> Row:
+    notes = {m.note for cell in cells for m in cell}
+    shared = notes.pop() if len(notes) == 1 else ""
+    marks = [_footnote(shared, footnotes)] if shared else []
+    return Row(label, [_cell(cell, footnotes, skip=shared) if cell else None for cell in cells], marks)
+
+
+def _cell(measurements: list[Measurement], footnotes: list[str], *, skip: str) -> Cell:
+    values = [m.value for m in measurements]
+    marks = []
+    for m in measurements:
+        if m.alternative_value is not None:
+            other = f"The scan can also be read as {number(m.alternative_value)} {m.unit}."
+            marks.append(_footnote(f"{other} {m.note}".strip() if m.note != skip else other, footnotes))
+        elif m.note and m.note != skip:
+            marks.append(_footnote(m.note, footnotes))
+    several = len(values) > 1
+    return Cell(
+        value=fmean(values),
+        key=measurements[0].pk,
+        provenance=provenance(measurements),
+        low=min(values) if several else None,
+        high=max(values) if several else None,
+        runs=len(values),
+        is_ambiguous=any(m.alternative_value is not None for m in measurements),
+        marks=sorted(set(marks)),
+    )
+
+
+def provenance(measurements: list[Measurement]) -> str:
+    """Where a number stands and how it came about: "Table V; Filebench 1.5; mean of 3 runs"."""
+    first = measurements[0]
+    where = first.source or "An imported result"
+    if first.raw_file_id:
+        where = f"{first.raw_file.name}, line {first.line}" if first.line else first.raw_file.name
+    benchmark = f"{first.variant.benchmark.name} {first.variant.benchmark_version}".strip()
+    if len(measurements) > 1:
+        runs = f"mean of {len(measurements)} runs kept one by one, the first of them here"
+    elif first.repetitions:
+        runs = f"mean of {first.repetitions} runs" if first.repetitions > 1 else "one run"
+    else:
+        runs = "number of runs not stated"
+    deviation = first.standard_deviation
+    spread = f"standard deviation {number(deviation)} {first.unit}" if deviation and len(measurements) == 1 else ""
+    quality = "" if first.quality == Measurement.Quality.EXACT else first.get_quality_display()
+    return "; ".join(filter(None, [where, benchmark, runs, spread, quality]))
+
+
+def _footnote(text: str, footnotes: list[str]) -> int:
+    if text not in footnotes:
+        footnotes.append(text)
+    return footnotes.index(text) + 1
+
+
+def _derived_chart(position: int, source: str, values: list[DerivedValue], labels: dict[int, str]) -> dict[str, Any]:
+    counts = sorted({v.vm_count for v in values})
+    rows = list(dict.fromkeys(v.configuration_id for v in values))
+    found = {(v.configuration_id, v.vm_count): (v.value, v.low, v.high) for v in values}
+    unit = values[0].unit
+    if len(counts) == 1:  # one bar a configuration reads better than one group of bars
+        names, series = (
+            [labels[pk] for pk in rows],
+            [(vm_count(counts[0]), [found.get((pk, counts[0])) for pk in rows])],
+        )
+    else:
+        names = [vm_count(count) for count in counts]
+        series = [(labels[pk], [found.get((pk, count)) for count in counts]) for pk in rows]
+    label = f"Bar chart of the values derived from {source} that rankings use, in {unit}, with their intervals."
+    return _chart(f"chart-derived-{position}", label, unit, names, series, horizontal=len(counts) == 1)
+
+
+def _chart(
+    chart_id: str,
+    label: str,
+    unit: str,
+    names: list[str],
+    series: list[tuple[str, list[tuple | None]]],
+    *,
+    horizontal: bool = False,
+) -> dict[str, Any]:
+    """What templates/includes/_chart.html and static/js/charts.js read."""
+    return {
+        "id": chart_id,
+        "data_id": f"{chart_id}-data",
+        "size": "short" if horizontal and len(names) < 6 else "",
+        "label": label,
+        "data": {
+            "kind": "bar",
+            "horizontal": horizontal,
+            "unit": unit,
+            "axis": unit,
+            "labels": names,
+            "series": [
+                {
+                    "name": name,
+                    "points": [
+                        None if point is None else {"value": point[0], "low": point[1], "high": point[2]}
+                        for point in points
+                    ],
+                }
+                for name, points in series
+            ],
+            "tones": None,
+            "reference": None,
+        },
+    }

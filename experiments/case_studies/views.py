@@ -1,0 +1,74 @@
+"""Case studies: the list, and one page each with its numbers, their sources and their traps."""
+
+import tempfile
+
+from django.core.paginator import Paginator
+from django.http import FileResponse, Http404, HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import get_object_or_404, render
+from django.urls import reverse
+from django.views.decorators.http import require_safe
+
+from experiments import permissions
+from experiments.models import CaseStudy
+
+from . import bibtex, bundles, pages
+from . import bundle_schema as schema_of_bundles
+from .filter_forms import CaseStudyListFilter
+
+PER_PAGE = 20
+_IN_MEMORY = 8 * 2**20  # of a bundle; the rest goes to a temporary file
+
+
+@require_safe
+def case_study_list(request: HttpRequest) -> HttpResponse:
+    """Every visible case study that passes the filters in the address."""
+    form = CaseStudyListFilter(request.GET)
+    found = form.filtered(pages.case_study_list()) if form.is_valid() else CaseStudy.objects.none()
+    page = Paginator(found, PER_PAGE).get_page(request.GET.get("page"))
+    lines = [pages.case_study_line(case_study) for case_study in page]
+    context = {"form": form, "page": page, "lines": lines}
+    return render(request, "experiments/case_study_list.html", context, status=200 if form.is_valid() else 400)
+
+
+@require_safe
+def case_study_detail(request: HttpRequest, slug: str) -> HttpResponse:
+    """The page that every reader sees; a draft's shows its author and reviewers what it will be."""
+    case_study = CaseStudy.objects.filter(slug=slug).select_related("publication", "server", "storage").first()
+    if case_study is None:
+        raise Http404(f"no case study {slug}")
+    is_public = case_study.status in (CaseStudy.Status.PUBLISHED, CaseStudy.Status.RETRACTED)
+    if not is_public and not permissions.may_see(request.user, case_study):
+        raise Http404(f"no visible case study {slug}")
+    context = {"page": pages.case_study_page(case_study), "case_study": case_study, "is_public": is_public}
+    response = render(request, "experiments/case_study_detail.html", context)
+    if not is_public:
+        response["Cache-Control"] = "private, no-store"
+    return response
+
+
+@require_safe
+def case_study_bundle(request: HttpRequest, slug: str) -> FileResponse:
+    """The whole case study as a ZIP that another KDB takes in."""
+    case_study = get_object_or_404(
+        CaseStudy.objects.visible().select_related("publication", "server", "storage"), slug=slug
+    )
+    content = tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY)  # noqa: SIM115 - the response closes it
+    bundles.export(case_study, content)
+    content.seek(0)
+    return FileResponse(content, as_attachment=True, filename=f"{slug}.zip", content_type="application/zip")
+
+
+@require_safe
+def citation(request: HttpRequest, slug: str) -> HttpResponse:
+    """How to cite the case study, and the publication it comes from, in BibTeX."""
+    case_study = get_object_or_404(CaseStudy.objects.visible().select_related("publication"), slug=slug)
+    address = request.build_absolute_uri(reverse("case-study-detail", args=[slug]))
+    response = HttpResponse(bibtex.entries(case_study, address), content_type="application/x-bibtex; charset=utf-8")
+    response["Content-Disposition"] = f'attachment; filename="{slug}.bib"'
+    return response
+
+
+@require_safe
+def bundle_schema(request: HttpRequest) -> JsonResponse:
+    """What case-study.json of a bundle must be like."""
+    return JsonResponse(schema_of_bundles.schema(), json_dumps_params={"indent": 1})

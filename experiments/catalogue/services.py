@@ -1,0 +1,76 @@
+"""The catalogue's names as imports need them, and new entries that an import asks for."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.db.models import Q, QuerySet
+
+from experiments import belongings, visible
+from experiments.imports import normalise
+from experiments.models import Benchmark, CaseStudy, FileSystem, Hypervisor, OperatingSystem, Workload
+from experiments.models.catalogue import CatalogueEntry
+
+MODELS: dict[str, type[CatalogueEntry]] = {
+    "hypervisor": Hypervisor,
+    "file_system": FileSystem,
+    "operating_system": OperatingSystem,
+    "workload": Workload,
+    "benchmark": Benchmark,
+}
+
+# What somebody says of a new entry; the rest of its fields is for papers to state.
+FIELDS = {
+    "hypervisor": ("slug", "name", "kind", "kernel_origin", "virtual_device_origin", "vendor", "description"),
+    "file_system": ("slug", "name", "description"),
+    "operating_system": ("slug", "name", "family", "version", "description"),
+    "workload": ("slug", "name", "description"),
+    "benchmark": ("slug", "name", "printed_unit", "description"),
+}
+
+
+class EntryError(ValueError):
+    """A new entry is not as it must be; the text says what is expected."""
+
+
+def entries(kind: str, case_study: CaseStudy) -> QuerySet[CatalogueEntry]:
+    """What a draft may name: what everybody sees, and what it brought itself."""
+    model = MODELS[kind]
+    own = belongings.used_by(model, CaseStudy.objects.filter(pk=case_study.pk))
+    return model.objects.filter(Q(pk__in=visible.entries(model)) | Q(pk__in=own))
+
+
+def spellings(case_study: CaseStudy) -> dict[str, dict[str, str]]:
+    """Kind of name to folded spelling to slug."""
+    rows = {kind: entries(kind, case_study).values_list("slug", "name", "aliases") for kind in MODELS}
+    return {kind: normalise.spellings(of_kind) for kind, of_kind in rows.items()}
+
+
+def slugs(case_study: CaseStudy) -> dict[str, set[str]]:
+    return {kind: set(entries(kind, case_study).values_list("slug", flat=True)) for kind in MODELS}
+
+
+def new_entry(kind: str, found: str, fields: Any, *, source: str) -> CatalogueEntry:
+    """An entry that the spelling `found` of a file will stand for. Raises EntryError.
+
+    It is not saved yet, unless a draft has brought the same.
+    """
+    if not isinstance(fields, Mapping) or set(fields) - set(FIELDS[kind]):
+        raise EntryError(f"for a new {kind.replace('_', ' ')}: {', '.join(FIELDS[kind])}")
+    said = {name: str(text).strip() for name, text in fields.items()}
+    entry = MODELS[kind](**said, source=source[:200], is_draft=True)
+    if brought := MODELS[kind].objects.filter(slug=entry.slug, is_draft=True).first():
+        if any(getattr(brought, name) != getattr(entry, name) for name in FIELDS[kind]):
+            raise EntryError(
+                f"a new {kind.replace('_', ' ')} with another slug: an unpublished case study brings a different "
+                f"{entry.slug!r}"
+            )
+        return brought
+    if normalise.fold(found) not in {normalise.fold(entry.slug), normalise.fold(entry.name)}:
+        entry.aliases = [found]
+    try:
+        entry.full_clean()
+    except ValidationError as error:
+        told = "; ".join(f"{name}: {' '.join(messages)}" for name, messages in error.message_dict.items())
+        raise EntryError(f"a new {kind.replace('_', ' ')} ({told})") from error
+    return entry

@@ -1,0 +1,18 @@
+"""How the bytes of an uploaded file are given out: as a download that no browser runs."""
+
+from django.http import StreamingHttpResponse
+
+from experiments.models import RawFile
+
+from . import raw_files
+
+
+def raw_response(file: RawFile) -> StreamingHttpResponse:
+    """The bytes of a file a part at a time; the entity tag is their SHA-256."""
+    response = StreamingHttpResponse(raw_files.chunks(file), content_type="application/octet-stream")
+    response["Content-Length"] = file.size_bytes
+    response["ETag"] = f'"{file.sha256}"'
+    name = file.name.rpartition("/")[2].encode("ascii", "replace").decode().replace("?", "_")
+    response["Content-Disposition"] = f'attachment; filename="{name}"'
+    response["Cache-Control"] = "private, no-cache"
+    return response

@@ -1,0 +1,75 @@
+"""Uploaded bytes: taken in without holding them in memory, kept in the database, given out again."""
+
+import hashlib
+import tempfile
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import BinaryIO
+
+from experiments.imports.readers.base import MAX_BYTES
+from experiments.models import ImportBatch, RawChunk, RawFile
+
+CHUNK_BYTES = 2**20
+_IN_MEMORY = 4 * 2**20  # of one upload; the rest goes to a temporary file
+
+
+class UploadError(ValueError):
+    """An upload cannot be taken; the text is fit to show."""
+
+
+@dataclass(frozen=True)
+class Upload:
+    """One file as it came, whole; its bytes are gone when it is closed. Whoever gets it closes it."""
+
+    name: str
+    sha256: str
+    size_bytes: int
+    content: BinaryIO
+
+    def close(self) -> None:
+        self.content.close()
+
+
+def take(name: str, chunks: Iterable[bytes], *, largest: int = MAX_BYTES) -> Upload:
+    """Take in one file. Raises UploadError where it is larger than `largest` bytes."""
+    content = tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY)  # noqa: SIM115 - closed by whoever gets it
+    digest, size = hashlib.sha256(), 0
+    try:
+        for chunk in chunks:
+            size += len(chunk)
+            if size > largest:
+                raise UploadError(f"{name}: larger than {largest:,} bytes, the most that one file may have")
+            digest.update(chunk)
+            content.write(chunk)
+    except BaseException:  # the sender went away in the middle, too
+        content.close()
+        raise
+    content.seek(0)
+    return Upload(name, digest.hexdigest(), size, content)
+
+
+def store(batch: ImportBatch, upload: Upload) -> RawFile:
+    """Keep the bytes. Raises IntegrityError where the case study has them already."""
+    file = RawFile.objects.create(
+        case_study_id=batch.case_study_id,
+        batch=batch,
+        name=upload.name,
+        sha256=upload.sha256,
+        size_bytes=upload.size_bytes,
+    )
+    upload.content.seek(0)
+    number = 0
+    while data := upload.content.read(CHUNK_BYTES):
+        RawChunk.objects.create(file=file, number=number, data=data)
+        number += 1
+    return file
+
+
+def chunks(file: RawFile) -> Iterator[bytes]:
+    """The bytes of a kept file, a part at a time."""
+    for number in range(-(-file.size_bytes // CHUNK_BYTES)):
+        yield bytes(RawChunk.objects.values_list("data", flat=True).get(file=file, number=number))
+
+
+def content(file: RawFile) -> bytes:
+    return b"".join(chunks(file))

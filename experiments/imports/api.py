@@ -1,0 +1,423 @@
+"""Imports: upload, look, correct, confirm, discard; the bytes again; and measurements in bulk."""
+
+import json
+import logging
+from collections.abc import Iterator
+from typing import Any
+
+from django.db.models import QuerySet
+from django.http import Http404, HttpResponseBase
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, extend_schema, extend_schema_view
+from rest_framework import mixins, serializers, status
+from rest_framework.decorators import action
+from rest_framework.exceptions import APIException, PermissionDenied
+from rest_framework.parsers import BaseParser, MultiPartParser
+from rest_framework.permissions import AllowAny
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.reverse import reverse
+
+from experiments import permissions, visible
+from experiments.api.serializers import ReadSerializer
+from experiments.api.views import FactViewSet
+from experiments.case_studies.api import Conflict, OwnedViewSet
+from experiments.files import raw_files
+from experiments.files.downloads import raw_response
+from experiments.models import CaseStudy, ImportBatch, RawFile
+from kdb.api_errors import FaultyRequest, FieldError, name_errors
+from kdb.api_formats import JsonParser
+
+from . import pipeline
+from .normalise import CONTEXT
+from .words import fault_sentence, summary, unknown_sentence
+
+logger = logging.getLogger(__name__)
+
+State = ImportBatch.State
+
+
+class Unprocessable(APIException):
+    status_code = status.HTTP_422_UNPROCESSABLE_ENTITY
+
+
+# The shape of an import
+
+
+class ReadFileSerializer(serializers.Serializer):
+    """One file, as it was read."""
+
+    name = serializers.CharField()
+    sha256 = serializers.CharField()
+    size_bytes = serializers.IntegerField()
+    format = serializers.CharField(help_text="Of the reader; empty: not known.")
+    tool_version = serializers.CharField()
+    rows = serializers.IntegerField(help_text="Measurements that come in.")
+    refused = serializers.ListField(child=serializers.DictField(), help_text="Runs that do not count: line, reason.")
+    warnings = serializers.ListField(child=serializers.DictField(), help_text="line, warning.")
+    left_out = serializers.BooleanField()
+
+
+class FaultSerializer(serializers.Serializer):
+    """One kind of error; `line` is the first it was met in, `count` how often."""
+
+    file = serializers.CharField()
+    line = serializers.IntegerField(allow_null=True)
+    field = serializers.CharField()
+    found = serializers.CharField()
+    expected = serializers.CharField()
+    count = serializers.IntegerField()
+
+
+class UnknownNameSerializer(serializers.Serializer):
+    """A name that the catalogue does not have; map it in `answers.names`, or describe it in `answers.create`."""
+
+    kind = serializers.CharField()
+    name = serializers.CharField()
+    file = serializers.CharField()
+    line = serializers.IntegerField(allow_null=True)
+    count = serializers.IntegerField()
+
+
+class LintSerializer(serializers.Serializer):
+    """A rule of plausibility that the results break. An error blocks; a warning stays with the data."""
+
+    rule = serializers.CharField()
+    severity = serializers.ChoiceField(choices=["error", "warning"])
+    message = serializers.CharField()
+    places = serializers.ListField(child=serializers.CharField())
+
+
+class ReportSerializer(serializers.Serializer):
+    """What reading found. Empty until the files were read."""
+
+    rows = serializers.IntegerField(required=False)
+    files = ReadFileSerializer(many=True, required=False)
+    known = serializers.ListField(
+        child=serializers.DictField(), required=False, help_text="Files whose bytes an earlier import brought."
+    )
+    faults = FaultSerializer(many=True, required=False)
+    fault_count = serializers.IntegerField(required=False)
+    unknown = UnknownNameSerializer(many=True, required=False)
+    lint = LintSerializer(many=True, required=False)
+    sample = serializers.ListField(child=serializers.DictField(), required=False, help_text="The first rows.")
+    new_configurations = serializers.ListField(child=serializers.CharField(), required=False)
+    new_names = serializers.ListField(child=serializers.DictField(), required=False)
+
+
+class AnswersSerializer(serializers.Serializer):
+    """What the user says beyond the files."""
+
+    context = serializers.DictField(
+        child=serializers.CharField(), required=False, help_text="Field to text, for every file."
+    )
+    files = serializers.DictField(
+        child=serializers.DictField(), required=False, help_text="SHA-256 to `context` and `leave_out` of one file."
+    )
+    names = serializers.DictField(
+        child=serializers.DictField(), required=False, help_text="Kind to name in the files to slug of the catalogue."
+    )
+    create = serializers.DictField(
+        child=serializers.DictField(), required=False, help_text="Kind to name in the files to a new entry's fields."
+    )
+
+
+class ImportSerializer(serializers.ModelSerializer):
+    """One import, from the upload to the case study."""
+
+    case_study = serializers.SlugRelatedField(slug_field="slug", read_only=True)
+    uploaded_by = serializers.CharField(source="uploaded_by.username", read_only=True, allow_null=True, default=None)
+    progress = serializers.IntegerField(
+        source="job.progress", read_only=True, default=None, allow_null=True, help_text="Rows read."
+    )
+    error = serializers.CharField(
+        source="why_not_read", read_only=True, help_text="Why reading failed; imports/<id>/read/ has it read again."
+    )
+    summary = serializers.SerializerMethodField(help_text="Where it stands, in a sentence.")
+    answers = AnswersSerializer(read_only=True)
+    report = ReportSerializer(read_only=True)
+
+    class Meta:
+        model = ImportBatch
+        fields = (
+            *("id", "case_study", "state", "summary", "door", "uploaded_by", "created_at", "filed_at"),
+            *("progress", "error", "answers", "report"),
+        )
+        read_only_fields = fields
+
+    def get_summary(self, batch: ImportBatch) -> str:
+        return summary(batch)
+
+    def to_representation(self, batch: ImportBatch) -> dict[str, Any]:
+        """The report as it was kept: its shape is fixed where it is written."""
+        return {**super().to_representation(batch), "answers": batch.answers, "report": batch.report}
+
+
+class UploadSerializer(serializers.Serializer):
+    """Files of one import."""
+
+    case_study = serializers.SlugField(help_text="The draft.")
+    file = serializers.ListField(
+        child=serializers.FileField(), help_text="One or more result files, or ZIPs of them; repeat the field."
+    )
+    answers = serializers.JSONField(required=False, help_text="A JSON object: context, files, names, create.")
+    confirm = serializers.BooleanField(required=False, help_text="File at once where there is no error.")
+
+
+# Reading what is sent
+
+
+class StreamParser(BaseParser):
+    """Hands the body on as it arrives."""
+
+    def parse(self, stream: Any, media_type: str | None = None, parser_context: dict | None = None) -> Any:
+        return stream
+
+
+class CsvParser(StreamParser):
+    media_type = "text/csv"
+
+
+class JsonLinesParser(StreamParser):
+    media_type = "application/x-ndjson"
+
+
+_IDEMPOTENCY_KEY = OpenApiParameter(
+    "Idempotency-Key",
+    str,
+    OpenApiParameter.HEADER,
+    description="Up to 80 characters of your own. The same request with the same key is done once.",
+)
+
+
+@extend_schema_view(
+    list=extend_schema(operation_id="imports_list", tags=["imports"]),
+    retrieve=extend_schema(operation_id="imports_retrieve", tags=["imports"]),
+)
+class ImportViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, OwnedViewSet):
+    """Imports into the case studies that you may see."""
+
+    serializer_class = ImportSerializer
+    lookup_value_converter = "int"
+    parser_classes = [MultiPartParser, JsonParser]
+
+    def get_queryset(self) -> QuerySet[ImportBatch]:
+        return ImportBatch.objects.filter(case_study__in=permissions.drafts_of(self.request.user)).select_related(
+            "case_study", "uploaded_by", "job"
+        )
+
+    @extend_schema(
+        operation_id="imports_create",
+        tags=["imports"],
+        request={"multipart/form-data": UploadSerializer},
+        responses={202: ImportSerializer, 200: ImportSerializer},
+        parameters=[_IDEMPOTENCY_KEY],
+    )
+    def create(self, request: Request) -> Response:
+        """Upload result files into a draft. They are read in the background: 202, and the import to look at.
+
+        200 where the same bytes, or the same request by its Idempotency-Key, came in before.
+        """
+        draft = draft_to_edit(request.user, str(request.data.get("case_study", "")))
+        files = request.FILES.getlist("file")
+        if not files:
+            raise FaultyRequest([{"field": "file", "message": "There is no file in the request."}])
+        try:
+            answers = json.loads(request.data.get("answers") or "{}")
+        except ValueError as error:
+            raise FaultyRequest([{"field": "answers", "message": f"This is no JSON: {error}."}]) from error
+        confirm = str(request.data.get("confirm", "")).lower()
+        if confirm not in ("", "true", "false"):
+            raise FaultyRequest([{"field": "confirm", "message": "true or false.", "allowed": ["true", "false"]}])
+        uploads = (raw_files.take(file.name, file.chunks()) for file in files)
+        batch, is_new = receive(request, draft, uploads, answers=answers, is_confirmed=confirm == "true")
+        return self._shown(batch, status.HTTP_202_ACCEPTED if is_new else status.HTTP_200_OK)
+
+    @extend_schema(
+        operation_id="imports_correct", tags=["imports"], request=AnswersSerializer, responses={202: ImportSerializer}
+    )
+    def partial_update(self, request: Request, pk: int) -> Response:
+        """Give other answers in place of those before; the files are read again."""
+        batch = self._to_edit()
+        decide(pipeline.correct, batch, request.data)
+        return self._shown(batch, status.HTTP_202_ACCEPTED)
+
+    @extend_schema(operation_id="imports_confirm", tags=["imports"], request=None, responses={202: ImportSerializer})
+    @action(detail=True, methods=["post"])
+    def confirm(self, request: Request, pk: int) -> Response:
+        """File what was read without errors."""
+        batch = self._to_edit()
+        decide(pipeline.confirm, batch)
+        return self._shown(batch, status.HTTP_202_ACCEPTED)
+
+    @extend_schema(operation_id="imports_read", tags=["imports"], request=None, responses={202: ImportSerializer})
+    @action(detail=True, methods=["post"])
+    def read(self, request: Request, pk: int) -> Response:
+        """Have it read again where reading failed. 409 while it is being read, or has been."""
+        batch = self._to_edit()
+        decide(pipeline.read_again, batch)
+        return self._shown(batch, status.HTTP_202_ACCEPTED)
+
+    @extend_schema(operation_id="imports_discard", tags=["imports"], responses={204: None})
+    def destroy(self, request: Request, pk: int) -> Response:
+        """Discard an import; what it filed is taken out of the draft again."""
+        decide(pipeline.discard, self._to_edit(), user=request.user)
+        return Response(status=status.HTTP_204_NO_CONTENT)
+
+    def _to_edit(self) -> ImportBatch:
+        batch = self.get_object()
+        if not permissions.may_edit(self.request.user, batch.case_study):
+            raise PermissionDenied
+        return batch
+
+    def _shown(self, batch: ImportBatch, code: int) -> Response:
+        batch = self.get_queryset().get(pk=batch.pk)
+        headers = {"Location": reverse("v1:import-detail", [batch.pk], request=self.request)}
+        return Response(self.get_serializer(batch).data, status=code, headers=headers)
+
+
+class BulkViewSet(OwnedViewSet):
+    """Measurements in bulk, in one request."""
+
+    serializer_class = ImportSerializer
+    parser_classes = [CsvParser, JsonLinesParser]
+
+    @extend_schema(
+        operation_id="drafts_measurements_create",
+        tags=["drafts"],
+        request={"text/csv": OpenApiTypes.BINARY, "application/x-ndjson": OpenApiTypes.BINARY},
+        responses={201: ImportSerializer, 200: ImportSerializer},
+        parameters=[
+            _IDEMPOTENCY_KEY,
+            *(OpenApiParameter(name, str, description="For rows that do not say it themselves.") for name in CONTEXT),
+        ],
+    )
+    def create(self, request: Request, slug: str) -> Response:
+        """A table (CSV, or JSON lines) of up to 64 MiB, read as it arrives and filed before the answer: all or nothing.
+
+        422 names every kind of error by line and field, and nothing is kept.
+        """
+        if errors := name_errors(request.query_params, (*CONTEXT, "format")):
+            raise FaultyRequest(errors)
+        draft = draft_to_edit(request.user, slug)
+        suffix = "csv" if request.content_type.startswith("text/csv") else "jsonl"
+        context = {name: text for name, text in request.query_params.items() if name in CONTEXT}
+        try:
+            upload = raw_files.take(f"request.{suffix}", _body(request.data))
+        except raw_files.UploadError as error:
+            raise TooLarge(str(error)) from error
+        batch, is_new = receive(request, draft, [upload], answers={"context": context}, is_confirmed=True)
+        try:
+            batch = pipeline.finish(batch)
+        except pipeline.ImportRefused as error:
+            raise Conflict(str(error)) from error
+        if batch.state != State.FILED:
+            errors = report_errors(batch.full_report)
+            try:
+                pipeline.discard(batch, user=request.user)
+            except pipeline.ImportRefused as error:  # the same request, sent twice at once, has done so
+                logger.info("not discarded import=%s reason=%r", batch.pk, str(error))
+            raise FaultyRequest(errors, status.HTTP_422_UNPROCESSABLE_ENTITY)
+        code = status.HTTP_201_CREATED if is_new else status.HTTP_200_OK
+        headers = {"Location": reverse("v1:import-detail", [batch.pk], request=request)}
+        return Response(self.get_serializer(batch).data, status=code, headers=headers)
+
+
+class TooLarge(APIException):
+    status_code = status.HTTP_413_REQUEST_ENTITY_TOO_LARGE
+
+
+class RawFileSerializer(ReadSerializer):
+    """One file that measurements were read from."""
+
+    case_study = serializers.SlugRelatedField(slug_field="slug", read_only=True)
+    content = serializers.SerializerMethodField(help_text="Address of the bytes.")
+
+    class Meta:
+        model = RawFile
+        fields = ("id", "case_study", "name", "sha256", "size_bytes", "format", "content")
+
+    def get_content(self, file: RawFile) -> str:
+        return reverse("v1:raw-file-content", [file.pk], request=self.context.get("request"))
+
+
+class RawFileViewSet(FactViewSet):
+    """The files that published measurements were read from, byte for byte."""
+
+    queryset = visible.raw_files().select_related("case_study")
+    serializer_class = RawFileSerializer
+    lookup_field = "pk"
+    lookup_value_converter = "int"
+
+
+class RawContentView(OwnedViewSet):
+    """The bytes of one file: everyone's once the case study is published."""
+
+    permission_classes = [AllowAny]
+
+    @extend_schema(
+        operation_id="raw_files_content",
+        tags=["raw-files"],
+        responses={(200, "application/octet-stream"): OpenApiTypes.BINARY},
+    )
+    def content(self, request: Request, pk: int) -> HttpResponseBase:
+        """The bytes, as they were uploaded. The entity tag is their SHA-256."""
+        file = RawFile.objects.select_related("case_study").filter(pk=pk).first()
+        if file is None or not permissions.may_see(request.user, file.case_study):
+            raise Http404
+        return raw_response(file)
+
+
+def draft_to_edit(user: Any, slug: str) -> CaseStudy:
+    draft = permissions.drafts_of(user).filter(slug=slug).first()
+    if draft is None:
+        message = "There is no such draft of yours."
+        raise FaultyRequest([{"field": "case_study", "message": message}], status.HTTP_404_NOT_FOUND)
+    if draft.status != CaseStudy.Status.DRAFT:
+        raise Conflict(f"{slug} is {draft.get_status_display()}; results go into drafts only.")
+    if not permissions.may_edit(user, draft):
+        raise PermissionDenied
+    return draft
+
+
+def receive(request: Request, draft: CaseStudy, uploads: Any, **asked: Any) -> tuple[ImportBatch, bool]:
+    key = request.headers.get("Idempotency-Key", "")
+    if len(key) > 80 or not key.isprintable():
+        raise FaultyRequest([{"field": "Idempotency-Key", "message": "Up to 80 printable characters."}])
+    return decide(
+        pipeline.receive, draft, uploads, user=request.user, door=ImportBatch.Door.API, idempotency_key=key, **asked
+    )
+
+
+def decide(step: Any, *args: Any, **kwargs: Any) -> Any:
+    """One step of an import, with its refusals as answers."""
+    try:
+        return step(*args, **kwargs)
+    except pipeline.KeyReused as error:
+        raise Unprocessable(str(error)) from error
+    except pipeline.Unusable as error:
+        raise FaultyRequest([{"field": "file", "message": str(error)}]) from error
+    except pipeline.ImportRefused as error:
+        raise Conflict(str(error)) from error
+
+
+def report_errors(report: dict) -> list[FieldError]:
+    """The errors of a report as problem details."""
+    errors: list[FieldError] = []
+    for fault in report["faults"]:
+        error: FieldError = {"field": fault["field"], "message": fault_sentence(fault)}
+        if fault["line"]:
+            error["line"] = fault["line"]
+        errors.append(error)
+    errors += [{"field": unknown["kind"], "message": unknown_sentence(unknown)} for unknown in report["unknown"]]
+    errors += [
+        {"field": finding["rule"], "message": finding["message"]}
+        for finding in report["lint"]
+        if finding["severity"] == "error"
+    ]
+    return errors or [{"field": "body", "message": "There is no measurement in it."}]
+
+
+def _body(stream: Any) -> Iterator[bytes]:
+    """The body as it arrives; of a request without one, Django REST framework makes an empty dict."""
+    return iter(lambda: stream.read(raw_files.CHUNK_BYTES), b"") if hasattr(stream, "read") else iter(())

@@ -1,0 +1,585 @@
+"""From a file's words to rows in the catalogue's names and kdb's units. No database, no Django.
+
+Every file becomes the same thing first: named fields and text cells, one measurement a line (`Source`).
+A table brings its own fields; a run of a benchmark brings workload, parameters and figures, and what it
+cannot know (which configuration, how many machines) the user says beside the file, as `context`. A cell
+of the file stands before the context.
+
+Nothing is guessed: a name that is neither a slug nor an alias is handed back as `Unknown`, and a row that
+lacks something as a `Fault` that says what is expected.
+"""
+
+import json
+import math
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from operator import itemgetter
+from typing import Any, NamedTuple
+
+from experiments.imports.readers.base import Reading
+from experiments.imports.readers.table import Fault, Table
+from kdb.pairs import pair_key
+from kdb.units import METRICS, UNITS, convert
+
+Values = dict[str, Any]  # of a configuration: field to value, catalogue entries as slugs
+
+# field: kind of name it refers to
+REFERENCES = {
+    "hypervisor": "hypervisor",
+    "host_os": "operating_system",
+    "host_fs": "file_system",
+    "guest_os": "operating_system",
+    "guest_fs": "file_system",
+    "workload": "workload",
+    "benchmark": "benchmark",
+}
+KINDS = tuple(dict.fromkeys(REFERENCES.values()))
+
+# Longest text of each field, as the models have it; a test compares them.
+LENGTHS = {
+    "hypervisor_release": 80,
+    "virtual_devices": 120,
+    "host_kernel": 80,
+    "host_mount_options": 200,
+    "image_format": 40,
+    "cache_mode": 40,
+    "disk_bus": 40,
+    "guest_kernel": 80,
+    "guest_mount_options": 200,
+    "vm_disk": 200,
+    "benchmark_version": 40,
+    "operation": 40,
+    "source": 120,
+}
+VIRTUALISATIONS = ("full", "para", "emulated", "none")
+QUALITIES = ("exact", "ocr-ambiguous", "digitised")
+NATIVE = {"native", "none", "baremetal", "nohypervisor"}  # folded; what a table writes where no hypervisor is
+
+CONFIGURATION = (
+    *("configuration", "hypervisor", "hypervisor_release", "virtualisation", "virtual_devices"),
+    *("host_os", "host_kernel", "host_fs", "host_mount_options", "image_format", "cache_mode", "disk_bus"),
+    *("guest_os", "guest_kernel", "guest_fs", "guest_mount_options", "vm_vcpus", "vm_ram_gib", "vm_disk"),
+)
+HOST = ("host_os", "host_kernel", "host_fs", "host_mount_options")  # what native has as well
+WORKLOAD = ("workload", "benchmark", "benchmark_version")
+NUMBERS = (
+    *("vm_count", "operation", "block_size_bytes", "metric", "value", "unit", "repetition", "repetitions"),
+    *("standard_deviation", "quality", "alternative_value", "source", "note", "working_set_bytes"),
+)
+# A configuration of which nothing is known.
+EMPTY: Values = {
+    name: None if name in REFERENCES or name in ("vm_vcpus", "vm_ram_gib") else "" for name in CONFIGURATION[1:]
+}
+DESCRIBED = "the name of a configuration, or its hypervisor (or native) and file systems"
+CONTEXT = (*CONFIGURATION, *WORKLOAD, "vm_count", "operation", "source", "note")  # what a user may say beside a file
+PARAMETER = "parameter:"
+
+LARGEST = {"vm_count": 32_767, "vm_vcpus": 32_767, "repetition": 2**31 - 1, "repetitions": 2**31 - 1}
+LARGEST_BLOCK = 2**63 - 1
+MOST_NEW = 1_000  # configurations that one import adds: each new one is held against all of them
+LONGEST_PARAMETERS = 4_000  # characters of JSON
+
+
+class Unknown(NamedTuple):
+    """A name that the catalogue does not have."""
+
+    line: int | None
+    kind: str
+    name: str
+
+
+class Variant(NamedTuple):
+    """One workload as one benchmark version runs it; hashable."""
+
+    workload: str
+    benchmark: str
+    benchmark_version: str
+    parameters: str  # JSON, keys sorted
+
+
+class Row(NamedTuple):
+    """One measurement, in the catalogue's names. `repetition` None: the next one of its cell."""
+
+    line: int | None
+    configuration: str
+    variant: Variant
+    operation: str
+    block_size_bytes: int | None
+    vm_count: int
+    metric: str
+    unit: str
+    value: float
+    alternative_value: float | None
+    quality: str
+    repetition: int | None
+    repetitions: int | None
+    standard_deviation: float | None
+    source: str
+    note: str
+    working_set_bytes: int | None
+
+
+@dataclass(frozen=True)
+class Source:
+    """Named text cells of one file, a measurement a line. `rows` may yield faults of its own."""
+
+    fields: tuple[str, ...]
+    rows: Callable[[], Iterator[tuple[int | None, tuple[str, ...]] | Fault]]
+    context: Mapping[str, str] = field(default_factory=dict)
+
+
+def fold(name: str) -> str:
+    """What spellings of one name have in common: "Proxmox VE", "proxmox-ve" and "PROXMOX_VE" are one."""
+    return re.sub(r"[\s_.\-/()]+", "", name.casefold())
+
+
+@dataclass(frozen=True)
+class Names:
+    """The catalogue's names: kind to folded spelling to slug, and what the user mapped for this import."""
+
+    known: Mapping[str, Mapping[str, str]]
+    mapped: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+
+    def find(self, kind: str, name: str) -> str | None:
+        folded = fold(name)
+        return self.mapped.get(kind, {}).get(folded) or self.known[kind].get(folded)
+
+
+def spellings(entries: Iterable[tuple[str, str, Iterable[str]]]) -> dict[str, str]:
+    """Folded spelling to slug, from (slug, name, aliases): what people, files and programs may write for an entry.
+
+    A slug means its own entry, whatever others are called; a name or an alias that two share means neither.
+    """
+    entries = list(entries)
+    by_slug = _unshared((slug, [slug]) for slug, _, _ in entries)
+    return {**_unshared((slug, [name, *aliases]) for slug, name, aliases in entries), **by_slug}
+
+
+def _unshared(entries: Iterable[tuple[str, Iterable[str]]]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    shared = set()
+    for slug, texts in entries:
+        for spelling in map(fold, texts):
+            if found.setdefault(spelling, slug) != slug:
+                shared.add(spelling)
+    return {spelling: slug for spelling, slug in found.items() if spelling not in shared}
+
+
+# From files to sources
+
+RUN_FIELDS = (
+    *(*WORKLOAD, "parameters", "operation", "block_size_bytes", "working_set_bytes"),
+    *("metric", "value", "unit"),
+)
+_FIGURES = (("throughput", "throughput_mib_s"), ("operation_rate", "ops_per_s"), ("latency", "latency_ms"))
+
+
+def source_of_table(table: Table, context: Mapping[str, str]) -> Source:
+    return Source(table.fields, table.rows, context)
+
+
+def source_of_reading(reading: Reading, context: Mapping[str, str]) -> Source:
+    """Each figure of each run is a line; what the tool calls its load may be renamed by the context."""
+
+    def rows() -> Iterator[tuple[int | None, tuple[str, ...]]]:
+        for run in reading.runs:
+            load = (
+                context.get("workload") or run.workload,
+                run.benchmark or reading.benchmark,
+                run.tool_version or reading.tool_version,
+                json.dumps(dict(run.parameters), sort_keys=True),
+                context.get("operation") or run.operation,
+                str(run.block_size_bytes or ""),
+                str(run.working_set_bytes or ""),
+            )
+            for metric, attribute in _FIGURES:
+                value = getattr(run, attribute)
+                if value is not None:
+                    yield run.line, (*load, metric, repr(float(value)), METRICS[metric].unit)
+
+    return Source(RUN_FIELDS, rows, context)
+
+
+# From sources to rows
+
+
+class Normaliser:
+    """Turns the lines of an import's files into rows; remembers the configurations that they name.
+
+    configurations : slug to values of every configuration of the case study, new ones included
+    new : slugs of those that the import adds
+    """
+
+    def __init__(self, names: Names, configurations: Mapping[str, Values]) -> None:
+        self.names = names
+        self.configurations = dict(configurations)
+        self.new: list[str] = []
+
+    def rows(self, source: Source) -> Iterator[Row | Fault | Unknown]:
+        """Every line of the file as a row, or as what keeps it from being one; nothing is left out."""
+        reader = _LineReader(source, self)
+        for item in source.rows():
+            if isinstance(item, Fault):
+                yield item
+            else:
+                yield from reader.read(*item)
+
+    def configuration(self, given: Values) -> str:
+        """The slug of the configuration with these values, added where the case study has none like it.
+
+        `given` has the fields of the file, empty ones too. Raises _Wrong.
+        """
+        if len(self.new) > MOST_NEW:
+            raise _Wrong("configuration", f"more than {MOST_NEW:,} new ones", f"at most {MOST_NEW:,} in one import")
+        slug = given.pop("configuration", "")
+        if slug and slug in self.configurations:
+            there = self.configurations[slug]
+            for name, value in given.items():
+                if value not in (None, "") and there.get(name) != value:
+                    raise _Wrong(name, _shown(value), f"{_shown(there.get(name))}, as configuration {slug} has it")
+            return slug
+        if slug and not re.fullmatch(r"[a-z0-9_-]{1,80}", slug):
+            raise _Wrong("configuration", slug, "up to 80 small letters, digits, hyphens and underscores")
+        if not slug:
+            same = [s for s, there in self.configurations.items() if all(there.get(n) == v for n, v in given.items())]
+            if "hypervisor" not in given:
+                raise _Wrong("configuration", "nothing", DESCRIBED)
+            if len(same) > 1:
+                raise _Wrong("configuration", "nothing", f"one of {_first(same)}: the columns fit all of them")
+            if same:
+                return same[0]
+        elif "hypervisor" not in given:
+            known = _first(self.configurations) or "none yet"
+            raise _Wrong("configuration", slug, f"one of the case study ({known}); for a new one {DESCRIBED}")
+        _check_sides(given)
+        _check_cache_mode(given)
+        slug = slug or self._free_slug(given)
+        self.configurations[slug] = {**EMPTY, **given}
+        self.new.append(slug)
+        return slug if len(self.new) <= MOST_NEW else self.configuration(given)
+
+    def _free_slug(self, values: Values) -> str:
+        host = values.get("host_fs") or "unknown"
+        guest = values["hypervisor"] and f"{values['hypervisor']}-{pair_key(values['guest_fs'], host)}"
+        stem = guest or f"native-{host}"
+        slug, number = stem[:70], 1
+        while slug in self.configurations:
+            number += 1
+            slug = f"{stem[:70]}-{number}"
+        return slug
+
+
+def _check_cache_mode(values: Values) -> None:
+    if "," in (values.get("cache_mode") or ""):
+        raise _Wrong("cache_mode", values["cache_mode"], "a text without comma")
+
+
+def _check_sides(values: Values) -> None:
+    """A virtual machine has a guest file system; the bare machine has nothing of a guest."""
+    if values["hypervisor"]:
+        if not values.get("guest_fs"):
+            raise _Wrong("guest_fs", "nothing", "the guest's file system, because a hypervisor is named")
+        if values.get("virtualisation") == "none":
+            raise _Wrong("virtualisation", "none", "full, para or emulated, because a hypervisor is named")
+        return
+    for name in ("guest_fs", "guest_os", "vm_ram_gib"):
+        if values.get(name):
+            raise _Wrong(name, _shown(values[name]), "nothing, because native has no guest")
+    if values.setdefault("virtualisation", "none") in ("", None):
+        values["virtualisation"] = "none"
+    if values["virtualisation"] != "none":
+        raise _Wrong("virtualisation", values["virtualisation"], "none, because the hypervisor is native")
+
+
+class _Wrong(Exception):  # noqa: N818 - becomes a Fault, which has the line
+    """field, found, expected"""
+
+
+class _Missing(Exception):  # noqa: N818 - becomes an Unknown
+    """kind, name"""
+
+
+class _LineReader:
+    """Reads the lines of one source. What many lines share is worked out once."""
+
+    def __init__(self, source: Source, normaliser: Normaliser) -> None:
+        self.normaliser = normaliser
+        self.fields = source.fields
+        self.context = {name: text for name, text in source.context.items() if text}
+        at = {name: index for index, name in enumerate(source.fields)}
+        parameters = [name for name in source.fields if name.startswith(PARAMETER) or name == "parameters"]
+        self.pick_configuration, self.configuration_names = self._picker(CONFIGURATION, at)
+        self.pick_variant, self.variant_names = self._picker((*WORKLOAD, *parameters), at)
+        self.pick_numbers, self.number_names = self._picker(NUMBERS, at)
+        self.configurations: dict[tuple, str | list] = {}
+        self.variants: dict[tuple, Variant | list] = {}
+        self.numbers: dict[tuple, tuple | list] = {}
+        self.value_at = self.number_names.index("value") if "value" in self.number_names else None
+
+    def _picker(self, wanted: Iterable[str], at: Mapping[str, int]):
+        """A function from a line's cells to those of the wanted fields, and their names."""
+        names = tuple(name for name in wanted if name in at)
+        if not names:
+            return (lambda cells: ()), names
+        if len(names) == 1:
+            index = at[names[0]]
+            return (lambda cells: (cells[index],)), names
+        return itemgetter(*(at[name] for name in names)), names
+
+    def read(self, line: int | None, cells: tuple[str, ...]) -> Iterator[Row | Fault | Unknown]:
+        configuration = self._once(self.configurations, self.pick_configuration(cells), self._configuration)
+        variant = self._once(self.variants, self.pick_variant(cells), self._variant)
+        numbers = self._numbers(self.pick_numbers(cells))
+        wrong = [part for part in (configuration, variant, numbers) if isinstance(part, list)]
+        if not wrong:
+            vm_count = self._machines(configuration, numbers[2])
+            if isinstance(vm_count, int):
+                yield Row(line, configuration, variant, *numbers[:2], vm_count, *numbers[3:])
+            else:
+                wrong = [[vm_count]]
+        for problem in (problem for part in wrong for problem in part):
+            if isinstance(problem, _Wrong):
+                yield Fault(line, *problem.args)
+            else:
+                yield Unknown(line, *problem.args)
+
+    @staticmethod
+    def _once(kept: dict[tuple, Any], key: tuple[str, ...], work_out: Callable[[tuple[str, ...]], Any]) -> Any:
+        found = kept.get(key)
+        if found is None:
+            found = kept[key] = work_out(key)
+        return found
+
+    def _texts(self, names: tuple[str, ...], cells: tuple[str, ...], wanted: Iterable[str]) -> dict[str, str]:
+        """Field to text: the file's own, else the context's; fields that neither has are left out."""
+        texts = {name: self.context[name] for name in wanted if name in self.context}
+        for name, cell in zip(names, cells, strict=True):
+            if cell or name not in texts:
+                texts[name] = cell
+        return texts
+
+    def _configuration(self, cells: tuple[str, ...]) -> str | list[Exception]:
+        own = dict(zip(self.configuration_names, cells, strict=True))
+        # A line that says native is not about the machines that the context describes.
+        is_own_native = fold(own.get("hypervisor", "")) in NATIVE
+        texts = self._texts(self.configuration_names, cells, HOST if is_own_native else CONFIGURATION)
+        problems, given = [], {}
+        is_native = fold(texts.get("hypervisor", "")) in NATIVE
+        for name, text in texts.items():
+            try:
+                given[name] = None if is_native and name == "hypervisor" else self._configuration_value(name, text)
+            except (_Wrong, _Missing) as problem:
+                problems.append(problem)
+        if "hypervisor" in given and given["hypervisor"] is None and not is_native:
+            del given["hypervisor"]  # an empty cell says nothing
+        if not problems:
+            try:
+                return self.normaliser.configuration(given)
+            except _Wrong as problem:
+                problems.append(problem)
+        return problems
+
+    def _configuration_value(self, name: str, text: str) -> Any:
+        if name in REFERENCES:
+            return self._name(name, text) if text else None
+        if name == "vm_vcpus":
+            return _whole(name, text, lowest=1) if text else None
+        if name == "vm_ram_gib":
+            return _number(name, text) if text else None
+        if name == "virtualisation" and text not in ("", *VIRTUALISATIONS):
+            raise _Wrong(name, text, f"one of {', '.join(VIRTUALISATIONS)}")
+        return _text(name, text)
+
+    def _variant(self, cells: tuple[str, ...]) -> Variant | list[Exception]:
+        texts = self._texts(self.variant_names, cells, WORKLOAD)
+        problems: list[Exception] = []
+        slugs = {}
+        for name in ("workload", "benchmark"):
+            try:
+                if not texts.get(name):
+                    raise _Wrong(name, "nothing", f"the name of a {name}")
+                slugs[name] = self._name(name, texts[name])
+            except (_Wrong, _Missing) as problem:
+                problems.append(problem)
+        try:
+            version = _text("benchmark_version", texts.get("benchmark_version", ""))
+            parameters = _parameters(texts.get("parameters") or "{}")
+            for name, text in texts.items():
+                if name.startswith(PARAMETER) and text:
+                    parameters[name.removeprefix(PARAMETER)] = _scalar(text)
+            packed = json.dumps(parameters, sort_keys=True)
+            if len(packed) > LONGEST_PARAMETERS:
+                raise _Wrong("parameters", f"{len(packed):,} characters", f"at most {LONGEST_PARAMETERS:,}")
+        except _Wrong as problem:
+            problems.append(problem)
+        return problems or Variant(slugs["workload"], slugs["benchmark"], version, packed)
+
+    def _numbers(self, cells: tuple[str, ...]) -> tuple | list[Exception]:
+        """operation, block size, VM count, metric, unit, value, ..., in the order of Row."""
+        if self.value_at is None:
+            return [_Wrong("value", "nothing", "a column with the measured values")]
+        # All but the value repeats from line to line.
+        key = cells[: self.value_at] + cells[self.value_at + 1 :]
+        shared = self._once(self.numbers, key, self._shared_numbers)
+        text = cells[self.value_at]
+        try:
+            value = _number("value", text)
+        except _Wrong as problem:
+            return [*shared, problem] if isinstance(shared, list) else [problem]
+        if isinstance(shared, list):
+            return shared
+        return (*shared[:5], value, *shared[5:])
+
+    def _shared_numbers(self, cells: tuple[str, ...]) -> tuple | list[Exception]:
+        names = tuple(name for name in self.number_names if name != "value")
+        texts = self._texts(names, cells, ("vm_count", "operation", "source", "note"))
+        problems: list[Exception] = []
+
+        def value(name: str, check: Callable[[str, str], Any], default: Any = None) -> Any:
+            text = texts.get(name, "")
+            if not text:
+                return default
+            try:
+                return check(name, text)
+            except _Wrong as problem:
+                problems.append(problem)
+                return default
+
+        unit = texts.get("unit", "")
+        if unit not in UNITS:
+            problems.append(_Wrong("unit", unit or "nothing", f"one of {', '.join(UNITS)}"))
+        metric = value("metric", _one_of(*METRICS), UNITS[unit][0] if unit in UNITS else "throughput")
+        if unit in UNITS and UNITS[unit][0] != metric:
+            problems.append(_Wrong("unit", unit, f"a unit of {metric}"))
+        quality = value("quality", _one_of(*QUALITIES), "exact")
+        other = value("alternative_value", _number)
+        if (other is not None) != (quality == "ocr-ambiguous"):
+            problems.append(
+                _Wrong(
+                    "alternative_value",
+                    texts.get("alternative_value") or "nothing",
+                    "the other reading where the quality is ocr-ambiguous, else nothing",
+                )
+            )
+        shared = (
+            value("operation", _text, "mixed"),
+            value("block_size_bytes", _whole),
+            value("vm_count", _whole_or_zero),
+            metric,
+            unit,
+            other,
+            quality,
+            value("repetition", _whole),
+            value("repetitions", _whole),
+            value("standard_deviation", _number_or_zero),
+            value("source", _text, ""),
+            texts.get("note", ""),
+            value("working_set_bytes", _whole),
+        )
+        return problems or shared
+
+    def _machines(self, configuration: str, vm_count: int | None) -> int | _Wrong:
+        """The VM count: native is zero virtual machines, said or not; a hypervisor has at least one."""
+        if not self.normaliser.configurations[configuration]["hypervisor"]:
+            return _Wrong("vm_count", str(vm_count), "0 or nothing: the configuration is native") if vm_count else 0
+        if vm_count is None:
+            return _Wrong("vm_count", "nothing", "how many virtual machines ran together")
+        return vm_count or _Wrong("vm_count", "0", "at least 1: the configuration has a hypervisor")
+
+    def _name(self, field_name: str, text: str) -> str:
+        kind = REFERENCES[field_name]
+        slug = self.normaliser.names.find(kind, text)
+        if slug is None:
+            raise _Missing(kind, text[:80])
+        return slug
+
+
+# Single values
+
+
+def _first(names: Iterable[str]) -> str:
+    """A few of the names, for a sentence."""
+    names = [*names]
+    return ", ".join(names[:20]) + (f" and {len(names) - 20:,} more" if len(names) > 20 else "")
+
+
+def _shown(value: Any) -> str:
+    return "nothing" if value in (None, "") else str(value)
+
+
+def _text(name: str, text: str) -> str:
+    if len(text) > LENGTHS.get(name, 80):
+        raise _Wrong(name, f"{len(text)} characters", f"at most {LENGTHS.get(name, 80)}")
+    return text
+
+
+def _one_of(*allowed: str) -> Callable[[str, str], str]:
+    def check(name: str, text: str) -> str:
+        if text not in allowed:
+            raise _Wrong(name, text, f"one of {', '.join(allowed)}")
+        return text
+
+    return check
+
+
+def _number(name: str, text: str, *, or_zero: bool = False) -> float:
+    """A finite number above zero, with a decimal point and nothing else in it."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value) or "_" in text or value < 0 or (value == 0 and not or_zero):
+        raise _Wrong(name, text or "nothing", f"a number {'not below' if or_zero else 'above'} zero, like 123.4")
+    return value
+
+
+def _number_or_zero(name: str, text: str) -> float:
+    return _number(name, text, or_zero=True)
+
+
+def _whole(name: str, text: str, *, lowest: int = 1) -> int:
+    """A whole number; "4.0" is one, because spreadsheets write so."""
+    largest = LARGEST.get(name, LARGEST_BLOCK)
+    digits = text.removesuffix(".0")
+    if not (digits.isascii() and digits.isdecimal() and len(digits) < 20 and lowest <= int(digits) <= largest):
+        raise _Wrong(name, text or "nothing", f"a whole number from {lowest} to {largest:,}")
+    return int(digits)
+
+
+def _whole_or_zero(name: str, text: str) -> int:
+    return _whole(name, text, lowest=0)
+
+
+def _parameters(text: str) -> dict[str, Any]:
+    try:
+        parameters = json.loads(text)
+    except (ValueError, RecursionError):
+        parameters = None
+    if not isinstance(parameters, dict):
+        raise _Wrong("parameters", text[:80], 'a JSON object, like {"threads": 16}')
+    return parameters
+
+
+def _scalar(text: str) -> int | float | str:
+    """A parameter: a number where it reads as one and prints the same again, else the text."""
+    for kind in (int, float):
+        try:
+            value = kind(text)
+        except ValueError:
+            continue
+        if str(value) == text and math.isfinite(value):
+            return value
+    return text
+
+
+def convert_to_canonical(text: str, unit: str) -> tuple[str, float]:
+    """Metric and value in its canonical unit, of a table's cells. Raises ValueError with what is expected."""
+    if unit not in UNITS:
+        raise ValueError(f"unit: found {unit or 'nothing'}, expected is one of {', '.join(UNITS)}")
+    try:
+        value = _number("value", text)
+    except _Wrong as wrong:
+        raise ValueError("{}: found {}, expected is {}".format(*wrong.args)) from None
+    metric = UNITS[unit][0]
+    return metric, convert(value, unit, METRICS[metric].unit)

@@ -1,0 +1,401 @@
+"""Results into a draft: receive, read, correct, confirm, withdraw. The three doors call the same functions.
+
+    receive    the bytes are kept, and a job reads them
+    read       (job) every line becomes a row or a fault; the report says what would come in
+    correct    names are mapped, context is given, files are left out; the job reads again
+    confirm    the job files the rows: all of them with their configurations, or none
+    discard    the files are forgotten, and rows that were filed are taken out of the draft again
+
+A job that dies begins again from the bytes: before the commit nothing is in the case study, after it
+everything is.
+"""
+
+import hashlib
+import json
+import logging
+import re
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import ExitStack, closing
+from dataclasses import asdict, replace
+from typing import Any
+
+from django.db import IntegrityError, transaction
+from django.utils.timezone import now
+
+from experiments.case_studies import belongings, bundles
+from experiments.case_studies.life import audit
+from experiments.files import raw_files
+from experiments.files.raw_files import Upload, UploadError
+from experiments.models import (
+    AuditEntry,
+    CaseStudy,
+    Configuration,
+    DerivedValue,
+    ImportBatch,
+    Measurement,
+    RawFile,
+)
+from kdb import jobs
+
+from .normalise import CONTEXT, KINDS
+from .readers import archives
+from .reading import Contents, Decided, Filing, Reading, Report
+
+logger = logging.getLogger(__name__)
+
+READ_JOB = "read_import"
+MAX_FILES = 1_000  # of one import
+ROWS_AT_ONCE = 5_000
+SAMPLE_ROWS = 50  # shown in the report
+MAX_FAULTS = 200  # listed in the report; all are counted
+
+State = ImportBatch.State
+
+
+class ImportRefused(Exception):  # noqa: N818 - the user's matter, not a failure of ours
+    """An import cannot go where it was asked to go; the text is fit to show."""
+
+
+class Unusable(ImportRefused):
+    """What was sent cannot be an import: a file, an archive, or the answers that came with it."""
+
+
+class KeyReused(ImportRefused):
+    """The idempotency key stands for another request already."""
+
+
+# Receiving
+
+
+def receive(
+    case_study: CaseStudy,
+    uploads: Iterable[Upload],
+    *,
+    user,
+    door: ImportBatch.Door,
+    answers: Mapping[str, Any] | None = None,
+    is_confirmed: bool = False,
+    idempotency_key: str = "",
+) -> tuple[ImportBatch, bool]:
+    """Keep the files and have them read. Returns the import and whether it is new.
+
+    A ZIP stands for its members. Bytes that the case study has already are not taken again: where
+    that is all of them, the latest import that brought them is returned, read again with these
+    answers unless it was filed.
+    Raises ImportRefused where the case study takes no imports, Unusable, KeyReused.
+    """
+    with ExitStack() as stack:
+        try:
+            given = [stack.enter_context(closing(upload)) for upload in uploads]
+            answers = checked_answers({} if answers is None else answers)
+            files = [stack.enter_context(closing(file)) for file in _opened(given)]
+        except (UploadError, archives.ArchiveError) as error:
+            raise Unusable(str(error)) from error
+        if not files:
+            raise Unusable("There is no file in the upload.")
+        if len(files) > MAX_FILES:
+            raise Unusable(f"{len(files):,} files are more than one import takes ({MAX_FILES:,}).")
+        request = [case_study.pk, sorted(file.sha256 for file in files), answers, is_confirmed]
+        digest = hashlib.sha256(json.dumps(request, sort_keys=True).encode()).hexdigest()
+        arguments = (case_study, files, user, door, answers, is_confirmed, idempotency_key, digest)
+        try:
+            return _receive_once(*arguments)
+        except IntegrityError:  # the same request or the same bytes came in meanwhile: now they are found
+            return _receive_once(*arguments)
+
+
+@transaction.atomic
+def _receive_once(case_study, files, user, door, answers, is_confirmed, key, digest) -> tuple[ImportBatch, bool]:
+    if key and (earlier := ImportBatch.objects.filter(uploaded_by=user, idempotency_key=key).first()):
+        if earlier.request_digest != digest:
+            raise KeyReused("This idempotency key was used for another request.")
+        return earlier, False
+    _draft(case_study.pk)
+    there = dict(
+        RawFile.objects.filter(case_study=case_study, sha256__in=[file.sha256 for file in files]).values_list(
+            "sha256", "batch_id"
+        )
+    )
+    fresh = {file.sha256: file for file in files if file.sha256 not in there}
+    if not fresh:
+        return _asked_again(_locked(max(there.values())), answers, is_confirmed), False
+    batch = ImportBatch.objects.create(
+        case_study=case_study,
+        uploaded_by=user,
+        door=door,
+        answers=answers,
+        is_confirmed=is_confirmed,
+        idempotency_key=key,
+        request_digest=digest,
+        report={"known": [{"name": file.name, "import": there[file.sha256]} for file in files if file.sha256 in there]},
+    )
+    for file in fresh.values():
+        raw_files.store(batch, file)
+    _enqueue(batch)
+    logger.info("received import=%s case_study=%s files=%s door=%s", batch.pk, case_study.slug, len(fresh), door)
+    return batch, True
+
+
+def _asked_again(batch: ImportBatch, answers: dict[str, Any], is_confirmed: bool) -> ImportBatch:
+    """The same bytes once more: what is filed stays as it is, and so does what is being read with these answers.
+
+    Anything else is read again with the new ones.
+    """
+    asked = batch.answers == answers and batch.is_confirmed == is_confirmed
+    if batch.state != State.FILED and not (asked and batch.is_being_read):
+        batch.answers, batch.is_confirmed, batch.state = answers, is_confirmed, State.READING
+        batch.save()
+        _enqueue(batch)
+    return batch
+
+
+def _opened(uploads: Iterable[Upload]) -> Iterator[Upload]:
+    for upload in uploads:
+        name = file_name(upload.name)
+        if upload.size_bytes == 0:
+            upload.close()
+            raise UploadError(f"{name}: the file is empty")
+        if upload.content.read(4) == b"PK\x03\x04":
+            upload.content.seek(0)
+            data = upload.content.read()
+            if archives.is_archive(data):
+                upload.close()
+                archives.check_directory(name, data)
+                if bundles.is_bundle(data):
+                    raise UploadError(
+                        f"{name}: a case-study bundle becomes a draft of its own; it is not imported into one"
+                    )
+                for member in archives.members(name, data):
+                    yield raw_files.take(file_name(f"{name}/{member.name}"), [member.data])
+                continue
+        upload.content.seek(0)
+        yield replace(upload, name=name)
+
+
+def file_name(name: str) -> str:
+    """What we call an uploaded file: printable, relative, and not longer than we can keep."""
+    parts = [re.sub(r"[^\w .()+,=@#-]", "_", part) for part in re.split(r"[/\\]", name) if part.strip(". ")]
+    return "/".join(parts)[-200:] or "file"
+
+
+# Answers: what the user says beyond the files
+
+
+def checked_answers(answers: Mapping[str, Any]) -> dict[str, Any]:
+    """The answers in their one form. Raises Unusable where they have another shape.
+
+    {"context": {field: text},                      for every file
+     "files": {sha256: {"context": {...}, "leave_out": bool}},
+     "names": {kind: {name in the files: slug}},
+     "create": {kind: {name in the files: {"slug", "name", ...}}}}
+    """
+    if not isinstance(answers, Mapping) or set(answers) - {"context", "files", "names", "create"}:
+        raise Unusable("answers: an object with context, files, names and create is expected.")
+    files = {}
+    for digest, said in _mapping(answers, "files").items():
+        if not isinstance(said, Mapping) or set(said) - {"context", "leave_out"}:
+            raise Unusable("files: each is named by its SHA-256 and has context and leave_out.")
+        files[digest] = {"context": _context(said.get("context", {})), "leave_out": bool(said.get("leave_out"))}
+    names = {}
+    for kind, mapped in _mapping(answers, "names").items():
+        if kind not in KINDS or not isinstance(mapped, Mapping) or not all(map(_is_text, mapped.values())):
+            raise Unusable(f"names: {{kind: {{name: slug}}}}, the kinds are {', '.join(KINDS)}.")
+        names[kind] = {str(name): slug for name, slug in mapped.items() if slug}
+    create = {}
+    for kind, wanted in _mapping(answers, "create").items():
+        if kind not in KINDS or not isinstance(wanted, Mapping):
+            raise Unusable(f"create: {{kind: {{name: {{slug, name, ...}}}}}}, the kinds are {', '.join(KINDS)}.")
+        create[kind] = dict(wanted)
+    return {"context": _context(answers.get("context", {})), "files": files, "names": names, "create": create}
+
+
+def _mapping(answers: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    found = answers.get(name, {})
+    if not isinstance(found, Mapping):
+        raise Unusable(f"{name}: an object is expected.")
+    return found
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _context(said: Any) -> dict[str, str]:
+    if not isinstance(said, Mapping):
+        raise Unusable("context: an object of field and text is expected.")
+    for name in said:
+        if name not in CONTEXT:
+            raise Unusable(f"context: {name!r} is not a field; the fields are {', '.join(CONTEXT)}.")
+    return {name: str(text).strip() for name, text in said.items() if text not in (None, "")}
+
+
+# What a user decides
+
+
+def correct(batch: ImportBatch, answers: Mapping[str, Any]) -> None:
+    """Take these answers in place of the ones before, and read again. Raises ImportRefused."""
+    answers = checked_answers(answers)
+    with transaction.atomic():
+        batch = _waiting(batch, State.FAULTY, State.READY)
+        batch.answers, batch.state, batch.is_confirmed = answers, State.READING, False
+        batch.save()
+        _enqueue(batch)
+
+
+def confirm(batch: ImportBatch) -> None:
+    """File what was read. Raises ImportRefused where it was not read without errors."""
+    with transaction.atomic():
+        batch = _waiting(batch, State.READY)
+        batch.state, batch.is_confirmed = State.READING, True
+        batch.save()
+        _enqueue(batch)
+
+
+def finish(batch: ImportBatch, *, tell: Callable[[jobs.Job], None] = lambda job: None) -> ImportBatch:
+    """The import once it is read: here, or by a worker that was quicker, which is watched.
+
+    Raises ImportRefused where its job failed.
+    """
+    while True:
+        # With its job, as of one moment: somebody may have asked for another reading meanwhile.
+        batch.refresh_from_db(from_queryset=ImportBatch.objects.select_related("job"))
+        if batch.state != State.READING:
+            return batch
+        if not batch.is_being_read:
+            raise ImportRefused(f"{str(batch).capitalize()} could not be read: {batch.why_not_read}")
+        if not jobs.run(batch.job_id):
+            tell(batch.job)
+            time.sleep(0.5)
+
+
+def read_again(batch: ImportBatch) -> None:
+    """Ask once more for what a job failed to do, or did not end. Raises ImportRefused where one is at it."""
+    with transaction.atomic():
+        batch = _waiting(batch, State.READING)
+        if batch.is_being_read:
+            raise ImportRefused("The import is being read.")
+        _enqueue(batch)
+
+
+def discard(batch: ImportBatch, *, user) -> None:
+    """Forget the files, and take what they brought out of the draft again. Raises ImportRefused."""
+    with transaction.atomic():
+        batch = _waiting(batch, State.READING, State.FAULTY, State.READY, State.FILED)
+        if batch.state == State.FILED:
+            left = belongings.of(batch.case_study)
+            files = list(batch.files.values_list("pk", flat=True))
+            rows = Measurement.objects.filter(configuration__case_study=batch.case_study_id, raw_file__in=files)
+            count = rows.count()
+            vm_counts = set(rows.values_list("vm_count", flat=True).distinct())
+            rows.delete()
+            Configuration.objects.filter(
+                case_study=batch.case_study_id, slug__in=batch.report["new_configurations"]
+            ).exclude(
+                pk__in=Measurement.objects.filter(configuration__case_study=batch.case_study_id).values("configuration")
+            ).delete()
+            _forget_vm_counts(batch.case_study, vm_counts)
+            belongings.forget(left)
+            audit(batch.case_study, user, AuditEntry.Action.WITHDRAWN, f"{batch}: {count:,} measurements")
+        batch.files.all().delete()
+        batch.state, batch.filed_at = State.DISCARDED, None
+        batch.save()
+    logger.info("discarded import=%s", batch.pk)
+
+
+def _forget_vm_counts(case_study: CaseStudy, gone: set[int]) -> None:
+    """Take these numbers of machines off the case study where nothing in it has them any more."""
+    left = {count for counts in case_study.printed_ratios.values_list("vm_counts", flat=True) for count in counts}
+    for model in (Measurement, DerivedValue):
+        found = model.objects.filter(configuration__case_study=case_study, vm_count__in=gone)
+        left.update(found.values_list("vm_count", flat=True).distinct())
+    case_study.vm_counts = [count for count in case_study.vm_counts if count not in gone - left]
+    case_study.save(update_fields=["vm_counts"])
+
+
+def _waiting(batch: ImportBatch, *states: State) -> ImportBatch:
+    """The import, locked, in one of these states and of a draft. Raises ImportRefused."""
+    case_study = _draft(batch.case_study_id)  # first, as whoever files does
+    batch = _locked(batch.pk)
+    batch.case_study = case_study
+    if batch.state not in states:
+        raise ImportRefused(f"{str(batch).capitalize()} {batch.get_state_display()}.")
+    return batch
+
+
+def _locked(pk: int) -> ImportBatch:
+    return ImportBatch.objects.select_for_update(of=("self",)).select_related("job").get(pk=pk)
+
+
+def _draft(case_study_id: int) -> CaseStudy:
+    """The case study, locked. Raises ImportRefused where it takes no imports any more, or was deleted."""
+    case_study = CaseStudy.objects.select_for_update().filter(pk=case_study_id).first()
+    if case_study is None:
+        raise ImportRefused("The case study was deleted meanwhile.")
+    if case_study.status != CaseStudy.Status.DRAFT:
+        raise ImportRefused(
+            f"{case_study.slug} is {case_study.get_status_display()}; results go into drafts only. New results of the "
+            "same laboratory are a case study of their own."
+        )
+    return case_study
+
+
+def _enqueue(batch: ImportBatch) -> None:
+    batch.job = jobs.enqueue(READ_JOB, import_id=batch.pk)
+    batch.save(update_fields=["job"])
+
+
+# Reading and filing
+
+
+@jobs.handler(READ_JOB)
+def read(run: jobs.JobRun, import_id: int) -> None:
+    """What the job does: read the import and keep the report; file the rows where that was confirmed."""
+    batch = ImportBatch.objects.select_related("case_study").get(pk=import_id)
+    if batch.state != State.READING or batch.job_id != run.job_id:
+        return  # decided otherwise meanwhile
+    try:
+        with Contents(batch, run.job_id) as contents:
+            _read(batch, run, contents)
+    except Decided:
+        logger.info("stopped reading import=%s", batch.pk)
+
+
+def _read(batch: ImportBatch, run: jobs.JobRun, contents: Contents) -> None:
+    if not batch.is_confirmed:
+        report = Reading(batch, contents, run.step).do()
+        with transaction.atomic():
+            _keep(batch, run, report, report.state)
+        return
+    try:
+        with transaction.atomic():
+            batch.case_study = _draft(batch.case_study_id)
+            report = Filing(batch, contents).do()
+            if report.state == State.FAULTY:
+                raise _Faulty(report)
+            _keep(batch, run, report, State.FILED)
+    except _Faulty as faulty:
+        with transaction.atomic():
+            _keep(batch, run, faulty.report, State.FAULTY)
+
+
+def _keep(batch: ImportBatch, run: jobs.JobRun, report: Report, state: State) -> None:
+    formats = {said["sha256"]: said["format"] for said in report.files}
+    for file in batch.files.all():
+        if file.format != formats[file.sha256]:
+            RawFile.objects.filter(pk=file.pk).update(format=formats[file.sha256])
+    kept = ImportBatch.objects.filter(pk=batch.pk, job_id=run.job_id, state=State.READING).update(
+        state=state,
+        is_confirmed=state == State.FILED,
+        report={**asdict(report), "known": batch.report.get("known", [])},
+        filed_at=now() if state == State.FILED else None,
+    )
+    if not kept:
+        raise jobs.LeaseLost(f"import {batch.pk} was decided otherwise")
+    run.step(report.rows, report.rows)
+    logger.info("read import=%s state=%s rows=%s faults=%s", batch.pk, state, report.rows, report.fault_count)
+
+
+class _Faulty(Exception):  # noqa: N818 - rolls the filing back
+    def __init__(self, report: Report) -> None:
+        self.report = report

@@ -1,0 +1,197 @@
+"""Reading in a process of its own, with limits of time and memory: whatever a file does to a reader ends in a sentence.
+
+The process gets the bytes of a file in one unnamed file and leaves what it found in another, a part at a time,
+so that neither side holds a large table. It is started when it is needed, again after it was stopped, and ends
+with whoever started it. It knows no database and none of the settings.
+"""
+
+import os
+import pickle
+import resource
+import select
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from experiments.imports import readers
+
+from . import table
+from .base import Reading
+from .table import Table
+
+SECONDS = 60  # of a processor, for one file; 64 MiB of the slowest format take a third of it
+MEMORY_BYTES = 3 * 2**30
+FOUND_BYTES = 4 * 2**30  # what is found in all files of an import
+_ROWS_AT_ONCE = 5_000
+_LENGTH = 8  # bytes before each part
+
+_WHERE = Path(__file__).resolve().parents[2]
+_PASSED_ON = ("PATH", "PYTHONPATH", "LD_LIBRARY_PATH", "LANG", "LC_ALL")
+
+
+class NotRead(Exception):  # noqa: N818 - the file's matter, not a failure of ours
+    """found, expected: why a file was not read to its end. The texts are fit to show."""
+
+
+class ProcessEndedError(RuntimeError):
+    """The process ended by itself, or somebody ended it."""
+
+
+class ReadingProcess:
+    """Reads files one after the other. Used as a context; with it end the process and what it found."""
+
+    def __init__(self, seconds: int = SECONDS, memory_bytes: int = MEMORY_BYTES) -> None:
+        self.seconds, self.memory_bytes = seconds, memory_bytes
+
+    def __enter__(self) -> "ReadingProcess":
+        self._given, self._found = tempfile.TemporaryFile(), tempfile.TemporaryFile()
+        self._process: subprocess.Popen | None = None
+        self._end = 0  # of what was found
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        self._stop()
+        self._given.close()
+        self._found.close()
+
+    def read(self, chunks: Iterable[bytes], wait: Callable[[], None]) -> int:
+        """Have a file read; returns where `content` finds what it holds.
+
+        wait : called each second; what it raises stops the process
+        Raises NotRead where a limit was met, ProcessEndedError.
+        """
+        self._given.seek(0)
+        self._given.truncate()
+        for chunk in chunks:
+            self._given.write(chunk)
+        self._given.flush()
+        if self._process is None:
+            self._start()
+        try:
+            self._process.stdin.write(b"%d\n" % self._end)
+            answers = select.poll()
+            answers.register(self._process.stdout, select.POLLIN)
+            while not answers.poll(1000):  # ms
+                wait()
+            answer = self._process.stdout.read(1)
+        except BrokenPipeError:
+            answer = b""
+        except BaseException:
+            self._stop()
+            raise
+        if not answer:
+            self._process.wait()
+            status = self._stop()
+            if status == -signal.SIGXCPU:
+                raise NotRead(f"more than {self.seconds} s of work", "a file that is read in that time: split it")
+            raise ProcessEndedError(f"the process that reads results ended with status {status}")
+        place, self._end = self._end, os.fstat(self._found.fileno()).st_size
+        outcome, _ = _get(self._found.fileno(), place)
+        if isinstance(outcome, NotRead):
+            raise outcome
+        return place
+
+    def content(self, place: int) -> Reading | Table:
+        """What the file that was read to `place` holds; the rows of a table are streamed."""
+        outcome, first = _get(self._found.fileno(), place)
+        if isinstance(outcome, Reading):
+            return outcome
+        return Table(*outcome, lambda: self._rows(first))
+
+    def _rows(self, place: int) -> Iterator[Any]:
+        while True:
+            rows, place = _get(self._found.fileno(), place)
+            if not rows:
+                return
+            yield from rows
+
+    def _start(self) -> None:
+        files = [self._given.fileno(), self._found.fileno()]
+        arguments = ", ".join(map(str, (*files, self.seconds, self.memory_bytes)))
+        # OpenBLAS, which openpyxl may bring along, sets memory aside for each processor.
+        environment = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
+        self._process = subprocess.Popen(  # noqa: S603 - Python and a module of ours
+            [sys.executable, "-c", f"from {__name__} import main; main({arguments})"],
+            cwd=_WHERE,
+            env={**environment, "OPENBLAS_NUM_THREADS": "1"},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            bufsize=0,
+            pass_fds=files,
+            start_new_session=True,  # a signal to the worker's group is the worker's matter
+        )
+
+    def _stop(self) -> int | None:
+        """End the process, if there is one; returns its status."""
+        if self._process is None:
+            return None
+        process, self._process = self._process, None
+        with process:  # closes the pipes and waits
+            process.kill()
+        return process.returncode
+
+
+def _put(file: int, place: int, value: Any) -> int:
+    data = pickle.dumps(value)
+    data = len(data).to_bytes(_LENGTH, "big") + data
+    while data:
+        written = os.pwrite(file, data, place)
+        place, data = place + written, data[written:]
+    return place
+
+
+def _get(file: int, place: int) -> tuple[Any, int]:
+    length = int.from_bytes(os.pread(file, _LENGTH, place), "big")
+    data = os.pread(file, length, place + _LENGTH)
+    return pickle.loads(data), place + _LENGTH + length  # noqa: S301 - from a process of ours, by an unnamed file
+
+
+# In the process
+
+
+def _read(data: bytes, file: int, place: int) -> None:
+    """Put what the file holds: a Reading, or a table's format, fields and faults and then its rows."""
+    if not table.recognises(data):
+        _put(file, place, readers.read(data))
+        return
+    found = table.read_table(data)
+    place = _put(file, place, (found.format, found.fields, found.faults))
+    rows = found.rows()
+    while chunk := list(islice(rows, _ROWS_AT_ONCE)):
+        place = _put(file, place, chunk)
+    _put(file, place, [])
+
+
+def main(given: int, found: int, seconds: int, memory_bytes: int) -> None:
+    """Read the file in `given` for each line that comes in, which says where in `found` to put what it holds."""
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    _limit(resource.RLIMIT_AS, memory_bytes)
+    _limit(resource.RLIMIT_FSIZE, FOUND_BYTES)
+    for line in sys.stdin.buffer:
+        place = int(line)
+        used = resource.getrusage(resource.RUSAGE_SELF)
+        _limit(resource.RLIMIT_CPU, int(used.ru_utime + used.ru_stime) + 1 + seconds)
+        try:
+            _read(os.pread(given, os.fstat(given).st_size, 0), found, place)
+        except MemoryError:
+            wrong = NotRead(f"more than {memory_bytes // 2**20:,} MiB of memory", "a file that needs less: split it")
+        except OSError as error:  # the limit, or the disk is full
+            wrong = NotRead(f"more than can be put aside ({error.strerror})", "less in one import: split it")
+        else:
+            wrong = None
+        if wrong:
+            os.truncate(found, place)
+            _put(found, place, wrong)
+        sys.stdout.buffer.write(b".")
+        sys.stdout.buffer.flush()
+
+
+def _limit(what: int, value: int) -> None:
+    """Set the soft limit, within what the system allows."""
+    _, most = resource.getrlimit(what)
+    resource.setrlimit(what, (value if most == resource.RLIM_INFINITY else min(value, most), most))

@@ -1,0 +1,120 @@
+"""ZIP files of result files, opened in memory. Nothing is written to disk, and no name is trusted."""
+
+import io
+import stat
+import zipfile
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from .base import MAX_BYTES
+
+MAX_MEMBERS = 1_000
+MAX_TOTAL_BYTES = 512 * 2**20  # of all members, unpacked
+MAX_LISTED = 50_000  # entries of all directories in it: each takes memory before any is looked at
+MAX_RATIO = 200  # unpacked to packed bytes of one member; text packs 3 to 30 times, a bomb a thousand
+_FREE_OF_RATIO = 2**20  # a small file of one repeated line is no bomb
+_READ_BYTES = 2**18
+_OURS = {"stored": zipfile.ZIP_STORED, "deflated": zipfile.ZIP_DEFLATED}
+
+
+class ArchiveError(ValueError):
+    """An archive cannot be opened as one; the text names the member and is fit to show."""
+
+
+class Member(NamedTuple):
+    """One file of an archive."""
+
+    name: str
+    data: bytes
+
+
+def is_archive(data: bytes) -> bool:
+    """Whether this is a ZIP of files, and not a spreadsheet or document that is stored as one."""
+    if not data.startswith((b"PK\x03\x04", b"PK\x05\x06")):
+        return False
+    if data.count(b"PK\x01\x02") > MAX_LISTED:
+        return True  # `check_directory` refuses it
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            return "[Content_Types].xml" not in archive.namelist()
+    except Exception:  # zipfile raises many kinds; `members` says that it is broken
+        return True
+
+
+def check_directory(name: str, data: bytes) -> None:
+    """Raises ArchiveError where only to list the archive would take long."""
+    if (listed := data.count(b"PK\x01\x02")) > MAX_LISTED:
+        raise ArchiveError(f"{name}: {listed:,} files, at most {MAX_MEMBERS:,} are taken")
+
+
+def members(name: str, data: bytes) -> Iterator[Member]:
+    """Every file of the archive, in its order. Raises ArchiveError, also in the middle."""
+    check_directory(name, data)
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            entries = [entry for entry in archive.infolist() if not _is_litter(entry)]
+            _check(name, entries)
+            total = 0
+            for entry in entries:
+                content = _read(name, archive, entry)
+                total += len(content)
+                if total > MAX_TOTAL_BYTES:
+                    raise ArchiveError(f"{name}: unpacks to more than {MAX_TOTAL_BYTES:,} bytes")
+                yield Member(entry.filename, content)
+    except ArchiveError:
+        raise
+    except Exception as error:  # a broken archive makes zipfile and zlib raise many kinds
+        raise ArchiveError(f"{name}: the ZIP is damaged ({error})") from error
+
+
+def _is_litter(entry: zipfile.ZipInfo) -> bool:
+    parts = entry.filename.split("/")
+    return entry.is_dir() or parts[0] == "__MACOSX" or parts[-1] in (".DS_Store", "Thumbs.db", "")
+
+
+def _check(name: str, entries: list[zipfile.ZipInfo]) -> None:
+    if not entries:
+        raise ArchiveError(f"{name}: there is no file in the ZIP")
+    if len(entries) > MAX_MEMBERS:
+        raise ArchiveError(f"{name}: {len(entries):,} files, at most {MAX_MEMBERS:,} are taken")
+    seen = set()
+    for entry in entries:
+        place = f"{name}, {entry.filename!r}"
+        if _leaves(entry.filename):
+            raise ArchiveError(f"{place}: the name leaves the archive")
+        if entry.filename in seen:
+            raise ArchiveError(f"{place}: the name is there twice")
+        seen.add(entry.filename)
+        if stat.S_IFMT(entry.external_attr >> 16) not in (0, stat.S_IFREG):
+            raise ArchiveError(f"{place}: a link or device, not a file")
+        if entry.flag_bits & 0x1:
+            raise ArchiveError(f"{place}: encrypted")
+        if entry.compress_type not in _OURS.values():
+            raise ArchiveError(f"{place}: packed by a method that is not read here; {' and '.join(_OURS)} are")
+
+
+def _leaves(name: str) -> bool:
+    parts = name.replace("\\", "/").split("/")
+    return name.startswith(("/", "\\")) or ".." in parts or ":" in parts[0] or "\0" in name
+
+
+def _read(name: str, archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> bytes:
+    """The member's bytes. What its header says of their number is not believed."""
+    place = f"{name}, {entry.filename!r}"
+    content = io.BytesIO()
+    with archive.open(entry) as packed:
+        while part := packed.read(_READ_BYTES):
+            content.write(part)
+            size = content.tell()
+            if size > MAX_BYTES:
+                raise ArchiveError(f"{place}: unpacks to more than {MAX_BYTES:,} bytes")
+            if size > _FREE_OF_RATIO and size > MAX_RATIO * max(entry.compress_size, 1):
+                raise ArchiveError(f"{place}: packed more than {MAX_RATIO} times, as no result is")
+    data = content.getvalue()
+    if data.startswith((b"PK\x03\x04", b"\x1f\x8b", b"7z\xbc\xaf", b"BZh", b"\xfd7zXZ")) and not _is_workbook(data):
+        raise ArchiveError(f"{place}: an archive inside the archive")
+    return data
+
+
+def _is_workbook(data: bytes) -> bool:
+    return data.startswith(b"PK") and not is_archive(data)

@@ -1,0 +1,151 @@
+"""IOzone's text: the table of automatic and single mode.
+
+                                                              random    random     bkwd    record    stride
+              kB  reclen    write  rewrite    read    reread    read     write     read   rewrite      read   fwrite ...
+              64       4      538      838    29036     2868    32241    11070    15079     13490      7753  1143223 ...
+
+- Figures are KiB/s ("kBytes/sec" of 1024 bytes), the file size and the record length KiB.
+- Tests that were not run leave their column blank, so a figure belongs to the header it ends below.
+- The last four columns go through stdio: with -I (O_DIRECT) they still use the page cache.
+- Without "iozone test complete." the test did not finish.
+
+Source: iozone.c of IOzone 3.327 to 3.482.
+"""
+
+import re
+
+from .base import Outcomes, Reading, Refusal, Run, lines_of, text_of, whole_or_nothing
+
+MAX_RUNS = 50_000
+MAX_LINE = 1_000
+
+OPERATIONS = (
+    *("write", "rewrite", "read", "reread", "random-read", "random-write", "backward-read", "record-rewrite"),
+    *("stride-read", "fwrite", "frewrite", "fread", "freread"),
+)
+_STDIO = ("fwrite", "frewrite", "fread", "freread")
+_OFF_BY = 3  # characters that a figure may end beside its header
+
+_VERSION = re.compile(r"Version \$Revision: (\S{1,20}) \$")
+_HEADER = re.compile(r"\s{0,200}[kK]B\s{1,200}reclen\s{1,200}write\b")
+_ROW = re.compile(r"\s{0,200}\d{1,15}\s{1,200}\d{1,15}(?:\s|$)", re.ASCII)  # size and record, whatever follows
+_COMPLETE = "iozone test complete"
+_UNIT = re.compile(r"Output is in (\S{1,40}(?: \S{1,40}){0,3})")
+_COMMAND = re.compile(r"Command line used: (.{1,500})")
+_COLOUR = re.compile(r"\x1b(?:\[[\d;]{0,20}[A-Za-z]|\([AB0])")
+_FLAGS = {"I": "direct_io", "e": "flush_included", "c": "close_included", "o": "sync_writes", "B": "mmap", "p": "purge"}
+
+
+class Iozone:
+    name = "iozone"
+
+    def recognises(self, data: bytes) -> bool:
+        start = data[: 2**20]
+        return b"Iozone: Performance Test of File I/O" in start or (
+            b"reclen" in start and b"kB" in start and b"rewrite" in start
+        )
+
+    @whole_or_nothing
+    def read(self, data: bytes) -> Reading:
+        lines = [line for _, line in lines_of(text_of(data))]
+        outcomes = Outcomes("figures", MAX_RUNS)
+        for test in _tests(lines):
+            outcomes.add(*_read_test(lines, *test))
+        if not outcomes.count:
+            outcomes.add(Refusal(None, "there is no table of results; throughput mode and others are not read"))
+        version = next((run.tool_version for run in outcomes.runs if run.tool_version), "")
+        return Reading(self.name, version, self.name, outcomes.runs, outcomes.refused)
+
+
+def _tests(lines: list[str]) -> list[tuple[int, int]]:
+    """First and last index of the lines of each test: from the end of the one before to its completion."""
+    headers = [index for index, line in enumerate(lines) if len(line) < MAX_LINE and _HEADER.match(_plain(line))]
+    return [(index, headers[n + 1] if n + 1 < len(headers) else len(lines)) for n, index in enumerate(headers)]
+
+
+def _read_test(lines: list[str], start: int, end: int) -> list[Run | Refusal]:
+    before = [_plain(line) for line in lines[max(0, start - 60) : start]]
+    version, unit, command = (_last(pattern, before) for pattern in (_VERSION, _UNIT, _COMMAND))
+    if unit and unit.lower() not in ("kbytes/sec", "kbytes/second"):
+        return [Refusal(start + 1, f"the output is in {unit}; run IOzone without -N and -O, for kBytes/sec")]
+    header = _plain(lines[start])
+    edges = [match.end() for match in re.finditer(r"\S+", header)]
+    if len(edges) != 2 + len(OPERATIONS):
+        return [Refusal(start + 1, f"the header has {len(edges)} columns, IOzone's has {2 + len(OPERATIONS)}")]
+    flags = {flag for word in (command or "").split() if re.fullmatch(r"-[A-Za-z]{1,3}", word) for flag in word[1:]}
+    options = {name: True for flag, name in _FLAGS.items() if flag in flags}
+    outcomes: list[Run | Refusal] = []
+    is_complete = False
+    last = start
+    for index in range(start + 1, end):
+        line = _plain(lines[index])
+        if _COMPLETE in line:
+            is_complete = True
+            break
+        cells = _cells(line, edges)
+        if cells is None:
+            if _ROW.match(line):
+                reason = f"a row of the table whose figures do not stand below its header: {line.strip()[:80]!r}"
+                outcomes.append(Refusal(index + 1, reason))
+            continue
+        last = index
+        outcomes += _figures(index + 1, cells, options, version or "")
+    if not is_complete:
+        reason = "the test did not finish: 'iozone test complete.' is missing after its table"
+        return [Refusal(last + 1, reason)]
+    return outcomes or [Refusal(start + 1, "the table has no figures")]
+
+
+def _cells(line: str, edges: list[int]) -> dict[int, int] | None:
+    """Column to figure; None for a line that is no row of the table."""
+    if len(line) > MAX_LINE:
+        return None
+    cells: dict[int, int] = {}
+    for match in re.finditer(r"\S+", line):
+        if not (match[0].isascii() and match[0].isdecimal() and len(match[0]) < 16):
+            return None
+        column = min(range(len(edges)), key=lambda n: abs(edges[n] - match.end()))
+        if abs(edges[column] - match.end()) > _OFF_BY or column in cells:
+            return None
+        cells[column] = int(match[0])
+    return cells if {0, 1} < cells.keys() else None
+
+
+def _figures(line: int, cells: dict[int, int], options: dict[str, bool], version: str) -> list[Run | Refusal]:
+    """A row's figures; a zero is none, since IOzone leaves blank what was not run."""
+    size, record = cells[0] * 1024, cells[1] * 1024
+    if not size or not record:
+        return [Refusal(line, f"a file of {cells[0]} kB by records of {cells[1]} kB is no test; both are above zero")]
+    found: list[Run | Refusal] = []
+    for column, operation in enumerate(OPERATIONS, start=2):
+        if column not in cells:
+            continue
+        if not cells[column]:
+            found.append(
+                Refusal(line, f"{operation} at records of {cells[1]} kB is 0 kBytes/sec; a figure is above zero")
+            )
+            continue
+        is_cached = operation in _STDIO and options.get("direct_io")
+        warnings = ("It goes through stdio and the page cache, whatever -I says.",) if is_cached else ()
+        found.append(
+            Run(
+                workload="iozone",
+                line=line,
+                throughput_mib_s=cells[column] / 1024,
+                operation=operation,
+                block_size_bytes=record,
+                tool_version=version,
+                working_set_bytes=size,
+                parameters={"file_size_bytes": size, **options},
+                warnings=warnings,
+            )
+        )
+    return found
+
+
+def _plain(line: str) -> str:
+    return _COLOUR.sub("", line[: MAX_LINE * 2]).expandtabs()
+
+
+def _last(pattern: re.Pattern, lines: list[str]) -> str | None:
+    return next((match[1] for line in reversed(lines) if (match := pattern.search(line))), None)

@@ -1,0 +1,144 @@
+"""The Phoronix Test Suite's composite.xml: the storage tests whose unit is known.
+
+    <PhoronixTestSuite><System>...</System>
+      <Result><Identifier>pts/tiobench-1.2.0</Identifier><AppVersion>0.3.3</AppVersion>
+        <Description>Test: Read - Size Per Thread: 32MB - Thread Count: 4</Description><Scale>MB/s</Scale>
+        <Data><Entry><Identifier>system</Identifier><Value>6814.42</Value>
+          <RawString>7045.354:6708.595:6689.313</RawString></Entry></Data></Result>
+
+RawString holds the repetitions, Value their mean; each repetition is a run. What "MB" is depends on the wrapped
+tool, so only the tests in UNITS are read. Tests of the processor are no results of a storage.
+
+Source: composite.xml of 5.6 and 10.8; results-definition.xml of the profiles tiobench-1.2, fio-1.9, postmark-1.1,
+dbench-1.0, fs-mark-1.0.
+"""
+
+import re
+from collections.abc import Iterator
+from xml.etree.ElementTree import Element, ParseError
+
+from defusedxml import DefusedXmlException
+from defusedxml.ElementTree import fromstring
+
+from .base import LineNumbers, Outcomes, Reading, Refusal, Run, TooMuch, text_of, whole_or_nothing
+
+MAX_RESULTS = 5_000
+MAX_RUNS = 50_000
+MAX_DEPTH = 50
+MAX_XML = 16 * 2**20  # bytes; a thousand results are three
+
+# Test and scale: figure of a Run, and the factor to its unit.
+UNITS = {
+    ("tiobench", "MB/s"): ("throughput_mib_s", 1.0),  # of 2**20 bytes
+    ("fio", "MB/s"): ("throughput_mib_s", 1000 / 1024),  # KiB/s divided by 1000
+    ("fio", "IOPS"): ("ops_per_s", 1.0),
+    ("postmark", "TPS"): ("ops_per_s", 1.0),
+    ("dbench", "MB/s"): ("throughput_mib_s", 1e6 / 2**20),
+    ("fs-mark", "Files/s"): ("ops_per_s", 1.0),
+}
+_TEST = re.compile(r"(?:[\w.]+/)?([a-z][\w-]{0,40}?)-(\d[\w.]{0,20})")
+_OPERATIONS = {
+    "read": "read",
+    "write": "write",
+    "random read": "random-read",
+    "random write": "random-write",
+    "sequential read": "read",
+    "sequential write": "write",
+}
+_NUMBER = re.compile(r"\d{1,15}(?:\.\d{1,9})?", re.ASCII)
+
+
+class Phoronix:
+    name = "phoronix"
+
+    def recognises(self, data: bytes) -> bool:
+        return b"<PhoronixTestSuite" in data[: 2**16]
+
+    @whole_or_nothing
+    def read(self, data: bytes) -> Reading:
+        if len(data) > MAX_XML:
+            return self._nothing(f"the file has {len(data):,} bytes; a composite.xml has at most {MAX_XML:,} here")
+        if _depth(data) > MAX_DEPTH:
+            return self._nothing(f"elements are nested deeper than {MAX_DEPTH}")
+        try:
+            root = fromstring(data)
+        except DefusedXmlException as error:
+            return self._nothing(f"the XML defines or refers to something, as no result does ({type(error).__name__})")
+        except (ParseError, ValueError, LookupError, RecursionError) as error:
+            return self._nothing(f"the XML is cut, or broken ({error})")
+        text = text_of(data)
+        numbers = LineNumbers(text)
+        lines = [numbers.at(match.start()) for match in re.finditer("<Result>", text)]
+        results = root.findall("Result")
+        if len(results) > MAX_RESULTS:
+            raise TooMuch(len(results), "results", MAX_RESULTS)
+        outcomes = Outcomes("figures", MAX_RUNS)
+        system = ""
+        for number, result in enumerate(results):
+            line = lines[number] if number < len(lines) else None
+            for entry in result.findall("Data/Entry"):
+                name = _text(entry, "Identifier")
+                system = system or name
+                if name != system:
+                    reason = f"system {name[:80]!r} here and {system[:80]!r} above; export each system by itself"
+                    outcomes.add(Refusal(line, reason))
+                    continue
+                outcomes.add(*_judge(line, result, entry))
+        if not outcomes.count:
+            return self._nothing("there is no result in it")
+        version = _text(root, "Generated/TestClient").removeprefix("Phoronix Test Suite").strip(" v")[:40]
+        return Reading(self.name, version, "phoronix", outcomes.runs, tuple(dict.fromkeys(outcomes.refused)))
+
+    def _nothing(self, reason: str) -> Reading:
+        return Reading(self.name, benchmark="phoronix", refused=(Refusal(None, reason),))
+
+
+def _depth(data: bytes) -> int:
+    """How deep elements are nested, counted before a parser recurses."""
+    depth = deepest = 0
+    for match in re.finditer(rb"<(/?)[A-Za-z][^<>]{0,500}?(/?)>", data):
+        depth += -1 if match[1] else not match[2]
+        deepest = max(deepest, depth)
+    return deepest
+
+
+def _text(element: Element, path: str) -> str:
+    return (element.findtext(path) or "").strip()
+
+
+def _judge(line: int | None, result: Element, entry: Element) -> Iterator[Run | Refusal]:
+    if _text(result, "Arguments").startswith("test install"):
+        return  # how long its installation took
+    title, scale = _text(result, "Title")[:80], _text(result, "Scale")[:40]
+    found = _TEST.fullmatch(_text(result, "Identifier"))
+    if not found:
+        yield Refusal(line, f"{title or 'a result'} does not say which test it is of")
+        return
+    test, version = found[1], _text(result, "AppVersion")[:40] or found[2]
+    if (test, scale) not in UNITS:
+        tests = ", ".join(sorted({name for name, _ in UNITS}))
+        yield Refusal(line, f"{test} in {scale or 'no unit'} is no storage test whose unit is known here; {tests} are")
+        return
+    values = [part for part in _text(entry, "RawString").split(":") if part] or [_text(entry, "Value")]
+    if not all(_NUMBER.fullmatch(value) and float(value) for value in values):
+        yield Refusal(line, f"{test}: the test failed, there is no value")
+        return
+    attribute, factor = UNITS[test, scale]
+    said = _description(_text(result, "Description"))
+    operation = _OPERATIONS.get(said.pop("test", said.pop("type", "")).lower(), "mixed")
+    for value in values:
+        yield Run(
+            workload=test,
+            line=line,
+            operation=operation,
+            benchmark=test,
+            tool_version=version,
+            parameters={**said, "profile": found[2]},
+            **{attribute: float(value) * factor},
+        )
+
+
+def _description(text: str) -> dict[str, str]:
+    """ "Test: Read - Size Per Thread: 32MB - Thread Count: 4" by its names, in small letters."""
+    parts = (part.partition(":") for part in text[:500].split(" - "))
+    return {name.strip().lower().replace(" ", "_")[:40]: value.strip()[:80] for name, sign, value in parts if sign}

@@ -1,0 +1,159 @@
+"""sysbench fileio, 0.4.12 and 1.0. A file may hold several runs, each from its banner on.
+
+    sysbench 1.0.20 (using ...)            sysbench 0.4.12:  multi-threaded system evaluation benchmark
+    Number of threads: 1                   Number of threads: 1
+    128 files, 40MiB each                  128 files, 64Mb each
+    5GiB total file size                   8Gb total file size
+    Block size 16KiB                       Block size 4Kb
+    Doing sequential read test             Doing random r/w test
+        reads/s: 14646.06                  Read 875.62Mb  Written 583.75Mb  Total transferred 1.4252Gb  (4.8646Mb/sec)
+        read, MiB/s: 228.84                1245.33 Requests/sec executed
+        total time: 30.0004s               total time: 300.0016s
+        avg: 0.07                          avg: 0.29ms
+
+0.4.12 writes Mb and Gb for MiB and GiB (requests times block size say so). Rates are of reads and writes,
+without fsync; the latency is the mean over requests, in ms.
+
+Source: sb_fileio.c of sysbench 0.4.12 and 1.0.20.
+"""
+
+import re
+
+from .base import LineNumbers, Outcomes, Reading, Refusal, Run, lines_of, text_of, whole_or_nothing
+
+MAX_RUNS = 10_000
+
+_BANNER = re.compile(r"^sysbench v?(\d[\w.]{0,20})(?::| \(|$)", re.MULTILINE)
+_MODES = {
+    "sequential read": ("seqrd", "read"),
+    "sequential write": ("seqwr", "write"),
+    "sequential write (creation)": ("seqwr", "write"),
+    "sequential rewrite": ("seqrewr", "rewrite"),
+    "random read": ("rndrd", "random-read"),
+    "random write": ("rndwr", "random-write"),
+    "random r/w": ("rndrw", "mixed"),
+}
+_POWERS = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4}
+_BLANKS = r"[ \t]{0,80}"
+_NUMBER = r"(\d{1,15}(?:\.\d{1,9})?)"
+
+
+class Sysbench:
+    name = "sysbench"
+
+    def recognises(self, data: bytes) -> bool:
+        start = data[: 2**20]
+        return b"sysbench" in start and (b"total file size" in start or b"Extra file open flags" in start)
+
+    @whole_or_nothing
+    def read(self, data: bytes) -> Reading:
+        text = "\n".join(line for _, line in lines_of(text_of(data)))
+        lines = LineNumbers(text)
+        outcomes = Outcomes("runs", MAX_RUNS)
+        banners = list(_BANNER.finditer(text))
+        for number, banner in enumerate(banners):
+            end = banners[number + 1].start() if number + 1 < len(banners) else len(text)
+            part = _Part(text[banner.start() : end], lines.at(banner.start()))
+            outcomes.add(_read_run(part, banner[1]))
+        if not banners:
+            outcomes.add(Refusal(None, "sysbench's banner with its version is missing"))
+        version = outcomes.runs[0].tool_version if outcomes.runs else ""
+        return Reading(self.name, version, self.name, outcomes.runs, outcomes.refused)
+
+
+class _Part:
+    """The text of one run, searched a line at a time, with the lines' numbers."""
+
+    def __init__(self, text: str, first: int) -> None:
+        self.text, self.first = text, first
+
+    def find(self, pattern: str) -> re.Match | None:
+        return re.search(pattern, self.text, re.MULTILINE)
+
+    def number(self, pattern: str) -> float | None:
+        found = self.find(pattern)
+        return float(found[1]) if found else None
+
+    def line(self, found: re.Match) -> int:
+        return self.first + self.text.count("\n", 0, found.start())
+
+
+def _read_run(part: _Part, version: str) -> Run | Refusal:
+    if fatal := part.find(r"^.{0,200}(?:FATAL: .{1,200}|Fatal error.{0,200})$"):
+        return Refusal(part.line(fatal), f"sysbench failed: {fatal[0].strip()}")
+    mode = part.find(rf"^Doing (.{{1,60}}?) test{_BLANKS}$")
+    if not mode or mode[1] not in _MODES:
+        found = f"{mode[1]!r}" if mode else "none"
+        return Refusal(part.first, f"no test of files that is known here (found {found})")
+    time = part.find(rf"^{_BLANKS}total time:{_BLANKS}{_NUMBER}s{_BLANKS}$")
+    if not time:
+        return Refusal(part.line(mode), "the run did not finish: there is no total time")
+    workload, operation = _MODES[mode[1]]
+    throughput, rate = _new_figures(part) or _old_figures(part)
+    if not throughput or not rate:
+        return Refusal(part.line(time), "nothing was read or written: the throughput is missing or zero")
+    latency = part.number(rf"^{_BLANKS}avg:{_BLANKS}{_NUMBER}(?:ms)?{_BLANKS}$")
+    total = part.find(rf"^{_NUMBER}([KMGT]?)(?:i?B|b) total file size")
+    block = part.find(rf"^Block size {_NUMBER}([KMGT]?)(?:i?B|b)")
+    return Run(
+        workload=workload,
+        line=part.line(time),
+        throughput_mib_s=throughput,
+        ops_per_s=rate,
+        latency_ms=latency or None,
+        duration_s=float(time[1]) or None,
+        operation=operation,
+        block_size_bytes=_bytes(block),
+        tool_version=version,
+        working_set_bytes=_bytes(total),
+        parameters=_parameters(part, _bytes(total)),
+        warnings=() if latency else ("The mean latency is printed as zero: it is below 0.01 ms.",),
+    )
+
+
+def _new_figures(part: _Part) -> tuple[float, float] | None:
+    """MiB/s and requests a second of 1.0."""
+    parts = [
+        (
+            part.number(rf"^{_BLANKS}{word}, MiB/s:{_BLANKS}{_NUMBER}"),
+            part.number(rf"^{_BLANKS}{verb}/s:{_BLANKS}{_NUMBER}"),
+        )
+        for word, verb in (("read", "reads"), ("written", "writes"))
+    ]
+    if any(value is None for pair in parts for value in pair):
+        return None
+    return sum(pair[0] for pair in parts), sum(pair[1] for pair in parts)
+
+
+def _old_figures(part: _Part) -> tuple[float | None, float | None]:
+    """The same of 0.4.12."""
+    moved = part.find(rf"Total transferred \S{{1,20}}{_BLANKS}\({_NUMBER}([KMGT]?)b/sec\)")
+    rate = part.number(rf"^{_BLANKS}{_NUMBER} Requests/sec executed")
+    return (float(moved[1]) * 1024.0 ** (_POWERS[moved[2].lower()] - 2) if moved else None), rate
+
+
+def _parameters(part: _Part, total: int | None) -> dict:
+    files = part.number(rf"^{_NUMBER} files, ")
+    ratio = part.number(rf"^Read/Write ratio for combined random IO test: {_NUMBER}")
+    flushed = part.number(rf"calling fsync\(\) each {_NUMBER} requests")
+    flags = part.find(rf"^Extra file open flags: (\S{{1,40}}){_BLANKS}$")
+    io = part.find(r"^Using (.{1,40}?) I/O mode")
+    said = {
+        "threads": _whole(part.number(rf"^Number of threads: {_NUMBER}")),
+        "files": _whole(files),
+        "total_size_bytes": total,
+        "read_write_ratio": ratio if part.find(r"^Doing random r/w test") else None,
+        "fsync_every_requests": _whole(flushed),
+        "open_flags": flags[1] if flags and flags[1] not in ("0", "(none)") else None,
+        "io_mode": io[1] if io else None,
+    }
+    return {name: value for name, value in said.items() if value is not None}
+
+
+def _whole(value: float | None) -> int | None:
+    return None if value is None else int(value)
+
+
+def _bytes(found: re.Match | None) -> int | None:
+    """A number and a letter for a power of 1024, as bytes."""
+    return round(float(found[1]) * 1024 ** _POWERS[found[2].lower()]) if found else None

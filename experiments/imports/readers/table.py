@@ -1,0 +1,588 @@
+"""Tables of results: CSV (comma, semicolon or tab), XLSX, and JSON lines.
+
+    hypervisor,host_fs,guest_fs,workload,benchmark,vm_count,value,unit
+    kvm,ext4,xfs,varmail,filebench,1,85.4,MiB/s
+
+Wide tables, as papers print them, have a column a VM count or a run; each of their cells is a row:
+
+    pair;workload;Throughput (MB/s) ...        or:   pair;workload;unit;1 VM;2 VMs;3 VMs;Native
+
+What is read are named text cells, a measurement a line; what they mean is decided by experiments.imports.normalise.
+An empty cell of a wide column, or one with a dash or "n/a", was not measured: no row.
+Rows are streamed. Nothing here raises on any input; what is wrong with a line is a Fault in its place.
+"""
+
+import codecs
+import csv
+import io
+import json
+import re
+import zipfile
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from dataclasses import dataclass, field
+from datetime import date, datetime, time, timedelta
+from itertools import chain, islice
+from typing import Any
+
+from kdb.csv_cells import unescaped
+
+from .archives import check_directory
+from .table_columns import COLUMNS, FIELDS, NUMERIC, PARAMETER, Header, UnknownHeader, meaning
+
+MAX_HEADER_LINES = 20  # title lines that may stand before the header
+MAX_COLUMNS = 500
+MAX_CELL = 10_000  # characters
+MAX_PAIR = 200
+MAX_LINE = 2**20  # of a CSV or a JSON line
+MAX_INFLATED = 256 * 2**20  # bytes that an XLSX may unpack to
+MAX_XLSX_ROWS = 200_000  # more are read from CSV, which is a hundred times quicker
+MAX_XLSX_CELLS = 5_000_000
+MAX_SHEETS = 50
+LONGEST_SHOWN = 120
+NOT_MEASURED = frozenset(("", "-", "–", "—", "x", "n/a", "na", "not measured"))
+
+_DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+", re.ASCII)
+_XLSX_SIGN = b"PK\x03\x04"
+
+
+@dataclass(frozen=True)
+class Fault:
+    """One thing that keeps a line, or the whole file, from being read. The texts are fit to show."""
+
+    line: int | None
+    field: str
+    found: str
+    expected: str
+
+
+Cells = tuple[str, ...]
+Lines = Iterator[tuple[int, list[str]] | Fault]
+
+
+@dataclass(frozen=True)
+class Table:
+    """One table. fields : names of the cells that rows() yields; with faults there are no rows."""
+
+    format: str
+    fields: tuple[str, ...] = ()
+    faults: tuple[Fault, ...] = ()
+    _rows: Callable[[], Iterator[tuple[int, Cells] | Fault]] = field(default=lambda: iter(()), repr=False)
+
+    def rows(self) -> Iterator[tuple[int, Cells] | Fault]:
+        """Line and stripped text cells of each measurement, "" for an empty cell; streamed."""
+        return iter(()) if self.faults else self._rows()
+
+
+def recognises(data: bytes) -> bool:
+    """Whether there is a header of ours, or a first JSON line with our names. Never raises."""
+    if data.startswith(_XLSX_SIGN):
+        return _is_xlsx(data)
+    text = _start(data)
+    if text.lstrip().startswith("{"):
+        return _first_object(text) is not None
+    return _find_header(_csv_lines(text, _delimiter(text))) is not None
+
+
+def read_table(data: bytes) -> Table:
+    """The table in a file that `recognises` knows. Never raises."""
+    if data.startswith(_XLSX_SIGN):
+        return _read_xlsx(data)
+    if _start(data).lstrip().startswith("{"):
+        return _read_json_lines(data)
+    delimiter = _delimiter(_start(data))
+
+    def lines() -> Lines:
+        return _csv_lines(_stream(data), delimiter)
+
+    return _table("csv", lines, decimal_comma=delimiter == ";")
+
+
+# What the three have in common: a header, and lines of cells
+
+
+def _find_header(lines: Lines) -> tuple[int, list[str]] | None:
+    """The first of the first lines that has the column of values and another one of ours."""
+    for item in islice(lines, MAX_HEADER_LINES):
+        if isinstance(item, Fault):
+            return None
+        line, cells = item
+        known = set()
+        for cell in cells[:MAX_COLUMNS]:
+            try:
+                known.add(meaning(cell).name)
+            except UnknownHeader as unknown:
+                if unknown.is_value:
+                    known.add("value")
+        if "value" in known and len(known) > 1:
+            return line, cells
+    return None
+
+
+def _table(kind: str, lines: Callable[[], Lines], *, decimal_comma: bool = False) -> Table:
+    found = _find_header(lines())
+    if found is None:
+        expected = "a header with a column of values and others of the template"
+        return Table(kind, faults=(Fault(None, "header", "none", expected),))
+    at, cells = found
+    headers, faults = _headers(at, cells)
+    if faults:
+        return Table(kind, faults=tuple(faults))
+    layout = _Layout(headers, decimal_comma)
+
+    def rows() -> Iterator[tuple[int, Cells] | Fault]:
+        width, repeated = len(cells), cells
+        for item in lines():
+            if isinstance(item, Fault):
+                yield item
+                continue
+            line, given = item
+            if line <= at:
+                continue
+            if (longest := max(map(len, given), default=0)) > MAX_CELL:
+                at_cell = next(n for n, cell in enumerate(given) if len(cell) > MAX_CELL)
+                name = cells[at_cell][:LONGEST_SHOWN] if at_cell < width else f"cell {at_cell + 1}"
+                yield Fault(line, name, f"{longest:,} characters", f"at most {MAX_CELL:,}")
+            elif len(given) != width:
+                yield Fault(line, "line", f"{len(given)} cells", f"{width}, as the header has")
+            elif given == repeated:
+                yield Fault(line, "line", "the header once more", "a row")
+            else:
+                yield from layout.rows(line, given)
+
+    return Table(kind, layout.fields, (), rows)
+
+
+def _headers(line: int, cells: list[str]) -> tuple[list[Header | None], list[Fault]]:
+    """The meaning of each column (None: an empty one), and what is wrong with the header."""
+    headers: list[Header | None] = []
+    faults = []
+    if len(cells) > MAX_COLUMNS:
+        return [], [Fault(line, "header", f"{len(cells)} columns", f"at most {MAX_COLUMNS}")]
+    for cell in cells:
+        header = None
+        if cell:
+            try:
+                header = meaning(cell)
+            except UnknownHeader as unknown:
+                faults.append(Fault(line, "header", cell[:LONGEST_SHOWN], str(unknown)))
+        headers.append(header)
+    plain = [header.name for header in headers if header and not header.is_wide]
+    faults += [
+        Fault(line, "header", name, "each column once") for name in dict.fromkeys(plain) if plain.count(name) > 1
+    ]
+    wide = [header for header in headers if header and header.is_wide]
+    for one, other in (("vm_count", "vm_count"), ("repetition", "repetition")):
+        if any(getattr(header, one) for header in wide) and other in plain:
+            faults.append(Fault(line, "header", other, f"either a column {other} or a column for each"))
+    if wide and "value" in plain:
+        faults.append(Fault(line, "header", "value", "either a column of values or a column for each"))
+    if {header.vm_count != "" for header in wide} == {True, False}:
+        faults.append(
+            Fault(line, "header", "machines and runs", "a column for each VM count or for each run, not both")
+        )
+    if "pair" in plain and {"guest_fs", "host_fs"} & set(plain):
+        faults.append(Fault(line, "header", "pair", "either a pair or the two file systems"))
+    has_unit = any(header and header.unit for header in headers)
+    if has_unit and "unit" in plain:
+        faults.append(Fault(line, "header", "unit", "either a column unit or the unit in the header of the values"))
+    return headers, faults
+
+
+class _Layout:
+    """How the cells of a line become one row, or several in a wide table."""
+
+    def __init__(self, headers: list[Header | None], decimal_comma: bool) -> None:
+        plain = [(index, header) for index, header in enumerate(headers) if header and not header.is_wide]
+        self.wide = [(index, header) for index, header in enumerate(headers) if header and header.is_wide]
+        self.pair_at = next((index for index, header in plain if header.name == "pair"), None)
+        self.plain = [index for index, header in plain if header.name != "pair"]
+        names = [header.name for _, header in plain if header.name != "pair"]
+        # What the header says for all rows comes after the cells.
+        self.value = next((header for _, header in plain if header.name == "value"), None)
+        stated = {"unit": self.value.unit, "metric": self.value.metric} if self.value else {}
+        self.constants = {name: text for name, text in stated.items() if text and name not in names}
+        if any(header.vm_count == "0" for _, header in self.wide) and "hypervisor" not in names:
+            self.constants["hypervisor"] = ""  # a place for "native"
+        extra: list[str] = ["guest_fs", "host_fs"] if self.pair_at is not None else []
+        extra += self.constants
+        if self.wide:
+            extra += ["value", *(["vm_count"] if self.wide[0][1].vm_count else ["repetition"])]
+            if any(header.unit for _, header in self.wide):
+                extra.append("unit")
+        self.fields = (*names, *extra)
+        self.decimal = [n for n, name in enumerate(self.fields) if name in NUMERIC] if decimal_comma else []
+        self.native_at = {name: self.fields.index(name) for name in ("hypervisor", "guest_fs") if name in self.fields}
+        self.is_simple = not extra and not self.decimal and self.plain == list(range(len(headers)))
+
+    def rows(self, line: int, cells: list[str]) -> Iterator[tuple[int, Cells] | Fault]:
+        if self.is_simple:
+            if any(cells):
+                yield line, tuple(cells)
+            return
+        if not any(cells):
+            return
+        own = [cells[index] for index in self.plain]
+        if self.pair_at is not None:
+            cell = cells[self.pair_at]
+            pair = _pair(cell) if len(cell) <= MAX_PAIR else None
+            if pair is None:
+                expected = f"like xfs-on-ext4, guest first, of at most {MAX_PAIR} characters"
+                yield Fault(line, "pair", cell[:LONGEST_SHOWN] or "nothing", expected)
+                return
+            own += pair
+        own += self.constants.values()
+        if not self.wide:
+            yield line, self._numbers(own)
+        for index, header in self.wide:
+            if cells[index].casefold() not in NOT_MEASURED:
+                row = [*own, cells[index], header.vm_count or header.repetition]
+                if len(row) < len(self.fields):
+                    row.append(header.unit)
+                yield line, self._numbers(self._native(row) if header.vm_count == "0" else row)
+
+    def _native(self, row: list[str]) -> list[str]:
+        """A column "Native" is the bare machine whatever the rest of its line speaks of."""
+        for name, text in (("hypervisor", "native"), ("guest_fs", "")):
+            if name in self.native_at:
+                row[self.native_at[name]] = text
+        return row
+
+    def _numbers(self, row: list[str]) -> Cells:
+        for index in self.decimal:
+            if _DECIMAL_COMMA.fullmatch(row[index]):
+                row[index] = row[index].replace(",", ".")
+        return tuple(row)
+
+
+def _pair(text: str) -> list[str] | None:
+    """Guest and host file system of "xfs-on-ext4" or "xfs on ext4"; None where it is not of that form."""
+    parts = re.split(r" on |-on-", " ".join(text[: MAX_PAIR + 1].split()), flags=re.IGNORECASE)
+    return parts if len(parts) == 2 and all(parts) else None
+
+
+# CSV
+
+
+def _encoding(data: bytes) -> str:
+    """UTF-16 by its mark, UTF-8 where all of it is, else Latin-1; read in parts, never copied whole."""
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return "utf-16"
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    try:
+        for start in range(0, len(data), 2**20):
+            decoder.decode(data[start : start + 2**20])
+    except UnicodeDecodeError:
+        return "latin-1"
+    return "utf-8-sig"
+
+
+def _stream(data: bytes) -> io.TextIOWrapper:
+    return io.TextIOWrapper(io.BytesIO(data), _encoding(data), errors="replace", newline="")
+
+
+def _start(data: bytes) -> str:
+    """The first lines, to see what the file is."""
+    return _stream(data[: 2**16]).read()
+
+
+def _delimiter(text: str) -> str:
+    """The one that the first line with any has most of."""
+    for line in text.splitlines()[:MAX_HEADER_LINES]:
+        counts = {sign: line.count(sign) for sign in ",;\t"}
+        if max(counts.values()):
+            best = max(counts, key=counts.__getitem__)
+            if counts[best] > 1 or "\t" in line or len(text) < 200:
+                return best
+    return ","
+
+
+def _csv_lines(text: str | io.TextIOBase, delimiter: str) -> Lines:
+    """Line number and stripped cells of each line that holds anything and is no comment."""
+    stream = io.StringIO(text, newline="") if isinstance(text, str) else text
+    reader = csv.reader(_without_nul(stream), delimiter=delimiter, strict=True)
+    try:
+        for cells in reader:
+            if cells and not (cells[0].startswith("#") or (len(cells) == 1 and not cells[0].strip())):
+                yield reader.line_num, [unescaped(cell.strip()) for cell in cells]
+    except csv.Error as error:
+        yield Fault(reader.line_num, "line", str(error), "cells as spreadsheets write them")
+
+
+def _without_nul(stream: Any) -> Iterator[str]:
+    for line in iter(lambda: stream.readline(MAX_LINE + 1), ""):
+        if len(line) > MAX_LINE:
+            raise csv.Error(f"more than {MAX_LINE:,} characters")
+        yield line.replace("\0", "\ufffd") if "\0" in line else line
+
+
+# JSON lines
+
+
+def _first_object(text: str) -> dict[str, Any] | None:
+    try:
+        found = json.loads(text.lstrip().split("\n", 1)[0])
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(found, dict) or not found:
+        return None
+    names = _json_names(found)
+    return found if "value" in names.values() and len(names) > 1 else None
+
+
+def _json_names(found: dict[str, Any]) -> dict[str, str]:
+    """Key to field, for the keys that are ours."""
+    names = {}
+    for key in found:
+        if key == "parameters":
+            names[key] = key
+            continue
+        try:
+            header = meaning(key)
+        except UnknownHeader:
+            continue
+        if not header.is_wide and header.name != "pair" and not header.unit and not header.metric:
+            names[key] = header.name
+    return names
+
+
+def _read_json_lines(data: bytes) -> Table:
+    first = _first_object(_start(data))
+    if first is None:
+        return Table("jsonl", faults=(Fault(1, "line", "no object of ours", "an object with a value on each line"),))
+    names = _json_names(first)
+    faults = [
+        Fault(1, key[:LONGEST_SHOWN], "this name", f"one of {', '.join(FIELDS)}, parameters")
+        for key in first
+        if key not in names
+    ]
+    fields = tuple(dict.fromkeys(names.values()))
+    at = {name: index for index, name in enumerate(fields)}
+    expected = f"one of the first line: {', '.join(names)}"
+
+    def row(number: int, line: str) -> tuple[int, Cells] | Fault:
+        try:
+            found = json.loads(line)
+        except (ValueError, RecursionError):
+            found = None
+        if not isinstance(found, dict):
+            return Fault(number, "line", line.strip()[:LONGEST_SHOWN], "one JSON object")
+        cells = [""] * len(fields)
+        for key, value in found.items():
+            if key not in names:
+                return Fault(number, key[:LONGEST_SHOWN], "this name", expected)
+            text = _json_text(key, value)
+            if text is not None and len(text) > MAX_CELL:
+                return Fault(number, key, f"{len(text):,} characters", f"at most {MAX_CELL:,}")
+            if text is None:
+                return Fault(number, key, json.dumps(value)[:LONGEST_SHOWN], "a text, a number or null")
+            cells[at[names[key]]] = text
+        return number, tuple(cells)
+
+    def rows() -> Iterator[tuple[int, Cells] | Fault]:
+        stream = _stream(data)
+        for number, line in enumerate(iter(lambda: stream.readline(MAX_LINE + 1), ""), start=1):
+            if len(line) > MAX_LINE:
+                yield Fault(number, "line", f"more than {MAX_LINE:,} characters", f"at most {MAX_LINE:,}")
+                return
+            if line.strip():
+                yield row(number, line)
+
+    return Table("jsonl", fields, tuple(faults), rows)
+
+
+def _json_text(name: str, value: Any) -> str | None:
+    match value:
+        case None:
+            return ""
+        case str():
+            return value.strip().replace("\0", "\ufffd")
+        case bool():
+            return None
+        case int() | float():
+            return repr(value)
+        case dict() if name == "parameters" and all(isinstance(v, str | int | float) for v in value.values()):
+            return json.dumps(value, sort_keys=True)
+    return None
+
+
+# XLSX
+
+
+def _is_xlsx(data: bytes) -> bool:
+    try:
+        check_directory("", data)
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            return "xl/workbook.xml" in archive.namelist()
+    except Exception:  # zipfile raises many kinds on what is no ZIP
+        return False
+
+
+def _read_xlsx(data: bytes) -> Table:
+    import openpyxl
+
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            inflated = sum(entry.file_size for entry in archive.infolist())
+            if inflated > MAX_INFLATED:
+                return _bad_workbook(f"{inflated:,} bytes when unpacked", f"at most {MAX_INFLATED:,}")
+            if fault := _unreadable_rows(archive):
+                return Table("xlsx", faults=(fault,))
+        with closing(openpyxl.load_workbook(io.BytesIO(data), read_only=True, data_only=True)) as book:
+            if len(book.sheetnames) > MAX_SHEETS:
+                return _bad_workbook(f"{len(book.sheetnames)} sheets", f"at most {MAX_SHEETS}")
+            ours = [name for name in book.sheetnames if _find_header(_sheet_lines(book, name)) is not None]
+    except MemoryError:
+        raise
+    except Exception as error:  # whatever a broken or hostile workbook makes of openpyxl
+        return _bad_workbook(f"{type(error).__name__}: {error}"[:LONGEST_SHOWN], "a workbook that spreadsheets open")
+    if len(ours) != 1:
+        found = f"{len(ours)} ({', '.join(ours)})" if ours else "none"
+        return _bad_workbook(found, "one sheet with a header of the template")
+
+    def lines() -> Lines:
+        try:
+            with closing(openpyxl.load_workbook(io.BytesIO(data), read_only=True, data_only=True)) as book:
+                yield from _sheet_lines(book, ours[0])
+        except MemoryError:
+            raise
+        except Exception as error:
+            yield Fault(None, "workbook", f"{type(error).__name__}: {error}"[:LONGEST_SHOWN], "one that can be read")
+
+    return _table("xlsx", lines)
+
+
+_ROW_OR_CELL = re.compile(rb"<(?:\w{1,20}:)?(?:(row)(?=[\s/>])([^<>]{0,1000})|c(?=[\s/>]))")
+_ROW_NUMBER = re.compile(rb"\sr=[\"'](\d{1,9})[\"']")
+
+
+def _unreadable_rows(archive: zipfile.ZipFile) -> Fault | None:
+    """Why the rows of a workbook are not read: too many, too far down, or out of order. One pass, before any parser.
+
+    openpyxl makes up every row of a gap, and leaves out without a word what stands below its place.
+    """
+    cells = 0
+    for name in archive.namelist():
+        if not name.endswith(".xml"):
+            continue
+        rows = last = 0
+        text = archive.read(name)
+        if b"\0" in text[:4] or text.startswith((b"\xff\xfe", b"\xfe\xff")):
+            return Fault(None, "workbook", f"{name} in UTF-16", "UTF-8, as spreadsheets write it")
+        for found in _ROW_OR_CELL.finditer(text):
+            if not found[1]:
+                cells += 1
+                continue
+            rows += 1
+            number = _ROW_NUMBER.search(found[2])
+            row = int(number[1]) if number else last + 1
+            if max(row, rows) > MAX_XLSX_ROWS:
+                expected = f"at most row {MAX_XLSX_ROWS:,}: delete what stands below the table, or save it as CSV"
+                return Fault(max(row, rows), "workbook", f"row {max(row, rows):,}", expected)
+            if row <= last:
+                return Fault(row, "workbook", f"row {row:,} below row {last:,}", "rows in their order, each once")
+            last = row
+    if cells > MAX_XLSX_CELLS:
+        return Fault(None, "workbook", f"{cells:,} cells", f"at most {MAX_XLSX_CELLS:,}: save it as CSV")
+    return None
+
+
+def _bad_workbook(found: str, expected: str) -> Table:
+    return Table("xlsx", faults=(Fault(None, "workbook", found, expected),))
+
+
+def _sheet_lines(book: Any, name: str) -> Lines:
+    sheet = book[name]
+    if not hasattr(sheet, "reset_dimensions"):  # a chart
+        return
+    sheet.reset_dimensions()  # what a sheet claims of its size is not to be trusted
+    width = 0
+    for number, row in enumerate(sheet.iter_rows(values_only=True, max_col=MAX_COLUMNS + 1), start=1):
+        if row.count(None) == len(row):
+            continue
+        used = next(n for n in range(len(row), 0, -1) if row[n - 1] is not None)
+        cells = []
+        wrong = None
+        for value in row[: max(used, width)]:
+            text = _cell_text(value)
+            if text is None:
+                wrong = Fault(number, "cell", str(value)[:LONGEST_SHOWN], "a text or a number")
+            cells.append(text or "")
+        if wrong:
+            yield wrong
+            continue
+        while len(cells) > width and cells and not cells[-1]:
+            cells.pop()
+        if any(cells) and not cells[0].startswith("#"):
+            if len([cell for cell in cells if cell]) > 1:
+                width = max(width, len(cells))
+            yield number, cells + [""] * (width - len(cells))
+
+
+def _cell_text(value: Any) -> str | None:
+    """A cell as text; None for what is neither a text nor a number."""
+    match value:
+        case None:
+            return ""
+        case str():
+            return None if value.startswith("#") and value.endswith(("!", "?", "/A")) else value.strip()
+        case bool() | datetime() | date() | time() | timedelta():
+            return None
+        case int():
+            return str(value)
+        case float():
+            return str(int(value)) if value.is_integer() and abs(value) < 1e15 else repr(value)
+    return None
+
+
+# The template
+
+_EXAMPLES = (
+    {},
+    {"guest_fs": "btrfs", "value": "61.2", "standard_deviation": "2.4"},
+    {"hypervisor": "native", "guest_fs": "", "vm_count": "", "virtualisation": "none", "value": "120.9"},
+)
+_GUEST_ONLY = ("guest_os", "guest_kernel", "guest_mount_options", "vm_vcpus", "vm_ram_gib", "vm_disk")
+
+
+def _template_rows() -> Iterator[list[str]]:
+    yield [*FIELDS, f"{PARAMETER}threads"]
+    for changed in _EXAMPLES:
+        row = {name: column.example for name, column in FIELDS.items()} | changed
+        if row["hypervisor"] == "native":
+            hidden = ("hypervisor_release", "virtual_devices", "image_format", "cache_mode", "disk_bus", *_GUEST_ONLY)
+            row |= dict.fromkeys(hidden, "")
+        yield [*row.values(), "16"]
+
+
+def template_csv() -> str:
+    """A header with every column, and rows that show how they are filled in."""
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows(_template_rows())
+    return text.getvalue()
+
+
+def template_xlsx() -> bytes:
+    """The same as a workbook; its second sheet explains the columns."""
+    import openpyxl
+
+    book = openpyxl.Workbook()
+    for row in _template_rows():
+        book.active.append([_as_number(cell) for cell in row])
+    book.active.title = "Results"
+    book.active.freeze_panes = "A2"
+    explained = book.create_sheet("Columns")
+    for column in chain((("Column", "What it means"),), ((c.name, c.explanation) for c in COLUMNS)):
+        explained.append(column)
+    content = io.BytesIO()
+    book.save(content)
+    return content.getvalue()
+
+
+def _as_number(cell: str) -> str | float | int | None:
+    for kind in (int, float):
+        try:
+            return kind(cell)
+        except ValueError:
+            continue
+    return cell or None

@@ -1,0 +1,370 @@
+"""One reading of one import: from kept bytes to a report, and where it was confirmed to rows.
+
+Reading and filing are the same walk over the files. What differs is that filing writes, inside a
+transaction of its caller, who takes everything back where the report turns out faulty.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass, field
+from itertools import islice
+from time import monotonic
+from typing import Any
+
+from django.conf import settings
+
+from experiments.case_studies import belongings, measurement_rows
+from experiments.case_studies.life import audit
+from experiments.catalogue import services
+from experiments.files import raw_files
+from experiments.imports.readers.apart import NotRead, ReadingProcess
+from experiments.imports.readers.table import Fault, Table
+from experiments.models import AuditEntry, CaseStudy, Configuration, ImportBatch, RawChunk, RawFile, WorkloadVariant
+
+from . import lint, readers
+from .cells import Cells
+from .normalise import (
+    EMPTY,
+    KINDS,
+    REFERENCES,
+    Names,
+    Normaliser,
+    Row,
+    Source,
+    Unknown,
+    Values,
+    Variant,
+    fold,
+    source_of_reading,
+    source_of_table,
+)
+
+ROWS_AT_ONCE = 5_000
+SAMPLE_ROWS = 50  # shown in the report
+MAX_FAULTS = 200  # listed in the report; all are counted
+
+State = ImportBatch.State
+
+
+@dataclass
+class Report:
+    """What one reading found, as plain values.
+
+    rows : measurements that come in
+    files : each {"name", "sha256", "size_bytes", "format", "tool_version", "rows", "refused", "warnings", "left_out"}
+    faults : each {"file", "line", "field", "found", "expected", "count"}: the first line of each kind of fault
+    unknown : each {"kind", "name", "file", "line", "count"}
+    lint : each {"rule", "severity", "message", "places"}
+    sample : the first rows, as the case study will have them
+    """
+
+    rows: int = 0
+    files: list[dict] = field(default_factory=list)
+    faults: list[dict] = field(default_factory=list)
+    fault_count: int = 0
+    unknown: list[dict] = field(default_factory=list)
+    lint: list[dict] = field(default_factory=list)
+    sample: list[dict] = field(default_factory=list)
+    new_configurations: list[str] = field(default_factory=list)
+    new_names: list[dict] = field(default_factory=list)
+
+    @property
+    def state(self) -> State:
+        has_errors = any(finding["severity"] == "error" for finding in self.lint)
+        return State.FAULTY if self.fault_count or self.unknown or has_errors or not self.rows else State.READY
+
+
+class Decided(Exception):  # noqa: N818 - an event, not a mistake
+    """The import was discarded, or is read by another job, while this one read it."""
+
+
+class Contents:
+    """What the files of an import hold, read in a process that is stopped where it takes too long.
+
+    Used as a context, inside the attempt of the job that reads.
+    """
+
+    def __init__(self, batch: ImportBatch, job_id: int) -> None:
+        self.batch, self.job_id = batch, job_id
+        self.deadline = monotonic() + settings.KDB_READ_SECONDS
+        self.places: dict[int, int | NotRead] = {}
+        self.process = ReadingProcess()
+
+    def __enter__(self) -> "Contents":
+        """Read every file that is not left out. Raises Decided."""
+        with ExitStack() as stack:
+            stack.enter_context(self.process)
+            for file in self.batch.files.order_by("pk"):
+                if is_left_out(self.batch, file):
+                    continue
+                try:
+                    self.check()
+                    self.places[file.pk] = self.process.read(raw_files.chunks(file), self.check)
+                except RawChunk.DoesNotExist as gone:
+                    raise Decided from gone
+                except NotRead as problem:
+                    self.places[file.pk] = problem
+            self.check_wanted()
+            stack.pop_all()
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        self.process.__exit__(*error)
+
+    def check(self) -> None:
+        """Raises Decided, and NotRead where the time is used up."""
+        if monotonic() > self.deadline:
+            raise NotRead(
+                f"more than {settings.KDB_READ_SECONDS} s for all files of the import",
+                "an import that is read in that time: divide it",
+            )
+        self.check_wanted()
+
+    def check_wanted(self) -> None:
+        """Raises Decided where nobody wants the answer any more."""
+        if not ImportBatch.objects.filter(pk=self.batch.pk, job_id=self.job_id, state=State.READING).exists():
+            raise Decided
+
+    def of(self, file: RawFile) -> readers.Reading | Table:
+        """Raises NotRead."""
+        place = self.places[file.pk]
+        if isinstance(place, NotRead):
+            raise place
+        return self.process.content(place)
+
+
+def is_left_out(batch: ImportBatch, file: RawFile) -> bool:
+    return batch.answers.get("files", {}).get(file.sha256, {}).get("leave_out", False)
+
+
+class Reading:
+    """One reading of one import: from what its files hold to a report. Writes nothing."""
+
+    def __init__(self, batch: ImportBatch, contents: Contents, progress: Callable[[int], None]) -> None:
+        self.batch, self.case_study, self.contents, self.progress = batch, batch.case_study, contents, progress
+        self.report = Report()
+        self.faults: dict[tuple, dict] = {}
+        self.unknown: dict[tuple, dict] = {}
+        self.cells = Cells(self.case_study)
+        answers = batch.answers
+        self.names = Names(services.spellings(self.case_study), self._mapped_names(answers))
+        self.normaliser = Normaliser(self.names, _configurations(self.case_study))
+
+    def _mapped_names(self, answers: Mapping[str, Any]) -> dict[str, dict[str, str]]:
+        """What the user mapped, and what is to be created, by folded name."""
+        mapped: dict[str, dict[str, str]] = {kind: {} for kind in KINDS}
+        slugs = services.slugs(self.case_study)
+        for kind, names in answers.get("names", {}).items():
+            for name, slug in names.items():
+                if slug in slugs[kind]:
+                    mapped[kind][fold(name)] = slug
+                else:
+                    self.fault("", Fault(None, kind, slug, f"a slug of the catalogue, for {name}"))
+        for kind, wanted in answers.get("create", {}).items():
+            for name, fields in wanted.items():
+                try:
+                    entry = services.new_entry(kind, name, fields, source=f"{self.case_study.slug}, {self.batch}")
+                except services.EntryError as error:
+                    self.fault("", Fault(None, kind, name, str(error)))
+                    continue
+                mapped[kind][fold(name)] = entry.slug
+                self.new_name(kind, entry)
+        return mapped
+
+    def new_name(self, kind: str, entry) -> None:
+        self.report.new_names.append({"kind": kind, "slug": entry.slug, "name": entry.name})
+
+    def do(self) -> Report:
+        for file in self.batch.files.order_by("pk"):
+            self.read_file(file)
+        report = self.report
+        report.faults = list(islice(self.faults.values(), MAX_FAULTS))
+        report.unknown = list(self.unknown.values())
+        report.new_configurations = list(self.normaliser.new)
+        if not report.fault_count and not report.unknown:
+            report.lint = [asdict(finding) for finding in lint.check(self.facts())]
+        return report
+
+    def read_file(self, file: RawFile) -> None:
+        said = self.batch.answers.get("files", {}).get(file.sha256, {})
+        about = {
+            **{
+                "name": file.name,
+                "sha256": file.sha256,
+                "size_bytes": file.size_bytes,
+                "format": "",
+                "tool_version": "",
+            },
+            **{"rows": 0, "refused": [], "warnings": [], "left_out": is_left_out(self.batch, file)},
+        }
+        self.report.files.append(about)
+        if about["left_out"]:
+            return
+        context = {**self.batch.answers.get("context", {}), **said.get("context", {})}
+        try:
+            self.read_rows(file, context, about)
+        except NotRead as problem:
+            self.fault(file.name, Fault(None, "file", *problem.args))
+
+    def read_rows(self, file: RawFile, context: Mapping[str, str], about: dict) -> None:
+        """Raises NotRead."""
+        source = self.source(file, context, about)
+        if source is None:
+            return
+        lines = self.normaliser.rows(source)
+        while chunk := list(islice(lines, ROWS_AT_ONCE)):
+            rows = [item for item in chunk if isinstance(item, Row)]
+            for item in chunk if len(rows) < len(chunk) else ():
+                if isinstance(item, Fault):
+                    self.fault(file.name, item)
+                elif isinstance(item, Unknown):
+                    self.unknown_name(file.name, item)
+            self.take(file, rows)
+            about["rows"] += len(rows)
+            self.report.rows += len(rows)
+            self.progress(self.report.rows)
+            self.contents.check()
+
+    def source(self, file: RawFile, context: Mapping[str, str], about: dict) -> Source | None:
+        found = self.contents.of(file)
+        if isinstance(found, Table):
+            about["format"] = found.format
+            for fault in found.faults:
+                self.fault(file.name, fault)
+            return None if found.faults else source_of_table(found, context)
+        reading = found
+        about["format"], about["tool_version"] = reading.format, reading.tool_version
+        about["refused"] = _refused(reading)
+        about["warnings"] = _warnings(reading)
+        if not reading.runs:
+            for refusal in reading.refused:
+                self.fault(file.name, Fault(refusal.line, "file", refusal.reason, "a result, or leave the file out"))
+            return None
+        return source_of_reading(reading, context)
+
+    def take(self, file: RawFile, rows: list[Row]) -> list[tuple[Row, int]]:
+        """Count the rows into their cells; each with the number of its repetition."""
+        numbered = []
+        for row in rows:
+            outcome = self.cells.add(row, file.name)
+            if isinstance(outcome, Fault):
+                self.fault(file.name, outcome)
+            else:
+                numbered.append((row, outcome))
+        for row, repetition in numbered[: SAMPLE_ROWS - len(self.report.sample)]:
+            shown = {**row._asdict(), **row.variant._asdict(), "repetition": repetition, "file": file.name}
+            del shown["variant"], shown["working_set_bytes"]
+            self.report.sample.append(shown)
+        return numbered
+
+    def fault(self, file_name: str, fault: Fault) -> None:
+        self.report.fault_count += 1
+        key = (file_name, fault.field, fault.found, fault.expected)
+        if key in self.faults:
+            self.faults[key]["count"] += 1
+        elif len(self.faults) < MAX_FAULTS:
+            self.faults[key] = {"file": file_name, **asdict(fault), "count": 1}
+
+    def unknown_name(self, file_name: str, unknown: Unknown) -> None:
+        key = (unknown.kind, fold(unknown.name))
+        if key in self.unknown:
+            self.unknown[key]["count"] += 1
+        elif len(self.unknown) < MAX_FAULTS:
+            self.unknown[key] = {"file": file_name, **unknown._asdict(), "count": 1}
+
+    def facts(self) -> lint.Facts:
+        storage, server = self.case_study.storage, self.case_study.server
+        return lint.Facts(
+            cells=tuple(self.cells.facts()),
+            configurations=self.normaliser.configurations,
+            server_ram_gib=server.ram_gib,
+            sequential_read_limit=storage.sequential_read_limit,
+            sequential_write_limit=storage.sequential_write_limit,
+            interface_limit=storage.interface_limit,
+            value_scope=self.case_study.value_scope,
+        )
+
+
+class Filing(Reading):
+    """A reading that writes the rows; the caller's transaction takes them back where a fault turns up."""
+
+    def __init__(self, batch: ImportBatch, contents: Contents) -> None:
+        # Nobody sees progress before the commit; the lease is renewed by its own thread.
+        super().__init__(batch, contents, progress=lambda rows: None)
+        self.configuration_ids = dict(self.case_study.configurations.values_list("slug", "pk"))
+        self.variant_ids: dict[Variant, int] = {}
+        self.vm_counts = set(self.case_study.vm_counts)
+
+    def new_name(self, kind: str, entry) -> None:
+        super().new_name(kind, entry)
+        if entry.pk is None:
+            entry.save()
+
+    def take(self, file: RawFile, rows: list[Row]) -> list[tuple[Row, int]]:
+        numbered = super().take(file, rows)
+        if self.report.fault_count or self.unknown:
+            return numbered
+        for slug in self.normaliser.new:
+            if slug not in self.configuration_ids:
+                self.configuration_ids[slug] = self.add_configuration(slug)
+        for variant in {row.variant for row, _ in numbered} - self.variant_ids.keys():
+            self.variant_ids[variant] = self.variant(variant)
+        self.vm_counts.update(row.vm_count for row, _ in numbered)
+        measurement_rows.write(
+            (
+                self.configuration_ids[row.configuration],
+                self.variant_ids[row.variant],
+                *row[3:11],
+                repetition,
+                *row[12:16],
+                file.pk,
+                row.line,
+            )
+            for row, repetition in numbered
+        )
+        return numbered
+
+    def add_configuration(self, slug: str) -> int:
+        values = dict(self.normaliser.configurations[slug])
+        for name, kind in REFERENCES.items():
+            if name in values:
+                values[name] = services.MODELS[kind].objects.get(slug=values[name]) if values[name] else None
+        return Configuration.objects.create(case_study=self.case_study, slug=slug, **values).pk
+
+    @staticmethod
+    def variant(variant: Variant) -> int:
+        return WorkloadVariant.objects.for_parameters(
+            workload=services.MODELS["workload"].objects.get(slug=variant.workload),
+            benchmark=services.MODELS["benchmark"].objects.get(slug=variant.benchmark),
+            benchmark_version=variant.benchmark_version,
+            parameters=json.loads(variant.parameters),
+        ).pk
+
+    def do(self) -> Report:
+        report = super().do()
+        CaseStudy.objects.filter(pk=self.case_study.pk).update(vm_counts=sorted(self.vm_counts - {0}))
+        belongings.forget()  # names to be created that no row has
+        detail = f"{self.batch}: {report.rows:,} measurements from {len(report.files):,} files"
+        audit(self.case_study, self.batch.uploaded_by, AuditEntry.Action.IMPORTED, detail)
+        return report
+
+
+def _refused(reading: readers.Reading) -> list[dict]:
+    listed = [{"line": refusal.line, "reason": refusal.reason} for refusal in reading.refused[:MAX_FAULTS]]
+    if (more := len(reading.refused) - len(listed)) > 0:
+        listed.append({"line": None, "reason": f"and {more:,} more"})
+    return listed
+
+
+def _warnings(reading: readers.Reading) -> list[dict]:
+    counts = Counter((run.line, warning) for run in reading.runs for warning in run.warnings)
+    return [{"line": line, "warning": warning} for line, warning in islice(counts, MAX_FAULTS)]
+
+
+def _configurations(case_study: CaseStudy) -> dict[str, Values]:
+    """Slug to values of the case study's configurations, in the form that the normaliser compares."""
+    paths = {name: f"{name}__slug" if name in REFERENCES else name for name in EMPTY}
+    rows = case_study.configurations.order_by("pk").values_list("slug", *paths.values())
+    return {slug: dict(zip(paths, values, strict=True)) for slug, *values in rows}

@@ -1,0 +1,118 @@
+"""Reads the files of published evidence into entries that know where they stand.
+
+Plain Python over the text of a file. What the words mean is decided in experiments.published_evidence.load.
+"""
+
+import csv
+import json
+from collections.abc import Collection
+from dataclasses import dataclass
+from io import StringIO
+from json import scanner
+from json.decoder import JSONObject
+from pathlib import Path
+from typing import Any
+
+LONGEST_SHOWN = 120  # characters of a value in an error
+
+
+class EvidenceError(ValueError):
+    """A file of evidence cannot be used as it is. The text names file, line and field, and is fit to show."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One row of a CSV file or one object of a JSON file."""
+
+    place: str  # "measurements.csv, line 12"
+    fields: dict[str, Any]  # text from CSV, any JSON value from JSON
+
+    def error(self, field: str, allowed: str) -> EvidenceError:
+        found = json.dumps(self.fields[field], ensure_ascii=False) if field in self.fields else "nothing"
+        if len(found) > LONGEST_SHOWN:
+            found = f"{found[:LONGEST_SHOWN]}..."
+        return EvidenceError(f"{self.place}, {field}: found {found}, allowed is {allowed}")
+
+
+def read_csv(path: Path, columns: Collection[str]) -> list[Entry]:
+    """The rows of a file whose header names exactly `columns`, in any order; every value is text.
+
+    Raises EvidenceError where the file, a column or a cell is missing, or one is there too many.
+    """
+    reader = csv.reader(StringIO(_text(path)), strict=True)
+    entries = []
+    try:
+        header = next(reader, [])
+        _check_names(f"{path.name}, line 1", "column", header, columns)
+        for cells in reader:
+            place = f"{path.name}, line {reader.line_num}"
+            if len(cells) != len(header):
+                raise EvidenceError(f"{place}: found {len(cells)} cells, allowed is {len(header)}")
+            entries.append(Entry(place, dict(zip(header, cells, strict=True))))
+    except csv.Error as error:
+        raise EvidenceError(f"{path.name}, line {reader.line_num}: {error}") from error
+    return entries
+
+
+def read_json(path: Path, sections: Collection[str]) -> dict[str, list[Entry]]:
+    """The objects of a file made of exactly `sections`, each a list of objects.
+
+    Raises EvidenceError where the file is not JSON or has another shape.
+    """
+    try:
+        content = _LineDecoder().decode(_text(path))
+    except json.JSONDecodeError as error:
+        raise EvidenceError(f"{path.name}, line {error.lineno}: {error.msg}") from error
+    if not isinstance(content, dict):
+        raise EvidenceError(f"{path.name}, line 1: found no object, allowed is one with {', '.join(sections)}")
+    whole = Entry(f"{path.name}, line 1", content)
+    _check_names(whole.place, "section", list(content), sections)
+    return {name: as_entries(whole, name) for name in sections}
+
+
+def as_entries(parent: Entry, name: str) -> list[Entry]:
+    """The list of objects that a JSON entry holds as `name`. Raises EvidenceError where it is anything else."""
+    objects = parent.fields.get(name)
+    if not isinstance(objects, list) or not all(isinstance(item, _LinedDict) for item in objects):
+        raise parent.error(name, "a list of objects")
+    file = parent.place.split(",")[0]
+    return [Entry(f"{file}, line {item.line}", item) for item in objects]
+
+
+def _check_names(place: str, kind: str, found: list[str], allowed: Collection[str]) -> None:
+    for name in allowed:
+        if name not in found:
+            raise EvidenceError(f"{place}: {kind} {name} is missing")
+    for name in found:
+        if name not in allowed or found.count(name) > 1:
+            raise EvidenceError(f"{place}: {kind} {name!r} is one too many, allowed are {', '.join(allowed)}")
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8-sig")  # spreadsheets begin a file with a mark
+    except OSError as error:
+        raise EvidenceError(f"{path.name}: {error.strerror} ({path.parent})") from error
+    except UnicodeDecodeError as error:
+        raise EvidenceError(f"{path.name}: byte {error.start} is not UTF-8") from error
+
+
+class _LinedDict(dict):
+    """A JSON object that knows the line it begins on."""
+
+    line: int
+
+
+class _LineDecoder(json.JSONDecoder):
+    def __init__(self) -> None:
+        super().__init__()
+        self.parse_object = self._object
+        self.scan_once = scanner.py_make_scanner(self)  # the one in C does not ask parse_object
+
+    @staticmethod
+    def _object(text_and_start: tuple[str, int], *arguments: Any) -> tuple[_LinedDict, int]:
+        text, start = text_and_start
+        fields, end = JSONObject(text_and_start, *arguments)
+        lined = _LinedDict(fields)
+        lined.line = text.count("\n", 0, start) + 1
+        return lined, end

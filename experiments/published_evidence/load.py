@@ -1,0 +1,343 @@
+"""Loads the published evidence from its files into the database.
+
+A file says what a source printed. Loading it again adds nothing. What a file says differently by
+then is taken over where it describes, and refused where rankings rest on it already.
+"""
+
+import logging
+from collections import Counter
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.db import connection, models, transaction
+
+from experiments import entry_names
+from experiments.case_studies import life as case_study_service
+from experiments.claim_conditions import CheckError, parse_checks
+from experiments.models import (
+    Benchmark,
+    CaseStudy,
+    Claim,
+    ComponentName,
+    Configuration,
+    DerivedValue,
+    FileSystem,
+    Hypervisor,
+    Measurement,
+    MechanismCost,
+    ModelComponent,
+    OperatingSystem,
+    OrdinalFinding,
+    PrintedRatio,
+    Publication,
+    Server,
+    Storage,
+    Workload,
+    WorkloadVariant,
+)
+from experiments.models.catalogue import CatalogueEntry, SharedRow
+from experiments.signals import claims_changed
+
+from .files import Entry, EvidenceError, as_entries, read_csv, read_json
+from .rows import Saved, Wanted, referred, referred_list, save, values_of
+
+logger = logging.getLogger(__name__)
+
+DIRECTORY = Path(settings.BASE_DIR) / "fixtures"
+
+# section of the file: its model, and the field that makes an entry the same when loaded again
+CATALOGUE: dict[str, tuple[type[models.Model], str]] = {
+    "hypervisors": (Hypervisor, "slug"),
+    "file_systems": (FileSystem, "slug"),
+    "mechanisms": (MechanismCost, "code"),
+    "operating_systems": (OperatingSystem, "slug"),
+    "benchmarks": (Benchmark, "slug"),
+    "workloads": (Workload, "slug"),
+    "components": (ModelComponent, "slug"),
+}
+SOURCES: dict[str, tuple[type[models.Model], str]] = {
+    "publications": (Publication, "slug"),
+    "servers": (Server, "slug"),
+    "storages": (Storage, "slug"),
+}
+
+# columns of the CSV files: where a value belongs, then the model's own fields
+OWNERS = ("case_study", "configuration", "workload")
+COORDINATES = ("operation", "block_size_bytes", "vm_count", "metric")
+MEASURED = ("value", "alternative_value", "unit", "quality", "repetitions")
+DERIVED = ("quantity", "value", "low", "high", "unit", "is_evidence")
+FINDING_KEY = ("publication", "hypervisor", "guest_fs", "host_fs")
+FINDING = ("text_list", "is_outstanding", "table_list")
+RATIO_KEY = ("case_study", "numerator", "denominator", "guest_fs")
+RATIO = ("vm_counts", "is_overall", "least", "least_rounding", "greatest", "greatest_rounding", "trend", "printed")
+CLAIM = ("code", "publication", "location", "kind", "scope", "statement", "predicate", "checkable_from")
+
+# What becomes of a case study after it was loaded is not the files' business.
+LIFE = ("owner", "status", "published_revision", "retracted_revision", "retraction_reason")
+
+# Of a configuration, what rankings hold equal or compare.
+COMPARED = ("hypervisor", "virtualisation", "host_os", "host_fs", "guest_os", "guest_fs")
+
+LOCK = 4_201_001  # any number no other advisory lock of this database uses
+
+
+@dataclass
+class Report:
+    """What one load did: rows by model, and the revision it published."""
+
+    added: Counter[type[models.Model]] = field(default_factory=Counter)
+    updated: Counter[type[models.Model]] = field(default_factory=Counter)
+    published: int = 0  # case studies
+    revision: int | None = None
+
+    def touched(self, model: type[models.Model]) -> int:
+        return self.added[model] + self.updated[model]
+
+    def lines(self) -> list[str]:
+        """One plain line a model, in the order of loading; a single one where nothing changed."""
+        lines = [
+            f"{verb} {count} {model._meta.verbose_name if count == 1 else model._meta.verbose_name_plural}"
+            for verb, counts in (("added", self.added), ("updated", self.updated))
+            for model, count in counts.items()
+            if count
+        ]
+        if self.published:
+            case_studies = "case study" if self.published == 1 else "case studies"
+            lines.append(f"published {self.published} {case_studies} as revision {self.revision}")
+        return lines or ["nothing to add: the database holds all of the published evidence"]
+
+
+def load(directory: Path = DIRECTORY) -> Report:
+    """Bring the database to what the files in `directory` say, all or nothing.
+
+    Case studies that are new are published together, as one revision.
+    Raises EvidenceError, and changes nothing, where a file is wrong or contradicts what is
+    published already.
+    """
+    catalogue = read_json(directory / "catalogue.json", [*CATALOGUE, "component_names"])
+    sources = read_json(directory / "case_studies.json", [*SOURCES, "case_studies"])
+    measurements = read_csv(directory / "measurements.csv", (*OWNERS, *COORDINATES, *MEASURED, "source", "note"))
+    derived = read_csv(
+        directory / "derived.csv", (*OWNERS, *COORDINATES, "route", *DERIVED, "formula", "source", "note")
+    )
+    findings = read_csv(
+        directory / "ordinal_findings.csv",
+        ("case_studies", "workload", *FINDING_KEY, *FINDING, "text_source", "table_source"),
+    )
+    ratios = read_csv(directory / "ratios.csv", ("workload", *RATIO_KEY, *RATIO, "source", "note"))
+    claims = read_csv(directory / "claims.csv", ("case_studies", "workloads", *CLAIM))
+    checks = read_json(directory / "claim_checks.json", ["claims"])["claims"]
+
+    with transaction.atomic():
+        _wait_for_another_load()
+        loading = _Loading()
+        for name, (model, key) in CATALOGUE.items():
+            loading.describe(model, catalogue[name], key)
+        for name, (model, key) in SOURCES.items():
+            loading.describe(model, sources[name], key)
+        loading.describe(ComponentName, catalogue["component_names"], "component", "publication")
+        loading.case_studies(sources["case_studies"])
+        loading.observations(Measurement, measurements, key=("repetition",), fixed=MEASURED)
+        loading.observations(DerivedValue, derived, key=("route",), fixed=DERIVED)
+        loading.findings(findings)
+        loading.ratios(ratios)
+        loading.claims(claims, checks)
+        loading.publish()
+        report = loading.report
+        if report.revision is None and any(report.touched(model) for model in (Claim, PrintedRatio)):
+            claims_changed.send(sender=Claim)
+    logger.info("loaded evidence added=%s updated=%s", report.added.total(), report.updated.total())
+    return report
+
+
+def _wait_for_another_load() -> None:
+    """Of two loads at once the second finds everything there. SQLite's transactions queue by themselves."""
+    if connection.vendor == "postgresql":
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_advisory_xact_lock(%s)", [LOCK])
+
+
+def _check_names(model: type[CatalogueEntry], wanted: list[Wanted]) -> None:
+    """Raises EvidenceError where an entry is called as none may be, or as another of its kind is."""
+    spelled = {row[0]: row for row in model.objects.values_list("slug", "name", "aliases")}
+    spelled |= {v["slug"]: (v["slug"], v["name"], v["aliases"]) for v in (want.values for want in wanted)}
+    for want in wanted:
+        slug = want.values["slug"]
+        others = entry_names.owners(row for other, row in spelled.items() if other != slug)
+        for name, fault in entry_names.faults(*spelled[slug], others).items():
+            raise EvidenceError(f"{want.entry.place}, {name}: {fault}")
+
+
+class _Loading:
+    """One load under way: the rows that later entries name, and the report."""
+
+    def __init__(self) -> None:
+        self.report = Report()
+        self.rows: dict[type[models.Model], dict[str, Any]] = {}  # by model and slug
+        self.configurations: dict[str, dict[str, Configuration]] = {}  # by slugs of case study and configuration
+        self.variants: dict[str, dict[str, WorkloadVariant]] = {}  # by slugs of case study and workload
+        self.known = set(CaseStudy.objects.values_list("slug", flat=True))
+
+    def describe(
+        self, model: type[models.Model], entries: list[Entry], *key: str, without: Collection[str] = ()
+    ) -> None:
+        """Rows that the files may correct at any time."""
+        wanted = [Wanted(entry, values_of(model, entry, self.rows, without=without)) for entry in entries]
+        if issubclass(model, CatalogueEntry):
+            _check_names(model, wanted)
+        saved = save(model, wanted, key)
+        self.count(model, saved)
+        self.rows[model] = {row.slug: row for row in saved.rows if hasattr(row, "slug")}
+        if brought := [row.pk for row in saved.rows if isinstance(row, SharedRow) and row.is_draft]:
+            model.objects.filter(pk__in=brought).update(is_draft=False)
+
+    def case_studies(self, entries: list[Entry]) -> None:
+        """Case studies, each with its workloads and configurations."""
+        parts = ("workloads", "shared_by_configurations", "configurations")
+        plain = [Entry(e.place, {name: e.fields[name] for name in e.fields if name not in parts}) for e in entries]
+        self.describe(CaseStudy, plain, "slug", without=LIFE)
+        before = WorkloadVariant.objects.count()
+        configurations = []
+        for entry in entries:
+            case_study = self.rows[CaseStudy][entry.fields["slug"]]
+            self.variants[case_study.slug] = self.workloads(entry)
+            configurations += self.wanted_configurations(entry, case_study)
+        self.report.added[WorkloadVariant] = WorkloadVariant.objects.count() - before
+        saved = save(Configuration, configurations, ("case_study", "slug"), fixed=COMPARED)
+        self.count(Configuration, saved)
+        for want, row in zip(configurations, saved.rows, strict=True):
+            self.configurations.setdefault(want.values["case_study"].slug, {})[row.slug] = row
+
+    def workloads(self, case_study: Entry) -> dict[str, WorkloadVariant]:
+        variants = {}
+        for entry in as_entries(case_study, "workloads"):
+            values = values_of(WorkloadVariant, entry, self.rows)
+            slug = values["workload"].slug
+            if slug in variants:
+                raise entry.error("workload", "each once in a case study")
+            variants[slug] = WorkloadVariant.objects.for_parameters(**values)
+        return variants
+
+    def wanted_configurations(self, entry: Entry, case_study: CaseStudy) -> list[Wanted]:
+        """What all virtual machines of the case study share is written once; native shares nothing of it."""
+        shared = entry.fields.get("shared_by_configurations", {})
+        if not isinstance(shared, dict):
+            raise entry.error("shared_by_configurations", "an object")
+        wanted = []
+        for part in as_entries(entry, "configurations"):
+            if part.fields.get("virtualisation") != Configuration.Virtualisation.NONE:
+                part = Entry(part.place, {**shared, **part.fields})
+            values = values_of(Configuration, part, self.rows, without=("case_study",))
+            wanted.append(Wanted(part, {"case_study": case_study, **values}, is_closed=self.is_closed(case_study)))
+        return wanted
+
+    def observations(
+        self, model: type[models.Model], entries: list[Entry], *, key: tuple[str, ...], fixed: Collection[str]
+    ) -> None:
+        """Measured or derived values, filed under a configuration and a workload of their case study."""
+        wanted = []
+        for entry in entries:
+            case_study = referred(entry, "case_study", self.rows[CaseStudy])
+            values = {
+                "configuration": referred(entry, "configuration", self.configurations[case_study.slug]),
+                "variant": referred(entry, "workload", self.variants[case_study.slug]),
+                **values_of(model, entry, self.rows, without=("configuration", "variant"), others=OWNERS),
+            }
+            wanted.append(Wanted(entry, values, is_closed=self.is_closed(case_study)))
+        key = ("configuration", "variant", *COORDINATES, *key)
+        published = model.objects.filter(configuration__case_study__in=self.rows[CaseStudy].values())
+        self.count(model, save(model, wanted, key, fixed=fixed, all_of=published))
+
+    def findings(self, entries: list[Entry]) -> None:
+        wanted = []
+        for entry in entries:
+            case_studies = referred_list(entry, "case_studies", self.rows[CaseStudy])
+            variants = {referred(entry, "workload", self.variants[case_study.slug]) for case_study in case_studies}
+            if len(variants) > 1:
+                raise entry.error("workload", "one that these case studies ran with the same parameters")
+            values = values_of(
+                OrdinalFinding, entry, self.rows, without=("variant",), others=("case_studies", "workload")
+            )
+            is_closed = any(map(self.is_closed, case_studies))
+            wanted.append(
+                Wanted(entry, {"variant": variants.pop(), **values}, {"case_studies": case_studies}, is_closed)
+            )
+        published = OrdinalFinding.objects.filter(case_studies__in=self.rows[CaseStudy].values()).distinct()
+        key, fixed = (*FINDING_KEY, "variant"), (*FINDING, "case_studies")
+        self.count(
+            OrdinalFinding, save(OrdinalFinding, wanted, key, fixed=fixed, all_of=published, linkable=self.linkable())
+        )
+
+    def ratios(self, entries: list[Entry]) -> None:
+        """Only claims are checked with them, so they may be added to a case study that is published already."""
+        wanted = []
+        for entry in entries:
+            case_study = referred(entry, "case_study", self.rows[CaseStudy])
+            counts = entry.fields["vm_counts"].split()
+            if not counts or not all(count.isdecimal() for count in counts):
+                raise entry.error("vm_counts", "whole numbers with spaces between")
+            values = {
+                **values_of(
+                    PrintedRatio, entry, self.rows, without=("variant", "vm_counts"), others=("workload", "vm_counts")
+                ),
+                "variant": referred(entry, "workload", self.variants[case_study.slug]),
+                "vm_counts": sorted(map(int, counts)),
+            }
+            wanted.append(Wanted(entry, values))
+        key = ("case_study", "variant", "numerator", "denominator", "guest_fs")
+        stored = PrintedRatio.objects.filter(case_study__in=self.rows[CaseStudy].values())
+        self.count(PrintedRatio, save(PrintedRatio, wanted, key, all_of=stored))
+
+    def claims(self, entries: list[Entry], checks: list[Entry]) -> None:
+        """Claims may be reworded, and added to a case study that is published already: nothing rests on them."""
+        check_of = self.checks(checks)
+        wanted = []
+        for entry in entries:
+            links = {
+                "case_studies": referred_list(entry, "case_studies", self.rows[CaseStudy]),
+                "workloads": referred_list(entry, "workloads", self.rows[Workload]),
+            }
+            values = values_of(Claim, entry, self.rows, without=("checks",), others=tuple(links))
+            wanted.append(Wanted(entry, {**values, "checks": check_of.get(values["code"], {})}, links))
+        self.count(Claim, save(Claim, wanted, ("code",), linkable=self.linkable()))
+        codes = {want.values["code"] for want in wanted}
+        for entry in checks:
+            if entry.fields["claim"] not in codes:
+                raise entry.error("claim", "the code of a claim")
+
+    def checks(self, entries: list[Entry]) -> dict[str, dict[str, Any]]:
+        """By the code of the claim."""
+        found: dict[str, dict[str, Any]] = {}
+        for entry in entries:
+            code, checks = entry.fields.get("claim"), entry.fields.get("checks")
+            if not isinstance(code, str) or code in found:
+                raise entry.error("claim", "the code of a claim, each once")
+            if not isinstance(checks, dict) or not isinstance(checks.get("own"), dict):
+                raise entry.error("checks", 'an object whose "own" is a condition')
+            try:
+                parse_checks(checks)
+            except CheckError as error:
+                raise EvidenceError(f"{entry.place}, checks: {error}") from error
+            found[code] = checks
+        return found
+
+    def linkable(self) -> dict[str, list[CaseStudy]]:
+        """Other case studies, drafts among them, may have a finding or a claim of the files too."""
+        return {"case_studies": list(self.rows[CaseStudy].values())}
+
+    def publish(self) -> None:
+        new = [row for slug, row in self.rows[CaseStudy].items() if slug not in self.known]
+        if new:
+            reason = f"The published evidence was loaded: {', '.join(row.slug for row in new)}."
+            self.report.published = len(new)
+            self.report.revision = case_study_service.publish(new, reason=reason).number
+
+    def is_closed(self, case_study: CaseStudy) -> bool:
+        return case_study.slug in self.known
+
+    def count(self, model: type[models.Model], saved: Saved) -> None:
+        self.report.added[model] += saved.added
+        self.report.updated[model] += saved.updated

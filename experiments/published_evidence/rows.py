@@ -1,0 +1,245 @@
+"""From the words of an evidence file to values, and from values to rows that are stored once."""
+
+import math
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.db import IntegrityError, models, transaction
+
+from experiments.models.fields import TypedJSONField
+
+from .files import Entry, EvidenceError
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """One row as a file wants it, and where the file says so."""
+
+    entry: Entry
+    values: dict[str, Any]  # by field name; a foreign key holds its row
+    links: dict[str, list[models.Model]] = field(default_factory=dict)  # many-to-many, by field name
+    is_closed: bool = False  # it belongs to a case study that was there before this load
+
+
+@dataclass(frozen=True)
+class Saved:
+    """The rows of a list of `Wanted`, in its order, and how many of them were not as wanted before."""
+
+    rows: list[Any]
+    added: int
+    updated: int
+
+
+# From words to values
+
+
+def values_of(
+    model: type[models.Model],
+    entry: Entry,
+    rows: Mapping[type[models.Model], Mapping[str, models.Model]],
+    *,
+    without: Collection[str] = (),
+    others: Collection[str] = (),
+) -> dict[str, Any]:
+    """The entry's fields as the model holds them; what it leaves out gets the model's default.
+
+    `rows` are what a foreign key can name, by model and slug. `without` are fields of the model that
+    the entry may not give, `others` are names in the entry that are no fields of the model.
+    Raises EvidenceError for a field the model does not have and for a value it does not allow.
+    """
+    fields = {
+        f.name: f for f in model._meta.concrete_fields if f.editable and not f.primary_key and f.name not in without
+    }
+    for name in entry.fields:
+        if name not in fields and name not in others:
+            raise entry.error(name, f"nothing here; the fields are {', '.join(fields)}")
+    return {name: _value(f, entry, rows) for name, f in fields.items()}
+
+
+def referred(entry: Entry, name: str, rows: Mapping[str, Any]) -> Any:
+    """The one of `rows` whose key the entry gives as `name`. Raises EvidenceError for another word."""
+    found = entry.fields.get(name)
+    if not isinstance(found, str) or found not in rows:
+        raise entry.error(name, f"one of {', '.join(sorted(rows))}")
+    return rows[found]
+
+
+def referred_list(entry: Entry, name: str, rows: Mapping[str, Any]) -> list[Any]:
+    """The same for several keys with spaces between: at least one, each once."""
+    words = entry.fields[name].split()
+    if not words or len(set(words)) < len(words) or not set(words) <= rows.keys():
+        raise entry.error(name, f"these with spaces between, each once: {', '.join(sorted(rows))}")
+    return [rows[word] for word in words]
+
+
+def _value(f: models.Field, entry: Entry, rows: Mapping[type[models.Model], Mapping[str, models.Model]]) -> Any:
+    if f.name not in entry.fields and (f.null or f.blank or f.has_default()):
+        return f.get_default()
+    found = entry.fields.get(f.name)
+    if found == "" and f.null:  # an empty cell of a CSV file
+        return None
+    if f.is_relation:
+        return referred(entry, f.name, rows[f.related_model])
+    if isinstance(f, models.BooleanField) and isinstance(found, str):
+        found = {"true": True, "false": False}.get(found, found)
+    try:
+        value = f.clean(found, None)
+    except ValidationError:
+        raise entry.error(f.name, _allowed(f)) from None
+    is_changed = not isinstance(found, str) and value != found  # 1.5 as an integer, 5 as a text
+    is_infinite = isinstance(value, float) and not math.isfinite(value)
+    is_other_json = isinstance(f, models.JSONField) and not isinstance(value, type(f.get_default()))
+    if is_changed or is_infinite or is_other_json:
+        raise entry.error(f.name, _allowed(f))
+    return value
+
+
+def _allowed(f: models.Field) -> str:
+    if f.choices:
+        return f"one of {', '.join(str(choice) or 'nothing' for choice, _ in f.flatchoices)}"
+    if isinstance(f, models.BooleanField):
+        return "true or false"
+    if isinstance(f, models.FloatField):
+        return "a finite number"
+    if isinstance(f, models.IntegerField):
+        return "a whole number, not negative"
+    if isinstance(f, TypedJSONField):
+        return f.schema["title"] + ("" if f.blank else ", not empty")
+    if isinstance(f, models.JSONField):
+        return f"a JSON {'list' if f.default is list else 'object'}{'' if f.blank else ', not empty'}"
+    return f"text of {0 if f.blank else 1} to {f.max_length or 'any number of'} characters"
+
+
+# From values to rows
+
+
+def save(
+    model: type[models.Model],
+    wanted: list[Wanted],
+    key: tuple[str, ...],
+    *,
+    fixed: Collection[str] = (),
+    all_of: models.QuerySet | None = None,
+    linkable: Mapping[str, Iterable[models.Model]] = MappingProxyType({}),
+) -> Saved:
+    """Find each wanted row by the fields `key`, or add it.
+
+    Stored rows are updated, but for the fields in `fixed`, which never change. The stored rows in
+    `all_of` must all be wanted. Of a many-to-many field in `linkable` only links to these rows are the files'
+    business. Raises EvidenceError otherwise, and where a row repeats another,
+    breaks a rule of the model, or would join a case study that was there before.
+    """
+    identify = _identifier(model, key)
+    same = model.objects.filter(**{f"{key[0]}__in": {want.values[key[0]] for want in wanted}})
+    stored = {identify(row): row for row in (same if all_of is None else all_of)}
+    places: dict[tuple, str] = {}
+    rows, new, changed = [], [], {}
+    for want in wanted:
+        row = model(**want.values)
+        identity = identify(row)
+        if identity in places:
+            raise EvidenceError(f"{want.entry.place} repeats {places[identity]}: same {', '.join(key)}")
+        places[identity] = want.entry.place
+        if identity in stored:
+            row, wanted_row = stored[identity], row
+            if _is_updated(row, wanted_row, want, fixed):
+                changed[row.pk] = (want.entry, row)
+        elif want.is_closed:
+            raise EvidenceError(
+                f"{want.entry.place}: new evidence for a stored case study; it needs a case study of its own"
+            )
+        else:
+            new.append((want.entry, row))
+        rows.append(row)
+    for identity in stored.keys() - places.keys() if all_of is not None else ():
+        raise EvidenceError(
+            f"{model._meta.verbose_name} {stored[identity].pk} ({stored[identity]}) is stored, but the files no longer "
+            "have it; published evidence is not taken away, its case study is retracted"
+        )
+    _write(model, new, model.objects.bulk_create)
+    if changed:
+        names = [name for name in wanted[0].values if name not in key]
+        _write(model, list(changed.values()), lambda rows: model.objects.bulk_update(rows, names))
+    relinked = _link(model, wanted, rows, {row.pk for _, row in new}, fixed, linkable)
+    return Saved(rows, len(new), len(changed.keys() | relinked))
+
+
+def _identifier(model: type[models.Model], key: Iterable[str]):
+    attributes = [model._meta.get_field(name).attname for name in key]
+    return lambda row: tuple(getattr(row, attribute) for attribute in attributes)
+
+
+def _is_updated(stored: models.Model, wanted_row: models.Model, want: Wanted, fixed: Collection[str]) -> bool:
+    """Give `stored` the wanted values; whether it had others."""
+    is_updated = False
+    for name in want.values:
+        attribute = stored._meta.get_field(name).attname
+        after = getattr(wanted_row, attribute)
+        if getattr(stored, attribute) == after:
+            continue
+        if name in fixed:
+            raise want.entry.error(name, f"{_shown(getattr(stored, name))}, as it was published")
+        setattr(stored, attribute, after)
+        is_updated = True
+    return is_updated
+
+
+def _shown(value: Any) -> str:
+    return getattr(value, "slug", None) or ("nothing" if value in (None, "") else str(value))
+
+
+def _write(
+    model: type[models.Model],
+    entries: list[tuple[Entry, models.Model]],
+    write: Callable[[list[models.Model]], object],
+) -> None:
+    """Write the rows; where the database refuses them, name the first that breaks a rule, and the rule."""
+    try:
+        with transaction.atomic():
+            write([row for _, row in entries])
+    except IntegrityError:
+        for entry, row in entries:  # only now, because each check is a query
+            for constraint in model._meta.constraints:
+                try:
+                    constraint.validate(model, row)
+                except ValidationError:
+                    rule = constraint.name.split("_", 2)[-1].replace("_", " ")
+                    raise EvidenceError(f'{entry.place}: breaks the rule "{rule}"') from None
+        raise
+
+
+def _link(
+    model: type[models.Model],
+    wanted: list[Wanted],
+    rows: list[models.Model],
+    new: set[int],
+    fixed: Collection[str],
+    linkable: Mapping[str, Iterable[models.Model]],
+) -> set[int]:
+    """Give each row its many-to-many rows; the keys of stored rows that had others before."""
+    relinked = set()
+    for name in wanted[0].links if wanted else ():
+        relation = model._meta.get_field(name)
+        through, source, target = relation.remote_field.through, relation.m2m_column_name(), relation.m2m_reverse_name()
+        before: dict[int, set[int]] = {}
+        links = through.objects.filter(**{f"{source}__in": [row.pk for row in rows]})
+        if name in linkable:
+            links = links.filter(**{f"{target}__in": [row.pk for row in linkable[name]]})
+        for owner, linked in links.values_list(source, target):
+            before.setdefault(owner, set()).add(linked)
+        missing = []
+        for want, row in zip(wanted, rows, strict=True):
+            after = {linked.pk for linked in want.links[name]}
+            if row.pk in new:
+                missing += [through(**{source: row.pk, target: linked}) for linked in after]
+            elif after != (stored := before.get(row.pk, set())):
+                if name in fixed:
+                    raise want.entry.error(name, "as it was published")
+                getattr(row, name).remove(*stored - after)
+                getattr(row, name).add(*after - stored)
+                relinked.add(row.pk)
+        through.objects.bulk_create(missing)
+    return relinked

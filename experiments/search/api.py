@@ -1,0 +1,58 @@
+"""Search as data."""
+
+from dataclasses import asdict
+
+from django import forms
+from django.utils.decorators import method_decorator
+from django.views.decorators.http import conditional_page
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from kdb.api_errors import FaultyRequest, form_errors, name_errors
+from kdb.api_formats import FORMAT_PARAMETER
+from kdb.api_views import PublicView
+
+from .find import KINDS, LONGEST, search
+
+
+class SearchForm(forms.Form):
+    q = forms.CharField(max_length=LONGEST)
+
+
+class HitSerializer(serializers.Serializer):
+    """One thing found."""
+
+    kind = serializers.ChoiceField(choices=[kind.label for kind in KINDS])
+    title = serializers.CharField()
+    address = serializers.CharField(help_text="Its page on this server.")
+    excerpt = serializers.CharField(allow_blank=True, help_text="The text around what was asked.")
+
+
+class HitsSerializer(serializers.Serializer):
+    """What fits, by kind and then by how well; at most 20 of a kind."""
+
+    q = serializers.CharField()
+    hits = HitSerializer(many=True)
+
+
+@method_decorator(conditional_page, name="dispatch")
+class SearchView(PublicView):
+    @extend_schema(
+        operation_id="search",
+        parameters=[
+            OpenApiParameter(
+                "q", required=True, description='Words, `"a phrase"`, `-without`; at most 200 characters: `btrfs`.'
+            )
+        ],
+        responses=HitsSerializer,
+        tags=["search"],
+    )
+    def get(self, request: Request) -> Response:
+        """Search everything visible: case studies, publications, the catalogue, claims."""
+        form = SearchForm(request.query_params)
+        if errors := name_errors(request.query_params, ["q", FORMAT_PARAMETER]) + form_errors(form):
+            raise FaultyRequest(errors)
+        asked = form.cleaned_data["q"]
+        return Response({"q": asked, "hits": [asdict(hit) for hit in search(asked)]})

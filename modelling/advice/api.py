@@ -1,0 +1,257 @@
+"""Advice as data. What is posted is read, answered and forgotten."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.exceptions import ParseError
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from kdb.api_errors import FaultyRequest, FieldError, form_errors
+from kdb.api_views import PublicView
+from modelling.answers.serializers import QuestionSerializer
+
+from .forms import BY_HAND, AdviceForm
+from .gather import advise
+
+FILTERS = ("hypervisor", "host_fs")
+
+
+# What is asked
+
+
+class SharesSerializer(serializers.Serializer):
+    """Shares of all operations; the first six add up to 1. What is left out is 0, or not known for counts and sizes."""
+
+    random_read = serializers.FloatField(required=False, min_value=0, max_value=1)
+    sequential_read = serializers.FloatField(required=False, min_value=0, max_value=1)
+    random_write = serializers.FloatField(required=False, min_value=0, max_value=1)
+    sequential_write = serializers.FloatField(required=False, min_value=0, max_value=1)
+    metadata = serializers.FloatField(
+        required=False, min_value=0, max_value=1, help_text="Open, create, close, delete, stat, directories."
+    )
+    flush = serializers.FloatField(required=False, min_value=0, max_value=1, help_text="fsync and the like.")
+    sync = serializers.FloatField(
+        required=False, min_value=0, max_value=1, help_text="Of the writes, those that wait for the disk."
+    )
+    threads = serializers.IntegerField(required=False, min_value=1)
+    files = serializers.IntegerField(required=False, min_value=1)
+    mean_file_size = serializers.CharField(required=False, help_text="Bytes, or like `16k`, `128 KiB`.")
+
+
+class AdviceRequestSerializer(serializers.Serializer):
+    """A personality or shares, not both."""
+
+    personality = serializers.CharField(
+        required=False, help_text="Filebench's workload model language, dialect 1.4 or 1.5; 1 MiB at most."
+    )
+    shares = SharesSerializer(required=False)
+    hypervisor = serializers.CharField(
+        required=False, help_text="Slug or alias of the hypervisor, where it is decided."
+    )
+    host_fs = serializers.CharField(required=False, help_text="File system of the host, where it is decided.")
+
+
+# What is answered
+
+
+class AccessesSerializer(serializers.Serializer):
+    random_read = serializers.FloatField()
+    sequential_read = serializers.FloatField()
+    random_write = serializers.FloatField()
+    sequential_write = serializers.FloatField()
+
+
+class ProfileSerializer(serializers.Serializer):
+    """What the load does. Null: not known."""
+
+    operations = AccessesSerializer(help_text="Shares of all operations.")
+    bytes = AccessesSerializer(help_text="Shares of the bytes moved.")
+    metadata_share = serializers.FloatField(help_text="Of all operations.")
+    flush_share = serializers.FloatField(help_text="Of all operations.")
+    sync_share = serializers.FloatField(help_text="Of the writes.")
+    concurrency = serializers.IntegerField(allow_null=True)
+    files = serializers.IntegerField(allow_null=True)
+    mean_file_bytes = serializers.FloatField(allow_null=True)
+    working_set_bytes = serializers.FloatField(allow_null=True)
+    mean_io_bytes = serializers.FloatField(allow_null=True)
+    directory_width = serializers.IntegerField(allow_null=True)
+
+
+class NeighbourSerializer(serializers.Serializer):
+    """A known workload and its distance, 0 (the same profile) to 1."""
+
+    label = serializers.CharField()
+    workload = serializers.CharField()
+    distance = serializers.FloatField()
+    is_far = serializers.BooleanField(help_text="Its answer does not carry over.")
+    speaks = serializers.BooleanField(help_text="Its answer is among `recommendation`.")
+
+
+class AdvisedEntrySerializer(serializers.Serializer):
+    key = serializers.CharField()
+    label = serializers.CharField()
+    grade = serializers.CharField(help_text="Of the evidence, A to D.")
+    ratio = serializers.FloatField(allow_null=True)
+    low = serializers.FloatField(allow_null=True)
+    high = serializers.FloatField(allow_null=True)
+
+
+class AdvisedPartSerializer(serializers.Serializer):
+    part = serializers.IntegerField()
+    text = serializers.CharField()
+    best = AdvisedEntrySerializer(many=True)
+    worst = AdvisedEntrySerializer(many=True)
+
+
+class AgreementSerializer(serializers.Serializer):
+    """Of the comparisons that the evidence decides: in how many the prediction for this load says the same."""
+
+    verdict = serializers.CharField(help_text="agrees, mixed, contradicts, silent or untested.")
+    agrees = serializers.IntegerField()
+    contradicts = serializers.IntegerField()
+    silent = serializers.IntegerField()
+    text = serializers.CharField()
+
+
+class RecommendationSerializer(serializers.Serializer):
+    """The answer for a near workload. Where `is_far`, it is for orientation and does not carry over."""
+
+    workload = serializers.CharField()
+    label = serializers.CharField()
+    distance = serializers.FloatField()
+    is_far = serializers.BooleanField()
+    question = QuestionSerializer()
+    title = serializers.CharField()
+    url = serializers.CharField(help_text="The whole answer as a page.")
+    api_url = serializers.CharField(help_text="The whole answer as data.")
+    without = serializers.ListField(
+        child=serializers.CharField(), help_text="Filters left out, as nothing answers the question with them."
+    )
+    parts = AdvisedPartSerializer(many=True)
+    missing = serializers.ListField(child=serializers.CharField())
+    agreement = AgreementSerializer()
+
+
+class AdvisedPairSerializer(serializers.Serializer):
+    key = serializers.CharField()
+    label = serializers.CharField()
+
+
+class StatedMechanismSerializer(serializers.Serializer):
+    code = serializers.CharField()
+    mechanism = serializers.CharField()
+
+
+class TermSerializer(serializers.Serializer):
+    """What one kind of operation says for (1) or against (-1) the pair."""
+
+    side = serializers.CharField(help_text="guest or host.")
+    operation = serializers.CharField()
+    label = serializers.CharField()
+    mechanism = StatedMechanismSerializer()
+    against = StatedMechanismSerializer()
+    sign = serializers.IntegerField()
+    weight = serializers.FloatField(help_text="How much the load exercises it, 0 to 1.")
+    contribution = serializers.FloatField()
+    hypotheses = serializers.ListField(child=serializers.CharField())
+
+
+class PredictedSerializer(AdvisedPairSerializer):
+    rank = serializers.IntegerField()
+    score = serializers.FloatField(help_text="Without unit; only the order means anything.")
+    terms = TermSerializer(many=True)
+
+
+class PredictionSerializer(serializers.Serializer):
+    """The opinion of the model, no measurement: pairs, best first, held against the plainest of them."""
+
+    basis = serializers.CharField(help_text="Always model.")
+    against = AdvisedPairSerializer(allow_null=True)
+    pairs = PredictedSerializer(many=True)
+
+
+class AdviceFiltersSerializer(serializers.Serializer):
+    hypervisor = serializers.CharField(allow_null=True)
+    host_fs = serializers.CharField(allow_null=True)
+
+
+class AdviceSerializer(serializers.Serializer):
+    """Advice for a load: its profile, the nearest workloads with their answers, and the model's prediction."""
+
+    filters = AdviceFiltersSerializer()
+    summary = serializers.ListField(child=serializers.CharField())
+    profile = ProfileSerializer()
+    assumptions = serializers.ListField(child=serializers.CharField())
+    nearest = NeighbourSerializer(many=True)
+    is_far = serializers.BooleanField(help_text="Nothing that was measured carries over to this load.")
+    far_beyond = serializers.FloatField(help_text="The distance beyond which no answer carries over.")
+    recommendation = RecommendationSerializer(many=True)
+    prediction = PredictionSerializer()
+    notes = serializers.ListField(child=serializers.CharField())
+    revision = serializers.IntegerField(help_text="Knowledge revision it rests on.")
+
+
+class AdviceView(PublicView):
+    @extend_schema(
+        operation_id="advice",
+        request=AdviceRequestSerializer,
+        responses=AdviceSerializer,
+        tags=["advice"],
+    )
+    def post(self, request: Request) -> Response:
+        """What to choose for a load of your own, from the workloads nearest to it and from the model.
+
+        Nothing that is sent is executed or kept. A personality that is not understood gets 400, with
+        `line` and `column` in `errors`.
+        """
+        self.refuse_parameters()
+        form = AdviceForm(form_data(request.data))
+        if not form.is_valid():
+            raise FaultyRequest([in_body(error) for error in form_errors(form)])
+        asked = {name: form.cleaned_data[name] for name in FILTERS}
+        return Response(advise(form.profile, **asked), headers={"Cache-Control": "no-store"})
+
+
+def form_data(body: Any) -> dict[str, Any]:
+    """The body as the form takes it, flat; raises FaultyRequest for what has another shape."""
+    if not isinstance(body, dict):
+        raise ParseError("The body must be a JSON object.")
+    shares = body.get("shares")
+    errors = _shape_errors(body, ("personality", "shares", *FILTERS), {"shares"}, "")
+    if shares is None:
+        shares = {}
+    elif isinstance(shares, dict):
+        errors += _shape_errors(shares, BY_HAND, set(), "shares.")
+    else:
+        errors.append({"field": "shares", "message": "Give the shares as an object."})
+    if errors:
+        raise FaultyRequest(errors)
+    named = {name: body.get(name) for name in ("personality", *FILTERS)}
+    return {name: value for name, value in {**shares, **named}.items() if value is not None}
+
+
+def _shape_errors(
+    values: Mapping[str, Any], allowed: tuple[str, ...], nested: set[str], prefix: str
+) -> list[FieldError]:
+    numbers = set(BY_HAND)
+    found: list[FieldError] = []
+    for name, value in values.items():
+        if name not in allowed:
+            name = name[:60]
+            message = f"{name!r} is not a name here; allowed are {', '.join(allowed)}."
+            found.append({"field": f"{prefix}{name}", "message": message, "allowed": list(allowed)})
+        elif name in nested or value is None:
+            continue
+        elif isinstance(value, bool) or not isinstance(value, (int, float, str) if name in numbers else str):
+            kind = "a number" if name in numbers else "a string"
+            found.append({"field": f"{prefix}{name}", "message": f"Give {kind}."})
+    return found
+
+
+def in_body(error: FieldError) -> FieldError:
+    """The error with its name as the body has it."""
+    name = "shares" if error["field"] == "__all__" else error["field"]
+    return {**error, "field": f"shares.{name}" if name in BY_HAND else name}

@@ -1,0 +1,192 @@
+"""What the advisor is asked: a personality, or the shares by hand, and what is decided already."""
+
+import re
+from typing import Any
+
+from django import forms
+
+from modelling.answers.forms import CatalogueField
+from modelling.workloads import profiles, wml
+from modelling.workloads.profiles import Accesses, Profile
+
+from .reasoning import SharesError, by_hand
+
+MOST_BYTES = wml.LONGEST_TEXT  # of an uploaded file; a text has at most as many characters
+TOO_LONG = "A personality has at most 1 MiB; this is longer."
+
+SHARES = {
+    "random_read": "Random reads",
+    "sequential_read": "Sequential reads",
+    "random_write": "Random writes",
+    "sequential_write": "Sequential writes",
+    "metadata": "Metadata operations",
+    "flush": "Flushes (fsync)",
+    "sync": "Synchronous, of the writes",
+}
+COUNTS = {"threads": ("Threads at work", 10**6), "files": ("Number of files", 10**12)}
+BY_HAND = (*SHARES, *COUNTS, "mean_file_size")
+LARGEST_FILE = 2**60
+EXCERPT = 96  # characters of a refused line that are shown
+
+_UNITS = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
+_SIZE = re.compile(r"([0-9]{1,20}(?:\.[0-9]{1,20})?)\s*([kmgt]?)(?:i?b)?", re.ASCII)
+_UNREADABLE = re.compile("[\0\ud800-\udfff]")
+
+
+class PersonalityField(forms.CharField):
+    """A text as it was given, to the last blank: line and column count from its beginning.
+
+    What is no character becomes U+FFFD, which the reader of personalities refuses by its place.
+    """
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(
+            strip=False, max_length=wml.LONGEST_TEXT, error_messages={"max_length": TOO_LONG}, required=False, **kwargs
+        )
+
+    def to_python(self, value: Any) -> str:
+        return _UNREADABLE.sub("\N{REPLACEMENT CHARACTER}", super().to_python(value))
+
+    def bound_data(self, data: Any, initial: Any) -> str:
+        return self.to_python(data)
+
+
+class ShareField(forms.FloatField):
+    """A share, given as a part of `whole` (1 or 100), cleaned to 0..1."""
+
+    def __init__(self, *, whole: int, **kwargs: Any) -> None:
+        super().__init__(min_value=0, max_value=whole, required=False, **kwargs)
+        self.whole = whole
+
+    def clean(self, value: Any) -> float | None:
+        share = super().clean(value)
+        return None if share is None else share / self.whole
+
+
+class SizeField(forms.CharField):
+    """Bytes, or a number with k, m, g or t (binary, as Filebench has them): "16k", "1.5 MiB"."""
+
+    def clean(self, value: Any) -> float | None:
+        text = super().clean(value)
+        if not text:
+            return None
+        match = _SIZE.fullmatch(text.lower())
+        size = float(match[1]) * _UNITS[match[2]] if match else -1.0
+        if not 0 <= size <= LARGEST_FILE:
+            raise forms.ValidationError("Give a size in bytes, or like 16k, 128 KiB or 1.5m.", code="invalid")
+        return size
+
+
+class AdviceForm(forms.Form):
+    """What to advise on. `profile` is there once the form is found valid; nothing is kept or executed."""
+
+    whole = 1  # what a share is a part of
+    profile: Profile
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["personality"] = PersonalityField(label="Filebench personality")
+        for name, label in SHARES.items():
+            self.fields[name] = ShareField(whole=self.whole, label=label)
+        for name, (label, most) in COUNTS.items():
+            self.fields[name] = forms.IntegerField(required=False, min_value=1, max_value=most, label=label)
+        self.fields["mean_file_size"] = SizeField(required=False, max_length=60, label="Mean file size")
+        self.fields["hypervisor"] = CatalogueField("hypervisor", required=False, label="Hypervisor")
+        self.fields["host_fs"] = CatalogueField("file_system", required=False, label="Host file system")
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or self.cleaned_data
+        text = cleaned.get("personality") or ""
+        by_hand = [name for name in BY_HAND if cleaned.get(name) is not None or name in self.errors]
+        if text.strip() and by_hand:
+            self.add_error("personality", "Give a personality or the shares, not both.")
+        elif text.strip():
+            self._read(text)
+        elif by_hand and not self.errors:
+            self._put_together(cleaned)
+        elif not self.errors:
+            self.add_error("personality", "Give a personality, or the shares by hand.")
+        return cleaned
+
+    def _read(self, text: str) -> None:
+        try:
+            self.profile = profiles.profile(wml.parse(text))
+        except wml.WmlError as error:
+            end = "" if error.reason.endswith("?") else "."
+            params = {"line": error.line, "column": error.column, "reason": f"{error.reason}{end}"}
+            message = "Line %(line)s, column %(column)s: %(reason)s"
+            self.add_error("personality", forms.ValidationError(message, code="refused", params=params))
+
+    def _put_together(self, cleaned: dict[str, Any]) -> None:
+        shares = {name: cleaned[name] or 0.0 for name in SHARES}
+        metadata, flush, sync = (shares.pop(name) for name in ("metadata", "flush", "sync"))
+        try:
+            self.profile = by_hand(
+                Accesses(**shares),
+                metadata=metadata,
+                flush=flush,
+                sync=sync,
+                threads=cleaned["threads"],
+                files=cleaned["files"],
+                mean_file_bytes=cleaned["mean_file_size"],
+            )
+        except SharesError as error:
+            total = f"{error.total * self.whole:.4g}"
+            self.add_error(
+                None, f"Reads, writes, metadata and flushes must add up to {self.whole}; these make {total}."
+            )
+
+
+class AdvisorForm(AdviceForm):
+    """The same as a person asks it: shares in percent, and the personality may be a file."""
+
+    whole = 100
+
+    def __init__(self, data: Any = None, files: Any = None, **kwargs: Any) -> None:
+        file = files.get("file") if files else None
+        if file and file.size <= MOST_BYTES:  # from here on it is as if it had been pasted
+            data = data.copy()
+            data["personality"] = file.read().decode("utf-8-sig", errors="replace")
+        super().__init__(data, files, **kwargs)
+        self.fields["file"] = forms.FileField(required=False, label="or a file (.f, 1 MiB at most)")
+        self.fields["personality"].widget = forms.Textarea(
+            attrs={"rows": 14, "spellcheck": "false", "autocapitalize": "off", "autocomplete": "off", "wrap": "off"}
+        )
+        for name in SHARES:
+            self.fields[name].label += ", %"
+            self.fields[name].widget.attrs["step"] = "any"
+        self.fields["mean_file_size"].widget.attrs["placeholder"] = "16 KiB"
+
+    @classmethod
+    def example(cls, workload: str) -> "AdvisorForm":
+        """The form filled in with a workload of profiles.KNOWN."""
+        return cls(initial={"personality": (profiles.PERSONALITIES / f"{workload}.f").read_text("utf-8")})
+
+    def clean_file(self) -> None:
+        file = self.cleaned_data["file"]
+        if file and file.size > MOST_BYTES:
+            raise forms.ValidationError(TOO_LONG, code="max_length")
+
+    @property
+    def shares(self) -> list[forms.BoundField]:
+        return [self[name] for name in BY_HAND]
+
+    @property
+    def has_shares(self) -> bool:
+        return bool(self.non_field_errors()) or any(field.value() or field.errors for field in self.shares)
+
+    @property
+    def refused_line(self) -> dict[str, Any] | None:
+        """The line of the personality that is not understood, cut to what a page has room for, and the place in it."""
+        refused = [error for error in self.errors.as_data().get("personality", []) if error.code == "refused"]
+        if not refused:
+            return None
+        line, column = refused[0].params["line"], refused[0].params["column"]
+        lines = self["personality"].value().split("\n")
+        text = lines[line - 1] if line <= len(lines) else ""
+        start = max(0, column - 1 - EXCERPT // 2)
+        return {
+            "number": line,
+            "before": ("…" if start else "") + text[start : column - 1],
+            "after": text[column - 1 : start + EXCERPT].rstrip(),
+        }

@@ -1,0 +1,245 @@
+"""A ranking as the page shows it and the API gives it: labels, notes in sentences, evidence, gaps."""
+
+import math
+from collections.abc import Iterable
+from dataclasses import asdict
+from typing import Any
+
+import pandas as pd
+from django.conf import settings
+
+from experiments.models import CaseStudy, Configuration
+from kdb.pairs import pair_key
+from kdb.units import METRICS
+from modelling.estimation.network import Network
+from modelling.estimation.ranking import RankedPart, Ranking
+from modelling.evidence import names as catalogue
+from modelling.evidence.axes import AXES, COLUMN_LABELS, Axis, entry_label
+from modelling.evidence.question import Question
+from modelling.workloads.curves import curves
+
+
+def as_dict(
+    question: Question, ranking: Ranking, revision: int, otherwise: Iterable[tuple[str, str, str]]
+) -> dict[str, Any]:
+    """The answer as JSON-ready data. Numbers keep full precision; what is missing is None.
+
+    otherwise : what frames.measured_otherwise finds; an answer with entries does not speak of it
+    """
+    axis = AXES[question.axis]
+    parts = ranking.parts
+    return {
+        "question": question.as_dict(),
+        "revision": revision,
+        "reference": parts[0].reference if parts else None,
+        "unit": "ratio",
+        "status": _status(ranking),
+        "entries": [{**asdict(entry), "label": label(axis, entry.key)} for part in parts for entry in part.entries],
+        "parts": [
+            {
+                "part": part.number,
+                "basis": part.basis,
+                "reference": part.reference,
+                "held_equal": _sentence_list([COLUMN_LABELS[column] for column in axis.held]),
+                "networks": [_network(network) for network in part.networks],
+            }
+            for part in parts
+        ],
+        "best": [key for part in parts for key in part.best],
+        "worst": [key for part in parts for key in part.worst],
+        "scaling": _curves(axis, ranking),
+        "notes": _notes(axis, question, ranking),
+        "evidence": _evidence(ranking),
+        "missing": _missing(axis, question, parts, otherwise),
+    }
+
+
+def _status(ranking: Ranking) -> str:
+    """In one word how far the evidence goes."""
+    parts = ranking.parts
+    if not parts:
+        return "no comparison"
+    if len(parts) > 1:
+        return "ranked apart"
+    return "indistinguishable" if not parts[0].worst else "ranked"
+
+
+def _network(network: Network) -> dict[str, Any]:
+    """How well the case studies of one network agree."""
+    return {
+        "entries": list(network.treatments),
+        "case_studies": len({trial.name for trial in network.trials}),
+        "tau2": network.tau2,
+        "q": network.q,
+        "freedom": network.freedom,
+        "i2": network.i2,
+        "q_heterogeneity": network.q_heterogeneity,
+        "q_inconsistency": network.q_inconsistency,
+    }
+
+
+def label(axis: Axis, key: str) -> str:
+    """An entry's key as a reader would write it: "Btrfs on ext4"."""
+    return entry_label(axis, key, catalogue.names())
+
+
+def _curves(axis: Axis, ranking: Ranking) -> list[dict[str, Any]]:
+    """Throughput over the number of machines, with the entries' labels."""
+    found = curves(ranking.arms, axis)
+    for panel in found:
+        for series in panel["series"]:
+            series["label"] = label(axis, series["key"])
+    return found
+
+
+def _evidence(ranking: Ranking) -> list[dict[str, Any]]:
+    """Case studies the answer rests on, with what each contributes and where it stands."""
+    found: dict[str, dict[str, Any]] = {}
+
+    def of(slug: str) -> dict[str, Any]:
+        empty = {"case_study": slug, "title": "", "measurements": 0, "derived": 0, "findings": 0, "sources": []}
+        return found.setdefault(slug, empty)
+
+    for row in ranking.arms.itertuples(index=False):
+        study = of(row.case_study)
+        study["measurements" if row.origin == "measured" else "derived"] += row.measurements
+        study["sources"].append(row.source)
+    for row in ranking.findings.itertuples(index=False):
+        for slug in row.case_studies:
+            study = of(slug)
+            study["findings"] += 1
+            study["sources"] += [row.text_source, row.table_source]
+    titles = dict(CaseStudy.objects.filter(slug__in=found).values_list("slug", "title"))
+    for slug, study in found.items():
+        study["title"] = titles[slug]
+        study["sources"] = sorted({source for source in study["sources"] if source})
+    return [found[slug] for slug in sorted(found)]
+
+
+def _notes(axis: Axis, question: Question, ranking: Ranking) -> list[str]:
+    """What a careful reader must know about this answer, in sentences."""
+    notes = []
+    arms, findings, parts = ranking.arms, ranking.findings, ranking.parts
+    if len(parts) > 1:
+        notes.append(
+            f"The evidence falls into {len(parts)} parts that no comparison joins. Ranks and ratios hold inside "
+            "a part; nothing is said about entries of different parts."
+        )
+    assumed = int(arms["assumed"].sum())
+    if assumed:
+        share = settings.KDB_DEFAULT_COEFFICIENT_OF_VARIATION
+        some = (
+            f"Only {len(arms) - assumed} of the {len(arms)} values come with the spread of their runs"
+            if assumed < len(arms)
+            else "No value comes with the spread of its runs"
+        )
+        notes.append(
+            f"{some}. Where it is missing, a coefficient of variation of {share:.0%} for "
+            "one run is assumed; the intervals stand and fall with it."
+        )
+    counts = sorted(int(n) for n in arms["vm_count"].unique())
+    if len(counts) > 1:
+        notes.append(f"Averaged over {_sentence_list([str(n) for n in counts])} virtual machines.")
+    if max(counts, default=1) > 1 and _scope_is_unknown(ranking):
+        notes.append(
+            "The sources do not say whether a value at several machines is for each machine or for all together. "
+            "Ratios at one machine count do not depend on it."
+        )
+    notes += [_confounding(axis, column, arms) for column in axis.comes_along if _differs(column, arms)]
+    notes += [_disagreement(network) for part in parts for network in part.networks if network.tau2]
+    if len(findings):
+        notes.append(_tier_lists(ranking))
+        if question.vm_count is not None:
+            notes.append("Tier lists are stated for a whole case study, not for one number of virtual machines.")
+        disputed = findings[findings["text_list"] != findings["table_list"]].drop_duplicates("pk")
+        notes += [_dispute(row) for row in disputed.itertuples(index=False)]
+    return notes
+
+
+def _disagreement(network: Network) -> str:
+    """How much the case studies of one network differ beyond their own spread."""
+    spread = math.exp(math.sqrt(network.tau2)) - 1
+    return (
+        f"The case studies differ by more than their own spread explains (I² = {network.i2:.0%}; a standard deviation "
+        f"of {spread:.0%} between them is estimated from {len(network.trials)}); the intervals include it."
+    )
+
+
+def _tier_lists(ranking: Ranking) -> str:
+    """What the tier lists did to the answer."""
+    bases = {part.basis for part in ranking.parts}
+    if "both" not in bases:
+        return (
+            "The order rests on tier lists: their sources publish who is best and worst, not the numbers, so no "
+            "ratios can be given. Entries of one tier share a rank."
+        )
+    return (
+        "Tier lists count beside the numbers: a list is taken to name the faster of two entries with odds of "
+        f"{math.exp(math.log(1.25) / settings.KDB_TIER_SCALE):.1f} to 1 where one is 25 % faster. An entry that only "
+        "lists speak of has a rank but no ratio."
+    )
+
+
+def _dispute(finding: Any) -> str:
+    """A pair that text and table of one publication put into different lists."""
+    pair = label(AXES["fs-pair"], pair_key(finding.guest_fs, finding.host_fs))
+    said = {"best": "among the best", "unlisted": "in no list", "worst": "among the worst"}
+    return (
+        f"{pair} stands {said[finding.text_list]} in {finding.text_source} of {finding.publication.upper()} and "
+        f"{said[finding.table_list]} in its {finding.table_source}; it is placed in the middle."
+    )
+
+
+def _scope_is_unknown(ranking: Ranking) -> bool:
+    slugs = set(ranking.arms["case_study"])
+    return CaseStudy.objects.filter(slug__in=slugs, value_scope=CaseStudy.Scope.NOT_STATED).exists()
+
+
+def _differs(column: str, arms: pd.DataFrame) -> bool:
+    return bool((arms.groupby("group")[column].nunique(dropna=False) > 1).any())
+
+
+def _confounding(axis: Axis, column: str, arms: pd.DataFrame) -> str:
+    """Which entries came with another value of `column` than those they were compared with."""
+    names = catalogue.names()
+    spelled = names["file_system"] if column == "host_fs" else dict(Configuration.Virtualisation.choices)
+    pairs = sorted({(row.entry, getattr(row, column)) for row in arms.itertuples(index=False)}, key=str)
+    listed = [f"{label(axis, entry)} with {spelled.get(value, 'not stated')}" for entry, value in pairs]
+    return (
+        f"Confounded with the {COLUMN_LABELS[column]}: it comes along with the entry and differs between compared "
+        f"ones ({'; '.join(listed)}). A difference may be due to either."
+    )
+
+
+def _missing(
+    axis: Axis, question: Question, parts: tuple[RankedPart, ...], otherwise: Iterable[tuple[str, str, str]]
+) -> list[str]:
+    """What would have to be measured, where there is no answer."""
+    if parts:
+        return []
+    asked = catalogue.names()["workload"].get(question.workload, question.workload)
+    narrowed = [f"{name.replace('_', ' ')} {value}" for name, value in question.filters.items()]
+    under = f" with {_sentence_list(narrowed)}" if narrowed else ""
+    return [
+        f"No published case study compares two entries of the axis “{axis.label.lower()}” for the workload "
+        f"{asked}{under} by throughput.",
+        *_other_metrics(otherwise),
+        "It would take at least two configurations that differ in it, measured in one case study with the same "
+        f"benchmark version and the same {_sentence_list([COLUMN_LABELS[column] for column in axis.held])}.",
+    ]
+
+
+def _other_metrics(otherwise: Iterable[tuple[str, str, str]]) -> list[str]:
+    """A sentence a metric that is measured and not ranked."""
+    studies: dict[tuple[str, str], list[str]] = {}
+    for metric, unit, case_study in otherwise:
+        studies.setdefault((metric, unit), []).append(case_study.upper())
+    return [
+        f"{_sentence_list(slugs)} measured the {METRICS[metric].label} in {unit}, which is not ranked."
+        for (metric, unit), slugs in studies.items()
+    ]
+
+
+def _sentence_list(words: list[str]) -> str:
+    """ "a", "a and b", "a, b and c"."""
+    return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)

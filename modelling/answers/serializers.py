@@ -1,0 +1,326 @@
+"""The shape of the answers, for the schema and its readers; the answers themselves are kept ready.
+
+`RankingSnapshot.result` is written once by modelling.answers.answer and sent as it is.
+"""
+
+from rest_framework import serializers
+
+from modelling.evidence.axes import AXES
+from modelling.evidence.question import GRADES
+
+
+class QuestionSerializer(serializers.Serializer):
+    """The question as it was understood: slugs in place of aliases, null for any."""
+
+    axis = serializers.ChoiceField(choices=list(AXES))
+    workload = serializers.CharField()
+    hypervisor = serializers.CharField(allow_null=True)
+    guest_fs = serializers.CharField(allow_null=True)
+    host_fs = serializers.CharField(allow_null=True)
+    vm_count = serializers.IntegerField(allow_null=True)
+    storage = serializers.CharField(allow_null=True)
+    benchmark = serializers.CharField(allow_null=True)
+    guest_os_family = serializers.CharField(allow_null=True)
+    grade = serializers.ChoiceField(choices=list(GRADES), allow_null=True)
+
+
+class EntrySerializer(serializers.Serializer):
+    """One entry. Rank and ratio hold inside its part: ratio is throughput against the part's reference."""
+
+    rank = serializers.IntegerField()
+    part = serializers.IntegerField()
+    key = serializers.CharField()
+    label = serializers.CharField()
+    ratio = serializers.FloatField(
+        allow_null=True, help_text="Null: only tier lists place it, so no distance is known."
+    )
+    low = serializers.FloatField(allow_null=True, help_text="Lower end of the 95 % interval.")
+    high = serializers.FloatField(allow_null=True, help_text="Upper end of the 95 % interval.")
+    p_score = serializers.FloatField(help_text="Mean certainty of being better than another entry, 0 to 1.")
+    grade = serializers.ChoiceField(
+        choices=list(GRADES), help_text="A several case studies with spread, B measured, C derived, D stated only."
+    )
+    tied_with = serializers.ListField(child=serializers.CharField(), help_text="Keys it cannot be told apart from.")
+    confounded_with = serializers.ListField(
+        child=serializers.CharField(), help_text="What came along with it and differed between compared arms."
+    )
+    case_studies = serializers.IntegerField()
+    measurements = serializers.IntegerField()
+    derived = serializers.IntegerField()
+    findings = serializers.IntegerField()
+
+
+class NetworkSerializer(serializers.Serializer):
+    """How well the case studies agree that measured entries of one part."""
+
+    entries = serializers.ListField(child=serializers.CharField())
+    case_studies = serializers.IntegerField()
+    tau2 = serializers.FloatField(allow_null=True, help_text="Variance between case studies, of ln(throughput).")
+    q = serializers.FloatField(help_text="Cochran's Q.")
+    freedom = serializers.IntegerField(help_text="Its degrees of freedom; 0: no two case studies can disagree.")
+    i2 = serializers.FloatField(allow_null=True, help_text="Share of the variation between case studies, 0 to 1.")
+    q_heterogeneity = serializers.FloatField(help_text="Q within designs.")
+    q_inconsistency = serializers.FloatField(help_text="Q between designs.")
+
+
+class PartSerializer(serializers.Serializer):
+    """Entries that comparisons join; nothing is known between one part and another."""
+
+    part = serializers.IntegerField()
+    basis = serializers.ChoiceField(choices=["numbers", "findings", "both"])
+    reference = serializers.CharField()
+    held_equal = serializers.CharField()
+    networks = NetworkSerializer(many=True)
+
+
+class CaseStudyEvidenceSerializer(serializers.Serializer):
+    """What one case study contributes."""
+
+    case_study = serializers.CharField()
+    title = serializers.CharField()
+    measurements = serializers.IntegerField()
+    derived = serializers.IntegerField()
+    findings = serializers.IntegerField()
+    sources = serializers.ListField(child=serializers.CharField())
+
+
+class ScalingPointSerializer(serializers.Serializer):
+    vm_count = serializers.IntegerField(help_text="Virtual machines running together.")
+    value = serializers.FloatField(help_text="Throughput, in the panel's unit.")
+    low = serializers.FloatField(help_text="Lower end of the 95 % interval.")
+    high = serializers.FloatField(help_text="Upper end of the 95 % interval.")
+
+
+class ScalingSeriesSerializer(serializers.Serializer):
+    """One configuration of an entry at several numbers of machines."""
+
+    key = serializers.CharField()
+    label = serializers.CharField()
+    points = ScalingPointSerializer(many=True)
+
+
+class ScalingPanelSerializer(serializers.Serializer):
+    """Throughput over the number of machines, where all else may be compared."""
+
+    case_study = serializers.CharField()
+    unit = serializers.CharField()
+    operation = serializers.CharField()
+    block_size_bytes = serializers.IntegerField(allow_null=True)
+    held = serializers.DictField(child=serializers.CharField(), help_text="What is equal, as far as it is stated.")
+    sources = serializers.ListField(child=serializers.CharField(), help_text="Where the numbers stand.")
+    series = ScalingSeriesSerializer(many=True)
+
+
+class ComparedEntrySerializer(serializers.Serializer):
+    """One entry of a comparison; what ranks it is null where no evidence does."""
+
+    key = serializers.CharField()
+    label = serializers.CharField()
+    rank = serializers.IntegerField(allow_null=True)
+    part = serializers.IntegerField(allow_null=True)
+    ratio = serializers.FloatField(allow_null=True, help_text="Against the reference of its part.")
+    low = serializers.FloatField(allow_null=True, help_text="Lower end of the 95 % interval.")
+    high = serializers.FloatField(allow_null=True, help_text="Upper end of the 95 % interval.")
+    p_score = serializers.FloatField(allow_null=True)
+    grade = serializers.ChoiceField(choices=list(GRADES), allow_null=True)
+    case_studies = serializers.ListField(child=serializers.CharField(), help_text="That say something of it here.")
+
+
+class EnvironmentFactSerializer(serializers.Serializer):
+    """One fact of the configurations behind the entries."""
+
+    fact = serializers.CharField(help_text="Its name, as on the page.")
+    differs = serializers.BooleanField(help_text="Whether the entries for which it is stated differ in it.")
+    values = serializers.ListField(
+        child=serializers.ListField(child=serializers.CharField()),
+        help_text="For each entry the values that occur; empty: not stated.",
+    )
+
+
+class ComparedPairSerializer(serializers.Serializer):
+    """Two of the entries, and whether their numbers may be compared."""
+
+    a = serializers.CharField()
+    b = serializers.CharField()
+    ratio = serializers.FloatField(allow_null=True, help_text="Throughput of a against b; null: no numbers join them.")
+    low = serializers.FloatField(allow_null=True, help_text="Lower end of the 95 % interval.")
+    high = serializers.FloatField(allow_null=True, help_text="Upper end of the 95 % interval.")
+    basis = serializers.ChoiceField(choices=["side by side", "through others", "lists", "not at all"])
+    why = serializers.CharField(help_text="Why they may, or may not, be compared.")
+
+
+class ComparisonSerializer(serializers.Serializer):
+    """Two to six entries of one axis side by side."""
+
+    question = QuestionSerializer()
+    revision = serializers.IntegerField(help_text="Knowledge revision it was computed from.")
+    entries = ComparedEntrySerializer(many=True)
+    environment = EnvironmentFactSerializer(many=True)
+    pairs = ComparedPairSerializer(many=True)
+
+
+class RankingSerializer(serializers.Serializer):
+    """A ranked answer. Without evidence `entries` is empty and `missing` says what would be needed."""
+
+    question = QuestionSerializer()
+    revision = serializers.IntegerField(help_text="Knowledge revision it was computed from.")
+    superseded_by = serializers.IntegerField(
+        allow_null=True, help_text="Revision whose evidence may change it and is being worked in; null: it stands."
+    )
+    reference = serializers.CharField(allow_null=True, help_text="Key of the entry that ratios are against.")
+    unit = serializers.CharField()
+    status = serializers.ChoiceField(choices=["ranked", "indistinguishable", "ranked apart", "no comparison"])
+    entries = EntrySerializer(many=True)
+    parts = PartSerializer(many=True)
+    best = serializers.ListField(child=serializers.CharField())
+    worst = serializers.ListField(child=serializers.CharField())
+    scaling = ScalingPanelSerializer(many=True)
+    notes = serializers.ListField(child=serializers.CharField())
+    evidence = CaseStudyEvidenceSerializer(many=True)
+    missing = serializers.ListField(child=serializers.CharField())
+
+
+class NamedSerializer(serializers.Serializer):
+    key = serializers.CharField()
+    label = serializers.CharField()
+
+
+class CellSerializer(serializers.Serializer):
+    """What the answer says of one pair; numbers are null where there is no evidence, or none with numbers."""
+
+    guest_fs = serializers.CharField()
+    host_fs = serializers.CharField()
+    rank = serializers.IntegerField(allow_null=True)
+    part = serializers.IntegerField(allow_null=True)
+    ratio = serializers.FloatField(allow_null=True)
+    low = serializers.FloatField(allow_null=True)
+    high = serializers.FloatField(allow_null=True)
+    grade = serializers.ChoiceField(choices=list(GRADES), allow_null=True)
+    shade = serializers.IntegerField(allow_null=True, help_text="0, the slowest of its part, to 4, the fastest.")
+    standing = serializers.ChoiceField(choices=["best", "between", "avoid", "no evidence"])
+
+
+class HeatMapSerializer(serializers.Serializer):
+    """File-system pairs as a grid: `cells[i][j]` is guest i on host j."""
+
+    question = QuestionSerializer()
+    revision = serializers.IntegerField(help_text="Knowledge revision it was computed from.")
+    guests = NamedSerializer(many=True)
+    hosts = NamedSerializer(many=True)
+    cells = serializers.ListField(child=CellSerializer(many=True))
+
+
+class AxisSerializer(serializers.Serializer):
+    axis = serializers.CharField()
+    label = serializers.CharField()
+    url = serializers.URLField()
+
+
+class AxesSerializer(serializers.Serializer):
+    """What can be ranked."""
+
+    axes = AxisSerializer(many=True)
+
+
+class PartHealthSerializer(serializers.Serializer):
+    status = serializers.CharField()
+    detail = serializers.CharField()
+
+
+class HealthSerializer(serializers.Serializer):
+    database = PartHealthSerializer()
+    broker = PartHealthSerializer()
+    workers = PartHealthSerializer()
+
+
+class FailingQuestionSerializer(serializers.Serializer):
+    question = serializers.CharField(help_text="Axis, workload and filters.")
+    attempts = serializers.IntegerField()
+    reason = serializers.CharField(help_text="Of the last attempt.")
+    retry_at = serializers.DateTimeField(allow_null=True, help_text="When it is tried again; null: at once.")
+
+
+class AnswersSerializer(serializers.Serializer):
+    """Answers that a publication superseded; until they are worked out again the previous ones are given."""
+
+    waiting = serializers.IntegerField(help_text="Not answered again yet.")
+    failing = FailingQuestionSerializer(many=True, help_text="Those of them that could not be, the first 20.")
+
+
+class StatusSerializer(serializers.Serializer):
+    """What is published now, and whether the parts of the system work."""
+
+    version = serializers.CharField()
+    revision = serializers.IntegerField()
+    case_studies = serializers.IntegerField()
+    configurations = serializers.IntegerField()
+    measurements = serializers.IntegerField()
+    derived = serializers.IntegerField()
+    findings = serializers.IntegerField()
+    claims = serializers.IntegerField()
+    answers = AnswersSerializer()
+    health = HealthSerializer()
+
+
+class ReferenceSerializer(serializers.Serializer):
+    """Something a step rests on that a reader can open."""
+
+    kind = serializers.CharField()
+    key = serializers.CharField()
+    label = serializers.CharField()
+    anchor = serializers.CharField()
+    url = serializers.CharField(help_text="Its page on this server.")
+
+
+class StepSerializer(serializers.Serializer):
+    """One step: what it says, as sentences and as data, and how firm it is."""
+
+    kind = serializers.ChoiceField(
+        choices=[
+            "comparison",
+            "components",
+            "workload",
+            "mechanisms",
+            "shares",
+            "cache",
+            "scaling",
+            "evidence",
+            "agreement",
+            "open",
+        ]
+    )
+    title = serializers.CharField()
+    basis = serializers.ChoiceField(choices=["measured", "estimated", "stated", "model", "open"])
+    text = serializers.CharField()
+    data = serializers.DictField(help_text="The same as values; its keys depend on `kind`.")
+    evidence = ReferenceSerializer(many=True)
+    source = serializers.CharField(allow_blank=True, help_text="Equation, rule or page it applies.")
+
+
+class SideSerializer(serializers.Serializer):
+    """One of the two entries; rank, part and grade are null where the answer does not rank it."""
+
+    key = serializers.CharField()
+    label = serializers.CharField()
+    rank = serializers.IntegerField(allow_null=True)
+    part = serializers.IntegerField(allow_null=True)
+    grade = serializers.ChoiceField(choices=list(GRADES), allow_null=True)
+
+
+class ContrastSerializer(serializers.Serializer):
+    """Throughput of a against b, with its 95 % interval."""
+
+    ratio = serializers.FloatField()
+    low = serializers.FloatField()
+    high = serializers.FloatField()
+
+
+class ExplanationSerializer(serializers.Serializer):
+    """Why a stands where it does against b. Both are null where the question has no answer."""
+
+    question = QuestionSerializer()
+    revision = serializers.IntegerField(help_text="Knowledge revision it was computed from.")
+    a = SideSerializer(allow_null=True)
+    b = SideSerializer(allow_null=True)
+    contrast = ContrastSerializer(allow_null=True, help_text="Null where no chain of numbers joins them.")
+    steps = StepSerializer(many=True)

@@ -1,0 +1,97 @@
+"""Arms, and the estimate over them."""
+
+from django.conf import settings
+from django.db import transaction
+from django.db.models import Avg, Count, Max, Sum, Variance
+from django.db.models.functions import Ln
+
+from experiments.models import DerivedValue, Measurement
+from modelling.estimation.ranking import Assumptions, Ranking, rank
+from modelling.evidence import frames, names
+from modelling.evidence.arms import NORMAL_95
+from modelling.evidence.axes import AXES
+from modelling.evidence.fairplay import MEASUREMENT_FIELDS
+from modelling.evidence.question import Question
+from modelling.models import Arm
+
+# A spread below this is a repeated number, not a measured spread.
+_SMALLEST_VARIANCE = 1e-12
+
+
+def assumptions() -> Assumptions:
+    """What every answer takes for granted, from the settings."""
+    return Assumptions(
+        variation=settings.KDB_DEFAULT_COEFFICIENT_OF_VARIATION,
+        tier_scale=settings.KDB_TIER_SCALE,
+        tier_doubt=settings.KDB_TIER_DOUBT,
+    )
+
+
+def rebuild_arms(case_study_ids: list[int]) -> int:
+    """Summarise the measurements of these case studies anew; returns the number of arms.
+
+    One aggregate query and one write a case study: the work grows with what changed.
+    """
+    with transaction.atomic():
+        Arm.objects.filter(configuration__case_study__in=case_study_ids).delete()
+        arms = [*_measured_arms(case_study_ids), *_derived_arms(case_study_ids)]
+        Arm.objects.bulk_create(arms, batch_size=1000)
+    return len(arms)
+
+
+def _measured_arms(case_study_ids: list[int]) -> list[Arm]:
+    groups = (
+        Measurement.objects.filter(configuration__case_study__in=case_study_ids)
+        .order_by()
+        .values("configuration_id", *MEASUREMENT_FIELDS)
+        .annotate(
+            rows=Count("pk"),
+            mean_log=Avg(Ln("value")),
+            log_variance=Variance(Ln("value")),  # of the rows, not of a sample: one row has one too
+            stated_runs=Sum("repetitions"),
+            any_value=Max("value"),
+            deviation=Max("standard_deviation"),
+            any_source=Max("source"),
+        )
+    )
+    arms = []
+    for group in groups.iterator():
+        rows, runs = group.pop("rows"), group.pop("stated_runs")
+        value, deviation = group.pop("any_value"), group.pop("deviation")
+        variance, source = group.pop("log_variance"), group.pop("any_source")
+        if rows > 1:
+            runs, variance = max(rows, runs or 0), variance / (rows - 1)  # sample variance over rows
+        else:  # a mean over runs with the deviation its source prints; delta method for ln
+            variance = (deviation / value) ** 2 / runs if deviation and runs else None
+        if variance is not None and variance < _SMALLEST_VARIANCE:
+            variance = None
+        arms.append(
+            Arm(**group, origin=Arm.Origin.MEASURED, measurements=rows, runs=runs, variance=variance, source=source)
+        )
+    return arms
+
+
+def _derived_arms(case_study_ids: list[int]) -> list[Arm]:
+    values = DerivedValue.objects.filter(configuration__case_study__in=case_study_ids, is_evidence=True).annotate(
+        mean_log=Ln("value"), width=Ln("high") - Ln("low")
+    )
+    return [
+        Arm(
+            configuration_id=value.configuration_id,
+            **{field: getattr(value, field) for field in MEASUREMENT_FIELDS},
+            origin=Arm.Origin.DERIVED,
+            measurements=1,
+            runs=None,
+            mean_log=value.mean_log,
+            variance=(value.width / (2 * NORMAL_95)) ** 2 or None,
+            source=value.source,
+        )
+        for value in values
+    ]
+
+
+def ranking_of(question: Question, as_of: int | None = None) -> Ranking:
+    """The estimate itself, with its networks: what answers and mixes are made of."""
+    names.forget()  # what is made of it is kept with names: those that are public now
+    arms, findings = frames.arms(question, as_of=as_of), frames.findings(question, as_of=as_of)
+    return rank(arms, findings, AXES[question.axis], assumptions())

@@ -1,0 +1,31 @@
+"""Addresses of what is inferred; kdb.api_urls puts them under /api/v1/."""
+
+from django.urls import path
+
+from modelling.advice.api import AdviceView
+from modelling.claims.api import ClaimViewSet, HypothesesView
+from modelling.mixes.api import MixView
+from modelling.previews.api import PreviewView
+from modelling.validation.api import ModelQualityView
+
+from .answers import api as views
+
+urlpatterns = [
+    path("rankings/", views.AxisListView.as_view(), name="axes"),
+    path("rankings/<slug:axis>/", views.RankingView.as_view(), name="ranking"),
+    path("mixes/", MixView.as_view(), name="mix"),
+    path("heat-maps/", views.HeatMapView.as_view(), name="heat-map"),
+    path("explanations/", views.ExplanationView.as_view(), name="explanation"),
+    path("comparisons/", views.ComparisonView.as_view(), name="comparison"),
+    path("advice/", AdviceView.as_view(), name="advice"),
+    path("drafts/<slug:slug>/preview/", PreviewView.as_view(), name="publication-preview"),
+    path("model-quality/", ModelQualityView.as_view(), name="model-quality"),
+    path("claims/", ClaimViewSet.as_view({"get": "list"}, basename="claim"), name="claim-list"),
+    path(
+        "claims/<slug:id>/",
+        ClaimViewSet.as_view({"get": "retrieve"}, basename="claim", detail=True),
+        name="claim-detail",
+    ),
+    path("hypotheses/", HypothesesView.as_view(), name="hypotheses"),
+    path("status/", views.StatusView.as_view(), name="status"),
+]

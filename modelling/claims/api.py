@@ -1,0 +1,274 @@
+"""Claims with their verdicts, and hypotheses with their scores, as data."""
+
+from typing import Any
+
+import django_filters
+from django import forms
+from django.db.models import Exists, OuterRef, Prefetch, QuerySet
+from django.http import Http404
+from django.utils.decorators import method_decorator
+from django.views.decorators.http import conditional_page
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, extend_schema, extend_schema_field, extend_schema_view
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.viewsets import ReadOnlyModelViewSet
+
+from experiments import visible
+from experiments.api import filters as facts
+from experiments.api.serializers import RetractedSlugs, Slug, Slugs
+from experiments.api.views import TableViewSet
+from experiments.models import Claim
+from kdb.api_errors import FaultyRequest, form_errors, name_errors
+from kdb.api_formats import FORMAT_PARAMETER, CsvRenderer
+from kdb.api_views import PublicView
+from modelling.evidence import counts
+from modelling.models import ClaimVerdict
+
+from . import pages as claim_pages
+from . import verdicts as claim_verdicts
+
+# Claims
+
+
+class Judged(serializers.Field):
+    """A column of the verdict in the scope asked for; null where the claim is not judged yet."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(source="judged", read_only=True, allow_null=True, **kwargs)
+
+    def to_representation(self, judged: list[ClaimVerdict]) -> Any:
+        value = getattr(judged[0], self.field_name) if judged else None
+        return None if value == "" else value
+
+
+@extend_schema_field(OpenApiTypes.INT)
+class JudgedNumber(Judged):
+    pass
+
+
+@extend_schema_field(OpenApiTypes.STR)
+class JudgedText(Judged):
+    pass
+
+
+@extend_schema_field({"type": "array", "items": {"type": "array", "items": {"type": "string"}}, "nullable": True})
+class JudgedComparisons(Judged):
+    pass
+
+
+class EvidenceSerializer(serializers.Serializer):
+    """Ids of the rows that a verdict rests on; measurements, derived values and findings are lists of this API."""
+
+    measurements = serializers.ListField(child=serializers.IntegerField())
+    derived_values = serializers.ListField(child=serializers.IntegerField())
+    printed_ratios = serializers.ListField(child=serializers.IntegerField())
+    findings = serializers.ListField(child=serializers.IntegerField())
+
+
+@extend_schema_field(EvidenceSerializer)
+class JudgedEvidence(Judged):
+    def to_representation(self, judged: list[ClaimVerdict]) -> dict[str, list[int]] | None:
+        return _evidence(judged[0].evidence) if judged else None
+
+
+def _evidence(stored: dict[str, list[int]]) -> dict[str, list[int]]:
+    """In one order on every database."""
+    return {kind: stored[kind] for kind in EvidenceSerializer().fields}
+
+
+class ClaimSerializer(serializers.Serializer):
+    """One claim, with its verdict by its own paper or by everybody else's data."""
+
+    id = serializers.CharField(source="code", help_text="The claim's code.")
+    paper = Slug("publication.slug")
+    location = serializers.CharField(help_text="Where it stands in the paper.")
+    case_studies = Slugs()
+    retracted_case_studies = RetractedSlugs("case_studies")
+    kind = serializers.ChoiceField(choices=Claim.Kind.choices)
+    workloads = Slugs()
+    part = serializers.CharField(source="scope", help_text="Which part of the results it speaks of.")
+    statement = serializers.CharField(help_text="In the words of this project.")
+    predicate = serializers.CharField(help_text="What would have to hold.")
+    scope = JudgedText(help_text="Whose facts judged it: `own` or `others`.")
+    verdict = JudgedText(help_text="`supported`, `partly`, `contradicted` or `untestable`.")
+    held = JudgedNumber(help_text="Comparisons that hold.")
+    failed = JudgedNumber(help_text="Comparisons that do not.")
+    undecided = JudgedNumber(help_text="Comparisons that the facts leave open.")
+    basis = JudgedText(help_text="The least sure kind of evidence used: `measured`, `derived`, `listed`, `stated`.")
+    reason = JudgedText(help_text="One or two sentences.")
+    evidence = JudgedEvidence()
+    revision = JudgedNumber(help_text="Knowledge revision it was judged at.")
+
+
+class ClaimDetailSerializer(ClaimSerializer):
+    """The same with its conditions and every comparison."""
+
+    checks = serializers.DictField(help_text="The predicate as conditions; docs/models/claims.md has the grammar.")
+    comparisons = JudgedComparisons(help_text="Each as [held, failed or undecided; what was compared].")
+
+
+class RevisionField(forms.IntegerField):
+    """A knowledge revision that there is."""
+
+    def clean(self, value: Any) -> int | None:
+        revision = super().clean(value)
+        if revision is not None and not 1 <= revision <= counts.revision():
+            raise forms.ValidationError(f"{value!r} is no knowledge revision; there are 1 to {counts.revision()}.")
+        return revision
+
+
+class RevisionFilter(django_filters.Filter):
+    field_class = RevisionField
+
+
+class ClaimFilters(facts.ClaimFilters):
+    paper = facts.VisibleFilter(
+        field_name="publication__slug", rows=visible.publications, help_text="The same as `publication`."
+    )
+    scope = django_filters.ChoiceFilter(
+        choices=ClaimVerdict.Scope.choices,
+        method="unfiltered",
+        help_text="Whose facts judge it; its own paper's if absent.",
+    )
+    verdict = django_filters.ChoiceFilter(choices=ClaimVerdict.Kind.choices, method="by_verdict")
+    as_of = RevisionFilter(
+        method="known_at", help_text="Knowledge revision: verdicts as they were then, whatever was published since."
+    )
+
+    def unfiltered(self, queryset: QuerySet[Claim], name: str, value: str) -> QuerySet[Claim]:
+        """The view gives the verdict of this scope."""
+        return queryset
+
+    def by_verdict(self, queryset: QuerySet[Claim], name: str, value: str) -> QuerySet[Claim]:
+        scope = self.form.cleaned_data["scope"] or ClaimVerdict.Scope.OWN
+        if (as_of := self.form.cleaned_data["as_of"]) is not None:
+            then = claim_verdicts.as_of(as_of).items()
+            return queryset.filter(pk__in=[pk for (pk, judge), row in then if (judge, row.verdict) == (scope, value)])
+        return queryset.filter(Exists(ClaimVerdict.objects.filter(claim=OuterRef("pk"), scope=scope, verdict=value)))
+
+    def known_at(self, queryset: QuerySet[Claim], name: str, value: int) -> QuerySet[Claim]:
+        return queryset.filter(pk__in=visible.claims(value))
+
+
+class ScopeForm(forms.Form):
+    """The parameters of a single claim besides the format."""
+
+    scope = forms.ChoiceField(required=False, choices=[("", ""), *ClaimVerdict.Scope.choices])
+    as_of = RevisionField(required=False)
+
+
+@extend_schema_view(
+    retrieve=extend_schema(
+        responses=ClaimDetailSerializer,
+        parameters=[
+            OpenApiParameter("scope", enum=ClaimVerdict.Scope.values, description="Whose facts judge it."),
+            OpenApiParameter("as_of", int, description="Knowledge revision: the verdict as it was then."),
+        ],
+    )
+)
+class ClaimViewSet(TableViewSet):
+    """Checkable statements that a publication makes about results, each with its computed verdict."""
+
+    serializer_class = ClaimSerializer
+    filterset_class = ClaimFilters
+    lookup_field = "code"
+    lookup_url_kwarg = "id"
+
+    def get_queryset(self) -> QuerySet[Claim]:
+        verdicts = ClaimVerdict.objects.filter(scope=self._scope())
+        if self.action != "retrieve":
+            verdicts = verdicts.defer("comparisons")
+        return (
+            visible.claims()
+            .select_related("publication")
+            .prefetch_related(
+                Prefetch("case_studies", visible.case_studies()),
+                "workloads",
+                Prefetch("verdicts", verdicts, to_attr="judged"),
+            )
+        )
+
+    def get_serializer_class(self) -> type[serializers.Serializer]:
+        is_table = self.request and isinstance(getattr(self.request, "accepted_renderer", None), CsvRenderer)
+        return ClaimDetailSerializer if self.action == "retrieve" and not is_table else ClaimSerializer
+
+    def get_object(self) -> Claim:
+        form = ScopeForm(self.request.query_params)
+        if errors := name_errors(self.request.query_params, [*form.fields, FORMAT_PARAMETER]) + form_errors(form):
+            raise FaultyRequest(errors)
+        self.filter_backends = []
+        claim = ReadOnlyModelViewSet.get_object(self)
+        as_of = form.cleaned_data["as_of"]
+        if as_of is not None and not visible.claims(as_of).filter(pk=claim.pk).exists():
+            raise Http404(f"{claim.code} was not published by revision {as_of}")
+        return self._as_of([claim])[0]
+
+    def paginate_queryset(self, queryset: QuerySet[Claim]) -> list[Claim]:
+        return self._as_of(super().paginate_queryset(queryset))
+
+    def _as_of(self, claims: list[Claim]) -> list[Claim]:
+        """The claims with their verdicts of the revision in the address, where there is one."""
+        if asked := self.request.query_params.get("as_of"):
+            then = claim_verdicts.as_of(int(asked))
+            for claim in claims:
+                verdict = then.get((claim.pk, self._scope()))
+                claim.judged = [verdict] if verdict else []
+        return claims
+
+    def _scope(self) -> str:
+        asked = self.request.query_params.get("scope") if self.request else None
+        return asked if asked in ClaimVerdict.Scope.values else ClaimVerdict.Scope.OWN
+
+
+# Hypotheses
+
+
+class SourceScoreSerializer(serializers.Serializer):
+    """What one case study, or one publication's lists, says of a hypothesis."""
+
+    source = serializers.CharField()
+    agree = serializers.IntegerField(source="held")
+    disagree = serializers.IntegerField(source="failed")
+    ties = serializers.IntegerField(source="undecided")
+    basis = serializers.CharField(allow_blank=True)
+    reason = serializers.CharField()
+    evidence = serializers.SerializerMethodField()
+    revision = serializers.IntegerField(help_text="Knowledge revision it was computed at.")
+
+    @extend_schema_field(EvidenceSerializer)
+    def get_evidence(self, score: Any) -> dict[str, list[int]]:
+        return _evidence(score.evidence)
+
+
+class HypothesisSerializer(serializers.Serializer):
+    """A prediction and how many comparisons of the evidence agree with it."""
+
+    id = serializers.CharField(source="hypothesis.code")
+    paper = serializers.CharField(source="hypothesis.publication")
+    location = serializers.CharField(source="hypothesis.source")
+    statement = serializers.CharField(source="hypothesis.statement")
+    prediction = serializers.CharField(source="hypothesis.prediction", help_text="What is tested, in words.")
+    untestable = serializers.CharField(source="hypothesis.untestable", help_text="Why it is not; empty: it is.")
+    agree = serializers.IntegerField()
+    disagree = serializers.IntegerField()
+    ties = serializers.IntegerField(help_text="Comparisons that the spread of the runs leaves open.")
+    sources = SourceScoreSerializer(source="scores", many=True)
+
+
+class HypothesesSerializer(serializers.Serializer):
+    """Every hypothesis of the papers, put to all published case studies."""
+
+    revision = serializers.IntegerField(help_text="Knowledge revision now; a score may be of the one before.")
+    hypotheses = HypothesisSerializer(many=True)
+
+
+@method_decorator(conditional_page, name="dispatch")
+class HypothesesView(PublicView):
+    @extend_schema(operation_id="hypotheses", responses=HypothesesSerializer, tags=["hypotheses"])
+    def get(self, request: Request) -> Response:
+        """What the papers predicted, and how the evidence of all of them agrees."""
+        self.refuse_parameters()
+        found = {"revision": counts.revision(), "hypotheses": claim_pages.hypothesis_lines()}
+        return Response(HypothesesSerializer(found).data)

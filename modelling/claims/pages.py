@@ -1,0 +1,193 @@
+"""Reads for the pages on claims and hypotheses. Each costs a constant number of queries."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import Count, Exists, OuterRef, Prefetch, QuerySet
+
+from experiments import visible
+from experiments.models import CaseStudy, Claim, DerivedValue, Measurement, PrintedRatio, Publication
+from experiments.templatetags import kdb_format
+from modelling.evidence import counts
+from modelling.models import ClaimVerdict, HypothesisScore, Judgement
+
+from .hypotheses import HYPOTHESES, Hypothesis
+
+SHOWN = 200  # rows of evidence a page lists; the API names all that are kept
+
+
+@dataclass(frozen=True)
+class PaperLine:
+    """One paper, and for each scope and its label how many of its claims got which verdict."""
+
+    publication: Publication
+    claims: int
+    rows: list[tuple[str, str, list[tuple[str, int]]]]
+
+
+@dataclass(frozen=True)
+class ClaimLine:
+    claim: Claim
+    own: ClaimVerdict | None  # None: not judged yet
+    others: ClaimVerdict | None
+
+    @property
+    def verdicts(self) -> list[tuple[str, ClaimVerdict | None]]:
+        return [("By its own paper", self.own), ("By everybody else’s data", self.others)]
+
+
+@dataclass(frozen=True)
+class EvidenceLine:
+    """One row that a verdict rests on."""
+
+    kind: str
+    text: str
+    where: str  # coordinates
+    source: str
+    case_study: str  # slug, of the page that shows it
+    anchor: str
+
+
+@dataclass(frozen=True)
+class HypothesisLine:
+    hypothesis: Hypothesis
+    scores: list[HypothesisScore]
+
+    @property
+    def agree(self) -> int:
+        return sum(score.held for score in self.scores)
+
+    @property
+    def disagree(self) -> int:
+        return sum(score.failed for score in self.scores)
+
+    @property
+    def ties(self) -> int:
+        return sum(score.undecided for score in self.scores)
+
+
+def papers() -> list[PaperLine]:
+    """Every paper that claims something."""
+    kinds: dict[tuple[int, str], dict[str, int]] = {}
+    rows = ClaimVerdict.objects.filter(claim__in=visible.claims()).order_by()
+    for publication, scope, kind, number in rows.values_list("claim__publication", "scope", "verdict").annotate(
+        number=Count("pk")
+    ):
+        kinds.setdefault((publication, scope), {})[kind] = number
+    totals = dict(visible.claims().order_by().values_list("publication").annotate(number=Count("pk")))
+    return [
+        PaperLine(publication, totals[publication.pk], _rows(kinds, publication.pk))
+        for publication in visible.publications()
+        if publication.pk in totals
+    ]
+
+
+def _rows(
+    kinds: dict[tuple[int, str], dict[str, int]], publication: int
+) -> list[tuple[str, str, list[tuple[str, int]]]]:
+    return [
+        (
+            scope.value,
+            scope.label,
+            [(k.value, kinds.get((publication, scope), {}).get(k, 0)) for k in ClaimVerdict.Kind],
+        )
+        for scope in ClaimVerdict.Scope
+    ]
+
+
+def claims_of(publication: Publication, filters: dict[str, Any]) -> list[ClaimLine]:
+    """The claims of a paper that the filters of the form admit."""
+    found = visible.claims().filter(publication=publication)
+    if filters.get("kind"):
+        found = found.filter(kind=filters["kind"])
+    if filters.get("workload"):
+        found = found.filter(workloads__slug=filters["workload"])
+    if filters.get("verdict"):
+        scope = filters.get("scope") or ClaimVerdict.Scope.OWN
+        judged = ClaimVerdict.objects.filter(claim=OuterRef("pk"), scope=scope, verdict=filters["verdict"])
+        found = found.filter(Exists(judged))
+    return [_line(claim) for claim in _with_verdicts(found)]
+
+
+def claims_on(case_study: CaseStudy) -> list[ClaimLine]:
+    """The claims about a case study's results."""
+    found = visible.claims().filter(case_studies=case_study).select_related("publication")
+    return [_line(claim) for claim in _with_verdicts(found)]
+
+
+def claim_line(publication: Publication, code: str) -> ClaimLine:
+    """One claim. Raises Claim.DoesNotExist where the paper has none of this code."""
+    return _line(_with_verdicts(visible.claims().filter(publication=publication)).get(code=code))
+
+
+def _with_verdicts(claims: QuerySet[Claim]) -> QuerySet[Claim]:
+    return claims.prefetch_related("workloads", Prefetch("verdicts", ClaimVerdict.objects.order_by("scope")))
+
+
+def _line(claim: Claim) -> ClaimLine:
+    by_scope = {verdict.scope: verdict for verdict in claim.verdicts.all()}
+    return ClaimLine(claim, by_scope.get(ClaimVerdict.Scope.OWN), by_scope.get(ClaimVerdict.Scope.OTHERS))
+
+
+def hypothesis_lines() -> list[HypothesisLine]:
+    """Every hypothesis with its score by source."""
+    by_code: dict[str, list[HypothesisScore]] = {}
+    for score in HypothesisScore.objects.all():
+        by_code.setdefault(score.code, []).append(score)
+    return [HypothesisLine(hypothesis, by_code.get(hypothesis.code, [])) for hypothesis in HYPOTHESES]
+
+
+def is_behind(rows: Iterable[Judgement | None]) -> bool:
+    """Whether a newer publication is still being worked in."""
+    latest = counts.revision()
+    return any(row is not None and row.revision < latest for row in rows)
+
+
+def evidence_of(rows: Iterable[Judgement | None]) -> list[EvidenceLine]:
+    """The rows that verdicts rest on, each with the page that shows it."""
+    ids: dict[str, set[int]] = {}
+    for row in rows:
+        for kind, numbers in row.evidence.items() if row else ():
+            ids.setdefault(kind, set()).update(numbers)
+
+    def first(kind: str) -> list[int]:
+        return sorted(ids.get(kind, ()))[:SHOWN]
+
+    lines = []
+    related = ("configuration__case_study", "configuration__hypervisor", "configuration__guest_fs")
+    related = (*related, "configuration__host_fs", "variant__workload")
+    for value in visible.measurements().filter(pk__in=first("measurements")).select_related(*related):
+        lines.append(_observation(value, "Measured", str(value), kdb_format.anchor(value.source)))
+    for value in visible.derived_values().filter(pk__in=first("derived_values")).select_related(*related):
+        text = kdb_format.interval(value.low, value.high, value.unit)
+        lines.append(_observation(value, "Derived from the text", text, "derived"))
+    ratios = PrintedRatio.objects.filter(pk__in=first("printed_ratios"), case_study__in=visible.case_studies())
+    for ratio in ratios.select_related("case_study", "variant__workload", "numerator", "denominator"):
+        names = f"{ratio.numerator or 'native'} / {ratio.denominator}"
+        where = f"{ratio.variant.workload.name}, {', '.join(map(str, ratio.vm_counts))} VMs"
+        lines.append(
+            EvidenceLine("Printed ratio", f"{names}: {ratio.printed}", where, ratio.source, ratio.case_study.slug, "")
+        )
+    findings = (
+        visible.findings()
+        .filter(pk__in=first("findings"))
+        .prefetch_related(Prefetch("case_studies", visible.case_studies()))
+    )
+    for finding in findings.select_related("variant__workload", "guest_fs", "host_fs"):
+        pair = f"{finding.guest_fs} on {finding.host_fs}"
+        places = f"{finding.get_text_list_display()}{', outstanding' if finding.is_outstanding else ''}"
+        text = f"{pair}: {places} (text), {finding.get_table_list_display()} (table)"
+        source = f"{finding.text_source}; {finding.table_source}"
+        case_study = next((study.slug for study in finding.case_studies.all()), "")
+        lines.append(EvidenceLine("List", text, finding.variant.workload.name, source, case_study, "findings"))
+    return lines
+
+
+def _observation(value: Measurement | DerivedValue, kind: str, text: str, anchor: str) -> EvidenceLine:
+    where = [str(value.configuration), value.variant.workload.name]
+    where += [value.operation] if value.operation != "mixed" else []
+    where += [f"{value.block_size_bytes // 1024} KiB"] if value.block_size_bytes else []
+    where += [f"{value.vm_count} VM{'' if value.vm_count == 1 else 's'}"] if value.vm_count else []
+    slug = value.configuration.case_study.slug
+    return EvidenceLine(kind, text, ", ".join(where), value.source, slug, anchor)

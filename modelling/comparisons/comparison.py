@@ -1,0 +1,186 @@
+"""Two to six entries of an axis side by side: what is known of each, in what their environments differ, and for
+every two of them whether and why their numbers may be compared.
+
+Source: design rules 1 and 6; docs/models/ranking.md, sections 1 to 6.
+"""
+
+from collections.abc import Iterable, Sequence
+from itertools import combinations
+from typing import Any
+
+import pandas as pd
+from django.db.models import Q
+
+from experiments.case_studies.tables import FACTS
+from experiments.models import Configuration
+from modelling.answers import services
+from modelling.answers.answer import label
+from modelling.estimation.ranking import Ranking
+from modelling.evidence import frames
+from modelling.evidence.axes import AXES, COLUMN_LABELS, Axis, entry_key
+from modelling.evidence.fairplay import MEASUREMENT_FIELDS
+from modelling.evidence.question import Question
+from modelling.explanations import Contrast
+from modelling.explanations import gather as explanation_facts
+from modelling.explanations.words import capital, counted, listed
+
+MOST = 6
+# What two arms of one case study can differ in besides what the axis holds fixed, in words.
+_COORDINATES = {
+    "variant_id": "benchmark version or workload parameters",
+    "operation": "operation",
+    "block_size_bytes": "block size",
+    "vm_count": "number of virtual machines",
+    "metric": "metric",
+    "unit": "unit",
+}
+
+
+def compare(question: Question, keys: Sequence[str], as_of: int | None = None) -> dict[str, Any]:
+    """The comparison as the API gives it, JSON-ready. A constant number of queries, whatever is compared.
+
+    keys : two to MOST different entries of the question's axis, ranked or not
+    as_of : what counted at this knowledge revision, in place of what counts now
+    """
+    axis = AXES[question.axis]
+    ranking = services.ranking_of(question, as_of)
+    all_arms = frames.arms(question, as_of=as_of).dropna(subset=[c for c in axis.entry if c != "cache_mode"])
+    values = all_arms[list(axis.entry)].itertuples(index=False, name=None)
+    all_arms = all_arms.assign(entry=[entry_key(axis, value) for value in values])
+    all_arms = all_arms[all_arms["entry"].isin(keys)]
+    return {
+        "entries": [_entry(axis, key, ranking, all_arms) for key in keys],
+        "environment": _environment(_configurations(keys, ranking, all_arms)),
+        "pairs": [_pair(axis, a, b, ranking, all_arms) for a, b in combinations(keys, 2)],
+    }
+
+
+def _entry(axis: Axis, key: str, ranking: Ranking, all_arms: pd.DataFrame) -> dict[str, Any]:
+    found = next((entry for part in ranking.parts for entry in part.entries if entry.key == key), None)
+    ranked = {name: getattr(found, name, None) for name in ("rank", "part", "ratio", "low", "high", "p_score", "grade")}
+    studies = set(all_arms[all_arms["entry"] == key]["case_study"])
+    lists = ranking.findings[ranking.findings["entry"] == key]["case_studies"]
+    studies |= {slug for slugs in lists for slug in slugs}
+    return {"key": key, "label": label(axis, key), **ranked, "case_studies": sorted(studies)}
+
+
+def _configurations(keys: Sequence[str], ranking: Ranking, all_arms: pd.DataFrame) -> list[list[Configuration]]:
+    """The configurations behind each entry: those with numbers, and those that a tier list speaks of."""
+    measured = {key: set(all_arms[all_arms["entry"] == key]["configuration_id"]) for key in keys}
+    listed_at: dict[tuple, set[str]] = {}
+    for row in ranking.findings[ranking.findings["entry"].isin(keys)].itertuples(index=False):
+        for slug in row.case_studies:
+            listed_at.setdefault((slug, row.hypervisor, row.guest_fs, row.host_fs), set()).add(row.entry)
+    related = ("case_study__server", "case_study__storage", "hypervisor", "guest_fs", "host_fs", "guest_os", "host_os")
+    of_lists = Q(case_study__slug__in={slug for slug, *_ in listed_at}, hypervisor__isnull=False)
+    rows = Configuration.objects.filter(Q(pk__in=set().union(*measured.values())) | of_lists)
+    found: dict[str, list[Configuration]] = {key: [] for key in keys}
+    for row in rows.select_related(*related).order_by("pk"):
+        place = (row.case_study, row.hypervisor, row.guest_fs, row.host_fs)
+        stated = listed_at.get(tuple(part and part.slug for part in place), set())
+        for key in keys:
+            if row.pk in measured[key] or key in stated:
+                found[key].append(row)
+    return list(found.values())
+
+
+def _environment(of_entries: list[list[Configuration]]) -> list[dict[str, Any]]:
+    """Every fact of the configurations behind the entries: the values of each entry, those that differ first."""
+    facts = (
+        ("Case study", lambda c: c.case_study.slug.upper()),
+        ("Server", lambda c: c.case_study.server.model),
+        ("Storage", lambda c: c.case_study.storage.description),
+        *FACTS,
+    )
+    found = []
+    for name, fact in facts:
+        values = [sorted({fact(c) for c in configurations} - {""}) for configurations in of_entries]
+        known = [each for each in values if each]
+        if known:
+            found.append({"fact": name, "differs": any(each != known[0] for each in known), "values": values})
+    return sorted(found, key=lambda row: not row["differs"])
+
+
+def _pair(axis: Axis, a: str, b: str, ranking: Ranking, all_arms: pd.DataFrame) -> dict[str, Any]:
+    """How two entries stand to one another, and why that may be said."""
+    part = explanation_facts.shared_part(ranking, a, b)
+    contrast = explanation_facts.contrast_between(part, a, b)
+    used = ranking.arms[ranking.arms["entry"].isin([a, b])]
+    groups = explanation_facts.direct_groups(used, a, b)
+    if groups:
+        basis = "side by side"
+        studies = sorted({group.case_study for group in groups})
+        why = (
+            f"{_studies(studies)} measured both in {counted(len(groups), 'fair-play group')}: same benchmark version "
+            f"and workload parameters, with {listed(COLUMN_LABELS[c] for c in axis.held)} equal."
+            f"{_confounding(axis, a, b, used)}"
+        )
+    elif contrast is not None:
+        basis, why = "through others", _through(axis, a, b, ranking)
+    elif tiers := explanation_facts.tiers_between(ranking, axis, a, b):
+        basis = "lists"
+        made = listed(sorted({tier.publication.upper() for tier in tiers}))
+        why = f"Only the tier lists of {made} place both: they give an order and no ratio."
+    elif part is not None:
+        basis = "lists"
+        why = "Lists and numbers join the two in a chain, which gives an order and no ratio."
+    else:
+        basis, why = "not at all", _apart(axis, a, b, all_arms)
+    return {"a": a, "b": b, **_ratio(contrast), "basis": basis, "why": why}
+
+
+def _ratio(contrast: Contrast | None) -> dict[str, float | None]:
+    return {name: getattr(contrast, name, None) for name in ("ratio", "low", "high")}
+
+
+def _confounding(axis: Axis, a: str, b: str, used: pd.DataFrame) -> str:
+    """What came along with the two entries and differs between them where they were measured side by side."""
+    both = used[used.groupby("group")["entry"].transform("nunique") > 1]
+    sides = [both[both["entry"] == key] for key in (a, b)]
+    differing = [
+        COLUMN_LABELS[column]
+        for column in axis.comes_along
+        if set(sides[0][column].map(str)) != set(sides[1][column].map(str))
+    ]
+    if not differing:
+        return ""
+    verb = "differs as well, because it comes" if len(differing) == 1 else "differ as well, because they come"
+    return f" The {listed(differing)} {verb} with the choice: the difference may be due to either."
+
+
+def _through(axis: Axis, a: str, b: str, ranking: Ranking) -> str:
+    """An indirect comparison: by which entries it goes."""
+    arms = ranking.arms
+    beside = [set(arms[arms["group"].isin(arms[arms["entry"] == key]["group"])]["entry"]) for key in (a, b)]
+    common = sorted((beside[0] & beside[1]) - {a, b})
+    if not common:
+        return "No case study measured both side by side; a chain of comparisons joins them."
+    return (
+        f"No case study measured both side by side; each was measured beside {listed(label(axis, k) for k in common)}, "
+        "and so they are compared."
+    )
+
+
+def _apart(axis: Axis, a: str, b: str, all_arms: pd.DataFrame) -> str:
+    """Why two entries may not be compared."""
+    of = {key: all_arms[all_arms["entry"] == key] for key in (a, b)}
+    missing = [label(axis, key) for key, arms in of.items() if arms.empty]
+    if missing:
+        return f"No published case study has numbers of {listed(missing, 'or')} here."
+    shared = sorted(set(of[a]["case_study"]) & set(of[b]["case_study"]))
+    if not shared:
+        return (
+            f"{label(axis, a)} was measured in {_studies(sorted(set(of[a]['case_study'])))}, {label(axis, b)} in "
+            f"{_studies(sorted(set(of[b]['case_study'])))}: server, disk and protocol differ, and no comparison joins "
+            "them."
+        )
+    words = {**_COORDINATES, **COLUMN_LABELS}
+    mine, other = (of[key][of[key]["case_study"].isin(shared)] for key in (a, b))
+    columns = [*MEASUREMENT_FIELDS, *axis.held]
+    differing = [words[c] for c in columns if not set(mine[c].map(str)) & set(other[c].map(str))]
+    what = f"different {listed(differing)}" if differing else "no combination of settings in common"
+    return f"{_studies(shared)} measured both, but with {what}."
+
+
+def _studies(slugs: Iterable[str]) -> str:
+    return capital(listed(slug.upper() for slug in slugs))

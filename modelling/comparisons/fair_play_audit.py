@@ -1,0 +1,112 @@
+"""Fair-play audit of a case study: which of its numbers may be compared with which, and what stands in the way.
+
+Source: design rules 1 to 3; docs/models/ranking.md, sections 1 to 3.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from experiments.models import CaseStudy, Configuration
+from modelling.answers.services import assumptions
+from modelling.evidence import frames
+from modelling.evidence.arms import comparable_arms
+from modelling.evidence.axes import AXES, COLUMN_LABELS
+from modelling.evidence.fairplay import group_numbers
+from modelling.explanations.gather import spelled
+from modelling.explanations.words import counted, listed
+
+SHOWN = 20  # numbers that nothing may be compared with, named one by one
+
+
+@dataclass(frozen=True)
+class AxisLine:
+    """How much a case study says about one axis."""
+
+    label: str
+    groups: int  # fair-play groups with two entries or more
+    entries: int
+    comparisons: int  # pairs of entries inside them
+
+
+@dataclass(frozen=True)
+class Audit:
+    """What of a case study may be compared.
+
+    numbers : arms, a mean over repetitions counting once, of which `derived` follow from a text
+    alone : those that no axis can use, and why, the first SHOWN of `alone_count`
+    """
+
+    numbers: int
+    derived: int
+    groups: int
+    axes: list[AxisLine]
+    alone: list[str]
+    alone_count: int
+    doubts: list[str]
+
+
+def audit(case_study: CaseStudy) -> Audit | None:
+    """The audit of a published or retracted case study; None where it has no virtual configuration with numbers."""
+    arms = frames.arms_of(case_study)
+    if arms.empty:
+        return None
+    used: set[int] = set()
+    lines = []
+    for axis in AXES.values():
+        found = comparable_arms(arms, axis, assumptions().variation)
+        used |= set(found.index)
+        entries = found.groupby("group")["entry"].nunique()
+        pairs = int((entries * (entries - 1) // 2).sum())
+        lines.append(AxisLine(axis.label, len(entries), found["entry"].nunique(), pairs))
+    numbers = group_numbers(arms)
+    alone = arms[~arms.index.isin(used)]
+    return Audit(
+        numbers=len(arms),
+        derived=int((arms["origin"] == "derived").sum()),
+        groups=len(np.unique(numbers)),
+        axes=lines,
+        alone=[
+            _alone(row, arms[numbers == numbers[arms.index.get_loc(row.Index)]])
+            for row in alone.head(SHOWN).itertuples()
+        ],
+        alone_count=len(alone),
+        doubts=_doubts(case_study, arms),
+    )
+
+
+def _alone(row: Any, group: pd.DataFrame) -> str:
+    """Why no axis can use a number: nothing beside it, or what is beside it differs in more than one may vary."""
+    what = f"{spelled(row)}, {counted(row.vm_count, 'machine')} ({row.source or 'imported'})"
+    others = group[group.index != row.Index]
+    if others.empty:
+        return f"{what}: nothing else ran with the same workload parameters, operation, block size and machine count."
+    columns = [column for column in COLUMN_LABELS if not (others[column].map(str) == str(getattr(row, column))).any()]
+    if not columns:
+        return f"{what}: what it could be compared with differs in several settings at once."
+    return f"{what}: everything beside it has another {listed((COLUMN_LABELS[c] for c in columns), 'or')}."
+
+
+def _doubts(case_study: CaseStudy, arms: pd.DataFrame) -> list[str]:
+    """What the source leaves open that fair play rests on, each with what follows from it."""
+    found = []
+    if arms["variance"].isna().all():
+        found.append("No number comes with the spread of its runs: a default spread is assumed for every one.")
+    if not case_study.repetitions:
+        found.append("How many runs a number averages is not stated: each counts as one.")
+    if arms["vm_count"].max() > 1 and case_study.value_scope == CaseStudy.Scope.NOT_STATED:
+        found.append(
+            "Whether a value at several machines is for each or for all is not stated: ratios at one machine count "
+            "do not depend on it, scaling from one count to another does."
+        )
+    if not case_study.run_seconds:
+        found.append("How long a run took is not stated.")
+    configurations = Configuration.objects.filter(pk__in=set(arms["configuration_id"]))
+    for column, label in (("cache_mode", "cache mode"), ("image_format", "image format"), ("disk_bus", "disk bus")):
+        if not configurations.exclude(**{column: ""}).exists():
+            found.append(f"The {label} is not stated: it is taken to be the same for all its configurations.")
+    if configurations.filter(guest_os__isnull=True).exists():
+        found.append("The guest operating system is not stated of every configuration.")
+    return found

@@ -1,0 +1,157 @@
+"""A mix of workloads: entries ranked by the weighted geometric mean of their throughputs. No Django.
+
+For workloads k with shares w_k (sum 1), ln ratio of a to b in the mix is the sum of w_k times their estimated ln ratio
+under k. The evidence of different workloads is taken as independent, so variances add with w_k squared. Entries
+that some workload has no numbers for are not ranked: a missing number is neither zero nor average.
+See docs/models/mixes.md.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from statistics import NormalDist
+
+from modelling.evidence.arms import NORMAL_95
+
+from .ranking import RankedPart, Ranking
+
+
+@dataclass(frozen=True)
+class MixEntry:
+    """ratio, low, high : throughput of the mix against the best, with its 95 % interval (1 of the best itself)
+
+    tied : whether the evidence cannot tell it from the best
+    p_score : mean certainty of being better than another entry
+    parts : workload to ratio against the best of the mix
+    """
+
+    key: str
+    rank: int
+    ratio: float
+    low: float
+    high: float
+    tied: bool
+    p_score: float
+    parts: dict[str, float]
+
+
+@dataclass(frozen=True)
+class Range:
+    """Shares of one workload, the others in proportion, for which the best stays the best.
+
+    below, above : who is best beyond the ends; None where the best stays so to the end
+    """
+
+    workload: str
+    share: float
+    low: float
+    high: float
+    below: str | None
+    above: str | None
+
+
+@dataclass(frozen=True)
+class Mix:
+    """left_out : entry to the workloads that have no numbers joining it to the ranked ones"""
+
+    entries: tuple[MixEntry, ...]
+    ranges: tuple[Range, ...]
+    left_out: dict[str, tuple[str, ...]]
+
+
+def mix(rankings: Mapping[str, Ranking], weights: Mapping[str, float]) -> Mix:
+    """Rank by the weighted geometric mean; weights are positive and need not add up to 1."""
+    total = sum(weights.values())
+    shares = {workload: weight / total for workload, weight in weights.items() if weight > 0}
+    places = {workload: _places(rankings[workload]) for workload in shares}
+    everyone = sorted({key for found in places.values() for key in found})
+    groups: dict[tuple, list[str]] = {}
+    for key in everyone:
+        if all(key in found for found in places.values()):
+            groups.setdefault(tuple(found[key][1] for found in places.values()), []).append(key)
+    ranked = max(groups.values(), key=len, default=[])
+    if len(ranked) < 2:
+        ranked = []
+    left_out = {
+        key: tuple(w for w, found in places.items() if key not in found or _apart(found, key, ranked))
+        for key in everyone
+        if key not in ranked
+    }
+    if not ranked:
+        return Mix((), (), left_out)
+    parts = {workload: found[ranked[0]][0] for workload, found in places.items()}
+    pairs = _Pairs(parts, shares)
+    order = sorted(ranked, key=lambda key: -pairs.difference(key, ranked[0])[0])
+    best = order[0]
+    entries = tuple(_entry(key, rank, best, order, pairs) for rank, key in enumerate(order, start=1))
+    return Mix(entries, tuple(_range(workload, order, pairs) for workload in shares), left_out)
+
+
+def _places(ranking: Ranking) -> dict[str, tuple[RankedPart, int]]:
+    """Entry to the part it is in and the number of its network; entries without numbers have no place."""
+    found = {}
+    number = 0
+    for part in ranking.parts:
+        for network in part.networks:
+            number += 1
+            found |= dict.fromkeys(network.treatments, (part, number))
+    return found
+
+
+def _apart(found: Mapping[str, tuple[RankedPart, int]], key: str, ranked: list[str]) -> bool:
+    return bool(ranked) and found[key][1] != found[ranked[0]][1]
+
+
+class _Pairs:
+    """ln ratios of pairs in the mix, and their standard errors."""
+
+    def __init__(self, parts: Mapping[str, RankedPart], shares: Mapping[str, float]) -> None:
+        self.parts, self.shares = parts, shares
+
+    def difference(self, a: str, b: str) -> tuple[float, float]:
+        if a == b:
+            return 0.0, 0.0
+        found = [(share, *self.parts[workload].difference(a, b)) for workload, share in self.shares.items()]
+        effect = sum(share * effect for share, effect, _ in found)
+        return effect, math.sqrt(sum((share * error) ** 2 for share, _, error in found))
+
+    def under(self, workload: str, a: str, b: str) -> float:
+        return self.parts[workload].difference(a, b)[0] if a != b else 0.0
+
+
+def _entry(key: str, rank: int, best: str, order: list[str], pairs: _Pairs) -> MixEntry:
+    effect, error = pairs.difference(key, best)
+    certainties = []
+    for other in order:
+        if other != key:
+            ahead, doubt = pairs.difference(key, other)
+            certainties.append(NormalDist().cdf(ahead / doubt) if doubt else 0.5 * (1 + (ahead > 0) - (ahead < 0)))
+    return MixEntry(
+        key=key,
+        rank=rank,
+        ratio=math.exp(effect),
+        low=math.exp(effect - NORMAL_95 * error),
+        high=math.exp(effect + NORMAL_95 * error),
+        tied=key != best and effect + NORMAL_95 * error >= 0,
+        p_score=sum(certainties) / len(certainties),
+        parts={workload: math.exp(pairs.under(workload, key, best)) for workload in pairs.shares},
+    )
+
+
+def _range(workload: str, order: list[str], pairs: _Pairs) -> Range:
+    """Where the first of the mix stops being first as this workload's share moves."""
+    best, share = order[0], pairs.shares[workload]
+    low, high, below, above = 0.0, 1.0, None, None
+    if share == 1:
+        return Range(workload, share, low, high, below, above)
+    for other in order[1:]:
+        here = pairs.under(workload, best, other)
+        elsewhere = (pairs.difference(best, other)[0] - share * here) / (1 - share)
+        if here == elsewhere:
+            continue
+        turn = elsewhere / (elsewhere - here)  # the share at which the two are equal
+        if here > elsewhere and low < turn <= share:
+            low, below = turn, other
+        elif here < elsewhere and share <= turn < high:
+            high, above = turn, other
+    return Range(workload, share, low, high, below, above)

@@ -1,0 +1,129 @@
+"""How much of a difference each component of two configurations accounts for. No Django.
+
+The additive component model (modelling.estimation.components) is fitted to all numbers on a workload: the
+effect of a configuration is that of its hypervisor platform plus its guest file system plus its
+host file system (and its cache mode where sources state one). Components that the evidence cannot
+tell apart are reported together. Source: design section 5; docs/models/components.md.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from modelling.evidence.arms import NORMAL_95
+
+from .components import Components, additive
+from .network import Trial
+
+COMPONENTS = ("hypervisor", "guest_fs", "host_fs", "cache_mode")
+
+
+@dataclass(frozen=True)
+class Share:
+    """What some components, told only together, contribute to ln(throughput a / throughput b).
+
+    ratio, low, high : exp of the contribution with its 95 % interval
+    share : contribution / whole difference, a signed fraction; None where the whole is about zero
+    """
+
+    components: tuple[str, ...]
+    ratio: float
+    low: float
+    high: float
+    share: float | None
+
+    @property
+    def is_told(self) -> bool:
+        """Whether the interval excludes one, so that the direction is known."""
+        return not self.low <= 1.0 <= self.high
+
+
+@dataclass(frozen=True)
+class Decomposition:
+    """The difference of two configurations as the sum of the contributions of its components.
+
+    predicted, low, high : ratio a / b of the additive model; None where some components are untold
+    """
+
+    shares: tuple[Share, ...]
+    predicted: float | None
+    low: float | None
+    high: float | None
+    untold: tuple[str, ...]
+
+
+def fit(trials: list[Trial], configurations: Mapping[str, Mapping[str, str]]) -> Components:
+    """The additive model on trials whose treatments are keys of `configurations`.
+
+    configurations : key to {"hypervisor": "kvm", "guest_fs": "xfs", ...}; empty values are left out.
+    """
+    return additive(trials, {key: _names(parts) for key, parts in configurations.items()})
+
+
+def _names(parts: Mapping[str, str]) -> tuple[str, ...]:
+    return tuple(f"{kind}={parts[kind]}" for kind in COMPONENTS if parts.get(kind))
+
+
+def decompose(model: Components, a: Mapping[str, str], b: Mapping[str, str]) -> Decomposition:
+    """Split the predicted difference of configuration a against b into what its components contribute.
+
+    Components equal on both sides contribute nothing and do not appear. Of all ways to group the
+    others into sets, the one is taken that tells most of them, and then the finest; what no way
+    tells is untold.
+    """
+    differing = [kind for kind in COMPONENTS if kind in a and kind in b and a[kind] != b[kind]]
+    weights = {kind: _weights(model, kind, a, b) for kind in differing}
+    ways = [_told(model, weights, partition) for partition in _partitions(tuple(weights))]
+    told = max(ways, key=lambda way: (sum(map(len, way)), len(way)))
+    untold = tuple(kind for kind in differing if not any(kind in kinds for kinds in told))
+    whole = None if untold else model.contrast(sum(weights.values(), np.zeros(len(model.names))))
+    shares = tuple(
+        Share(kinds, *_ratios(effect, spread), share=effect / whole[0] if whole and abs(whole[0]) > 1e-6 else None)
+        for kinds, (effect, spread) in told.items()
+    )
+    return Decomposition(shares, *(_ratios(*whole) if whole else (None, None, None)), untold)
+
+
+def _ratios(effect: float, error: float) -> tuple[float, float, float]:
+    return tuple(float(x) for x in np.exp([effect, effect - NORMAL_95 * error, effect + NORMAL_95 * error]))
+
+
+def _weights(model: Components, kind: str, a: Mapping[str, str], b: Mapping[str, str]) -> np.ndarray | None:
+    """(c,) contrast of the kind's component of a minus that of b; None where the model lacks one."""
+    weight = np.zeros(len(model.names))
+    for parts, sign in ((a, 1.0), (b, -1.0)):
+        if parts.get(kind):
+            name = f"{kind}={parts[kind]}"
+            if name not in model.names:
+                return None
+            weight[model.names.index(name)] += sign
+    return weight
+
+
+def _told(
+    model: Components, weights: Mapping[str, np.ndarray | None], partition: Iterable[tuple[str, ...]]
+) -> dict[tuple[str, ...], tuple[float, float]]:
+    """The estimates of those sets of the partition that can be told."""
+    found = {}
+    for kinds in partition:
+        parts = [weights[kind] for kind in kinds]
+        if any(part is None for part in parts):
+            continue
+        if (contrast := model.contrast(sum(parts))) is not None:
+            found[kinds] = contrast
+    return found
+
+
+def _partitions(items: tuple[str, ...]) -> list[list[tuple[str, ...]]]:
+    """Every way to group the items; at most four items, so at most fifteen ways."""
+    if not items:
+        return [[]]
+    first, rest = items[0], items[1:]
+    found = []
+    for partition in _partitions(rest):
+        found.append([(first,), *partition])
+        found += [
+            [(first, *block), *partition[:index], *partition[index + 1 :]] for index, block in enumerate(partition)
+        ]
+    return found

@@ -1,0 +1,111 @@
+"""What can be ranked, and what must be equal for two arms to be compared. No Django.
+
+An axis names the fields that tell its entries apart, the fields two arms must share, and the fields
+that may come along with an entry (ESXi brings VMFS): those do not forbid the comparison, but where
+they differ the answer says that it is confounded with them. Source: docs/models/ranking.md.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from kdb.pairs import pair_key, pair_parts
+
+# What surrounds a pair and is equal wherever the question is about file systems.
+ENVIRONMENT = (
+    "virtualisation",
+    "cache_mode",
+    "image_format",
+    "disk_bus",
+    "guest_os",
+    "vm_vcpus",
+    "vm_ram_gib",
+)
+MACHINE = ("guest_os", "vm_vcpus", "vm_ram_gib")
+
+
+@dataclass(frozen=True)
+class Axis:
+    """One way to ask: which of these is best?"""
+
+    name: str
+    label: str  # of one entry, as a heading
+    entry: tuple[str, ...]  # columns of the frame of arms that make an entry
+    held: tuple[str, ...]  # columns two compared arms agree in
+    comes_along: tuple[str, ...] = ()  # columns that may differ, and confound where they do
+
+
+AXES = {
+    axis.name: axis
+    for axis in (
+        Axis("fs-pair", "Guest file system on host file system", ("guest_fs", "host_fs"), ("hypervisor", *ENVIRONMENT)),
+        Axis("guest-fs", "Guest file system", ("guest_fs",), ("hypervisor", "host_fs", *ENVIRONMENT)),
+        Axis("host-fs", "Host file system", ("host_fs",), ("hypervisor", "guest_fs", *ENVIRONMENT)),
+        Axis(
+            "hypervisor",
+            "Hypervisor",
+            ("hypervisor",),
+            ("guest_fs", *MACHINE),
+            comes_along=("host_fs", "virtualisation"),
+        ),
+        Axis("configuration", "Configuration", ("hypervisor", "guest_fs", "host_fs", "cache_mode"), MACHINE),
+    )
+}
+
+COLUMN_LABELS = {
+    "hypervisor": "hypervisor",
+    "guest_fs": "guest file system",
+    "host_fs": "host file system",
+    "virtualisation": "kind of virtualisation",
+    "cache_mode": "cache mode",
+    "image_format": "image format",
+    "disk_bus": "disk bus",
+    "guest_os": "guest operating system",
+    "vm_vcpus": "virtual processors",
+    "vm_ram_gib": "memory of a virtual machine",
+}
+
+
+# What kind of name each column of an entry holds (modelling.evidence.names).
+KINDS = {"hypervisor": "hypervisor", "guest_fs": "file_system", "host_fs": "file_system", "cache_mode": "cache_mode"}
+
+
+def entry_key(axis: Axis, values: tuple[str, ...]) -> str:
+    """The address of an entry: "btrfs-on-ext4", "kvm", "kvm:btrfs-on-ext4:writeback"."""
+    if axis.name == "fs-pair":
+        return pair_key(*values)
+    if axis.name == "configuration":
+        hypervisor, guest_fs, host_fs, cache_mode = values
+        key = f"{hypervisor}:{pair_key(guest_fs, host_fs)}"
+        return f"{key}:{cache_mode}" if cache_mode else key
+    return values[0]
+
+
+def entry_parts(axis: Axis, key: str) -> dict[str, str]:
+    """What an entry consists of, by column: the inverse of entry_key. Raises ValueError on another form.
+
+    A cache mode is whatever its source calls it, colons and all; slugs have none.
+    """
+    values: tuple[str, ...] = (key,)
+    if axis.name == "fs-pair":
+        values = pair_parts(key)
+    elif axis.name == "configuration":
+        hypervisor, _, rest = key.partition(":")
+        pair, _, cache_mode = rest.partition(":")
+        values = (hypervisor, *pair_parts(pair), cache_mode)
+    if entry_key(axis, values) != key or not values[0]:
+        raise ValueError(f"{key!r} is not an entry of the axis {axis.name}")
+    return dict(zip(axis.entry, values, strict=True))
+
+
+def entry_label(axis: Axis, key: str, names: Mapping[str, Mapping[str, str]]) -> str:
+    """An entry as a reader would write it: "Btrfs on ext4 under KVM (writeback cache)".
+
+    names : kind of name to slug to name (modelling.evidence.names.names)
+    """
+    named = {column: names[KINDS[column]].get(word, word) for column, word in entry_parts(axis, key).items()}
+    if len(named) == 1:
+        return named[axis.entry[0]]
+    pair = f"{named['guest_fs']} on {named['host_fs']}"
+    under = f" under {named['hypervisor']}" if "hypervisor" in named else ""
+    mode = named.get("cache_mode", "")
+    return f"{pair}{under}{f' ({mode} cache)' if mode else ''}"

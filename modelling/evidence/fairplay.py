@@ -1,0 +1,32 @@
+"""Which numbers may be compared with one another. No Django.
+
+Two measurements are comparable where they differ in nothing but the configuration. That is one list
+of fields, here; groups are computed from it and stored nowhere. The variant carries benchmark, its
+version and the workload's parameters: Filebench 1.4.9.1 and 1.5 differ by a factor of four on the
+same disk, so a version is never a detail.
+"""
+
+from collections.abc import Iterable
+
+import numpy as np
+import pandas as pd
+
+# The coordinates of a measurement inside a case study, as columns of its table.
+MEASUREMENT_FIELDS = ("variant_id", "operation", "block_size_bytes", "vm_count", "metric", "unit")
+FAIR_PLAY = ("case_study", *MEASUREMENT_FIELDS)
+
+
+def group_numbers(arms: pd.DataFrame, held: Iterable[str] = ()) -> np.ndarray:
+    """The number of the fair-play group that each arm belongs to.
+
+    Parameters
+    ----------
+    arms : DataFrame with the columns of FAIR_PLAY (modelling.evidence.frames.arms)
+    held : further columns that must agree, because the question's axis holds them fixed
+
+    Returns
+    -------
+    int array, one number a row, 0 to (number of groups - 1). A missing value equals only another
+    missing value of the same case study.
+    """
+    return arms.groupby([*FAIR_PLAY, *held], dropna=False, sort=False).ngroup().to_numpy()

@@ -1,0 +1,251 @@
+"""The one door out of the database: evidence as DataFrames, with their columns written down."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+from functools import cache
+from itertools import product
+from typing import Any
+
+import pandas as pd
+from django.db.models import Q, QuerySet
+
+from experiments.models import CaseStudy, Configuration, OrdinalFinding
+from modelling.models import Arm
+
+from .question import GRADES, Question
+
+EMULATOR = "qemu-tcg"  # software emulation counts where it is asked for by name, and nowhere else
+
+# Column of the frame: path from an arm.
+_ARM_COLUMNS = {
+    "case_study": "configuration__case_study__slug",  # str
+    "variant_id": "variant_id",  # int
+    "operation": "operation",  # str
+    "block_size_bytes": "block_size_bytes",  # int, missing: not applicable
+    "vm_count": "vm_count",  # int >= 1
+    "metric": "metric",  # str
+    "unit": "unit",  # str
+    "configuration_id": "configuration_id",  # int
+    "hypervisor": "configuration__hypervisor__slug",  # str
+    "guest_fs": "configuration__guest_fs__slug",  # str
+    "host_fs": "configuration__host_fs__slug",  # str, missing: not stated
+    "virtualisation": "configuration__virtualisation",  # str, empty: not stated
+    "cache_mode": "configuration__cache_mode",  # str, empty: not stated
+    "image_format": "configuration__image_format",  # str, empty: not stated
+    "disk_bus": "configuration__disk_bus",  # str, empty: not stated
+    "guest_os": "configuration__guest_os__slug",  # str, missing: not stated
+    "vm_vcpus": "configuration__vm_vcpus",  # int, missing: not stated
+    "vm_ram_gib": "configuration__vm_ram_gib",  # float, GiB, missing: not stated
+    "origin": "origin",  # "measured" or "derived"
+    "measurements": "measurements",  # int >= 1
+    "runs": "runs",  # int, missing: not stated
+    "mean_log": "mean_log",  # float, mean of ln(value in `unit`)
+    "variance": "variance",  # float > 0, of mean_log, missing: no spread stated
+    "source": "source",  # str, "Table III"
+}
+_FINDING_COLUMNS = {
+    "publication": "publication__slug",  # str
+    "hypervisor": "hypervisor__slug",  # str
+    "guest_fs": "guest_fs__slug",  # str
+    "host_fs": "host_fs__slug",  # str
+    "text_list": "text_list",  # "best", "unlisted", "worst"
+    "is_outstanding": "is_outstanding",  # bool
+    "table_list": "table_list",  # "best", "unlisted", "worst"
+    "text_source": "text_source",  # str
+    "table_source": "table_source",  # str
+}
+
+# Filter of a question: path from an arm, and from a finding.
+_ARM_FILTERS = {
+    "hypervisor": "configuration__hypervisor__slug",
+    "guest_fs": "configuration__guest_fs__slug",
+    "host_fs": "configuration__host_fs__slug",
+    "vm_count": "vm_count",
+    "storage": "configuration__case_study__storage__kind",
+    "benchmark": "variant__benchmark__slug",
+    "guest_os_family": "configuration__guest_os__family",
+}
+_FINDING_FILTERS = {
+    "hypervisor": "hypervisor__slug",
+    "guest_fs": "guest_fs__slug",
+    "host_fs": "host_fs__slug",
+    "storage": "case_studies__storage__kind",
+    "benchmark": "variant__benchmark__slug",
+}
+
+
+def arms(question: Question, *, with_draft: int | None = None, as_of: int | None = None) -> pd.DataFrame:
+    """Every published arm under a hypervisor that the question admits, one row an arm.
+
+    with_draft : a case study that counts as if it were published (modelling.previews.preview)
+    as_of : what counted at this knowledge revision, in place of what counts now
+    Columns: the keys of _ARM_COLUMNS, with types and units there. Throughput only.
+    """
+    rows = _admitted_arms(question).filter(_counts("configuration__case_study", with_draft, as_of))
+    return pd.DataFrame.from_records(list(rows.values_list(*_ARM_COLUMNS.values())), columns=list(_ARM_COLUMNS))
+
+
+def arms_of(case_study: CaseStudy) -> pd.DataFrame:
+    """Every arm of one case study under a hypervisor, whatever was measured; columns as for `arms`, metric beside."""
+    rows = Arm.objects.filter(configuration__case_study=case_study, configuration__hypervisor__isnull=False)
+    rows = rows.filter(metric="throughput").order_by("pk")
+    return pd.DataFrame.from_records(list(rows.values_list(*_ARM_COLUMNS.values())), columns=list(_ARM_COLUMNS))
+
+
+def measured_otherwise(
+    question: Question, *, with_draft: int | None = None, as_of: int | None = None
+) -> list[tuple[str, str, str]]:
+    """Metric, unit and case study of everything the question admits that is measured in no throughput.
+
+    with_draft, as_of : as for `arms`.
+    """
+    rows = _arms_in_any_metric(question).exclude(metric="throughput")
+    rows = rows.filter(_counts("configuration__case_study", with_draft, as_of))
+    columns = ("metric", "unit", "configuration__case_study__slug")
+    return list(rows.order_by(*columns).values_list(*columns).distinct())
+
+
+def reached(questions: Iterable[Question], case_study_ids: list[int]) -> set[Question]:
+    """Those of the questions whose answer evidence of these case studies, published or not, can change.
+
+    Two queries, however many the questions: each piece of evidence says which values of the filters admit it.
+    """
+    evidence = [*_admitting_arms(case_study_ids), *_admitting_findings(case_study_ids)]
+
+    @cache
+    def admitted(names: tuple[str, ...]) -> set[tuple]:
+        """What questions with these filters may say so that some of the evidence passes."""
+        said = [[row.get(name, ()) for name in names] for row in evidence if row["needs"] <= set(names)]
+        return {values for each in said for values in product(*each)}
+
+    found = set()
+    for question in questions:
+        asked = {"workload": question.workload, **question.filters}
+        if tuple(asked.values()) in admitted(tuple(asked)):
+            found.add(question)
+    return found
+
+
+def _admitting_arms(case_study_ids: list[int]) -> list[dict[str, Any]]:
+    """Distinct kinds of arms: filter to the values that admit it, as _arms_in_any_metric has it.
+
+    Of any metric: an empty answer says in which the load was measured.
+    """
+    paths = {"workload": "variant__workload__slug", **_ARM_FILTERS}
+    rows = Arm.objects.filter(
+        configuration__case_study__in=case_study_ids, configuration__hypervisor__isnull=False
+    ).annotate(has_spread=Q(variance__isnull=False))
+    kinds = rows.order_by().values_list(*paths.values(), "configuration__virtualisation", "origin", "has_spread")
+    found = []
+    for *values, virtualisation, origin, has_spread in kinds.distinct():
+        row: dict[str, Any] = {name: [value] for name, value in zip(paths, values, strict=True)}
+        is_emulated = virtualisation == "emulated"
+        if is_emulated and row["hypervisor"] != [EMULATOR]:
+            continue
+        strongest = 2 if origin != Arm.Origin.MEASURED else 0 if has_spread else 1
+        found.append({**row, "grade": GRADES[strongest:], "needs": {"hypervisor"} if is_emulated else set()})
+    return found
+
+
+def _admitting_findings(case_study_ids: list[int]) -> list[dict[str, Any]]:
+    """Findings of these case studies: filter to the values that admit it, as _admitted_findings has it."""
+    paths = {
+        "workload": "variant__workload__slug",
+        **_FINDING_FILTERS,
+        "guest_os_family": "case_studies__configurations__guest_os__family",
+    }
+    mine = OrdinalFinding.objects.filter(case_studies__in=case_study_ids).values("pk")
+    rows = OrdinalFinding.objects.filter(pk__in=mine).order_by()
+    found: dict[int, dict[str, Any]] = {}
+    for pk, vm_counts, *values in rows.values_list("pk", "case_studies__vm_counts", *paths.values()).distinct():
+        row = found.setdefault(pk, {"grade": {"D"}, "needs": set(), "vm_count": set(), **{n: set() for n in paths}})
+        row["vm_count"].update(vm_counts)
+        for name, value in zip(paths, values, strict=True):
+            row[name].add(value)
+    return list(found.values())
+
+
+def has_idle_filter(question: Question) -> bool:
+    """Whether some filter of the question changes nothing: without it, or with the next weaker grade, the published
+    evidence is the same."""
+    wider = [replace(question, **{name: None}) for name in question.filters if name != "grade"]
+    if question.grade:
+        wider.append(replace(question, grade=[*GRADES, None][GRADES.index(question.grade) + 1]))
+    if not wider:
+        return False
+    mine = arms(question), findings(question)
+    return any(arms(each).equals(mine[0]) and findings(each).equals(mine[1]) for each in wider)
+
+
+def findings(question: Question, *, with_draft: int | None = None, as_of: int | None = None) -> pd.DataFrame:
+    """Every published ordinal finding that the question admits, one row a finding.
+
+    with_draft, as_of : as for `arms`. Columns: the keys of _FINDING_COLUMNS, and
+    case_studies tuple of slugs; cache_mode str, where all configurations it speaks of agree in one,
+    else empty. A tier list names neither VM count nor block size.
+    """
+    rows = list(
+        _admitted_findings(question, _counts("case_studies", with_draft, as_of))
+        .values_list("pk", "case_studies__slug", "case_studies__vm_counts", *_FINDING_COLUMNS.values())
+        .order_by("pk", "case_studies__slug")
+    )
+    if question.vm_count is not None:
+        rows = [row for row in rows if question.vm_count in row[2]]
+    frame = pd.DataFrame.from_records(rows, columns=["pk", "case_study", "vm_counts", *_FINDING_COLUMNS])
+    if frame.empty:
+        return frame.assign(case_studies=[], cache_mode=[])
+    studies = frame.groupby("pk")["case_study"].agg(tuple)
+    frame = frame.drop_duplicates("pk").assign(case_studies=lambda f: f["pk"].map(studies))
+    modes = _cache_modes(frame)
+    keys = frame[["publication", "hypervisor"]].itertuples(index=False, name=None)
+    return frame.assign(cache_mode=[modes.get(key, "") for key in keys])
+
+
+def _counts(case_study: str, with_draft: int | None, as_of: int | None) -> Q:
+    """Whether the case study at this path counts as knowledge, or did at revision `as_of`."""
+    if as_of is not None:
+        return Q(**{f"{case_study}__in": CaseStudy.objects.known_at(as_of)})
+    return Q(**{f"{case_study}__status": CaseStudy.Status.PUBLISHED}) | Q(**{case_study: with_draft or 0})
+
+
+def _admitted_arms(question: Question) -> QuerySet[Arm]:
+    return _arms_in_any_metric(question).filter(metric="throughput")
+
+
+def _arms_in_any_metric(question: Question) -> QuerySet[Arm]:
+    rows = Arm.objects.filter(variant__workload__slug=question.workload, configuration__hypervisor__isnull=False)
+    if question.hypervisor != EMULATOR:
+        rows = rows.exclude(configuration__virtualisation="emulated")
+    rows = rows.filter(
+        **{_ARM_FILTERS[name]: value for name, value in question.filters.items() if name in _ARM_FILTERS}
+    )
+    if question.grade in ("A", "B"):
+        rows = rows.filter(origin=Arm.Origin.MEASURED)
+    if question.grade == "A":
+        rows = rows.filter(variance__isnull=False)
+    return rows
+
+
+def _admitted_findings(question: Question, counts: Q) -> QuerySet[OrdinalFinding]:
+    """Those with a case study that counts; it is also the one that the filters look at."""
+    asked = Q(**{_FINDING_FILTERS[name]: value for name, value in question.filters.items() if name in _FINDING_FILTERS})
+    if question.guest_os_family:
+        studies = CaseStudy.objects.filter(configurations__guest_os__family=question.guest_os_family)
+        asked &= Q(case_studies__in=studies)
+    # In one call, so that all conditions are on the same case study.
+    rows = OrdinalFinding.objects.filter(counts, asked, variant__workload__slug=question.workload)
+    return rows if question.grade in (None, "D") else rows.none()
+
+
+def _cache_modes(findings: pd.DataFrame) -> dict[tuple[str, str], str]:
+    """(publication, hypervisor) to the one cache mode its configurations agree in."""
+    rows = Configuration.objects.filter(
+        case_study__slug__in={slug for slugs in findings["case_studies"] for slug in slugs},
+        hypervisor__slug__in=set(findings["hypervisor"]),
+    )
+    modes: dict[tuple[str, str], set[str]] = {}
+    for publication, hypervisor, mode in rows.values_list(
+        "case_study__publication__slug", "hypervisor__slug", "cache_mode"
+    ).distinct():
+        modes.setdefault((publication, hypervisor), set()).add(mode)
+    return {key: found.pop() for key, found in modes.items() if len(found) == 1}

@@ -1,0 +1,76 @@
+"""Names a question may use: slugs, labels and aliases, kept in memory for a few seconds.
+
+Every ranking request needs them to check its filters, and they change a few times a year.
+"""
+
+from django.core.cache import cache
+
+from experiments import visible
+from experiments.imports import normalise
+from experiments.models import (
+    Benchmark,
+    CaseStudy,
+    Configuration,
+    FileSystem,
+    Hypervisor,
+    OperatingSystem,
+    Storage,
+    Workload,
+)
+
+_SECONDS = 10
+_KEY = "modelling.evidence.names"
+_NAMED = {
+    "workload": Workload,
+    "hypervisor": Hypervisor,
+    "file_system": FileSystem,
+    "benchmark": Benchmark,
+}
+
+
+def names() -> dict[str, dict[str, str]]:
+    """Kind of name to {slug: label}, in the catalogue's order."""
+    return _catalogue()["names"]
+
+
+def vm_counts() -> list[int]:
+    """Every VM count that a published case study ran, ascending; native (0) is not among them."""
+    return _catalogue()["vm_counts"]
+
+
+def slug_for(kind: str, name: str) -> str | None:
+    """The slug that a slug, a name or an alias stands for, spelled as imports accept it; None where nothing fits."""
+    return _catalogue()["spellings"][kind].get(normalise.fold(name))
+
+
+def forget() -> None:
+    """Read the catalogue anew at the next question."""
+    cache.delete(_KEY)
+
+
+def _catalogue() -> dict:
+    found = cache.get(_KEY)
+    if found is None:
+        found = _read()
+        cache.set(_KEY, found, _SECONDS)
+    return found
+
+
+def _cache_modes() -> list[str]:
+    """What case studies that everybody may see call the cache modes of virtual disks."""
+    rows = Configuration.objects.filter(case_study__in=CaseStudy.objects.visible()).exclude(cache_mode="")
+    return list(rows.order_by("cache_mode").values_list("cache_mode", flat=True).distinct())
+
+
+def _read() -> dict:
+    labels, spellings = {}, {}
+    for kind, model in _NAMED.items():
+        rows = list(visible.entries(model).values_list("slug", "name", "aliases"))
+        labels[kind] = {slug: name for slug, name, _ in rows}
+        spellings[kind] = normalise.spellings(rows)
+    for kind, choices in (("storage", Storage.Kind), ("guest_os_family", OperatingSystem.Family)):
+        labels[kind] = {value: label for value, label in choices.choices if value}
+        spellings[kind] = normalise.spellings((value, label, ()) for value, label in labels[kind].items())
+    labels["cache_mode"] = {mode: mode for mode in _cache_modes()}
+    counts = CaseStudy.objects.published().values_list("vm_counts", flat=True)
+    return {"names": labels, "spellings": spellings, "vm_counts": sorted({n for row in counts for n in row if n})}

@@ -1,0 +1,323 @@
+"""Gathers what an explanation is made from: the one place where explanations meet the database."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from django.db.models import Count, Exists, OuterRef
+
+from experiments.models import CaseStudy, Claim, Configuration, Workload
+from modelling.answers import services
+from modelling.answers.answer import label
+from modelling.claims import verdicts
+from modelling.estimation import shares
+from modelling.estimation.ranking import RankedPart, Ranking
+from modelling.evidence import frames
+from modelling.evidence import names as catalogue
+from modelling.evidence.arms import NORMAL_95, comparable_arms, trials
+from modelling.evidence.axes import AXES, Axis, entry_parts
+from modelling.evidence.question import Question
+from modelling.models import ClaimVerdict
+from modelling.workloads import cache_effect, scaling
+from modelling.workloads.cost_matrix import cost_matrix
+from modelling.workloads.mechanisms import Prediction, predict
+from modelling.workloads.profiles import Profile, known_profiles
+
+from . import Contrast, DirectGroup, Facts, Side
+from .causes import COMPONENTS
+from .facts import Placed, Tier
+
+# Column of a configuration: path to it, as a name where a reader sees it.
+_NAMED = {
+    "hypervisor": "hypervisor__slug",
+    "guest_fs": "guest_fs__slug",
+    "host_fs": "host_fs__slug",
+    "guest_os": "guest_os__name",
+    "host_os": "host_os__name",
+}
+_CONFIGURATION_COLUMNS = {column: _NAMED.get(column, column) for _, of in COMPONENTS.values() for column in of}
+
+
+def gather(question: Question, a: str, b: str, as_of: int | None = None) -> Facts:
+    """Everything the steps need to compare entries `a` and `b` of the question's axis.
+
+    as_of : what counted at this knowledge revision, in place of what counts now
+    The entries need not be ranked: what no evidence reaches is left to the model. A constant number
+    of queries. Raises ValueError where a key does not have the form of the axis.
+    """
+    axis = AXES[question.axis]
+    assumptions = services.assumptions()
+    ranking = services.ranking_of(question, as_of)
+    used = ranking.arms[ranking.arms["entry"].isin([a, b])]
+    part = shared_part(ranking, a, b)
+    profile = known_profiles().get(question.workload)
+    everything = frames.arms(Question("configuration", question.workload, benchmark=question.benchmark), as_of=as_of)
+    everything = comparable_arms(everything, AXES["configuration"], assumptions.variation)
+    studies = _case_studies(everything, ranking, a, b)
+    sides = {key: _side(axis, key, ranking, used, everything, studies, profile) for key in dict.fromkeys((a, b))}
+    side_a, side_b = sides[a], sides[b]
+    tiers = tiers_between(ranking, axis, a, b)
+    contrast = contrast_between(part, a, b)
+    groups = direct_groups(used, a, b)
+    concerned = {group.case_study for group in groups} | {slug for tier in tiers for slug in tier.case_studies}
+    if contrast is not None and not groups:
+        concerned |= {trial.name for network in part.networks for trial in network.trials}
+    names = catalogue.names()
+    return Facts(
+        axis=axis.name,
+        workload=question.workload,
+        workload_label=names["workload"].get(question.workload, question.workload),
+        filters=question.filters,
+        a=side_a,
+        b=side_b,
+        held=axis.held,
+        comes_along=tuple(c for c in axis.comes_along if _both_known(side_a, side_b, c)),
+        groups=groups,
+        contrast=contrast,
+        tiers=tiers,
+        list_sign=_list_sign(tiers),
+        profile=profile,
+        profile_words={} if profile else _words(question.workload),
+        prediction=_prediction(side_a, side_b, profile),
+        decomposition=_decomposition(everything, side_a, side_b),
+        case_studies={slug: studies[slug].title for slug in sorted(concerned)},
+        claims=_claims(question.workload, {studies[slug].publication_id for slug in concerned}, as_of),
+        names=names,
+    )
+
+
+# The two sides
+
+
+def _side(
+    axis: Axis,
+    key: str,
+    ranking: Ranking,
+    used: pd.DataFrame,
+    everything: pd.DataFrame,
+    studies: Mapping[str, CaseStudy],
+    profile: Profile | None,
+) -> Side:
+    entry = next((e for part in ranking.parts for e in part.entries if e.key == key), None)
+    mine = used[used["entry"] == key]
+    parts = entry_parts(axis, key)
+    for column in axis.comes_along:
+        values = mine[column].dropna().unique()
+        if len(values) == 1 and values[0] != "":
+            parts[column] = str(values[0])
+    return Side(
+        key=key,
+        label=label(axis, key),
+        parts=parts,
+        rank=entry.rank if entry else None,
+        part=entry.part if entry else None,
+        grade=entry.grade if entry else None,
+        configuration=_common_facts(mine, parts),
+        cache=_cache(mine, studies, profile),
+        scaling=_scaling(mine, everything, studies),
+        measured_in=tuple(sorted(mine["case_study"].unique())),
+    )
+
+
+def _common_facts(mine: pd.DataFrame, parts: Mapping[str, str]) -> dict[str, Any]:
+    """Column to the one value that all compared configurations of the side have."""
+    rows = Configuration.objects.filter(pk__in=set(mine["configuration_id"]))
+    values: dict[str, set] = {}
+    for row in rows.values_list(*_CONFIGURATION_COLUMNS.values()):
+        for column, value in zip(_CONFIGURATION_COLUMNS, row, strict=True):
+            values.setdefault(column, set()).add(value)
+    return {**{column: found.pop() for column, found in values.items() if len(found) == 1}, **parts}
+
+
+def spelled(row: Any) -> str:
+    """The configuration of an arm in words: "XFS on ext4 under KVM"."""
+    names = catalogue.names()
+    file_system, hypervisor = names["file_system"], names["hypervisor"]
+    host_fs = "an unknown host" if pd.isna(row.host_fs) else file_system.get(row.host_fs, row.host_fs)
+    pair = f"{file_system.get(row.guest_fs, row.guest_fs)} on {host_fs}"
+    return f"{pair} under {hypervisor.get(row.hypervisor, row.hypervisor)}"
+
+
+def _cache(mine: pd.DataFrame, studies: Mapping[str, CaseStudy], profile: Profile | None) -> tuple[Placed, ...]:
+    """One verdict for each configuration at its smallest number of machines."""
+    found = []
+    single = mine[mine["metric"] == "throughput"].sort_values(["case_study", "configuration_id", "vm_count"])
+    read_share = profile.bytes.random_read + profile.bytes.sequential_read if profile else None
+    for row in single.drop_duplicates("configuration_id").itertuples(index=False):
+        study = studies[row.case_study]
+        limits = cache_effect.Limits(
+            study.storage.sequential_read_limit,
+            study.storage.sequential_write_limit,
+            study.storage.interface_limit,
+        )
+        verdict = cache_effect.cache_verdict(
+            float(np.exp(row.mean_log)),
+            row.unit,
+            limits,
+            read_share=read_share,
+            vm_count=row.vm_count,
+            scope=study.value_scope,
+        )
+        if verdict.name != cache_effect.NO_LIMIT:
+            what = spelled(row)
+            sentence = cache_effect.sentence(verdict)
+            text = f"In {row.case_study.upper()}, {what}: {sentence[:1].lower()}{sentence[1:]}"
+            found.append(Placed(row.case_study, what, verdict, text, row.source))
+    return tuple(found)
+
+
+def _scaling(mine: pd.DataFrame, everything: pd.DataFrame, studies: Mapping[str, CaseStudy]) -> tuple[Placed, ...]:
+    """One verdict for each configuration and load that ran with two numbers of machines or more."""
+    found = []
+    rows = everything[everything["configuration_id"].isin(mine["configuration_id"])]
+    series = ["case_study", "configuration_id", "variant_id", "operation", "block_size_bytes", "unit"]
+    for _, arms in rows.groupby(series, dropna=False):
+        arms = arms.sort_values("vm_count")
+        if arms["vm_count"].nunique() < 2:
+            continue
+        first = next(arms.itertuples(index=False))
+        verdict = scaling.scaling(
+            arms["vm_count"].tolist(),
+            np.exp(arms["mean_log"]).tolist(),
+            first.unit,
+            variances=arms["arm_variance"].tolist(),
+            scope=studies[first.case_study].value_scope,
+        )
+        what = spelled(first)
+        text = f"In {first.case_study.upper()}, {what}: {scaling.sentence(verdict)}"
+        found.append(Placed(first.case_study, what, verdict, text, first.source))
+    return tuple(found)
+
+
+def _both_known(a: Side, b: Side, column: str) -> bool:
+    return a.parts.get(column, "") != b.parts.get(column, "") and column in a.parts and column in b.parts
+
+
+# What is between them
+
+
+def shared_part(ranking: Ranking, a: str, b: str) -> RankedPart | None:
+    """The part of the ranking that holds both; None where none does."""
+    return next((part for part in ranking.parts if {a, b} <= set(part.members)), None)
+
+
+def contrast_between(part: RankedPart | None, a: str, b: str) -> Contrast | None:
+    """The estimated ratio of two entries of a part; None where no chain of numbers joins them."""
+    if part is None or a == b or not part.has_numbers_between(a, b):
+        return None
+    difference, error = part.difference(a, b)
+    ends = np.exp([difference, difference - NORMAL_95 * error, difference + NORMAL_95 * error])
+    return Contrast(*(float(x) for x in ends))
+
+
+def _list_sign(tiers: tuple[Tier, ...]) -> int:
+    """The direction in which the lists put the two; 0 where they put them alike or contradict one another."""
+    signs = {int(np.sign(tier.a - tier.b)) for tier in tiers} - {0}
+    return signs.pop() if len(signs) == 1 else 0
+
+
+def direct_groups(used: pd.DataFrame, a: str, b: str) -> tuple[DirectGroup, ...]:
+    """The fair-play groups that hold both entries. used : arms of the two"""
+    if a == b:
+        return ()
+    found = []
+    for _, rows in used.groupby("group", sort=True):
+        means = rows.groupby("entry")["mean_log"].mean()
+        if {a, b} <= set(means.index):
+            first = next(rows.itertuples(index=False))
+            found.append(
+                DirectGroup(
+                    first.case_study,
+                    first.source,
+                    int(first.vm_count),
+                    first.operation,
+                    None if pd.isna(first.block_size_bytes) else int(first.block_size_bytes),
+                    float(np.exp(means[a] - means[b])),
+                    "derived" if (rows["origin"] == "derived").any() else "measured",
+                )
+            )
+    return tuple(found)
+
+
+def tiers_between(ranking: Ranking, axis: Axis, a: str, b: str) -> tuple[Tier, ...]:
+    """The tier lists that place both entries."""
+    if a == b:
+        return ()
+    found, file_systems = [], catalogue.names()["file_system"]
+    for _, rows in ranking.findings.groupby("list"):
+        standing = rows.groupby("entry")["standing"].mean()
+        if {a, b} <= set(standing.index):
+            first = next(rows.itertuples(index=False))
+            found.append(
+                Tier(
+                    first.publication,
+                    first.case_studies,
+                    first.text_source,
+                    float(standing[a]),
+                    float(standing[b]),
+                    {
+                        column: file_systems.get(getattr(first, column), getattr(first, column))
+                        for column in axis.held
+                        if column in ("guest_fs", "host_fs")
+                    },
+                )
+            )
+    return tuple(found)
+
+
+# What the model says
+
+
+def _prediction(a: Side, b: Side, profile: Profile | None) -> Prediction | None:
+    """Of the mechanisms, where the sides are about file systems; one that is not named is the same on both."""
+    named = [side for side in ("guest_fs", "host_fs") if side in a.parts and side in b.parts]
+    if profile is None or ("guest_fs" not in named and "host_fs" not in named) or a.key == b.key:
+        return None
+    if all(a.parts[side] == b.parts[side] for side in named) or ("hypervisor" in a.parts and "guest_fs" not in named):
+        return None
+    pairs = [tuple(side.parts.get(column, "ext4") for column in ("guest_fs", "host_fs")) for side in (a, b)]
+    return predict(pairs[0], pairs[1], cost_matrix(), profile)
+
+
+def _decomposition(everything: pd.DataFrame, a: Side, b: Side) -> shares.Decomposition | None:
+    if everything.empty or a.key == b.key:
+        return None
+    kinds = everything.drop_duplicates("entry")[["entry", *shares.COMPONENTS]].set_index("entry")
+    model = shares.fit(trials(everything), kinds.to_dict("index"))
+    return shares.decompose(model, a.parts, b.parts)
+
+
+def _claims(workload: str, publications: set[int | None], as_of: int | None) -> dict[str, dict[str, int]]:
+    """Publication to {verdict: number of claims} about the workload, each held against its own paper."""
+    counted = CaseStudy.objects.published() if as_of is None else CaseStudy.objects.known_at(as_of)
+    claims = Claim.objects.filter(
+        Exists(counted.filter(claims=OuterRef("pk"))), workloads__slug=workload, publication__in=publications - {None}
+    )
+    own = ClaimVerdict.Scope.OWN
+    rows = claims.filter(verdicts__scope=own).order_by("publication__slug", "verdicts__verdict")
+    found: dict[str, dict[str, int]] = {}
+    if as_of is None:
+        counted = rows.values_list("publication__slug", "verdicts__verdict").annotate(number=Count("pk"))
+        for publication, verdict, number in counted:
+            found.setdefault(publication, {})[verdict] = number
+        return found
+    then = verdicts.as_of(as_of)
+    for pk, publication in claims.order_by("publication__slug", "code").values_list("pk", "publication__slug"):
+        if (pk, own) in then:
+            counts = found.setdefault(publication, {})
+            verdict = then[pk, own].verdict
+            counts[verdict] = counts.get(verdict, 0) + 1
+    return found
+
+
+def _words(workload: str) -> dict[str, str]:
+    row = Workload.objects.filter(slug=workload).first()
+    columns = ("random_reads", "sequential_reads", "random_writes", "sequential_writes", "metadata_operations")
+    return {column: getattr(row, column) for column in columns} if row else {}
+
+
+def _case_studies(everything: pd.DataFrame, ranking: Ranking, a: str, b: str) -> dict[str, CaseStudy]:
+    stated: Iterable[tuple[str, ...]] = ranking.findings["case_studies"]
+    slugs = set(everything["case_study"]) | {slug for found in stated for slug in found}
+    return {study.slug: study for study in CaseStudy.objects.filter(slug__in=slugs).select_related("storage")}

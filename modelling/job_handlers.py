@@ -1,0 +1,33 @@
+"""Background work of modelling; kdb.jobs runs it."""
+
+from kdb import jobs
+
+from .answers import snapshots
+from .claims import verdicts
+from .previews import preview
+from .validation import reports
+
+
+@jobs.handler(snapshots.JOB)
+def recompute_rankings(run: jobs.JobRun) -> None:
+    """Answer again what publications superseded, while the previous answers are served."""
+    snapshots.answer_waiting(run.step)
+
+
+@jobs.handler(reports.JOB)
+def recompute_quality(run: jobs.JobRun) -> None:
+    """Hold the models against every case study again, while the previous report is served."""
+    reports.bring_up_to_date()
+
+
+@jobs.handler(verdicts.JOB)
+def recompute_claims(run: jobs.JobRun) -> None:
+    """Judge the claims and hypotheses by what is published now, while the previous verdicts are shown."""
+    verdicts.recompute()
+    run.step(1, 1)
+
+
+@jobs.handler(preview.JOB)
+def preview_publication(run: jobs.JobRun, case_study_id: int) -> None:
+    """Work out what publishing the draft would change; the previous preview stays until then."""
+    preview.compute(case_study_id, run.step)

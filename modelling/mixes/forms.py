@@ -1,0 +1,99 @@
+"""A mix of workloads as a page or the API asks for it, checked."""
+
+import math
+import re
+from typing import Any
+
+from django import forms
+
+from modelling.answers import presentation
+from modelling.answers.forms import CatalogueField
+from modelling.evidence import names
+from modelling.evidence.question import Question
+
+FILTERS = ("hypervisor", "guest_fs", "host_fs", "vm_count")
+_NONE = "Give at least one workload a share above 0."
+
+
+class WeightsField(forms.CharField):
+    """ "varmail:60,webserver:40" as a dict of slug and weight; aliases are accepted."""
+
+    def clean(self, value: Any) -> dict[str, float]:
+        text = super().clean(value)
+        found: dict[str, float] = {}
+        for part in text.split(","):
+            name, _, number = part.strip().partition(":")
+            slug = names.slug_for("workload", name)
+            if slug is None:
+                known = ", ".join(names.names()["workload"])
+                raise forms.ValidationError(f"{name!r} is no workload here; there are {known}.")
+            if not re.fullmatch(r"[0-9]{1,6}([.][0-9]{1,6})?", number.strip()):
+                raise forms.ValidationError(f"{part!r}: a workload, a colon and a number, as in varmail:60.")
+            if slug in found:
+                raise forms.ValidationError(f"{slug} is given twice.")
+            found[slug] = float(number)
+        return _some(found)
+
+
+def _some(weights: dict[str, float]) -> dict[str, float]:
+    if not any(weights.values()):
+        raise forms.ValidationError(_NONE)
+    return weights
+
+
+class MixQuestionForm(forms.Form):
+    """Axis and filters, as for a ranking."""
+
+    def __init__(self, data: Any = None) -> None:
+        super().__init__(data)
+        self.fields["axis"] = forms.ChoiceField(
+            label="What to choose",
+            choices=presentation.axis_choices(),
+            error_messages={"invalid_choice": "%(value)r cannot be ranked; choose from the list."},
+        )
+        for name, kind, label in (
+            ("hypervisor", "hypervisor", "Hypervisor"),
+            ("guest_fs", "file_system", "Guest file system"),
+            ("host_fs", "file_system", "Host file system"),
+        ):
+            self.fields[name] = CatalogueField(kind, label=label, required=False)
+        self.fields["vm_count"] = forms.IntegerField(
+            required=False, min_value=1, max_value=32767, label="Virtual machines"
+        )
+
+    def question(self) -> Question:
+        """The question without its workload; call it on a valid form only."""
+        return Question(self.cleaned_data["axis"], "", **{name: self.cleaned_data[name] or None for name in FILTERS})
+
+
+class MixApiForm(MixQuestionForm):
+    def __init__(self, data: Any = None) -> None:
+        super().__init__(data)
+        self.fields["weights"] = WeightsField(max_length=500)
+
+
+class MixForm(MixQuestionForm):
+    """A field for each workload of the catalogue, in percent or any other unit."""
+
+    def __init__(self, data: Any = None) -> None:
+        super().__init__(data)
+        self.workloads = list(names.names()["workload"].items())
+        for slug, label in self.workloads:
+            self.fields[slug] = forms.FloatField(
+                required=False, min_value=0, max_value=999_999, label=f"{label}, share", widget=forms.NumberInput
+            )
+
+    def clean(self) -> dict[str, Any]:
+        said = super().clean()
+        weights = {slug: said.get(slug) or 0.0 for slug, _ in self.workloads}
+        if not self.errors:
+            said["weights"] = {slug: weight for slug, weight in _some(weights).items() if math.isfinite(weight)}
+        return said
+
+    @property
+    def filters(self) -> list[forms.BoundField]:
+        return [self[name] for name in ("axis", *FILTERS)]
+
+    @property
+    def shares(self) -> list[forms.BoundField]:
+        return [self[slug] for slug, _ in self.workloads]

@@ -1,0 +1,93 @@
+"""The preview of a publication as data."""
+
+from django.http import Http404
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.permissions import IsAuthenticated
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from experiments import permissions
+from experiments.models import CaseStudy
+from kdb.tokens import HasScope
+
+from . import preview
+
+
+class MoveSerializer(serializers.Serializer):
+    """An entry that moves."""
+
+    key = serializers.CharField()
+    label = serializers.CharField()
+    before = serializers.DictField(
+        allow_null=True, help_text="rank, part, ratio, low, high, grade, is_best, is_worst; null: not ranked."
+    )
+    after = serializers.DictField(allow_null=True)
+
+
+class ChangedQuestionSerializer(serializers.Serializer):
+    question = serializers.DictField()
+    title = serializers.CharField()
+    url = serializers.CharField(help_text="The answer as it is now.")
+    before = serializers.DictField(help_text="status, and number of parts that no comparison joins.")
+    after = serializers.DictField()
+    moves = MoveSerializer(many=True)
+
+
+class PreviewResultSerializer(serializers.Serializer):
+    """What publishing would change at this knowledge revision."""
+
+    case_study = serializers.CharField()
+    revision = serializers.IntegerField()
+    questions = ChangedQuestionSerializer(many=True)
+    unchanged = serializers.IntegerField(help_text="Questions looked at that stay as they are.")
+    left_out = serializers.IntegerField(help_text="Questions that were not looked at.")
+
+
+class PreviewSerializer(serializers.Serializer):
+    state = serializers.ChoiceField(choices=["none", "computing", "failed", "ready", "stale"])
+    progress = serializers.IntegerField(allow_null=True)
+    total = serializers.IntegerField(allow_null=True)
+    error = serializers.CharField()
+    result = PreviewResultSerializer(allow_null=True)
+
+
+class PreviewView(APIView):
+    """What publishing a draft would change in the rankings."""
+
+    permission_classes = [IsAuthenticated, HasScope]
+
+    @property
+    def required_scope(self) -> str:
+        return "import" if self.request.method == "POST" else "read"
+
+    @extend_schema(operation_id="drafts_preview", tags=["drafts"], responses=PreviewSerializer)
+    def get(self, request: Request, slug: str) -> Response:
+        """The preview as it stands."""
+        return Response(self._shown(self._draft(slug)))
+
+    @extend_schema(
+        operation_id="drafts_preview_create", tags=["drafts"], request=None, responses={202: PreviewSerializer}
+    )
+    def post(self, request: Request, slug: str) -> Response:
+        """Work it out anew, in the background."""
+        draft = self._draft(slug)
+        preview.request(draft)
+        return Response(self._shown(draft), status=202)
+
+    def _draft(self, slug: str) -> CaseStudy:
+        draft = permissions.drafts_of(self.request.user).filter(slug=slug).first()
+        if draft is None:
+            raise Http404
+        return draft
+
+    def _shown(self, draft: CaseStudy) -> dict:
+        state, kept, job = preview.current(draft)
+        return {
+            "state": state,
+            "progress": job.progress if job else None,
+            "total": job.total if job else None,
+            "error": job.error if job else "",
+            "result": kept.result if kept else None,
+        }

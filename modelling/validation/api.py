@@ -1,0 +1,111 @@
+"""How well the models foretell what they have not seen, as data."""
+
+from django.http import HttpResponseBase, JsonResponse
+from django.utils.cache import get_conditional_response
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.exceptions import APIException
+from rest_framework.request import Request
+
+from kdb import __version__
+from kdb.api_views import PublicView
+from modelling.evidence.axes import AXES
+
+from . import reports
+
+
+class DuelSerializer(serializers.Serializer):
+    """How often the rank correlation is better, alike or worse than a naive method's, where both answer."""
+
+    naive = serializers.CharField()
+    better = serializers.IntegerField()
+    alike = serializers.IntegerField()
+    worse = serializers.IntegerField()
+
+
+class MethodSerializer(serializers.Serializer):
+    method = serializers.CharField()
+    label = serializers.CharField()
+    is_naive = serializers.BooleanField()
+    axes = serializers.ListField(child=serializers.CharField(), help_text="What it can be asked about at all.")
+
+
+class QualitySummarySerializer(serializers.Serializer):
+    """One method over all questions of an axis. Means are over the questions it answered."""
+
+    axis = serializers.ChoiceField(choices=list(AXES), allow_null=True, help_text="Null: all axes together.")
+    method = serializers.CharField()
+    asked = serializers.IntegerField()
+    answered = serializers.IntegerField()
+    kendall = serializers.FloatField(allow_null=True, help_text="Mean rank correlation, -1 to 1.")
+    spearman = serializers.FloatField(allow_null=True, help_text="Mean rank correlation, -1 to 1.")
+    top = serializers.FloatField(allow_null=True, help_text="Share of questions whose best entry was named.")
+    by_chance = serializers.FloatField(allow_null=True, help_text="The same for a blind pick.")
+    ratio_error = serializers.FloatField(allow_null=True, help_text="Median factor by which a ratio is off, 1 or more.")
+    pairs = serializers.IntegerField(help_text="Ratios that were predicted and measured.")
+    covered = serializers.IntegerField(help_text="Of these, measured inside the 95 % prediction interval.")
+    duels = DuelSerializer(many=True)
+
+
+class QualityPredictionSerializer(serializers.Serializer):
+    """What one method said about one question."""
+
+    method = serializers.CharField()
+    cannot = serializers.CharField(allow_null=True, help_text="Why it has no prediction; then the rest is empty.")
+    order = serializers.ListField(child=serializers.CharField(), help_text="The entries it knows, best first.")
+    kendall = serializers.FloatField(allow_null=True)
+    spearman = serializers.FloatField(allow_null=True)
+    top = serializers.FloatField(allow_null=True)
+    ratio_error = serializers.FloatField(allow_null=True)
+    pairs = serializers.IntegerField()
+    covered = serializers.IntegerField()
+
+
+class QualityQuestionSerializer(serializers.Serializer):
+    """One question that the case studies left out answer by themselves."""
+
+    case_studies = serializers.ListField(child=serializers.CharField())
+    axis = serializers.ChoiceField(choices=list(AXES))
+    workload = serializers.CharField()
+    hypervisor = serializers.CharField(allow_null=True)
+    basis = serializers.ChoiceField(choices=["numbers", "findings"])
+    entries = serializers.ListField(child=serializers.CharField(), help_text="As found, best first.")
+    predictions = QualityPredictionSerializer(many=True)
+
+
+class ModelQualitySerializer(serializers.Serializer):
+    """Every case study left out in turn, and foretold from all others."""
+
+    revision = serializers.IntegerField(help_text="Knowledge revision it was computed from.")
+    case_studies = serializers.IntegerField()
+    left_out = serializers.IntegerField()
+    methods = MethodSerializer(many=True)
+    summaries = QualitySummarySerializer(many=True)
+    questions = QualityQuestionSerializer(many=True)
+    notes = serializers.ListField(child=serializers.CharField())
+
+
+class BeingWorkedOut(APIException):
+    status_code = 503
+    default_detail = "The report is being worked out; ask again in a while."
+    wait = 30  # seconds
+
+
+class ModelQualityView(PublicView):
+    @extend_schema(operation_id="model_quality", responses=ModelQualitySerializer, tags=["model quality"])
+    def get(self, request: Request) -> HttpResponseBase:
+        """How well each model, and two naive rules, foretell a case study from everybody else's evidence.
+
+        The entity tag names the report: ask again with If-None-Match and get 304 until it changes.
+        """
+        self.refuse_parameters()
+        report = reports.current()
+        if report is None:
+            raise BeingWorkedOut
+        etag = f'"{report.digest}-{__version__}"'
+        response = get_conditional_response(request, etag=etag)
+        if response is None:
+            response = JsonResponse(ModelQualitySerializer(report.result).data)
+        response["ETag"] = etag
+        response["Cache-Control"] = "public, max-age=0, must-revalidate"
+        return response

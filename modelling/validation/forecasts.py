@@ -1,0 +1,310 @@
+"""Five ways to foretell what a case study will find, from everybody else's evidence. No Django.
+
+Three are the models whose quality is in question, two are naive and set the mark they must pass.
+Source: docs/models/quality.md.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations, permutations
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from modelling.estimation.components import Components
+from modelling.estimation.network import Fit, Network, Trial, networks
+from modelling.estimation.ranking import Assumptions, rank, scored_findings
+from modelling.estimation.shares import COMPONENTS, fit
+from modelling.evidence.arms import comparable_arms, trials
+from modelling.evidence.axes import AXES, Axis, entry_parts
+from modelling.workloads.mechanisms import Matrix, is_stated, order
+from modelling.workloads.profiles import Profile
+
+FILE_SYSTEM_AXES = ("fs-pair", "guest-fs", "host-fs")
+
+
+class CannotPredict(Exception):  # noqa: N818 - an answer, not a mistake
+    """The method has nothing to say about the task; the text says why and is fit to show."""
+
+
+class Evidence:
+    """All published evidence, with what is needed of it every time some case study is left out.
+
+    arms, findings : workload to the frames of modelling.evidence.frames
+    variation : standard deviation of one run as a share of its value, where none is stated
+    """
+
+    def __init__(
+        self, arms: Mapping[str, pd.DataFrame], findings: Mapping[str, pd.DataFrame], variation: float
+    ) -> None:
+        self.arms, self.findings, self.variation = arms, findings, variation
+        self._comparable: dict[tuple[str, str], pd.DataFrame] = {}
+        self._trials: dict[tuple[str, str], list[Trial]] = {}
+
+    def comparable(self, workload: str, axis: Axis) -> pd.DataFrame:
+        """The arms that an axis compares."""
+        key = (workload, axis.name)
+        if key not in self._comparable:
+            self._comparable[key] = comparable_arms(self.arms[workload], axis, self.variation)
+        return self._comparable[key]
+
+    def trials(self, workload: str, axis: Axis) -> list[Trial]:
+        """The trials of these arms; each is one case study's, so leaving one out is leaving out its trials."""
+        key = (workload, axis.name)
+        if key not in self._trials:
+            self._trials[key] = trials(self.comparable(workload, axis))
+        return self._trials[key]
+
+
+@dataclass(frozen=True)
+class Task:
+    """One question that a case study answers by itself.
+
+    case_studies : who is left out; several only where they share their tier lists
+    truth : entry to ln throughput up to a constant, or to its standing in tier lists; larger is better
+    trial : the numbers behind it; None where the truth is a tier list
+    arms : the arms of the trial, of comparable_arms; None where the truth is a tier list
+    """
+
+    case_studies: tuple[str, ...]
+    axis: Axis
+    workload: str
+    hypervisor: str | None
+    truth: Mapping[str, float]
+    trial: Trial | None = None
+    arms: pd.DataFrame | None = None
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """What a method expects of the entries it knows.
+
+    scores : entry to a number, larger is better
+    ratios : (a, b) to the expected ln ratio and the variance of that expectation for a new case
+        study, which has an error of its own on top; empty for a method that only orders
+    """
+
+    scores: Mapping[str, float]
+    ratios: Mapping[tuple[str, str], tuple[float, float]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Knowledge:
+    """What a method may use: the evidence without that of some case studies, mechanisms and workloads."""
+
+    evidence: Evidence
+    left_out: frozenset[str]
+    assumptions: Assumptions
+    matrix: Matrix
+    profiles: Mapping[str, Profile]
+    kept: dict[tuple[str, ...], Any] = field(default_factory=dict, compare=False)
+
+    def arms(self, workload: str) -> pd.DataFrame:
+        arms = self.evidence.arms[workload]
+        return arms[~arms["case_study"].isin(self.left_out)]
+
+    def findings(self, workload: str) -> pd.DataFrame:
+        """Those stated for none of the case studies left out."""
+        findings = self.evidence.findings[workload]
+        return findings[np.array([self.left_out.isdisjoint(slugs) for slugs in findings["case_studies"]], dtype=bool)]
+
+    def trials(self, workload: str, axis: Axis) -> list[Trial]:
+        return [trial for trial in self.evidence.trials(workload, axis) if trial.name not in self.left_out]
+
+    def once(self, *what: str, work: Callable[[], Any]) -> Any:
+        """What `work` gives; the same evidence is asked several questions."""
+        if what not in self.kept:
+            self.kept[what] = work()
+        return self.kept[what]
+
+
+# The network estimate
+
+
+def from_network(task: Task, known: Knowledge) -> Forecast:
+    """The ranking of everybody else's evidence, with ratios where their numbers join two entries.
+
+    Under whatever hypervisor the others worked, because hardly any two share one. Of parts that
+    nothing joins, the one that knows most of the task's entries.
+    """
+    parts = known.once("parts", task.axis.name, task.workload, work=lambda: _parts(task, known))
+    part = max(parts, key=lambda part: len(task.truth.keys() & set(part.members)), default=None)
+    entries = sorted(task.truth.keys() & set(part.members)) if part else []
+    if part is None or len(entries) < 2:
+        raise CannotPredict("no other case study compares two of these entries for this workload")
+    place = {entry: part.members.index(entry) for entry in entries}
+    effects, errors = part.fit.effects, part.fit.errors()
+    ratios = {}
+    for a, b in combinations(entries, 2):
+        net = next((net for net in part.networks if {a, b} <= set(net.treatments)), None)
+        if net is not None:
+            i, j = place[a], place[b]
+            ratios[a, b] = float(effects[i] - effects[j]), float(errors[i, j] ** 2 + (net.tau2 or 0.0))
+    return Forecast({entry: float(effects[index]) for entry, index in place.items()}, ratios)
+
+
+class _Part(NamedTuple):
+    """What is used of a ranking.RankedPart."""
+
+    members: tuple[str, ...]
+    fit: Fit
+    networks: tuple[Network, ...]
+
+
+def _parts(task: Task, known: Knowledge) -> list[_Part]:
+    """The parts of the ranking. Without tier lists they are its networks, which need no frames to be read again."""
+    findings = known.findings(task.workload)
+    if findings.empty:
+        nets = networks(known.trials(task.workload, task.axis))
+        return [_Part(net.treatments, net.random, (net,)) for net in nets]
+    ranking = rank(known.arms(task.workload), findings, task.axis, known.assumptions)
+    return [_Part(part.members, part.fit, part.networks) for part in ranking.parts]
+
+
+# The component model
+
+
+def from_components(task: Task, known: Knowledge) -> Forecast:
+    """What the additive model of everybody else's numbers expects of the very configurations of the task."""
+    if task.trial is None or task.arms is None:
+        raise CannotPredict("tier lists name no configurations that components could be added up for")
+    model = known.once("components", task.workload, work=lambda: _component_model(task.workload, known))
+    if model is None:
+        raise CannotPredict("no other case study compares configurations for this workload")
+    between = _weights(task.arms, model.names)
+    entries = task.trial.treatments
+    told = {}
+    for i, j in permutations(range(len(entries)), 2):
+        weights, is_known = between(i, j)
+        if is_known and (contrast := model.contrast(weights)) is not None:
+            told[entries[i], entries[j]] = contrast
+    base = max(entries, key=lambda entry: sum(pair[1] == entry for pair in told))
+    scores = {base: 0.0, **{a: effect for (a, b), (effect, _) in told.items() if b == base}}
+    if len(scores) < 2:
+        raise CannotPredict("the components that differ here are not in other case studies, or only together")
+    between_studies = model.tau2 or 0.0
+    ratios = {(a, b): (effect, error**2 + between_studies) for (a, b), (effect, error) in told.items() if a < b}
+    return Forecast(scores, ratios)
+
+
+def _component_model(workload: str, known: Knowledge) -> Components | None:
+    axis = AXES["configuration"]
+    found = known.trials(workload, axis)
+    rows = known.evidence.comparable(workload, axis).drop_duplicates("entry").to_dict("records")
+    return fit(found, {row["entry"]: _components(row) for row in rows}) if found else None
+
+
+def _components(row: Mapping[str, object]) -> dict[str, str]:
+    """The stated components of an arm."""
+    return {kind: value for kind in COMPONENTS if isinstance(value := row[kind], str) and value}
+
+
+def _weights(arms: pd.DataFrame, names: Sequence[str]) -> Callable[[int, int], tuple[np.ndarray, bool]]:
+    """How entry i and entry j of the task differ in each component, and whether all of these are in `names`.
+
+    The task's own averaging (modelling.evidence.arms.trials) is linear in its arms, so it is put to each
+    component's indicator in place of the logarithm of throughput.
+    """
+    of_arm = [{f"{kind}={value}" for kind, value in _components(row).items()} for row in arms.to_dict("records")]
+    effects = {}
+    for name in set().union(*of_arm):
+        (trial,) = trials(arms.assign(mean_log=[float(name in parts) for parts in of_arm]))
+        effects[name] = trial.effects
+
+    def between(i: int, j: int) -> tuple[np.ndarray, bool]:
+        weights = np.array([effects[name][i, j] if name in effects else 0.0 for name in names])
+        return weights, all(abs(effects[name][i, j]) < 1e-9 for name in effects if name not in names)
+
+    return between
+
+
+# The mechanism layer
+
+
+def from_mechanisms(task: Task, known: Knowledge) -> Forecast:
+    """The order that the cost matrix lets one expect; it has no numbers to learn from."""
+    if task.workload not in known.profiles:
+        raise CannotPredict("the access profile of this workload is not known")
+    pairs = {_pair(task.axis, entry): entry for entry in task.truth}
+    ranked = order(pairs, known.matrix, known.profiles[task.workload])
+    if len(ranked) < 2:
+        unstated = sorted({name for pair in pairs for name in pair if name and not is_stated(name, known.matrix)})
+        raise CannotPredict(f"no mechanism is stated of {', '.join(unstated)}")
+    return Forecast({pairs[pair]: score for pair, score in ranked})
+
+
+def _pair(axis: Axis, entry: str) -> tuple[str, str]:
+    """Guest and host file system of an entry; what the axis holds fixed is left empty."""
+    parts = entry_parts(axis, entry)
+    return parts.get("guest_fs", ""), parts.get("host_fs", "")
+
+
+# Naive
+
+
+def ext4_first(task: Task, known: Knowledge) -> Forecast:
+    """ext4 (on ext4) before everything else, and everything else alike."""
+    scores = {entry: float(set(filter(None, _pair(task.axis, entry))) == {"ext4"}) for entry in task.truth}
+    if len(set(scores.values())) < 2:
+        raise CannotPredict("none of the entries is ext4, or all are")
+    return Forecast(scores)
+
+
+def overall_mean(task: Task, known: Knowledge) -> Forecast:
+    """The mean effect of each entry over all workloads and case studies of the others, each counting alike.
+
+    Of numbers, or of standings in tier lists where these know more of the task's entries.
+    """
+    found = known.once("mean", task.axis.name, work=lambda: _means(task.axis, known))
+    inside = [{entry: score for entry, score in part.items() if entry in task.truth} for part in found]
+    scores = max(inside, key=len)  # the first of equals: numbers before lists
+    if len(scores) < 2:
+        raise CannotPredict("no other case study compares two of these entries for any workload")
+    return Forecast(scores)
+
+
+def _means(axis: Axis, known: Knowledge) -> list[dict[str, float]]:
+    """Entry to mean ln throughput for each set of entries that numbers join, and at last to mean standing."""
+    alike = []
+    for workload in known.evidence.arms:
+        alike += [
+            Trial.from_arms(t.name, t.treatments, t.effects.mean(axis=1), np.ones(len(t.treatments)))
+            for t in known.trials(workload, axis)
+        ]
+    found = [dict(zip(net.treatments, net.common.effects.tolist(), strict=True)) for net in networks(alike)]
+    return [*found, _mean_standing(map(known.findings, known.evidence.findings), axis)]
+
+
+def _mean_standing(findings: Iterable[pd.DataFrame], axis: Axis) -> dict[str, float]:
+    means = [standings(frame, axis) for frame in findings]
+    return {entry: float(np.mean([mean[entry] for mean in means if entry in mean])) for entry in set().union(*means)}
+
+
+def standings(findings: pd.DataFrame, axis: Axis) -> dict[str, float]:
+    """Mean standing of each entry over the tier lists it is in; -2 worst to +2 best."""
+    scored = scored_findings(findings, axis)
+    return {} if scored.empty else scored.groupby("entry")["standing"].mean().to_dict()
+
+
+@dataclass(frozen=True)
+class Method:
+    """One way to foretell. axes: those it can be asked about at all."""
+
+    name: str
+    label: str
+    predict: Callable[[Task, Knowledge], Forecast]
+    axes: tuple[str, ...] = tuple(AXES)
+    is_naive: bool = False
+
+
+METHODS = {
+    method.name: method
+    for method in (
+        Method("network", "Network estimate", from_network),
+        Method("components", "Additive components", from_components),
+        Method("mechanisms", "Mechanisms", from_mechanisms, axes=FILE_SYSTEM_AXES),
+        Method("ext4", "ext4 first", ext4_first, axes=(*FILE_SYSTEM_AXES, "configuration"), is_naive=True),
+        Method("mean", "Mean over all workloads", overall_mean, is_naive=True),
+    )
+}

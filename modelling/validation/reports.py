@@ -1,0 +1,177 @@
+"""The report on the models' quality: computed from all published evidence, kept, and brought up to date."""
+
+import hashlib
+import json
+import logging
+import math
+from dataclasses import asdict
+from typing import Any
+
+from django.db.models import Max
+from django.utils.timezone import now
+from numpy import median
+
+from experiments import visible
+from experiments.models import CaseStudy, Workload
+from kdb import jobs
+from modelling.answers.services import assumptions
+from modelling.evidence import counts, frames
+from modelling.evidence.keeping import keep
+from modelling.evidence.question import Question
+from modelling.models import Arm, QualityReport
+from modelling.workloads.cost_matrix import cost_matrix
+from modelling.workloads.profiles import known_profiles
+
+from .forecasts import METHODS, Evidence, Task
+from .leave_one_out import METHOD, Outcome, Report, leave_one_out
+
+logger = logging.getLogger(__name__)
+
+JOB = "recompute_quality"
+MOST_AT_ONCE = 2_000  # arms for which a visitor waits; with more, a worker does it
+
+
+def current() -> QualityReport | None:
+    """The newest report: one read. Computed where none was kept; None while a worker does that."""
+    kept = QualityReport.objects.filter(method=METHOD).order_by("-revision").first()
+    if kept is not None:
+        return kept
+    published = Arm.objects.filter(configuration__case_study__in=CaseStudy.objects.published())
+    if published[MOST_AT_ONCE : MOST_AT_ONCE + 1].exists():
+        jobs.enqueue_once(JOB)
+        return None
+    return compute(wait=False)
+
+
+def renew() -> None:
+    """Ask a worker for a new report, if anybody has ever asked for one."""
+    if QualityReport.objects.exists():
+        jobs.enqueue_once(JOB)
+
+
+def look_after() -> None:
+    """Ask again for a report that somebody reads and that is behind, whatever became of the job that was to make it."""
+    newest = QualityReport.objects.aggregate(last=Max("revision"))["last"]
+    if newest is not None and newest < counts.revision():
+        jobs.enqueue_for_leftovers(JOB)
+
+
+def bring_up_to_date() -> None:
+    """Compute the report of the current revision, unless it is kept already."""
+    while not QualityReport.objects.filter(method=METHOD, revision=counts.revision()).exists():
+        compute()
+
+
+def compute(*, wait: bool = True) -> QualityReport:
+    """Leave every case study out in turn, on the knowledge as it is, and keep the report.
+
+    wait : for a publication under way; without, the report is given but not kept
+    Nor is it kept where a publication came in between.
+    """
+    revision = counts.revision()
+    report = leave_one_out(gather(), assumptions(), cost_matrix(), known_profiles())
+    result = as_dict(report, revision)
+    digest = hashlib.sha256(json.dumps(result, sort_keys=True).encode()).hexdigest()
+    kept = QualityReport(method=METHOD, revision=revision, result=result, digest=digest, computed_at=now())
+    keep(revision, lambda: QualityReport.objects.bulk_create([kept], ignore_conflicts=True), wait=wait)
+    logger.info("computed model quality revision=%s questions=%s", revision, len(report.results))
+    return kept
+
+
+def gather() -> Evidence:
+    """All published evidence, by workload."""
+    arms, findings = {}, {}
+    for workload in visible.entries(Workload).values_list("slug", flat=True):
+        question = Question("configuration", workload)
+        arms[workload], findings[workload] = frames.arms(question), frames.findings(question)
+    return Evidence(arms, findings, assumptions().variation)
+
+
+def as_dict(report: Report, revision: int) -> dict[str, Any]:
+    """The report as JSON-ready data. Numbers keep full precision; what does not exist is None."""
+    return {
+        "revision": revision,
+        "case_studies": report.case_studies,
+        "left_out": report.left_out,
+        "methods": [
+            {"method": method.name, "label": method.label, "is_naive": method.is_naive, "axes": list(method.axes)}
+            for method in METHODS.values()
+        ],
+        "summaries": [
+            {
+                **asdict(summary),
+                "axis": summary.axis or None,
+                "duels": [
+                    {"naive": name, "better": better, "alike": alike, "worse": worse}
+                    for name, (better, alike, worse) in summary.duels.items()
+                ],
+            }
+            for summary in report.summaries
+        ],
+        "questions": [_question(task, outcomes) for task, outcomes in report.results],
+        "notes": _notes(report),
+    }
+
+
+def _question(task: Task, outcomes: dict[str, Outcome]) -> dict[str, Any]:
+    return {
+        "case_studies": list(task.case_studies),
+        "axis": task.axis.name,
+        "workload": task.workload,
+        "hypervisor": task.hypervisor,
+        "basis": "findings" if task.trial is None else "numbers",
+        "entries": sorted(task.truth, key=lambda entry: (-round(task.truth[entry], 9), entry)),
+        "predictions": [{"method": name, **_prediction(outcome)} for name, outcome in outcomes.items()],
+    }
+
+
+def _prediction(outcome: Outcome) -> dict[str, Any]:
+    return {
+        "cannot": outcome.reason or None,
+        "order": list(outcome.order),
+        "kendall": outcome.kendall,
+        "spearman": outcome.spearman,
+        "top": outcome.top,
+        "ratio_error": math.exp(median(outcome.errors)) if outcome.errors else None,
+        "pairs": len(outcome.errors),
+        "covered": sum(outcome.inside),
+    }
+
+
+def _notes(report: Report) -> list[str]:
+    """What a careful reader must know about this report, in sentences."""
+    questions, units = len(report.results), {task.case_studies for task, _ in report.results}
+    notes = []
+    if report.left_out < report.case_studies:
+        notes.append(f"Of {report.case_studies} case studies, {report.left_out} were left out, evenly spread.")
+    if not questions:
+        return [*notes, "No case study answers a question by itself, so nothing can be held against it."]
+    notes.append(
+        f"{questions} questions come from {len(units)} sources. Questions of one source share its laboratory and often "
+        "its very numbers, so they agree or fail together; a difference of a few hits means nothing."
+    )
+    notes += [
+        f"{', '.join(unit)} share their tier lists and are left out together."
+        for unit in sorted(units)
+        if len(unit) > 1
+    ]
+    unknown = sum(
+        outcomes["network"].reason != "" and outcomes["components"].reason != "" for _, outcomes in report.results
+    )
+    if unknown:
+        notes.append(
+            f"On {unknown} of the {questions} questions neither the network nor the component model can say anything: "
+            "the sources hardly overlap."
+        )
+    notes.append(
+        "The methods answer different questions, some of them only for a few of the entries; where two of them are "
+        "compared, it is over the questions that both answer."
+    )
+    has_ratios = any(summary.pairs for summary in report.summaries)
+    notes.append(
+        "Intervals leave out the spread between case studies where too few of them exist to estimate it; those that "
+        "the answers show do so, too."
+        if has_ratios
+        else "No ratio could be predicted, so nothing is known about the intervals."
+    )
+    return notes

@@ -1,0 +1,56 @@
+"""Throughput over the number of virtual machines, as the arms of an answer have it. No Django.
+
+One panel holds what may be compared but for the number of machines: a fair-play group without its VM count.
+Source: docs/models/cache-and-scaling.md.
+"""
+
+import math
+from typing import Any
+
+import pandas as pd
+
+from modelling.evidence.arms import NORMAL_95
+from modelling.evidence.axes import Axis
+from modelling.evidence.fairplay import FAIR_PLAY
+
+
+def curves(arms: pd.DataFrame, axis: Axis) -> list[dict[str, Any]]:
+    """The panels of an answer in which an entry ran with two numbers of machines or more.
+
+    arms : DataFrame of comparable_arms
+    Each panel: case_study; unit; operation; block_size_bytes int or None; held, the columns the axis holds fixed
+    that are stated, as str; sources; series, each with key of the entry and points (vm_count, value in `unit`, low
+    and high of its 95 % interval, which rests on the default spread where none is stated).
+    """
+    panel = [field for field in FAIR_PLAY if field != "vm_count"] + list(axis.held)
+    found = []
+    for _, rows in arms.groupby(panel, dropna=False, sort=False):
+        if rows["vm_count"].nunique() < 2:
+            continue
+        first = rows.iloc[0]
+        block_size = first["block_size_bytes"]
+        found.append(
+            {
+                "case_study": first["case_study"],
+                "unit": first["unit"],
+                "operation": first["operation"],
+                "block_size_bytes": None if pd.isna(block_size) else int(block_size),
+                "held": {c: _text(first[c]) for c in axis.held if not pd.isna(first[c]) and first[c] != ""},
+                "sources": sorted(set(rows["source"]) - {""}),
+                "series": [
+                    {"key": entry, "points": [_point(row) for row in arms_of.itertuples(index=False)]}
+                    for (entry, _), arms_of in rows.sort_values("vm_count").groupby(["entry", "configuration_id"])
+                ],
+            }
+        )
+    return sorted(found, key=lambda p: (p["case_study"], p["operation"], p["block_size_bytes"] or 0))
+
+
+def _text(value: Any) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _point(row: Any) -> dict[str, float]:
+    margin = NORMAL_95 * math.sqrt(row.arm_variance)
+    value, low, high = (math.exp(row.mean_log + side) for side in (0.0, -margin, margin))
+    return {"vm_count": int(row.vm_count), "value": value, "low": low, "high": high}

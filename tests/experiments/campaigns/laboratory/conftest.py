@@ -1,0 +1,140 @@
+"""Laboratories for tests, and the campaigns that run in them."""
+
+import fcntl
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from django.conf import settings
+
+from experiments.campaigns import hosts, steering
+from experiments.models import Campaign, CampaignRun, FileSystem, Hypervisor, Job
+from kdb import jobs
+from tests import factories
+
+from . import lab as laboratories
+from .lab import Lab, laboratory
+
+NO_LAB = laboratories.missing()
+NO_QEMU = NO_LAB or laboratories.missing((*laboratories.PROGRAMS, *laboratories.QEMU_PROGRAMS))
+
+
+@pytest.fixture(scope="session")
+def plain_lab() -> Iterator[Lab]:
+    """A host with sshd and nothing else."""
+    if NO_LAB:
+        pytest.skip(f"no laboratory: {NO_LAB}")
+    with laboratory() as lab:
+        yield lab
+
+
+@pytest.fixture(scope="session")
+def qemu_lab(tmp_path_factory) -> Iterator[Lab]:
+    """A host with libvirt, and a guest image that lets its login key in."""
+    if NO_QEMU:
+        pytest.skip(f"no virtual machines: {NO_QEMU}")
+    with laboratory(with_libvirt=True) as lab:
+        lab.image = guest_image(tmp_path_factory)
+        for name in ("login_key", "login_key.pub"):
+            (lab.folder / name).write_bytes((lab.image / name).read_bytes())
+        (lab.folder / "keys/lab").write_bytes((lab.image / "login_key").read_bytes())
+        yield lab
+
+
+def guest_image(tmp_path_factory) -> Path:
+    """The guest image and the key of its login, built once a run with the command that operators use.
+
+    KDB_TEST_GUEST_IMAGE names a folder to keep it in between runs.
+    """
+    base = tmp_path_factory.getbasetemp()
+    shared = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+    target = Path(os.environ.get("KDB_TEST_GUEST_IMAGE") or shared / "guest-image")
+    with (shared / "guest-image.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (target / "image.json").exists():
+            target.mkdir(parents=True, exist_ok=True)
+            subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", target / "login_key"], check=True)
+            command = ["manage.py", "build_guest_image", str(target), "--authorized-key", f"{target}/login_key.pub"]
+            done = subprocess.run(
+                [sys.executable, *command],
+                capture_output=True,
+                text=True,
+                cwd=settings.BASE_DIR,
+                env={**os.environ, "DJANGO_SETTINGS_MODULE": "kdb.settings.test"},
+            )
+            assert done.returncode == 0, done.stdout + done.stderr
+    return target
+
+
+@pytest.fixture
+def keys(settings):
+    """Point KDB at a laboratory's keys."""
+
+    def use(lab: Lab) -> None:
+        settings.KDB_KEYS_DIR = lab.folder / "keys"
+
+    return use
+
+
+def registered(lab: Lab, **fields):
+    """The laboratory's host as an operator leaves it: registered, its key accepted, checked."""
+    for slug in ("ext4", "xfs", "btrfs"):
+        factories.entry(FileSystem, slug)
+    for slug in ("kvm", "qemu-tcg"):
+        factories.entry(Hypervisor, slug)
+    host = factories.make_host(
+        **{"pools": (str(lab.pool),), "address": "127.0.0.1", "port": lab.port, "key_name": "lab", "facts": {}}
+        | {"host_key": "", "drivers": ["native"], "login": "root"}
+        | fields
+    )
+    if lab.facts:  # what the first check found
+        host.host_key, host.facts = lab.host_key, lab.facts
+        host.save()
+        return host
+    hosts.ask_contact(host)
+    do(host.job)
+    host.refresh_from_db()
+    hosts.accept_key(host, hosts.ssh.fingerprint(lab.host_key))
+    host.refresh_from_db()
+    do(host.job)
+    host.refresh_from_db()
+    lab.facts = host.facts
+    return host
+
+
+def do(job: Job) -> Job:
+    """Do a job here, as a worker would; fails with its error."""
+    jobs.run(job.pk)
+    job.refresh_from_db()
+    assert job.state == Job.State.DONE, job.error
+    return job
+
+
+def started(host, **fields) -> Campaign:
+    campaign = steering.create(factories.make_campaign(host, **fields), user=None)
+    steering.start(campaign)
+    return campaign
+
+
+def work_off(campaign: Campaign) -> None:
+    """Do all runs of a campaign here, one after another."""
+    while (run := CampaignRun.objects.filter(host=campaign.host, state="active").first()) is not None:
+        jobs.run(run.job_id)
+    campaign.refresh_from_db()
+
+
+def said(run: CampaignRun) -> str:
+    """All that is known of a run, for the message of a failed test."""
+    return "\n".join([str(run), run.state, run.reason, *run.lines.values_list("text", flat=True)])
+
+
+def wait_until(condition, seconds: float = 30, every: float = 0.05):
+    deadline = time.monotonic() + seconds
+    while not (found := condition()):
+        assert time.monotonic() < deadline, "it did not happen in time"
+        time.sleep(every)
+    return found

@@ -1,0 +1,253 @@
+"""Campaigns as rows: planned against what the host has, steered, and looked after. No machine is asked."""
+
+from datetime import UTC, datetime, time
+
+import pytest
+
+from experiments.campaigns import runs, steering
+from experiments.models import CampaignRun, Job, RunLine, StoragePool
+from tests.factories import FileSystem, entry, make_campaign, make_host, make_user
+
+pytestmark = pytest.mark.django_db
+
+GUESTS = {"driver": "libvirt", "guest_file_systems": ["xfs"], "vm_counts": [1, 2]}
+
+
+def planned(**fields):
+    return steering.create(make_campaign(**fields), user=None)
+
+
+def running(**fields):
+    campaign = planned(**fields)
+    steering.start(campaign)
+    campaign.refresh_from_db()
+    return campaign
+
+
+def active(campaign):
+    return campaign.runs.filter(state="active").first()
+
+
+def end(run, state="done", **fields):
+    """What a worker leaves."""
+    figures = (
+        [{"machine": 0, "operation": "mixed", "throughput_mib_s": fields.pop("value", 10.0)}] if state == "done" else []
+    )
+    CampaignRun.objects.filter(pk=run.pk).update(state=state, figures=figures, **fields)
+    return steering.next_run(run.host_id)
+
+
+# Planning
+
+
+@pytest.mark.parametrize(
+    ("fields", "field", "words"),
+    [
+        ({"driver": "attached"}, "driver", "is registered for native, libvirt"),
+        ({"workloads": []}, "workloads", "At least one"),
+        ({"workloads": ["atto"]}, "workloads", "atto: the workloads are"),
+        ({"guest_file_systems": ["xfs"]}, "guest_file_systems", "native campaign has no guests"),
+        ({"driver": "libvirt"}, "vm_counts", "At least one"),
+        ({"host_file_systems": ["ntfs"]}, "host_file_systems", "cannot make ntfs"),
+        ({"disk_mib": 200_000}, "disk_mib", "MiB are needed in /srv/pool"),
+        ({"disk_mib": 100}, "disk_mib", "varmail at 100 % needs"),
+        ({**GUESTS, "disk_mib": 60_000}, "disk_mib", "MiB are needed in /srv/pool"),
+        ({**GUESTS, "vm_ram_mib": 8_000}, "vm_ram_mib", "for 2 guests"),
+        (
+            {**GUESTS, "engine": "filebench", "workloads": ["webserver"], "vm_ram_mib": 1024},
+            "vm_ram_mib",
+            "100 threads",
+        ),
+        ({"repetitions": 10_001}, "repetitions", "more than a campaign holds"),
+    ],
+)
+def test_what_a_host_cannot_run_is_refused_when_planning(fields, field, words):
+    with pytest.raises(steering.PlanRefused) as refused:
+        planned(**fields)
+    assert words in " ".join(refused.value.problems[field])
+    assert CampaignRun.objects.count() == 0
+
+
+@pytest.mark.parametrize(
+    ("facts", "words"),
+    [
+        ({"filebench": ""}, "has no filebench: source, github.com/filebench/filebench"),
+        ({"filebench": "1.3.4"}, "1.4.8, 1.4.9 and 1.5 are supported"),
+    ],
+)
+def test_a_host_without_a_usable_filebench_is_refused(facts, words):
+    host = make_host()
+    host.facts |= facts
+    with pytest.raises(steering.PlanRefused, match=words):
+        planned(host=host, engine="filebench")
+
+
+def test_a_pool_that_holds_its_own_file_system_is_used_as_it_is():
+    host = make_host()
+    host.pools.update(kind=StoragePool.Kind.EXISTING)
+    with pytest.raises(steering.PlanRefused, match="/srv/pool is ext4; it is used as it is"):
+        planned(host=host, host_file_systems=["xfs"])
+    assert planned(host=host, host_file_systems=["ext4"]).runs.count() == 1
+
+
+def test_all_problems_are_told_at_once():
+    with pytest.raises(steering.PlanRefused) as refused:
+        planned(disk_mib=100, engine="filebench", host=make_host(), host_file_systems=["ntfs"])
+    assert set(refused.value.problems) == {"disk_mib", "host_file_systems"}
+
+
+def attached(count: int, **fields):
+    """A hypervisor host that nobody logs in to, with `count` virtual machines on ext4."""
+    top = make_host("esxi", pools=(), address="", host_key="", drivers=["attached"], facts={})
+    for number in range(count):
+        machine = make_host(f"vm-{number}", pools=("/mnt/data",), runs_on=top, drivers=["native"], **fields)
+        machine.pools.update(kind=StoragePool.Kind.EXISTING, host_fs=entry(FileSystem, "xfs"))
+    return top
+
+
+def test_attached_machines_are_counted():
+    top = attached(2)
+    plan = {"driver": "attached", "host_file_systems": ["xfs"], "guest_file_systems": ["ext4"]}
+    assert planned(host=top, vm_counts=[1, 2], **plan).runs.count() == 2
+    with pytest.raises(steering.PlanRefused, match="3 virtual machines with a pool for ext4 on xfs are needed, 2"):
+        planned(host=top, vm_counts=[3], **plan)
+
+
+def test_a_virtual_machine_is_used_through_its_host():
+    machine = attached(1).machines.get()
+    with pytest.raises(steering.PlanRefused, match="plan the campaign there"):
+        planned(host=machine)
+
+
+# Steering
+
+
+def test_one_run_of_a_host_at_a_time_in_the_planned_order():
+    host = make_host()
+    first, second = running(host=host, repetitions=2), running(host=host)
+    assert (active(first).position, active(second)) == (1, None)
+    end(active(first))
+    assert (active(first).position, active(second)) == (2, None)
+    end(active(first))
+    first.refresh_from_db()
+    assert (first.state, active(second).position) == ("finished", 1)
+    assert active(second).job.queue == "lab-local"
+
+
+def test_a_pause_lets_the_run_end_and_begins_no_other():
+    campaign = running(repetitions=3)
+    run = active(campaign)
+    steering.pause(campaign)
+    assert active(campaign) == run
+    assert end(run) is None
+    steering.start(campaign)
+    assert active(campaign).position == 2
+
+
+def test_a_cancelled_campaign_gives_up_what_waits():
+    campaign = running(repetitions=3)
+    steering.cancel(campaign)
+    assert sorted(campaign.runs.values_list("state", flat=True)) == ["active", "cancelled", "cancelled"]
+    with pytest.raises(steering.CampaignError, match="The campaign is cancelled"):
+        steering.start(campaign)
+
+
+def test_a_topped_up_campaign_goes_on_with_the_same_seed():
+    campaign = running(workloads=["varmail", "webserver"])
+    end(active(campaign))
+    end(active(campaign))
+    steering.top_up(campaign, 2)
+    campaign.refresh_from_db()
+    assert (campaign.state, campaign.repetitions, campaign.runs.count()) == ("paused", 3, 6)
+    assert list(campaign.runs.values_list("position", flat=True)) == [1, 2, 3, 4, 5, 6]
+
+
+def test_one_run_is_done_again():
+    campaign = running(repetitions=2)
+    failed = active(campaign)
+    end(failed, state="failed", reason="no space")
+    steering.retry(campaign, failed)
+    failed.refresh_from_db()
+    assert (failed.state, failed.reason) == ("waiting", "")
+    with pytest.raises(steering.CampaignError, match="has not ended"):
+        steering.retry(campaign, failed)
+
+
+def test_a_blocked_host_begins_nothing():
+    campaign = running(repetitions=2)
+    run = active(campaign)
+    type(campaign.host).objects.filter(pk=campaign.host_id).update(blocked_reason="its key has changed")
+    assert end(run) is None
+
+
+@pytest.mark.parametrize(
+    ("at", "expected"),
+    [("21:00", False), ("21:58", True), ("23:30", True), ("00:30", True), ("02:01", False), ("12:00", False)],
+)
+def test_no_run_is_under_way_in_the_maintenance_window(at, expected):
+    """From 22:00 over midnight to 02:00; a run of 60 s may take three minutes."""
+    host = make_host(window_start=time(22), window_end=time(2))
+    hour, minute = map(int, at.split(":"))
+    moment = datetime(2026, 5, 4, hour, minute, tzinfo=UTC)
+    assert steering.in_window(host, moment, make_campaign(host)) == expected
+
+
+# Looking after
+
+
+def test_a_run_whose_job_gave_up_fails_and_the_next_begins():
+    campaign = running(repetitions=2)
+    run = active(campaign)
+    Job.objects.filter(pk=run.job_id).update(
+        state="failed", error="Given up after 5 attempts", finished_at="2026-01-01T00:00Z"
+    )
+    steering.look_after()
+    run.refresh_from_db()
+    assert (run.state, run.reason) == ("failed", "Given up after 5 attempts")
+    assert RunLine.objects.get(run=run).text == "failed: Given up after 5 attempts"
+    assert active(campaign).position == 2
+
+
+def test_a_host_that_somebody_forgot_goes_on():
+    campaign = running(repetitions=2)
+    CampaignRun.objects.filter(pk=active(campaign).pk).update(state="cancelled")
+    steering.look_after()
+    assert active(campaign).position == 2
+
+
+# Enough is known
+
+
+def test_repetitions_stop_when_every_ratio_is_known_well_enough():
+    campaign = running(host_file_systems=["ext4", "xfs"], repetitions=6, precision_percent=5)
+    for _ in range(6):
+        run = active(campaign)
+        end(run, value={"ext4": 100.0, "xfs": 50.0}[run.host_fs] + run.repetition / 100)
+        runs.skip_what_is_known(campaign, CampaignRun.objects.get(pk=run.pk))
+    states = list(campaign.runs.order_by("repetition").values_list("state", flat=True))
+    assert states.count("done") == 6
+    assert states.count("unneeded") >= 5
+    assert "every ratio is known to" in campaign.runs.filter(state="unneeded").first().reason
+
+
+def test_noisy_repetitions_go_on():
+    campaign = running(host_file_systems=["ext4", "xfs"], repetitions=4, precision_percent=5)
+    for _ in range(6):
+        run = active(campaign)
+        end(run, value=100.0 * (1 + run.repetition % 2))
+        runs.skip_what_is_known(campaign, CampaignRun.objects.get(pk=run.pk))
+    assert not campaign.runs.filter(state="unneeded").exists()
+
+
+def test_the_figure_of_a_run_is_the_mean_over_machines_of_the_sum_over_operations():
+    figures = [
+        {"machine": machine, "operation": operation, "throughput_mib_s": value}
+        for machine, operation, value in ((1, "read", 10.0), (1, "write", 20.0), (2, "read", 30.0), (2, "write", 40.0))
+    ]
+    assert runs.throughput(CampaignRun(vm_count=2, figures=figures)) == 50.0
+    assert runs.throughput(CampaignRun(vm_count=2, figures=[])) is None
+
+
+def test_who_plans_owns(django_user_model):
+    user = make_user("operators")
+    assert steering.create(make_campaign(), user=user).owner == user

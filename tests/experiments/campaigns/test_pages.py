@@ -1,0 +1,260 @@
+"""Hosts and campaigns at their two doors: who may what, and that both doors do the same."""
+
+import pytest
+from django.test import Client
+
+from experiments.campaigns import steering
+from experiments.campaigns.laboratory import ssh
+from experiments.models import Campaign, CampaignRun, Host, RunArtifact
+from kdb import tokens
+from tests.factories import HOST_KEY, FileSystem, entry, make_campaign, make_host, make_run, make_user
+
+pytestmark = pytest.mark.django_db
+
+ROLES = ("anonymous", "nobody", "researcher", "reviewer", "operator", "owner", "administrator")
+
+
+@pytest.fixture
+def people():
+    groups = {"nobody": "", "researcher": "researchers", "reviewer": "reviewers", "operator": "operators"}
+    groups |= {"owner": "operators", "administrator": "administrators"}
+    return {"anonymous": None} | {role: make_user(group) for role, group in groups.items()}
+
+
+@pytest.fixture
+def host(people):
+    for slug in ("ext4", "xfs", "btrfs"):
+        entry(FileSystem, slug)
+    return make_host("lab", host_key=HOST_KEY, offered_key=HOST_KEY, registered_by=people["owner"])
+
+
+@pytest.fixture
+def campaign(host, people):
+    return steering.create(make_campaign(host, slug="night", repetitions=2), user=people["owner"])
+
+
+def client_of(user, *, api: bool):
+    client = Client()
+    if user is not None and api:
+        _, key = tokens.make(user, f"t{Client.__name__}{user.pk}", ["read", "import", "campaign"])
+        client.defaults["HTTP_AUTHORIZATION"] = f"Bearer {key}"
+    elif user is not None:
+        client.force_login(user)
+    return client
+
+
+OPERATORS = {"operator", "owner", "administrator"}
+OWNERS = {"owner", "administrator"}
+
+# address, what is posted (None: it is got), who may
+PAGES = [
+    ("/laboratory/hosts/", None, OPERATORS),
+    ("/laboratory/hosts/new/", None, OPERATORS),
+    ("/laboratory/hosts/lab/", None, OPERATORS),
+    ("/laboratory/hosts/lab/", {"do": "check"}, OWNERS),
+    ("/laboratory/hosts/lab/", {"do": "contact"}, OWNERS),
+    ("/laboratory/hosts/lab/", {"do": "accept", "fingerprint": ssh.fingerprint(HOST_KEY)}, OWNERS),
+    ("/laboratory/hosts/lab/edit/", None, OWNERS),
+    ("/laboratory/campaigns/", None, OPERATORS),
+    ("/laboratory/campaigns/new/", None, OPERATORS),
+    ("/laboratory/campaigns/night/", None, OPERATORS),
+    ("/laboratory/campaigns/night/", {"do": "start"}, OWNERS),
+    ("/laboratory/campaigns/night/", {"do": "cancel"}, OWNERS),
+    ("/laboratory/campaigns/night/", {"do": "top-up", "repetitions": 1}, OWNERS),
+    ("/laboratory/campaigns/night/runs/1/", None, OPERATORS),
+]
+API = [
+    ("hosts/", None, OPERATORS),
+    ("hosts/lab/", None, OPERATORS),
+    ("hosts/lab/check/", {}, OWNERS),
+    ("hosts/lab/contact/", {}, OWNERS),
+    ("hosts/lab/accept-key/", {"fingerprint": ssh.fingerprint(HOST_KEY)}, OWNERS),
+    ("campaigns/", None, OPERATORS),
+    ("campaigns/night/", None, OPERATORS),
+    ("campaigns/night/runs/", None, OPERATORS),
+    ("campaigns/night/start/", {}, OWNERS),
+    ("campaigns/night/cancel/", {}, OWNERS),
+    ("campaigns/night/top-up/", {"repetitions": 1}, OWNERS),
+]
+
+
+@pytest.mark.parametrize("role", ROLES)
+@pytest.mark.parametrize(("address", "posted", "allowed"), PAGES)
+def test_who_may_what_on_the_pages(role, address, posted, allowed, people, campaign):
+    client = client_of(people[role], api=False)
+    answer = client.get(address) if posted is None else client.post(address, posted)
+    if role == "anonymous":
+        assert (answer.status_code, answer["Location"].split("?")[0]) == (302, "/accounts/login/")
+    elif role in allowed:
+        assert answer.status_code == (200 if posted is None else 302)
+    else:
+        assert answer.status_code == 403
+
+
+@pytest.mark.parametrize("role", ROLES)
+@pytest.mark.parametrize(("address", "posted", "allowed"), API)
+def test_who_may_what_by_the_api(role, address, posted, allowed, people, campaign):
+    client = client_of(people[role], api=True)
+    url = f"/api/v1/{address}"
+    answer = client.get(url) if posted is None else client.post(url, posted, "application/json")
+    if role in allowed:
+        assert answer.status_code in (200, 202), answer.content
+    else:
+        assert answer.status_code == (401 if role == "anonymous" else 403)
+
+
+def test_a_token_without_the_scope_steers_nothing(people, campaign):
+    _, key = tokens.make(people["owner"], "reader", ["read"])
+    headers = {"Authorization": f"Bearer {key}"}
+    assert Client().get("/api/v1/campaigns/night/", headers=headers).status_code == 200
+    assert Client().post("/api/v1/campaigns/night/start/", headers=headers).status_code == 403
+
+
+def test_outputs_are_operators_business(people, campaign):
+    run = campaign.runs.first()
+    output = RunArtifact.objects.create(run=run, attempt=1, name="host.txt", data=b"{}", sha256="0" * 64)
+    for role, user in people.items():
+        page = client_of(user, api=False).get(f"/laboratory/outputs/{output.pk}/")
+        api = client_of(user, api=True).get(f"/api/v1/campaign-outputs/{output.pk}/content/")
+        assert (page.status_code == 200) == (api.status_code == 200) == (role in OPERATORS), role
+    assert page["Content-Disposition"].startswith("attachment")
+
+
+# Both doors do the same
+
+HOST = {
+    **{"slug": "new", "name": "New", "address": "192.0.2.7", "port": 22, "login": "root", "key_name": "lab"},
+    **{"laboratory": "local", "drivers": ["native"]},
+}
+PLAN = {
+    **{"slug": "plan", "title": "A plan", "driver": "native", "engine": "fio", "host_file_systems": ["ext4", "xfs"]},
+    **{"workloads": ["varmail"], "repetitions": 2, "run_seconds": 60, "seed": 3},
+}
+
+
+def test_a_host_is_registered_alike(people, host):
+    page = client_of(people["owner"], api=False).post(
+        "/laboratory/hosts/new/", HOST | {"pools": "/srv/a image\n/srv/b existing", "stated": "image_format: qcow2"}
+    )
+    assert page.status_code == 302, page.context["form"].errors
+    api = client_of(people["owner"], api=True).post(
+        "/api/v1/hosts/",
+        HOST
+        | {"slug": "other", "address": "192.0.2.8", "pools": ["/srv/a image", "/srv/b existing"]}
+        | {"stated": {"image_format": "qcow2"}},
+        "application/json",
+    )
+    assert api.status_code == 201, api.content
+    first, second = (Host.objects.get(slug=slug) for slug in ("new", "other"))
+    for name in ("port", "login", "key_name", "laboratory", "drivers", "stated"):
+        assert getattr(first, name) == getattr(second, name)
+    assert list(first.pools.values_list("path", "kind")) == list(second.pools.values_list("path", "kind"))
+    assert first.job.queue == "lab-local"
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "words"),
+    [
+        ("address", "-oProxyCommand=touch", "host name"),
+        ("address", "a b", "host name"),
+        ("login", "root;id", "login name"),
+        ("key_name", "../../etc/passwd", "folder of keys"),
+        ("guest_image", "/srv/$(id)", "absolute path"),
+        ("port", 70000, "65535"),
+        ("pools", ["/srv/a b c d"], "Line 1"),
+        ("pools", ["relative"], "absolute path"),
+        ("pools", ["/srv/../etc"], "absolute path"),
+        ("drivers", ["magic"], "magic"),
+        ("stated", {"colour": "red"}, "The fields are"),
+    ],
+)
+def test_hostile_fields_of_a_host_are_refused(field, value, words, people, host):
+    body = HOST | {"pools": ["/srv/a"], field: value}
+    answer = client_of(people["owner"], api=True).post("/api/v1/hosts/", body, "application/json")
+    assert answer.status_code == 400
+    assert words in answer.content.decode()
+    assert not Host.objects.filter(slug="new").exists()
+
+
+def test_a_campaign_is_planned_alike(people, host):
+    page = client_of(people["owner"], api=False)
+    posted = PLAN | {
+        **{"host": host.pk, "pool": host.pools.get().pk, "cache_mode": "none", "cool_down_seconds": 0},
+        **{"scale_percent": 100, "disk_mib": 8192, "vm_ram_mib": 2048, "vm_vcpus": 1, "vm_counts": ""},
+    }
+    looked = page.post("/laboratory/campaigns/new/", posted | {"do": "estimate"})
+    assert looked.context["estimate"].runs == 4
+    assert "4 runs, about" in looked.content.decode()
+    assert not Campaign.objects.exists()
+    assert page.post("/laboratory/campaigns/new/", posted | {"do": "plan"}).status_code == 302
+    api = client_of(people["owner"], api=True)
+    body = PLAN | {"slug": "other", "host": "lab", "pool": "/srv/pool"}
+    estimate = api.post("/api/v1/campaigns/estimate/", body, "application/json").json()
+    assert (estimate["runs"], estimate["seconds"]) == (4, looked.context["estimate"].seconds)
+    assert "drop the caches" in " ".join(estimate["steps"][0]["steps"])
+    assert api.post("/api/v1/campaigns/", body, "application/json").status_code == 201
+    first, second = (Campaign.objects.get(slug=slug) for slug in ("plan", "other"))
+    for name in ("host_id", "pool_id", "repetitions", "run_seconds", "disk_mib", "seed", "workloads"):
+        assert getattr(first, name) == getattr(second, name)
+    order = [list(each.runs.values_list("host_fs", "repetition")) for each in (first, second)]
+    assert order[0] == order[1]
+
+
+def test_what_is_wrong_with_a_plan_is_told_by_field_at_both_doors(people, host):
+    body = PLAN | {"host": "lab", "pool": "/srv/pool", "disk_mib": 100}
+    answer = client_of(people["owner"], api=True).post("/api/v1/campaigns/", body, "application/json")
+    assert answer.status_code == 400
+    assert {error["field"] for error in answer.json()["errors"]} == {"disk_mib"}
+    assert "xfs needs 320 MiB" in answer.json()["detail"]
+
+
+def test_the_live_page_shows_states_step_log_and_time(people, campaign):
+    steering.start(campaign)
+    run = campaign.runs.get(state="active")
+    CampaignRun.objects.filter(pk=run.pk).update(step="fio: varmail for 60 s")
+    run.lines.create(text="making ext4 on the host")
+    page = client_of(people["operator"], api=False).get("/laboratory/campaigns/night/").content.decode()
+    for words in ("0 of 2 runs have ended", "left.", "fio: varmail for 60 s", "making ext4 on the host", "every 2s"):
+        assert words in page
+    assert 'value="start"' not in page  # not the owner
+
+
+def test_a_fragment_is_sent_to_htmx(people, campaign):
+    answer = client_of(people["owner"], api=False).get("/laboratory/campaigns/night/", headers={"HX-Request": "true"})
+    assert b"<html" not in answer.content
+    assert b'id="campaign"' in answer.content
+
+
+def test_what_cannot_be_done_is_told(people, campaign):
+    steering.cancel(campaign)
+    answer = client_of(people["owner"], api=False).post("/laboratory/campaigns/night/", {"do": "start"})
+    assert (answer.status_code, b"The campaign is cancelled." in answer.content) == (409, True)
+    answer = client_of(people["owner"], api=True).post("/api/v1/campaigns/night/start/")
+    assert (answer.status_code, answer.json()["detail"]) == (409, "The campaign is cancelled.")
+
+
+@pytest.mark.parametrize("runs", [5, 50])
+def test_pages_cost_the_same_whatever_they_show(runs, people, host, django_assert_max_num_queries):
+    campaign = steering.create(make_campaign(host, slug="many", repetitions=runs), user=people["owner"])
+    steering.start(campaign)
+    client = client_of(people["owner"], api=False)
+    for address, most in (
+        ("/laboratory/campaigns/many/", 12),
+        ("/laboratory/campaigns/", 8),
+        ("/laboratory/hosts/lab/", 14),
+        ("/laboratory/campaigns/many/runs/1/", 10),
+    ):
+        with django_assert_max_num_queries(most):
+            assert client.get(address).status_code == 200
+
+
+def test_a_run_page_shows_the_figures_and_why_it_failed(people, host):
+    figure = {"machine": 0, "operation": "mixed", "throughput_mib_s": 12.5, "ops_per_s": None, "latency_ms": 1.5}
+    done = make_run(state="done", figures=[figure | {"duration_s": 60.0}])
+    client = client_of(people["operator"], api=False)
+    page = client.get(f"/laboratory/campaigns/{done.campaign.slug}/runs/{done.position}/").content.decode()
+    assert "12.5 MiB/s" in page
+    assert "not printed" in page
+    failed = make_run(done.campaign, state="failed", reason="no space: /srv has 3 MiB free")
+    page = client.get(f"/laboratory/campaigns/{done.campaign.slug}/runs/{failed.position}/").content.decode()
+    assert "no space: /srv has 3 MiB free" in page

@@ -1,0 +1,93 @@
+"""Search over everything visible, and how a case study is cited."""
+
+import pytest
+
+from experiments.models import FileSystem
+from experiments.search.find import LONGEST, search
+from tests.factories import entry, make_case_study, make_publication, revision
+
+pytestmark = pytest.mark.django_db
+
+
+def titles(text: str) -> list[str]:
+    return [hit.title for hit in search(text)]
+
+
+def test_every_kind_is_found(published_evidence):
+    assert {hit.kind for hit in search("ext4")} >= {"File system", "Case study", "Claim"}
+    assert "KVM" in titles("kvm")
+    assert "Mail server" in titles("varmail") or any(hit.kind == "Workload" for hit in search("varmail"))
+    assert any(hit.kind == "Publication" for hit in search("Dordevic") + search("Đorđević") + search("Proxmox"))
+
+
+def test_all_words_must_fit(published_evidence):
+    both = search("btrfs mail")
+    assert {hit.address for hit in both} <= {hit.address for hit in search("btrfs")}
+    assert titles("btrfs quantumfoam") == []
+
+
+def test_a_hit_leads_to_its_page(published_evidence, client):
+    for hit in search("xfs")[:30]:
+        assert client.get(hit.address.partition("#")[0]).status_code == 200, hit
+
+
+def test_nobody_finds_drafts():
+    make_case_study("secret", title="A secret laboratory")
+    assert titles("secret") == []
+
+
+def test_a_retracted_case_study_is_found_with_what_was_said():
+    make_case_study(
+        "old",
+        **{"title": "An old laboratory", "status": "retracted", "retraction_reason": "wrong disk"},
+        published_revision=revision(1),
+        retracted_revision=revision(2),
+    )
+    assert titles("laboratory") == ["An old laboratory"]
+
+
+@pytest.mark.parametrize(
+    "text", ["", "   ", "%", "'", '"', "\\", "a" * 5000, "\x00", "- - -", '"unclosed', "or or", "😀", ":*"]
+)
+def test_any_text_can_be_searched(text, published_evidence, client):
+    search(text)
+    assert client.get("/search/", {"q": text}).status_code == 200
+
+
+def test_signs_are_letters_here_and_not_patterns():
+    entry(FileSystem, "ext4")
+    assert titles("_xt4") == []
+    assert titles("%") == []
+
+
+def test_it_costs_as_many_queries_as_there_are_kinds(published_evidence, client, django_assert_max_num_queries):
+    with django_assert_max_num_queries(8):
+        client.get("/search/", {"q": "ext4"})
+
+
+def test_what_is_shown_is_escaped(published_evidence, client):
+    page = client.get("/search/", {"q": "<script>alert(1)</script>"}).content.decode()
+    assert "<script>alert" not in page
+    assert len(page) < 20_000 + LONGEST
+
+
+# Citations
+
+
+def test_a_case_study_is_cited_with_its_publication(client):
+    publication = make_publication("p9", title="Disks & 100 % load", authors=["Ada L.", "Bob_C"], year=2026)
+    make_case_study("lab", title="A {lab}", publication=publication, status="published", published_revision=revision(4))
+    text = client.get("/case-studies/lab/citation.bib").content.decode()
+    assert "@misc{kdb-lab," in text
+    assert r"title = {A \{lab\}}," in text
+    assert "url = {http://testserver/case-studies/lab/}," in text
+    assert "note = {Knowledge revision 4}," in text
+    assert r"author = {Ada L. and Bob\_C}," in text
+    assert r"title = {Disks \& 100 \% load}," in text
+    assert "howpublished = {}" not in text
+    assert text.count("{") - text.count(r"\{") == text.count("}") - text.count(r"\}")
+
+
+def test_a_draft_is_not_cited(client):
+    make_case_study("lab")
+    assert client.get("/case-studies/lab/citation.bib").status_code == 404

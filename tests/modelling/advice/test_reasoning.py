@@ -1,0 +1,252 @@
+"""From a profile to advice: what is near, what the mechanisms predict, and whether evidence agrees."""
+
+from itertools import combinations
+
+import pytest
+
+from modelling.advice.reasoning import FAR, Agreement, Expectation, SharesError, agreement, by_hand, expect, neighbours
+from modelling.advice.words import agreement as in_words
+from modelling.workloads import wml
+from modelling.workloads.mechanisms import RULES, Mechanism
+from modelling.workloads.profiles import KNOWN, Accesses, Profile, distance, known_profiles, profile
+
+PLAIN = {name: min(rule.levels, key=lambda level: abs(rule.levels[level])) for name, rule in RULES.items()}
+TREES = {**PLAIN, **dict.fromkeys(("directory", "metadata", "free_lists", "block_access"), "B+ tree")}
+COPYING = {**PLAIN, "update_method": "copy-on-write"}
+MATRIX = {
+    name: {operation: Mechanism("C0", mechanism) for operation, mechanism in cells.items()}
+    for name, cells in {"plain": PLAIN, "trees": TREES, "copying": COPYING}.items()
+}
+
+DATABASE = """
+set $dir=/srv/db
+define file name=table,path=$dir,size=1g,prealloc
+define file name=log,path=$dir,size=64m,prealloc
+define process name=db,instances=1
+{
+  thread name=query,memsize=1m,instances=20
+  {
+    flowop read name=lookup,filename=table,iosize=8k,random
+    flowop write name=update,filename=table,iosize=8k,random,dsync
+    flowop write name=commit,filename=log,iosize=4k,dsync
+  }
+}
+run 60
+"""
+
+STREAM = """
+define file name=film,path=/srv,size=10g,prealloc
+define process name=player
+{
+  thread name=viewer,memsize=1m { flowop read name=play,filename=film,iosize=1m }
+}
+run 60
+"""
+
+
+def of_text(text):
+    return profile(wml.parse(text))
+
+
+# Near and far
+
+
+@pytest.mark.parametrize("workload", KNOWN)
+def test_a_known_workload_is_nearest_to_itself(workload):
+    first, *others = neighbours(known_profiles()[workload], known_profiles())
+    assert (first.workload, first.distance, first.is_far, first.speaks) == (workload, 0.0, False, True)
+    assert not any(other.speaks for other in others)
+
+
+def test_the_threshold_lies_where_the_known_workloads_leave_a_gap():
+    known = known_profiles()
+    between = sorted(distance(known[a], known[b]) for a, b in combinations(KNOWN, 2))
+    assert between[0] == pytest.approx(0.155, abs=0.001)
+    assert between[0] < FAR < between[1] == pytest.approx(0.370, abs=0.001)
+
+
+def test_a_variant_of_a_mail_server_is_near_it():
+    text = (
+        DATABASE.split("define process")[0]
+        + """
+define fileset name=mails,path=$dir,entries=5000,size=24k,prealloc=80
+define process name=store
+{
+  thread name=delivery,memsize=1m,instances=32
+  {
+    flowop createfile name=new,filesetname=mails,fd=1
+    flowop appendfilerand name=put,iosize=16k,fd=1
+    flowop fsync name=safe,fd=1
+    flowop closefile name=done,fd=1
+    flowop openfile name=open,filesetname=mails,fd=2
+    flowop readwholefile name=fetch,iosize=1m,fd=2
+    flowop closefile name=shut,fd=2
+    flowop deletefile name=gone,filesetname=mails
+  }
+}
+run 60
+"""
+    )
+    first = neighbours(of_text(text), known_profiles())[0]
+    assert first.workload == "varmail"
+    assert not first.is_far
+
+
+def test_a_database_is_nearest_to_the_load_with_synchronous_random_writes_and_yet_far():
+    first = neighbours(of_text(DATABASE), known_profiles())[0]
+    assert first.workload == "varmail"
+    assert first.is_far
+    assert first.speaks  # for orientation
+
+
+def test_a_stream_is_far_from_everything():
+    assert all(found.is_far for found in neighbours(of_text(STREAM), known_profiles()))
+
+
+def test_two_workloads_speak_where_they_are_about_as_near():
+    # Filebench's webproxy lies between web server and random file access; so does the middle of the two.
+    a, b = (known_profiles()[name] for name in ("webserver", "randomfileaccess"))
+    middle = Profile(
+        operations=between(a.operations, b.operations),
+        bytes=between(a.bytes, b.bytes),
+        metadata_share=(a.metadata_share + b.metadata_share) / 2,
+    )
+    speaking = {found.workload for found in neighbours(middle, known_profiles()) if found.speaks}
+    assert speaking == {"webserver", "randomfileaccess"}
+
+
+def between(a, b):
+    return Accesses(*((x + y) / 2 for x, y in zip(a.shares(), b.shares(), strict=True)))
+
+
+def test_nothing_known_gives_no_neighbour():
+    assert neighbours(of_text(STREAM), {}) == []
+
+
+# The prediction
+
+
+def test_pairs_come_in_the_order_of_the_mechanisms_and_are_held_against_the_plainest():
+    found = expect(MATRIX, MATRIX, MATRIX, of_text(DATABASE))
+    assert found.against == ("plain", "plain")
+    assert found.pairs[0].pair == ("trees", "trees")
+    assert found.pairs[-1].pair == ("copying", "copying")
+    assert [predicted.rank for predicted in found.pairs] == sorted(predicted.rank for predicted in found.pairs)
+
+
+def test_the_terms_of_a_pair_say_what_helps_and_what_hurts():
+    pairs = {predicted.pair: predicted for predicted in expect(MATRIX, MATRIX, MATRIX, of_text(DATABASE)).pairs}
+    assert {(t.side, t.sign) for t in pairs["trees", "copying"].terms} == {("guest", 1), ("host", -1)}
+    assert pairs["plain", "plain"].terms == ()
+
+
+def test_equal_scores_share_the_best_rank():
+    stream = of_text(STREAM)  # reads alone: copying costs nothing
+    ranks = {p.pair: p.rank for p in expect(["plain", "copying", "trees"], ["plain"], MATRIX, stream).pairs}
+    assert ranks["plain", "plain"] == ranks["copying", "plain"]
+
+
+def test_one_host_without_stated_mechanisms_leaves_the_guests_to_be_told_apart():
+    found = expect(MATRIX, ["vmfs"], MATRIX, of_text(DATABASE))
+    assert [predicted.pair[0] for predicted in found.pairs] == ["trees", "plain", "copying"]
+
+
+def test_without_stated_mechanisms_there_is_no_prediction():
+    assert expect(["ntfs", "refs"], ["vmfs"], MATRIX, of_text(DATABASE)) == Expectation(None, ())
+
+
+# Whether evidence agrees
+
+
+def ranked(*keys, part=1, tied=()):
+    return [
+        {"key": key, "part": part, "rank": rank, "tied_with": [other for other in tied if other != key and key in tied]}
+        for rank, key in enumerate(keys, start=1)
+    ]
+
+
+def test_evidence_in_the_predicted_order_agrees():
+    entries = ranked("trees-on-plain", "plain-on-plain", "copying-on-plain")
+    held = agreement(entries, MATRIX, of_text(DATABASE))
+    assert (held, held.verdict) == (Agreement(agrees=3), "agrees")
+
+
+def test_evidence_in_the_opposite_order_contradicts():
+    entries = ranked("copying-on-plain", "plain-on-plain", "trees-on-plain")
+    held = agreement(entries, MATRIX, of_text(DATABASE))
+    assert (held, held.verdict) == (Agreement(contradicts=3), "contradicts")
+
+
+def test_what_the_evidence_cannot_tell_apart_or_join_counts_nothing():
+    tied = ranked("copying-on-plain", "trees-on-plain", tied=("copying-on-plain", "trees-on-plain"))
+    apart = [*ranked("copying-on-plain"), *ranked("plain-on-plain", "trees-on-plain", part=2)[1:]]
+    for entries in (tied, apart, []):
+        assert agreement(entries, MATRIX, of_text(DATABASE)).verdict == "untested"
+
+
+def test_what_the_model_cannot_tell_apart_is_silent():
+    held = agreement(ranked("ntfs-on-plain", "trees-on-plain"), MATRIX, of_text(DATABASE))
+    assert (held, held.verdict) == (Agreement(silent=1), "silent")
+
+
+@pytest.mark.parametrize(
+    ("held", "words"),
+    [
+        (Agreement(), "decides no comparison"),
+        (Agreement(agrees=1), "agrees with this evidence, in the one comparison that it decides."),
+        (
+            Agreement(agrees=2),
+            "of the 2 comparisons that it decides, 2 in the predicted order and none in the opposite",
+        ),
+        (Agreement(1, 1, 1), "only in part: of the 3 comparisons"),
+        (Agreement(contradicts=3), "The recommendation follows the evidence."),
+        (Agreement(silent=2), "predict no difference where this evidence finds one"),
+    ],
+)
+def test_the_agreement_is_said_in_a_sentence(held, words):
+    assert words in in_words(held)
+
+
+# Shares by hand
+
+
+def test_shares_by_hand_of_a_mail_server_are_near_it():
+    found = by_hand(
+        Accesses(random_read=0.154, random_write=0.154),
+        metadata=0.538,
+        flush=0.154,
+        sync=1.0,
+        threads=16,
+        files=1000,
+        mean_file_bytes=16384,
+    )
+    mail = known_profiles()["varmail"]
+    assert distance(found, mail) < 0.05  # requests all of one size make the bytes half read, half written
+    assert found.working_set_bytes == mail.working_set_bytes
+    assert found.operations.random_read == pytest.approx(2 / 13, abs=0.001)
+
+
+def test_shares_that_are_rounded_are_scaled_to_one():
+    found = by_hand(Accesses(0.33, 0.33, 0.33, 0.0))
+    assert sum(found.operations.shares()) == pytest.approx(1.0)
+    assert sum(found.bytes.shares()) == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("total", [0.0, 0.5, 0.98, 1.02])
+def test_shares_that_do_not_add_up_are_refused(total):
+    with pytest.raises(SharesError) as refused:
+        by_hand(Accesses(random_read=total))
+    assert refused.value.total == total
+
+
+def test_what_is_not_given_is_said_and_not_made_up():
+    found = by_hand(Accesses(random_read=1.0), sync=1.0)
+    assert found.concurrency is found.files is found.mean_file_bytes is found.working_set_bytes is None
+    notes = " ".join(found.notes)
+    assert "Not given, and left out of the distance: threads, number of files, mean file size." in notes
+    assert "There are no writes" in notes
+    assert found.sync_share == 0.0
+
+
+def test_a_load_of_metadata_alone_moves_no_bytes():
+    assert by_hand(Accesses(), metadata=1.0).bytes == Accesses()

@@ -1,0 +1,259 @@
+"""The answer as a page: what it says on the published evidence, in place and at its own address."""
+
+import re
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from modelling.models import RankingSnapshot
+from tests.factories import make_configuration, make_measurement, publish
+
+pytestmark = pytest.mark.django_db
+
+MAIL_ON_KVM = "/?axis=fs-pair&workload=varmail&hypervisor=kvm"
+FILE_SERVER = "/?axis=hypervisor&workload=fileserver"
+HTMX = {"headers": {"HX-Request": "true"}}
+
+
+def text_of(response) -> str:
+    """What a reader reads: no tags, and white space as one blank."""
+    content = re.sub(r"<script.*?</script>", " ", response.content.decode(), flags=re.DOTALL)
+    return re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", content))
+
+
+def ranked(response) -> list[str]:
+    return [entry["label"] for entry in response.context["page"].tables[0].entries]
+
+
+# Before a question
+
+
+def test_the_front_page_explains_itself_and_offers_questions(client: Client, published_evidence):
+    response = client.get("/")
+    assert response.status_code == 200
+    assert "Mail server on KVM: which file-system pair?" in text_of(response)
+    for link in re.findall(r'href="(/\?[^"]+)"', response.content.decode()):
+        assert client.get(link.replace("&amp;", "&")).status_code == 200
+
+
+def test_an_empty_knowledge_base_says_how_to_fill_it(client: Client):
+    assert "load_evidence" in text_of(client.get("/"))
+
+
+# The answer
+
+
+def test_mail_on_kvm_has_the_best_and_worst_pairs_of_the_paper(client: Client, published_evidence):
+    response = client.get(MAIL_ON_KVM)
+    table = response.context["page"].tables[0]
+    assert {entry["key"] for entry in table.best} == {"btrfs-on-ext4", "ext4-on-xfs", "ext4-on-ext4"}
+    assert "xfs-on-btrfs" in {entry["key"] for entry in table.avoid}
+    assert "Use Btrfs on ext4, ext4 on ext4 or ext4 on XFS. Avoid XFS on Btrfs." in text_of(response)
+
+
+def test_an_order_without_numbers_shows_no_ratio_and_no_chart(client: Client, published_evidence):
+    response = client.get(MAIL_ON_KVM)
+    assert "no figures" in text_of(response)
+    assert "×" not in text_of(response)
+    assert b"<canvas" not in response.content
+
+
+def test_hypervisors_for_the_file_server_come_in_the_published_order(client: Client, published_evidence):
+    response = client.get(FILE_SERVER)
+    order = ranked(response)
+    assert [name for name in order if name != "Hyper-V"] == ["KVM", "Proxmox VE", "ESXi", "Xen"]
+    assert order.index("KVM") < order.index("Hyper-V")
+    assert "Use KVM." in text_of(response)
+
+
+@pytest.mark.parametrize(("workload", "first"), [("varmail", ["Btrfs", "XFS", "ext4"]), ("fileserver", ["ext4"])])
+def test_guest_file_systems_on_proxmox_come_in_the_published_order(client, published_evidence, workload, first):
+    response = client.get("/", {"axis": "guest-fs", "workload": workload, "hypervisor": "proxmox"})
+    response = client.get(response.url) if response.status_code == 302 else response
+    assert ranked(response)[: len(first)] == first
+
+
+def test_the_chart_has_the_numbers_of_the_table(client: Client, published_evidence):
+    table = client.get(FILE_SERVER).context["page"].tables[0]
+    data = table.chart["data"]
+    assert data["labels"] == [entry["label"] for entry in table.entries]
+    assert data["series"][0]["points"] == [
+        {"value": entry["ratio"], "low": entry["low"], "high": entry["high"]} for entry in table.entries
+    ]
+
+
+def test_the_answer_says_what_it_assumes_and_what_it_rests_on(client: Client, published_evidence):
+    response = client.get(FILE_SERVER)
+    assert "coefficient of variation" in text_of(response)
+    assert "Confounded with the host file system" in text_of(response)
+    assert "Knowledge revision 1" in text_of(response)
+    assert f'href="{reverse("case-study-detail", args=["p1"])}#table-v"' in response.content.decode()
+
+
+def test_every_link_to_a_source_leads_to_a_place_on_its_page(client: Client, published_evidence):
+    links = set()
+    for axis in ("fs-pair", "guest-fs", "hypervisor", "configuration"):
+        for workload in ("varmail", "fileserver", "webserver", "randomfileaccess", "atto"):
+            content = client.get(f"/?axis={axis}&workload={workload}").content.decode()
+            links |= set(re.findall(r'href="(/case-studies/[^"#]+)#([^"]+)"', content))
+    assert len(links) > 20
+    for address, anchor in links:
+        assert f'id="{anchor}"' in client.get(address).content.decode(), (address, anchor)
+
+
+def test_page_and_api_give_the_same_order(client: Client, published_evidence):
+    response = client.get(FILE_SERVER)
+    address = re.search(r'href="(/api/v1/rankings/[^"]+)">JSON', response.content.decode()).group(1)
+    answer = client.get(address.replace("&amp;", "&")).json()
+    assert [entry["label"] for entry in answer["entries"]] == ranked(response)
+    assert answer["entries"][1]["ratio"] == response.context["page"].tables[0].entries[1]["ratio"]
+
+
+def test_the_answer_as_csv_is_one_link_away(client: Client, published_evidence):
+    address = re.search(r'href="([^"]+)">CSV', client.get(FILE_SERVER).content.decode()).group(1)
+    assert client.get(address.replace("&amp;", "&"))["Content-Type"].startswith("text/csv")
+
+
+def test_parts_that_no_comparison_joins_stand_apart(client: Client, published_evidence):
+    response = client.get("/?axis=configuration&workload=fileserver")
+    assert len(response.context["page"].tables) > 1
+    assert "cannot be compared with each other" in text_of(response)
+    assert "Part 2:" in text_of(response)
+
+
+def test_an_empty_answer_says_what_is_missing_and_what_is_near(client: Client, published_evidence):
+    response = client.get("/?axis=fs-pair&workload=varmail&hypervisor=hyper-v")
+    assert "does not answer this question" in text_of(response)
+    assert "What is missing" in text_of(response)
+    assert "Mail server: which file-system pair?" in text_of(response)
+
+
+def test_an_answer_that_newer_evidence_may_change_says_so(client: Client, published_evidence):
+    client.get(FILE_SERVER)
+    RankingSnapshot.objects.update(superseded_by=7)
+    assert "knowledge revision 7) is being worked in" in text_of(client.get(FILE_SERVER))
+
+
+def test_entries_that_cannot_be_told_apart_are_not_recommended_over_each_other(client: Client):
+    case_study = make_configuration(guest_fs="ext4", slug="e").case_study
+    make_measurement(100.0, configuration=case_study.configurations.get())
+    make_measurement(100.5, configuration=make_configuration(case_study, guest_fs="xfs", slug="x"))
+    publish(case_study)
+    text = text_of(client.get("/?axis=guest-fs&workload=varmail"))
+    assert "cannot tell one guest file system from another" in text
+    assert "Nothing stands out as worse" in text
+
+
+# Addresses
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "workload=varmail&hypervisor=kvm",
+        "axis=fs-pair&workload=Mail&hypervisor=KVM&guest_fs=&host_fs=&vm_count=",
+        "hypervisor=kvm&workload=varmail&axis=fs-pair&utm_source=somewhere",
+    ],
+)
+def test_every_spelling_of_a_question_leads_to_its_one_address(client: Client, published_evidence, query):
+    response = client.get(f"/?{query}")
+    assert (response.status_code, response["Location"]) == (302, MAIL_ON_KVM)
+
+
+def test_the_address_names_itself_as_canonical(client: Client, published_evidence):
+    content = client.get(MAIL_ON_KVM).content.decode()
+    assert (
+        '<link rel="canonical" href="http://testserver/?axis=fs-pair&amp;workload=varmail&amp;hypervisor=kvm">'
+        in content
+    )
+
+
+def test_htmx_gets_the_fragment_and_the_address_to_show(client: Client, published_evidence):
+    response = client.get("/?axis=fs-pair&workload=mail&hypervisor=kvm&guest_fs=", **HTMX)
+    assert response.status_code == 200
+    assert b"<html" not in response.content
+    assert b'id="question"' in response.content
+    assert response["HX-Push-Url"] == MAIL_ON_KVM
+    assert "Mail server on KVM" in text_of(response)
+
+
+def test_the_form_shows_what_an_alias_was_understood_as(client: Client, published_evidence):
+    content = client.get("/?axis=fs-pair&workload=mail&hypervisor=kvm", **HTMX).content.decode()
+    assert '<option value="varmail" selected>' in content
+
+
+def test_a_page_restored_from_the_history_is_whole(client: Client, published_evidence):
+    headers = {"HX-Request": "true", "HX-History-Restore-Request": "true"}
+    assert b"<html" in client.get(MAIL_ON_KVM, headers=headers).content
+
+
+def test_caches_keep_fragment_and_page_apart(client: Client, published_evidence):
+    for response in (client.get(MAIL_ON_KVM), client.get(MAIL_ON_KVM, **HTMX), client.get("/")):
+        assert "HX-Request" in response["Vary"]
+
+
+# What cannot be asked
+
+
+@pytest.mark.parametrize(
+    ("query", "complaint"),
+    [
+        ("axis=fs-pair&workload=quake", "quake"),
+        ("axis=nonsense&workload=varmail", "nonsense"),
+        ("axis=fs-pair", "required"),
+        ("axis=fs-pair&workload=varmail&vm_count=0", "greater than or equal to 1"),
+        ("axis=fs-pair&workload=varmail&vm_count=many", "whole number"),
+        (f"axis=fs-pair&workload=varmail&vm_count={'9' * 5000}", "whole number"),
+        ("axis=fs-pair&workload=varmail&grade=Z", "not a grade"),
+        ("axis=fs-pair&workload=varmail&storage=tape", "tape"),
+        ("axis=fs-pair&workload=%00", "null characters"),
+        ("axis=fs-pair&workload=%3Cscript%3E", "script"),
+    ],
+)
+def test_a_question_that_is_not_understood_names_the_field(client: Client, published_evidence, query, complaint):
+    page = client.get(f"/?{query}")
+    fragment = client.get(f"/?{query}", **HTMX)
+    assert (page.status_code, fragment.status_code) == (400, 422)
+    for response in (page, fragment):
+        assert complaint in text_of(response).lower()
+        assert b'aria-invalid="true"' in response.content
+        assert b"<script>" not in response.content
+
+
+def test_only_reading_is_allowed(client: Client):
+    assert client.post("/").status_code == 405
+
+
+# Cost
+
+
+def test_a_warm_answer_costs_one_query(client: Client, published_evidence, django_assert_num_queries):
+    client.get(FILE_SERVER)
+    with django_assert_num_queries(1):
+        client.get(FILE_SERVER)
+
+
+def test_the_front_page_costs_no_query_once_the_catalogue_is_known(
+    client: Client, published_evidence, django_assert_num_queries
+):
+    client.get("/")
+    with django_assert_num_queries(0):
+        client.get("/")
+
+
+# Errors
+
+
+def test_an_unknown_page_is_answered_with_a_page(client: Client):
+    response = client.get("/nothing/")
+    assert response.status_code == 404
+    assert "There is no such page" in text_of(response)
+
+
+def test_a_failure_is_answered_with_a_page(client: Client, monkeypatch):
+    monkeypatch.setattr("modelling.answers.views.AskForm", None)
+    client.raise_request_exception = False
+    response = client.get("/")
+    assert response.status_code == 500
+    assert "Something went wrong" in text_of(response)

@@ -1,0 +1,176 @@
+"""Two to six entries side by side: may they be compared, and why."""
+
+import html
+
+import pytest
+from django.urls import reverse
+
+from modelling.comparisons.comparison import compare
+from modelling.evidence.question import Question
+from tests.factories import (
+    make_case_study,
+    make_configuration,
+    make_finding,
+    make_measurement,
+    make_publication,
+    make_variant,
+    publish,
+)
+
+pytestmark = pytest.mark.django_db
+
+QUESTION = Question("fs-pair", "varmail", hypervisor="kvm")
+ADDRESS = "/api/v1/comparisons/?axis=fs-pair&workload=varmail&hypervisor=kvm&entries="
+
+
+def study(slug: str, *, also=(), **values: float):
+    case_study = make_case_study(slug)
+    for pair, value in values.items():
+        guest, host = pair.split("_on_")
+        make_measurement(value, case_study=case_study, guest_fs=guest, host_fs=host, **dict(also))
+    publish(case_study)
+    return case_study
+
+
+def pair(a: str, b: str, question: Question = QUESTION):
+    (found,) = compare(question, [a, b])["pairs"]
+    return found
+
+
+def test_what_one_case_study_measured_side_by_side_may_be_compared():
+    study("lab", ext4_on_ext4=200.0, xfs_on_ext4=100.0)
+    found = pair("ext4-on-ext4", "xfs-on-ext4")
+    assert found["basis"] == "side by side"
+    assert found["ratio"] == pytest.approx(2.0)
+    assert found["low"] < 2.0 < found["high"]
+    assert found["why"].startswith("LAB measured both in one fair-play group: same benchmark version and workload")
+
+
+def test_what_was_measured_beside_the_same_third_is_compared_through_it():
+    study("one", ext4_on_ext4=200.0, xfs_on_ext4=100.0)
+    study("two", xfs_on_ext4=50.0, btrfs_on_ext4=10.0)
+    found = pair("ext4-on-ext4", "btrfs-on-ext4")
+    assert found["basis"] == "through others"
+    assert found["ratio"] == pytest.approx(10.0)  # 200 / 100 * 50 / 10
+    assert "each was measured beside xfs on ext4" in found["why"]
+
+
+def test_numbers_of_two_case_studies_that_nothing_joins_are_not_compared():
+    study("one", ext4_on_ext4=200.0, xfs_on_ext4=100.0)
+    study("two", btrfs_on_ext4=50.0, btrfs_on_xfs=10.0)
+    found = pair("ext4-on-ext4", "btrfs-on-ext4")
+    assert (found["basis"], found["ratio"]) == ("not at all", None)
+    assert "ext4 on ext4 was measured in ONE, btrfs on ext4 in TWO: server, disk and protocol differ" in found["why"]
+
+
+def test_what_differs_inside_one_case_study_is_named():
+    case_study = make_case_study("lab")
+    make_measurement(200.0, case_study=case_study, guest_fs="ext4", host_fs="ext4", vm_count=1)
+    make_measurement(100.0, case_study=case_study, guest_fs="xfs", host_fs="ext4", vm_count=3)
+    publish(case_study)
+    found = pair("ext4-on-ext4", "xfs-on-ext4")
+    assert (found["basis"], found["why"]) == (
+        "not at all",
+        "LAB measured both, but with different number of virtual machines.",
+    )
+
+
+def test_lists_give_an_order_and_no_ratio():
+    case_study = make_case_study("lab")
+    paper, variant = make_publication(), make_variant("varmail")
+    for guest_fs, tier in (("ext4", "best"), ("xfs", "worst")):
+        make_finding(tier, guest_fs=guest_fs, case_studies=[case_study], publication=paper, variant=variant)
+    publish(case_study)
+    found = pair("ext4-on-ext4", "xfs-on-ext4")
+    assert (found["basis"], found["ratio"]) == ("lists", None)
+    assert "they give an order and no ratio" in found["why"]
+
+
+def test_what_nobody_measured_is_said_to_be_so():
+    study("lab", ext4_on_ext4=200.0, xfs_on_ext4=100.0)
+    found = pair("ext4-on-ext4", "ntfs-on-ext4")
+    assert (found["basis"], found["why"]) == (
+        "not at all",
+        "No published case study has numbers of ntfs on ext4 here.",
+    )
+
+
+def test_what_comes_along_is_named_where_it_differs():
+    case_study = make_case_study("lab")
+    make_measurement(200.0, case_study=case_study, hypervisor="kvm", host_fs="ext4")
+    make_measurement(100.0, case_study=case_study, hypervisor="esxi", host_fs="vmfs")
+    publish(case_study)
+    assert "host file system differs as well" in pair("kvm", "esxi", Question("hypervisor", "varmail"))["why"]
+
+
+def test_the_environment_lists_what_differs_first_and_leaves_open_what_is_not_stated():
+    case_study = make_case_study("lab")
+    variant = make_variant("varmail")
+    for value, guest_fs, kernel in ((200.0, "ext4", "6.1"), (100.0, "xfs", "")):
+        configuration = make_configuration(case_study, guest_fs=guest_fs, cache_mode="none", guest_kernel=kernel)
+        make_measurement(value, configuration=configuration, variant=variant)
+    publish(case_study)
+    rows = compare(QUESTION, ["ext4-on-ext4", "xfs-on-ext4"])["environment"]
+    facts = {row["fact"]: row for row in rows}
+    assert facts["Guest file system"] == {
+        "fact": "Guest file system",
+        "differs": True,
+        "values": [["ext4"], ["xfs"]],
+    }
+    assert facts["Guest kernel"]["values"] == [["6.1"], []]
+    assert not facts["Guest kernel"]["differs"]
+    assert [row["differs"] for row in rows] == sorted((row["differs"] for row in rows), reverse=True)
+
+
+def test_the_number_of_queries_does_not_grow_with_what_is_compared(published_evidence, django_assert_max_num_queries):
+    keys = ["ext4-on-ext4", "xfs-on-ext4", "btrfs-on-ext4", "ext4-on-xfs", "xfs-on-xfs", "btrfs-on-btrfs"]
+    with django_assert_max_num_queries(12):
+        assert len(compare(QUESTION, keys)["pairs"]) == 15
+
+
+def test_an_entry_agrees_with_the_ranking(published_evidence, client):
+    ranked = client.get("/api/v1/rankings/hypervisor/?workload=fileserver").json()["entries"]
+    keys = [entry["key"] for entry in ranked]
+    asked = f"/api/v1/comparisons/?axis=hypervisor&workload=fileserver&entries={','.join(keys)}"
+    compared = client.get(asked).json()["entries"]
+    for mine, theirs in zip(compared, ranked, strict=True):
+        assert {name: theirs[name] for name in mine if name != "case_studies"} == {
+            name: value for name, value in mine.items() if name != "case_studies"
+        }
+
+
+@pytest.mark.parametrize(
+    ("entries", "message"),
+    [
+        ("ext4-on-ext4", "two to 6"),
+        ("ext4-on-ext4,ext4-on-ext4", "different"),
+        ("ext4-on-ext4,nonsense", "not an entry of this axis"),
+        ("ext4-on-ext4,zfs-on-ext4", "'zfs' in 'zfs-on-ext4' is not known"),
+        (",".join(f"{a}-on-{b}" for a in ("ext4", "xfs", "btrfs") for b in ("ext4", "xfs", "btrfs")), "two to 6"),
+    ],
+)
+def test_entries_that_cannot_be_compared_are_refused(entries, message, published_evidence, client):
+    response = client.get(f"{ADDRESS}{entries}")
+    assert response.status_code == 400
+    assert message in response.json()["detail"]
+    page = (
+        reverse("compare")
+        + "?axis=fs-pair&workload=varmail&"
+        + "&".join(f"{name}={key}" for name, key in zip("abcdef", entries.split(","), strict=False))
+    )
+    if entries.count(",") < 6:
+        assert client.get(page).status_code == 400
+
+
+def test_page_and_api_say_the_same(published_evidence, client):
+    keys = ["kvm", "xen", "proxmox", "hyper-v"]
+    body = client.get(f"/api/v1/comparisons/?axis=hypervisor&workload=fileserver&entries={','.join(keys)}").json()
+    page = client.get("/compare/?axis=hypervisor&workload=fileserver&a=kvm&b=xen&c=proxmox&d=hyper-v")
+    page = html.unescape(page.content.decode())
+    for pair in body["pairs"]:
+        assert pair["why"] in page
+        assert (pair["ratio"] is None) or f'data-value="{pair["ratio"]!r}"' in page
+    for row in body["environment"]:
+        for values in row["values"]:
+            for value in values:
+                assert value in page

@@ -1,0 +1,99 @@
+"""manage.py network_meta: the same estimators, checkable from outside."""
+
+import csv
+import io
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from .test_network import REFERENCE, rows
+
+
+def run(*arguments, **options) -> str:
+    out = io.StringIO()
+    call_command("network_meta", *map(str, arguments), stdout=out, **options)
+    return out.getvalue()
+
+
+def written(path) -> list[dict[str, str]]:
+    with path.open() as file:
+        return list(csv.DictReader(file))
+
+
+@pytest.mark.parametrize(
+    ("data", "options", "tables"),
+    [
+        ("senn2013", [], ["estimates", "pscores", "summary"]),
+        ("linde2016", ["--components", "--reference", "Placebo"], ["components", "summary"]),
+    ],
+)
+def test_the_tables_have_the_columns_rows_and_numbers_of_the_reference(tmp_path, data, options, tables):
+    run(REFERENCE / f"{data}_contrasts.csv", "--out", tmp_path / "out", *options)
+    for table in tables:
+        found, expected = written(tmp_path / "out" / f"{table}.csv"), rows(f"{data}_{table}.csv")
+        key = [column for column in expected[0] if column in ("treat1", "treat2", "treat", "component")]
+        found, expected = (sorted(t, key=lambda row: [row[k] for k in key]) for t in (found, expected))
+        assert [list(row) for row in found] == [list(row) for row in expected]
+        for mine, theirs in zip(found, expected, strict=True):
+            assert [mine[k] for k in key] == [theirs[k] for k in key]
+            numbers = [column for column in theirs if column not in key]
+            assert [float(mine[n]) for n in numbers] == pytest.approx([float(theirs[n]) for n in numbers], abs=1e-6)
+
+
+def test_without_a_folder_it_prints_readable_tables():
+    printed = run(REFERENCE / "senn2013_contrasts.csv", "--reference", "plac")
+    assert "estimates" in printed
+    assert "metf    plac" in printed
+
+
+def table(tmp_path, *lines: str):
+    path = tmp_path / "table.csv"
+    path.write_text("\n".join(["study,treat1,treat2,effect,se", *lines]))
+    return path
+
+
+@pytest.mark.parametrize(
+    ("lines", "complaints"),
+    [
+        (["s1,a,b,x,0.1", "s2,a,,0.1,y"], ["line 2: effect is 'x'", "line 3: se is 'y'", "line 3: treat2 is empty"]),
+        (["s1,a,b,0.1,0"], ["study s1: a against b needs an effect and a standard error above zero"]),
+        (["s1,a,b,0.1,0.1", "s1,b,c,0.1,0.1"], ["study s1: a trial of 3 arms needs all its pairs"]),
+        (["s1,a,b,nan,0.1"], ["study s1"]),
+        ([], ["the table has no contrast"]),
+    ],
+)
+def test_every_bad_line_is_named_at_once(tmp_path, lines, complaints):
+    with pytest.raises(CommandError) as refused:
+        run(table(tmp_path, *lines))
+    assert all(complaint in str(refused.value) for complaint in complaints)
+
+
+def test_a_table_without_the_columns_says_which(tmp_path):
+    path = tmp_path / "table.csv"
+    path.write_text("a,b\n1,2\n")
+    with pytest.raises(CommandError, match="study, treat1, treat2, effect, se are missing"):
+        run(path)
+
+
+def test_an_unknown_reference_names_the_known_ones(tmp_path):
+    with pytest.raises(CommandError, match="known are a, b"):
+        run(table(tmp_path, "s1,a,b,0.1,0.1"), "--reference", "c")
+
+
+def test_a_file_that_is_not_there_is_one_sentence(tmp_path):
+    with pytest.raises(CommandError, match="cannot be read"):
+        run(tmp_path / "nothing.csv")
+
+
+def test_one_trial_gives_no_variance_between_trials_and_no_made_up_zero(tmp_path):
+    run(table(tmp_path, "s1,a,b,0.1,0.1"), "--out", tmp_path)
+    (summary,) = written(tmp_path / "summary.csv")
+    assert (summary["tau2"], summary["i2"], summary["df_q"]) == ("", "", "0")
+
+
+def test_components_that_cannot_be_told_apart_are_named_and_not_estimated(tmp_path):
+    path = table(tmp_path, "s1,a + b,none,0.5,0.1", "s2,c,none,0.2,0.1")
+    run(path, "--components", "--reference", "none", "--out", tmp_path)
+    found = {row["component"]: row for row in written(tmp_path / "components.csv")}
+    assert (found["a"]["beta_random"], found["a"]["aliased_with"]) == ("", "b")
+    assert float(found["c"]["beta_random"]) == pytest.approx(0.2)

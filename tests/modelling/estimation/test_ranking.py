@@ -1,0 +1,219 @@
+"""The order, the sets, the grades, and what holds whatever the numbers are."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from modelling.estimation.ranking import Assumptions, rank
+from modelling.evidence.axes import AXES
+from tests.modelling.frames import arm, arms, finding, findings
+
+PAIR, GUEST, CONFIGURATION = AXES["fs-pair"], AXES["guest-fs"], AXES["configuration"]
+NO_FINDINGS = findings()
+
+
+def ranked(frame, axis=PAIR, stated=NO_FINDINGS, variation=0.05):
+    return rank(frame, stated, axis, Assumptions(variation, tier_scale=0.087, tier_doubt=0.5)).parts
+
+
+def test_the_best_comes_first_and_ratios_are_against_it():
+    (part,) = ranked(arms(arm(100), arm(200, guest_fs="xfs"), arm(50, guest_fs="btrfs")))
+    assert [(entry.key, entry.rank, entry.ratio) for entry in part.entries] == [
+        ("xfs-on-ext4", 1, 1.0),
+        ("ext4-on-ext4", 2, pytest.approx(0.5)),
+        ("btrfs-on-ext4", 3, pytest.approx(0.25)),
+    ]
+    assert (part.best, part.worst) == (("xfs-on-ext4",), ("btrfs-on-ext4",))
+
+
+def test_the_interval_is_worked_from_the_spread_of_both_entries():
+    # ln ratio = ln 0.5, standard error sqrt(0.05^2 + 0.05^2) = 0.0707, 1.96 of it = 0.1386.
+    (part,) = ranked(arms(arm(100), arm(200, guest_fs="xfs")))
+    entry = part.entries[1]
+    assert (entry.low, entry.high) == (
+        pytest.approx(0.5 * np.exp(-0.13859), rel=1e-4),
+        pytest.approx(0.5 * np.exp(0.13859), rel=1e-4),
+    )
+    assert (part.entries[0].low, part.entries[0].high) == (1.0, 1.0)
+
+
+def test_entries_whose_difference_may_be_chance_are_tied_and_share_the_best_set():
+    (part,) = ranked(arms(arm(100), arm(105, guest_fs="xfs"), arm(50, guest_fs="btrfs")))
+    assert part.best == ("xfs-on-ext4", "ext4-on-ext4")
+    assert part.entries[0].tied_with == ("ext4-on-ext4",)
+    assert part.worst == ("btrfs-on-ext4",)
+
+
+def test_nothing_is_called_worst_where_everything_may_be_best():
+    (part,) = ranked(arms(arm(100), arm(101, guest_fs="xfs")))
+    assert (len(part.best), part.worst) == (2, ())
+
+
+@pytest.mark.parametrize(
+    ("rows", "grade"),
+    [
+        ([{"variance": 0.01}, {"variance": 0.01, "case_study": "two"}], "A"),
+        ([{"variance": 0.01}, {"case_study": "two"}], "B"),
+        ([{}], "B"),
+        ([{"origin": "derived"}], "C"),
+    ],
+)
+def test_the_grade_says_how_strong_the_evidence_is(rows, grade):
+    frame = arms(*(arm(value, guest_fs=fs, **row) for row in rows for value, fs in ((100, "ext4"), (200, "xfs"))))
+    assert {entry.grade for part in ranked(frame) for entry in part.entries} == {grade}
+
+
+def test_counts_of_evidence_are_those_that_were_compared():
+    frame = arms(
+        arm(100, measurements=3), arm(200, guest_fs="xfs", measurements=5), arm(70, guest_fs="btrfs", vm_count=4)
+    )
+    (part,) = ranked(frame)
+    assert {entry.key: entry.measurements for entry in part.entries} == {"xfs-on-ext4": 5, "ext4-on-ext4": 3}
+
+
+def test_tier_lists_rank_without_numbers_where_no_numbers_exist():
+    stated = findings(
+        finding("ext4", "ext4", "best", outstanding=True),
+        finding("xfs", "ext4", "best"),
+        finding("btrfs", "ext4", "unlisted"),
+        finding("btrfs", "xfs", "worst"),
+        finding("xfs", "btrfs", "worst", outstanding=True),
+    )
+    (part,) = ranked(arms(), stated=stated)
+    assert [entry.key for entry in part.entries] == [
+        "ext4-on-ext4",
+        "xfs-on-ext4",
+        "btrfs-on-ext4",
+        "btrfs-on-xfs",
+        "xfs-on-btrfs",
+    ]
+    assert {(entry.ratio, entry.low, entry.high, entry.grade) for entry in part.entries} == {(None, None, None, "D")}
+    assert (part.best, part.worst) == (("ext4-on-ext4",), ("xfs-on-btrfs",))
+
+
+def test_equal_tiers_share_the_best_rank():
+    stated = findings(
+        finding("ext4", "ext4", "best"), finding("xfs", "ext4", "best"), finding("btrfs", "ext4", "worst")
+    )
+    (part,) = ranked(arms(), stated=stated)
+    assert [entry.rank for entry in part.entries] == [1, 1, 3]
+    assert part.entries[0].tied_with == ("xfs-on-ext4",)
+
+
+def test_a_pair_that_text_and_table_put_apart_stands_in_the_middle():
+    stated = findings(
+        finding("ext4", "ext4", "best"),
+        finding("btrfs", "xfs", "best", table_list="worst"),
+        finding("xfs", "xfs", "worst"),
+    )
+    (part,) = ranked(arms(), stated=stated)
+    assert [entry.key for entry in part.entries] == ["ext4-on-ext4", "btrfs-on-xfs", "xfs-on-xfs"]
+
+
+def test_findings_on_a_guest_compare_only_guests_of_one_host():
+    # On ext4 the list prefers xfs, on xfs it prefers ext4, twice as clearly.
+    stated = findings(
+        finding("xfs", "ext4", "best"),
+        finding("ext4", "ext4", "unlisted"),
+        finding("xfs", "xfs", "worst"),
+        finding("ext4", "xfs", "best"),
+    )
+    (part,) = ranked(arms(), GUEST, stated)
+    assert [entry.key for entry in part.entries] == ["ext4", "xfs"]
+
+
+def test_numbers_and_lists_that_share_an_entry_are_ranked_together():
+    stated = findings(
+        finding("ext4", "ext4", "best"), finding("xfs", "xfs", "unlisted"), finding("btrfs", "btrfs", "worst")
+    )
+    (part,) = ranked(arms(arm(200), arm(100, guest_fs="xfs")), stated=stated)
+    assert part.basis == "both"
+    found = {entry.key: (entry.rank, entry.ratio) for entry in part.entries}
+    assert found["ext4-on-ext4"] == (1, 1.0)
+    assert found["xfs-on-ext4"][1] == pytest.approx(0.5, abs=0.001)
+    # Only lists speak of these two: they have a place in the order, and no number.
+    assert found["xfs-on-xfs"][1] is found["btrfs-on-btrfs"][1] is None
+    assert found["xfs-on-xfs"][0] < found["btrfs-on-btrfs"][0]
+
+
+def test_the_reference_is_the_best_entry_that_has_numbers():
+    stated = findings(finding("btrfs", "btrfs", "best", outstanding=True), finding("ext4", "ext4", "worst"))
+    (part,) = ranked(arms(arm(200), arm(199, guest_fs="xfs")), stated=stated)
+    assert part.entries[0].key == "btrfs-on-btrfs"
+    assert part.reference in ("ext4-on-ext4", "xfs-on-ext4")
+
+
+def test_lists_on_pairs_without_numbers_are_a_part_of_their_own():
+    stated = findings(finding("xfs", "xfs", "best"), finding("btrfs", "btrfs", "worst"))
+    numbers, lists = ranked(arms(arm(200), arm(100, guest_fs="xfs")), stated=stated)
+    assert (numbers.basis, lists.basis, lists.reference) == ("numbers", "findings", "xfs-on-xfs")
+
+
+def test_what_came_along_with_a_hypervisor_is_marked():
+    frame = arms(
+        arm(200),
+        arm(100, hypervisor="xen"),
+        arm(50, hypervisor="esxi", host_fs="vmfs", guest_fs="xfs"),
+        arm(60, guest_fs="xfs"),
+    )
+    (part,) = ranked(frame, AXES["hypervisor"])
+    marks = {entry.key: entry.confounded_with for entry in part.entries}
+    assert marks == {"kvm": ("host_fs",), "xen": (), "esxi": ("host_fs",)}
+
+
+def test_nothing_in_gives_no_parts():
+    assert ranked(arms()) == ()
+
+
+def test_one_arm_is_no_ranking():
+    assert ranked(arms(arm(100))) == ()
+
+
+def test_configurations_are_ranked_across_hypervisors_and_cache_modes():
+    frame = arms(arm(100), arm(200, hypervisor="xen"), arm(300, cache_mode="writeback"))
+    (part,) = ranked(frame, CONFIGURATION)
+    assert [entry.key for entry in part.entries] == [
+        "kvm:ext4-on-ext4:writeback",
+        "xen:ext4-on-ext4",
+        "kvm:ext4-on-ext4",
+    ]
+
+
+VALUES = st.lists(st.floats(0.1, 1e5), min_size=6, max_size=6)
+
+
+def some_arms(values, factor=1.0, names=("ext4", "xfs", "btrfs")) -> pd.DataFrame:
+    cells = [(vm_count, name) for vm_count in (1, 2) for name in names]
+    return arms(*(arm(v * factor, guest_fs=name, vm_count=n) for v, (n, name) in zip(values, cells, strict=True)))
+
+
+def shape(parts, rename=lambda key: key):
+    return [[(rename(e.key), round(e.ratio, 9), round(e.low, 9)) for e in part.entries] for part in parts]
+
+
+@settings(max_examples=50, deadline=None)
+@given(VALUES, st.floats(0.01, 100))
+def test_a_ranking_does_not_depend_on_the_unit(values, factor):
+    assert shape(ranked(some_arms(values))) == shape(ranked(some_arms(values, factor)))
+
+
+@settings(max_examples=50, deadline=None)
+@given(
+    VALUES.filter(lambda v: len({round(np.log(a * b), 6) for a, b in zip(v[:3], v[3:], strict=True)}) == 3),
+    st.permutations(range(6)),
+)
+def test_a_ranking_does_not_depend_on_the_order_of_rows(values, order):
+    frame = some_arms(values)
+    assert shape(ranked(frame)) == shape(ranked(frame.iloc[list(order)].reset_index(drop=True)))
+
+
+@settings(max_examples=50, deadline=None)
+@given(VALUES.filter(lambda v: len({round(np.log(a * b), 6) for a, b in zip(v[:3], v[3:], strict=True)}) == 3))
+def test_a_ranking_does_not_depend_on_what_things_are_called(values):
+    names = {"ext4": "zfs", "xfs": "aufs", "btrfs": "f2fs"}
+    renamed = some_arms(values, names=tuple(names.values()))
+    assert shape(ranked(some_arms(values)), lambda key: names[key.split("-")[0]]) == shape(
+        ranked(renamed), lambda key: key.split("-")[0]
+    )

@@ -1,0 +1,278 @@
+"""Why one entry stands above another: steps that a sceptical reader can check."""
+
+import itertools
+import re
+from urllib.parse import urlencode
+
+import pytest
+from django.core.cache import cache
+
+from modelling.answers.selectors import current_ranking, explained
+from modelling.evidence.axes import AXES, entry_key, entry_parts
+from modelling.evidence.question import Question
+from modelling.explanations import Step, explain
+from modelling.explanations.gather import gather
+from tests.factories import make_case_study, make_measurement, publish
+
+KINDS = (
+    "comparison",
+    "components",
+    "workload",
+    "mechanisms",
+    "shares",
+    "cache",
+    "scaling",
+    "evidence",
+    "agreement",
+    "open",
+)
+WORKLOADS = ("varmail", "fileserver", "webserver", "randomfileaccess", "atto")
+
+
+def steps(axis: str, workload: str, a: str, b: str, **filters) -> dict[str, Step]:
+    found = explain(gather(Question(axis, workload, **filters), a, b))
+    return {step.kind: step for step in reversed(found)}  # the first of a kind
+
+
+def every_answer() -> list[Question]:
+    questions = [Question(axis, workload) for axis, workload in itertools.product(AXES, WORKLOADS)]
+    questions += [Question("fs-pair", workload, hypervisor="kvm") for workload in WORKLOADS[:4]]
+    questions += [Question("guest-fs", workload, hypervisor="proxmox", vm_count=1) for workload in WORKLOADS[:3]]
+    return questions
+
+
+# What was compared
+
+
+def test_a_direct_comparison_gives_the_ratios_of_the_table(published_evidence):
+    # P1, Table III, Proxmox: btrfs 3.9, 1.9, 1.5 and ext4 3.0, 1.5, 1.1 MiB/s at 1, 2, 3 machines.
+    step = steps("guest-fs", "varmail", "btrfs", "ext4", hypervisor="proxmox")["comparison"]
+    ratios = {group["vm_count"]: group["ratio"] for group in step.data["groups"]}
+    assert ratios == pytest.approx({1: 3.9 / 3.0, 2: 1.9 / 1.5, 3: 1.5 / 1.1})
+    geometric_mean = (3.9 * 1.9 * 1.5 / (3.0 * 1.5 * 1.1)) ** (1 / 3)
+    assert step.data["ratio"] == pytest.approx(geometric_mean)
+    assert step.basis == "measured"
+    assert "P1 measured Btrfs and ext4 side by side in three fair-play groups" in step.text
+
+
+def test_a_comparison_through_others_is_estimated_and_says_so(published_evidence):
+    step = steps("hypervisor", "varmail", "hyper-v", "proxmox")["comparison"]
+    assert (step.basis, step.data["direct"], step.data["groups"]) == ("estimated", False, [])
+    assert "No case study measured Hyper-V and Proxmox VE side by side" in step.text
+
+
+def test_lists_without_numbers_give_no_number(published_evidence):
+    step = steps("fs-pair", "varmail", "btrfs-on-ext4", "xfs-on-btrfs", hypervisor="kvm")["comparison"]
+    assert step.basis == "stated"
+    assert "outstanding among the best" in step.text
+    assert "times the throughput" not in step.text
+
+
+def test_what_nobody_compared_is_open(published_evidence):
+    found = steps("fs-pair", "varmail", "btrfs-on-ext4", "ntfs-on-ntfs")
+    assert found["comparison"].basis == "open"
+    assert "agreement" not in found
+    assert "would give a first answer" in found["open"].text
+
+
+# What can be the cause
+
+
+@pytest.mark.parametrize(
+    ("axis", "a", "b", "causes"),
+    [
+        ("guest-fs", "btrfs", "ext4", ["guest-fs"]),
+        ("host-fs", "ext4", "btrfs", ["host-fs"]),
+        ("fs-pair", "btrfs-on-ext4", "xfs-on-btrfs", ["guest-fs", "host-fs"]),
+        ("hypervisor", "kvm", "proxmox", ["virtual-hardware", "hypervisor", "host-kernel"]),
+        ("hypervisor", "kvm", "esxi", ["virtual-hardware", "hypervisor", "host-kernel", "host-fs"]),
+    ],
+)
+def test_what_differs_can_be_the_cause_and_the_rest_cannot(published_evidence, axis, a, b, causes):
+    data = steps(axis, "varmail", a, b)["components"].data
+    assert data["can_be_the_cause"] == causes
+    assert not set(causes) & set(data["excluded"])
+    assert len(causes) + len(data["excluded"]) == 7
+
+
+def test_a_hypervisor_and_the_file_system_it_brings_are_accounted_for_together(published_evidence):
+    (share,) = steps("hypervisor", "fileserver", "kvm", "esxi")["shares"].data["shares"]
+    assert share["components"] == ["hypervisor", "host_fs"]
+    assert share["low_percent"] < share["percent"] < share["high_percent"]
+
+
+def test_a_cause_that_no_numbers_reach_is_named_and_not_made_up(published_evidence):
+    step = steps("host-fs", "varmail", "ext4", "btrfs")["shares"]
+    assert (step.basis, step.data["shares"], step.data["untold"]) == ("open", [], ["host_fs"])
+
+
+def test_mechanisms_of_a_file_system_nobody_describes_are_not_guessed(published_evidence):
+    step = steps("guest-fs", "varmail", "ntfs", "ext4")["mechanisms"]
+    assert (step.basis, step.data["sign"]) == ("open", None)
+    assert "NTFS" in step.text
+
+
+# Whether the model agrees
+
+
+def test_a_contradiction_of_model_and_evidence_is_said_plainly(published_evidence):
+    step = steps("guest-fs", "fileserver", "ext4", "btrfs", hypervisor="proxmox")["agreement"]
+    assert step.data == {"verdict": "contradicted", "predicted": -1, "seen": 1}
+    assert "the evidence contradicts it" in step.text
+
+
+def test_an_agreement_of_model_and_evidence_is_said_too(published_evidence):
+    assert steps("guest-fs", "varmail", "btrfs", "ext4", hypervisor="proxmox")["agreement"].data["verdict"] == "agrees"
+
+
+def test_lists_alone_can_contradict_the_model(published_evidence):
+    step = steps("fs-pair", "webserver", "xfs-on-ext4", "xfs-on-btrfs")["agreement"]
+    assert step.data == {"verdict": "contradicted", "predicted": -1, "seen": 1}
+
+
+def test_swapping_the_entries_turns_every_sign_round(published_evidence):
+    there, back = (
+        steps("guest-fs", "varmail", a, b, hypervisor="proxmox") for a, b in (("btrfs", "ext4"), ("ext4", "btrfs"))
+    )
+    assert back["comparison"].data["ratio"] == pytest.approx(1 / there["comparison"].data["ratio"])
+    assert back["mechanisms"].data["sign"] == -there["mechanisms"].data["sign"]
+    assert back["agreement"].data["verdict"] == there["agreement"].data["verdict"]
+
+
+# Caches and machines
+
+
+def test_a_throughput_above_the_disk_is_the_caches_work(published_evidence):
+    data = steps("hypervisor", "randomfileaccess", "kvm", "esxi")["cache"].data
+    assert {found["verdict"] for side in "ab" for found in data[side] if found["case_study"] == "p0"} == {
+        "cache-dominated"
+    }
+
+
+def test_a_fall_with_every_machine_is_told_under_both_readings(published_evidence):
+    step = steps("guest-fs", "varmail", "btrfs", "ext4", hypervisor="proxmox")["scaling"]
+    assert "if that is the sum of all machines" in step.text
+    assert "if that is the share of one" in step.text
+
+
+# What would settle it
+
+
+def test_a_single_laboratory_asks_for_a_second(published_evidence):
+    assert "a second laboratory" in steps("guest-fs", "varmail", "btrfs", "ext4", hypervisor="proxmox")["open"].text
+
+
+def test_new_evidence_changes_the_explanation(published_evidence):
+    before = explained(Question("guest-fs", "varmail", hypervisor="xen"))
+    assert before["a"] is None
+    case_study = make_case_study()
+    for guest_fs, value in (("ext4", 100.0), ("xfs", 200.0)):
+        make_measurement(value, case_study=case_study, guest_fs=guest_fs, hypervisor="xen")
+    publish(case_study)
+    cache.clear()
+    found = explain(gather(Question("guest-fs", "varmail", hypervisor="xen"), "xfs", "ext4"))
+    assert found[0].data["ratio"] == pytest.approx(2.0)
+
+
+# For every combination in the evidence
+
+
+def test_every_explanation_of_the_evidence_reads_like_sentences(published_evidence):
+    """Best against last of every answer, and the best against its runner-up: about fifty explanations."""
+    told = 0
+    for question in every_answer():
+        entries = [entry["key"] for entry in current_ranking(question).result["entries"] if entry["part"] == 1]
+        for a, b in {(entries[0], entries[-1]), (entries[0], entries[1])} if len(entries) > 1 else ():
+            found = explain(gather(question, a, b))
+            assert [step.kind for step in found] == sorted((step.kind for step in found), key=KINDS.index)
+            for step in found:
+                assert re.match(r"[A-ZαΣ“b]", step.text), step.text
+                assert step.text.endswith("."), step.text
+                assert not re.search(r"None|nan|inf\b|\{|\[|  |\.\.| ,| \.", step.text), step.text
+            told += 1
+    assert told >= 40
+
+
+def test_every_reference_of_an_explanation_leads_somewhere(published_evidence, client):
+    urls = set()
+    for question in every_answer():
+        urls |= {reference["url"] for step in explained(question)["steps"] for reference in step["evidence"]}
+    for url in urls:
+        page, _, anchor = url.partition("#")
+        response = client.get(page)
+        assert response.status_code == 200, url
+        assert not anchor or f'id="{anchor}"' in response.text, url
+    assert len(urls) > 10
+
+
+def test_an_explanation_costs_a_constant_number_of_queries(published_evidence, django_assert_max_num_queries):
+    for a, b in (("kvm", "xen"), ("hyper-v", "proxmox")):
+        with django_assert_max_num_queries(14):
+            gather(Question("hypervisor", "fileserver"), a, b)
+
+
+@pytest.mark.parametrize("axis", AXES)
+def test_a_key_and_its_parts_are_the_same_thing(axis):
+    parts = {"hypervisor": "kvm", "guest_fs": "xfs", "host_fs": "ext4", "cache_mode": "writeback"}
+    key = entry_key(AXES[axis], tuple(parts[column] for column in AXES[axis].entry))
+    assert entry_parts(AXES[axis], key) == {column: parts[column] for column in AXES[axis].entry}
+
+
+# Page and API
+
+
+def api(client, **query):
+    return client.get(f"/api/v1/explanations/?{urlencode(query)}")
+
+
+def test_page_and_api_say_the_same(published_evidence, client):
+    query = {"axis": "hypervisor", "workload": "fileserver", "a": "kvm", "b": "xen"}
+    answer = api(client, **query).json()
+    page = client.get(f"/compare/?{urlencode(query)}")
+    assert len(answer["steps"]) >= 7
+    for step in answer["steps"]:
+        assert step["text"] in page.text.replace("&#x27;", "'").replace("&quot;", '"')
+
+
+def test_without_entries_the_best_is_explained_against_the_last(published_evidence, client):
+    answer = api(client, axis="hypervisor", workload="fileserver").json()
+    assert (answer["a"]["key"], answer["b"]["key"]) == ("kvm", "xen")
+
+
+def test_a_question_without_an_answer_explains_what_is_missing(published_evidence, client):
+    answer = api(client, axis="host-fs", workload="atto").json()
+    assert (answer["a"], [step["basis"] for step in answer["steps"]]) == (None, ["open"])
+    assert client.get("/compare/?axis=host-fs&workload=atto").status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("query", "field"),
+    [
+        ({"axis": "fs-pair", "workload": "mail", "a": "btrfs-on-ext4"}, "b"),
+        ({"axis": "fs-pair", "workload": "mail", "a": "nonsense", "b": "xfs-on-ext4"}, "a"),
+        ({"axis": "fs-pair", "workload": "mail", "a": "zfs-on-ext4", "b": "xfs-on-ext4"}, "a"),
+        ({"axis": "guest-fs", "workload": "mail", "a": "xfs", "b": "xfs"}, "b"),
+        ({"axis": "guest-fs", "workload": "mail", "a": "a" * 200, "b": "xfs"}, "a"),
+        ({"axis": "configuration", "workload": "mail", "a": "kvm", "b": "x:y:z:a"}, "a"),
+        ({"workload": "mail"}, "axis"),
+        ({"axis": "fs-pair", "workload": "nothing"}, "workload"),
+    ],
+)
+def test_what_cannot_be_compared_is_refused_with_the_field(published_evidence, client, query, field):
+    response = api(client, **query)
+    assert response.status_code == 400
+    assert field in {error["field"] for error in response.json()["errors"]}
+    if "axis" in query:
+        assert client.get(f"/compare/?{urlencode(query)}").status_code == 400
+
+
+def test_an_unchanged_explanation_is_not_sent_again(published_evidence, client):
+    first = api(client, axis="hypervisor", workload="fileserver")
+    path = "/api/v1/explanations/?axis=hypervisor&workload=fileserver"
+    assert client.get(path, headers={"If-None-Match": first["ETag"]}).status_code == 304
+
+
+def test_htmx_gets_the_steps_alone(published_evidence, client):
+    page = client.get("/compare/?axis=hypervisor&workload=fileserver", headers={"HX-Request": "true"})
+    assert page.text.lstrip().startswith("<section")
+    assert "<html" not in page.text

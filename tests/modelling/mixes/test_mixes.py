@@ -1,0 +1,172 @@
+"""Mixes of workloads: the weighted geometric mean, its interval, and how far the weights may move."""
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from experiments.case_studies import life
+from modelling.answers.selectors import current_ranking, mixed
+from modelling.estimation.mixes import mix
+from modelling.evidence.question import Question
+from tests.factories import make_case_study, make_measurement
+
+pytestmark = pytest.mark.django_db
+
+FAST_MAIL = {"ext4_on_ext4": (200.0, 50.0), "xfs_on_ext4": (100.0, 100.0), "btrfs_on_ext4": (50.0, 25.0)}
+
+
+def publish(slug: str = "lab", values=FAST_MAIL, **fields):
+    """Pair to its throughput under mail and under web."""
+    study = make_case_study(slug)
+    for pair, numbers in values.items():
+        guest, host = pair.split("_on_")
+        for workload, value in zip(("varmail", "webserver"), numbers, strict=True):
+            if value is not None:
+                make_measurement(value, case_study=study, guest_fs=guest, host_fs=host, workload=workload, **fields)
+    life.publish([study], reason="measured")
+
+
+def answer(**weights: float):
+    return mixed(Question("fs-pair", "", hypervisor="kvm"), weights)
+
+
+def test_the_mix_is_the_weighted_geometric_mean_by_hand():
+    """Mail 3 to 1: ext4 to xfs is 2^(3/4) x (1/2)^(1/4) = 2^(1/2)."""
+    publish()
+    found = answer(varmail=75, webserver=25)
+    assert [entry.key for entry in found.entries] == ["ext4-on-ext4", "xfs-on-ext4", "btrfs-on-ext4"]
+    assert found.entries[1].ratio == pytest.approx(1 / math.sqrt(2))
+    assert found.entries[2].ratio == pytest.approx(0.25 ** (3 / 4) * 0.5 ** (1 / 4))
+    assert found.entries[1].parts == pytest.approx({"varmail": 0.5, "webserver": 2.0})
+
+
+def test_the_interval_adds_variances_with_squared_weights():
+    """One run each at the default spread of 5 %: a contrast has variance 2 x 0.05^2 under either workload."""
+    publish()
+    entry = answer(varmail=75, webserver=25).entries[1]
+    error = math.sqrt((0.75**2 + 0.25**2) * 2 * 0.05**2)
+    assert math.log(entry.high / entry.low) == pytest.approx(2 * 1.959964 * error, rel=1e-4)
+    assert not entry.tied
+
+
+def test_all_on_one_workload_is_that_workloads_ranking():
+    publish()
+    single = {
+        entry["key"]: entry
+        for entry in current_ranking(Question("fs-pair", "varmail", hypervisor="kvm")).result["entries"]
+    }
+    for entry in answer(varmail=10, webserver=0).entries:
+        expected = single[entry.key]
+        assert (entry.rank, entry.ratio) == (expected["rank"], pytest.approx(expected["ratio"]))
+        assert (entry.low, entry.high) == (pytest.approx(expected["low"]), pytest.approx(expected["high"]))
+
+
+def test_weights_may_be_in_any_unit():
+    publish()
+    assert answer(varmail=3, webserver=1) == answer(varmail=75, webserver=25)
+
+
+def test_the_share_at_which_the_best_changes_by_hand():
+    """ext4 leads xfs by ln 2 under mail and trails by ln 2 under web: they meet at one half."""
+    publish()
+    mail, web = answer(varmail=75, webserver=25).ranges
+    assert (mail.low, mail.high, mail.below, mail.above) == (pytest.approx(0.5), 1.0, "xfs-on-ext4", None)
+    assert (web.low, web.high, web.below, web.above) == (0.0, pytest.approx(0.5), None, "xfs-on-ext4")
+
+
+@pytest.mark.parametrize(("mail", "best"), [(51, "ext4-on-ext4"), (49, "xfs-on-ext4")])
+def test_beyond_that_share_another_is_best(mail, best):
+    publish()
+    assert answer(varmail=mail, webserver=100 - mail).entries[0].key == best
+
+
+def test_what_a_workload_has_no_number_for_is_not_ranked():
+    publish(values=FAST_MAIL | {"xfs_on_xfs": (500.0, None)})
+    found = answer(varmail=50, webserver=50)
+    assert "xfs-on-xfs" not in [entry.key for entry in found.entries]
+    assert found.left_out == {"xfs-on-xfs": ("webserver",)}
+
+
+def test_nothing_in_common_is_no_ranking():
+    publish(values={"ext4_on_ext4": (1.0, None), "xfs_on_ext4": (2.0, None)})
+    found = answer(varmail=50, webserver=50)
+    assert (found.entries, found.ranges) == ((), ())
+    assert set(found.left_out) == {"ext4-on-ext4", "xfs-on-ext4"}
+
+
+class FakePart:
+    """A part with given effects and no errors to speak of."""
+
+    def __init__(self, effects: dict[str, float]) -> None:
+        self.effects = effects
+        self.networks = [type("Net", (), {"treatments": tuple(effects)})]
+
+    def difference(self, a: str, b: str) -> tuple[float, float]:
+        return self.effects[a] - self.effects[b], 0.1
+
+
+effects = st.fixed_dictionaries({key: st.floats(-3, 3) for key in "abcd"})
+
+
+@given(first=effects, second=effects, share=st.floats(0.05, 0.95), moved=st.floats(0.0, 1.0))
+def test_inside_the_range_the_best_stays_and_outside_it_does_not(first, second, share, moved):
+    rankings = {name: type("R", (), {"parts": [FakePart(part)]}) for name, part in (("one", first), ("two", second))}
+    found = mix(rankings, {"one": share, "two": 1 - share})
+    best = found.entries[0].key
+    one = next(each for each in found.ranges if each.workload == "one")
+    score = {key: moved * first[key] + (1 - moved) * second[key] for key in "abcd"}
+    ahead = score[best] - max(value for key, value in score.items() if key != best)
+    if one.low + 1e-9 < moved < one.high - 1e-9:
+        assert ahead >= -1e-9
+    elif moved < one.low - 1e-9 or moved > one.high + 1e-9:
+        assert ahead <= 1e-9
+
+
+# At its two doors
+
+
+def test_page_and_api_say_the_same(client):
+    publish()
+    body = client.get("/api/v1/mixes/?axis=fs-pair&hypervisor=kvm&weights=varmail:75,webserver:25").json()
+    assert [entry["key"] for entry in body["entries"]] == ["ext4-on-ext4", "xfs-on-ext4", "btrfs-on-ext4"]
+    assert body["entries"][1]["ratio"] == pytest.approx(1 / math.sqrt(2))
+    assert body["weights"] == {"varmail": 0.75, "webserver": 0.25}
+    page = client.get("/mix/?axis=fs-pair&hypervisor=kvm&varmail=75&webserver=25").content.decode()
+    assert "Use ext4 on ext4" in page
+    assert "0.71×" in page
+    assert "xfs on ext4 is best below 50" in page
+
+
+def test_an_alias_is_a_name_and_the_example_has_the_shape_of_an_answer(client, published_evidence):
+    body = client.get("/api/v1/mixes/?axis=hypervisor&weights=mail:1,web:3").json()
+    assert body["weights"] == {"varmail": 0.25, "webserver": 0.75}
+
+
+@pytest.mark.parametrize(
+    "weights",
+    [
+        "",
+        "varmail",
+        "varmail:x",
+        "varmail:-1",
+        "atlantis:1",
+        "varmail:0",
+        "varmail:1,varmail:2",
+        "varmail:1e999",
+        "varmail:nan",
+    ],
+)
+def test_weights_that_are_none_are_refused(client, weights):
+    publish()
+    answer = client.get(f"/api/v1/mixes/?axis=fs-pair&weights={weights}")
+    assert (answer.status_code, answer.json()["errors"][0]["field"]) == (400, "weights")
+
+
+def test_a_form_without_weights_asks_for_them(client):
+    publish()
+    assert client.get("/mix/").status_code == 200
+    answer = client.get("/mix/?axis=fs-pair&varmail=0")
+    assert answer.status_code == 400
+    assert "Give at least one workload a share" in answer.content.decode()

@@ -1,0 +1,153 @@
+"""What publishing a draft would change, before it is published: the same as happens then, and seen by few."""
+
+import pytest
+from django.test import Client
+
+from experiments.case_studies import life
+from experiments.models import CaseStudy, Job
+from kdb import jobs
+from modelling.answers.selectors import current_ranking
+from modelling.answers.snapshots import compute_snapshot
+from modelling.evidence import counts
+from modelling.evidence.question import Question
+from modelling.models import Arm, PublicationPreview
+from modelling.previews import preview as previews
+from tests.factories import make_case_study, make_measurement, make_user
+
+pytestmark = pytest.mark.django_db
+
+FAST = {"btrfs": 10.0, "ext4": 30.0, "xfs": 20.0}
+
+
+def study(slug: str, values: dict[str, float], **fields) -> CaseStudy:
+    case_study = make_case_study(slug, **fields)
+    for guest_fs, value in values.items():
+        make_measurement(value, case_study=case_study, guest_fs=guest_fs, workload="varmail")
+    return case_study
+
+
+def preview(draft: CaseStudy) -> dict:
+    previews.compute(draft.pk, lambda done, total: None)
+    return PublicationPreview.objects.get(case_study=draft).result
+
+
+@pytest.fixture
+def published():
+    """Btrfs first, then XFS, then ext4."""
+    case_study = study("first", {"btrfs": 30.0, "xfs": 20.0, "ext4": 10.0})
+    life.publish([case_study], reason="the first")
+    return case_study
+
+
+@pytest.fixture
+def draft(published):
+    return study("my-study", {"btrfs": 1.0, "xfs": 20.0, "ext4": 100.0}, owner=make_user(username="ada"))
+
+
+def guest_fs(result: dict) -> dict:
+    return next(
+        q for q in result["questions"] if q["question"]["axis"] == "guest-fs" and not q["question"]["hypervisor"]
+    )
+
+
+def test_entries_that_move_are_told_with_old_and_new_rank(draft):
+    moves = {move["key"]: (move["before"]["rank"], move["after"]["rank"]) for move in guest_fs(preview(draft))["moves"]}
+    assert (moves["ext4"], moves["btrfs"]) == ((3, 1), (1, 3))
+
+
+def test_the_preview_is_what_publication_then_does(draft):
+    result = preview(draft)
+    life.publish([draft], reason="now")
+    for changed in result["questions"]:
+        asked = Question(**changed["question"])
+        answer = compute_snapshot(asked).result
+        ranks = {entry["key"]: entry["rank"] for entry in answer["entries"]}
+        for move in changed["moves"]:
+            assert ranks[move["key"]] == move["after"]["rank"]
+
+
+def test_a_new_workload_gets_its_first_ranking(published):
+    other = make_case_study("my-study")
+    for guest, value in FAST.items():
+        make_measurement(value, case_study=other, guest_fs=guest, workload="fileserver")
+    moves = guest_fs(preview(other))["moves"]
+    assert [move["before"] for move in moves] == [None, None, None]
+    assert {move["key"]: move["after"]["rank"] for move in moves} == {"ext4": 1, "xfs": 2, "btrfs": 3}
+
+
+def test_what_changes_no_rank_is_counted_and_not_listed(published):
+    same = study("my-study", {"btrfs": 30.0, "xfs": 20.0, "ext4": 10.0})
+    result = preview(same)
+    assert all(
+        (move["before"]["rank"], move["before"]["part"]) == (move["after"]["rank"], move["after"]["part"])
+        for changed in result["questions"]
+        for move in changed["moves"]
+    )
+    assert len(result["questions"]) + result["unchanged"] == 5
+
+
+def test_nothing_of_a_draft_leaks_into_what_everybody_sees(draft, client):
+    asked = Question("guest-fs", "varmail")
+    before = current_ranking(asked).result
+    held = counts._count()
+    preview(draft)
+    assert Arm.objects.filter(configuration__case_study=draft).exists()
+    assert compute_snapshot(asked).result == before
+    assert counts._count() == held
+    assert "my-study" not in client.get("/api/v1/rankings/guest-fs/?workload=varmail").content.decode()
+    assert "my-study" not in client.get("/?axis=guest-fs&workload=varmail").content.decode()
+
+
+def test_a_preview_is_stale_once_the_draft_or_the_knowledge_changes(draft):
+    assert previews.current(draft)[0] == "none"
+    preview(draft)
+    assert previews.current(draft)[0] == "ready"
+    make_measurement(5.0, case_study=draft, guest_fs="ext4", workload="varmail", repetition=2)
+    assert previews.current(draft)[0] == "stale"
+    preview(draft)
+    life.publish([study("other", FAST)], reason="another")
+    assert previews.current(draft)[0] == "stale"
+
+
+def test_publication_ends_the_preview(draft):
+    preview(draft)
+    life.publish([draft], reason="now")
+    assert not PublicationPreview.objects.exists()
+    previews.compute(draft.pk, lambda done, total: None)
+    assert not PublicationPreview.objects.exists()
+
+
+def test_it_is_asked_for_once_and_worked_out_by_a_worker(draft, client):
+    client.force_login(draft.owner)
+    address = "/case-studies/my-study/preview/"
+    assert "Not worked out yet" in client.get(address).content.decode()
+    client.post(address)
+    client.post(address)
+    job = Job.objects.get(kind=previews.JOB)
+    page = client.get(address).content.decode()
+    assert "Being worked out" in page
+    assert "hx-trigger" in page
+    assert client.get("/api/v1/drafts/my-study/preview/").json()["state"] == "computing"
+    jobs.run(job.pk)
+    page = client.get(address).content.decode()
+    assert "Held against knowledge revision 1" in page
+    assert "hx-trigger" not in page
+    assert client.get("/api/v1/drafts/my-study/preview/").json()["result"]["questions"]
+
+
+def test_a_job_that_fails_leaves_the_preview_before(draft, monkeypatch):
+    preview(draft)
+    previews.request(draft)
+    monkeypatch.setattr(previews, "rank", lambda *_: 1 / 0)
+    jobs.run(Job.objects.get(kind=previews.JOB).pk)
+    state, kept, job = previews.current(draft)
+    assert (state, job.error) == ("failed", "division by zero")
+    assert kept.result["questions"]
+
+
+def test_it_is_seen_by_those_who_may_see_the_draft(draft):
+    for user, status in ((None, 401), (make_user("researchers"), 404), (make_user("administrators"), 200)):
+        client = Client()
+        if user:
+            client.force_login(user)
+        assert client.get("/api/v1/drafts/my-study/preview/").status_code == status

@@ -1,0 +1,151 @@
+"""The report on the models' quality: kept, renewed, and shown as page, API, command and documentation."""
+
+import io
+import re
+
+import pytest
+from django.core.management import call_command
+
+from experiments.models import Job
+from modelling.models import Arm, QualityReport
+from modelling.validation import reports
+from tests.factories import make_case_study, make_measurement, publish
+from tests.test_architecture import ROOT
+
+pytestmark = pytest.mark.django_db
+
+PAGE = "/model-quality/"
+API = "/api/v1/model-quality/"
+DOCUMENT = ROOT / "docs" / "models" / "quality.md"
+
+
+def published_guests(**fields):
+    """A published case study that compares ext4 with xfs as guest."""
+    case_study = make_case_study()
+    for guest_fs, value in (("ext4", 100.0), ("xfs", 200.0)):
+        make_measurement(value, case_study=case_study, guest_fs=guest_fs, **fields)
+    publish(case_study)
+
+
+def printed(*arguments) -> str:
+    out = io.StringIO()
+    call_command("model_quality", *arguments, stdout=out)
+    return out.getvalue()
+
+
+# Kept and renewed
+
+
+def test_the_first_visit_computes_it_and_the_second_reads_it(client, django_assert_num_queries):
+    published_guests()
+    assert client.get(API).status_code == 200
+    assert QualityReport.objects.count() == 1
+    with django_assert_num_queries(1):
+        client.get(API)
+    client.get(PAGE)
+    with django_assert_num_queries(2):  # the report, and the revision now
+        client.get(PAGE)
+
+
+def test_a_publication_renews_a_report_that_somebody_reads(client):
+    published_guests()
+    assert not Job.objects.filter(kind=reports.JOB).exists()
+    client.get(PAGE)
+    published_guests()
+    published_guests()
+    assert Job.objects.filter(kind=reports.JOB).count() == 1  # one that has not begun sees both
+    assert "Newer evidence" in client.get(PAGE).content.decode()
+    assert client.get(API).json()["revision"] == 1
+    reports.bring_up_to_date()
+    assert "Newer evidence" not in client.get(PAGE).content.decode()
+    assert client.get(API).json()["revision"] == 3
+
+
+def test_a_job_done_twice_computes_once(monkeypatch):
+    published_guests()
+    reports.bring_up_to_date()
+    monkeypatch.setattr(reports, "compute", lambda: pytest.fail("computed again"))
+    reports.bring_up_to_date()
+
+
+def test_with_much_evidence_a_worker_computes_it_while_the_visitor_is_told(client, monkeypatch):
+    published_guests()
+    monkeypatch.setattr(reports, "MOST_AT_ONCE", 1)
+    assert Arm.objects.count() > 1
+    for _ in range(2):
+        page, data = client.get(PAGE), client.get(API)
+        assert (page.status_code, data.status_code) == (503, 503)
+        assert page["Retry-After"] == data["Retry-After"] == "30"
+    assert "being worked out" in page.content.decode()
+    assert data["Content-Type"] == "application/problem+json"
+    assert Job.objects.filter(kind=reports.JOB).count() == 1
+
+
+# Shown
+
+
+@pytest.mark.parametrize("address", [PAGE, API])
+def test_without_evidence_it_says_so(client, address):
+    assert "No case study answers a question by itself" in client.get(address).content.decode()
+
+
+def test_the_page_shows_every_table_and_links_every_question(client, published_evidence):
+    response = client.get(PAGE)
+    text = response.content.decode()
+    report = response.context["report"]
+    for table in response.context["tables"]:
+        assert f">{table.title}<" in text
+        assert all(len(row) == len(table.columns) for row in table.rows)
+    assert text.count('<th scope="row"><a href="/?axis=') == len(report.result["questions"])
+    for link in set(re.findall(r'<th scope="row"><a href="([^"]+)"', text)):
+        assert client.get(link.replace("&amp;", "&")).status_code == 200
+
+
+def test_the_page_is_found_from_every_other(client):
+    assert f'href="{PAGE}"' in client.get("/knowledge/").content.decode()
+
+
+def test_page_and_api_agree(client, published_evidence):
+    body = client.get(API).json()
+    assert body == QualityReport.objects.get().result
+    rows = client.get(PAGE).context["tables"][0].rows
+    overall = [summary for summary in body["summaries"] if summary["axis"] is None]
+    assert [row[1] for row in rows] == [f"{summary['answered']} of {summary['asked']}" for summary in overall]
+
+
+def test_an_unchanged_report_is_not_sent_again(client):
+    published_guests()
+    tag = client.get(API)["ETag"]
+    assert client.get(API, headers={"If-None-Match": tag}).status_code == 304
+
+
+def test_a_parameter_is_refused(client):
+    assert client.get(API, {"axis": "fs-pair"}).status_code == 400
+
+
+# On the published evidence
+
+
+def test_the_published_evidence_is_held_against_every_model(published_evidence):
+    result = reports.compute().result
+    assert {name for asked in result["questions"] for name in asked["case_studies"]} == {
+        "p0", "p1", "p2", "p3-cs1", "p3-cs2", "p3-cs3", "p4",
+    }  # fmt: skip
+    for asked in result["questions"]:
+        for prediction in asked["predictions"]:
+            assert bool(prediction["cannot"]) == (prediction["kendall"] is None) == (not prediction["order"])
+            assert set(prediction["order"]) <= set(asked["entries"])
+    # P2 alone ran ATTO: nobody can foretell it from measurements of this workload.
+    atto = [asked for asked in result["questions"] if asked["workload"] == "atto"]
+    assert atto
+    assert all(p["cannot"] for asked in atto for p in asked["predictions"] if p["method"] in ("network", "components"))
+
+
+def test_the_documented_tables_are_what_the_command_prints(published_evidence):
+    assert printed("--markdown").strip() in DOCUMENT.read_text()
+
+
+def test_a_terminal_gets_columns(published_evidence):
+    lines = printed().splitlines()
+    assert lines[0] == "All questions"
+    assert lines[3].startswith("Network estimate ")

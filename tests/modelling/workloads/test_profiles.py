@@ -1,0 +1,509 @@
+"""A personality's profile: shares by hand, the rule for random and sequential, distances."""
+
+import json
+import math
+from contextlib import suppress
+from dataclasses import asdict, replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from modelling.workloads import wml
+from modelling.workloads.profiles import KNOWN, Accesses, Profile, distance, known_profiles, nearest, profile
+
+from .test_wml import mutated as damaged_personalities
+
+DATA = Path(__file__).parents[2] / "data" / "wml"
+KIB = 1024
+
+
+def of_file(name: str) -> Profile:
+    return profile(wml.parse((DATA / name).read_text()))
+
+
+def of_thread(*flowops: str, size: str = "16k", before: str = "") -> Profile:
+    files = (
+        f"define fileset name=box,path=/srv,size={size},entries=10,dirwidth=5\ndefine file name=log,path=/srv,size=1g\n"
+    )
+    body = "\n".join(f"flowop {flowop}" for flowop in flowops)
+    return profile(wml.parse(f"{files}{before}define process name=p {{ thread name=t {{\n{body}\n}} }}"))
+
+
+def assert_profile(found: Profile, **wanted) -> None:
+    for name, value in wanted.items():
+        got = getattr(found, name)
+        got, value = (got.shares(), value) if isinstance(got, Accesses) else (got, value)
+        assert got == pytest.approx(value), name
+
+
+# The four workloads, each in both dialects with numbers of its own. Accesses are in the order
+# random read, sequential read, random write, sequential write.
+
+
+def test_mail_server_by_hand_in_1_4():
+    # A loop: delete, create, append, fsync, close, open, read, append, fsync, close, open, read, close: 13.
+    # Reads: 2 whole files of 8 KiB, each a jump and below 64 KiB. Appends: 2 of 4 / 2 KiB, each followed by fsync.
+    assert_profile(
+        of_file("varmail-1.4.f"),
+        operations=(2 / 13, 0, 2 / 13, 0),
+        metadata_share=7 / 13,
+        flush_share=2 / 13,
+        bytes=(16 / 20, 0, 4 / 20, 0),
+        sync_share=1,
+        concurrency=2 * 4,
+        files=500,
+        mean_file_bytes=8 * KIB,
+        working_set_bytes=500 * 8 * KIB,
+        mean_io_bytes=20 * KIB / 4,  # 4 requests: all smaller than the 512 KiB asked for
+        directory_width=5000,
+    )
+
+
+def test_mail_server_by_hand_in_1_5():
+    # As above with files of 12 KiB in the mean and appends of 8 / 2 KiB.
+    assert_profile(
+        of_file("varmail-1.5.f"),
+        operations=(2 / 13, 0, 2 / 13, 0),
+        metadata_share=7 / 13,
+        flush_share=2 / 13,
+        bytes=(24 / 32, 0, 8 / 32, 0),
+        sync_share=1,
+        concurrency=8,
+        working_set_bytes=500 * 12 * KIB,
+        mean_io_bytes=32 * KIB / 4,
+    )
+
+
+def test_file_server_by_hand_in_1_4():
+    # A loop: create, write 256 KiB, close, open, append 32 / 2 KiB, close, open, read 256 KiB, close, delete,
+    # stat: 11. Of 256 KiB the first 64 are random: a quarter. 256 + 16 + 256 = 528 KiB.
+    assert_profile(
+        of_file("fileserver-1.4.f"),
+        operations=(0.25 / 11, 0.75 / 11, 1.25 / 11, 0.75 / 11),
+        metadata_share=8 / 11,
+        flush_share=0,
+        bytes=(64 / 528, 192 / 528, 80 / 528, 192 / 528),
+        sync_share=0,
+        concurrency=12,
+        files=2000,
+        mean_file_bytes=256 * KIB,
+        working_set_bytes=2000 * 256 * KIB,
+        mean_io_bytes=528 * KIB / (4 + 1 + 4),  # requests of 64 KiB
+        directory_width=10,
+    )
+
+
+def test_file_server_by_hand_in_1_5():
+    # Files even over 64..192 KiB, 128 in the mean: half of it random. 128 + 8 + 128 = 264 KiB.
+    assert_profile(
+        of_file("fileserver-1.5.f"),
+        operations=(0.5 / 11, 0.5 / 11, 1.5 / 11, 0.5 / 11),
+        metadata_share=8 / 11,
+        bytes=(64 / 264, 64 / 264, 72 / 264, 64 / 264),
+        sync_share=0,
+        mean_io_bytes=264 * KIB / (2 + 1 + 2),
+    )
+
+
+@pytest.mark.parametrize("name", ["webserver-1.4.f", "webserver-1.5.f"])
+def test_web_server_by_hand_in_both_dialects(name):
+    # A loop: 3 times open, read 10 KiB, close, then an append of 4 / 2 KiB to the log: 10. The log stays open,
+    # but the thread comes to it from a page, so each append begins with a jump. 1.5: mean of 4, 20 and 6 KiB.
+    assert_profile(
+        of_file(name),
+        operations=(3 / 10, 0, 1 / 10, 0),
+        metadata_share=6 / 10,
+        bytes=(30 / 32, 0, 2 / 32, 0),
+        sync_share=0,
+        concurrency=30,
+        files=401,
+        mean_io_bytes=32 * KIB / 4,
+        directory_width=8,
+    )
+
+
+@pytest.mark.parametrize("name", ["randomfileaccess-1.4.f", "randomfileaccess-1.5.f"])
+def test_random_file_access_by_hand_in_both_dialects(name):
+    # A loop: 3 opens, append 10 / 2 KiB, close, 2 whole reads, 2 closes: 9. Files in the mean:
+    # .5 * 4 + .4 * 16 + .1 * 63 = 14.7 KiB, read in requests of 9 KiB.
+    total = 2 * 14.7 + 5
+    assert_profile(
+        of_file(name),
+        operations=(2 / 9, 0, 1 / 9, 0),
+        metadata_share=6 / 9,
+        bytes=(29.4 / total, 0, 5 / total, 0),
+        sync_share=0,
+        concurrency=7,
+        working_set_bytes=3000 * 14.7 * KIB,
+        mean_io_bytes=total * KIB / (2 * 14.7 / 9 + 1),
+    )
+
+
+def test_database_by_hand():
+    # 3 writers: 20 writes of 4 KiB in a loop; 18 readers: a read of the table and a write to the journal, which
+    # is a jump from the table. All writes open their file with O_DSYNC. 60 + 36 accesses of 4 KiB.
+    found = of_file("database-1.4.f")
+
+    assert_profile(
+        found,
+        operations=(18 / 96, 0, 78 / 96, 0),
+        metadata_share=0,
+        bytes=(18 / 96, 0, 78 / 96, 0),
+        sync_share=1,
+        concurrency=21,
+        files=2,
+        working_set_bytes=(64 + 8) * 2**20,  # the table only to its workingset
+        mean_io_bytes=4 * KIB,
+        directory_width=None,
+    )
+    assert "The rate is limited to 10 events a second; shares do not show that." in found.notes
+    assert "Threads that differ are taken to repeat their lists equally often." in found.notes
+
+
+def test_the_papers_workloads_are_as_the_papers_say():
+    # P0 section 6, P3 section 7. The catalogue's words: dominant, present, small.
+    known = known_profiles()
+
+    assert tuple(known) == KNOWN
+    for name in ("varmail", "randomfileaccess"):
+        assert known[name].bytes.random_read + known[name].bytes.random_write == 1
+        assert min(known[name].bytes.random_read, known[name].bytes.random_write) > 0.1
+    assert (known["varmail"].sync_share, known["randomfileaccess"].sync_share) == (1, 0)
+    assert known["webserver"].bytes.random_read > 0.9
+    assert 0 < known["webserver"].bytes.random_write < 0.1
+    assert all(0.2 < share < 0.3 for share in known["fileserver"].bytes.shares())
+    assert known["fileserver"].sync_share == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "threads", "files", "width", "size"),
+    [  # P0 table 3; the papers give no file size for the last
+        ("fileserver", 50, 10000, 20, 128 * KIB),
+        ("webserver", 100, 1000 + 1, 20, 16 * KIB),  # and the log
+        ("varmail", 16, 1000, 1000000, 16 * KIB),
+        ("randomfileaccess", 5, 10000, 20, 26 * KIB),
+    ],
+)
+def test_our_personalities_have_the_published_numbers(name, threads, files, width, size):
+    found = known_profiles()[name]
+
+    assert (found.concurrency, found.files, found.directory_width) == (threads, files, width)
+    assert found.mean_file_bytes == pytest.approx(size)
+
+
+# The rule. Bytes: random read, sequential read, random write, sequential write.
+
+RULE = {
+    "a stream goes on": (["read name=a,filename=log,iosize=1m"], (0, 1, 0, 0)),
+    "a random offset jumps": (["read name=a,filename=log,iosize=8k,random"], (1, 0, 0, 0)),
+    "beyond the first 64 KiB it is sequential": (["read name=a,filename=log,iosize=256k,random"], (1 / 4, 3 / 4, 0, 0)),
+    "reading a whole file starts again": (["readwholefile name=a,filename=log"], (2**-14, 1 - 2**-14, 0, 0)),
+    "changing direction jumps": (
+        ["write name=a,filename=log,iosize=8k", "read name=b,filename=log,iosize=8k"],
+        (1 / 2, 0, 1 / 2, 0),
+    ),
+    "two writes in a row": (
+        ["openfile name=o,filesetname=box,fd=1", "write name=a,fd=1,iosize=8k", "write name=b,fd=1,iosize=8k"],
+        (0, 0, 1 / 2, 1 / 2),
+    ),
+    "another file in between": (
+        ["appendfile name=a,filename=log,iosize=8k", "readwholefile name=b,filename=box,fd=1,iosize=0"],
+        (16 / 24, 0, 8 / 24, 0),
+    ),
+    "iterations go on from themselves": (
+        ["openfile name=o,filesetname=box,fd=1", "appendfile name=a,fd=1,iosize=4k,iters=8", "closefile name=c,fd=1"],
+        (0, 0, 1 / 8, 7 / 8),
+    ),
+    "the next descriptor is another file": (["read name=a,filename=box,iosize=4k,opennext"], (1, 0, 0, 0)),
+    "without a descriptor the file last named": (
+        ["openfile name=o,filesetname=box", "writewholefile name=w", "closefile name=c"],
+        (0, 0, 1, 0),
+    ),
+    "a copy has the size of its source": (
+        ["openfile name=o,filesetname=box,fd=1", "writewholefile name=w,filename=log,srcfd=1"],
+        (0, 0, 0, 1),
+    ),
+}
+
+
+@pytest.mark.parametrize(("flowops", "shares"), RULE.values(), ids=list(RULE))
+def test_the_rule_for_random_and_sequential(flowops, shares):
+    assert of_thread(*flowops).bytes.shares() == pytest.approx(shares)
+
+
+def test_an_empty_file_is_a_random_access_of_no_bytes():
+    found = of_thread("openfile name=o,filesetname=box,fd=1", "readwholefile name=r,fd=1,iosize=4k", size="0")
+
+    assert found.operations.random_read == 1 / 2
+    assert found.bytes == Accesses()
+    assert found.mean_io_bytes == 0
+
+
+SYNC = {
+    "fsync": (["write name=w,fd=1,iosize=1k", "fsync name=f,fd=1"], 1),
+    "fsync of another file": (
+        ["write name=w,fd=1,iosize=1k", "openfile name=p,filesetname=log,fd=2", "fsync name=f,fd=2"],
+        0,
+    ),
+    "fsync after one of two": (["write name=w,fd=1,iosize=1k", "fsync name=f,fd=1", "closefile name=c,fd=1"], 1),
+    "fsyncset": (["write name=w,fd=1,iosize=1k", "fsyncset name=f,filesetname=box"], 1),
+    "fsyncset of another set": (["write name=w,fd=1,iosize=1k", "fsyncset name=f,filesetname=log"], 0),
+    "none": (["write name=w,fd=1,iosize=1k"], 0),
+    "some": (
+        ["write name=w,fd=1,iosize=1k", "fsync name=f,fd=1", "write name=v,filename=log,fd=3,iosize=1k,iters=3"],
+        1 / 4,
+    ),
+    "dsync where the write opens the file": (["write name=w,filename=log,iosize=1k,dsync"], 1),
+    "dsync=false": (["write name=w,filename=log,iosize=1k,dsync=false"], 0),
+}
+
+
+@pytest.mark.parametrize(("flowops", "share"), SYNC.values(), ids=list(SYNC))
+def test_what_counts_as_synchronous(flowops, share):
+    assert of_thread("openfile name=o,filesetname=box,fd=1", *flowops).sync_share == pytest.approx(share)
+
+
+def test_a_file_kept_open_is_synced_by_the_next_round():
+    found = of_thread(
+        "write name=w,filename=log,fd=1,iosize=1k", "write name=v,filename=log,fd=1,iosize=1k", "fsync name=f,fd=1"
+    )
+    early = of_thread("write name=w,filename=log,iosize=1k", "fsync name=f", "write name=v,filename=log,iosize=1k")
+
+    assert (found.sync_share, early.sync_share) == (1, 1)
+
+
+def test_closing_before_the_fsync_leaves_the_write_asynchronous():
+    found = of_thread(
+        "openfile name=o,filesetname=box,fd=1",
+        "write name=w,fd=1,iosize=1k",
+        "closefile name=c,fd=1",
+        "openfile name=p,filesetname=box,fd=1",
+        "fsync name=f,fd=1",
+        "closefile name=d,fd=1",
+    )
+
+    assert found.sync_share == 0
+
+
+def test_dsync_on_a_file_that_is_open_already_is_noted():
+    found = of_thread(
+        "openfile name=o,filesetname=box,fd=1", "write name=w,fd=1,iosize=1k,dsync", "closefile name=c,fd=1"
+    )
+    opened_so = of_thread(
+        "openfile name=o,filesetname=box,fd=1,dsync", "write name=w,fd=1,iosize=1k", "closefile name=c,fd=1"
+    )
+
+    assert (found.sync_share, opened_so.sync_share) == (0, 1)
+    assert "dsync on a write counts only where that write opens the file; some here do not." in found.notes
+
+
+def test_waiting_limits_and_ends_are_no_operations_but_are_noted():
+    plain = of_thread("read name=a,filename=log,iosize=4k")
+    held = of_thread(
+        "read name=a,filename=log,iosize=4k",
+        "delay name=d,value=1",
+        "bwlimit name=l,target=a",
+        "finishoncount name=f,value=9",
+        before="eventgen rate=5\n",
+    )
+
+    assert replace(held, notes=()) == replace(plain, notes=())
+    assert len(set(held.notes) - set(plain.notes)) == 3
+
+
+def test_composites_repeat_their_flowops():
+    inner = "flowop statfile name=s,filesetname=box,iters=2\nflowop readwholefile name=r,filename=box,fd=1"
+    before = f"define flowop name=look {{ {inner} }}\n"
+    found = of_thread("look name=l,iters=5", before=before)
+
+    assert_profile(found, metadata_share=10 / 15, operations=(5 / 15, 0, 0, 0), bytes=(1, 0, 0, 0))
+
+
+def test_threads_weigh_by_their_instances():
+    reads, writes = "flowop read name=a,filename=log,iosize=4k", "flowop write name=b,filename=log,iosize=12k"
+    text = (
+        "define file name=log,path=/srv,size=1g\n"
+        f"define process name=p,instances=3 {{ thread name=r,instances=2 {{ {reads} }} }}\n"
+        f"define process name=q {{ thread name=w,instances=4 {{ {writes} }} }}\n"
+    )
+    # 6 readers of 4 KiB and 4 writers of 12 KiB
+    assert_profile(
+        profile(wml.parse(text)), operations=(0, 0.6, 0, 0.4), bytes=(0, 24 / 72, 0, 48 / 72), concurrency=10
+    )
+
+
+@pytest.mark.parametrize(
+    ("flowops", "said"),
+    [
+        (["hog name=h,value=5"], "no flowop that runs does anything to a file"),
+        (
+            ["openfile name=o,filesetname=box,fd=1", "closefile name=c,fd=1", "readwholefile name=r,fd=1"],
+            "the file under fd 1 is closed here",
+        ),
+        (["readwholefile name=r,filename=box,iters=0"], "no flowop that runs does anything"),
+    ],
+)
+def test_what_has_no_profile_is_refused(flowops, said):
+    with pytest.raises(wml.WmlError, match=said):
+        of_thread(*flowops)
+
+
+def nested(levels: int, iterations: str, inner: str = "statfile name=s,filesetname=box") -> str:
+    first = f"define flowop name=c0 {{ flowop {inner} }}\n"
+    return first + "".join(
+        f"define flowop name=c{n + 1} {{ flowop c{n} name=a,iters={iterations} }}\n" for n in range(levels)
+    )
+
+
+def test_nested_iterations_are_bounded():
+    assert of_thread("c3 name=x", before=nested(3, "4")).metadata_share == 1
+    with pytest.raises(wml.WmlError, match="line 3, column 32: the text takes more than 500,000 steps"):
+        of_thread("c19 name=x", before=nested(19, "2"))
+
+
+def of_steps(steps: int) -> str:
+    """A text that takes so many: 35 tokens, a flowop expanded (10), three rounds of it, and a list of numbers."""
+    pairs, odd = divmod(steps - 35 - 10 - 3 - 6, 2)
+    filler = "foreach $a in 1" + ",1" * pairs + " {}" + " quit" * odd
+    files, flowop = "define fileset name=box,path=/x,entries=1\n", "flowop statfile name=s,filename=box"
+    return f"{files}define process name=p {{ thread name=t {{\n{flowop} }} }}\n{filler}"
+
+
+def test_reading_expanding_and_walking_share_one_budget(monkeypatch):
+    monkeypatch.setattr(wml.tree, "MOST_STEPS", 1_000)
+    assert wml.parse(of_steps(1_000)).steps == 997
+    for steps in (999, 1_000):
+        assert profile(wml.parse(of_steps(steps))).metadata_share == 1
+    read = wml.parse(of_steps(1_001))
+    with pytest.raises(wml.WmlError, match="line 3, column 8: the text takes more than 1,000 steps"):
+        profile(read)
+
+
+def test_threads_share_one_budget():
+    composites = "define fileset name=box,path=/x,entries=1\n" + nested(14, "2")  # 3 * (3 * 2^14 - 1) steps a thread
+    thread = "thread name=t { flowop c14 name=x }\n"
+    assert profile(wml.parse(f"{composites}define process name=p {{ {thread * 3} }}")).metadata_share == 1
+    with pytest.raises(wml.WmlError, match="more than 500,000 steps"):
+        profile(wml.parse(f"{composites}define process name=p {{ {thread * 4} }}"))
+
+
+def test_a_sync_of_a_set_costs_a_step_for_each_open_file():
+    opens = [f"openfile name=o,filename=box,fd={n + 1}" for n in range(1_000)]
+    sync = "fsyncset name=s,filename=box"
+    assert of_thread(*opens, *[sync] * 50).flush_share == pytest.approx(50 / 1_050)
+    with pytest.raises(wml.WmlError, match="more than 500,000 steps"):
+        of_thread(*opens, *[sync] * 200)
+
+
+def test_numbers_too_large_for_shares_are_refused():
+    # 8.6e18 bytes, multiplied by 8.6e18 at each of 15 levels and by the iterations of the write itself
+    write = "write name=w,filename=box,iosize=8000000000g,iters=8000000000g"
+    with pytest.raises(wml.WmlError, match="more than a number can hold"):
+        of_thread("c15 name=x", before=nested(15, "8000000000g", write))
+
+
+def test_a_profile_is_json():
+    assert json.loads(json.dumps(asdict(known_profiles()["varmail"]), allow_nan=False))["concurrency"] == 16
+
+
+@given(damaged_personalities())
+@settings(max_examples=300, deadline=None)
+def test_the_shares_of_any_profile_add_up(text):
+    found = None
+    with suppress(wml.WmlError):
+        found = profile(wml.parse(text))
+    if found is None:
+        return
+
+    assert sum(found.operations.shares()) + found.metadata_share + found.flush_share == pytest.approx(1)
+    assert sum(found.bytes.shares()) == pytest.approx(1) or found.bytes == Accesses()
+    assert 0 <= found.sync_share <= 1 + 1e-9
+
+
+def test_the_documented_distances_are_the_computed_ones():
+    page = (DATA.parents[2] / "docs" / "models" / "profiles.md").read_text()
+    known = known_profiles()
+
+    for name in KNOWN:
+        cells = [f"{distance(known[name], known[other]):.3f}" if other != name else "0" for other in KNOWN]
+        assert f"| {name} | {' | '.join(cells)} |" in page
+
+
+# Distances.
+
+shares = st.floats(0, 1)
+sizes = st.none() | st.floats(1, 1e15)
+
+
+@st.composite
+def profiles(draw, complete: bool = False) -> Profile:
+    parts = [draw(shares) + 1e-9 for _ in range(6)]
+    moved = [draw(shares) for _ in range(4)]
+    total, total_moved = sum(parts), sum(moved)
+    size = st.floats(1, 1e15) if complete else sizes
+    return Profile(
+        operations=Accesses(*(part / total for part in parts[:4])),
+        bytes=Accesses(*(part / total_moved for part in moved)) if total_moved > 1e-6 else Accesses(),
+        metadata_share=parts[4] / total,
+        flush_share=parts[5] / total,
+        sync_share=draw(shares),
+        concurrency=draw(size),
+        mean_file_bytes=draw(size),
+        working_set_bytes=draw(size),
+        mean_io_bytes=draw(size),
+    )
+
+
+@given(profiles(), profiles())
+def test_distance_is_symmetric_bounded_and_zero_for_equals(a, b):
+    assert distance(a, a) == pytest.approx(0, abs=1e-6)
+    assert 0 <= distance(a, b) <= 1
+    assert distance(a, b) == distance(b, a)
+
+
+@given(profiles(complete=True), profiles(complete=True), profiles(complete=True))
+def test_a_detour_is_never_shorter(a, b, c):
+    assert distance(a, c) <= distance(a, b) + distance(b, c) + 1e-6
+
+
+@given(profiles(complete=True), profiles(complete=True), st.floats(0.001, 1000))
+def test_distance_does_not_depend_on_the_unit_of_size(a, b, factor):
+    def scaled(one: Profile) -> Profile:
+        names = ("mean_file_bytes", "working_set_bytes", "mean_io_bytes")
+        return replace(one, **{name: getattr(one, name) * factor for name in names})
+
+    assert distance(scaled(a), scaled(b)) == pytest.approx(distance(a, b), abs=1e-9)
+
+
+def test_distance_by_hand():
+    reads = Profile(operations=Accesses(random_read=1), bytes=Accesses(random_read=1), concurrency=1)
+    writes = Profile(operations=Accesses(random_write=1), bytes=Accesses(random_write=1), sync_share=1, concurrency=10)
+
+    assert distance(reads, writes) == pytest.approx(0.3 + 0.3 + 0.2 + 0.2 * 0.5)  # a factor of ten counts one half
+    # Half of each against one alone: the divergence is 1 - 0.75 log2(3) + 0.5 = 0.3113 bit.
+    half = replace(reads, operations=Accesses(0.5, 0, 0.5, 0), bytes=Accesses(0.5, 0, 0.5, 0))
+    assert distance(reads, half) == pytest.approx(0.6 * math.sqrt(1.5 - 0.75 * math.log2(3)))
+
+
+def test_sizes_that_are_not_known_are_left_out():
+    reads = Profile(operations=Accesses(random_read=1), bytes=Accesses(random_read=1))
+    writes = Profile(operations=Accesses(random_write=1), bytes=Accesses(random_write=1), concurrency=5)
+
+    assert distance(reads, writes) == pytest.approx(0.6 / 0.8)
+
+
+@pytest.mark.parametrize("name", KNOWN)
+def test_each_known_workload_is_its_own_nearest_and_its_variants_are_near(name):
+    known = known_profiles()
+
+    assert nearest(known[name], known)[0] == (name, pytest.approx(0))
+    for dialect in ("1.4", "1.5"):
+        assert nearest(of_file(f"{name}-{dialect}.f"), known)[0][0] == name
+
+
+def test_nearest_puts_equal_distances_by_name():
+    varmail = known_profiles()["varmail"]
+
+    assert [name for name, _ in nearest(varmail, {"b": varmail, "a": varmail})] == ["a", "b"]
