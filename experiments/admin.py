@@ -5,6 +5,8 @@ from typing import Any
 from django.contrib import admin
 from django.http import HttpRequest
 
+from kdb.models import Job
+
 from .models import (
     Benchmark,
     CaseStudy,
@@ -13,7 +15,6 @@ from .models import (
     DerivedValue,
     FileSystem,
     Hypervisor,
-    Job,
     KnowledgeRevision,
     Measurement,
     OperatingSystem,

@@ -11,8 +11,8 @@ from django.http import HttpRequest, HttpResponse
 from django.utils.timezone import now
 from django.views.decorators.http import require_safe
 
-from experiments.models import WorkerHeartbeat
 from kdb.celery import app
+from kdb.models import WorkerHeartbeat
 
 
 @require_safe

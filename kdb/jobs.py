@@ -41,8 +41,8 @@ from django.db.models.functions import Coalesce, Now
 from django.utils.module_loading import autodiscover_modules
 from django.utils.timezone import now
 
-from experiments.models import Job
 from kdb.celery import app
+from kdb.models import Job
 
 logger = logging.getLogger(__name__)
 

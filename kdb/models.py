@@ -1,7 +1,11 @@
 """Who may come in: tokens of programs."""
 
+from datetime import timedelta
+
 from django.conf import settings
 from django.db import models
+from django.db.models import Q
+from django.utils.timezone import now
 
 
 class ApiToken(models.Model):
@@ -36,3 +40,77 @@ class ApiToken(models.Model):
 
     def __str__(self) -> str:
         return f"{self.name} ({self.prefix}…)"
+
+
+class Job(models.Model):
+    """One piece of background work, from its request to its end.
+
+    A worker holds a running job by lease: it renews `heartbeat_at`, and when it stops doing so the
+    job goes back to the queue with the next `attempt`. The attempt number fences off a worker that
+    was only slow: its updates name the old attempt and change nothing.
+    """
+
+    class State(models.TextChoices):
+        QUEUED = "queued", "waiting"
+        RUNNING = "running", "running"
+        DONE = "done", "done"
+        FAILED = "failed", "failed"
+
+    kind = models.CharField(max_length=40, help_text="Which handler does it.")
+    queue = models.CharField(max_length=60, blank=True, help_text="Whose workers do it; empty: anybody's.")
+    arguments = models.JSONField(default=dict, blank=True, help_text="Keywords of the handler.")
+    state = models.CharField(max_length=10, choices=State, default=State.QUEUED)
+    attempt = models.PositiveIntegerField(default=1)
+    owner = models.CharField(max_length=120, blank=True, help_text="The worker that holds the lease.")
+    heartbeat_at = models.DateTimeField(null=True, blank=True)
+    progress = models.PositiveIntegerField(default=0, help_text="Steps done.")
+    total = models.PositiveIntegerField(null=True, blank=True, help_text="Steps in all; empty: not known yet.")
+    error = models.TextField(blank=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+    finished_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        db_table = "experiments_job"  # where it was made; a worker of the release before still writes there
+        ordering = ["-pk"]
+        indexes = [
+            models.Index(
+                fields=["state", "heartbeat_at"],
+                condition=Q(state__in=["queued", "running"]),
+                name="experiments_job_open",
+            )
+        ]
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(state="running", heartbeat_at__isnull=False) & ~Q(owner="") | ~Q(state="running"),
+                name="experiments_job_running_has_an_owner_and_a_heartbeat",
+            ),
+            models.CheckConstraint(
+                condition=Q(state__in=["done", "failed"], finished_at__isnull=False)
+                | Q(state__in=["queued", "running"], finished_at__isnull=True),
+                name="experiments_job_ended_has_an_end",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.pk}"
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether it waits, or a worker is at it. The tick takes silent jobs back; twice its time, and none comes."""
+        if self.state != self.State.RUNNING:
+            return self.state == self.State.QUEUED
+        return now() - self.heartbeat_at < timedelta(seconds=2 * settings.KDB_JOB_LEASE_SECONDS)
+
+
+class WorkerHeartbeat(models.Model):
+    """When a worker process was last seen doing a task: the proof that beat, broker and worker join up."""
+
+    name = models.CharField(max_length=120, unique=True)
+    seen_at = models.DateTimeField()
+
+    class Meta:
+        db_table = "experiments_workerheartbeat"
+        ordering = ["name"]
+
+    def __str__(self) -> str:
+        return self.name

@@ -13,8 +13,8 @@ from django.db import DatabaseError, connection, transaction
 from django.db.models import Max
 from django.utils.timezone import now
 
-from experiments.models import Job, WorkerHeartbeat
 from kdb import broker
+from kdb.models import Job, WorkerHeartbeat
 
 # Each check of `health` ends within a second, also when the other side accepts and never answers.
 CHECK_SECONDS = 0.8

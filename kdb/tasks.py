@@ -6,9 +6,9 @@ from celery import Task
 from django.utils.timezone import now
 
 from experiments.campaigns import steering
-from experiments.models import WorkerHeartbeat
 from experiments.signals import ticked
 from kdb.celery import app
+from kdb.models import WorkerHeartbeat
 
 from . import jobs
 

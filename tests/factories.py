@@ -25,7 +25,6 @@ from experiments.models import (
     Host,
     Hypervisor,
     ImportBatch,
-    Job,
     KnowledgeRevision,
     Measurement,
     OperatingSystem,
@@ -41,6 +40,7 @@ from experiments.models import (
     WorkloadVariant,
 )
 from kdb import tokens
+from kdb.models import Job
 from kdb.roles import bring_up_to_date
 
 _numbers = count(1)

@@ -5,7 +5,8 @@ from typing import Any
 
 from django.db.models import Count, Q
 
-from experiments.models import Campaign, CampaignRun, Host, Job, RunArtifact, RunLine, StoragePool
+from experiments.models import Campaign, CampaignRun, Host, RunArtifact, RunLine, StoragePool
+from kdb.models import Job
 from kdb.pairs import pair_key
 
 from . import steering as campaigns

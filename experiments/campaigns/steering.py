@@ -14,8 +14,9 @@ from django.db import IntegrityError, transaction
 from django.db.models import Max, Q
 from django.utils.timezone import now
 
-from experiments.models import Campaign, CampaignRun, Host, Job, RunLine, StoragePool
+from experiments.models import Campaign, CampaignRun, Host, RunLine, StoragePool
 from kdb import jobs
+from kdb.models import Job
 
 from . import hosts
 from .laboratory import engines, plan

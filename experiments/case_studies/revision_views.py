@@ -7,8 +7,9 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from experiments import visible
-from experiments.models import Job, KnowledgeRevision
+from experiments.models import KnowledgeRevision
 from kdb.htmx import varies_for_htmx, wants_fragment
+from kdb.models import Job
 
 PER_PAGE = 50
 _RECOMPUTATION = "recompute_"  # what each kind of job begins with that works a publication in

@@ -14,7 +14,6 @@ from .catalogue import (
     WorkloadVariant,
 )
 from .imported import AuditEntry, ImportBatch, RawChunk, RawFile
-from .job import Job, WorkerHeartbeat
 from .laboratory import Host, PrivateKey, StoragePool
 from .measurement import DerivedValue, Measurement
 from .statement import Claim, OrdinalFinding, PrintedRatio
@@ -34,7 +33,6 @@ __all__ = [
     "Host",
     "Hypervisor",
     "ImportBatch",
-    "Job",
     "KnowledgeRevision",
     "Measurement",
     "MechanismCost",
@@ -51,7 +49,6 @@ __all__ = [
     "Server",
     "Storage",
     "StoragePool",
-    "WorkerHeartbeat",
     "Workload",
     "WorkloadVariant",
 ]

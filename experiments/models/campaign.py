@@ -4,8 +4,8 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Q
 
-from experiments.models.job import Job
 from experiments.models.laboratory import Host
+from kdb.models import Job
 from kdb.pairs import pair_key
 
 

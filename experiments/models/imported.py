@@ -44,7 +44,7 @@ class ImportBatch(models.Model):
     )
     report = models.JSONField(default=dict, blank=True, help_text="What the last reading found (imports.Report).")
     job = models.ForeignKey(
-        "experiments.Job", null=True, blank=True, on_delete=models.SET_NULL, related_name="+", help_text="The latest."
+        "kdb.Job", null=True, blank=True, on_delete=models.SET_NULL, related_name="+", help_text="The latest."
     )
     idempotency_key = models.CharField(max_length=80, blank=True, help_text="Of the request; empty: none given.")
     request_digest = models.CharField(max_length=64, blank=True, help_text="SHA-256 of what that request asked for.")

@@ -8,7 +8,7 @@ from django.db.models import Q
 from django.db.models.functions import Lower
 
 from experiments.campaigns.laboratory import pools
-from experiments.models.job import Job
+from kdb.models import Job
 
 # What ssh takes as a name or address; never a leading hyphen, which would be an option.
 ADDRESS = RegexValidator(r"^[A-Za-z0-9\[][A-Za-z0-9.:\]_-]*$", "A host name or an IP address.")

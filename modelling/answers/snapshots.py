@@ -19,8 +19,8 @@ from django.db.models import Case, F, Q, QuerySet, Value, When
 from django.db.models.functions import Now
 from django.utils.timezone import now
 
-from experiments.models import Job
 from kdb import jobs
+from kdb.models import Job
 from modelling.estimation.ranking import METHOD
 from modelling.evidence import counts, frames
 from modelling.evidence.keeping import Busy, at_once, keep

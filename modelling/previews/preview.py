@@ -13,8 +13,9 @@ from django.db import transaction
 from django.db.models import Count, Max, Sum
 from django.utils.timezone import now
 
-from experiments.models import CaseStudy, Job, Measurement, OrdinalFinding
+from experiments.models import CaseStudy, Measurement, OrdinalFinding
 from kdb import jobs
+from kdb.models import Job
 from modelling.answers import answer as answers
 from modelling.answers import presentation, services
 from modelling.estimation.ranking import METHOD, rank

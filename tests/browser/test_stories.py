@@ -12,8 +12,9 @@ from pathlib import Path
 import pytest
 from django.db import close_old_connections, connection
 
-from experiments.models import CaseStudy, Job, Measurement
+from experiments.models import CaseStudy, Measurement
 from kdb import jobs
+from kdb.models import Job
 from tests.factories import make_user
 
 PASSWORD = "correct horse 7"

@@ -12,10 +12,9 @@ from django.core.management import CommandError, call_command
 from django.test import Client
 from django.utils.timezone import now
 
-from experiments.models import Job
 from kdb import addresses, jobs, login_limits, tokens
 from kdb.account_views import MOST_RESETS_BY_ADDRESS
-from kdb.models import ApiToken
+from kdb.models import ApiToken, Job
 from kdb.roles import ROLES, bring_up_to_date
 from tests.factories import make_token, make_user
 

@@ -11,7 +11,7 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.utils.timezone import now
 
-from experiments.models import Job, WorkerHeartbeat
+from kdb.models import Job, WorkerHeartbeat
 from kdb.status import broker_health, health
 
 ROOT = Path(__file__).resolve().parents[2]

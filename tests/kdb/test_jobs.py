@@ -6,8 +6,8 @@ import pytest
 from django.db import connection, transaction
 from django.utils.timezone import now
 
-from experiments.models import Job, WorkerHeartbeat
 from kdb import jobs, tasks
+from kdb.models import Job, WorkerHeartbeat
 
 QUEUED, RUNNING, DONE, FAILED = Job.State.QUEUED, Job.State.RUNNING, Job.State.DONE, Job.State.FAILED
 

@@ -13,8 +13,9 @@ from django.test import Client
 from django.utils.timezone import now
 
 from experiments.campaigns.laboratory import ssh
-from experiments.models import CampaignRun, Host, ImportBatch, Job, RunArtifact
+from experiments.models import CampaignRun, Host, ImportBatch, RunArtifact
 from kdb import jobs
+from kdb.models import Job
 from tests.factories import HOST_KEY, make_host, make_token, make_user
 
 API = "/api/v1/"

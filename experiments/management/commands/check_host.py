@@ -7,8 +7,9 @@ from typing import Any
 from django.core.management import BaseCommand, CommandError
 
 from experiments.campaigns import hosts
-from experiments.models import Host, Job
+from experiments.models import Host
 from kdb import jobs
+from kdb.models import Job
 
 
 class Command(BaseCommand):

@@ -14,7 +14,8 @@ from experiments.case_studies import bundles
 from experiments.files import raw_files
 from experiments.imports import pipeline
 from experiments.imports.words import report_lines
-from experiments.models import CaseStudy, ImportBatch, Job
+from experiments.models import CaseStudy, ImportBatch
+from kdb.models import Job
 
 _READ_BYTES = 2**20
 

@@ -9,8 +9,9 @@ from django.http import QueryDict
 from experiments.campaigns import hosts
 from experiments.campaigns.forms import HostForm
 from experiments.campaigns.laboratory import ssh
-from experiments.models import Host, Job
+from experiments.models import Host
 from kdb import jobs
+from kdb.models import Job
 
 
 class Command(BaseCommand):

@@ -5,7 +5,8 @@ from datetime import UTC, datetime, time
 import pytest
 
 from experiments.campaigns import runs, steering
-from experiments.models import CampaignRun, Job, RunLine, StoragePool
+from experiments.models import CampaignRun, RunLine, StoragePool
+from kdb.models import Job
 from tests.factories import FileSystem, entry, make_campaign, make_host, make_user
 
 pytestmark = pytest.mark.django_db

@@ -23,12 +23,12 @@ from experiments.models import (
     FileSystem,
     Hypervisor,
     ImportBatch,
-    Job,
     KnowledgeRevision,
     Measurement,
     Workload,
 )
 from kdb import jobs
+from kdb.models import Job
 from tests.factories import (
     entry,
     make_campaign,

@@ -21,12 +21,12 @@ from experiments.models import (
     Configuration,
     FileSystem,
     ImportBatch,
-    Job,
     Measurement,
     RawChunk,
     RawFile,
 )
 from kdb import jobs
+from kdb.models import Job
 from tests.factories import make_case_study, make_claim, make_publication, make_user
 
 pytestmark = pytest.mark.django_db

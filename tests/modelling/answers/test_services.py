@@ -5,8 +5,9 @@ import math
 import pytest
 
 from experiments.case_studies import life
-from experiments.models import Job, KnowledgeRevision
+from experiments.models import KnowledgeRevision
 from kdb import jobs
+from kdb.models import Job
 from modelling.answers import services, snapshots
 from modelling.answers.selectors import current_ranking
 from modelling.evidence.question import Question

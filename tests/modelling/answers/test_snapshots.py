@@ -15,8 +15,9 @@ from django.urls import reverse
 from django.utils.timezone import now
 
 from experiments.case_studies import life
-from experiments.models import CaseStudy, Job, KnowledgeRevision
+from experiments.models import CaseStudy, KnowledgeRevision
 from kdb import jobs, tasks
+from kdb.models import Job
 from modelling.answers import snapshots
 from modelling.answers.selectors import current_ranking, ranking_as_of
 from modelling.claims import verdicts

@@ -8,9 +8,10 @@ from django.test.utils import CaptureQueriesContext
 
 from experiments.case_studies import life
 from experiments.claim_conditions import Untestable, parse, parse_checks
-from experiments.models import CaseStudy, Claim, DerivedValue, Job, Measurement, OrdinalFinding, PrintedRatio
+from experiments.models import CaseStudy, Claim, DerivedValue, Measurement, OrdinalFinding, PrintedRatio
 from experiments.published_evidence import load as evidence
 from kdb import jobs
+from kdb.models import Job
 from modelling.claims import hypotheses, verdicts
 from modelling.claims.evaluation import compare
 from modelling.claims.facts import Facts

@@ -4,8 +4,9 @@ import pytest
 from django.test import Client
 
 from experiments.case_studies import life
-from experiments.models import CaseStudy, Job
+from experiments.models import CaseStudy
 from kdb import jobs
+from kdb.models import Job
 from modelling.answers.selectors import current_ranking
 from modelling.answers.snapshots import compute_snapshot
 from modelling.evidence import counts

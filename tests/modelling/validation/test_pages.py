@@ -6,7 +6,7 @@ import re
 import pytest
 from django.core.management import call_command
 
-from experiments.models import Job
+from kdb.models import Job
 from modelling.models import Arm, QualityReport
 from modelling.validation import reports
 from tests.factories import make_case_study, make_measurement, publish

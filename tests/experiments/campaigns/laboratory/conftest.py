@@ -12,8 +12,9 @@ import pytest
 from django.conf import settings
 
 from experiments.campaigns import hosts, steering
-from experiments.models import Campaign, CampaignRun, FileSystem, Hypervisor, Job
+from experiments.models import Campaign, CampaignRun, FileSystem, Hypervisor
 from kdb import jobs
+from kdb.models import Job
 from tests import factories
 
 from . import lab as laboratories
