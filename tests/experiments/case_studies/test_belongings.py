@@ -36,7 +36,7 @@ from experiments.models import (
     WorkloadVariant,
 )
 from kdb.api_urls import urlpatterns as api_patterns
-from modelling.answers import services
+from modelling.answers import services, snapshots
 from modelling.claims import verdicts
 from modelling.evidence import frames
 from modelling.evidence.question import Question
@@ -127,14 +127,14 @@ def brought(bundle: bytes, slug: str = "quokka-lab") -> CaseStudy:
 
 CREATED = {
     "hypervisor": {"Quokka hypervisor": {"slug": "quokka-two", "name": "Quokka two", "kind": "type-2", **ORIGINS}},
-    "file_system": {"QuokkaFS": {"slug": "quokkafs", "name": "QuokkaFS", "description": "A quokka's."}},
+    "file_system": {"QuokkaPool": {"slug": "quokkapool", "name": "QuokkaPool", "description": "A quokka's."}},
     "operating_system": {"quokkix": {"slug": "quokkix", "name": "Quokkix", "family": "other"}},
     "workload": {"quokking": {"slug": "quokking", "name": "Quokking"}},
-    "benchmark": {"quokkabench": {"slug": "quokkabench", "name": "QuokkaBench"}},
+    "benchmark": {"quokkagauge": {"slug": "quokkagauge", "name": "QuokkaGauge"}},
 }
 TABLE = (
     "hypervisor,host_fs,guest_fs,guest_os,workload,benchmark,vm_count,value,unit\n"
-    "Quokka hypervisor,ext4,QuokkaFS,quokkix,quokking,quokkabench,1,12.5,MiB/s\n"
+    "Quokka hypervisor,ext4,QuokkaPool,quokkix,quokking,quokkagauge,1,12.5,MiB/s\n"
 )
 
 
@@ -248,7 +248,7 @@ def test_nobody_meets_what_a_draft_brings_until_it_is_published(client, bundle):
     assert set(found.values()) == {404}, found
     for address in ASKED:  # what was asked is echoed in small letters; names have a capital
         text = client.get(address).content.decode()
-        assert not re.search("Quokk|quokkafs", text), address
+        assert not re.search("Quokk|quokkapool", text), address
 
     for study in drafts:
         factories.publish(study)
@@ -286,7 +286,7 @@ def left_over() -> list[str]:
 
 def test_an_import_taken_out_again_takes_its_names_along(paper):
     batch = imported("lab")
-    assert FileSystem.objects.get(slug="quokkafs").is_draft
+    assert FileSystem.objects.get(slug="quokkapool").is_draft
     pipeline.discard(batch, user=batch.case_study.owner)
     for model in belongings.SHARED:
         assert not model.objects.filter(is_draft=True).exists()
@@ -370,27 +370,27 @@ def test_an_import_does_not_learn_the_names_of_another_draft(client, paper):
         factories.entry(FileSystem, slug)
     imported("lab-1")
     batch = imported("lab-2", create={})
-    assert {unknown["name"] for unknown in batch.report["unknown"]} >= {"QuokkaFS", "quokking"}
+    assert {unknown["name"] for unknown in batch.report["unknown"]} >= {"QuokkaPool", "quokking"}
     client.force_login(batch.case_study.owner)
     page = client.get(reverse("import-detail", args=[batch.pk])).content.decode()
-    assert 'value="quokkafs"' not in page
-    mapped = {"file_system": {"QuokkaFS": "quokkafs"}}
+    assert 'value="quokkapool"' not in page
+    mapped = {"file_system": {"QuokkaPool": "quokkapool"}}
     pipeline.correct(batch, {"names": mapped})
     assert "a slug of the catalogue" in pipeline.finish(batch).report["faults"][0]["expected"]
-    other = {**CREATED, "file_system": {"QuokkaFS": {"slug": "quokkafs", "name": "Another"}}}
+    other = {**CREATED, "file_system": {"QuokkaPool": {"slug": "quokkapool", "name": "Another"}}}
     pipeline.correct(batch, {"create": other})
-    assert "brings a different 'quokkafs'" in pipeline.finish(batch).report["faults"][0]["expected"]
+    assert "brings a different 'quokkapool'" in pipeline.finish(batch).report["faults"][0]["expected"]
     pipeline.correct(batch, {"create": CREATED})
     pipeline.finish(batch)
     pipeline.confirm(batch)
     assert pipeline.finish(batch).state == "filed", batch.report
-    assert FileSystem.objects.filter(slug="quokkafs").count() == 1
+    assert FileSystem.objects.filter(slug="quokkapool").count() == 1
 
 
 def test_a_draft_may_name_what_it_brought_again(client, paper):
     batch = imported("lab")
     client.force_login(batch.case_study.owner)
-    assert 'value="quokkafs"' in client.get(reverse("draft-detail", args=["lab"])).content.decode()
+    assert 'value="quokkapool"' in client.get(reverse("draft-detail", args=["lab"])).content.decode()
     more = received(batch.case_study, create={}, table=TABLE.replace("12.5", "13.5"))
     assert more.state == "filed", more.report
 
@@ -400,7 +400,7 @@ def test_a_draft_may_name_what_it_brought_again(client, paper):
 
 def test_claims_and_findings_of_a_draft_are_not_judged_and_change_no_answer(client, paper):
     question = Question("fs-pair", "varmail", storage="hdd")
-    before = services.answer_as_of(question, 1).result, list(frames.findings(question).itertuples(index=False))
+    before = snapshots.answer_as_of(question, 1).result, list(frames.findings(question).itertuples(index=False))
     draft = factories.make_case_study("new", publication=paper)
     configuration = factories.make_configuration(draft, cache_mode="none")
     factories.make_measurement(1.0, configuration=configuration)
@@ -412,7 +412,7 @@ def test_claims_and_findings_of_a_draft_are_not_judged_and_change_no_answer(clie
     verdicts.recompute()
     assert not ClaimVerdict.objects.filter(claim=claim).exists()
     assert (
-        services.answer_as_of(question, 1).result,
+        snapshots.answer_as_of(question, 1).result,
         list(frames.findings(question).itertuples(index=False)),
     ) == before
     ssd = Storage.objects.create(server=Server.objects.first(), slug="ssd", description="SSD", kind="ssd")

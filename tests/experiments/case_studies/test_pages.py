@@ -356,5 +356,5 @@ def test_what_is_being_worked_in_is_shown_until_it_is_done(client):
 def test_the_list_of_revisions_costs_the_same_for_any_number(client, django_assert_num_queries):
     for _ in range(5):
         publish(make_configuration().case_study)
-    with django_assert_num_queries(5):
+    with django_assert_num_queries(6):
         client.get("/knowledge/revisions/")
