@@ -6,11 +6,11 @@ from typing import Any
 from experiments.models import CaseStudy, Configuration
 from kdb.pairs import pair_key
 from modelling.answers import presentation
-from modelling.answers.answer import label
 from modelling.answers.selectors import current_ranking
 from modelling.evidence import counts
 from modelling.evidence import names as catalogue
 from modelling.evidence.axes import AXES
+from modelling.evidence.names import label
 from modelling.evidence.question import Question
 from modelling.models import RankingSnapshot
 from modelling.workloads.cost_matrix import cost_matrix

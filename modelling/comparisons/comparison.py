@@ -14,15 +14,15 @@ from django.db.models import Q
 from experiments.case_studies.tables import FACTS
 from experiments.models import Configuration
 from modelling.answers import services
-from modelling.answers.answer import label
 from modelling.estimation.ranking import Ranking
 from modelling.evidence import frames
 from modelling.evidence.axes import AXES, COLUMN_LABELS, Axis, entry_key
 from modelling.evidence.fairplay import MEASUREMENT_FIELDS
+from modelling.evidence.names import label
 from modelling.evidence.question import Question
+from modelling.evidence.words import capital, counted, listed
 from modelling.explanations import Contrast
 from modelling.explanations import gather as explanation_facts
-from modelling.explanations.words import capital, counted, listed
 
 MOST = 6
 # What two arms of one case study can differ in besides what the axis holds fixed, in words.

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from modelling.estimation.shares import Decomposition, Share
+from modelling.evidence.words import capital, column, listed, load, percent, size, stated, value
 from modelling.workloads.mechanisms import Term
 
 from .facts import ESTIMATED, MEASURED, MODEL, OPEN, STATED, Facts, Reference, Side, Step
-from .words import capital, column, listed, load, percent, size, stated, value
 
 # Component of the model: (name in a sentence, columns of a configuration that make it).
 COMPONENTS = {

@@ -2,8 +2,9 @@
 
 from collections.abc import Iterator
 
+from modelling.evidence.words import capital, column, counted, listed, load, ratio
+
 from .facts import ESTIMATED, MEASURED, OPEN, STATED, DirectGroup, Facts, Reference, Step, Tier
-from .words import capital, column, counted, listed, load, ratio
 
 _SOURCE = "docs/models/ranking.md, sections 1 to 5"
 _STANDING = {2.0: "outstanding among the best", 1.0: "among the best", 0.0: "in neither list", -1.0: "among the worst"}

@@ -9,7 +9,6 @@ from django.db.models import Count, Exists, OuterRef
 
 from experiments.models import CaseStudy, Claim, Configuration, Workload
 from modelling.answers import services
-from modelling.answers.answer import label
 from modelling.claims import verdicts
 from modelling.estimation import shares
 from modelling.estimation.ranking import RankedPart, Ranking
@@ -17,6 +16,7 @@ from modelling.evidence import frames
 from modelling.evidence import names as catalogue
 from modelling.evidence.arms import NORMAL_95, comparable_arms, trials
 from modelling.evidence.axes import AXES, Axis, entry_parts
+from modelling.evidence.names import arm_label, label
 from modelling.evidence.question import Question
 from modelling.models import ClaimVerdict
 from modelling.workloads import cache_effect, scaling
@@ -130,15 +130,6 @@ def _common_facts(mine: pd.DataFrame, parts: Mapping[str, str]) -> dict[str, Any
     return {**{column: found.pop() for column, found in values.items() if len(found) == 1}, **parts}
 
 
-def spelled(row: Any) -> str:
-    """The configuration of an arm in words: "XFS on ext4 under KVM"."""
-    names = catalogue.names()
-    file_system, hypervisor = names["file_system"], names["hypervisor"]
-    host_fs = "an unknown host" if pd.isna(row.host_fs) else file_system.get(row.host_fs, row.host_fs)
-    pair = f"{file_system.get(row.guest_fs, row.guest_fs)} on {host_fs}"
-    return f"{pair} under {hypervisor.get(row.hypervisor, row.hypervisor)}"
-
-
 def _cache(mine: pd.DataFrame, studies: Mapping[str, CaseStudy], profile: Profile | None) -> tuple[Placed, ...]:
     """One verdict for each configuration at its smallest number of machines."""
     found = []
@@ -160,7 +151,7 @@ def _cache(mine: pd.DataFrame, studies: Mapping[str, CaseStudy], profile: Profil
             scope=study.value_scope,
         )
         if verdict.name != cache_effect.NO_LIMIT:
-            what = spelled(row)
+            what = arm_label(row)
             sentence = cache_effect.sentence(verdict)
             text = f"In {row.case_study.upper()}, {what}: {sentence[:1].lower()}{sentence[1:]}"
             found.append(Placed(row.case_study, what, verdict, text, row.source))
@@ -184,7 +175,7 @@ def _scaling(mine: pd.DataFrame, everything: pd.DataFrame, studies: Mapping[str,
             variances=arms["arm_variance"].tolist(),
             scope=studies[first.case_study].value_scope,
         )
-        what = spelled(first)
+        what = arm_label(first)
         text = f"In {first.case_study.upper()}, {what}: {scaling.sentence(verdict)}"
         found.append(Placed(first.case_study, what, verdict, text, first.source))
     return tuple(found)

@@ -2,8 +2,9 @@
 
 from collections.abc import Iterator
 
+from modelling.evidence.words import capital, column, counted, listed, load, value
+
 from .facts import MEASURED, MODEL, OPEN, STATED, Facts, Reference, Step
-from .words import capital, column, counted, listed, load, value
 
 _VERDICTS = ("supported", "partly", "contradicted", "untestable")
 

@@ -2,10 +2,10 @@
 
 from collections.abc import Callable, Iterator
 
+from modelling.evidence.words import listed
 from modelling.workloads.scaling import Scaling
 
 from .facts import MEASURED, Facts, Placed, Reference, Step
-from .words import listed
 
 _MOST = 2  # verdicts of one side that are written out; all stand in the data
 

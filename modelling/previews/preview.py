@@ -122,7 +122,7 @@ def _compared(question: Question, case_study_id: int, revision: int) -> dict[str
     for key in keys:
         old, new = _standing(before, key), _standing(after, key)
         if _place(old) != _place(new):
-            label = answers.label(AXES[question.axis], key)
+            label = names.label(AXES[question.axis], key)
             moves.append({"key": key, "label": label, "before": old, "after": new})
     return {
         "question": question.as_dict(),

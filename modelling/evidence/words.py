@@ -1,4 +1,4 @@
-"""How explanations print what they say. No Django."""
+"""How numbers, counts, columns and lists of things read in a sentence. No Django."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
