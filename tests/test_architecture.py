@@ -71,7 +71,7 @@ LAYERS = [
     ("modelling.validation.leave_one_out", (*WEB, "experiments"), "inference is plain Python over plain values"),
     ("modelling.validation.tables", (*WEB, "experiments", "modelling.models"), "how a report reads needs no query"),
     (
-        "modelling.answers.services",
+        "modelling.evidence.summaries",
         ("modelling.answers.views", "modelling.api", "rest_framework"),
         "services know no HTTP",
     ),
@@ -83,7 +83,7 @@ LAYERS = [
     ("modelling.answers.presentation", (*WEB, "experiments", "modelling.models"), "how an answer reads needs no query"),
     (
         "modelling.evidence.frames",
-        ("modelling.answers.services", "modelling.answers.views", "modelling.api"),
+        ("modelling.evidence.summaries", "modelling.answers.views", "modelling.api"),
         "frames are the door below them",
     ),
 ]

@@ -1,4 +1,6 @@
-"""How much the knowledge base holds."""
+"""How much the knowledge base holds, and at which revision."""
+
+import re
 
 from django.core.cache import cache
 from django.db.models import Max, Sum
@@ -35,3 +37,10 @@ def _count() -> dict[str, int]:
         "findings": OrdinalFinding.objects.filter(case_studies__in=case_studies).distinct().count(),
         "claims": Claim.objects.filter(case_studies__in=case_studies).distinct().count(),
     }
+
+
+def revision_named(text: str) -> int | None:
+    """The knowledge revision that this text names; None where there is none like it."""
+    if not re.fullmatch(r"[1-9][0-9]{0,8}", text):
+        return None
+    return int(text) if int(text) <= revision() else None

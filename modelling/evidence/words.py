@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from modelling.evidence.axes import COLUMN_LABELS
+from .axes import COLUMN_LABELS
 
 _VIRTUALISATION = {"full": "full hardware virtualisation", "para": "para-virtualisation", "emulated": "emulation"}
 

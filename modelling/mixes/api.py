@@ -10,12 +10,12 @@ from rest_framework.request import Request
 from kdb.api_errors import FaultyRequest, form_errors, name_errors
 from kdb.api_formats import FORMAT_PARAMETER
 from kdb.api_views import PublicView
-from modelling.answers.api import tagged_json
-from modelling.answers.selectors import mixed
+from kdb.entity_tags import tagged_json
 from modelling.evidence import counts, names
 from modelling.evidence.axes import AXES
 
 from .forms import MixApiForm
+from .selectors import mixed
 
 
 class MixEntrySerializer(serializers.Serializer):

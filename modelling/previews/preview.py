@@ -16,10 +16,10 @@ from django.utils.timezone import now
 from experiments.models import CaseStudy, Measurement, OrdinalFinding
 from kdb import jobs
 from kdb.models import Job
-from modelling.answers import answer as answers
-from modelling.answers import presentation, services
-from modelling.estimation.ranking import METHOD, rank
-from modelling.evidence import counts, frames, names
+from modelling.answers import words
+from modelling.answers.selectors import answer_with_draft
+from modelling.estimation.ranking import METHOD
+from modelling.evidence import counts, frames, names, summaries
 from modelling.evidence.axes import AXES
 from modelling.evidence.question import Question
 from modelling.models import Arm, PublicationPreview, RankingSnapshot
@@ -63,7 +63,7 @@ def compute(case_study_id: int, progress: Callable[[int, int], None]) -> None:
         if case_study is None:
             return
         token, revision = _token(case_study_id), counts.revision()
-        services.rebuild_arms([case_study_id])
+        summaries.rebuild_arms([case_study_id])
     questions = _questions(case_study_id)
     looked_at = questions[:MOST_QUESTIONS]
     found = []
@@ -116,7 +116,7 @@ def _questions(case_study_id: int) -> list[Question]:
 
 def _compared(question: Question, case_study_id: int, revision: int) -> dict[str, Any]:
     """One question with and without the draft, and the entries that move."""
-    before, after = (_answer(question, with_draft, revision) for with_draft in (None, case_study_id))
+    before, after = (answer_with_draft(question, draft, revision) for draft in (None, case_study_id))
     keys = dict.fromkeys([*_by_key(after), *_by_key(before)])
     moves = []
     for key in keys:
@@ -126,22 +126,12 @@ def _compared(question: Question, case_study_id: int, revision: int) -> dict[str
             moves.append({"key": key, "label": label, "before": old, "after": new})
     return {
         "question": question.as_dict(),
-        "title": presentation.title(question, names.names()),
-        "url": presentation.address(question),
+        "title": words.title(question, names.names()),
+        "url": words.address(question),
         "before": {"status": before["status"], "parts": len(before["parts"])},
         "after": {"status": after["status"], "parts": len(after["parts"])},
         "moves": moves,
     }
-
-
-def _answer(question: Question, with_draft: int | None, revision: int) -> dict[str, Any]:
-    ranking = rank(
-        frames.arms(question, with_draft=with_draft),
-        frames.findings(question, with_draft=with_draft),
-        AXES[question.axis],
-        services.assumptions(),
-    )
-    return answers.as_dict(question, ranking, revision, otherwise=())  # only entries are compared
 
 
 def _by_key(answer: dict[str, Any]) -> dict[str, dict[str, Any]]:

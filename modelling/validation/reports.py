@@ -14,7 +14,7 @@ from numpy import median
 from experiments import visible
 from experiments.models import CaseStudy, Workload
 from kdb import jobs
-from modelling.answers.services import assumptions
+from modelling.answers.selectors import assumptions
 from modelling.evidence import counts, frames
 from modelling.evidence.keeping import keep
 from modelling.evidence.question import Question

@@ -36,9 +36,9 @@ from experiments.models import (
     WorkloadVariant,
 )
 from kdb.api_urls import urlpatterns as api_patterns
-from modelling.answers import services
+from modelling.answers import snapshots
 from modelling.claims import verdicts
-from modelling.evidence import frames
+from modelling.evidence import frames, summaries
 from modelling.evidence.question import Question
 from modelling.models import ClaimVerdict
 from tests import factories
@@ -239,7 +239,7 @@ def test_nobody_meets_what_a_draft_brings_until_it_is_published(client, bundle):
     assert other.state == "filed", other.report
     drafts = (draft, other.case_study)
     life.submit(draft, user=draft.owner)
-    services.rebuild_arms([draft.pk])  # as a preview does
+    summaries.rebuild_arms([draft.pk])  # as a preview does
     texts = dict(crawl(client))
     assert [address for address, text in texts.items() if "quokk" in text.lower()] == []
     addresses = hidden_addresses(*drafts)
@@ -400,7 +400,7 @@ def test_a_draft_may_name_what_it_brought_again(client, paper):
 
 def test_claims_and_findings_of_a_draft_are_not_judged_and_change_no_answer(client, paper):
     question = Question("fs-pair", "varmail", storage="hdd")
-    before = services.answer_as_of(question, 1).result, list(frames.findings(question).itertuples(index=False))
+    before = snapshots.answer_as_of(question, 1).result, list(frames.findings(question).itertuples(index=False))
     draft = factories.make_case_study("new", publication=paper)
     configuration = factories.make_configuration(draft, cache_mode="none")
     factories.make_measurement(1.0, configuration=configuration)
@@ -412,7 +412,7 @@ def test_claims_and_findings_of_a_draft_are_not_judged_and_change_no_answer(clie
     verdicts.recompute()
     assert not ClaimVerdict.objects.filter(claim=claim).exists()
     assert (
-        services.answer_as_of(question, 1).result,
+        snapshots.answer_as_of(question, 1).result,
         list(frames.findings(question).itertuples(index=False)),
     ) == before
     ssd = Storage.objects.create(server=Server.objects.first(), slug="ssd", description="SSD", kind="ssd")

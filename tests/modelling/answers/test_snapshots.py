@@ -10,6 +10,7 @@ from datetime import timedelta
 import pytest
 from django.core.management import CommandError, call_command
 from django.db import OperationalError, connection, transaction
+from django.db.models import Q
 from django.test import Client
 from django.urls import reverse
 from django.utils.timezone import now
@@ -392,7 +393,7 @@ def test_a_draft_of_the_same_publication_changes_no_answer_that_stands(published
 def test_evidence_reaches_the_questions_that_admit_it_and_no_others(published_evidence):
     def reaches(question: Question, case_study: int) -> bool:
         arms = frames._admitted_arms(question).filter(configuration__case_study=case_study)
-        findings = frames._admitted_findings(question).filter(case_studies=case_study)
+        findings = frames._admitted_findings(question, Q()).filter(case_studies=case_study)
         counts = [n for row in findings.values_list("case_studies__vm_counts", flat=True) for n in row]
         return arms.exists() or (findings.exists() and question.vm_count in (None, *counts))
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from experiments.models import CaseStudy, Configuration
 from kdb.pairs import pair_key, pair_parts
-from modelling.answers.presentation import entry_choices
+from modelling.comparisons.forms import entry_choices
 from modelling.evidence import names
 from modelling.evidence.axes import AXES, entry_key, entry_parts
 from tests.factories import make_measurement, publish
