@@ -2,8 +2,9 @@
 
 from django.dispatch import receiver
 
-from experiments.signals import claims_changed, knowledge_changed, ticked
+from experiments.signals import claims_changed, knowledge_changed
 from kdb import jobs
+from kdb.signals import ticked
 from modelling.evidence import summaries
 
 from .answers import snapshots
