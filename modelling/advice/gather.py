@@ -10,10 +10,10 @@ from modelling.answers.selectors import current_ranking
 from modelling.evidence import counts
 from modelling.evidence import names as catalogue
 from modelling.evidence.axes import AXES
+from modelling.evidence.cost_matrix import cost_matrix
 from modelling.evidence.names import label
 from modelling.evidence.question import Question
 from modelling.models import RankingSnapshot
-from modelling.workloads.cost_matrix import cost_matrix
 from modelling.workloads.mechanisms import Matrix, Term, is_stated
 from modelling.workloads.profiles import Profile, known_profiles
 

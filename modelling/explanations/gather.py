@@ -15,10 +15,10 @@ from modelling.evidence import frames
 from modelling.evidence import names as catalogue
 from modelling.evidence.arms import comparable_arms, trials
 from modelling.evidence.axes import AXES, Axis, entry_parts
+from modelling.evidence.cost_matrix import cost_matrix
 from modelling.evidence.names import arm_label, label
 from modelling.evidence.question import Question
 from modelling.workloads import cache_effect, scaling
-from modelling.workloads.cost_matrix import cost_matrix
 from modelling.workloads.mechanisms import Prediction, predict
 from modelling.workloads.profiles import Profile, known_profiles
 

@@ -16,10 +16,10 @@ from experiments.models import CaseStudy, Workload
 from kdb import jobs
 from modelling.answers.selectors import assumptions
 from modelling.evidence import counts, frames
+from modelling.evidence.cost_matrix import cost_matrix
 from modelling.evidence.keeping import keep
 from modelling.evidence.question import Question
 from modelling.models import Arm, QualityReport
-from modelling.workloads.cost_matrix import cost_matrix
 from modelling.workloads.profiles import known_profiles
 
 from .forecasts import METHODS, Evidence, Task
