@@ -183,6 +183,44 @@ def test_a_feature_reaches_another_only_by_its_selectors_or_words(feature):
     assert not breaches
 
 
+EVIDENCE = {"Arm", "Measurement", "DerivedValue", "OrdinalFinding"}
+
+
+def test_numbers_and_findings_reach_modelling_by_one_door_and_claims_by_theirs():
+    """Whoever estimates asks modelling.evidence; claims are judged by, and show, the published rows themselves."""
+    doors = {"modelling.claims.gather", "modelling.claims.pages", "modelling.models"}
+    readers = {
+        module
+        for module in modules()
+        if is_below(module, "modelling") and not is_below(module, "modelling.evidence") and ".migrations." not in module
+        if EVIDENCE & {name.rpartition(".")[2] for name in imports(module)}
+    }
+    assert readers <= doors
+
+
+# What modelling keeps, and the one module that writes it.
+WRITERS = {
+    "Arm": "modelling.evidence.summaries",
+    "RankingSnapshot": "modelling.answers.snapshots",
+    "ClaimVerdict": "modelling.claims.verdicts",
+    "HypothesisScore": "modelling.claims.verdicts",
+    "QualityReport": "modelling.validation.reports",
+    "PublicationPreview": "modelling.previews.preview",
+}
+WRITES = r"\.(?:bulk_create|bulk_update|create|update_or_create|get_or_create|update|delete|save)\("
+
+
+def test_what_modelling_keeps_is_written_by_one_module_each():
+    assert all(re.search(WRITES, modules()[module].read_text()) for module in WRITERS.values())
+    others = [
+        module
+        for module, path in modules().items()
+        if is_below(module, "modelling") and ".migrations." not in module and module not in WRITERS.values()
+        if re.search(rf"(?:{'|'.join(WRITERS)})\.objects[^\n]*{WRITES}", path.read_text())
+    ]
+    assert not others
+
+
 def test_modules_of_the_api_import_no_views():
     breaches = [
         f"{module} imports {name}"

@@ -22,7 +22,7 @@ from modelling.workloads import cache_effect, scaling
 from modelling.workloads.mechanisms import Prediction, predict
 from modelling.workloads.profiles import Profile, known_profiles
 
-from . import Facts, Side
+from . import ExplanationFacts, Side
 from .between import contrast_between, direct_groups, shared_part, tiers_between
 from .causes import COMPONENTS
 from .facts import Placed, Tier
@@ -38,7 +38,7 @@ _NAMED = {
 _CONFIGURATION_COLUMNS = {column: _NAMED.get(column, column) for _, of in COMPONENTS.values() for column in of}
 
 
-def gather(question: Question, a: str, b: str, as_of: int | None = None) -> Facts:
+def gather(question: Question, a: str, b: str, as_of: int | None = None) -> ExplanationFacts:
     """Everything the steps need to compare entries `a` and `b` of the question's axis.
 
     as_of : what counted at this knowledge revision, in place of what counts now
@@ -62,7 +62,7 @@ def gather(question: Question, a: str, b: str, as_of: int | None = None) -> Fact
     if contrast is not None and not groups:
         concerned |= {trial.name for network in part.networks for trial in network.trials}
     names = catalogue.names()
-    return Facts(
+    return ExplanationFacts(
         axis=axis.name,
         workload=question.workload,
         workload_label=names["workload"].get(question.workload, question.workload),
