@@ -158,7 +158,7 @@ class AnswersForm(forms.Form):
         ]
 
     def answers(self, context: dict[str, str]) -> dict[str, Any]:
-        """In the shape of services.imports.checked_answers."""
+        """In the shape of experiments.imports.pipeline.checked_answers."""
         data = self.cleaned_data
         files = {}
         for file, names in self.files:
