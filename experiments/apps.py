@@ -8,5 +8,4 @@ class ExperimentsConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        from .campaigns import hosts, runs  # noqa: F401  (register their jobs)
-        from .imports import pipeline  # noqa: F401  (register their jobs)
+        from . import receivers  # noqa: F401  (registers itself)

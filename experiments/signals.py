@@ -8,6 +8,3 @@ knowledge_changed = Signal()
 
 # Sent when claims, or what only claims are checked with, were loaded without a publication.
 claims_changed = Signal()
-
-# Sent with each tick, after jobs and campaigns were looked after.
-ticked = Signal()

@@ -8,7 +8,7 @@ from typing import Any
 
 from django.db.models import Exists, OuterRef, QuerySet
 
-from experiments import belongings
+from experiments import references
 from experiments.models import (
     CaseStudy,
     Claim,
@@ -85,7 +85,7 @@ def claims(as_of: int | None = None) -> QuerySet[Claim]:
 
 
 def workload_variants() -> QuerySet[WorkloadVariant]:
-    return belongings.variants(case_studies())
+    return references.variants(case_studies())
 
 
 def _published_by(revision: int | None) -> QuerySet[CaseStudy]:

@@ -5,12 +5,11 @@ from datetime import timedelta
 from celery import Task
 from django.utils.timezone import now
 
-from experiments.campaigns import steering
-from experiments.signals import ticked
 from kdb.celery import app
 from kdb.models import WorkerHeartbeat
 
 from . import jobs
+from .signals import ticked
 
 _FORGET_WORKER_AFTER = timedelta(days=1)
 
@@ -24,7 +23,6 @@ def run_job(job_id: int) -> None:
 def tick(self: Task) -> None:
     """Look after the jobs, and leave a trace: beat, broker, this worker and the database join up."""
     jobs.reap()
-    steering.look_after()
     WorkerHeartbeat.objects.update_or_create(name=self.request.hostname or "here", defaults={"seen_at": now()})
     WorkerHeartbeat.objects.filter(seen_at__lt=now() - _FORGET_WORKER_AFTER).delete()
     ticked.send(sender=WorkerHeartbeat)

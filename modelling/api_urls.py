@@ -4,6 +4,8 @@ from django.urls import path
 
 from modelling.advice.api import AdviceView
 from modelling.claims.api import ClaimViewSet, HypothesesView
+from modelling.comparisons.api import ComparisonView
+from modelling.explanations.api import ExplanationView
 from modelling.mixes.api import MixView
 from modelling.previews.api import PreviewView
 from modelling.validation.api import ModelQualityView
@@ -15,8 +17,8 @@ urlpatterns = [
     path("rankings/<slug:axis>/", views.RankingView.as_view(), name="ranking"),
     path("mixes/", MixView.as_view(), name="mix"),
     path("heat-maps/", views.HeatMapView.as_view(), name="heat-map"),
-    path("explanations/", views.ExplanationView.as_view(), name="explanation"),
-    path("comparisons/", views.ComparisonView.as_view(), name="comparison"),
+    path("explanations/", ExplanationView.as_view(), name="explanation"),
+    path("comparisons/", ComparisonView.as_view(), name="comparison"),
     path("advice/", AdviceView.as_view(), name="advice"),
     path("drafts/<slug:slug>/preview/", PreviewView.as_view(), name="publication-preview"),
     path("model-quality/", ModelQualityView.as_view(), name="model-quality"),

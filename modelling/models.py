@@ -12,7 +12,7 @@ class Arm(Observation):
     """All measurements of one configuration in one fair-play group, in two numbers.
 
     Rankings read arms, never measurements, so an answer costs the same for ten repetitions and
-    for a million. Rebuilt for a case study whenever it is published (modelling.answers.services).
+    for a million. Rebuilt for a case study whenever it is published (modelling.evidence.summaries).
     """
 
     class Origin(models.TextChoices):

@@ -2,10 +2,12 @@
 
 from django.dispatch import receiver
 
-from experiments.signals import claims_changed, knowledge_changed, ticked
+from experiments.signals import claims_changed, knowledge_changed
 from kdb import jobs
+from kdb.signals import ticked
+from modelling.evidence import summaries
 
-from .answers import services, snapshots
+from .answers import snapshots
 from .claims import verdicts
 from .evidence import names
 from .previews import preview
@@ -15,7 +17,7 @@ from .validation import reports
 @receiver(knowledge_changed)
 def renew_what_depends(sender, case_study_ids: list[int], revision: int, **kwargs) -> None:
     """Summarise the new measurements and queue the answers they may change."""
-    services.rebuild_arms(case_study_ids)
+    summaries.rebuild_arms(case_study_ids)
     names.forget()
     preview.forget(case_study_ids)
     if snapshots.supersede(case_study_ids, revision):

@@ -3,23 +3,24 @@
 from django.urls import path
 
 from .advice import views as advisor_views
-from .answers import views
+from .answers import views as answer_views
 from .claims import views as claim_views
-from .comparisons import views as audit_views
+from .comparisons import views as comparison_views
 from .mixes import views as mix_views
 from .previews import views as preview_views
+from .validation import views as validation_views
 
 urlpatterns = [
-    path("", views.answer, name="answer"),
-    path("compare/", views.compare, name="compare"),
+    path("", answer_views.answer, name="answer"),
+    path("compare/", comparison_views.compare, name="compare"),
     path("mix/", mix_views.mix_page, name="mix-page"),
     path("advisor/", advisor_views.advisor, name="advisor"),
     path("case-studies/<slug:slug>/preview/", preview_views.preview, name="publication-preview"),
-    path("case-studies/<slug:slug>/fair-play/", audit_views.fair_play, name="fair-play"),
+    path("case-studies/<slug:slug>/fair-play/", comparison_views.fair_play, name="fair-play"),
     path("case-studies/<slug:slug>/claims/", claim_views.claims_of_case_study, name="claims-of-case-study"),
     path("claims/", claim_views.claim_papers, name="claim-papers"),
     path("claims/<slug:slug>/", claim_views.claims_of_paper, name="claims-of-paper"),
     path("claims/<slug:slug>/<slug:code>/", claim_views.claim_detail, name="claim-detail"),
     path("hypotheses/", claim_views.hypotheses, name="hypotheses"),
-    path("model-quality/", views.model_quality, name="model-quality"),
+    path("model-quality/", validation_views.model_quality, name="model-quality"),
 ]

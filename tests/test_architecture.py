@@ -1,4 +1,4 @@
-"""Which way imports point, and other promises about the source that only the source can break."""
+"""Which room may know which, and other promises about the source that only the source can break."""
 
 import ast
 import hashlib
@@ -11,83 +11,67 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGES = ("kdb", "experiments", "modelling")
-
-# Which module may import none of which. A name stands for itself and everything below it.
 WEB = ("django", "rest_framework", "django_filters", "drf_spectacular", "django_htmx", "celery")
-ROWS = ("experiments.models", "experiments.services", "kdb.status", "experiments.visible")
-LAYERS = [
-    # what                          must not import                                          because
-    ("kdb.units", (*WEB, *PACKAGES, "pandas", "numpy", "scipy"), "everything else rests on it"),
-    ("kdb.pairs", (*WEB, *PACKAGES, "pandas", "numpy", "scipy"), "everything else rests on it"),
-    ("kdb.broker", ("django", *PACKAGES), "a transport knows messages, not what they are for"),
-    ("kdb.env", ("experiments", "modelling"), "settings are read before any application is there"),
-    ("experiments", ("modelling",), "facts stand alone"),
-    ("experiments.models", ("experiments.services", "experiments.views", "experiments.api"), "models are the ground"),
-    ("experiments.imports.readers", (*WEB, "experiments.models", "modelling"), "readers turn bytes into values"),
-    ("experiments.imports.normalise", (*WEB, "modelling"), "names and units need no database"),
-    ("experiments.entry_names", (*WEB, "experiments.models", "modelling"), "a rule of spelling needs no database"),
-    ("experiments.imports.lint", (*WEB, "experiments.models", "modelling"), "rules over plain facts"),
-    (
-        "experiments.campaigns.laboratory",
-        (*WEB, "experiments.models", "experiments.services", "modelling"),
-        "machines know no rows",
-    ),
-    ("experiments.permissions", ("experiments.views", "experiments.api", "rest_framework"), "rules know no HTTP"),
-    ("experiments.claim_conditions", (*WEB, *PACKAGES), "a condition is a value"),
-    ("experiments.published_evidence.files", (*WEB, *PACKAGES), "readers turn bytes into values"),
-    ("experiments.services", ("experiments.views", "experiments.api", "rest_framework"), "services know no HTTP"),
-    ("modelling.evidence.fairplay", (*WEB, "experiments"), "inference is plain Python over plain values"),
-    ("modelling.evidence.arms", (*WEB, "experiments"), "inference is plain Python over plain values"),
-    ("modelling.estimation.network", (*WEB, "experiments"), "inference is plain Python over plain values"),
-    ("modelling.estimation.graph", (*WEB, "experiments"), "inference is plain Python over plain values"),
-    ("modelling.estimation.ranking", (*WEB, "experiments"), "inference is plain Python over plain values"),
-    ("modelling.estimation.ordinal", (*WEB, "experiments"), "inference is plain Python over plain values"),
-    ("modelling.estimation.components", (*WEB, "experiments"), "inference is plain Python over plain values"),
-    ("modelling.estimation.shares", (*WEB, "experiments"), "inference is plain Python over plain values"),
-    ("modelling.estimation.contrast_table", (*WEB, "experiments"), "inference is plain Python over plain values"),
-    ("modelling.workloads.mechanisms", (*WEB, "experiments"), "inference is plain Python over plain values"),
-    ("modelling.workloads.cache_effect", (*WEB, "experiments"), "inference is plain Python over plain values"),
-    ("modelling.workloads.scaling", (*WEB, "experiments"), "inference is plain Python over plain values"),
-    ("modelling.explanations", (*WEB, "experiments"), "inference is plain Python over plain values"),
-    ("modelling.workloads.wml", (*WEB, "experiments"), "a text is read without a database"),
-    ("modelling.workloads.profiles", (*WEB, "experiments"), "inference is plain Python over plain values"),
-    ("modelling.advice.reasoning", (*WEB, "experiments"), "inference is plain Python over plain values"),
-    ("modelling.advice.words", (*WEB, "experiments", "modelling.models"), "how advice reads needs no query"),
-    (
-        "modelling.estimation.mixes",
-        (*WEB, "experiments", "modelling.models"),
-        "inference is plain Python over plain values",
-    ),
-    ("modelling.answers.heat_map", (*WEB, "experiments", "modelling.models"), "a grid is laid out without a query"),
-    ("modelling.evidence.question", (*WEB, "experiments"), "a question is a value"),
-    ("modelling.evidence.axes", (*WEB, "experiments"), "an axis is a value"),
-    ("modelling.claims.facts", (*WEB, "experiments"), "inference is plain Python over plain values"),
-    ("modelling.claims.evaluation", (*WEB, *ROWS), "inference is plain Python over plain values"),
-    ("modelling.claims.condition_words", (*WEB, *ROWS), "inference is plain Python over plain values"),
-    ("modelling.claims.judging", (*WEB, *ROWS), "inference is plain Python over plain values"),
-    ("modelling.claims.hypotheses", (*WEB, *ROWS), "inference is plain Python over plain values"),
-    ("modelling.workloads.mechanisms", (*WEB, "experiments"), "inference is plain Python over plain values"),
-    ("modelling.validation.forecasts", (*WEB, "experiments"), "inference is plain Python over plain values"),
-    ("modelling.validation.leave_one_out", (*WEB, "experiments"), "inference is plain Python over plain values"),
-    ("modelling.validation.tables", (*WEB, "experiments", "modelling.models"), "how a report reads needs no query"),
-    (
-        "modelling.answers.services",
-        ("modelling.answers.views", "modelling.api", "rest_framework"),
-        "services know no HTTP",
-    ),
-    (
-        "modelling.answers.selectors",
-        ("modelling.answers.views", "modelling.api", "rest_framework"),
-        "selectors know no HTTP",
-    ),
-    ("modelling.answers.presentation", (*WEB, "experiments", "modelling.models"), "how an answer reads needs no query"),
-    (
-        "modelling.evidence.frames",
-        ("modelling.answers.services", "modelling.answers.views", "modelling.api"),
-        "frames are the door below them",
-    ),
+
+# The house from its ground up, a row a room: its name, whether it is free of Django, and what it holds. A name stands
+# for itself and everything below it that has no row of its own. A room may import itself and the rooms above its row.
+ROOMS = [
+    ("kdb.units", True, "each metric: its unit and which direction is better"),
+    ("kdb.pairs", True, "how a pair of file systems is spelled"),
+    ("kdb.csv_cells", True, "cells that no spreadsheet runs"),
+    ("kdb", False, "what both applications use: settings, jobs, tokens, health, conventions of pages and API"),
+    ("experiments.imports.readers", True, "one format each: bytes to runs or cells"),
+    ("experiments.imports.normalise", True, "names and units"),
+    ("experiments.imports.lint", True, "plausibility"),
+    ("experiments.entry_names", True, "what an entry of the catalogue may be called"),
+    ("experiments.claim_conditions", True, "the language in which claims say what would have to hold"),
+    ("experiments.campaigns.laboratory", True, "what a campaign does to machines"),
+    ("experiments.published_evidence.files", True, "the files of fixtures/, read strictly"),
+    ("experiments.models", False, "what one row of the facts is"),
+    ("experiments.signals", False, "what experiments tells the rest of the system"),
+    ("experiments.templatetags", False, "how numbers and units are printed"),
+    ("experiments.permissions", False, "who may do what"),
+    ("experiments.references", False, "what a case study refers to"),
+    ("experiments.visible", False, "what every reader may see"),
+    ("experiments.files", False, "uploaded bytes, kept and given out"),
+    ("experiments.api", False, "every kind of fact as a list and as one object"),
+    ("experiments.catalogue", False, "the names that evidence is filed under"),
+    ("experiments.search", False, "search over everything visible"),
+    ("experiments.imports.forms", False, "what is asked with an upload; the page of a draft shows it"),
+    ("experiments.case_studies", False, "the life of a case study, its page, its draft and its bundle"),
+    ("experiments.published_evidence", False, "the fixtures, loaded"),
+    ("experiments.imports", False, "results into a draft"),
+    ("experiments.campaigns", False, "hosts, plans, runs, and the drafts they become"),
+    ("experiments", False, "addresses, admin, commands, handlers of jobs"),
+    ("modelling.evidence.question", True, "what is asked"),
+    ("modelling.evidence.axes", True, "what can be ranked, and what must be equal for it"),
+    ("modelling.evidence.fairplay", True, "which numbers may be compared"),
+    ("modelling.evidence.words", True, "how numbers and lists read in a sentence"),
+    ("modelling.estimation.graph", True, "what is joined with what"),
+    ("modelling.estimation.network", True, "one estimate from many trials"),
+    ("modelling.evidence.arms", True, "what each case study says about an axis, as trials"),
+    ("modelling.estimation", True, "statistics over arms and findings"),
+    ("modelling.workloads", True, "what a workload does"),
+    ("modelling.models", False, "what is computed and kept"),
+    ("modelling.evidence", False, "the one door out of the database, and how it is asked"),
+    ("modelling features", False, "the rooms of FEATURES, side by side"),
+    ("modelling", False, "addresses, signals, handlers of jobs, commands"),
 ]
-NOT_WRITTEN_YET: set[str] = set()
+FEATURES = ("answers", "explanations", "comparisons", "mixes", "claims", "advice", "previews", "validation")
+DOORS = ("selectors", "words")  # what may be asked of a feature, and how it reads
+
+# Modules inside a room with Django that are free of it themselves.
+PLAIN = [
+    *("modelling.answers.heat_map", "modelling.answers.presentation", "modelling.answers.words"),
+    *(f"modelling.explanations.{name}" for name in ("causes", "comparison", "facts", "standing", "verdicts")),
+    *("modelling.comparisons.presentation", "modelling.comparisons.words", "modelling.mixes.presentation"),
+    *(f"modelling.claims.{name}" for name in ("facts", "evaluation", "condition_words", "judging", "hypotheses")),
+    *("modelling.advice.reasoning", "modelling.advice.words"),
+    *(f"modelling.validation.{name}" for name in ("forecasts", "leave_one_out", "tables")),
+]
+
+# Where addresses are put together, everything below is known.
+JOINTS = ("kdb.urls", "kdb.api_urls")
 
 
 def is_below(module: str, name: str) -> bool:
@@ -132,17 +116,120 @@ def imports(module: str) -> set[str]:
     return names
 
 
-@pytest.mark.parametrize(("layer", "forbidden", "because"), LAYERS, ids=[layer for layer, _, _ in LAYERS])
-def test_imports_point_one_way(layer, forbidden, because):
-    members = [module for module in modules() if is_below(module, layer)]
-    assert members or layer in NOT_WRITTEN_YET, f"{layer} is in the table and nowhere else"
+def room_of(module: str) -> str | None:
+    """The longest name of a row that a module stands under; None for what is not the project's."""
+    if any(is_below(module, f"modelling.{feature}") for feature in FEATURES):
+        return "modelling features"
+    rows = [room for room, *_ in ROOMS if is_below(module, room)]
+    return max(rows, key=len, default=None)
+
+
+def of_the_project(module: str) -> list[str]:
+    """The modules of the project that a module imports; packages count where they hold something themselves."""
+    return sorted(name for name in imports(module) & modules().keys() if modules()[name].read_text().strip())
+
+
+ROOM_NAMES = [room for room, *_ in ROOMS]
+WITHOUT_DJANGO = [room for room, is_plain, _ in ROOMS if is_plain]
+
+
+@pytest.mark.parametrize("room", ROOM_NAMES)
+def test_a_room_imports_itself_and_the_rooms_above_its_row(room):
+    members = [module for module in modules() if room_of(module) == room and module not in JOINTS]
+    assert members, f"{room} is in the table and nowhere else"
+    floor = ROOM_NAMES.index(room)
     breaches = [
         f"{module} imports {name}"
         for module in members
-        for name in sorted(imports(module))
-        if any(is_below(name, other) for other in forbidden)
+        for name in of_the_project(module)
+        if ROOM_NAMES.index(room_of(name)) > floor
     ]
-    assert not breaches, because
+    assert not breaches
+
+
+@pytest.mark.parametrize("plain", [*WITHOUT_DJANGO, *PLAIN])
+def test_what_is_free_of_django_imports_neither_it_nor_what_does(plain):
+    members = [module for module in modules() if is_below(module, plain)]
+    assert members, f"{plain} is in the table and nowhere else"
+    breaches = [
+        *(
+            f"{module} imports {name}"
+            for module in members
+            for name in imports(module)
+            if name.partition(".")[0] in WEB
+        ),
+        *(
+            f"{module} imports {name}"
+            for module in members
+            for name in of_the_project(module)
+            if room_of(name) not in WITHOUT_DJANGO and name not in PLAIN
+        ),
+    ]
+    assert not breaches
+
+
+@pytest.mark.parametrize("feature", FEATURES)
+def test_a_feature_reaches_another_only_by_its_selectors_or_words(feature):
+    breaches = [
+        f"{module} imports {name}"
+        for module in modules()
+        if is_below(module, f"modelling.{feature}")
+        for name in of_the_project(module)
+        for other in FEATURES
+        if other != feature
+        and is_below(name, f"modelling.{other}")
+        and name not in [f"modelling.{other}.{door}" for door in DOORS]
+    ]
+    assert not breaches
+
+
+EVIDENCE = {"Arm", "Measurement", "DerivedValue", "OrdinalFinding"}
+
+
+def test_numbers_and_findings_reach_modelling_by_one_door_and_claims_by_theirs():
+    """Whoever estimates asks modelling.evidence; claims are judged by, and show, the published rows themselves."""
+    doors = {"modelling.claims.gather", "modelling.claims.pages", "modelling.models"}
+    readers = {
+        module
+        for module in modules()
+        if is_below(module, "modelling") and not is_below(module, "modelling.evidence") and ".migrations." not in module
+        if EVIDENCE & {name.rpartition(".")[2] for name in imports(module)}
+    }
+    assert readers <= doors
+
+
+# What modelling keeps, and the one module that writes it.
+WRITERS = {
+    "Arm": "modelling.evidence.summaries",
+    "RankingSnapshot": "modelling.answers.snapshots",
+    "ClaimVerdict": "modelling.claims.verdicts",
+    "HypothesisScore": "modelling.claims.verdicts",
+    "QualityReport": "modelling.validation.reports",
+    "PublicationPreview": "modelling.previews.preview",
+}
+WRITES = r"\.(?:bulk_create|bulk_update|create|update_or_create|get_or_create|update|delete|save)\("
+
+
+def test_what_modelling_keeps_is_written_by_one_module_each():
+    assert all(re.search(WRITES, modules()[module].read_text()) for module in WRITERS.values())
+    others = [
+        module
+        for module, path in modules().items()
+        if is_below(module, "modelling") and ".migrations." not in module and module not in WRITERS.values()
+        if re.search(rf"(?:{'|'.join(WRITERS)})\.objects[^\n]*{WRITES}", path.read_text())
+    ]
+    assert not others
+
+
+def test_modules_of_the_api_import_no_views():
+    breaches = [
+        f"{module} imports {name}"
+        for module in modules()
+        if module.rpartition(".")[2] in ("api", "serializers")
+        for name in of_the_project(module)
+        if name.rpartition(".")[2] == "views" and not is_below(name, "experiments.api")
+    ]
+    assert not breaches
 
 
 def test_only_one_module_spells_the_headers_of_htmx():

@@ -20,9 +20,9 @@ from experiments.models import Campaign, CampaignRun, Host, RunArtifact, Storage
 from kdb.api_errors import FaultyRequest, form_errors
 
 from . import drafts, hosts, steering
+from .downloads import artifact_response
 from .forms import CampaignForm, HostForm, TopUpForm
 from .laboratory import ssh
-from .views import artifact_response
 
 HOSTS, CAMPAIGNS = "hosts", "campaigns"
 

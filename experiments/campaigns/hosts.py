@@ -203,7 +203,6 @@ def connect(host: Host) -> ssh.Connection:
     return ssh.Connection(found)
 
 
-@jobs.handler(CONTACT_JOB)
 def contact(run: jobs.JobRun, host_id: int) -> None:
     """Read the host's key; a person accepts it, unless it is the accepted one."""
     host = Host.objects.get(pk=host_id)
@@ -223,7 +222,6 @@ def _changed(host: Host, offered: str) -> str:
     )
 
 
-@jobs.handler(CHECK_JOB)
 def check(run: jobs.JobRun, host_id: int, with_limits: bool) -> None:
     """Find out and keep what the host is and has. Raises what ssh raises; a changed key blocks the host."""
     host = Host.objects.get(pk=host_id)

@@ -38,7 +38,6 @@ class _Cancelled(Exception):  # noqa: N818
     """The campaign was cancelled while the run was under way."""
 
 
-@jobs.handler(steering.RUN_JOB)
 def do_run(job: jobs.JobRun, run_id: int) -> None:
     """What the job does. The run ends done, failed, cancelled, or waits again; then the host's next run begins."""
     run = CampaignRun.objects.select_related("campaign", "host", "campaign__pool").get(pk=run_id)

@@ -16,6 +16,7 @@ from experiments.models import Campaign, CampaignRun, Host, RunArtifact
 from kdb.htmx import varies_for_htmx, wants_fragment
 
 from . import drafts, hosts, pages, steering
+from .downloads import artifact_response
 from .forms import CampaignForm, HostForm, TopUpForm
 from .hosts import HostError
 from .steering import CampaignError
@@ -207,12 +208,3 @@ def run_detail(request: HttpRequest, slug: str, position: int) -> HttpResponse:
 @operators_only
 def artifact(request: HttpRequest, pk: int) -> HttpResponse:
     return artifact_response(get_object_or_404(RunArtifact, pk=pk))
-
-
-def artifact_response(found: RunArtifact) -> HttpResponse:
-    """The bytes as a download that no browser runs."""
-    response = HttpResponse(bytes(found.data), content_type="application/octet-stream")
-    response["Content-Disposition"] = f'attachment; filename="run-{found.run_id}-{found.name}"'
-    response["ETag"] = f'"{found.sha256}"'
-    response["Cache-Control"] = "private, no-cache"
-    return response

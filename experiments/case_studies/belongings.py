@@ -10,8 +10,8 @@ from typing import Any
 
 from django.db.models import Exists, Model, OuterRef, QuerySet
 
-from experiments.belongings import SHARED, used_by, variants
 from experiments.models import CaseStudy, Claim, OrdinalFinding, WorkloadVariant
+from experiments.references import SHARED, used_by, variants
 
 
 @dataclass(frozen=True)

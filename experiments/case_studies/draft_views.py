@@ -9,10 +9,11 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from experiments import permissions
+from experiments.imports.forms import ContextForm, UploadForm
 from experiments.models import CaseStudy, ImportBatch
 
 from . import bundles, life, pages, reviews
-from .forms import BundleForm, ContextForm, ReasonForm, UploadForm, draft_forms
+from .forms import BundleForm, ReasonForm, draft_forms
 from .life import CaseStudyError
 
 

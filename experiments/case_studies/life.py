@@ -93,7 +93,7 @@ def delete_draft(case_study: CaseStudy) -> None:
 def publish(case_studies: Iterable[CaseStudy], *, reason: str, user=None) -> KnowledgeRevision:
     """Make drafts part of the knowledge, together, as one new revision: whoever calls this has looked at them.
 
-    A reviewer's door is services.reviews.publish. Raises CaseStudyError, and changes nothing, where one of them is
+    A reviewer's door is reviews.publish. Raises CaseStudyError, and changes nothing, where one of them is
     published or retracted already.
     """
     ids = [case_study.pk for case_study in case_studies]

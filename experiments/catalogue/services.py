@@ -6,7 +6,7 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from django.db.models import Q, QuerySet
 
-from experiments import belongings, visible
+from experiments import references, visible
 from experiments.imports import normalise
 from experiments.models import Benchmark, CaseStudy, FileSystem, Hypervisor, OperatingSystem, Workload
 from experiments.models.catalogue import CatalogueEntry
@@ -36,7 +36,7 @@ class EntryError(ValueError):
 def entries(kind: str, case_study: CaseStudy) -> QuerySet[CatalogueEntry]:
     """What a draft may name: what everybody sees, and what it brought itself."""
     model = MODELS[kind]
-    own = belongings.used_by(model, CaseStudy.objects.filter(pk=case_study.pk))
+    own = references.used_by(model, CaseStudy.objects.filter(pk=case_study.pk))
     return model.objects.filter(Q(pk__in=visible.entries(model)) | Q(pk__in=own))
 
 

@@ -6,8 +6,9 @@ from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_safe
 
 from experiments import visible
-from experiments.case_studies import pages
 from experiments.models import FileSystem, Hypervisor, Workload
+
+from . import pages
 
 
 @require_safe

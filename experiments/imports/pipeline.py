@@ -348,7 +348,6 @@ def _enqueue(batch: ImportBatch) -> None:
 # Reading and filing
 
 
-@jobs.handler(READ_JOB)
 def read(run: jobs.JobRun, import_id: int) -> None:
     """What the job does: read the import and keep the report; file the rows where that was confirmed."""
     batch = ImportBatch.objects.select_related("case_study").get(pk=import_id)

@@ -9,9 +9,9 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from experiments import permissions
 from experiments.case_studies.draft_views import draft_or_404, render_draft
-from experiments.case_studies.forms import AnswersForm, ContextForm, UploadForm
 from experiments.files import raw_files
 from experiments.files.downloads import raw_response
+from experiments.imports.forms import AnswersForm, ContextForm, UploadForm
 from experiments.models import ImportBatch, RawFile
 from kdb.htmx import varies_for_htmx, wants_fragment
 

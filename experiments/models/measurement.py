@@ -40,7 +40,7 @@ class Measurement(Observation):
     repetitions = models.PositiveIntegerField(null=True, blank=True, help_text="Runs averaged; empty: not stated.")
     standard_deviation = models.FloatField(null=True, blank=True, help_text="Of the runs averaged, in `unit`.")
     # No constraint and no index: deleting a file must not look through every measurement. Files of a
-    # filed import stay as long as its rows do (services.imports).
+    # filed import stay as long as its rows do (experiments.imports.pipeline).
     raw_file = models.ForeignKey(
         "experiments.RawFile",
         null=True,

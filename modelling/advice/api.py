@@ -11,7 +11,7 @@ from rest_framework.response import Response
 
 from kdb.api_errors import FaultyRequest, FieldError, form_errors
 from kdb.api_views import PublicView
-from modelling.answers.serializers import QuestionSerializer
+from modelling.evidence.asking import QuestionSerializer
 
 from .forms import BY_HAND, AdviceForm
 from .gather import advise

@@ -5,7 +5,7 @@ from typing import Any
 
 from django import forms
 
-from modelling.answers.forms import CatalogueField
+from modelling.evidence.forms import CatalogueField
 from modelling.workloads import profiles, wml
 from modelling.workloads.profiles import Accesses, Profile
 

@@ -5,15 +5,15 @@ from typing import Any
 
 from experiments.models import CaseStudy, Configuration
 from kdb.pairs import pair_key
-from modelling.answers import presentation
-from modelling.answers.answer import label
+from modelling.answers import words
 from modelling.answers.selectors import current_ranking
 from modelling.evidence import counts
 from modelling.evidence import names as catalogue
 from modelling.evidence.axes import AXES
+from modelling.evidence.cost_matrix import cost_matrix
+from modelling.evidence.names import label
 from modelling.evidence.question import Question
 from modelling.models import RankingSnapshot
-from modelling.workloads.cost_matrix import cost_matrix
 from modelling.workloads.mechanisms import Matrix, Term, is_stated
 from modelling.workloads.profiles import Profile, known_profiles
 
@@ -80,7 +80,6 @@ def _recommendation(
     asked = Question(AXIS, neighbour.workload, hypervisor=hypervisor, host_fs=host_fs)
     question, snapshot = _answered(asked)
     result, names = snapshot.result, catalogue.names()
-    page = presentation.present(question, result, names)
     held = reasoning.agreement(result["entries"], matrix, profile)
     return {
         "workload": neighbour.workload,
@@ -88,21 +87,25 @@ def _recommendation(
         "distance": neighbour.distance,
         "is_far": neighbour.is_far,
         "question": question.as_dict(),
-        "title": page.title,
-        "url": presentation.address(question),
-        "api_url": presentation.api_address(question),
+        "title": words.title(question, names),
+        "url": words.address(question),
+        "api_url": words.api_address(question),
         "without": [name for name in asked.filters if name not in question.filters],
-        "parts": [
-            {
-                "part": table.number,
-                "text": table.recommendation,
-                "best": [_entry(entry) for entry in table.best],
-                "worst": [_entry(entry) for entry in table.avoid],
-            }
-            for table in page.tables
-        ],
+        "parts": [_part(result, part["part"]) for part in result["parts"]],
         "missing": result["missing"],
         "agreement": {"verdict": held.verdict, **asdict(held), "text": advice_words.agreement(held)},
+    }
+
+
+def _part(result: dict[str, Any], number: int) -> dict[str, Any]:
+    """What to use and what to avoid of one part of the answer."""
+    entries = [entry for entry in result["entries"] if entry["part"] == number]
+    best, worst = ([entry for entry in entries if entry["key"] in result[name]] for name in ("best", "worst"))
+    return {
+        "part": number,
+        "text": words.recommendation(AXIS, len(entries), best, worst),
+        "best": [_entry(entry) for entry in best],
+        "worst": [_entry(entry) for entry in worst],
     }
 
 

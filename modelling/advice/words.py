@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from modelling.answers.presentation import GRADES
-from modelling.explanations.words import capital, listed, load, percent, size
+from modelling.answers.words import GRADES
+from modelling.evidence.words import capital, listed, load, percent, size
 from modelling.workloads.mechanisms import Matrix, is_stated
 
 from .reasoning import FAR, Agreement, Expectation

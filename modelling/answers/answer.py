@@ -14,8 +14,10 @@ from kdb.units import METRICS
 from modelling.estimation.network import Network
 from modelling.estimation.ranking import RankedPart, Ranking
 from modelling.evidence import names as catalogue
-from modelling.evidence.axes import AXES, COLUMN_LABELS, Axis, entry_label
+from modelling.evidence.axes import AXES, COLUMN_LABELS, Axis
+from modelling.evidence.names import label
 from modelling.evidence.question import Question
+from modelling.evidence.words import listed
 from modelling.workloads.curves import curves
 
 
@@ -40,7 +42,7 @@ def as_dict(
                 "part": part.number,
                 "basis": part.basis,
                 "reference": part.reference,
-                "held_equal": _sentence_list([COLUMN_LABELS[column] for column in axis.held]),
+                "held_equal": listed([COLUMN_LABELS[column] for column in axis.held]),
                 "networks": [_network(network) for network in part.networks],
             }
             for part in parts
@@ -76,11 +78,6 @@ def _network(network: Network) -> dict[str, Any]:
         "q_heterogeneity": network.q_heterogeneity,
         "q_inconsistency": network.q_inconsistency,
     }
-
-
-def label(axis: Axis, key: str) -> str:
-    """An entry's key as a reader would write it: "Btrfs on ext4"."""
-    return entry_label(axis, key, catalogue.names())
 
 
 def _curves(axis: Axis, ranking: Ranking) -> list[dict[str, Any]]:
@@ -139,7 +136,7 @@ def _notes(axis: Axis, question: Question, ranking: Ranking) -> list[str]:
         )
     counts = sorted(int(n) for n in arms["vm_count"].unique())
     if len(counts) > 1:
-        notes.append(f"Averaged over {_sentence_list([str(n) for n in counts])} virtual machines.")
+        notes.append(f"Averaged over {listed([str(n) for n in counts])} virtual machines.")
     if max(counts, default=1) > 1 and _scope_is_unknown(ranking):
         notes.append(
             "The sources do not say whether a value at several machines is for each machine or for all together. "
@@ -204,10 +201,10 @@ def _confounding(axis: Axis, column: str, arms: pd.DataFrame) -> str:
     names = catalogue.names()
     spelled = names["file_system"] if column == "host_fs" else dict(Configuration.Virtualisation.choices)
     pairs = sorted({(row.entry, getattr(row, column)) for row in arms.itertuples(index=False)}, key=str)
-    listed = [f"{label(axis, entry)} with {spelled.get(value, 'not stated')}" for entry, value in pairs]
+    told = [f"{label(axis, entry)} with {spelled.get(value, 'not stated')}" for entry, value in pairs]
     return (
         f"Confounded with the {COLUMN_LABELS[column]}: it comes along with the entry and differs between compared "
-        f"ones ({'; '.join(listed)}). A difference may be due to either."
+        f"ones ({'; '.join(told)}). A difference may be due to either."
     )
 
 
@@ -219,13 +216,13 @@ def _missing(
         return []
     asked = catalogue.names()["workload"].get(question.workload, question.workload)
     narrowed = [f"{name.replace('_', ' ')} {value}" for name, value in question.filters.items()]
-    under = f" with {_sentence_list(narrowed)}" if narrowed else ""
+    under = f" with {listed(narrowed)}" if narrowed else ""
     return [
         f"No published case study compares two entries of the axis “{axis.label.lower()}” for the workload "
         f"{asked}{under} by throughput.",
         *_other_metrics(otherwise),
         "It would take at least two configurations that differ in it, measured in one case study with the same "
-        f"benchmark version and the same {_sentence_list([COLUMN_LABELS[column] for column in axis.held])}.",
+        f"benchmark version and the same {listed([COLUMN_LABELS[column] for column in axis.held])}.",
     ]
 
 
@@ -235,11 +232,6 @@ def _other_metrics(otherwise: Iterable[tuple[str, str, str]]) -> list[str]:
     for metric, unit, case_study in otherwise:
         studies.setdefault((metric, unit), []).append(case_study.upper())
     return [
-        f"{_sentence_list(slugs)} measured the {METRICS[metric].label} in {unit}, which is not ranked."
+        f"{listed(slugs)} measured the {METRICS[metric].label} in {unit}, which is not ranked."
         for (metric, unit), slugs in studies.items()
     ]
-
-
-def _sentence_list(words: list[str]) -> str:
-    """ "a", "a and b", "a, b and c"."""
-    return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)

@@ -5,23 +5,8 @@
 
 from rest_framework import serializers
 
-from modelling.evidence.axes import AXES
+from modelling.evidence.asking import QuestionSerializer
 from modelling.evidence.question import GRADES
-
-
-class QuestionSerializer(serializers.Serializer):
-    """The question as it was understood: slugs in place of aliases, null for any."""
-
-    axis = serializers.ChoiceField(choices=list(AXES))
-    workload = serializers.CharField()
-    hypervisor = serializers.CharField(allow_null=True)
-    guest_fs = serializers.CharField(allow_null=True)
-    host_fs = serializers.CharField(allow_null=True)
-    vm_count = serializers.IntegerField(allow_null=True)
-    storage = serializers.CharField(allow_null=True)
-    benchmark = serializers.CharField(allow_null=True)
-    guest_os_family = serializers.CharField(allow_null=True)
-    grade = serializers.ChoiceField(choices=list(GRADES), allow_null=True)
 
 
 class EntrySerializer(serializers.Serializer):
@@ -109,54 +94,6 @@ class ScalingPanelSerializer(serializers.Serializer):
     held = serializers.DictField(child=serializers.CharField(), help_text="What is equal, as far as it is stated.")
     sources = serializers.ListField(child=serializers.CharField(), help_text="Where the numbers stand.")
     series = ScalingSeriesSerializer(many=True)
-
-
-class ComparedEntrySerializer(serializers.Serializer):
-    """One entry of a comparison; what ranks it is null where no evidence does."""
-
-    key = serializers.CharField()
-    label = serializers.CharField()
-    rank = serializers.IntegerField(allow_null=True)
-    part = serializers.IntegerField(allow_null=True)
-    ratio = serializers.FloatField(allow_null=True, help_text="Against the reference of its part.")
-    low = serializers.FloatField(allow_null=True, help_text="Lower end of the 95 % interval.")
-    high = serializers.FloatField(allow_null=True, help_text="Upper end of the 95 % interval.")
-    p_score = serializers.FloatField(allow_null=True)
-    grade = serializers.ChoiceField(choices=list(GRADES), allow_null=True)
-    case_studies = serializers.ListField(child=serializers.CharField(), help_text="That say something of it here.")
-
-
-class EnvironmentFactSerializer(serializers.Serializer):
-    """One fact of the configurations behind the entries."""
-
-    fact = serializers.CharField(help_text="Its name, as on the page.")
-    differs = serializers.BooleanField(help_text="Whether the entries for which it is stated differ in it.")
-    values = serializers.ListField(
-        child=serializers.ListField(child=serializers.CharField()),
-        help_text="For each entry the values that occur; empty: not stated.",
-    )
-
-
-class ComparedPairSerializer(serializers.Serializer):
-    """Two of the entries, and whether their numbers may be compared."""
-
-    a = serializers.CharField()
-    b = serializers.CharField()
-    ratio = serializers.FloatField(allow_null=True, help_text="Throughput of a against b; null: no numbers join them.")
-    low = serializers.FloatField(allow_null=True, help_text="Lower end of the 95 % interval.")
-    high = serializers.FloatField(allow_null=True, help_text="Upper end of the 95 % interval.")
-    basis = serializers.ChoiceField(choices=["side by side", "through others", "lists", "not at all"])
-    why = serializers.CharField(help_text="Why they may, or may not, be compared.")
-
-
-class ComparisonSerializer(serializers.Serializer):
-    """Two to six entries of one axis side by side."""
-
-    question = QuestionSerializer()
-    revision = serializers.IntegerField(help_text="Knowledge revision it was computed from.")
-    entries = ComparedEntrySerializer(many=True)
-    environment = EnvironmentFactSerializer(many=True)
-    pairs = ComparedPairSerializer(many=True)
 
 
 class RankingSerializer(serializers.Serializer):
@@ -260,67 +197,3 @@ class StatusSerializer(serializers.Serializer):
     claims = serializers.IntegerField()
     answers = AnswersSerializer()
     health = HealthSerializer()
-
-
-class ReferenceSerializer(serializers.Serializer):
-    """Something a step rests on that a reader can open."""
-
-    kind = serializers.CharField()
-    key = serializers.CharField()
-    label = serializers.CharField()
-    anchor = serializers.CharField()
-    url = serializers.CharField(help_text="Its page on this server.")
-
-
-class StepSerializer(serializers.Serializer):
-    """One step: what it says, as sentences and as data, and how firm it is."""
-
-    kind = serializers.ChoiceField(
-        choices=[
-            "comparison",
-            "components",
-            "workload",
-            "mechanisms",
-            "shares",
-            "cache",
-            "scaling",
-            "evidence",
-            "agreement",
-            "open",
-        ]
-    )
-    title = serializers.CharField()
-    basis = serializers.ChoiceField(choices=["measured", "estimated", "stated", "model", "open"])
-    text = serializers.CharField()
-    data = serializers.DictField(help_text="The same as values; its keys depend on `kind`.")
-    evidence = ReferenceSerializer(many=True)
-    source = serializers.CharField(allow_blank=True, help_text="Equation, rule or page it applies.")
-
-
-class SideSerializer(serializers.Serializer):
-    """One of the two entries; rank, part and grade are null where the answer does not rank it."""
-
-    key = serializers.CharField()
-    label = serializers.CharField()
-    rank = serializers.IntegerField(allow_null=True)
-    part = serializers.IntegerField(allow_null=True)
-    grade = serializers.ChoiceField(choices=list(GRADES), allow_null=True)
-
-
-class ContrastSerializer(serializers.Serializer):
-    """Throughput of a against b, with its 95 % interval."""
-
-    ratio = serializers.FloatField()
-    low = serializers.FloatField()
-    high = serializers.FloatField()
-
-
-class ExplanationSerializer(serializers.Serializer):
-    """Why a stands where it does against b. Both are null where the question has no answer."""
-
-    question = QuestionSerializer()
-    revision = serializers.IntegerField(help_text="Knowledge revision it was computed from.")
-    a = SideSerializer(allow_null=True)
-    b = SideSerializer(allow_null=True)
-    contrast = ContrastSerializer(allow_null=True, help_text="Null where no chain of numbers joins them.")
-    steps = StepSerializer(many=True)

@@ -28,7 +28,7 @@ from modelling.evidence.question import Question
 from modelling.models import RankingSnapshot
 
 from . import answer
-from .services import ranking_of
+from .estimate import ranking_of
 
 logger = logging.getLogger(__name__)
 

@@ -3,21 +3,22 @@
 from typing import Any
 
 from django.core.cache import cache
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.template.loader import render_to_string
 from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from kdb.htmx import at_address, varies_for_htmx, wants_fragment
-from modelling.evidence import counts, names
+from modelling.comparisons.words import compare_address
+from modelling.evidence import names
+from modelling.evidence.asking import page_revision
+from modelling.evidence.forms import AskForm, QuestionForm
 from modelling.evidence.question import Question
 from modelling.models import RankingSnapshot
-from modelling.validation import reports, tables
 
-from . import presentation
-from .forms import ENTRY_FIELDS, AskForm, CompareForm, QuestionForm
-from .selectors import answer_at, compared, current_ranking, explained, kept_answers, revision_named
+from . import presentation, words
+from .selectors import answer_at, current_ranking, kept_answers
 
 # What a first visitor may ask; each is shown when its workload is in the catalogue.
 EXAMPLES = (
@@ -44,73 +45,14 @@ def answer(request: HttpRequest) -> HttpResponse:
     if not form.is_valid():
         return _respond(request, _rendered(is_fragment, form=form), status=422 if is_fragment else 400)
     question = form.question()
-    as_of = _as_of(request)
-    address = presentation.address(question, as_of)
+    as_of = page_revision(request)
+    address = words.address(question, as_of)
     if is_fragment:
         return at_address(_respond(request, _answered(question, as_of, is_fragment)), address)
     if request.get_full_path() != reverse("answer") + address.removeprefix("/"):
         return redirect(address)
-    title = presentation.title(question, names.names())
+    title = words.title(question, names.names())
     return _respond(request, _answered(question, as_of, is_fragment), title=title, address=address)
-
-
-@require_safe
-@varies_for_htmx
-def compare(request: HttpRequest) -> HttpResponse:
-    """Two to six entries of one axis side by side, and why the first stands where it does against the second.
-
-    htmx gets the explanation alone.
-    """
-    if not request.GET:
-        return render(request, "modelling/compare.html", {"form": CompareForm(), "explanation": None})
-    form, as_of = CompareForm(request.GET), _as_of(request)
-    if not form.is_valid():
-        status = 422 if wants_fragment(request) else 400
-        return render(request, "modelling/compare.html", {"form": form, "explanation": None}, status=status)
-    question, keys = form.question(), form.cleaned_data["entries"]
-    explanation = explained(question, *keys[:2], as_of=as_of)
-    if wants_fragment(request):
-        return render(request, "modelling/_explanation.html", {"explanation": explanation})
-    keys = keys or [side["key"] for side in (explanation["a"], explanation["b"]) if side]
-    entries = dict(zip(ENTRY_FIELDS, keys, strict=False))
-    comparison = compared(question, keys, as_of) if keys else None
-    context = {
-        "form": CompareForm.showing(question, keys),
-        "explanation": explanation,
-        "page": presentation.present_comparison(question, comparison, as_of) if comparison else None,
-        "as_of": as_of,
-        "revision": as_of or counts.revision(),
-        "current_address": presentation.compare_address(question, **entries),
-        "permanent_address": presentation.compare_address(question, **entries, as_of=as_of or counts.revision()),
-        "api_address": presentation.comparison_api_address(question, keys, **({"as_of": as_of} if as_of else {})),
-    }
-    return render(request, "modelling/compare.html", context)
-
-
-@require_safe
-def model_quality(request: HttpRequest) -> HttpResponse:
-    """How well the models foretell a case study that was left out."""
-    report = reports.current()
-    if report is None:
-        response = render(request, "modelling/model_quality.html", {"report": None}, status=503)
-        response["Retry-After"] = 30
-        return response
-    context = {
-        "report": report,
-        "tables": tables.tables(report.result, names.names()),
-        "is_behind": report.revision < counts.revision(),
-    }
-    return render(request, "modelling/model_quality.html", context)
-
-
-def _as_of(request: HttpRequest) -> int | None:
-    """The knowledge revision in the address; None where none is."""
-    if "as_of" not in request.GET:
-        return None
-    revision = revision_named(request.GET["as_of"])
-    if revision is None:
-        raise Http404(f"no knowledge revision {request.GET['as_of']}")
-    return revision
 
 
 def _respond(request: HttpRequest, content: str, *, status: int = 200, **context: str) -> HttpResponse:
@@ -141,12 +83,12 @@ def _context(question: Question, snapshot: RankingSnapshot, as_of: int | None) -
         "page": presentation.present(question, snapshot.result, names.names()),
         "snapshot": snapshot,
         "as_of": as_of,
-        "current_address": presentation.address(question),
-        "permanent_address": presentation.address(question, as_of or snapshot.result["revision"]),
-        "api_address": presentation.api_address(question, **then),
-        "csv_address": presentation.api_address(question, format="csv", **then),
+        "current_address": words.address(question),
+        "permanent_address": words.address(question, as_of or snapshot.result["revision"]),
+        "api_address": words.api_address(question, **then),
+        "csv_address": words.api_address(question, format="csv", **then),
         "suggestions": [] if has_answer or as_of else _suggestions(question),
-        "why_address": presentation.compare_address(question, **then) if has_answer else "",
+        "why_address": compare_address(question, **then) if has_answer else "",
     }
 
 
@@ -168,4 +110,4 @@ def _suggestions(question: Question) -> list[dict[str, str]]:
 
 
 def _as_link(question: Question) -> dict[str, str]:
-    return {"address": presentation.address(question), "title": presentation.title(question, names.names())}
+    return {"address": words.address(question), "title": words.title(question, names.names())}

@@ -8,7 +8,7 @@ from typing import Any
 from experiments.claim_conditions import Aggregate, Choice, Limit, Listed, Quantity, Rank, Ratio, Throughput
 from kdb.pairs import pair_parts
 
-from .facts import Facts, Span
+from .facts import PublishedFacts, Span
 
 _HIDDEN = ("variant", "machine", "medium")  # part of what is held equal, and never worth saying
 _AGGREGATES = {"max": "the best of", "min": "the weakest of", "second": "the second of"}
@@ -16,7 +16,7 @@ _AGGREGATES_OF_COUNTS = {"max": "the most of", "min": "the fewest of", "second":
 _LISTS = {"score": "best minus worst places", "tier": "place", "level": "place"}
 
 
-def name(what: Quantity, facts: Facts) -> str:
+def name(what: Quantity, facts: PublishedFacts) -> str:
     """A quantity: "KVM", "the best of ext4, XFS", "Proxmox VE, sum over 1 to 3 VMs"."""
     match what:
         case Limit():
@@ -37,7 +37,7 @@ def name(what: Quantity, facts: Facts) -> str:
             return ", ".join(words(what.at, facts)) or "throughput"
 
 
-def _aggregate(what: Aggregate, facts: Facts) -> str:
+def _aggregate(what: Aggregate, facts: PublishedFacts) -> str:
     over = ", ".join(_values(choice, facts) for choice in reversed(what.over))
     inner = "" if what.of == Throughput({}) else name(what.of, facts)
     if what.how in _AGGREGATES:
@@ -46,7 +46,7 @@ def _aggregate(what: Aggregate, facts: Facts) -> str:
     return _listing(inner, f"{what.how} over {over}")
 
 
-def words(where: Mapping[str, Any], facts: Facts) -> list[str]:
+def words(where: Mapping[str, Any], facts: PublishedFacts) -> list[str]:
     """Coordinates: "p1", "Mail server", "2 VMs", "XFS guest"."""
     found = []
     for coordinate in _ORDER:
@@ -74,7 +74,7 @@ _ORDER = (
 )
 
 
-def _word(coordinate: str, value: Any, where: Mapping[str, Any], facts: Facts) -> str:
+def _word(coordinate: str, value: Any, where: Mapping[str, Any], facts: PublishedFacts) -> str:
     label = facts.labels.get(str(value), str(value))
     match coordinate:
         case "vm_count":
@@ -100,7 +100,7 @@ def _word(coordinate: str, value: Any, where: Mapping[str, Any], facts: Facts) -
             return label
 
 
-def _values(choice: Choice, facts: Facts) -> str:
+def _values(choice: Choice, facts: PublishedFacts) -> str:
     """What a quantity is taken over: "1 to 3 VMs", "ext4, XFS"."""
     parts = [dict(zip(choice.names, row, strict=True)) for row in choice.values]
     counts = [count for row in choice.values for count in row if isinstance(count, int)]

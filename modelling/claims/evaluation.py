@@ -37,7 +37,7 @@ from experiments.claim_conditions import (
 from kdb.pairs import pair_key
 
 from . import condition_words as said
-from .facts import AXES_OF_A_NUMBER, NATIVE, Facts, Finding, Number, PrintedRatio, Span
+from .facts import AXES_OF_A_NUMBER, NATIVE, Finding, Number, PrintedRatio, PublishedFacts, Span
 
 # Derived values are stored with two decimals, so the ends of their spans are good to about this share.
 ROUNDING = 1e-4
@@ -93,7 +93,7 @@ class Comparison:
         return self.say()
 
 
-def compare(condition: Condition, facts: Facts, *, is_open: bool = False) -> list[Comparison]:
+def compare(condition: Condition, facts: PublishedFacts, *, is_open: bool = False) -> list[Comparison]:
     """The comparisons that a condition comes down to on these facts.
 
     is_open : False for a paper's own facts: what the condition names and the facts do not have is
@@ -175,7 +175,7 @@ class _Wanted:
 
 @dataclass
 class _Reader:
-    facts: Facts
+    facts: PublishedFacts
     is_open: bool
     budget: _Budget
     takes_stated: bool = False  # also what the text only states: bounds and printed ratios
@@ -239,7 +239,7 @@ class _Reader:
             )
         return found
 
-    def _say_share(self, held: int, total: int, above: float, facts: Facts) -> str:
+    def _say_share(self, held: int, total: int, above: float, facts: PublishedFacts) -> str:
         wanted = "one" if above == 0 else f"more than {above * total:g}"
         return f"{held} of {total} cases hold, wanted {wanted}{f' ({facts.names()})' if self.is_open else ''}"
 

@@ -92,7 +92,7 @@ class PrintedRatio:
 
 
 @dataclass(frozen=True)
-class Facts:
+class PublishedFacts:
     """Everything a question may be put to: of published case studies only."""
 
     numbers: tuple[Number, ...] = ()
@@ -101,17 +101,17 @@ class Facts:
     limits: Mapping[str, Mapping[str, float]] = field(default_factory=dict)  # case study: {"disk": MiB/s, ...}
     labels: Mapping[str, str] = field(default_factory=dict)  # slug: name on a page
 
-    def with_spread(self, variation: float) -> "Facts":
+    def with_spread(self, variation: float) -> "PublishedFacts":
         """The same, where a value without a stated spread gets this one of a single run, a share of its value."""
         return replace(self, numbers=tuple(_widened(number, variation) for number in self.numbers))
 
-    def only(self, case_studies: Collection[str]) -> "Facts":
+    def only(self, case_studies: Collection[str]) -> "PublishedFacts":
         return self._where(lambda slug: slug in case_studies)
 
-    def without(self, case_studies: Collection[str]) -> "Facts":
+    def without(self, case_studies: Collection[str]) -> "PublishedFacts":
         return self._where(lambda slug: slug not in case_studies)
 
-    def _where(self, keep) -> "Facts":
+    def _where(self, keep) -> "PublishedFacts":
         return replace(
             self,
             numbers=tuple(n for n in self.numbers if keep(n.at["case_study"])),
@@ -121,7 +121,7 @@ class Facts:
         )
 
     @cached_property
-    def studies(self) -> list["Facts"]:
+    def studies(self) -> list["PublishedFacts"]:
         """The same facts, one part for each source that compares things: a case study, or a publication's lists."""
         parts: dict[str, tuple[list[Number], list[PrintedRatio]]] = {}
         for number in self.numbers:
@@ -141,7 +141,7 @@ class Facts:
         return numbers_and_ratios + findings
 
     @cached_property
-    def stating(self) -> "Facts":
+    def stating(self) -> "PublishedFacts":
         """Those of case studies whose text states a ratio or a bound."""
         slugs = {ratio.case_study for ratio in self.ratios} | {n.at["case_study"] for n in self.numbers if n.is_bound}
         return replace(self.only(slugs), findings=())

@@ -12,7 +12,7 @@ from typing import Any
 from experiments.claim_conditions import parse
 
 from .evaluation import compare
-from .facts import Facts
+from .facts import PublishedFacts
 from .judging import Verdict, verdict_of
 
 HYPERVISORS = ["esxi", "hyper-v", "kvm", "proxmox", "xen"]
@@ -267,7 +267,7 @@ HYPOTHESES = (
 )
 
 
-def scores(facts: Facts) -> Iterator[tuple[str, str, Verdict]]:
+def scores(facts: PublishedFacts) -> Iterator[tuple[str, str, Verdict]]:
     """Hypothesis, source and the comparisons of that source, for each source that has any.
 
     `facts` are all published ones, with the spread of a run in their spans.

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from experiments.claim_conditions import Condition, Untestable
 
 from .evaluation import Basis, Comparison, compare
-from .facts import Facts
+from .facts import PublishedFacts
 
 SCOPES = ("own", "others")
 
@@ -25,7 +25,7 @@ class Verdict:
     comparisons: tuple[Comparison, ...] = ()
 
 
-def evaluate(condition: Condition | Untestable | None, facts: Facts, *, is_open: bool = False) -> Verdict:
+def evaluate(condition: Condition | Untestable | None, facts: PublishedFacts, *, is_open: bool = False) -> Verdict:
     """Whether the condition holds on the facts.
 
     Parameters

@@ -13,16 +13,15 @@ from django.db.models import Q
 
 from experiments.case_studies.tables import FACTS
 from experiments.models import Configuration
-from modelling.answers import services
-from modelling.answers.answer import label
+from modelling.answers.selectors import ranking_of
 from modelling.estimation.ranking import Ranking
 from modelling.evidence import frames
 from modelling.evidence.axes import AXES, COLUMN_LABELS, Axis, entry_key
 from modelling.evidence.fairplay import MEASUREMENT_FIELDS
+from modelling.evidence.names import label
 from modelling.evidence.question import Question
-from modelling.explanations import Contrast
-from modelling.explanations import gather as explanation_facts
-from modelling.explanations.words import capital, counted, listed
+from modelling.evidence.words import capital, counted, listed
+from modelling.explanations.selectors import Contrast, contrast_between, direct_groups, shared_part, tiers_between
 
 MOST = 6
 # What two arms of one case study can differ in besides what the axis holds fixed, in words.
@@ -43,7 +42,7 @@ def compare(question: Question, keys: Sequence[str], as_of: int | None = None) -
     as_of : what counted at this knowledge revision, in place of what counts now
     """
     axis = AXES[question.axis]
-    ranking = services.ranking_of(question, as_of)
+    ranking = ranking_of(question, as_of)
     all_arms = frames.arms(question, as_of=as_of).dropna(subset=[c for c in axis.entry if c != "cache_mode"])
     values = all_arms[list(axis.entry)].itertuples(index=False, name=None)
     all_arms = all_arms.assign(entry=[entry_key(axis, value) for value in values])
@@ -103,10 +102,10 @@ def _environment(of_entries: list[list[Configuration]]) -> list[dict[str, Any]]:
 
 def _pair(axis: Axis, a: str, b: str, ranking: Ranking, all_arms: pd.DataFrame) -> dict[str, Any]:
     """How two entries stand to one another, and why that may be said."""
-    part = explanation_facts.shared_part(ranking, a, b)
-    contrast = explanation_facts.contrast_between(part, a, b)
+    part = shared_part(ranking, a, b)
+    contrast = contrast_between(part, a, b)
     used = ranking.arms[ranking.arms["entry"].isin([a, b])]
-    groups = explanation_facts.direct_groups(used, a, b)
+    groups = direct_groups(used, a, b)
     if groups:
         basis = "side by side"
         studies = sorted({group.case_study for group in groups})
@@ -117,7 +116,7 @@ def _pair(axis: Axis, a: str, b: str, ranking: Ranking, all_arms: pd.DataFrame) 
         )
     elif contrast is not None:
         basis, why = "through others", _through(axis, a, b, ranking)
-    elif tiers := explanation_facts.tiers_between(ranking, axis, a, b):
+    elif tiers := tiers_between(ranking, axis, a, b):
         basis = "lists"
         made = listed(sorted({tier.publication.upper() for tier in tiers}))
         why = f"Only the tier lists of {made} place both: they give an order and no ratio."

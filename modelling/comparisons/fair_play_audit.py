@@ -10,13 +10,13 @@ import numpy as np
 import pandas as pd
 
 from experiments.models import CaseStudy, Configuration
-from modelling.answers.services import assumptions
+from modelling.answers.selectors import assumptions
 from modelling.evidence import frames
 from modelling.evidence.arms import comparable_arms
 from modelling.evidence.axes import AXES, COLUMN_LABELS
 from modelling.evidence.fairplay import group_numbers
-from modelling.explanations.gather import spelled
-from modelling.explanations.words import counted, listed
+from modelling.evidence.names import arm_label
+from modelling.evidence.words import counted, listed
 
 SHOWN = 20  # numbers that nothing may be compared with, named one by one
 
@@ -79,7 +79,7 @@ def audit(case_study: CaseStudy) -> Audit | None:
 
 def _alone(row: Any, group: pd.DataFrame) -> str:
     """Why no axis can use a number: nothing beside it, or what is beside it differs in more than one may vary."""
-    what = f"{spelled(row)}, {counted(row.vm_count, 'machine')} ({row.source or 'imported'})"
+    what = f"{arm_label(row)}, {counted(row.vm_count, 'machine')} ({row.source or 'imported'})"
     others = group[group.index != row.Index]
     if others.empty:
         return f"{what}: nothing else ran with the same workload parameters, operation, block size and machine count."

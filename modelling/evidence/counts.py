@@ -1,9 +1,20 @@
-"""How much the knowledge base holds."""
+"""How much the knowledge base holds, and at which revision."""
+
+import hashlib
+import re
 
 from django.core.cache import cache
-from django.db.models import Max, Sum
+from django.db.models import Count, Max, Sum
 
-from experiments.models import CaseStudy, Claim, Configuration, DerivedValue, KnowledgeRevision, OrdinalFinding
+from experiments.models import (
+    CaseStudy,
+    Claim,
+    Configuration,
+    DerivedValue,
+    KnowledgeRevision,
+    Measurement,
+    OrdinalFinding,
+)
 from modelling.models import Arm
 
 _SECONDS = 60
@@ -35,3 +46,31 @@ def _count() -> dict[str, int]:
         "findings": OrdinalFinding.objects.filter(case_studies__in=case_studies).distinct().count(),
         "claims": Claim.objects.filter(case_studies__in=case_studies).distinct().count(),
     }
+
+
+def revision_named(text: str) -> int | None:
+    """The knowledge revision that this text names; None where there is none like it."""
+    if not re.fullmatch(r"[1-9][0-9]{0,8}", text):
+        return None
+    return int(text) if int(text) <= revision() else None
+
+
+def has_more_arms_than(number: int) -> bool:
+    """Whether more arms are published than this."""
+    published = Arm.objects.filter(configuration__case_study__in=CaseStudy.objects.published())
+    return published[number : number + 1].exists()
+
+
+def workloads_of(case_study_id: int) -> list[str]:
+    """Slugs of the workloads that a case study, published or not, has numbers or findings of."""
+    arms = Arm.objects.filter(configuration__case_study=case_study_id)
+    findings = OrdinalFinding.objects.filter(case_studies=case_study_id)
+    column = "variant__workload__slug"
+    return sorted({*arms.values_list(column, flat=True), *findings.values_list(column, flat=True)})
+
+
+def content_token(case_study_id: int) -> str:
+    """Changes with every import into the case study and every one taken out."""
+    rows = Measurement.objects.filter(configuration__case_study=case_study_id)
+    seen = rows.aggregate(count=Count("pk"), last=Max("pk"), total=Sum("value"))
+    return hashlib.sha256(repr(sorted(seen.items())).encode()).hexdigest()

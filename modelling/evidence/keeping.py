@@ -1,13 +1,17 @@
-"""Keeping what was worked out: only where the knowledge is still what it was worked out from."""
+"""Keeping what was worked out: in the database only where the knowledge is still what it was worked out from."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
+from django.core.cache import caches
 from django.db import OperationalError, connection, transaction
 
 from experiments.models import KnowledgeRevision
 
 from . import counts
+
+_SECONDS = 600  # that what is dear to work out is kept in memory
 
 
 class Busy(Exception):  # noqa: N818 - an event, not a mistake
@@ -59,3 +63,9 @@ def _no_patience() -> Iterator[None]:
             yield
         finally:
             cursor.execute(f"PRAGMA busy_timeout = {patience}")
+
+
+def remembered(key: str, work_out: Callable[[], Any]) -> Any:
+    """From memory where it is there, else worked out and kept there for a while. That memory is bounded:
+    settings.CACHES."""
+    return caches["worked-out"].get_or_set(key, work_out, _SECONDS)

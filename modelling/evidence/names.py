@@ -3,6 +3,9 @@
 Every ranking request needs them to check its filters, and they change a few times a year.
 """
 
+from typing import Any
+
+import pandas as pd
 from django.core.cache import cache
 
 from experiments import visible
@@ -17,6 +20,8 @@ from experiments.models import (
     Storage,
     Workload,
 )
+
+from .axes import Axis, entry_label
 
 _SECONDS = 10
 _KEY = "modelling.evidence.names"
@@ -41,6 +46,20 @@ def vm_counts() -> list[int]:
 def slug_for(kind: str, name: str) -> str | None:
     """The slug that a slug, a name or an alias stands for, spelled as imports accept it; None where nothing fits."""
     return _catalogue()["spellings"][kind].get(normalise.fold(name))
+
+
+def label(axis: Axis, key: str) -> str:
+    """An entry's key as a reader would write it: "Btrfs on ext4"."""
+    return entry_label(axis, key, names())
+
+
+def arm_label(row: Any) -> str:
+    """The configuration of an arm in words: "XFS on ext4 under KVM"."""
+    known = names()
+    file_system, hypervisor = known["file_system"], known["hypervisor"]
+    host_fs = "an unknown host" if pd.isna(row.host_fs) else file_system.get(row.host_fs, row.host_fs)
+    pair = f"{file_system.get(row.guest_fs, row.guest_fs)} on {host_fs}"
+    return f"{pair} under {hypervisor.get(row.hypervisor, row.hypervisor)}"
 
 
 def forget() -> None:

@@ -1,17 +1,17 @@
 """Why one entry of a ranking stands above another: typed steps, as data first and prose second.
 
-No Django. `explain` turns Facts (gathered by modelling.explanations.gather) into Steps in the order a
+No Django. `explain` turns ExplanationFacts (gathered by modelling.explanations.gather) into Steps in the order a
 sceptical reader would ask for them. Every step says what it rests on; a step that has nothing to
 say is left out, and a gap is a step of its own. Source: docs/models/explanations.md.
 """
 
 from .causes import components, mechanisms, shares, workload
 from .comparison import comparison
-from .facts import Contrast, DirectGroup, Facts, Reference, Side, Step
+from .facts import Contrast, DirectGroup, ExplanationFacts, Reference, Side, Step
 from .standing import agreement, evidence, open_questions
 from .verdicts import cache, scaling
 
-__all__ = ["Contrast", "DirectGroup", "Facts", "Reference", "Side", "Step", "explain"]
+__all__ = ["Contrast", "DirectGroup", "ExplanationFacts", "Reference", "Side", "Step", "explain"]
 
 _STEPS = (
     comparison,
@@ -27,6 +27,6 @@ _STEPS = (
 )
 
 
-def explain(facts: Facts) -> tuple[Step, ...]:
+def explain(facts: ExplanationFacts) -> tuple[Step, ...]:
     """The steps of the explanation, each with its data, its sentences and what it rests on."""
     return tuple(step for write in _STEPS for step in write(facts))

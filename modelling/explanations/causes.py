@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from modelling.estimation.shares import Decomposition, Share
+from modelling.evidence.words import capital, column, listed, load, percent, size, stated, value
 from modelling.workloads.mechanisms import Term
 
-from .facts import ESTIMATED, MEASURED, MODEL, OPEN, STATED, Facts, Reference, Side, Step
-from .words import capital, column, listed, load, percent, size, stated, value
+from .facts import ESTIMATED, MEASURED, MODEL, OPEN, STATED, ExplanationFacts, Reference, Side, Step
 
 # Component of the model: (name in a sentence, columns of a configuration that make it).
 COMPONENTS = {
@@ -26,7 +26,7 @@ COMPONENTS = {
 _COMES_WITH_HYPERVISOR = ("virtual-hardware", "hypervisor", "host-kernel")
 
 
-def components(facts: Facts) -> Iterator[Step]:
+def components(facts: ExplanationFacts) -> Iterator[Step]:
     """Which of the seven components differ, and so can be the cause, and which are excluded."""
     differing = differing_components(facts)
     equal = [name for name in COMPONENTS if name not in differing]
@@ -50,7 +50,7 @@ def components(facts: Facts) -> Iterator[Step]:
     )
 
 
-def _path(facts: Facts, differing: list[str]) -> list[dict[str, Any]]:
+def _path(facts: ExplanationFacts, differing: list[str]) -> list[dict[str, Any]]:
     """The seven components from the benchmark to the disk, with what each side has there."""
 
     def values(side: Side, name: str, columns: tuple[str, ...]) -> list[str]:
@@ -73,7 +73,7 @@ def _path(facts: Facts, differing: list[str]) -> list[dict[str, Any]]:
     ]
 
 
-def differing_components(facts: Facts) -> list[str]:
+def differing_components(facts: ExplanationFacts) -> list[str]:
     """The components that the two sides do not share, in the order of the data path."""
     a, b = facts.a.configuration, facts.b.configuration
     differ = {name for name, (_, columns) in COMPONENTS.items() if any(_differs(a, b, key) for key in columns)}
@@ -87,7 +87,7 @@ def _differs(a: Any, b: Any, key: str) -> bool:
     return key in a and key in b and a[key] not in (None, "") and b[key] not in (None, "") and a[key] != b[key]
 
 
-def workload(facts: Facts) -> Iterator[Step]:
+def workload(facts: ExplanationFacts) -> Iterator[Step]:
     """What the workload asks of the data path."""
     profile = facts.profile
     if profile is None:
@@ -137,7 +137,7 @@ def workload(facts: Facts) -> Iterator[Step]:
     )
 
 
-def mechanisms(facts: Facts) -> Iterator[Step]:
+def mechanisms(facts: ExplanationFacts) -> Iterator[Step]:
     """Which mechanisms of the file systems matter for this workload, and whom they favour."""
     prediction = facts.prediction
     if prediction is None:
@@ -188,12 +188,12 @@ def mechanisms(facts: Facts) -> Iterator[Step]:
     )
 
 
-def _file_systems(facts: Facts) -> set[str]:
+def _file_systems(facts: ExplanationFacts) -> set[str]:
     sides = (facts.a.parts, facts.b.parts)
     return {parts[name] for parts in sides for name in ("guest_fs", "host_fs") if parts.get(name)}
 
 
-def _term(facts: Facts, term: Term) -> str:
+def _term(facts: ExplanationFacts, term: Term) -> str:
     """ "On the guest side the update method favours ext4: overwrite (C1.1) against copy on write (C3.1)."."""
     assert term.a is not None
     assert term.b is not None
@@ -208,7 +208,7 @@ def _term(facts: Facts, term: Term) -> str:
     )
 
 
-def shares(facts: Facts) -> Iterator[Step]:
+def shares(facts: ExplanationFacts) -> Iterator[Step]:
     """How much each component accounts for, from all numbers on the workload."""
     found = facts.decomposition
     if found is None or (not found.shares and not found.untold):
@@ -249,7 +249,7 @@ def shares(facts: Facts) -> Iterator[Step]:
     )
 
 
-def _share(facts: Facts, share: Share) -> str:
+def _share(facts: ExplanationFacts, share: Share) -> str:
     what = listed(
         f"the {column(kind)} ({value(facts.names, kind, facts.a.parts.get(kind))} for "
         f"{value(facts.names, kind, facts.b.parts.get(kind))})"

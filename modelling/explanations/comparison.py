@@ -2,14 +2,15 @@
 
 from collections.abc import Iterator
 
-from .facts import ESTIMATED, MEASURED, OPEN, STATED, DirectGroup, Facts, Reference, Step, Tier
-from .words import capital, column, counted, listed, load, ratio
+from modelling.evidence.words import capital, column, counted, listed, load, ratio
+
+from .facts import ESTIMATED, MEASURED, OPEN, STATED, DirectGroup, ExplanationFacts, Reference, Step, Tier
 
 _SOURCE = "docs/models/ranking.md, sections 1 to 5"
 _STANDING = {2.0: "outstanding among the best", 1.0: "among the best", 0.0: "in neither list", -1.0: "among the worst"}
 
 
-def comparison(facts: Facts) -> Iterator[Step]:
+def comparison(facts: ExplanationFacts) -> Iterator[Step]:
     """One step for numbers, one for tier lists, or one that says there is nothing to compare."""
     if facts.contrast is not None:
         yield _numbers(facts)
@@ -27,7 +28,7 @@ def comparison(facts: Facts) -> Iterator[Step]:
         )
 
 
-def _numbers(facts: Facts) -> Step:
+def _numbers(facts: ExplanationFacts) -> Step:
     contrast = facts.contrast
     assert contrast is not None
     a, b = facts.a.label, facts.b.label
@@ -64,7 +65,7 @@ def _numbers(facts: Facts) -> Step:
     )
 
 
-def _direct(facts: Facts) -> str:
+def _direct(facts: ExplanationFacts) -> str:
     """Where both were measured in one fair-play group, what was equal there, and the range of the ratios."""
     groups = facts.groups
     studies = sorted({group.case_study for group in groups})
@@ -95,12 +96,12 @@ def _where(groups: tuple[DirectGroup, ...]) -> str:
     return text + (f" at {counted(len(sizes), 'block size')}" if sizes else "")
 
 
-def _references(facts: Facts) -> Iterator[Reference]:
+def _references(facts: ExplanationFacts) -> Iterator[Reference]:
     for case_study, source in sorted({(group.case_study, group.source) for group in facts.groups}):
         yield Reference("case study", case_study, f"{case_study.upper()}, {source}", source)
 
 
-def _lists(facts: Facts) -> Step:
+def _lists(facts: ExplanationFacts) -> Step:
     texts = [_tier(facts, tier) for tier in facts.tiers[:3]]
     if len(facts.tiers) > 3:
         texts.append(f"{capital(counted(len(facts.tiers) - 3, 'further comparison'))} of this kind stand in the data.")
@@ -123,7 +124,7 @@ def _lists(facts: Facts) -> Step:
     )
 
 
-def _tier(facts: Facts, tier: Tier) -> str:
+def _tier(facts: ExplanationFacts, tier: Tier) -> str:
     where = "".join(f" with {column(name)} {value}" for name, value in tier.held.items())
     a, b = _stands(tier.a), _stands(tier.b)
     if a == b:

@@ -114,7 +114,7 @@ class Tier:
 
 
 @dataclass(frozen=True)
-class Facts:
+class ExplanationFacts:
     """Everything the steps need; plain values only.
 
     groups : fair-play groups with both sides; contrast : None where no chain of numbers joins them

@@ -5,26 +5,25 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from django.db.models import Count, Exists, OuterRef
 
-from experiments.models import CaseStudy, Claim, Configuration, Workload
-from modelling.answers import services
-from modelling.answers.answer import label
-from modelling.claims import verdicts
+from experiments.models import CaseStudy, Configuration, Workload
+from modelling.answers.selectors import assumptions, ranking_of
+from modelling.claims.selectors import verdicts_on
 from modelling.estimation import shares
-from modelling.estimation.ranking import RankedPart, Ranking
+from modelling.estimation.ranking import Ranking
 from modelling.evidence import frames
 from modelling.evidence import names as catalogue
-from modelling.evidence.arms import NORMAL_95, comparable_arms, trials
+from modelling.evidence.arms import comparable_arms, trials
 from modelling.evidence.axes import AXES, Axis, entry_parts
+from modelling.evidence.cost_matrix import cost_matrix
+from modelling.evidence.names import arm_label, label
 from modelling.evidence.question import Question
-from modelling.models import ClaimVerdict
 from modelling.workloads import cache_effect, scaling
-from modelling.workloads.cost_matrix import cost_matrix
 from modelling.workloads.mechanisms import Prediction, predict
 from modelling.workloads.profiles import Profile, known_profiles
 
-from . import Contrast, DirectGroup, Facts, Side
+from . import ExplanationFacts, Side
+from .between import contrast_between, direct_groups, shared_part, tiers_between
 from .causes import COMPONENTS
 from .facts import Placed, Tier
 
@@ -39,7 +38,7 @@ _NAMED = {
 _CONFIGURATION_COLUMNS = {column: _NAMED.get(column, column) for _, of in COMPONENTS.values() for column in of}
 
 
-def gather(question: Question, a: str, b: str, as_of: int | None = None) -> Facts:
+def gather(question: Question, a: str, b: str, as_of: int | None = None) -> ExplanationFacts:
     """Everything the steps need to compare entries `a` and `b` of the question's axis.
 
     as_of : what counted at this knowledge revision, in place of what counts now
@@ -47,13 +46,12 @@ def gather(question: Question, a: str, b: str, as_of: int | None = None) -> Fact
     of queries. Raises ValueError where a key does not have the form of the axis.
     """
     axis = AXES[question.axis]
-    assumptions = services.assumptions()
-    ranking = services.ranking_of(question, as_of)
+    ranking = ranking_of(question, as_of)
     used = ranking.arms[ranking.arms["entry"].isin([a, b])]
     part = shared_part(ranking, a, b)
     profile = known_profiles().get(question.workload)
     everything = frames.arms(Question("configuration", question.workload, benchmark=question.benchmark), as_of=as_of)
-    everything = comparable_arms(everything, AXES["configuration"], assumptions.variation)
+    everything = comparable_arms(everything, AXES["configuration"], assumptions().variation)
     studies = _case_studies(everything, ranking, a, b)
     sides = {key: _side(axis, key, ranking, used, everything, studies, profile) for key in dict.fromkeys((a, b))}
     side_a, side_b = sides[a], sides[b]
@@ -64,7 +62,7 @@ def gather(question: Question, a: str, b: str, as_of: int | None = None) -> Fact
     if contrast is not None and not groups:
         concerned |= {trial.name for network in part.networks for trial in network.trials}
     names = catalogue.names()
-    return Facts(
+    return ExplanationFacts(
         axis=axis.name,
         workload=question.workload,
         workload_label=names["workload"].get(question.workload, question.workload),
@@ -82,7 +80,7 @@ def gather(question: Question, a: str, b: str, as_of: int | None = None) -> Fact
         prediction=_prediction(side_a, side_b, profile),
         decomposition=_decomposition(everything, side_a, side_b),
         case_studies={slug: studies[slug].title for slug in sorted(concerned)},
-        claims=_claims(question.workload, {studies[slug].publication_id for slug in concerned}, as_of),
+        claims=verdicts_on(question.workload, {studies[slug].publication_id for slug in concerned}, as_of),
         names=names,
     )
 
@@ -130,15 +128,6 @@ def _common_facts(mine: pd.DataFrame, parts: Mapping[str, str]) -> dict[str, Any
     return {**{column: found.pop() for column, found in values.items() if len(found) == 1}, **parts}
 
 
-def spelled(row: Any) -> str:
-    """The configuration of an arm in words: "XFS on ext4 under KVM"."""
-    names = catalogue.names()
-    file_system, hypervisor = names["file_system"], names["hypervisor"]
-    host_fs = "an unknown host" if pd.isna(row.host_fs) else file_system.get(row.host_fs, row.host_fs)
-    pair = f"{file_system.get(row.guest_fs, row.guest_fs)} on {host_fs}"
-    return f"{pair} under {hypervisor.get(row.hypervisor, row.hypervisor)}"
-
-
 def _cache(mine: pd.DataFrame, studies: Mapping[str, CaseStudy], profile: Profile | None) -> tuple[Placed, ...]:
     """One verdict for each configuration at its smallest number of machines."""
     found = []
@@ -160,7 +149,7 @@ def _cache(mine: pd.DataFrame, studies: Mapping[str, CaseStudy], profile: Profil
             scope=study.value_scope,
         )
         if verdict.name != cache_effect.NO_LIMIT:
-            what = spelled(row)
+            what = arm_label(row)
             sentence = cache_effect.sentence(verdict)
             text = f"In {row.case_study.upper()}, {what}: {sentence[:1].lower()}{sentence[1:]}"
             found.append(Placed(row.case_study, what, verdict, text, row.source))
@@ -184,7 +173,7 @@ def _scaling(mine: pd.DataFrame, everything: pd.DataFrame, studies: Mapping[str,
             variances=arms["arm_variance"].tolist(),
             scope=studies[first.case_study].value_scope,
         )
-        what = spelled(first)
+        what = arm_label(first)
         text = f"In {first.case_study.upper()}, {what}: {scaling.sentence(verdict)}"
         found.append(Placed(first.case_study, what, verdict, text, first.source))
     return tuple(found)
@@ -197,73 +186,10 @@ def _both_known(a: Side, b: Side, column: str) -> bool:
 # What is between them
 
 
-def shared_part(ranking: Ranking, a: str, b: str) -> RankedPart | None:
-    """The part of the ranking that holds both; None where none does."""
-    return next((part for part in ranking.parts if {a, b} <= set(part.members)), None)
-
-
-def contrast_between(part: RankedPart | None, a: str, b: str) -> Contrast | None:
-    """The estimated ratio of two entries of a part; None where no chain of numbers joins them."""
-    if part is None or a == b or not part.has_numbers_between(a, b):
-        return None
-    difference, error = part.difference(a, b)
-    ends = np.exp([difference, difference - NORMAL_95 * error, difference + NORMAL_95 * error])
-    return Contrast(*(float(x) for x in ends))
-
-
 def _list_sign(tiers: tuple[Tier, ...]) -> int:
     """The direction in which the lists put the two; 0 where they put them alike or contradict one another."""
     signs = {int(np.sign(tier.a - tier.b)) for tier in tiers} - {0}
     return signs.pop() if len(signs) == 1 else 0
-
-
-def direct_groups(used: pd.DataFrame, a: str, b: str) -> tuple[DirectGroup, ...]:
-    """The fair-play groups that hold both entries. used : arms of the two"""
-    if a == b:
-        return ()
-    found = []
-    for _, rows in used.groupby("group", sort=True):
-        means = rows.groupby("entry")["mean_log"].mean()
-        if {a, b} <= set(means.index):
-            first = next(rows.itertuples(index=False))
-            found.append(
-                DirectGroup(
-                    first.case_study,
-                    first.source,
-                    int(first.vm_count),
-                    first.operation,
-                    None if pd.isna(first.block_size_bytes) else int(first.block_size_bytes),
-                    float(np.exp(means[a] - means[b])),
-                    "derived" if (rows["origin"] == "derived").any() else "measured",
-                )
-            )
-    return tuple(found)
-
-
-def tiers_between(ranking: Ranking, axis: Axis, a: str, b: str) -> tuple[Tier, ...]:
-    """The tier lists that place both entries."""
-    if a == b:
-        return ()
-    found, file_systems = [], catalogue.names()["file_system"]
-    for _, rows in ranking.findings.groupby("list"):
-        standing = rows.groupby("entry")["standing"].mean()
-        if {a, b} <= set(standing.index):
-            first = next(rows.itertuples(index=False))
-            found.append(
-                Tier(
-                    first.publication,
-                    first.case_studies,
-                    first.text_source,
-                    float(standing[a]),
-                    float(standing[b]),
-                    {
-                        column: file_systems.get(getattr(first, column), getattr(first, column))
-                        for column in axis.held
-                        if column in ("guest_fs", "host_fs")
-                    },
-                )
-            )
-    return tuple(found)
 
 
 # What the model says
@@ -286,29 +212,6 @@ def _decomposition(everything: pd.DataFrame, a: Side, b: Side) -> shares.Decompo
     kinds = everything.drop_duplicates("entry")[["entry", *shares.COMPONENTS]].set_index("entry")
     model = shares.fit(trials(everything), kinds.to_dict("index"))
     return shares.decompose(model, a.parts, b.parts)
-
-
-def _claims(workload: str, publications: set[int | None], as_of: int | None) -> dict[str, dict[str, int]]:
-    """Publication to {verdict: number of claims} about the workload, each held against its own paper."""
-    counted = CaseStudy.objects.published() if as_of is None else CaseStudy.objects.known_at(as_of)
-    claims = Claim.objects.filter(
-        Exists(counted.filter(claims=OuterRef("pk"))), workloads__slug=workload, publication__in=publications - {None}
-    )
-    own = ClaimVerdict.Scope.OWN
-    rows = claims.filter(verdicts__scope=own).order_by("publication__slug", "verdicts__verdict")
-    found: dict[str, dict[str, int]] = {}
-    if as_of is None:
-        counted = rows.values_list("publication__slug", "verdicts__verdict").annotate(number=Count("pk"))
-        for publication, verdict, number in counted:
-            found.setdefault(publication, {})[verdict] = number
-        return found
-    then = verdicts.as_of(as_of)
-    for pk, publication in claims.order_by("publication__slug", "code").values_list("pk", "publication__slug"):
-        if (pk, own) in then:
-            counts = found.setdefault(publication, {})
-            verdict = then[pk, own].verdict
-            counts[verdict] = counts.get(verdict, 0) + 1
-    return found
 
 
 def _words(workload: str) -> dict[str, str]:

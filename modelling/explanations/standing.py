@@ -2,13 +2,14 @@
 
 from collections.abc import Iterator
 
-from .facts import MEASURED, MODEL, OPEN, STATED, Facts, Reference, Step
-from .words import capital, column, counted, listed, load, value
+from modelling.evidence.words import capital, column, counted, listed, load, value
+
+from .facts import MEASURED, MODEL, OPEN, STATED, ExplanationFacts, Reference, Step
 
 _VERDICTS = ("supported", "partly", "contradicted", "untestable")
 
 
-def evidence(facts: Facts) -> Iterator[Step]:
+def evidence(facts: ExplanationFacts) -> Iterator[Step]:
     """The case studies behind the comparison, and the claims made about the workload there."""
     studies = list(facts.case_studies)
     if not studies:
@@ -45,7 +46,7 @@ def _is(verdict: str, number: int) -> str:
     return {"partly": f"{are} supported in part", "untestable": "cannot be tested"}.get(verdict, f"{are} {verdict}")
 
 
-def agreement(facts: Facts) -> Iterator[Step]:
+def agreement(facts: ExplanationFacts) -> Iterator[Step]:
     """Whether the model's expectation and the evidence point the same way, said plainly."""
     prediction = facts.prediction
     if prediction is None or prediction.sign is None:
@@ -86,7 +87,7 @@ def agreement(facts: Facts) -> Iterator[Step]:
     )
 
 
-def open_questions(facts: Facts) -> Iterator[Step]:
+def open_questions(facts: ExplanationFacts) -> Iterator[Step]:
     """What would settle what is still open: the missing measurements, named."""
     questions = list(_missing(facts))
     if not questions:
@@ -100,7 +101,7 @@ def open_questions(facts: Facts) -> Iterator[Step]:
     )
 
 
-def _missing(facts: Facts) -> Iterator[str]:
+def _missing(facts: ExplanationFacts) -> Iterator[str]:
     a, b = facts.a.label, facts.b.label
     if facts.contrast is None and not facts.tiers:
         yield (

@@ -2,22 +2,22 @@
 
 from collections.abc import Callable, Iterator
 
+from modelling.evidence.words import listed
 from modelling.workloads.scaling import Scaling
 
-from .facts import MEASURED, Facts, Placed, Reference, Step
-from .words import listed
+from .facts import MEASURED, ExplanationFacts, Placed, Reference, Step
 
 _MOST = 2  # verdicts of one side that are written out; all stand in the data
 
 
-def cache(facts: Facts) -> Iterator[Step]:
+def cache(facts: ExplanationFacts) -> Iterator[Step]:
     """Throughput against the physical limit of the storage."""
     source = "P0, discussion of each workload; docs/models/cache-and-scaling.md"
     sides = (facts.a.cache, facts.b.cache)
     yield from _step("cache", "Whether caches answer instead of the disk", sides, lambda p: p.sentence, source)
 
 
-def scaling(facts: Facts) -> Iterator[Step]:
+def scaling(facts: ExplanationFacts) -> Iterator[Step]:
     """Throughput over the number of virtual machines."""
     source = "docs/models/cache-and-scaling.md"
     sides = (facts.a.scaling, facts.b.scaling)

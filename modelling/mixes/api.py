@@ -10,13 +10,12 @@ from rest_framework.request import Request
 from kdb.api_errors import FaultyRequest, form_errors, name_errors
 from kdb.api_formats import FORMAT_PARAMETER
 from kdb.api_views import PublicView
-from modelling.answers import answer
-from modelling.answers.api import tagged_json
-from modelling.answers.selectors import mixed
-from modelling.evidence import counts
+from kdb.entity_tags import tagged_json
+from modelling.evidence import counts, names
 from modelling.evidence.axes import AXES
 
 from .forms import MixApiForm
+from .selectors import mixed
 
 
 class MixEntrySerializer(serializers.Serializer):
@@ -83,7 +82,7 @@ class MixView(PublicView):
             "axis": question.axis,
             "weights": {workload: weight / total for workload, weight in weights.items()},
             "revision": counts.revision(),
-            "entries": [{**asdict(entry), "label": answer.label(axis, entry.key)} for entry in found.entries],
+            "entries": [{**asdict(entry), "label": names.label(axis, entry.key)} for entry in found.entries],
             "ranges": [asdict(each) for each in found.ranges],
             "left_out": found.left_out,
         }

@@ -6,9 +6,8 @@ from typing import Any
 
 from django import forms
 
-from modelling.answers import presentation
-from modelling.answers.forms import CatalogueField
 from modelling.evidence import names
+from modelling.evidence.forms import CatalogueField, axis_choices
 from modelling.evidence.question import Question
 
 FILTERS = ("hypervisor", "guest_fs", "host_fs", "vm_count")
@@ -48,7 +47,7 @@ class MixQuestionForm(forms.Form):
         super().__init__(data)
         self.fields["axis"] = forms.ChoiceField(
             label="What to choose",
-            choices=presentation.axis_choices(),
+            choices=axis_choices(),
             error_messages={"invalid_choice": "%(value)r cannot be ranked; choose from the list."},
         )
         for name, kind, label in (

@@ -6,11 +6,11 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
-from modelling.answers import presentation
-from modelling.answers.selectors import mixed
 from modelling.evidence import counts, names
 
 from .forms import FILTERS, MixForm
+from .presentation import present_mix
+from .selectors import mixed
 
 
 @require_safe
@@ -23,7 +23,7 @@ def mix_page(request: HttpRequest) -> HttpResponse:
         return render(request, "modelling/mix.html", {"form": form, "page": None}, status=400)
     question, weights = form.question(), form.cleaned_data["weights"]
     found = mixed(question, weights)
-    page = presentation.present_mix(question.axis, found, weights, names.names())
+    page = present_mix(question.axis, found, weights, names.names())
     asked = {name: value for name in ("axis", *FILTERS) if (value := form.cleaned_data[name])}
     asked["weights"] = ",".join(f"{slug}:{weight:g}" for slug, weight in weights.items() if weight)
     shown = {"form": form, "page": page, "revision": counts.revision(), "api": f"/api/v1/mixes/?{urlencode(asked)}"}

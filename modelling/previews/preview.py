@@ -4,25 +4,23 @@ The draft's measurements are summarised as at a publication, and every question 
 twice by the same code: with what is published, and with the draft beside it. Nobody else sees either.
 """
 
-import hashlib
 import logging
 from collections.abc import Callable
 from typing import Any, Literal
 
 from django.db import transaction
-from django.db.models import Count, Max, Sum
 from django.utils.timezone import now
 
-from experiments.models import CaseStudy, Measurement, OrdinalFinding
+from experiments.models import CaseStudy
 from kdb import jobs
 from kdb.models import Job
-from modelling.answers import answer as answers
-from modelling.answers import presentation, services
-from modelling.estimation.ranking import METHOD, rank
-from modelling.evidence import counts, frames, names
+from modelling.answers import words
+from modelling.answers.selectors import answer_with_draft
+from modelling.estimation.ranking import METHOD
+from modelling.evidence import counts, frames, names, summaries
 from modelling.evidence.axes import AXES
 from modelling.evidence.question import Question
-from modelling.models import Arm, PublicationPreview, RankingSnapshot
+from modelling.models import PublicationPreview, RankingSnapshot
 
 logger = logging.getLogger(__name__)
 
@@ -47,7 +45,11 @@ def current(case_study: CaseStudy) -> tuple[State, PublicationPreview | None, Jo
         return "failed", kept, job
     if kept is None:
         return "none", None, None
-    is_fresh = (kept.method, kept.revision, kept.token) == (METHOD, counts.revision(), _token(case_study.pk))
+    is_fresh = (kept.method, kept.revision, kept.token) == (
+        METHOD,
+        counts.revision(),
+        counts.content_token(case_study.pk),
+    )
     return ("ready" if is_fresh else "stale"), kept, None
 
 
@@ -62,8 +64,8 @@ def compute(case_study_id: int, progress: Callable[[int, int], None]) -> None:
         case_study = _locked_draft(case_study_id)
         if case_study is None:
             return
-        token, revision = _token(case_study_id), counts.revision()
-        services.rebuild_arms([case_study_id])
+        token, revision = counts.content_token(case_study_id), counts.revision()
+        summaries.rebuild_arms([case_study_id])
     questions = _questions(case_study_id)
     looked_at = questions[:MOST_QUESTIONS]
     found = []
@@ -102,11 +104,8 @@ def _locked_draft(case_study_id: int) -> CaseStudy | None:
 
 def _questions(case_study_id: int) -> list[Question]:
     """What the draft may touch: first what people ask of its workloads without filters, then what was asked lately."""
-    workloads = {
-        *Arm.objects.filter(configuration__case_study=case_study_id).values_list("variant__workload__slug", flat=True),
-        *OrdinalFinding.objects.filter(case_studies=case_study_id).values_list("variant__workload__slug", flat=True),
-    }
-    plain = [Question(axis, workload) for workload in sorted(workloads) for axis in AXES]
+    workloads = counts.workloads_of(case_study_id)
+    plain = [Question(axis, workload) for workload in workloads for axis in AXES]
     standing = RankingSnapshot.objects.filter(superseded_by__isnull=True, method=METHOD, workload__in=workloads)
     asked = [Question.from_key(key) for key in standing.order_by("-pk").values_list("question", flat=True)]
     questions = list(dict.fromkeys([*plain, *asked]))
@@ -116,32 +115,22 @@ def _questions(case_study_id: int) -> list[Question]:
 
 def _compared(question: Question, case_study_id: int, revision: int) -> dict[str, Any]:
     """One question with and without the draft, and the entries that move."""
-    before, after = (_answer(question, with_draft, revision) for with_draft in (None, case_study_id))
+    before, after = (answer_with_draft(question, draft, revision) for draft in (None, case_study_id))
     keys = dict.fromkeys([*_by_key(after), *_by_key(before)])
     moves = []
     for key in keys:
         old, new = _standing(before, key), _standing(after, key)
         if _place(old) != _place(new):
-            label = answers.label(AXES[question.axis], key)
+            label = names.label(AXES[question.axis], key)
             moves.append({"key": key, "label": label, "before": old, "after": new})
     return {
         "question": question.as_dict(),
-        "title": presentation.title(question, names.names()),
-        "url": presentation.address(question),
+        "title": words.title(question, names.names()),
+        "url": words.address(question),
         "before": {"status": before["status"], "parts": len(before["parts"])},
         "after": {"status": after["status"], "parts": len(after["parts"])},
         "moves": moves,
     }
-
-
-def _answer(question: Question, with_draft: int | None, revision: int) -> dict[str, Any]:
-    ranking = rank(
-        frames.arms(question, with_draft=with_draft),
-        frames.findings(question, with_draft=with_draft),
-        AXES[question.axis],
-        services.assumptions(),
-    )
-    return answers.as_dict(question, ranking, revision, otherwise=())  # only entries are compared
 
 
 def _by_key(answer: dict[str, Any]) -> dict[str, dict[str, Any]]:
@@ -162,13 +151,6 @@ def _place(standing: dict[str, Any] | None) -> tuple | None:
     if standing is None:
         return None
     return tuple(standing[name] for name in ("rank", "part", "is_best", "is_worst", "grade"))
-
-
-def _token(case_study_id: int) -> str:
-    """Changes with every import into the draft and every one taken out."""
-    rows = Measurement.objects.filter(configuration__case_study=case_study_id)
-    seen = rows.aggregate(count=Count("pk"), last=Max("pk"), total=Sum("value"))
-    return hashlib.sha256(repr(sorted(seen.items())).encode()).hexdigest()
 
 
 def _latest_job(case_study: CaseStudy) -> Job | None:

@@ -1,14 +1,13 @@
 """How well the models foretell what they have not seen, as data."""
 
 from django.http import HttpResponseBase, JsonResponse
-from django.utils.cache import get_conditional_response
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.exceptions import APIException
 from rest_framework.request import Request
 
-from kdb import __version__
 from kdb.api_views import PublicView
+from kdb.entity_tags import tagged
 from modelling.evidence.axes import AXES
 
 from . import reports
@@ -102,10 +101,4 @@ class ModelQualityView(PublicView):
         report = reports.current()
         if report is None:
             raise BeingWorkedOut
-        etag = f'"{report.digest}-{__version__}"'
-        response = get_conditional_response(request, etag=etag)
-        if response is None:
-            response = JsonResponse(ModelQualitySerializer(report.result).data)
-        response["ETag"] = etag
-        response["Cache-Control"] = "public, max-age=0, must-revalidate"
-        return response
+        return tagged(request, report.digest, lambda: JsonResponse(ModelQualitySerializer(report.result).data))

@@ -12,14 +12,14 @@ from django.utils.timezone import now
 from numpy import median
 
 from experiments import visible
-from experiments.models import CaseStudy, Workload
+from experiments.models import Workload
 from kdb import jobs
-from modelling.answers.services import assumptions
+from modelling.answers.selectors import assumptions
 from modelling.evidence import counts, frames
+from modelling.evidence.cost_matrix import cost_matrix
 from modelling.evidence.keeping import keep
 from modelling.evidence.question import Question
-from modelling.models import Arm, QualityReport
-from modelling.workloads.cost_matrix import cost_matrix
+from modelling.models import QualityReport
 from modelling.workloads.profiles import known_profiles
 
 from .forecasts import METHODS, Evidence, Task
@@ -36,8 +36,7 @@ def current() -> QualityReport | None:
     kept = QualityReport.objects.filter(method=METHOD).order_by("-revision").first()
     if kept is not None:
         return kept
-    published = Arm.objects.filter(configuration__case_study__in=CaseStudy.objects.published())
-    if published[MOST_AT_ONCE : MOST_AT_ONCE + 1].exists():
+    if counts.has_more_arms_than(MOST_AT_ONCE):
         jobs.enqueue_once(JOB)
         return None
     return compute(wait=False)

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from modelling.answers import presentation
+from modelling.answers import words
 from modelling.evidence.axes import AXES
 from modelling.evidence.question import Question
 
@@ -101,13 +101,13 @@ def by_question(result: Mapping[str, Any], names: Mapping[str, Mapping[str, str]
         told = {prediction["method"]: prediction for prediction in asked["predictions"]}
         rows.append(
             (
-                presentation.title(question, names),
+                words.title(question, names),
                 ", ".join(asked["case_studies"]),
                 "tier lists" if asked["basis"] == "findings" else "numbers",
                 *(_agreement(told.get(method["method"]), len(asked["entries"])) for method in result["methods"]),
             )
         )
-        links.append(presentation.address(question))
+        links.append(words.address(question))
     return Table("Kendall’s τ, question by question", columns, tuple(rows), tuple(links))
 
 

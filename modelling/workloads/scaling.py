@@ -77,7 +77,7 @@ class Usl:
 
 
 @dataclass(frozen=True)
-class Reading:
+class ScopedReading:
     """What holds if the printed numbers are of this scope.
 
     scope : "per-vm" or "aggregate"
@@ -117,7 +117,7 @@ class Scaling:
     scope: str
     falls: tuple[Estimate, ...] = ()
     fall: Estimate | None = None
-    readings: tuple[Reading, ...] = ()
+    readings: tuple[ScopedReading, ...] = ()
 
 
 def scaling(
@@ -284,7 +284,7 @@ def sentence(found: Scaling) -> str:
     return text
 
 
-def _read(scope: str, counts: tuple[int, ...], printed: tuple[float, ...], spread: list[float | None]) -> Reading:
+def _read(scope: str, counts: tuple[int, ...], printed: tuple[float, ...], spread: list[float | None]) -> ScopedReading:
     factors = counts if scope == PER_VM else (1,) * len(counts)
     aggregate = tuple(n * value for n, value in zip(factors, printed, strict=True))
     last = len(counts) - 1
@@ -299,7 +299,7 @@ def _read(scope: str, counts: tuple[int, ...], printed: tuple[float, ...], sprea
     order = (RETROGRADE, LEVEL, CONTENDED, SCALES)
     reached = [order.index(_verdict(end, machines)) for end in ends] or [0, -1]
     variances = None if None in spread else spread
-    return Reading(
+    return ScopedReading(
         scope,
         name,
         aggregate,
@@ -358,7 +358,7 @@ def _at_least_zero(value: float, margin: float) -> Estimate:
     return Estimate(float(value), float(max(0.0, value - margin)), float(value + margin))
 
 
-def _reading_sentence(reading: Reading, found: Scaling) -> str:
+def _reading_sentence(reading: ScopedReading, found: Scaling) -> str:
     counts, unit = found.vm_counts, found.unit
     start, end = (reading.aggregate[counts.index(n)] for n in (reading.start, reading.end))
     span = f"from {start:,.1f} {unit} with {_machines(reading.start)} to {end:,.1f} {unit} with {reading.end}"

@@ -18,8 +18,9 @@ from experiments.imports import normalise
 from experiments.models import CaseStudy, FileSystem, Publication, Workload
 from experiments.published_evidence.load import DIRECTORY
 from kdb.pairs import pair_key, pair_parts
-from modelling.answers.forms import AskForm, CompareForm
+from modelling.comparisons.forms import CompareForm
 from modelling.evidence import names as names_of_questions
+from modelling.evidence.forms import AskForm
 from modelling.mixes.forms import MixForm, MixQuestionForm
 from tests.factories import make_user
 

@@ -14,7 +14,7 @@ from django.db import transaction
 from django.test import Client
 from django.urls import reverse
 
-from experiments import belongings, visible
+from experiments import references, visible
 from experiments.campaigns import drafts as campaign_drafts
 from experiments.case_studies import bundles, life, pages
 from experiments.files import raw_files
@@ -36,9 +36,9 @@ from experiments.models import (
     WorkloadVariant,
 )
 from kdb.api_urls import urlpatterns as api_patterns
-from modelling.answers import services, snapshots
+from modelling.answers import snapshots
 from modelling.claims import verdicts
-from modelling.evidence import frames
+from modelling.evidence import frames, summaries
 from modelling.evidence.question import Question
 from modelling.models import ClaimVerdict
 from tests import factories
@@ -191,7 +191,7 @@ def hidden_addresses(*studies: CaseStudy) -> list[str]:
         found += [f"/case-studies/{study.slug}/citation.bib", f"/api/v1/case-studies/{study.slug}/"]
         found += [f"/api/v1/configurations/{study.slug}/{row.slug}/" for row in study.configurations.all()]
         only = CaseStudy.objects.filter(pk=study.pk)
-        found += [f"/api/v1/workload-variants/{row.pk}/" for row in belongings.variants(only)]
+        found += [f"/api/v1/workload-variants/{row.pk}/" for row in references.variants(only)]
         found += [f"/claims/{row.publication.slug}/{row.code}/" for row in study.claims.all()]
         found += [f"/api/v1/claims/{row.code}/" for row in study.claims.all()]
         found += [f"/api/v1/findings/{row.pk}/" for row in study.findings.all()]
@@ -203,7 +203,7 @@ def hidden_addresses(*studies: CaseStudy) -> list[str]:
             (OperatingSystem, "", "operating-systems"),
             (Benchmark, "", "benchmarks"),
         ):
-            for row in belongings.used_by(model, only).filter(slug__icontains="quokk"):
+            for row in references.used_by(model, only).filter(slug__icontains="quokk"):
                 found += [f"/api/v1/{api}/{row.slug}/", *([f"/{page}/{row.slug}/"] if page else [])]
     return found
 
@@ -239,7 +239,7 @@ def test_nobody_meets_what_a_draft_brings_until_it_is_published(client, bundle):
     assert other.state == "filed", other.report
     drafts = (draft, other.case_study)
     life.submit(draft, user=draft.owner)
-    services.rebuild_arms([draft.pk])  # as a preview does
+    summaries.rebuild_arms([draft.pk])  # as a preview does
     texts = dict(crawl(client))
     assert [address for address, text in texts.items() if "quokk" in text.lower()] == []
     addresses = hidden_addresses(*drafts)
@@ -288,7 +288,7 @@ def test_an_import_taken_out_again_takes_its_names_along(paper):
     batch = imported("lab")
     assert FileSystem.objects.get(slug="quokkapool").is_draft
     pipeline.discard(batch, user=batch.case_study.owner)
-    for model in belongings.SHARED:
+    for model in references.SHARED:
         assert not model.objects.filter(is_draft=True).exists()
     assert not WorkloadVariant.objects.filter(workload__slug="quokking").exists()
 
@@ -457,7 +457,7 @@ def test_a_reviewer_reads_what_publication_makes_public(client, bundle, django_a
     assert page.count("public already, to be said of this case study too") == 1
     with django_assert_num_queries(9):
         rows = pages.brought(draft)
-    assert len(rows) == len(belongings.SHARED) + 1 + 3 + 2  # a variant, three claims, two findings
+    assert len(rows) == len(references.SHARED) + 1 + 3 + 2  # a variant, three claims, two findings
 
 
 # The published evidence
@@ -480,7 +480,7 @@ def test_every_relation_to_a_case_study_is_among_its_belongings():
     """A model that comes to refer to a shared row is looked at by used_by, or not part of a case study."""
     looked_at = {"CaseStudy", "Configuration", "PrintedRatio", "OrdinalFinding", "Claim", "WorkloadVariant"}
     others = {"MechanismCost", "ComponentName", "Host", "StoragePool"}
-    for model in belongings.SHARED:
+    for model in references.SHARED:
         for relation in model._meta.related_objects:
             assert relation.related_model.__name__ in looked_at | others
     assert PrintedRatio._meta.get_field("denominator").related_model is Hypervisor
@@ -492,5 +492,5 @@ def test_the_migration_marks_what_only_drafts_use(paper):
     factories.make_configuration(study, hypervisor="xen")
     migration = importlib.import_module("experiments.migrations.0009_mark_what_drafts_brought")
     migration.mark(apps, None)
-    marked = {row.slug for model in belongings.SHARED for row in model.objects.filter(is_draft=True)}
+    marked = {row.slug for model in references.SHARED for row in model.objects.filter(is_draft=True)}
     assert marked == {*("quokka-report", "quokka-visor", "quokka-fs", "quokka-os", "quokka-bench", "quokka-load")}

@@ -8,8 +8,9 @@ from experiments.case_studies import life
 from experiments.models import KnowledgeRevision
 from kdb import jobs
 from kdb.models import Job
-from modelling.answers import services, snapshots
+from modelling.answers import snapshots
 from modelling.answers.selectors import current_ranking
+from modelling.evidence import frames, summaries
 from modelling.evidence.question import Question
 from modelling.models import Arm, RankingSnapshot
 from tests.factories import make_case_study, make_derived_value, make_finding, make_measurement, publish
@@ -38,7 +39,7 @@ def test_repetitions_become_one_arm_with_their_geometric_mean_and_spread():
     case_study = make_case_study()
     for repetition, value in enumerate((100.0, 110.0, 121.0), start=1):
         make_measurement(value, case_study=case_study, repetition=repetition)
-    services.rebuild_arms([case_study.pk])
+    summaries.rebuild_arms([case_study.pk])
     arm = Arm.objects.get()
     # ln 100, ln 110, ln 121 are ln 1.1 apart: mean ln 110, sample variance (ln 1.1)^2, of the mean a third.
     assert arm.mean_log == pytest.approx(math.log(110))
@@ -48,13 +49,13 @@ def test_repetitions_become_one_arm_with_their_geometric_mean_and_spread():
 
 def test_a_published_mean_keeps_its_printed_deviation():
     measurement = make_measurement(100.0, repetitions=4, standard_deviation=8.0)
-    services.rebuild_arms([measurement.configuration.case_study_id])
+    summaries.rebuild_arms([measurement.configuration.case_study_id])
     assert Arm.objects.get().variance == pytest.approx(0.08**2 / 4)
 
 
 def test_a_published_mean_without_deviation_has_no_variance_of_its_own():
     measurement = make_measurement(100.0, repetitions=4)
-    services.rebuild_arms([measurement.configuration.case_study_id])
+    summaries.rebuild_arms([measurement.configuration.case_study_id])
     arm = Arm.objects.get()
     assert (arm.variance, arm.runs) == (None, 4)
 
@@ -63,13 +64,13 @@ def test_a_number_printed_twice_is_no_measured_spread():
     case_study = make_case_study()
     for repetition in (1, 2):
         make_measurement(100.0, case_study=case_study, repetition=repetition)
-    services.rebuild_arms([case_study.pk])
+    summaries.rebuild_arms([case_study.pk])
     assert Arm.objects.get().variance is None
 
 
 def test_a_derived_value_carries_the_variance_of_its_interval():
     value = make_derived_value(100.0, low=90.0, high=110.0)
-    services.rebuild_arms([value.configuration.case_study_id])
+    summaries.rebuild_arms([value.configuration.case_study_id])
     arm = Arm.objects.get()
     assert arm.variance == pytest.approx((math.log(110 / 90) / (2 * 1.959964)) ** 2)
     assert arm.origin == Arm.Origin.DERIVED
@@ -77,13 +78,13 @@ def test_a_derived_value_carries_the_variance_of_its_interval():
 
 def test_steps_on_the_way_to_a_derived_value_are_no_evidence():
     value = make_derived_value(is_evidence=False)
-    assert services.rebuild_arms([value.configuration.case_study_id]) == 0
+    assert summaries.rebuild_arms([value.configuration.case_study_id]) == 0
 
 
 def test_rebuilding_arms_twice_gives_the_same_arms():
     measurement = make_measurement()
     for _ in range(2):
-        services.rebuild_arms([measurement.configuration.case_study_id])
+        summaries.rebuild_arms([measurement.configuration.case_study_id])
     assert Arm.objects.count() == 1
 
 
@@ -102,7 +103,7 @@ def test_drafts_do_not_count():
     case_study = make_case_study()
     for guest_fs in ("ext4", "xfs"):
         make_measurement(case_study=case_study, guest_fs=guest_fs)
-    services.rebuild_arms([case_study.pk])
+    summaries.rebuild_arms([case_study.pk])
     assert order(MAIL) == []
 
 
@@ -165,13 +166,13 @@ def test_a_retracted_case_study_leaves_the_answer():
 
 def test_an_answer_is_not_kept_where_a_publication_came_between(monkeypatch):
     published_pair()
-    real = services.frames.findings
+    real = frames.findings
 
     def slow(question, as_of=None):  # a publication is committed while the evidence is being read
         published_pair()
         return real(question, as_of=as_of)
 
-    monkeypatch.setattr(services.frames, "findings", slow)
+    monkeypatch.setattr(frames, "findings", slow)
     snapshots.compute_snapshot(MAIL)
     assert not RankingSnapshot.objects.exists()
 

@@ -4,7 +4,7 @@ import pytest
 
 from experiments.claim_conditions import CheckError, parse_checks
 from modelling.claims import judging
-from modelling.claims.facts import Facts, Finding, Number, PrintedRatio, Span, number_span
+from modelling.claims.facts import Finding, Number, PrintedRatio, PublishedFacts, Span, number_span
 
 
 def number(*values: float, low: float | None = None, high: float | None = None, **at) -> Number:
@@ -35,8 +35,8 @@ def finding(guest_fs: str, host_fs: str, text: str, table: str = "", *, outstand
     return Finding(name, "p9", ("s9",), workload, "kvm", guest_fs, host_fs, text, table or text, outstanding)
 
 
-def facts(*rows, limits=None) -> Facts:
-    return Facts(
+def facts(*rows, limits=None) -> PublishedFacts:
+    return PublishedFacts(
         numbers=tuple(r for r in rows if isinstance(r, Number)),
         findings=tuple(r for r in rows if isinstance(r, Finding)),
         ratios=tuple(r for r in rows if isinstance(r, PrintedRatio)),
@@ -44,7 +44,7 @@ def facts(*rows, limits=None) -> Facts:
     )
 
 
-def evaluate(check: object, rows: Facts, *, is_open: bool = False) -> judging.Verdict:
+def evaluate(check: object, rows: PublishedFacts, *, is_open: bool = False) -> judging.Verdict:
     return judging.evaluate(parse_checks({"own": check}).own, rows, is_open=is_open)
 
 

@@ -12,9 +12,9 @@ from experiments.models import CaseStudy, Claim, DerivedValue, Measurement, Ordi
 from experiments.published_evidence import load as evidence
 from kdb import jobs
 from kdb.models import Job
-from modelling.claims import hypotheses, verdicts
+from modelling.claims import gather, hypotheses, verdicts
 from modelling.claims.evaluation import compare
-from modelling.claims.facts import Facts
+from modelling.claims.facts import PublishedFacts
 from modelling.models import ClaimVerdict, HypothesisScore
 from tests.factories import (
     make_case_study,
@@ -90,7 +90,7 @@ def test_what_can_be_decided_is_what_was_expected_to_be():
 
 
 def test_every_check_can_be_read():
-    nothing = Facts()
+    nothing = PublishedFacts()
     for entry in json.loads((evidence.DIRECTORY / "claim_checks.json").read_text(encoding="utf-8"))["claims"]:
         checks = parse_checks(entry["checks"])
         for condition in (checks.own, checks.others):
@@ -297,10 +297,10 @@ def test_a_difference_within_the_spread_of_a_run_is_a_tie():
         make_measurement(value, case_study=case_study, hypervisor=hypervisor)
     publish(case_study)
     # single runs, 5 % each: the ratio's 95 % interval is +- 1.96 * sqrt(2) * 5 % = 14 %
-    found = {row[:2]: row[2] for row in hypotheses.scores(verdicts.read_facts().with_spread(0.05))}
+    found = {row[:2]: row[2] for row in hypotheses.scores(gather.read_facts().with_spread(0.05))}
     comparison = found["H1.1", "lab"]
     assert (comparison.held, comparison.failed, comparison.undecided) == (0, 0, 1)
-    exact = compare(parse(hypotheses.HYPOTHESES[5].condition), verdicts.read_facts(), is_open=True)
+    exact = compare(parse(hypotheses.HYPOTHESES[5].condition), gather.read_facts(), is_open=True)
     assert [c.state for c in exact] == ["failed"]
 
 
@@ -312,7 +312,7 @@ def test_repetitions_become_one_number_with_their_spread():
     for repetition, value in enumerate((100.0, 110.0, 121.0), start=1):
         make_measurement(value, case_study=case_study, repetition=repetition)
     publish(case_study)
-    (number,) = verdicts.read_facts().numbers
+    (number,) = gather.read_facts().numbers
     (span,) = number.readings
     # mean of ln is ln 110; standard deviation ln 1.1, of the mean / sqrt(3); half width 1.386 of it
     assert span == pytest.approx((101.92, 118.72), abs=0.01)
@@ -322,20 +322,20 @@ def test_a_unit_is_brought_to_one_scale():
     case_study = make_case_study("lab")
     make_measurement(100.0, case_study=case_study, unit="MB/s")
     publish(case_study)
-    assert verdicts.read_facts().numbers[0].readings[0].low == pytest.approx(100e6 / 2**20)
+    assert gather.read_facts().numbers[0].readings[0].low == pytest.approx(100e6 / 2**20)
 
 
 def test_a_measured_value_stands_before_a_derived_one_and_a_draft_for_nothing(published_evidence):
-    before = len(verdicts.read_facts().numbers)
+    before = len(gather.read_facts().numbers)
     assert before == 158 + 16 + 36  # measured, derived as evidence, bounds
     make_measurement(1.0, case_study=make_case_study("draft"))
-    assert len(verdicts.read_facts().numbers) == before
+    assert len(gather.read_facts().numbers) == before
 
 
 def test_limits_of_storage_are_read_with_the_lower_of_both_directions():
     storage = make_storage(sequential_read_limit=535, sequential_write_limit=495, interface_limit=600)
     publish(make_case_study("lab", storage=storage))
-    limits = verdicts.read_facts().limits["lab"]
+    limits = gather.read_facts().limits["lab"]
     assert limits == pytest.approx({"disk": 495e6 / 2**20, "interface": 600e6 / 2**20})
 
 
@@ -387,7 +387,7 @@ def test_two_publications_ask_for_one_round(published_evidence):
 def test_nothing_is_kept_where_a_publication_comes_in_between(published_evidence, monkeypatch):
     drafts = [paper_with(kvm=20.0, xen=10.0) for _ in range(2)]
     publish(drafts[0])
-    read = verdicts.read_facts
+    read = gather.read_facts
 
     def slowly():
         facts = read()

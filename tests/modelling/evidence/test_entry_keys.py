@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from experiments.models import CaseStudy, Configuration
 from kdb.pairs import pair_key, pair_parts
-from modelling.answers import answer as answers
-from modelling.answers.presentation import entry_choices
+from modelling.comparisons.forms import entry_choices
 from modelling.evidence import names
 from modelling.evidence.axes import AXES, entry_key, entry_parts
 from tests.factories import make_measurement, publish
@@ -88,14 +87,14 @@ def test_an_invented_cache_mode_is_refused_with_those_there_are(published_eviden
 
 def test_a_cache_mode_with_a_colon_is_a_cache_mode(published_evidence):
     key = entry_key(AXES["configuration"], ("xen", "ext4", "ext4", "loopback (file:)"))
-    assert answers.label(AXES["configuration"], key) == "ext4 on ext4 under Xen (loopback (file:) cache)"
+    assert names.label(AXES["configuration"], key) == "ext4 on ext4 under Xen (loopback (file:) cache)"
 
 
 @pytest.mark.parametrize("axis", AXES)
 def test_every_choice_of_an_entry_reads_as_its_label(published_evidence, axis):
     choices = entry_choices(axis, names.names())
     assert choices
-    assert all(answers.label(AXES[axis], key) == label for key, label in choices[:40])
+    assert all(names.label(AXES[axis], key) == label for key, label in choices[:40])
 
 
 def test_the_database_refuses_what_a_key_cannot_say(published_evidence):

@@ -7,11 +7,12 @@ from urllib.parse import urlencode
 import pytest
 from django.core.cache import cache
 
-from modelling.answers.selectors import current_ranking, explained
+from modelling.answers.selectors import current_ranking
 from modelling.evidence.axes import AXES, entry_key, entry_parts
 from modelling.evidence.question import Question
 from modelling.explanations import Step, explain
 from modelling.explanations.gather import gather
+from modelling.explanations.selectors import explained
 from tests.factories import make_case_study, make_measurement, publish
 
 KINDS = (

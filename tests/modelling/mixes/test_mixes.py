@@ -7,9 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from experiments.case_studies import life
-from modelling.answers.selectors import current_ranking, mixed
+from modelling.answers.selectors import current_ranking
 from modelling.estimation.mixes import mix
 from modelling.evidence.question import Question
+from modelling.mixes.selectors import mixed
 from tests.factories import make_case_study, make_measurement
 
 pytestmark = pytest.mark.django_db

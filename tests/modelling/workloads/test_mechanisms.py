@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import pytest
 
-from modelling.workloads.cost_matrix import cost_matrix
+from modelling.evidence.cost_matrix import cost_matrix
 from modelling.workloads.mechanisms import MATTERS, RULES, SIDES, Mechanism, is_stated, order, predict, terms
 from modelling.workloads.profiles import Accesses, Profile, known_profiles
 from tests.test_architecture import ROOT

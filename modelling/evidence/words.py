@@ -1,9 +1,9 @@
-"""How explanations print what they say. No Django."""
+"""How numbers, counts, columns and lists of things read in a sentence. No Django."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from modelling.evidence.axes import COLUMN_LABELS
+from .axes import COLUMN_LABELS
 
 _VIRTUALISATION = {"full": "full hardware virtualisation", "para": "para-virtualisation", "emulated": "emulation"}
 

@@ -1,18 +1,21 @@
-"""The question as a page or the API asks it, checked."""
+"""A question as pages and the API ask it, checked."""
 
-from collections.abc import Iterable
 from typing import Any
 
 from django import forms
 
-from modelling.comparisons.comparison import MOST
-from modelling.evidence import names
-from modelling.evidence.axes import AXES, KINDS, entry_parts
-from modelling.evidence.question import GRADES, Question
+from . import names
+from .axes import AXES, KINDS, entry_parts
+from .question import GRADES, Question
 
-from . import presentation
+
+def axis_choices() -> list[tuple[str, str]]:
+    """Every axis with its label, as a form offers them."""
+    return [(axis.name, axis.label) for axis in AXES.values()]
+
 
 FURTHER_FILTERS = ("storage", "benchmark", "guest_os_family", "grade")
+
 
 # field of the question: (kind of name in the catalogue, label on the page)
 _NAMED_FIELDS = {
@@ -108,7 +111,7 @@ class AskForm(QuestionForm):
         super().__init__(data, axis=axis)
         self.fields["axis"] = forms.ChoiceField(
             label="What to choose",
-            choices=presentation.axis_choices(),
+            choices=axis_choices(),
             required=False,
             error_messages={"invalid_choice": "%(value)r cannot be ranked; choose from the list."},
         )
@@ -139,7 +142,7 @@ class AskForm(QuestionForm):
         return any(field.value() or field.errors for field in self.further_fields)
 
 
-_LONGEST_KEY = 200  # three slugs and a cache mode
+LONGEST_KEY = 200  # three slugs and a cache mode
 
 
 def entry_error(axis: str, key: str) -> str:
@@ -154,102 +157,3 @@ def entry_error(axis: str, key: str) -> str:
         if name not in known and (name or column != "cache_mode"):
             return f"{name!r} in {key!r} is not known here; allowed are {', '.join(known) or 'none'}."
     return ""
-
-
-class ComparisonForm(QuestionForm):
-    """Which comparison a program asks for: two to six different keys, separated by commas."""
-
-    entries = forms.CharField(max_length=MOST * (_LONGEST_KEY + 1))
-
-    def clean_entries(self) -> list[str]:
-        keys = [key.strip() for key in self.cleaned_data["entries"].split(",")]
-        if errors := [error for key in keys if self.axis in AXES and (error := entry_error(self.axis, key))]:
-            raise forms.ValidationError(errors)
-        if len(set(keys)) != len(keys):
-            raise forms.ValidationError("Give different entries.")
-        if not 2 <= len(keys) <= MOST:
-            raise forms.ValidationError(f"Give two to {MOST} entries.")
-        return keys
-
-
-class ExplanationForm(QuestionForm):
-    """Which explanation a program asks for: of two entries, or none for the best and the last of the answer."""
-
-    a = forms.CharField(required=False, max_length=_LONGEST_KEY)
-    b = forms.CharField(required=False, max_length=_LONGEST_KEY)
-
-    def clean(self) -> dict[str, Any]:
-        cleaned = super().clean() or self.cleaned_data
-        a, b = cleaned.get("a"), cleaned.get("b")
-        if self.axis not in AXES:
-            return cleaned
-        for name in ("a", "b"):
-            key = cleaned.get(name)
-            error = entry_error(self.axis, key) if key else ""
-            if bool(a) != bool(b) and not key and name not in self.errors:
-                error = "Give both entries, or neither for the best and the last of the answer."
-            if error:
-                self.add_error(name, error)
-        if a and a == b:
-            self.add_error("b", "Give two different entries.")
-        return cleaned
-
-
-ENTRY_FIELDS = dict(zip("abcdef", ("First", "Second", "Third", "Fourth", "Fifth", "Sixth"), strict=True))
-
-
-class CompareForm(AskForm):
-    """The entries as a person chooses them, from those that the axis can have: two to six, or none for the answer's."""
-
-    field_order = ("axis", *QuestionForm.field_order, *ENTRY_FIELDS)
-
-    def __init__(self, data: Any = None) -> None:
-        super().__init__(data)
-        known = presentation.entry_choices(self.axis, names.names())
-        for name, label in ENTRY_FIELDS.items():
-            choices = [("", "As the answer ranks them" if name in "ab" else "–"), *known]
-            chosen = (data or {}).get(name) or ""
-            others = [(chosen, chosen)] if chosen and chosen not in dict(choices) else []
-            self.fields[name] = forms.CharField(
-                required=False, max_length=_LONGEST_KEY, label=label, widget=forms.Select(choices=[*choices, *others])
-            )
-        self.order_fields(self.field_order)
-
-    def clean(self) -> dict[str, Any]:
-        cleaned = super().clean() or self.cleaned_data
-        given = {name: key for name in ENTRY_FIELDS if (key := cleaned.get(name))}
-        cleaned["entries"] = list(given.values())
-        if self.axis not in AXES or not given:
-            return cleaned
-        for name, key in given.items():
-            if error := entry_error(self.axis, key):
-                self.add_error(name, error)
-        repeated = [name for name, key in given.items() if list(given.values()).index(key) < list(given).index(name)]
-        for name in repeated:
-            self.add_error(name, "Give different entries.")
-        if len(given) == 1:
-            missing = "b" if "a" in given else "a"
-            self.add_error(missing, "Give two to six entries, or none for the best and the last of the answer.")
-        return cleaned
-
-    @classmethod
-    def showing(cls, question: Question, keys: Iterable[str]) -> "CompareForm":
-        """The form filled in with what was compared."""
-        asked = {name: str(value) for name, value in question.as_dict().items() if value is not None}
-        return cls({**asked, **dict(zip(ENTRY_FIELDS, keys, strict=False))})
-
-    @property
-    def question_fields(self) -> list[forms.BoundField]:
-        return [field for field in self.main_fields if field.name not in ENTRY_FIELDS]
-
-    @property
-    def first_entries(self) -> list[forms.BoundField]:
-        return [self["a"], self["b"], self["c"]]
-
-    @property
-    def further_entries(self) -> list[forms.BoundField]:
-        return [self["d"], self["e"], self["f"]]
-
-    @property
-    def has_further_entries(self) -> bool:
-        return any(field.value() or field.errors for field in self.further_entries)

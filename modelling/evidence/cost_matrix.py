@@ -1,8 +1,7 @@
 """The cost matrix C1.1-C3.7 as the catalogue holds it."""
 
 from experiments.models import MechanismCost
-
-from .mechanisms import Matrix, Mechanism
+from modelling.workloads.mechanisms import Matrix, Mechanism
 
 
 def cost_matrix() -> Matrix:

@@ -1,30 +1,17 @@
 """Arms, and the estimate over them."""
 
-from django.conf import settings
 from django.db import transaction
 from django.db.models import Avg, Count, Max, Sum, Variance
 from django.db.models.functions import Ln
 
 from experiments.models import DerivedValue, Measurement
-from modelling.estimation.ranking import Assumptions, Ranking, rank
-from modelling.evidence import frames, names
-from modelling.evidence.arms import NORMAL_95
-from modelling.evidence.axes import AXES
-from modelling.evidence.fairplay import MEASUREMENT_FIELDS
-from modelling.evidence.question import Question
 from modelling.models import Arm
+
+from .arms import NORMAL_95
+from .fairplay import MEASUREMENT_FIELDS
 
 # A spread below this is a repeated number, not a measured spread.
 _SMALLEST_VARIANCE = 1e-12
-
-
-def assumptions() -> Assumptions:
-    """What every answer takes for granted, from the settings."""
-    return Assumptions(
-        variation=settings.KDB_DEFAULT_COEFFICIENT_OF_VARIATION,
-        tier_scale=settings.KDB_TIER_SCALE,
-        tier_doubt=settings.KDB_TIER_DOUBT,
-    )
 
 
 def rebuild_arms(case_study_ids: list[int]) -> int:
@@ -88,10 +75,3 @@ def _derived_arms(case_study_ids: list[int]) -> list[Arm]:
         )
         for value in values
     ]
-
-
-def ranking_of(question: Question, as_of: int | None = None) -> Ranking:
-    """The estimate itself, with its networks: what answers and mixes are made of."""
-    names.forget()  # what is made of it is kept with names: those that are public now
-    arms, findings = frames.arms(question, as_of=as_of), frames.findings(question, as_of=as_of)
-    return rank(arms, findings, AXES[question.axis], assumptions())

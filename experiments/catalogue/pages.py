@@ -1,0 +1,90 @@
+"""What is known besides numbers, laid out for its pages."""
+
+from dataclasses import dataclass
+
+from django.db.models import Exists, OuterRef, Prefetch, Q, QuerySet
+
+from experiments import visible
+from experiments.models import (
+    CaseStudy,
+    ComponentName,
+    Configuration,
+    DerivedValue,
+    FileSystem,
+    Measurement,
+    MechanismCost,
+    ModelComponent,
+    OrdinalFinding,
+    Publication,
+    WorkloadVariant,
+)
+
+
+@dataclass(frozen=True)
+class CostMatrix:
+    """How each file system does each operation: one row an operation, one column a file system."""
+
+    file_systems: list[FileSystem]
+    rows: list[tuple[str, list[MechanismCost | None]]]
+    sources: list[str]  # tables, without the equations that a cell may name besides
+
+
+def cost_matrix() -> CostMatrix:
+    """The cells C1.1 to C3.7, in two queries at most."""
+    costs = list(MechanismCost.objects.select_related("file_system").order_by("code"))
+    file_systems = list({cost.file_system_id: cost.file_system for cost in costs}.values())
+    cells = {(cost.operation, cost.file_system_id): cost for cost in costs}
+    rows = [
+        (label, [cells.get((operation, file_system.pk)) for file_system in file_systems])
+        for operation, label in MechanismCost.Operation.choices
+    ]
+    return CostMatrix(file_systems, rows, sorted({cost.source.partition(",")[0] for cost in costs}))
+
+
+@dataclass(frozen=True)
+class ComponentMap:
+    """What each publication calls the seven components: one row a component."""
+
+    publications: list[Publication]
+    rows: list[tuple[ModelComponent, list[ComponentName | None]]]
+
+
+def component_map() -> ComponentMap:
+    """Every component, whether a publication names it or not."""
+    components = list(ModelComponent.objects.order_by("number"))
+    names = list(ComponentName.objects.select_related("publication").order_by("publication__slug"))
+    publications = list({name.publication_id: name.publication for name in names}.values())
+    cells = {(name.component_id, name.publication_id): name for name in names}
+    rows = [(c, [cells.get((c.pk, publication.pk)) for publication in publications]) for c in components]
+    return ComponentMap(publications, rows)
+
+
+def configurations_with(condition: Q) -> QuerySet[Configuration]:
+    """Visible configurations of a kind, with what a line about them tells."""
+    return (
+        visible.configurations()
+        .filter(condition)
+        .select_related("case_study", "hypervisor", "guest_fs", "host_fs")
+        .order_by("case_study__slug", "pk")
+    )
+
+
+def publications() -> QuerySet[Publication]:
+    """Every visible publication, with its visible case studies."""
+    return visible.publications().prefetch_related(Prefetch("case_studies", visible.case_studies()))
+
+
+def case_studies_with(variants: list[WorkloadVariant]) -> QuerySet[CaseStudy]:
+    """Case studies that measured, derived or state something about one of these variants.
+
+    Asked by way of the configurations, whose index their numbers share.
+    """
+    configurations = Configuration.objects.filter(case_study=OuterRef("pk"))
+    stated = OrdinalFinding.case_studies.through.objects.filter(
+        casestudy=OuterRef("pk"), ordinalfinding__variant__in=variants
+    )
+    found = Q(Exists(stated))
+    for model in (Measurement, DerivedValue):
+        rows = model.objects.filter(configuration=OuterRef("pk"), variant__in=variants)
+        found |= Q(Exists(configurations.filter(Exists(rows))))
+    return visible.case_studies().filter(found).select_related("publication")

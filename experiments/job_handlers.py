@@ -1,0 +1,11 @@
+"""Background work of experiments; kdb.jobs runs it."""
+
+from kdb import jobs
+
+from .campaigns import hosts, runs, steering
+from .imports import pipeline
+
+jobs.handler(pipeline.READ_JOB)(pipeline.read)
+jobs.handler(hosts.CONTACT_JOB)(hosts.contact)
+jobs.handler(hosts.CHECK_JOB)(hosts.check)
+jobs.handler(steering.RUN_JOB)(runs.do_run)

@@ -1,0 +1,99 @@
+"""Which entries are to be compared, checked."""
+
+from collections.abc import Iterable
+from itertools import product
+from typing import Any
+
+from django import forms
+
+from modelling.evidence import names
+from modelling.evidence.axes import AXES, KINDS, entry_key, entry_label
+from modelling.evidence.forms import LONGEST_KEY, AskForm, QuestionForm, entry_error
+from modelling.evidence.question import Question
+
+from .comparison import MOST
+
+
+class ComparisonForm(QuestionForm):
+    """Which comparison a program asks for: two to six different keys, separated by commas."""
+
+    entries = forms.CharField(max_length=MOST * (LONGEST_KEY + 1))
+
+    def clean_entries(self) -> list[str]:
+        keys = [key.strip() for key in self.cleaned_data["entries"].split(",")]
+        if errors := [error for key in keys if self.axis in AXES and (error := entry_error(self.axis, key))]:
+            raise forms.ValidationError(errors)
+        if len(set(keys)) != len(keys):
+            raise forms.ValidationError("Give different entries.")
+        if not 2 <= len(keys) <= MOST:
+            raise forms.ValidationError(f"Give two to {MOST} entries.")
+        return keys
+
+
+ENTRY_FIELDS = dict(zip("abcdef", ("First", "Second", "Third", "Fourth", "Fifth", "Sixth"), strict=True))
+
+
+class CompareForm(AskForm):
+    """The entries as a person chooses them, from those that the axis can have: two to six, or none for the answer's."""
+
+    field_order = ("axis", *QuestionForm.field_order, *ENTRY_FIELDS)
+
+    def __init__(self, data: Any = None) -> None:
+        super().__init__(data)
+        known = entry_choices(self.axis, names.names())
+        for name, label in ENTRY_FIELDS.items():
+            choices = [("", "As the answer ranks them" if name in "ab" else "–"), *known]
+            chosen = (data or {}).get(name) or ""
+            others = [(chosen, chosen)] if chosen and chosen not in dict(choices) else []
+            self.fields[name] = forms.CharField(
+                required=False, max_length=LONGEST_KEY, label=label, widget=forms.Select(choices=[*choices, *others])
+            )
+        self.order_fields(self.field_order)
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or self.cleaned_data
+        given = {name: key for name in ENTRY_FIELDS if (key := cleaned.get(name))}
+        cleaned["entries"] = list(given.values())
+        if self.axis not in AXES or not given:
+            return cleaned
+        for name, key in given.items():
+            if error := entry_error(self.axis, key):
+                self.add_error(name, error)
+        repeated = [name for name, key in given.items() if list(given.values()).index(key) < list(given).index(name)]
+        for name in repeated:
+            self.add_error(name, "Give different entries.")
+        if len(given) == 1:
+            missing = "b" if "a" in given else "a"
+            self.add_error(missing, "Give two to six entries, or none for the best and the last of the answer.")
+        return cleaned
+
+    @classmethod
+    def showing(cls, question: Question, keys: Iterable[str]) -> "CompareForm":
+        """The form filled in with what was compared."""
+        asked = {name: str(value) for name, value in question.as_dict().items() if value is not None}
+        return cls({**asked, **dict(zip(ENTRY_FIELDS, keys, strict=False))})
+
+    @property
+    def question_fields(self) -> list[forms.BoundField]:
+        return [field for field in self.main_fields if field.name not in ENTRY_FIELDS]
+
+    @property
+    def first_entries(self) -> list[forms.BoundField]:
+        return [self["a"], self["b"], self["c"]]
+
+    @property
+    def further_entries(self) -> list[forms.BoundField]:
+        return [self["d"], self["e"], self["f"]]
+
+    @property
+    def has_further_entries(self) -> bool:
+        return any(field.value() or field.errors for field in self.further_entries)
+
+
+def entry_choices(axis: str, names: dict[str, dict[str, str]]) -> list[tuple[str, str]]:
+    """Every entry that the axis can have, as (key, label); configurations only by hypervisor and pair."""
+    if axis not in AXES:
+        return []
+    columns = [[""] if column == "cache_mode" else names[KINDS[column]] for column in AXES[axis].entry]
+    keys = [entry_key(AXES[axis], values) for values in product(*columns)]
+    return [(key, entry_label(AXES[axis], key, names)) for key in keys]

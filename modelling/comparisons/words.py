@@ -1,0 +1,18 @@
+"""Where comparisons and explanations stand. No queries."""
+
+from collections.abc import Iterable
+from urllib.parse import urlencode
+
+from modelling.evidence.question import Question
+
+
+def compare_address(question: Question, **extra: str | int) -> str:
+    """Where the explanation of the answer, or a comparison of its entries (a=..., b=...), stands."""
+    query = {"axis": question.axis, "workload": question.workload, **question.filters, **extra}
+    return f"/compare/?{urlencode(query)}"
+
+
+def comparison_api_address(question: Question, keys: Iterable[str], **extra: str | int) -> str:
+    """Where the same comparison stands as data."""
+    query = {"axis": question.axis, "workload": question.workload, **question.filters, "entries": ",".join(keys)}
+    return f"/api/v1/comparisons/?{urlencode({**query, **extra}, safe=',:')}"

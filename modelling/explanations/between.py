@@ -1,0 +1,74 @@
+"""What the evidence puts between two entries: an estimate, fair-play groups that hold both, tier lists."""
+
+import numpy as np
+import pandas as pd
+
+from modelling.estimation.ranking import RankedPart, Ranking
+from modelling.evidence import names as catalogue
+from modelling.evidence.arms import NORMAL_95
+from modelling.evidence.axes import Axis
+
+from .facts import Contrast, DirectGroup, Tier
+
+
+def shared_part(ranking: Ranking, a: str, b: str) -> RankedPart | None:
+    """The part of the ranking that holds both; None where none does."""
+    return next((part for part in ranking.parts if {a, b} <= set(part.members)), None)
+
+
+def contrast_between(part: RankedPart | None, a: str, b: str) -> Contrast | None:
+    """The estimated ratio of two entries of a part; None where no chain of numbers joins them."""
+    if part is None or a == b or not part.has_numbers_between(a, b):
+        return None
+    difference, error = part.difference(a, b)
+    ends = np.exp([difference, difference - NORMAL_95 * error, difference + NORMAL_95 * error])
+    return Contrast(*(float(x) for x in ends))
+
+
+def direct_groups(used: pd.DataFrame, a: str, b: str) -> tuple[DirectGroup, ...]:
+    """The fair-play groups that hold both entries. used : arms of the two"""
+    if a == b:
+        return ()
+    found = []
+    for _, rows in used.groupby("group", sort=True):
+        means = rows.groupby("entry")["mean_log"].mean()
+        if {a, b} <= set(means.index):
+            first = next(rows.itertuples(index=False))
+            found.append(
+                DirectGroup(
+                    first.case_study,
+                    first.source,
+                    int(first.vm_count),
+                    first.operation,
+                    None if pd.isna(first.block_size_bytes) else int(first.block_size_bytes),
+                    float(np.exp(means[a] - means[b])),
+                    "derived" if (rows["origin"] == "derived").any() else "measured",
+                )
+            )
+    return tuple(found)
+
+
+def tiers_between(ranking: Ranking, axis: Axis, a: str, b: str) -> tuple[Tier, ...]:
+    """The tier lists that place both entries."""
+    if a == b:
+        return ()
+    found, file_systems = [], catalogue.names()["file_system"]
+    for _, rows in ranking.findings.groupby("list"):
+        standing = rows.groupby("entry")["standing"].mean()
+        if {a, b} <= set(standing.index):
+            first = next(rows.itertuples(index=False))
+            found.append(
+                Tier(
+                    first.publication,
+                    first.case_studies,
+                    first.text_source,
+                    float(standing[a]),
+                    float(standing[b]),
+                    {
+                        column: file_systems.get(getattr(first, column), getattr(first, column))
+                        for column in axis.held
+                        if column in ("guest_fs", "host_fs")
+                    },
+                )
+            )
+    return tuple(found)

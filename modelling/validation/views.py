@@ -1,0 +1,25 @@
+"""How well the models foretell, as a page."""
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
+
+from modelling.evidence import counts, names
+
+from . import reports, tables
+
+
+@require_safe
+def model_quality(request: HttpRequest) -> HttpResponse:
+    """How well the models foretell a case study that was left out."""
+    report = reports.current()
+    if report is None:
+        response = render(request, "modelling/model_quality.html", {"report": None}, status=503)
+        response["Retry-After"] = 30
+        return response
+    context = {
+        "report": report,
+        "tables": tables.tables(report.result, names.names()),
+        "is_behind": report.revision < counts.revision(),
+    }
+    return render(request, "modelling/model_quality.html", context)
