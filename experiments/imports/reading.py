@@ -17,6 +17,7 @@ from django.conf import settings
 
 from experiments.case_studies import belongings, measurement_rows
 from experiments.case_studies.life import audit
+from experiments.case_studies.measurement_rows import MeasurementRow
 from experiments.catalogue import services
 from experiments.files import raw_files
 from experiments.imports.readers.apart import NotRead, ReadingProcess
@@ -313,14 +314,24 @@ class Filing(Reading):
             self.variant_ids[variant] = self.variant(variant)
         self.vm_counts.update(row.vm_count for row, _ in numbered)
         measurement_rows.write(
-            (
-                self.configuration_ids[row.configuration],
-                self.variant_ids[row.variant],
-                *row[3:11],
-                repetition,
-                *row[12:16],
-                file.pk,
-                row.line,
+            MeasurementRow(
+                configuration_id=self.configuration_ids[row.configuration],
+                variant_id=self.variant_ids[row.variant],
+                operation=row.operation,
+                block_size_bytes=row.block_size_bytes,
+                vm_count=row.vm_count,
+                metric=row.metric,
+                unit=row.unit,
+                value=row.value,
+                alternative_value=row.alternative_value,
+                quality=row.quality,
+                repetition=repetition,
+                repetitions=row.repetitions,
+                standard_deviation=row.standard_deviation,
+                source=row.source,
+                note=row.note,
+                raw_file_id=file.pk,
+                line=row.line,
             )
             for row, repetition in numbered
         )
