@@ -30,7 +30,7 @@ FOUND_BYTES = 4 * 2**30  # what is found in all files of an import
 _ROWS_AT_ONCE = 5_000
 _LENGTH = 8  # bytes before each part
 
-_WHERE = Path(__file__).resolve().parents[2]
+_WHERE = Path(__file__).resolve().parents[3]
 _PASSED_ON = ("PATH", "PYTHONPATH", "LD_LIBRARY_PATH", "LANG", "LC_ALL")
 
 

@@ -91,8 +91,9 @@ def test_a_host_that_floods_costs_one_refusal_and_no_memory(plain_lab, keys):
 # Pools
 
 
-REFUSED = ["/", "/tmp", "/etc", "/root", "/root/kdb", "/proc/1", "/sys/fs", "/dev/shm", "/usr/local", "/bin", "/sbin"]
-REFUSED += ["/lib", "/lib64/x", "/run/kdb", "/var", "/var/lib/postgresql", "/var/lib/kdb2", "/home/ada", "/boot"]
+REFUSED = ["/", "/tmp", "/etc", "/root", "/proc/1", "/sys/fs", "/dev/shm", "/usr/local", "/bin", "/sbin"]
+REFUSED += ["/lib", "/lib64/x", "/run/kdb", "/var", "/var/lib/postgresql", "/var/lib/kdb2", "/boot"]
+REFUSED += [f"{folder}/kdb" for folder in ("/root", "/home")]
 ALLOWED = [
     "/srv",
     "/srv/kdb",
@@ -100,7 +101,6 @@ ALLOWED = [
     "/data",
     "/var/lib/kdb",
     "/var/lib/kdb/pool",
-    "/tmp/x",
     "/library/x",
     "/etcetera",
 ]
