@@ -12,13 +12,14 @@ lacks something as a `Fault` that says what is expected.
 import json
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import itemgetter
 from typing import Any, NamedTuple
 
 from experiments.imports.readers.base import Reading
 from experiments.imports.readers.table import Cell, Cells, Fault, Table
+from experiments.imports.readers.table_columns import NUMERIC
 from kdb.pairs import pair_key
 from kdb.units import METRICS, UNITS, convert
 
@@ -74,6 +75,7 @@ EMPTY: Values = {
 DESCRIBED = "the name of a configuration, or its hypervisor (or native) and file systems"
 CONTEXT = (*CONFIGURATION, *WORKLOAD, "vm_count", "operation", "source", "note")  # what a user may say beside a file
 PARAMETER = "parameter:"
+ROW_FIELDS = {*CONFIGURATION, *WORKLOAD, *NUMBERS, "parameters"}
 
 LARGEST = {"vm_count": 32_767, "vm_vcpus": 32_767, "repetition": 2**31 - 1, "repetitions": 2**31 - 1}
 LARGEST_BLOCK = 2**63 - 1
@@ -220,6 +222,27 @@ def source_of_reading(reading: Reading, context: Mapping[str, str]) -> Source:
                     yield run.line, (*load, metric, value, METRICS[metric].unit)
 
     return Source(RUN_FIELDS, rows, context)
+
+
+def source_of_rows(given: Sequence[Mapping[str, Any]], context: Mapping[str, str]) -> Source:
+    """Rows of a program of ours, field to value. Raises ValueError where one has a field that no row has."""
+    fields = tuple(dict.fromkeys(name for row in given for name in row))
+    if unknown := set(fields) - ROW_FIELDS:
+        raise ValueError(f"no fields of a row: {', '.join(sorted(unknown))}")
+
+    def rows() -> Iterator[tuple[None, Cells]]:
+        for row in given:
+            yield None, tuple(_cell(name, row.get(name)) for name in fields)
+
+    return Source(fields, rows, context)
+
+
+def _cell(name: str, value: Any) -> Cell:
+    if value is None:
+        return ""
+    if name == "parameters":
+        return json.dumps(value, sort_keys=True)
+    return value if name in NUMERIC else str(value).strip()
 
 
 # From sources to rows

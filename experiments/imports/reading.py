@@ -39,6 +39,7 @@ from .normalise import (
     Variant,
     fold,
     source_of_reading,
+    source_of_rows,
     source_of_table,
 )
 
@@ -82,7 +83,7 @@ class Decided(Exception):  # noqa: N818 - an event, not a mistake
 
 
 class Contents:
-    """What the files of an import hold, read in a process that is stopped where it takes too long.
+    """What the files of an import hold, as far as nobody said it with them: read in a process that has limits.
 
     Used as a context, inside the attempt of the job that reads.
     """
@@ -98,7 +99,7 @@ class Contents:
         with ExitStack() as stack:
             stack.enter_context(self.process)
             for file in self.batch.files.order_by("pk"):
-                if is_left_out(self.batch, file):
+                if file.rows or is_left_out(self.batch, file):
                     continue
                 try:
                     self.check()
@@ -229,6 +230,9 @@ class Reading:
             self.contents.check()
 
     def source(self, file: RawFile, context: Mapping[str, str], about: dict) -> Source | None:
+        if file.rows:
+            about["format"] = self.batch.door
+            return source_of_rows(file.rows, context)
         found = self.contents.of(file)
         if isinstance(found, Table):
             about["format"] = found.format

@@ -314,7 +314,8 @@ def test_a_campaign_files_its_system_as_the_drafts_own(client):
     machine = {"mount_options": "", "kernel": "6.1"}
     figure = {"machine": 1, "operation": "mixed", "throughput_mib_s": 9.5, "ops_per_s": None, "latency_ms": None}
     facts = {"tool_version": "fio-3.33", "working_set_bytes": 2**30, "parameters": {}, "machines": [machine]}
-    factories.make_run(campaign, state="done", facts=facts, figures=[figure])
+    run = factories.make_run(campaign, state="done", facts=facts, figures=[figure])
+    factories.make_output(run, "machine-1.txt")
     draft, batch = campaign_drafts.make(campaign, user=factories.make_user())
     assert pipeline.finish(batch).state == "faulty"  # nobody has said what the system is
     said = {"slug": "quokka-12", "name": "Quokka 12", "family": "linux"}
