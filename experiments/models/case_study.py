@@ -105,6 +105,12 @@ class CaseStudy(models.Model):
         help_text="Who may edit the draft; empty: it came with the published evidence, or from the command line.",
     )
     status = models.CharField(max_length=10, choices=Status, default=Status.DRAFT)
+    submitted_digest = models.CharField(
+        max_length=64,
+        blank=True,
+        editable=False,
+        help_text="Of what was submitted (experiments.case_studies.bundles.digest); empty: not submitted.",
+    )
     published_revision = models.ForeignKey(
         KnowledgeRevision, null=True, blank=True, on_delete=models.PROTECT, related_name="published_case_studies"
     )
