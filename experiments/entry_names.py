@@ -5,7 +5,7 @@ people and files write in its place. One spelling means one entry of its kind, e
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from experiments.imports.normalise import NATIVE, fold
 
@@ -18,6 +18,9 @@ RESERVED = (
     *("guest_os_family", "grade", "as_of", "entries", "weights", "format"),
     *("any", "native", "new", "none", "unknown"),
 )
+
+# Pages beside those of case studies, hosts and campaigns, which are addressed by their slugs (experiments.urls).
+PAGES = ("new", "bundle")
 
 Spelled = tuple[str, str, Iterable[str]]  # slug, name, aliases
 
@@ -49,6 +52,9 @@ def _slug_fault(slug: str) -> str:
         return f"{slug!r} may have lower-case letters, digits, - and _, and begins with a letter or a digit."
     if re.search(JOINING_WORD, slug):
         return f'{slug!r} may not have the word "on", which joins two file systems in a key.'
-    if slug in RESERVED:
-        return f"{slug!r} is a word of the addresses here, as are {', '.join(RESERVED)}."
-    return ""
+    return word_fault(slug, RESERVED)
+
+
+def word_fault(slug: str, words: Collection[str]) -> str:
+    """A sentence where the slug is one of the words that addresses have in its place; else empty."""
+    return f"{slug!r} is a word of the addresses here, as are {', '.join(words)}." if slug in words else ""

@@ -3,6 +3,10 @@
 The slugs of the catalogue have no word "on" (experiments.entry_names), so a spelling means one pair.
 """
 
+import re
+
+LONGEST_PAIR = 200  # characters, as people write it
+
 
 def pair_key(guest_fs: str, host_fs: str) -> str:
     return f"{guest_fs}-on-{host_fs}"
@@ -14,3 +18,12 @@ def pair_parts(key: str) -> tuple[str, str]:
     if not (guest_fs and joined and host_fs) or "-on-" in host_fs:
         raise ValueError(f"{key!r} is not a pair; write it like btrfs-on-ext4")
     return guest_fs, host_fs
+
+
+def written_pair(text: str) -> tuple[str, str]:
+    """Guest and host as people write a pair: "xfs-on-ext4", "XFS on ext4". Raises ValueError on another form."""
+    if len(text) <= LONGEST_PAIR:
+        parts = re.split(r" on |-on-", " ".join(text.split()), flags=re.IGNORECASE)
+        if len(parts) == 2 and all(parts):
+            return parts[0], parts[1]
+    raise ValueError(f"{text[:LONGEST_PAIR]!r} is not a pair; write it like btrfs-on-ext4")

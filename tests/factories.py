@@ -33,6 +33,7 @@ from experiments.models import (
     Publication,
     RawChunk,
     RawFile,
+    RunArtifact,
     Server,
     Storage,
     StoragePool,
@@ -291,3 +292,8 @@ def make_run(campaign: Campaign | None = None, **fields) -> CampaignRun:
     number = next(_numbers)
     defaults = {"position": number, "repetition": number, "host_fs": "ext4", "workload": "varmail", "vm_count": 0}
     return CampaignRun.objects.create(campaign=campaign, host=campaign.host, **defaults | fields)
+
+
+def make_output(run: CampaignRun, name: str, data: bytes = b"printed") -> RunArtifact:
+    """What a run left on one machine."""
+    return run.artifacts.create(attempt=run.attempt, name=name, data=data, sha256=hashlib.sha256(data).hexdigest())

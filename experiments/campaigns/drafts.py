@@ -1,18 +1,16 @@
-"""A campaign as a draft case study: facts filled in, figures filed by the import pipeline, outputs attached."""
+"""A campaign as a draft case study: facts filled in, outputs attached, their figures filed by the import pipeline."""
 
-import csv
-import io
 from collections.abc import Iterator
+from dataclasses import replace
 
 from django.db import transaction
 
 from experiments.case_studies import life
 from experiments.files import raw_files
 from experiments.imports import pipeline
-from experiments.imports.readers.table_columns import COLUMNS
 from experiments.models import Campaign, CampaignRun, CaseStudy, Host, ImportBatch, Server, Storage
-from kdb.csv_cells import escaped
 
+from .laboratory.drivers import machine_name
 from .steering import CampaignError
 
 _METRICS = (
@@ -37,9 +35,9 @@ def make(campaign: Campaign, *, user) -> tuple[CaseStudy, ImportBatch]:
         if CaseStudy.objects.filter(slug=campaign.slug).exists():
             raise CampaignError(f"There is a case study {campaign.slug} already.")
         draft = life.create_draft(_case_study(campaign, done), _server(campaign.host), _storage(campaign), user=user)
-        uploads = [raw_files.take("results.csv", [_table(campaign, done).encode()]), *_outputs(done)]
-        # The outputs are kept with the case study; their figures come in by the table, one value a run.
-        left_out = {upload.sha256: {"leave_out": True} for upload in uploads[1:]}
+        uploads = _outputs(campaign, done)
+        # A value is the mean over a run's machines, and comes with the output of the first; the others are only kept.
+        left_out = {upload.sha256: {"leave_out": True} for upload in uploads if not upload.rows}
         batch, _ = pipeline.receive(
             draft,
             uploads,
@@ -111,32 +109,28 @@ def _storage(campaign: Campaign) -> Storage:
     )
 
 
-def _outputs(done: list[CampaignRun]) -> Iterator[raw_files.Upload]:
-    seen = set()
+def _outputs(campaign: Campaign, done: list[CampaignRun]) -> list[raw_files.Upload]:
+    """What the runs left, with their rows; the same bytes once. Raises CampaignError where a run's output is gone."""
+    uploads: dict[str, raw_files.Upload] = {}
     for run in done:
-        for artifact in run.artifacts.filter(attempt=run.attempt):
-            if artifact.sha256 not in seen:
-                seen.add(artifact.sha256)
-                yield raw_files.take(_output_name(run, artifact.name), [bytes(artifact.data)])
+        first = f"{machine_name(run.figures[0]['machine'])}.txt"
+        artifacts = {artifact.name: artifact for artifact in run.artifacts.filter(attempt=run.attempt)}
+        if first not in artifacts:
+            raise CampaignError(f"{run}: its output {first} is gone, so its figures cannot be filed.")
+        for name, artifact in artifacts.items():
+            if artifact.sha256 not in uploads:
+                uploads[artifact.sha256] = raw_files.take(_output_name(run, name), [bytes(artifact.data)])
+        kept = uploads[artifacts[first].sha256]
+        uploads[kept.sha256] = replace(kept, rows=[*kept.rows, *_rows(campaign, run)])
+    return list(uploads.values())
 
 
 def _output_name(run: CampaignRun, name: str) -> str:
     return f"run-{run.position:04d}/{name}"
 
 
-def _table(campaign: Campaign, done: list[CampaignRun]) -> str:
-    """One line a run, operation and metric, in the columns of the table template."""
-    rows = [row for run in done for row in _rows(campaign, run)]
-    parameters = list(dict.fromkeys(name for row in rows for name in row if name.startswith("parameter:")))
-    columns = [column.name for column in COLUMNS if any(column.name in row for row in rows)]
-    out = io.StringIO()
-    writer = csv.DictWriter(out, [*columns, *parameters], restval="", lineterminator="\n")
-    writer.writeheader()
-    writer.writerows({name: escaped(cell) for name, cell in row.items()} for row in rows)
-    return out.getvalue()
-
-
 def _rows(campaign: Campaign, run: CampaignRun) -> Iterator[dict[str, object]]:
+    """One row an operation and metric, in the fields of an import."""
     common = {
         **_configuration(campaign, run),
         "workload": run.workload,
@@ -146,7 +140,7 @@ def _rows(campaign: Campaign, run: CampaignRun) -> Iterator[dict[str, object]]:
         "repetition": run.repetition,
         "source": f"run {run.position}",
         "working_set_bytes": run.facts["working_set_bytes"],
-        **{f"parameter:{name}": value for name, value in run.facts["parameters"].items()},
+        "parameters": run.facts["parameters"],
     }
     for operation in dict.fromkeys(figure["operation"] for figure in run.figures):
         figures = [figure for figure in run.figures if figure["operation"] == operation]
@@ -158,7 +152,7 @@ def _rows(campaign: Campaign, run: CampaignRun) -> Iterator[dict[str, object]]:
             yield {
                 **common,
                 **{"operation": operation, "metric": metric, "unit": unit},
-                **{"value": repr(sum(values) / len(values)), "note": "; ".join([*note, *run.warnings])},
+                **{"value": sum(values) / len(values), "note": "; ".join([*note, *run.warnings])},
             }
 
 

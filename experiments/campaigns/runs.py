@@ -8,6 +8,7 @@ one transaction that the lease guards: nothing counts twice.
 import hashlib
 import logging
 import time
+from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from typing import Any
 
@@ -17,7 +18,9 @@ from django.utils.timezone import now
 
 from experiments.campaigns.laboratory.drivers import Machine, Wanted
 from experiments.campaigns.laboratory.remote import Area
-from experiments.imports import readers
+from experiments.imports.readers.apart import MEMORY_BYTES, NotRead, ReadingProcess
+from experiments.imports.readers.base import Reading
+from experiments.imports.readers.table import Table
 from experiments.models import Campaign, CampaignRun, Host, RunArtifact, RunLine, StoragePool
 from kdb import jobs
 
@@ -216,7 +219,8 @@ class _Attempt:
     def read(self, left: bench.Left) -> list[dict]:
         """The figures of one machine. Raises RunFailed where its output is no result."""
         name = left.machine.name
-        reading = readers.read(left.output + (left.errors if self.campaign.engine == "filebench" else b""))
+        printed = left.output + (left.errors if self.campaign.engine == "filebench" else b"")
+        reading = read_output(name, printed, self.keep)
         if reading.refused or not reading.runs:
             why = "; ".join(
                 f"line {refusal.line}: {refusal.reason}" if refusal.line else refusal.reason
@@ -339,6 +343,22 @@ class _Attempt:
         is_cancelled = Campaign.objects.filter(pk=self.campaign.pk, state=Campaign.State.CANCELLED).exists()
         values |= {"state": State.CANCELLED, "finished_at": now()} if is_cancelled else {"state": State.WAITING}
         CampaignRun.objects.filter(pk=self.run.pk).update(step="", **values)
+
+
+def read_output(name: str, printed: bytes, keep: Callable[[], None], memory_bytes: int = MEMORY_BYTES) -> Reading:
+    """What a machine's output holds, read in a process with limits: the machine may print what it likes.
+
+    keep : called each second; raises where the run must be given up
+    Raises RunFailed where it is not read within the limits, or is a table.
+    """
+    try:
+        with ReadingProcess(memory_bytes=memory_bytes) as process:
+            found = process.content(process.read([printed], keep))
+    except NotRead as problem:
+        raise bench.RunFailed(f"{name}: reading its output took {problem.args[0]}.") from problem
+    if isinstance(found, Table):
+        raise bench.RunFailed(f"{name}: its output is a table, and no result of a benchmark.")
+    return found
 
 
 def _sentence(text: str) -> str:

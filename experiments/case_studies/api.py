@@ -61,7 +61,7 @@ class DraftSerializer(ReadSerializer):
     vm_counts = serializers.ListField(child=serializers.IntegerField(), read_only=True)
     audit = AuditEntrySerializer(source="audit_entries", many=True, read_only=True)
     content_digest = serializers.SerializerMethodField(
-        help_text="SHA-256 of all it holds, which a publication names; null in lists, and where it is not submitted."
+        help_text="SHA-256 of all it holds, which a publication may name; null in lists, and where it is not submitted."
     )
 
     class Meta:
@@ -119,7 +119,9 @@ class ReasonSerializer(serializers.Serializer):
 
 
 class DecisionSerializer(ReasonSerializer):
-    content_digest = serializers.CharField(help_text="Of the draft, as you read it before you decided.")
+    content_digest = serializers.CharField(
+        required=False, help_text="Of the draft, as you read it before you decided; left out: as it was submitted."
+    )
 
 
 class RevisionNumberSerializer(serializers.Serializer):
@@ -190,7 +192,7 @@ class DraftViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, OwnedViewSe
     def submit(self, request: Request, slug: str) -> Response:
         """Ask for review."""
         draft = self._permitted(permissions.may_submit)
-        _or_conflict(life.submit, draft, user=request.user)
+        _or_conflict(reviews.submit, draft, user=request.user)
         return self._shown(draft)
 
     @extend_schema(operation_id="drafts_return", tags=["drafts"], request=ReasonSerializer, responses=DraftSerializer)
@@ -209,13 +211,13 @@ class DraftViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, OwnedViewSe
     )
     @action(detail=True, methods=["post"])
     def publish(self, request: Request, slug: str) -> Response:
-        """Make a submitted case study part of the knowledge, as it was read: 409 where it has changed meanwhile."""
+        """Make a submitted case study part of the knowledge, as it was read or submitted: 409 where it has changed."""
         draft = self._permitted(
             permissions.may_publish, "A submitted case study is published by a reviewer who had no part in it."
         )
         reason, seen = _reason(request), request.data.get("content_digest")
-        if not isinstance(seen, str) or not seen:
-            message = "The content_digest of the draft that you looked at is needed: GET drafts/<slug>/ has it."
+        if seen is not None and not (isinstance(seen, str) and seen):
+            message = "It is a text, the content_digest that GET drafts/<slug>/ has; left out: what was submitted."
             raise FaultyRequest([{"field": "content_digest", "message": message}])
         revision = _or_conflict(reviews.publish, draft, seen=seen, reason=reason, user=request.user)
         return Response({"revision": revision.number})

@@ -125,7 +125,7 @@ def _take(step: str, case_study: CaseStudy, reason: str, request: HttpRequest) -
     user = request.user
     match step:
         case "submit":
-            life.submit(case_study, user=user)
+            reviews.submit(case_study, user=user)
         case "return":
             life.give_back(case_study, reason=reason, user=user)
         case "publish":

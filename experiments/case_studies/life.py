@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable
 from django.db import IntegrityError, transaction
 from django.db.models import Model
 
-from experiments.models import AuditEntry, CaseStudy, ImportBatch, KnowledgeRevision, Measurement, Server, Storage
+from experiments.models import AuditEntry, CaseStudy, KnowledgeRevision, Measurement, Server, Storage
 from experiments.signals import knowledge_changed
 
 from . import belongings
@@ -54,24 +54,11 @@ def edit_draft(case_study: CaseStudy, changed: Iterable[tuple[Model, Collection[
         audit(case_study, user, AuditEntry.Action.EDITED)
 
 
-def submit(case_study: CaseStudy, *, user) -> None:
-    """Ask for review. Raises CaseStudyError where it is no draft, holds nothing, or has an import under way."""
-    waiting = [ImportBatch.State.READING, ImportBatch.State.FAULTY, ImportBatch.State.READY]
-    with transaction.atomic():
-        locked(case_study, CaseStudy.Status.DRAFT, "Only a draft can be submitted.")
-        if not Measurement.objects.filter(configuration__case_study=case_study).exists():
-            raise CaseStudyError("There is nothing to review yet: no results are in the case study.")
-        if under_way := case_study.imports.filter(state__in=waiting).first():
-            raise CaseStudyError(f"{str(under_way).capitalize()} is not finished: confirm or discard it first.")
-        CaseStudy.objects.filter(pk=case_study.pk).update(status=CaseStudy.Status.SUBMITTED)
-        audit(case_study, user, AuditEntry.Action.SUBMITTED)
-
-
 def give_back(case_study: CaseStudy, *, reason: str, user) -> None:
     """Make a submitted case study a draft again. Raises CaseStudyError where it is not submitted."""
     with transaction.atomic():
         locked(case_study, CaseStudy.Status.SUBMITTED, "Only a submitted case study can be given back.")
-        CaseStudy.objects.filter(pk=case_study.pk).update(status=CaseStudy.Status.DRAFT)
+        CaseStudy.objects.filter(pk=case_study.pk).update(status=CaseStudy.Status.DRAFT, submitted_digest="")
         audit(case_study, user, AuditEntry.Action.RETURNED, reason)
 
 

@@ -1,20 +1,40 @@
 """Writes many measurements fast: COPY on PostgreSQL, many-row statements on SQLite."""
 
 from collections.abc import Iterable
+from typing import NamedTuple
 
 from django.db import connection
 
 from experiments.models import Measurement
 
-COLUMNS = (
-    *("configuration_id", "variant_id", "operation", "block_size_bytes", "vm_count", "metric", "unit", "value"),
-    *("alternative_value", "quality", "repetition", "repetitions", "standard_deviation", "source", "note"),
-    *("raw_file_id", "line"),
-)
+
+class MeasurementRow(NamedTuple):
+    """A measurement to be written; the fields are the columns of its table (experiments.models.Measurement)."""
+
+    configuration_id: int
+    variant_id: int
+    operation: str
+    block_size_bytes: int | None
+    vm_count: int
+    metric: str
+    unit: str
+    value: float
+    alternative_value: float | None
+    quality: str
+    repetition: int
+    repetitions: int | None
+    standard_deviation: float | None
+    source: str
+    note: str
+    raw_file_id: int | None
+    line: int | None
 
 
-def write(rows: Iterable[tuple]) -> None:
-    """Add measurements, given as tuples in the order of COLUMNS. The database's own rules hold as ever."""
+COLUMNS = MeasurementRow._fields
+
+
+def write(rows: Iterable[MeasurementRow]) -> None:
+    """Add measurements. The database's own rules hold as ever."""
     table, columns = connection.ops.quote_name(Measurement._meta.db_table), ", ".join(COLUMNS)
     with connection.cursor() as cursor:
         if connection.vendor == "postgresql":

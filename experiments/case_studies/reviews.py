@@ -1,10 +1,10 @@
-"""A reviewer's decision, bound to what the reviewer saw."""
+"""What an author submits, and a reviewer's decision, bound to what was submitted and to what the reviewer saw."""
 
 import logging
 
 from django.db import transaction
 
-from experiments.models import CaseStudy, KnowledgeRevision
+from experiments.models import AuditEntry, CaseStudy, ImportBatch, KnowledgeRevision, Measurement
 
 from . import bundles, life
 from .life import CaseStudyError
@@ -12,15 +12,33 @@ from .life import CaseStudyError
 logger = logging.getLogger(__name__)
 
 
-def publish(case_study: CaseStudy, *, seen: str, reason: str, user) -> KnowledgeRevision:
+def submit(case_study: CaseStudy, *, user) -> None:
+    """Ask for review. Raises CaseStudyError where it is no draft, holds nothing, or has an import under way."""
+    waiting = [ImportBatch.State.READING, ImportBatch.State.FAULTY, ImportBatch.State.READY]
+    with transaction.atomic():
+        found = life.locked(case_study, CaseStudy.Status.DRAFT, "Only a draft can be submitted.")
+        if not Measurement.objects.filter(configuration__case_study=found).exists():
+            raise CaseStudyError("There is nothing to review yet: no results are in the case study.")
+        if under_way := found.imports.filter(state__in=waiting).first():
+            raise CaseStudyError(f"{str(under_way).capitalize()} is not finished: confirm or discard it first.")
+        found.status, found.submitted_digest = CaseStudy.Status.SUBMITTED, bundles.digest(found)
+        found.save(update_fields=["status", "submitted_digest"])
+        life.audit(found, user, AuditEntry.Action.SUBMITTED)
+
+
+def publish(case_study: CaseStudy, *, seen: str | None, reason: str, user) -> KnowledgeRevision:
     """Make a submitted case study part of the knowledge, as a new revision.
 
-    seen : bundles.digest of the content that was looked at
+    seen : bundles.digest of the content that was looked at; None: what was submitted
     Raises CaseStudyError, and changes nothing, where it is not submitted any more, or holds something else by now.
     """
     with transaction.atomic():
         found = life.locked(case_study, CaseStudy.Status.SUBMITTED, "Only a submitted case study can be published.")
-        if (there := bundles.digest(found)) != seen:
-            logger.info("not published case_study=%s seen=%s there=%s", found.slug, seen[:64], there)
-            raise CaseStudyError(f"{found.slug} has changed since you looked at it. Look at it again, then publish it.")
+        if seen is None and not found.submitted_digest:
+            raise CaseStudyError(f"{found.slug} was submitted before its digest was kept: name the content_digest.")
+        expected = found.submitted_digest if seen is None else seen
+        if (there := bundles.digest(found)) != expected:
+            logger.info("not published case_study=%s expected=%s there=%s", found.slug, expected[:64], there)
+            since = "it was submitted" if seen is None else "you looked at it"
+            raise CaseStudyError(f"{found.slug} has changed since {since}. Look at it again, then publish it.")
         return life.publish([found], reason=reason, user=user)

@@ -2,9 +2,9 @@
 
 import hashlib
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from experiments.imports.readers.base import MAX_BYTES
 from experiments.models import ImportBatch, RawChunk, RawFile
@@ -19,12 +19,16 @@ class UploadError(ValueError):
 
 @dataclass(frozen=True)
 class Upload:
-    """One file as it came, whole; its bytes are gone when it is closed. Whoever gets it closes it."""
+    """One file as it came, whole; its bytes are gone when it is closed. Whoever gets it closes it.
+
+    rows : what it says, where who made it knows that already (experiments.imports.normalise.source_of_rows)
+    """
 
     name: str
     sha256: str
     size_bytes: int
     content: BinaryIO
+    rows: Sequence[Mapping[str, Any]] = ()
 
     def close(self) -> None:
         self.content.close()
@@ -56,6 +60,7 @@ def store(batch: ImportBatch, upload: Upload) -> RawFile:
         name=upload.name,
         sha256=upload.sha256,
         size_bytes=upload.size_bytes,
+        rows=list(upload.rows),
     )
     upload.content.seek(0)
     number = 0

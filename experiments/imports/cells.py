@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.db.models import Avg, Count, Max, Min, Q
 
@@ -15,20 +15,27 @@ from . import lint
 from .normalise import Row, Variant
 
 
-class Cells:
-    """What the case study holds and what the import adds, a cell at a time.
+class Key(NamedTuple):
+    """What a cell is: its values are repetitions of one another."""
 
-    A cell is a configuration, variant, operation, block size, VM count and metric: its values are
-    repetitions of one another.
-    """
+    configuration: str
+    variant: Variant
+    operation: str
+    block_size_bytes: int | None
+    vm_count: int
+    metric: str
+
+
+class Cells:
+    """What the case study holds and what the import adds, a cell at a time."""
 
     def __init__(self, case_study: CaseStudy) -> None:
         self.case_study = case_study
-        self.cells: dict[tuple, _Cell] = {}
+        self.cells: dict[Key, _Cell] = {}
         groups = (
             Measurement.objects.filter(configuration__case_study=case_study)
             .order_by()
-            .values_list(
+            .values(
                 *("configuration__slug", "variant__workload__slug", "variant__benchmark__slug"),
                 *("variant__benchmark_version", "variant__parameters"),
                 *("operation", "block_size_bytes", "vm_count", "metric"),
@@ -43,20 +50,40 @@ class Cells:
                 zero_deviations=Count("pk", filter=Q(standard_deviation=0)),
             )
         )
-        for slug, workload, benchmark, version, parameters, *rest in groups:
-            variant = Variant(workload, benchmark, version, json.dumps(parameters, sort_keys=True))
-            unit, count, least, greatest, mean, last, zero_deviations = rest[4:]
-            self.cells[(slug, variant, *rest[:4])] = _Cell(
-                unit, count, least, greatest, mean * count, "stored before", last, last, zero_deviations
+        for group in groups:
+            variant = Variant(
+                workload=group["variant__workload__slug"],
+                benchmark=group["variant__benchmark__slug"],
+                benchmark_version=group["variant__benchmark_version"],
+                parameters=json.dumps(group["variant__parameters"], sort_keys=True),
+            )
+            key = Key(
+                configuration=group["configuration__slug"],
+                variant=variant,
+                operation=group["operation"],
+                block_size_bytes=group["block_size_bytes"],
+                vm_count=group["vm_count"],
+                metric=group["metric"],
+            )
+            self.cells[key] = _Cell(
+                unit=group["a_unit"],
+                count=group["count"],
+                least=group["least"],
+                greatest=group["greatest"],
+                total=group["mean"] * group["count"],
+                place="stored before",
+                loaded=group["last"],
+                last=group["last"],
+                zero_deviations=group["zero_deviations"],
             )
 
     def add(self, row: Row, file_name: str) -> int | Fault:
         """The number of the row's repetition, or why it cannot be in its cell."""
-        key = (row.configuration, row.variant, row.operation, row.block_size_bytes, row.vm_count, row.metric)
+        key = Key(row.configuration, row.variant, row.operation, row.block_size_bytes, row.vm_count, row.metric)
         cell = self.cells.get(key)
         if cell is None:
             place = file_name if row.line is None else f"{file_name}, line {row.line}"
-            cell = self.cells[key] = _Cell(row.unit, 0, row.value, row.value, 0.0, place, 0, 0, 0)
+            cell = self.cells[key] = _Cell(row.unit, least=row.value, greatest=row.value, place=place)
         elif cell.unit != row.unit:
             return Fault(row.line, "unit", row.unit, f"{cell.unit}, as in the same cell ({cell.place})")
         if row.repetition is None:
@@ -85,35 +112,35 @@ class Cells:
             cell.greatest = row.value
         return repetition
 
-    def stored(self, key: tuple) -> set[int]:
-        slug, variant, operation, block_size, vm_count, metric = key
+    def stored(self, key: Key) -> set[int]:
         rows = Measurement.objects.filter(
             configuration__case_study=self.case_study,
-            configuration__slug=slug,
-            variant__workload__slug=variant.workload,
-            variant__benchmark__slug=variant.benchmark,
-            variant__benchmark_version=variant.benchmark_version,
-            variant__digest=parameters_digest(json.loads(variant.parameters)),
-            operation=operation,
-            block_size_bytes=block_size,
-            vm_count=vm_count,
-            metric=metric,
+            configuration__slug=key.configuration,
+            variant__workload__slug=key.variant.workload,
+            variant__benchmark__slug=key.variant.benchmark,
+            variant__benchmark_version=key.variant.benchmark_version,
+            variant__digest=parameters_digest(json.loads(key.variant.parameters)),
+            operation=key.operation,
+            block_size_bytes=key.block_size_bytes,
+            vm_count=key.vm_count,
+            metric=key.metric,
         )
         return set(rows.values_list("repetition", flat=True))
 
     def facts(self) -> Iterator[lint.Cell]:
         parameters: dict[str, Any] = {}
-        for (slug, variant, operation, block_size, vm_count, metric), cell in self.cells.items():
+        for key, cell in self.cells.items():
+            variant = key.variant
             yield lint.Cell(
-                configuration=slug,
+                configuration=key.configuration,
                 workload=variant.workload,
                 benchmark=variant.benchmark,
                 benchmark_version=variant.benchmark_version,
                 parameters=parameters.setdefault(variant.parameters, json.loads(variant.parameters)),
-                operation=operation,
-                block_size_bytes=block_size,
-                vm_count=vm_count,
-                metric=metric,
+                operation=key.operation,
+                block_size_bytes=key.block_size_bytes,
+                vm_count=key.vm_count,
+                metric=key.metric,
                 unit=cell.unit,
                 count=cell.count,
                 least=cell.least,
@@ -128,13 +155,13 @@ class Cells:
 @dataclass(slots=True)
 class _Cell:
     unit: str
-    count: int
     least: float
     greatest: float
-    total: float
     place: str
-    loaded: int  # highest number of a repetition that was there before
-    last: int  # highest number of a repetition
-    zero_deviations: int
+    count: int = 0
+    total: float = 0.0
+    loaded: int = 0  # highest number of a repetition that was there before
+    last: int = 0  # highest number of a repetition
+    zero_deviations: int = 0
     working_set_bytes: int | None = None
     taken: set[int] | None = None  # numbers of repetitions; None until a file gives numbers of its own

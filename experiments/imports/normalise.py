@@ -12,13 +12,14 @@ lacks something as a `Fault` that says what is expected.
 import json
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import itemgetter
 from typing import Any, NamedTuple
 
 from experiments.imports.readers.base import Reading
-from experiments.imports.readers.table import Fault, Table
+from experiments.imports.readers.table import Cell, Cells, Fault, Table
+from experiments.imports.readers.table_columns import NUMERIC
 from kdb.pairs import pair_key
 from kdb.units import METRICS, UNITS, convert
 
@@ -74,6 +75,7 @@ EMPTY: Values = {
 DESCRIBED = "the name of a configuration, or its hypervisor (or native) and file systems"
 CONTEXT = (*CONFIGURATION, *WORKLOAD, "vm_count", "operation", "source", "note")  # what a user may say beside a file
 PARAMETER = "parameter:"
+ROW_FIELDS = {*CONFIGURATION, *WORKLOAD, *NUMBERS, "parameters"}
 
 LARGEST = {"vm_count": 32_767, "vm_vcpus": 32_767, "repetition": 2**31 - 1, "repetitions": 2**31 - 1}
 LARGEST_BLOCK = 2**63 - 1
@@ -120,12 +122,33 @@ class Row(NamedTuple):
     working_set_bytes: int | None
 
 
+class Shared(NamedTuple):
+    """What many lines of a file have in common: a row without its line, its value and what the value is of."""
+
+    operation: str
+    block_size_bytes: int | None
+    vm_count: int | None  # None: not said
+    metric: str
+    unit: str
+    alternative_value: float | None
+    quality: str
+    repetition: int | None
+    repetitions: int | None
+    standard_deviation: float | None
+    source: str
+    note: str
+    working_set_bytes: int | None
+
+
 @dataclass(frozen=True)
 class Source:
-    """Named text cells of one file, a measurement a line. `rows` may yield faults of its own."""
+    """Named cells of one file, a measurement a line: numbers where it has numbers, else texts as people typed them.
+
+    `rows` may yield faults of its own. An empty cell is "".
+    """
 
     fields: tuple[str, ...]
-    rows: Callable[[], Iterator[tuple[int | None, tuple[str, ...]] | Fault]]
+    rows: Callable[[], Iterator[tuple[int | None, Cells] | Fault]]
     context: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -182,7 +205,7 @@ def source_of_table(table: Table, context: Mapping[str, str]) -> Source:
 def source_of_reading(reading: Reading, context: Mapping[str, str]) -> Source:
     """Each figure of each run is a line; what the tool calls its load may be renamed by the context."""
 
-    def rows() -> Iterator[tuple[int | None, tuple[str, ...]]]:
+    def rows() -> Iterator[tuple[int | None, Cells]]:
         for run in reading.runs:
             load = (
                 context.get("workload") or run.workload,
@@ -190,15 +213,36 @@ def source_of_reading(reading: Reading, context: Mapping[str, str]) -> Source:
                 run.tool_version or reading.tool_version,
                 json.dumps(dict(run.parameters), sort_keys=True),
                 context.get("operation") or run.operation,
-                str(run.block_size_bytes or ""),
-                str(run.working_set_bytes or ""),
+                run.block_size_bytes or "",
+                run.working_set_bytes or "",
             )
             for metric, attribute in _FIGURES:
                 value = getattr(run, attribute)
                 if value is not None:
-                    yield run.line, (*load, metric, repr(float(value)), METRICS[metric].unit)
+                    yield run.line, (*load, metric, value, METRICS[metric].unit)
 
     return Source(RUN_FIELDS, rows, context)
+
+
+def source_of_rows(given: Sequence[Mapping[str, Any]], context: Mapping[str, str]) -> Source:
+    """Rows of a program of ours, field to value. Raises ValueError where one has a field that no row has."""
+    fields = tuple(dict.fromkeys(name for row in given for name in row))
+    if unknown := set(fields) - ROW_FIELDS:
+        raise ValueError(f"no fields of a row: {', '.join(sorted(unknown))}")
+
+    def rows() -> Iterator[tuple[None, Cells]]:
+        for row in given:
+            yield None, tuple(_cell(name, row.get(name)) for name in fields)
+
+    return Source(fields, rows, context)
+
+
+def _cell(name: str, value: Any) -> Cell:
+    if value is None:
+        return ""
+    if name == "parameters":
+        return json.dumps(value, sort_keys=True)
+    return value if name in NUMERIC else str(value).strip()
 
 
 # From sources to rows
@@ -314,7 +358,7 @@ class _LineReader:
         self.pick_numbers, self.number_names = self._picker(NUMBERS, at)
         self.configurations: dict[tuple, str | list] = {}
         self.variants: dict[tuple, Variant | list] = {}
-        self.numbers: dict[tuple, tuple | list] = {}
+        self.numbers: dict[tuple, Shared | list] = {}
         self.value_at = self.number_names.index("value") if "value" in self.number_names else None
 
     def _picker(self, wanted: Iterable[str], at: Mapping[str, int]):
@@ -327,15 +371,33 @@ class _LineReader:
             return (lambda cells: (cells[index],)), names
         return itemgetter(*(at[name] for name in names)), names
 
-    def read(self, line: int | None, cells: tuple[str, ...]) -> Iterator[Row | Fault | Unknown]:
+    def read(self, line: int | None, cells: Cells) -> Iterator[Row | Fault | Unknown]:
         configuration = self._once(self.configurations, self.pick_configuration(cells), self._configuration)
         variant = self._once(self.variants, self.pick_variant(cells), self._variant)
-        numbers = self._numbers(self.pick_numbers(cells))
-        wrong = [part for part in (configuration, variant, numbers) if isinstance(part, list)]
+        shared, value = self._numbers(self.pick_numbers(cells))
+        wrong = [part for part in (configuration, variant, shared, value) if isinstance(part, list)]
         if not wrong:
-            vm_count = self._machines(configuration, numbers[2])
+            vm_count = self._machines(configuration, shared.vm_count)
             if isinstance(vm_count, int):
-                yield Row(line, configuration, variant, *numbers[:2], vm_count, *numbers[3:])
+                yield Row(
+                    line=line,
+                    configuration=configuration,
+                    variant=variant,
+                    operation=shared.operation,
+                    block_size_bytes=shared.block_size_bytes,
+                    vm_count=vm_count,
+                    metric=shared.metric,
+                    unit=shared.unit,
+                    value=value,
+                    alternative_value=shared.alternative_value,
+                    quality=shared.quality,
+                    repetition=shared.repetition,
+                    repetitions=shared.repetitions,
+                    standard_deviation=shared.standard_deviation,
+                    source=shared.source,
+                    note=shared.note,
+                    working_set_bytes=shared.working_set_bytes,
+                )
             else:
                 wrong = [[vm_count]]
         for problem in (problem for part in wrong for problem in part):
@@ -345,25 +407,25 @@ class _LineReader:
                 yield Unknown(line, *problem.args)
 
     @staticmethod
-    def _once(kept: dict[tuple, Any], key: tuple[str, ...], work_out: Callable[[tuple[str, ...]], Any]) -> Any:
+    def _once(kept: dict[tuple, Any], key: Cells, work_out: Callable[[Cells], Any]) -> Any:
         found = kept.get(key)
         if found is None:
             found = kept[key] = work_out(key)
         return found
 
-    def _texts(self, names: tuple[str, ...], cells: tuple[str, ...], wanted: Iterable[str]) -> dict[str, str]:
-        """Field to text: the file's own, else the context's; fields that neither has are left out."""
-        texts = {name: self.context[name] for name in wanted if name in self.context}
+    def _given(self, names: tuple[str, ...], cells: Cells, wanted: Iterable[str]) -> dict[str, Cell]:
+        """Field to cell: the file's own, else the context's; fields that neither has are left out."""
+        given: dict[str, Cell] = {name: self.context[name] for name in wanted if name in self.context}
         for name, cell in zip(names, cells, strict=True):
-            if cell or name not in texts:
-                texts[name] = cell
-        return texts
+            if cell != "" or name not in given:
+                given[name] = cell
+        return given
 
-    def _configuration(self, cells: tuple[str, ...]) -> str | list[Exception]:
+    def _configuration(self, cells: Cells) -> str | list[Exception]:
         own = dict(zip(self.configuration_names, cells, strict=True))
         # A line that says native is not about the machines that the context describes.
         is_own_native = fold(own.get("hypervisor", "")) in NATIVE
-        texts = self._texts(self.configuration_names, cells, HOST if is_own_native else CONFIGURATION)
+        texts = self._given(self.configuration_names, cells, HOST if is_own_native else CONFIGURATION)
         problems, given = [], {}
         is_native = fold(texts.get("hypervisor", "")) in NATIVE
         for name, text in texts.items():
@@ -380,19 +442,19 @@ class _LineReader:
                 problems.append(problem)
         return problems
 
-    def _configuration_value(self, name: str, text: str) -> Any:
+    def _configuration_value(self, name: str, text: Cell) -> Any:
         if name in REFERENCES:
             return self._name(name, text) if text else None
         if name == "vm_vcpus":
-            return _whole(name, text, lowest=1) if text else None
+            return _whole(name, text, lowest=1) if text != "" else None
         if name == "vm_ram_gib":
-            return _number(name, text) if text else None
+            return _number(name, text) if text != "" else None
         if name == "virtualisation" and text not in ("", *VIRTUALISATIONS):
             raise _Wrong(name, text, f"one of {', '.join(VIRTUALISATIONS)}")
         return _text(name, text)
 
-    def _variant(self, cells: tuple[str, ...]) -> Variant | list[Exception]:
-        texts = self._texts(self.variant_names, cells, WORKLOAD)
+    def _variant(self, cells: Cells) -> Variant | list[Exception]:
+        texts = self._given(self.variant_names, cells, WORKLOAD)
         problems: list[Exception] = []
         slugs = {}
         for name in ("workload", "benchmark"):
@@ -415,38 +477,34 @@ class _LineReader:
             problems.append(problem)
         return problems or Variant(slugs["workload"], slugs["benchmark"], version, packed)
 
-    def _numbers(self, cells: tuple[str, ...]) -> tuple | list[Exception]:
-        """operation, block size, VM count, metric, unit, value, ..., in the order of Row."""
+    def _numbers(self, cells: Cells) -> tuple[Shared | list[Exception], float | list[Exception]]:
+        """What the line shares with others, and its value; in place of each, what is wrong with it."""
         if self.value_at is None:
-            return [_Wrong("value", "nothing", "a column with the measured values")]
+            return [], [_Wrong("value", "nothing", "a column with the measured values")]
         # All but the value repeats from line to line.
         key = cells[: self.value_at] + cells[self.value_at + 1 :]
         shared = self._once(self.numbers, key, self._shared_numbers)
-        text = cells[self.value_at]
         try:
-            value = _number("value", text)
+            return shared, _number("value", cells[self.value_at])
         except _Wrong as problem:
-            return [*shared, problem] if isinstance(shared, list) else [problem]
-        if isinstance(shared, list):
-            return shared
-        return (*shared[:5], value, *shared[5:])
+            return shared, [problem]
 
-    def _shared_numbers(self, cells: tuple[str, ...]) -> tuple | list[Exception]:
+    def _shared_numbers(self, cells: Cells) -> Shared | list[Exception]:
         names = tuple(name for name in self.number_names if name != "value")
-        texts = self._texts(names, cells, ("vm_count", "operation", "source", "note"))
+        given = self._given(names, cells, ("vm_count", "operation", "source", "note"))
         problems: list[Exception] = []
 
-        def value(name: str, check: Callable[[str, str], Any], default: Any = None) -> Any:
-            text = texts.get(name, "")
-            if not text:
+        def value(name: str, check: Callable[[str, Cell], Any], default: Any = None) -> Any:
+            cell = given.get(name, "")
+            if cell == "":
                 return default
             try:
-                return check(name, text)
+                return check(name, cell)
             except _Wrong as problem:
                 problems.append(problem)
                 return default
 
-        unit = texts.get("unit", "")
+        unit = given.get("unit", "")
         if unit not in UNITS:
             problems.append(_Wrong("unit", unit or "nothing", f"one of {', '.join(UNITS)}"))
         metric = value("metric", _one_of(*METRICS), UNITS[unit][0] if unit in UNITS else "throughput")
@@ -458,24 +516,24 @@ class _LineReader:
             problems.append(
                 _Wrong(
                     "alternative_value",
-                    texts.get("alternative_value") or "nothing",
+                    _shown(given.get("alternative_value")),
                     "the other reading where the quality is ocr-ambiguous, else nothing",
                 )
             )
-        shared = (
-            value("operation", _text, "mixed"),
-            value("block_size_bytes", _whole),
-            value("vm_count", _whole_or_zero),
-            metric,
-            unit,
-            other,
-            quality,
-            value("repetition", _whole),
-            value("repetitions", _whole),
-            value("standard_deviation", _number_or_zero),
-            value("source", _text, ""),
-            texts.get("note", ""),
-            value("working_set_bytes", _whole),
+        shared = Shared(
+            operation=value("operation", _text, "mixed"),
+            block_size_bytes=value("block_size_bytes", _whole),
+            vm_count=value("vm_count", _whole_or_zero),
+            metric=metric,
+            unit=unit,
+            alternative_value=other,
+            quality=quality,
+            repetition=value("repetition", _whole),
+            repetitions=value("repetitions", _whole),
+            standard_deviation=value("standard_deviation", _number_or_zero),
+            source=value("source", _text, ""),
+            note=given.get("note", ""),
+            working_set_bytes=value("working_set_bytes", _whole),
         )
         return problems or shared
 
@@ -523,32 +581,37 @@ def _one_of(*allowed: str) -> Callable[[str, str], str]:
     return check
 
 
-def _number(name: str, text: str, *, or_zero: bool = False) -> float:
-    """A finite number above zero, with a decimal point and nothing else in it."""
+def _number(name: str, cell: Cell, *, or_zero: bool = False) -> float:
+    """A finite number above zero: a number as it is, a text with a decimal point and nothing else in it."""
     try:
-        value = float(text)
-    except ValueError:
+        value = math.nan if isinstance(cell, str) and "_" in cell else float(cell)
+    except (ValueError, OverflowError):
         value = math.nan
-    if not math.isfinite(value) or "_" in text or value < 0 or (value == 0 and not or_zero):
-        raise _Wrong(name, text or "nothing", f"a number {'not below' if or_zero else 'above'} zero, like 123.4")
+    if not math.isfinite(value) or value < 0 or (value == 0 and not or_zero):
+        expected = f"a number {'not below' if or_zero else 'above'} zero, like 123.4"
+        raise _Wrong(name, _shown(cell), expected)
     return value
 
 
-def _number_or_zero(name: str, text: str) -> float:
-    return _number(name, text, or_zero=True)
+def _number_or_zero(name: str, cell: Cell) -> float:
+    return _number(name, cell, or_zero=True)
 
 
-def _whole(name: str, text: str, *, lowest: int = 1) -> int:
-    """A whole number; "4.0" is one, because spreadsheets write so."""
+def _whole(name: str, cell: Cell, *, lowest: int = 1) -> int:
+    """A whole number; 4.0 and "4.0" are one, because spreadsheets write so."""
     largest = LARGEST.get(name, LARGEST_BLOCK)
-    digits = text.removesuffix(".0")
-    if not (digits.isascii() and digits.isdecimal() and len(digits) < 20 and lowest <= int(digits) <= largest):
-        raise _Wrong(name, text or "nothing", f"a whole number from {lowest} to {largest:,}")
-    return int(digits)
+    if isinstance(cell, str):
+        digits = cell.removesuffix(".0")
+        value = int(digits) if digits.isascii() and digits.isdecimal() and len(digits) < 20 else math.nan
+    else:
+        value = int(cell) if isinstance(cell, int) or cell.is_integer() else math.nan
+    if not lowest <= value <= largest:
+        raise _Wrong(name, _shown(cell), f"a whole number from {lowest} to {largest:,}")
+    return value
 
 
-def _whole_or_zero(name: str, text: str) -> int:
-    return _whole(name, text, lowest=0)
+def _whole_or_zero(name: str, cell: Cell) -> int:
+    return _whole(name, cell, lowest=0)
 
 
 def _parameters(text: str) -> dict[str, Any]:
@@ -573,12 +636,12 @@ def _scalar(text: str) -> int | float | str:
     return text
 
 
-def convert_to_canonical(text: str, unit: str) -> tuple[str, float]:
+def convert_to_canonical(cell: Cell, unit: str) -> tuple[str, float]:
     """Metric and value in its canonical unit, of a table's cells. Raises ValueError with what is expected."""
     if unit not in UNITS:
         raise ValueError(f"unit: found {unit or 'nothing'}, expected is one of {', '.join(UNITS)}")
     try:
-        value = _number("value", text)
+        value = _number("value", cell)
     except _Wrong as wrong:
         raise ValueError("{}: found {}, expected is {}".format(*wrong.args)) from None
     metric = UNITS[unit][0]

@@ -17,6 +17,7 @@ from django.conf import settings
 
 from experiments.case_studies import belongings, measurement_rows
 from experiments.case_studies.life import audit
+from experiments.case_studies.measurement_rows import MeasurementRow
 from experiments.catalogue import services
 from experiments.files import raw_files
 from experiments.imports.readers.apart import NotRead, ReadingProcess
@@ -38,6 +39,7 @@ from .normalise import (
     Variant,
     fold,
     source_of_reading,
+    source_of_rows,
     source_of_table,
 )
 
@@ -81,7 +83,7 @@ class Decided(Exception):  # noqa: N818 - an event, not a mistake
 
 
 class Contents:
-    """What the files of an import hold, read in a process that is stopped where it takes too long.
+    """What the files of an import hold, as far as nobody said it with them: read in a process that has limits.
 
     Used as a context, inside the attempt of the job that reads.
     """
@@ -97,7 +99,7 @@ class Contents:
         with ExitStack() as stack:
             stack.enter_context(self.process)
             for file in self.batch.files.order_by("pk"):
-                if is_left_out(self.batch, file):
+                if file.rows or is_left_out(self.batch, file):
                     continue
                 try:
                     self.check()
@@ -228,6 +230,9 @@ class Reading:
             self.contents.check()
 
     def source(self, file: RawFile, context: Mapping[str, str], about: dict) -> Source | None:
+        if file.rows:
+            about["format"] = self.batch.door
+            return source_of_rows(file.rows, context)
         found = self.contents.of(file)
         if isinstance(found, Table):
             about["format"] = found.format
@@ -313,14 +318,24 @@ class Filing(Reading):
             self.variant_ids[variant] = self.variant(variant)
         self.vm_counts.update(row.vm_count for row, _ in numbered)
         measurement_rows.write(
-            (
-                self.configuration_ids[row.configuration],
-                self.variant_ids[row.variant],
-                *row[3:11],
-                repetition,
-                *row[12:16],
-                file.pk,
-                row.line,
+            MeasurementRow(
+                configuration_id=self.configuration_ids[row.configuration],
+                variant_id=self.variant_ids[row.variant],
+                operation=row.operation,
+                block_size_bytes=row.block_size_bytes,
+                vm_count=row.vm_count,
+                metric=row.metric,
+                unit=row.unit,
+                value=row.value,
+                alternative_value=row.alternative_value,
+                quality=row.quality,
+                repetition=repetition,
+                repetitions=row.repetitions,
+                standard_deviation=row.standard_deviation,
+                source=row.source,
+                note=row.note,
+                raw_file_id=file.pk,
+                line=row.line,
             )
             for row, repetition in numbered
         )

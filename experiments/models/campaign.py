@@ -8,6 +8,8 @@ from experiments.models.laboratory import Host
 from kdb.models import Job
 from kdb.pairs import pair_key
 
+from .fields import check_slug
+
 
 class Campaign(models.Model):
     """Host FS x guest FS x workload x number of machines x repetition, by one protocol, on one host."""
@@ -23,7 +25,7 @@ class Campaign(models.Model):
         FILEBENCH = "filebench", "Filebench"
         FIO = "fio", "fio"
 
-    slug = models.SlugField(max_length=60, unique=True)
+    slug = models.SlugField(max_length=60, unique=True, validators=[check_slug])
     title = models.CharField(max_length=300)
     host = models.ForeignKey(Host, on_delete=models.PROTECT, related_name="campaigns")
     pool = models.ForeignKey(

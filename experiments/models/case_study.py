@@ -5,7 +5,7 @@ from django.db import models
 from django.db.models import F, Q
 
 from .catalogue import SharedRow
-from .fields import TypedJSONField, texts, whole_numbers
+from .fields import TypedJSONField, check_slug, texts, whole_numbers
 
 
 class Publication(SharedRow):
@@ -73,7 +73,7 @@ class CaseStudy(models.Model):
         AGGREGATE = "aggregate", "all virtual machines together"
         NOT_STATED = "", "the source does not say"
 
-    slug = models.SlugField(max_length=60, unique=True)
+    slug = models.SlugField(max_length=60, unique=True, validators=[check_slug])
     title = models.CharField(max_length=300)
     publication = models.ForeignKey(
         Publication, null=True, blank=True, on_delete=models.PROTECT, related_name="case_studies"
@@ -105,6 +105,12 @@ class CaseStudy(models.Model):
         help_text="Who may edit the draft; empty: it came with the published evidence, or from the command line.",
     )
     status = models.CharField(max_length=10, choices=Status, default=Status.DRAFT)
+    submitted_digest = models.CharField(
+        max_length=64,
+        blank=True,
+        editable=False,
+        help_text="Of what was submitted (experiments.case_studies.bundles.digest); empty: not submitted.",
+    )
     published_revision = models.ForeignKey(
         KnowledgeRevision, null=True, blank=True, on_delete=models.PROTECT, related_name="published_case_studies"
     )

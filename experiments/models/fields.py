@@ -10,7 +10,15 @@ from django.core.exceptions import ValidationError
 from django.db import models
 from django.db.models.fields.json import KeyTransform
 
+from experiments import entry_names
+
 logger = logging.getLogger(__name__)
+
+
+def check_slug(slug: str) -> None:
+    """Raises ValidationError where a page has the address that the slug would make (experiments.entry_names)."""
+    if fault := entry_names.word_fault(slug, entry_names.PAGES):
+        raise ValidationError(fault, code="reserved")
 
 
 class TypedJSONField(models.JSONField):

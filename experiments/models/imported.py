@@ -97,6 +97,11 @@ class RawFile(models.Model):
     sha256 = models.CharField(max_length=64)
     size_bytes = models.PositiveBigIntegerField()
     format = models.CharField(max_length=30, blank=True, help_text="Of the reader; empty: not read, or not known.")
+    rows = models.JSONField(
+        default=list,
+        blank=True,
+        help_text="What it says, from whoever made it: objects of field and value, one a number. Empty: it is read.",
+    )
 
     class Meta:
         ordering = ["pk"]

@@ -10,6 +10,8 @@ from django.db.models.functions import Lower
 from experiments.campaigns.laboratory import pools
 from kdb.models import Job
 
+from .fields import check_slug
+
 # What ssh takes as a name or address; never a leading hyphen, which would be an option.
 ADDRESS = RegexValidator(r"^[A-Za-z0-9\[][A-Za-z0-9.:\]_-]*$", "A host name or an IP address.")
 LOGIN = RegexValidator(r"^[a-z_][a-z0-9_.-]*$", "A login name: small letters, digits, hyphens, dots.")
@@ -38,7 +40,7 @@ class Host(models.Model):
         LIBVIRT = "libvirt", "libvirt: the campaign makes its virtual machines"
         ATTACHED = "attached", "attached: virtual machines that exist"
 
-    slug = models.SlugField(max_length=60, unique=True)
+    slug = models.SlugField(max_length=60, unique=True, validators=[check_slug])
     name = models.CharField(max_length=200)
     address = models.CharField(max_length=255, validators=[ADDRESS], blank=True, help_text="Empty: not reached itself.")
     port = models.PositiveIntegerField(default=22)

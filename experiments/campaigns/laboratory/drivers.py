@@ -53,7 +53,11 @@ class Machine:
 
     @property
     def name(self) -> str:
-        return f"machine-{self.number}" if self.number else "host"
+        return machine_name(self.number)
+
+
+def machine_name(number: int) -> str:
+    return f"machine-{number}" if number else "host"
 
 
 def host_file_system(area: Area, wanted: Wanted, say: Say) -> dict[str, str]:

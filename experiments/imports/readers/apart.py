@@ -96,6 +96,11 @@ class ReadingProcess:
             raise outcome
         return place
 
+    def forget(self) -> None:
+        """Give back the space of all that was found: its places mean nothing any more."""
+        self._end = 0
+        self._found.truncate(0)
+
     def content(self, place: int) -> Reading | Table:
         """What the file that was read to `place` holds; the rows of a table are streamed."""
         outcome, first = _get(self._found.fileno(), place)

@@ -7,7 +7,7 @@ Wide tables, as papers print them, have a column a VM count or a run; each of th
 
     pair;workload;Throughput (MB/s) ...        or:   pair;workload;unit;1 VM;2 VMs;3 VMs;Native
 
-What is read are named text cells, a measurement a line; what they mean is decided by experiments.imports.normalise.
+What is read are named cells, a measurement a line; what they mean is decided by experiments.imports.normalise.
 An empty cell of a wide column, or one with a dash or "n/a", was not measured: no row.
 Rows are streamed. Nothing here raises on any input; what is wrong with a line is a Fault in its place.
 """
@@ -26,6 +26,7 @@ from itertools import chain, islice
 from typing import Any
 
 from kdb.csv_cells import unescaped
+from kdb.pairs import LONGEST_PAIR, written_pair
 
 from .archives import check_directory
 from .table_columns import COLUMNS, FIELDS, NUMERIC, PARAMETER, Header, UnknownHeader, meaning
@@ -33,7 +34,6 @@ from .table_columns import COLUMNS, FIELDS, NUMERIC, PARAMETER, Header, UnknownH
 MAX_HEADER_LINES = 20  # title lines that may stand before the header
 MAX_COLUMNS = 500
 MAX_CELL = 10_000  # characters
-MAX_PAIR = 200
 MAX_LINE = 2**20  # of a CSV or a JSON line
 MAX_INFLATED = 256 * 2**20  # bytes that an XLSX may unpack to
 MAX_XLSX_ROWS = 200_000  # more are read from CSV, which is a hundred times quicker
@@ -56,8 +56,9 @@ class Fault:
     expected: str
 
 
-Cells = tuple[str, ...]
-Lines = Iterator[tuple[int, list[str]] | Fault]
+Cell = str | int | float  # a number where the file has one in a column of numbers
+Cells = tuple[Cell, ...]
+Lines = Iterator[tuple[int, list[Cell]] | Fault]
 
 
 @dataclass(frozen=True)
@@ -70,7 +71,7 @@ class Table:
     _rows: Callable[[], Iterator[tuple[int, Cells] | Fault]] = field(default=lambda: iter(()), repr=False)
 
     def rows(self) -> Iterator[tuple[int, Cells] | Fault]:
-        """Line and stripped text cells of each measurement, "" for an empty cell; streamed."""
+        """Line and cells of each measurement, texts stripped, "" for an empty cell; streamed."""
         return iter(()) if self.faults else self._rows()
 
 
@@ -106,7 +107,7 @@ def _find_header(lines: Lines) -> tuple[int, list[str]] | None:
     for item in islice(lines, MAX_HEADER_LINES):
         if isinstance(item, Fault):
             return None
-        line, cells = item
+        line, cells = item[0], [_as_text(cell) for cell in item[1]]
         known = set()
         for cell in cells[:MAX_COLUMNS]:
             try:
@@ -139,16 +140,17 @@ def _table(kind: str, lines: Callable[[], Lines], *, decimal_comma: bool = False
             line, given = item
             if line <= at:
                 continue
-            if (longest := max(map(len, given), default=0)) > MAX_CELL:
-                at_cell = next(n for n, cell in enumerate(given) if len(cell) > MAX_CELL)
+            texts = given if kind == "csv" else [_as_text(cell) for cell in given]
+            if (longest := max(map(len, texts), default=0)) > MAX_CELL:
+                at_cell = next(n for n, text in enumerate(texts) if len(text) > MAX_CELL)
                 name = cells[at_cell][:LONGEST_SHOWN] if at_cell < width else f"cell {at_cell + 1}"
                 yield Fault(line, name, f"{longest:,} characters", f"at most {MAX_CELL:,}")
             elif len(given) != width:
                 yield Fault(line, "line", f"{len(given)} cells", f"{width}, as the header has")
-            elif given == repeated:
+            elif texts == repeated:
                 yield Fault(line, "line", "the header once more", "a row")
             else:
-                yield from layout.rows(line, given)
+                yield from layout.rows(line, given, texts)
 
     return Table(kind, layout.fields, (), rows)
 
@@ -214,51 +216,55 @@ class _Layout:
         self.decimal = [n for n, name in enumerate(self.fields) if name in NUMERIC] if decimal_comma else []
         self.native_at = {name: self.fields.index(name) for name in ("hypervisor", "guest_fs") if name in self.fields}
         self.is_simple = not extra and not self.decimal and self.plain == list(range(len(headers)))
+        self.is_numeric = [header is not None and header.name in NUMERIC for header in headers]
 
-    def rows(self, line: int, cells: list[str]) -> Iterator[tuple[int, Cells] | Fault]:
-        if self.is_simple:
-            if any(cells):
-                yield line, tuple(cells)
+    def rows(self, line: int, given: list[Cell], texts: list[str]) -> Iterator[tuple[int, Cells] | Fault]:
+        """given : the cells as the file has them; texts : the same as texts, and the same list where all are"""
+        if not any(texts):
             return
-        if not any(cells):
+        cells: list[Cell] = texts
+        if given is not texts:
+            cells = [one if number else text for one, text, number in zip(given, texts, self.is_numeric, strict=True)]
+        if self.is_simple:
+            yield line, tuple(cells)
             return
         own = [cells[index] for index in self.plain]
         if self.pair_at is not None:
-            cell = cells[self.pair_at]
-            pair = _pair(cell) if len(cell) <= MAX_PAIR else None
-            if pair is None:
-                expected = f"like xfs-on-ext4, guest first, of at most {MAX_PAIR} characters"
+            cell = texts[self.pair_at]
+            try:
+                own += written_pair(cell)
+            except ValueError:
+                expected = f"like xfs-on-ext4, guest first, of at most {LONGEST_PAIR} characters"
                 yield Fault(line, "pair", cell[:LONGEST_SHOWN] or "nothing", expected)
                 return
-            own += pair
         own += self.constants.values()
         if not self.wide:
             yield line, self._numbers(own)
         for index, header in self.wide:
-            if cells[index].casefold() not in NOT_MEASURED:
+            if texts[index].casefold() not in NOT_MEASURED:
                 row = [*own, cells[index], header.vm_count or header.repetition]
                 if len(row) < len(self.fields):
                     row.append(header.unit)
                 yield line, self._numbers(self._native(row) if header.vm_count == "0" else row)
 
-    def _native(self, row: list[str]) -> list[str]:
+    def _native(self, row: list[Cell]) -> list[Cell]:
         """A column "Native" is the bare machine whatever the rest of its line speaks of."""
         for name, text in (("hypervisor", "native"), ("guest_fs", "")):
             if name in self.native_at:
                 row[self.native_at[name]] = text
         return row
 
-    def _numbers(self, row: list[str]) -> Cells:
+    def _numbers(self, row: list[Cell]) -> Cells:
         for index in self.decimal:
             if _DECIMAL_COMMA.fullmatch(row[index]):
                 row[index] = row[index].replace(",", ".")
         return tuple(row)
 
 
-def _pair(text: str) -> list[str] | None:
-    """Guest and host file system of "xfs-on-ext4" or "xfs on ext4"; None where it is not of that form."""
-    parts = re.split(r" on |-on-", " ".join(text[: MAX_PAIR + 1].split()), flags=re.IGNORECASE)
-    return parts if len(parts) == 2 and all(parts) else None
+def _as_text(cell: Cell) -> str:
+    if isinstance(cell, float):
+        return str(int(cell)) if cell.is_integer() and abs(cell) < 1e15 else repr(cell)
+    return str(cell)
 
 
 # CSV
@@ -367,16 +373,16 @@ def _read_json_lines(data: bytes) -> Table:
             found = None
         if not isinstance(found, dict):
             return Fault(number, "line", line.strip()[:LONGEST_SHOWN], "one JSON object")
-        cells = [""] * len(fields)
+        cells: list[Cell] = [""] * len(fields)
         for key, value in found.items():
             if key not in names:
                 return Fault(number, key[:LONGEST_SHOWN], "this name", expected)
-            text = _json_text(key, value)
-            if text is not None and len(text) > MAX_CELL:
-                return Fault(number, key, f"{len(text):,} characters", f"at most {MAX_CELL:,}")
-            if text is None:
+            cell = _json_cell(names[key], value)
+            if isinstance(cell, str) and len(cell) > MAX_CELL:
+                return Fault(number, key, f"{len(cell):,} characters", f"at most {MAX_CELL:,}")
+            if cell is None:
                 return Fault(number, key, json.dumps(value)[:LONGEST_SHOWN], "a text, a number or null")
-            cells[at[names[key]]] = text
+            cells[at[names[key]]] = cell
         return number, tuple(cells)
 
     def rows() -> Iterator[tuple[int, Cells] | Fault]:
@@ -391,7 +397,7 @@ def _read_json_lines(data: bytes) -> Table:
     return Table("jsonl", fields, tuple(faults), rows)
 
 
-def _json_text(name: str, value: Any) -> str | None:
+def _json_cell(name: str, value: Any) -> Cell | None:
     match value:
         case None:
             return ""
@@ -400,7 +406,7 @@ def _json_text(name: str, value: Any) -> str | None:
         case bool():
             return None
         case int() | float():
-            return repr(value)
+            return value if name in NUMERIC else repr(value)
         case dict() if name == "parameters" and all(isinstance(v, str | int | float) for v in value.values()):
             return json.dumps(value, sort_keys=True)
     return None
@@ -504,23 +510,23 @@ def _sheet_lines(book: Any, name: str) -> Lines:
         cells = []
         wrong = None
         for value in row[: max(used, width)]:
-            text = _cell_text(value)
-            if text is None:
+            cell = _sheet_cell(value)
+            if cell is None:
                 wrong = Fault(number, "cell", str(value)[:LONGEST_SHOWN], "a text or a number")
-            cells.append(text or "")
+            cells.append(cell)
         if wrong:
             yield wrong
             continue
-        while len(cells) > width and cells and not cells[-1]:
+        while len(cells) > width and cells and cells[-1] == "":
             cells.pop()
-        if any(cells) and not cells[0].startswith("#"):
-            if len([cell for cell in cells if cell]) > 1:
+        if (filled := len(cells) - cells.count("")) and not str(cells[0]).startswith("#"):
+            if filled > 1:
                 width = max(width, len(cells))
             yield number, cells + [""] * (width - len(cells))
 
 
-def _cell_text(value: Any) -> str | None:
-    """A cell as text; None for what is neither a text nor a number."""
+def _sheet_cell(value: Any) -> Cell | None:
+    """A cell, "" where it is empty; None for what is neither a text nor a number."""
     match value:
         case None:
             return ""
@@ -528,10 +534,8 @@ def _cell_text(value: Any) -> str | None:
             return None if value.startswith("#") and value.endswith(("!", "?", "/A")) else value.strip()
         case bool() | datetime() | date() | time() | timedelta():
             return None
-        case int():
-            return str(value)
-        case float():
-            return str(int(value)) if value.is_integer() and abs(value) < 1e15 else repr(value)
+        case int() | float():
+            return value
     return None
 
 

@@ -12,6 +12,7 @@ from django.core.management import BaseCommand
 from experiments.imports import readers
 from experiments.imports.normalise import convert_to_canonical
 from experiments.imports.readers import archives, table
+from experiments.imports.readers.apart import NotRead, ReadingProcess
 from experiments.imports.readers.base import MAX_BYTES, Reading, Refusal, Run
 
 
@@ -29,11 +30,12 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         write = self._json if options["json"] else self._plain
         is_all_ok = True
-        for name in options["files"]:
-            for label, reading in _readings(name):
-                is_ok = bool(reading.runs) and not reading.refused
-                is_all_ok &= is_ok
-                write(label, reading, is_ok)
+        with ReadingProcess() as process:
+            for name in options["files"]:
+                for label, reading in _readings(name, process):
+                    is_ok = bool(reading.runs) and not reading.refused
+                    is_all_ok &= is_ok
+                    write(label, reading, is_ok)
         if not is_all_ok:
             sys.exit(1)
 
@@ -85,7 +87,7 @@ def _figures(run: Run) -> str:
     return ", ".join(f"{value:g} {unit}" for value, unit in figures if value is not None) or "no figures"
 
 
-def _readings(name: str) -> Iterator[tuple[str, Reading]]:
+def _readings(name: str, process: ReadingProcess) -> Iterator[tuple[str, Reading]]:
     """Label and reading of a file, or of each member of a ZIP."""
     try:
         with Path(name).open("rb") as file:
@@ -94,19 +96,24 @@ def _readings(name: str) -> Iterator[tuple[str, Reading]]:
         yield name, _refused(f"the file cannot be opened: {getattr(error, 'strerror', None) or error}")
         return
     if not archives.is_archive(data) or len(data) > MAX_BYTES:
-        yield name, _reading(data)
+        yield name, _reading(data, process)
         return
     try:
         for member in archives.members(Path(name).name, data):
-            yield f"{name}/{member.name}", _reading(member.data)
+            yield f"{name}/{member.name}", _reading(member.data, process)
     except archives.ArchiveError as error:
         yield name, _refused(str(error))
 
 
-def _reading(data: bytes) -> Reading:
-    if len(data) <= MAX_BYTES and table.recognises(data):
-        return _reading_of_table(table.read_table(data))
-    return readers.read(data)
+def _reading(data: bytes, process: ReadingProcess) -> Reading:
+    if len(data) > MAX_BYTES:
+        return readers.read(data)  # which refuses it by its size
+    process.forget()
+    try:
+        found = process.content(process.read([data], lambda: None))
+    except NotRead as problem:
+        return _refused("reading it takes {}; expected is {}".format(*problem.args))
+    return _reading_of_table(found) if isinstance(found, table.Table) else found
 
 
 def _reading_of_table(found: table.Table) -> Reading:

@@ -16,7 +16,7 @@ from django.urls import reverse
 
 from experiments import references, visible
 from experiments.campaigns import drafts as campaign_drafts
-from experiments.case_studies import bundles, life, pages
+from experiments.case_studies import bundles, life, pages, reviews
 from experiments.files import raw_files
 from experiments.imports import pipeline
 from experiments.models import (
@@ -238,7 +238,7 @@ def test_nobody_meets_what_a_draft_brings_until_it_is_published(client, bundle):
     other = imported("quokka-import")
     assert other.state == "filed", other.report
     drafts = (draft, other.case_study)
-    life.submit(draft, user=draft.owner)
+    reviews.submit(draft, user=draft.owner)
     summaries.rebuild_arms([draft.pk])  # as a preview does
     texts = dict(crawl(client))
     assert [address for address, text in texts.items() if "quokk" in text.lower()] == []
@@ -314,7 +314,8 @@ def test_a_campaign_files_its_system_as_the_drafts_own(client):
     machine = {"mount_options": "", "kernel": "6.1"}
     figure = {"machine": 1, "operation": "mixed", "throughput_mib_s": 9.5, "ops_per_s": None, "latency_ms": None}
     facts = {"tool_version": "fio-3.33", "working_set_bytes": 2**30, "parameters": {}, "machines": [machine]}
-    factories.make_run(campaign, state="done", facts=facts, figures=[figure])
+    run = factories.make_run(campaign, state="done", facts=facts, figures=[figure])
+    factories.make_output(run, "machine-1.txt")
     draft, batch = campaign_drafts.make(campaign, user=factories.make_user())
     assert pipeline.finish(batch).state == "faulty"  # nobody has said what the system is
     said = {"slug": "quokka-12", "name": "Quokka 12", "family": "linux"}
@@ -446,7 +447,7 @@ def test_what_belongs_to_no_case_study_is_hidden(client, paper):
 
 def test_a_reviewer_reads_what_publication_makes_public(client, bundle, django_assert_num_queries):
     draft = brought(bundle)
-    life.submit(draft, user=draft.owner)
+    reviews.submit(draft, user=draft.owner)
     OrdinalFinding.objects.exclude(publication__slug="quokka-report").first()
     Claim.objects.get(code="OLD-1").case_studies.add(draft)
     client.force_login(factories.make_user("reviewers"))

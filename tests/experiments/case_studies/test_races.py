@@ -79,7 +79,7 @@ def filed(draft: CaseStudy, text: str) -> ImportBatch:
 def submitted(draft: CaseStudy, value: float = 10.0) -> str:
     """Submit it for review; the digest that a reviewer sees then."""
     filed(draft, table(value))
-    life.submit(draft, user=draft.owner)
+    reviews.submit(draft, user=draft.owner)
     return bundles.digest(draft)
 
 
@@ -136,7 +136,7 @@ def test_what_is_published_is_what_the_reviewer_saw(draft):
     seen = submitted(draft)
     life.give_back(draft, reason="I meant another file", user=draft.owner)
     filed(draft, table(99.0))
-    life.submit(draft, user=draft.owner)
+    reviews.submit(draft, user=draft.owner)
     with pytest.raises(CaseStudyError, match="lab has changed since you looked at it"):
         reviews.publish(draft, seen=seen, reason="Good.", user=None)
     draft.refresh_from_db()
@@ -193,7 +193,32 @@ def test_both_doors_refuse_to_publish_what_has_changed(draft, client):
     assert (answer.status_code, "has changed since you looked" in answer.content.decode()) == (409, True)
     answer = client.post("/api/v1/drafts/lab/publish/", decision, "application/json", headers=headers)
     assert (answer.status_code, "has changed since you looked" in answer.json()["detail"]) == (409, True)
+    answer = client.post("/case-studies/lab/publish/", {"reason": "Good."})  # the page always says what it showed
+    assert answer.status_code == 409
     assert CaseStudy.objects.get().status == "submitted"
+
+
+def test_who_names_no_digest_publishes_what_was_submitted_and_nothing_else(draft, client):
+    submitted(draft)
+    headers = {"authorization": f"Bearer {make_token(make_user('reviewers'))}"}
+
+    def publish():
+        return client.post("/api/v1/drafts/lab/publish/", {"reason": "Good."}, "application/json", headers=headers)
+
+    value = Measurement.objects.values_list("value", flat=True).get()
+    Measurement.objects.update(value=value + 1)
+    answer = publish()
+    assert (answer.status_code, "has changed since it was submitted" in answer.json()["detail"]) == (409, True)
+    Measurement.objects.update(value=value)
+    assert publish().status_code == 200
+    assert CaseStudy.objects.get().status == "published"
+
+
+def test_what_was_given_back_is_no_longer_submitted(draft):
+    submitted(draft)
+    assert CaseStudy.objects.get().submitted_digest == bundles.digest(draft)
+    life.give_back(draft, reason="Not yet.", user=None)
+    assert CaseStudy.objects.get().submitted_digest == ""
 
 
 @pytest.mark.postgresql
@@ -251,11 +276,11 @@ def test_a_draft_submitted_while_it_is_changed_or_deleted_is_left_alone(draft):
     client.force_login(draft.owner)
     form = {"title": "Changed", "storage-description": "Disks"}
     with just_before(lambda: client.post("/drafts/lab/edit/", form)) as came:
-        life.submit(draft, user=draft.owner)
+        reviews.submit(draft, user=draft.owner)
     assert (came[0].status_code, "Only a draft can be changed" in came[0].content.decode()) == (409, True)
     life.give_back(draft, reason="wait", user=None)
     with just_before(lambda: client.post("/case-studies/lab/delete/")) as came:
-        life.submit(draft, user=draft.owner)
+        reviews.submit(draft, user=draft.owner)
     assert (came[0].status_code, "Only a draft can be deleted" in came[0].content.decode()) == (409, True)
 
 

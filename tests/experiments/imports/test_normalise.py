@@ -9,6 +9,7 @@ from experiments.imports.normalise import (
     Names,
     Normaliser,
     Row,
+    Source,
     Unknown,
     fold,
     source_of_reading,
@@ -237,6 +238,62 @@ def test_a_load_may_be_called_what_it_is():
     context = {"configuration": "main", "vm_count": "1", "workload": "mail"}
     (row,) = by.rows(source_of_reading(reading, context))
     assert row.variant.workload == "varmail"
+
+
+class Exactly(float):
+    """A float that cannot become a text."""
+
+    __str__ = __repr__ = __format__ = None
+
+
+def test_a_readers_float_reaches_the_row_as_that_float():
+    value = Exactly(0.1)
+    reading = Reading("fio", "3.33", "filebench", runs=(Run("mail", 1, ops_per_s=value, working_set_bytes=4096),))
+    by = normaliser({"main": described(hypervisor="kvm", host_fs="ext4", guest_fs="xfs")})
+    context = {"configuration": "main", "vm_count": "1"}
+    (row,) = by.rows(source_of_reading(reading, context))
+    assert (row.value, row.working_set_bytes) == (0.1, 4096)
+
+
+def numbers(**cells) -> Row | Fault | Unknown:
+    """The row of a source with these cells beside a described configuration and a load."""
+    fields = ROW | {"value": 10.5} | cells
+    (item,) = normaliser().rows(Source(tuple(fields), lambda: iter([(2, tuple(fields.values()))])))
+    return item
+
+
+def test_cells_that_are_numbers_mean_what_their_texts_mean():
+    cells = {"vm_count": 3, "repetition": 4.0, "standard_deviation": 0, "vm_ram_gib": 0.5, "block_size_bytes": 2**62}
+    row = numbers(**cells)
+    assert row == numbers(**{name: str(cell) for name, cell in cells.items()}, value="10.5")
+    assert (row.vm_count, row.repetition, row.standard_deviation, row.block_size_bytes) == (3, 4, 0.0, 2**62)
+    assert type(row.repetition) is int
+
+
+def test_a_zero_of_the_file_stands_before_the_context():
+    source = Source(tuple(ROW), lambda: iter([(2, tuple((ROW | {"vm_count": 0}).values()))]), {"vm_count": "2"})
+    assert list(normaliser().rows(source)) == [
+        Fault(2, "vm_count", "0", "at least 1: the configuration has a hypervisor")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("field", "cell", "found"),
+    [
+        ("value", float("nan"), "nan"),
+        ("value", float("inf"), "inf"),
+        ("value", 0, "0"),
+        ("value", -1.5, "-1.5"),
+        ("value", 10**400, str(10**400)),
+        ("repetition", 1.5, "1.5"),
+        ("repetition", float("inf"), "inf"),
+        ("repetition", 2**31, str(2**31)),
+        ("vm_count", -1, "-1"),
+    ],
+)
+def test_a_number_that_cannot_be_is_a_fault(field, cell, found):
+    fault = numbers(**{field: cell})
+    assert (fault.line, fault.field, fault.found) == (2, field, found)
 
 
 # The same words everywhere

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from django.core.management import CommandError, call_command
 
-from experiments.case_studies import bundles, life, measurement_rows
+from experiments.case_studies import bundles, life, measurement_rows, reviews
 from experiments.files import raw_files
 from experiments.imports import normalise, pipeline
 from experiments.imports.pipeline import ImportRefused, KeyReused, Unusable
@@ -326,7 +326,7 @@ def test_what_was_filed_can_be_taken_out_of_the_draft_again(draft):
 @pytest.mark.parametrize("status", ["submitted", "published"])
 def test_nothing_comes_into_a_case_study_that_is_no_draft(draft, status):
     batch = filed(draft, TABLE)
-    life.submit(draft, user=draft.owner)
+    reviews.submit(draft, user=draft.owner)
     if status == "published":
         life.publish([draft], reason="good")
     with pytest.raises(ImportRefused, match="results go into drafts only"):
@@ -347,7 +347,7 @@ def test_a_draft_with_an_open_import_is_not_submitted(draft):
     filed(draft, TABLE)
     receive(draft, TABLE + "#")
     with pytest.raises(life.CaseStudyError, match="not finished"):
-        life.submit(draft, user=draft.owner)
+        reviews.submit(draft, user=draft.owner)
 
 
 # Files

@@ -96,13 +96,13 @@ GARBAGE = {
 def test_fifty_megabytes_of_garbage_are_refused_in_bounded_time_and_memory(tmp_path, kind):
     (tmp_path / "garbage").write_bytes(GARBAGE[kind](50 * 2**20))
     code = (
-        "import resource, sys; from pathlib import Path; from experiments import importers\n"
+        "import resource, sys; from pathlib import Path; from experiments.imports import readers\n"
         "from experiments.imports.readers import table\n"
         "data = Path(sys.argv[1]).read_bytes()\n"
         "if table.recognises(data):\n"
         "    print(sum(isinstance(item, table.Fault) for item in table.read_table(data).rows()))\n"
         "else:\n"
-        "    reading = importers.read(data); assert not reading.runs and reading.refused\n"
+        "    reading = readers.read(data); assert not reading.runs and reading.refused\n"
         "usage = resource.getrusage(resource.RUSAGE_SELF)\n"
         "print(usage.ru_maxrss / 1024, usage.ru_utime)\n"
     )

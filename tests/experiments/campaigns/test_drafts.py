@@ -1,0 +1,102 @@
+"""A campaign's results become a draft as rows: its numbers as they are, each with the output that it comes from."""
+
+import pytest
+
+from experiments.campaigns import drafts, steering
+from experiments.files import raw_files
+from experiments.imports import pipeline
+from experiments.models import Benchmark, Campaign, FileSystem, Hypervisor, Measurement, OperatingSystem, Workload
+from tests import factories
+
+pytestmark = pytest.mark.django_db
+
+EXACT = (1.0000000000000002, 3.0000000000000004)  # MiB/s: neither is a short decimal number
+
+
+@pytest.fixture
+def campaign() -> Campaign:
+    """Two machines, and what a host may call its parts at worst."""
+    for model, slug in (
+        *((Workload, "varmail"), (Benchmark, "fio"), (FileSystem, "ext4"), (FileSystem, "xfs")),
+        *((Hypervisor, "kvm"), (OperatingSystem, "debian-12")),
+    ):
+        factories.entry(model, slug)
+    host = factories.make_host(stated={"virtual_devices": '=1+1, "quoted"'})
+    host.facts |= {"running": "QEMU 8", "libvirt": "9"}
+    host.facts["guest_image"] |= {"distribution": "Debian GNU/Linux 12", "distribution_id": "debian"}
+    host.save()
+    campaign = factories.make_campaign(
+        host, state="finished", driver="libvirt", guest_file_systems=["xfs"], vm_counts=[2], vm_ram_mib=512, vm_vcpus=2
+    )
+    campaign.save()
+    return campaign
+
+
+def done(campaign: Campaign, printed: bytes = b"printed", **fields):
+    machine = {"mount_options": "rw", "host_mount_options": "rw", "kernel": "6.1"}
+    facts = {
+        **{"tool_version": "fio-3.33", "working_set_bytes": 2**30, "machines": [machine] * 2, "accelerator": "kvm"},
+        "parameters": {"threads": 16, "share": 0.1, "personality": "1.0"},
+    }
+    figures = [
+        {"machine": number, "operation": "mixed", "throughput_mib_s": value, "ops_per_s": None, "latency_ms": None}
+        for number, value in enumerate(EXACT, start=1)
+    ]
+    run = factories.make_run(
+        campaign, **{"state": "done", "facts": facts, "figures": figures, "guest_fs": "xfs", "vm_count": 2} | fields
+    )
+    factories.make_output(run, "machine-1.txt", printed + b" 1")
+    factories.make_output(run, "machine-2.txt", printed + b" 2")
+    return run
+
+
+def filed(campaign: Campaign):
+    draft, batch = drafts.make(campaign, user=factories.make_user())
+    assert pipeline.finish(batch).state == "filed", batch.report
+    return draft, batch
+
+
+def test_a_figure_reaches_the_draft_as_the_float_it_is_with_the_output_it_comes_from(campaign):
+    run = done(campaign)
+    draft, batch = filed(campaign)
+    (row,) = Measurement.objects.filter(configuration__case_study=draft)
+    assert (row.value, row.repetition, row.source) == (sum(EXACT) / 2, run.repetition, f"run {run.position}")
+    assert row.variant.parameters == {"threads": 16, "share": 0.1, "personality": "1.0"}
+    assert raw_files.content(row.raw_file) == b"printed 1"
+    assert row.note == "machine 1: 1 MiB/s; machine 2: 3 MiB/s"
+    assert row.configuration.virtual_devices == "virtio-blk"  # what was found stands before what was stated
+    assert [file["left_out"] for file in batch.report["files"]] == [False, True]
+    assert batch.report["files"][0]["format"] == "campaign"
+
+
+def test_runs_that_left_the_same_bytes_keep_a_row_each(campaign):
+    runs = [done(campaign), done(campaign)]
+    draft, _ = filed(campaign)
+    rows = Measurement.objects.filter(configuration__case_study=draft).order_by("repetition")
+    assert [row.repetition for row in rows] == [run.repetition for run in runs]
+    assert len({row.raw_file_id for row in rows}) == 1
+    assert draft.raw_files.count() == 2
+
+
+def test_an_import_of_a_campaign_is_read_again_without_its_hosts(campaign):
+    """What was found at the time is filed, whatever the host is called by now."""
+    done(campaign)
+    OperatingSystem.objects.all().delete()
+    draft, batch = drafts.make(campaign, user=factories.make_user())
+    assert pipeline.finish(batch).state == "faulty"  # nobody has said what debian-12 is
+    campaign.runs.update(figures=[{"machine": 1}])
+    factories.entry(OperatingSystem, "debian-12")
+    pipeline.correct(batch, batch.answers)
+    assert pipeline.finish(batch).state == "ready", batch.report
+    pipeline.confirm(batch)
+    assert pipeline.finish(batch).state == "filed", batch.report
+    assert Measurement.objects.get(configuration__case_study=draft).value == sum(EXACT) / 2
+    pipeline.discard(batch, user=draft.owner)
+    assert not Measurement.objects.filter(configuration__case_study=draft).exists()
+
+
+def test_a_run_whose_output_is_gone_is_not_filed(campaign):
+    run = done(campaign)
+    run.artifacts.get(name="machine-1.txt").delete()
+    with pytest.raises(steering.CampaignError, match=r"its output machine-1\.txt is gone"):
+        drafts.make(campaign, user=None)
