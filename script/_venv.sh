@@ -1,3 +1,4 @@
+# shellcheck shell=sh
 # Sourced by the scripts beside it, from the root of the checkout: makes .venv and fills it.
 #
 #   . script/_venv.sh

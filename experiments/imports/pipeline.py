@@ -48,7 +48,6 @@ READ_JOB = "read_import"
 MAX_FILES = 1_000  # of one import
 ROWS_AT_ONCE = 5_000
 SAMPLE_ROWS = 50  # shown in the report
-MAX_FAULTS = 200  # listed in the report; all are counted
 
 State = ImportBatch.State
 

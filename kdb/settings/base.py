@@ -139,7 +139,6 @@ USE_TZ = True
 STATIC_URL = "/static/"
 STATIC_ROOT = DATA_DIR / "static"
 STATICFILES_DIRS = [BASE_DIR / "static"]
-FIXTURE_DIRS = [BASE_DIR / "fixtures"]
 
 # One line an event, to stderr; whoever starts the process decides where it goes.
 LOGGING = {

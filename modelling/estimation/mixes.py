@@ -9,10 +9,12 @@ See docs/models/mixes.md.
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from statistics import NormalDist
+
+import numpy as np
 
 from modelling.evidence.arms import NORMAL_95
 
+from .network import p_scores
 from .ranking import RankedPart, Ranking
 
 
@@ -83,7 +85,9 @@ def mix(rankings: Mapping[str, Ranking], weights: Mapping[str, float]) -> Mix:
     pairs = _Pairs(parts, shares)
     order = sorted(ranked, key=lambda key: -pairs.difference(key, ranked[0])[0])
     best = order[0]
-    entries = tuple(_entry(key, rank, best, order, pairs) for rank, key in enumerate(order, start=1))
+    errors = np.array([[pairs.difference(a, b)[1] for b in order] for a in order])
+    scores = p_scores(np.array([pairs.difference(key, best)[0] for key in order]), errors)
+    entries = tuple(_entry(key, n + 1, best, float(scores[n]), pairs) for n, key in enumerate(order))
     return Mix(entries, tuple(_range(workload, order, pairs) for workload in shares), left_out)
 
 
@@ -119,13 +123,8 @@ class _Pairs:
         return self.parts[workload].difference(a, b)[0] if a != b else 0.0
 
 
-def _entry(key: str, rank: int, best: str, order: list[str], pairs: _Pairs) -> MixEntry:
+def _entry(key: str, rank: int, best: str, p_score: float, pairs: _Pairs) -> MixEntry:
     effect, error = pairs.difference(key, best)
-    certainties = []
-    for other in order:
-        if other != key:
-            ahead, doubt = pairs.difference(key, other)
-            certainties.append(NormalDist().cdf(ahead / doubt) if doubt else 0.5 * (1 + (ahead > 0) - (ahead < 0)))
     return MixEntry(
         key=key,
         rank=rank,
@@ -133,7 +132,7 @@ def _entry(key: str, rank: int, best: str, order: list[str], pairs: _Pairs) -> M
         low=math.exp(effect - NORMAL_95 * error),
         high=math.exp(effect + NORMAL_95 * error),
         tied=key != best and effect + NORMAL_95 * error >= 0,
-        p_score=sum(certainties) / len(certainties),
+        p_score=p_score,
         parts={workload: math.exp(pairs.under(workload, key, best)) for workload in pairs.shares},
     )
 

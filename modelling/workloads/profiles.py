@@ -14,6 +14,9 @@ from functools import cache
 from pathlib import Path
 from types import MappingProxyType
 
+import numpy as np
+from scipy.special import rel_entr
+
 from modelling.workloads.wml.meaning import (
     FINISHES,
     FLUSHES,
@@ -340,13 +343,11 @@ def _jensen_shannon(p: tuple[float, ...], q: tuple[float, ...]) -> float:
     """The square root of the divergence to base 2: a metric in 0..1. Nothing against something is 1."""
     if not sum(p) or not sum(q):
         return float(bool(sum(p)) != bool(sum(q)))
-    p, q = ([share / sum(shares) for share in shares] for shares in (p, q))
-    divergence = sum(_bits(x, (x + y) / 2) + _bits(y, (x + y) / 2) for x, y in zip(p, q, strict=True)) / 2
+    one, other = np.array(p) / sum(p), np.array(q) / sum(q)
+    mean = (one + other) / 2
+    # scipy.spatial.distance.jensenshannon is NaN for nearly equal ones: rounding leaves it a root of -1e-17.
+    divergence = (rel_entr(one, mean).sum() + rel_entr(other, mean).sum()) / math.log(4)
     return math.sqrt(min(max(divergence, 0.0), 1.0))
-
-
-def _bits(share: float, mean: float) -> float:
-    return share * math.log2(share / mean) if share and mean else 0.0
 
 
 def _size_difference(a: float, b: float) -> float:

@@ -36,7 +36,6 @@ SHAPES = {
     "randomfileaccess": Shape(5, 10_000, 27 * _KIB, 16 * _KIB, 20, 100),
 }
 WORKLOADS = tuple(SHAPES)
-ENGINES = ("filebench", "fio")
 
 
 class UnknownVersion(ValueError):  # noqa: N818

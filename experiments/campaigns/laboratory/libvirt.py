@@ -14,7 +14,7 @@ from xml.etree.ElementTree import Element, SubElement
 
 from . import remote
 from .remote import Area, Refused
-from .ssh import Address, Connection, Unreachable
+from .ssh import Address, Connection
 
 SERIAL = "kdb-under-test"
 URI = "qemu:///system"  # where other drivers are installed too, virsh would choose one of them by itself
@@ -169,12 +169,3 @@ def connection(host: Connection, name: str, port: int, host_key: str) -> Connect
     """To the guest's sshd, through the host. The key is the one that logs in to the host."""
     key_file = host.address.key_file
     return Connection(Address("127.0.0.1", port, "root", host_key, key_file, label=name), via=host)
-
-
-def destroy(host: Connection, name: str) -> None:
-    """End a guest at once and forget it."""
-    for words in (("destroy", name), ("undefine", name)):
-        try:
-            virsh(host, *words)
-        except (Refused, Unreachable):
-            continue  # the clean-up of the area looks whether it is really gone

@@ -1,3 +1,4 @@
+# shellcheck shell=sh disable=SC1091 # /etc/os-release is the machine's
 # What KDB does on a machine, for `sh -s -- VERB ARGUMENT...`: this text is fixed, only arguments vary.
 #
 # Everything it makes lies in POOL/.kdb (the area), one run at a time. TOKEN is the number of the
@@ -261,6 +262,7 @@ start) # POOL TOKEN NAME SECONDS FOLDER COMMAND...: detached; it waits for `go`
     plain "$3"
     name=$AREA/$3 seconds=$4 folder=$AREA/$5
     shift 5
+    # shellcheck disable=SC2016 # that shell expands it
     setsid sh -c '
         name=$1 seconds=$2
         cd "$3"

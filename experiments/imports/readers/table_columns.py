@@ -181,11 +181,3 @@ def meaning(text: str) -> Header:
     if folded in ALIASES:
         return Header(ALIASES[folded], unit)
     raise UnknownHeader(f"one of {', '.join(FIELDS)}, {PARAMETER}<name>, or like 2 VMs, Run 1")
-
-
-def columns_markdown() -> str:
-    """The table of columns for the documentation."""
-    lines = ["| column | means | example |", "|---|---|---|"]
-    lines += [f"| `{c.name}` | {c.explanation} | {f'`{c.example}`' if c.example else ''} |" for c in COLUMNS]
-    lines.append(f"| `{PARAMETER}<name>` | A parameter of the load; any number of such columns. | `16` |")
-    return "\n".join(lines)

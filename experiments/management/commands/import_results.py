@@ -15,7 +15,6 @@ from experiments.files import raw_files
 from experiments.imports import pipeline
 from experiments.imports.words import report_lines
 from experiments.models import CaseStudy, ImportBatch
-from kdb.models import Job
 
 _READ_BYTES = 2**20
 
@@ -104,9 +103,6 @@ class Command(BaseCommand):
                 return raw_files.take(path.name, iter(lambda: file.read(_READ_BYTES), b""))
         except OSError as error:
             raise CommandError(f"{path}: {error.strerror}") from error
-
-    def _tell(self, job: Job) -> None:
-        self.stderr.write(f"{job.get_state_display()}: {job.progress:,} rows")
 
     def _print(self, batch: ImportBatch, is_new: bool, *, as_json: bool) -> None:
         if as_json:

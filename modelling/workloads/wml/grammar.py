@@ -91,7 +91,6 @@ FORKS = {
 }
 
 ENTITIES = ("files", "file", "filesets", "fileset", "processes", "process", "thread")
-MEMBERS = ("type", "seed", "gamma", "mean", "min", "round", "randsrc")
 RANDOM_TYPES = ("gamma", "uniform", "tabular")
 CUSTOM_TYPES = {  # with the parameters of each; docs/models/profiles.md has the means
     "cvar-erlang": ("shape", "rate"),

@@ -52,6 +52,15 @@ def test_the_interval_adds_variances_with_squared_weights():
     assert not entry.tied
 
 
+def test_the_p_score_is_the_mean_certainty_by_hand():
+    """Of two, it is the normal probability of the mix's ln ratio over its error, and what is left of one."""
+    publish(values={"ext4_on_ext4": (100.0, 100.0), "xfs_on_ext4": (95.0, 100.0)})
+    first, second = answer(varmail=75, webserver=25).entries
+    error = math.sqrt((0.75**2 + 0.25**2) * 2 * 0.05**2)
+    certainty = 0.5 * (1 + math.erf(0.75 * math.log(100 / 95) / error / math.sqrt(2)))
+    assert (first.p_score, second.p_score) == pytest.approx((certainty, 1 - certainty))
+
+
 def test_all_on_one_workload_is_that_workloads_ranking():
     publish()
     single = {

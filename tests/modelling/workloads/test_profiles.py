@@ -487,6 +487,16 @@ def test_distance_by_hand():
     assert distance(reads, half) == pytest.approx(0.6 * math.sqrt(1.5 - 0.75 * math.log2(3)))
 
 
+@pytest.mark.parametrize("difference", [1e-16, 1e-12, 1e-8])
+def test_nearly_equal_profiles_are_next_to_each_other(difference):
+    """Where rounding may leave a divergence just below zero."""
+    shares = (0.1, 0.2, 0.3, 0.4)
+    for low in shares:
+        one = Profile(operations=Accesses(*shares), bytes=Accesses(low, low, 1 - 2 * low, 0))
+        other = replace(one, bytes=Accesses(low * (1 + difference), low * (1 - difference), 1 - 2 * low, 0))
+        assert 0 <= distance(one, other) < 1e-6
+
+
 def test_sizes_that_are_not_known_are_left_out():
     reads = Profile(operations=Accesses(random_read=1), bytes=Accesses(random_read=1))
     writes = Profile(operations=Accesses(random_write=1), bytes=Accesses(random_write=1), concurrency=5)
