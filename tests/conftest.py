@@ -77,23 +77,25 @@ def django_db_modify_db_settings(django_db_modify_db_settings: None, tmp_path_fa
 
 
 @pytest.fixture(scope="session")
-def _evidence_rows(django_db_setup: None, django_db_blocker) -> evidence.Rows:
-    """What load_evidence writes, read back once; the database stays empty."""
-    with django_db_blocker.unblock(), transaction.atomic():
-        call_command("load_evidence", verbosity=0)
-        rows = evidence.read()
-        transaction.set_rollback(True)
-    return rows
+def _copy_evidence(django_db_setup: None, django_db_blocker) -> list[str]:
+    """The statements that copy what load_evidence writes, loaded once, into the database; it stays empty until then."""
+    with django_db_blocker.unblock():
+        with transaction.atomic():
+            call_command("load_evidence", verbosity=0)
+            rows = evidence.read()
+            transaction.set_rollback(True)
+        with transaction.atomic():
+            return evidence.keep(rows)
 
 
 @pytest.fixture
-def published_evidence(_evidence_rows: evidence.Rows, db: None) -> None:
+def published_evidence(_copy_evidence: list[str], db: None) -> None:
     """The published evidence in this test's database, as load_evidence leaves it.
 
-    Loaded once a process and copied from memory into each test that asks, so that every other
+    Loaded once a process and copied by the database into each test that asks, so that every other
     test still begins with an empty database, and the pages' tests (live_server) have it too.
     """
-    evidence.write(_evidence_rows)
+    evidence.execute(_copy_evidence)
 
 
 @pytest.fixture
