@@ -177,7 +177,7 @@ class FailingQuestionSerializer(serializers.Serializer):
     retry_at = serializers.DateTimeField(allow_null=True, help_text="When it is tried again; null: at once.")
 
 
-class AnswersSerializer(serializers.Serializer):
+class KeptAnswersSerializer(serializers.Serializer):
     """Answers that a publication superseded; until they are worked out again the previous ones are given."""
 
     waiting = serializers.IntegerField(help_text="Not answered again yet.")
@@ -195,5 +195,5 @@ class StatusSerializer(serializers.Serializer):
     derived = serializers.IntegerField()
     findings = serializers.IntegerField()
     claims = serializers.IntegerField()
-    answers = AnswersSerializer()
+    answers = KeptAnswersSerializer()
     health = HealthSerializer()
