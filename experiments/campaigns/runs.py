@@ -25,7 +25,7 @@ from experiments.models import Campaign, CampaignRun, Host, RunArtifact, RunLine
 from kdb import jobs
 
 from . import hosts, steering
-from .laboratory import bench, drivers, engines, libvirt, plan, precision, remote, ssh
+from .laboratory import bench, drivers, engines, libvirt, plan, precision, remote, ssh, steps
 
 logger = logging.getLogger(__name__)
 
@@ -103,11 +103,12 @@ class _Attempt:
             self.cool_down()
         self.step("connecting")
         host, machines = self.machines(stack)
-        self.step("dropping caches")
+        self.step(steps.DROP_CACHES)
         drivers.drop_caches(machines, host)
         self.note_background(host or machines[0].area.machine)
         loads = [self.load(machine) for machine in machines]
-        self.step(f"{self.campaign.get_engine_display()}: {self.run.workload} for {self.campaign.run_seconds} s")
+        engine = self.campaign.get_engine_display()
+        self.step(steps.benchmark(engine, self.run.workload, self.campaign.run_seconds, self.run.vm_count))
         domains = [machine.domain for machine in machines if machine.domain]
 
         def watch() -> None:
@@ -120,7 +121,7 @@ class _Attempt:
             self.keep_what_is_there(machines)
             raise
         self.facts["benchmark_seconds"] = max(each.seconds for each in left)
-        self.step("keeping the output")
+        self.step(steps.KEEP_OUTPUT)
         with transaction.atomic():
             self.job.step(self.steps)
             for each in left:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 
-from . import libvirt, remote
+from . import libvirt, remote, steps
 from .remote import Area
 from .ssh import Connection, Unreachable
 
@@ -64,9 +64,9 @@ def host_file_system(area: Area, wanted: Wanted, say: Say) -> dict[str, str]:
     """The host's file system for this run, fresh where the pool makes images. Returns what is known of it."""
     area.call("begin", timeout=120)
     if wanted.makes_image:
-        say(f"making {wanted.host_fs} on the host, {wanted.host_disk_mib:,} MiB")
+        say(steps.host_image(wanted.host_fs, wanted.host_disk_mib))
         return area.call("make-fs", FOLDER, wanted.host_disk_mib, wanted.host_fs, timeout=600)
-    say(f"a folder on the host's {wanted.host_fs}")
+    say(steps.host_folder(wanted.host_fs))
     return area.call("make-folder", FOLDER, wanted.host_fs)
 
 
@@ -85,6 +85,7 @@ def guests(stack: ExitStack, host: Connection, wanted: Wanted, say: Say, keep: C
     area = Area(host, wanted.pool, wanted.token)
     host_facts = host_file_system(area, wanted, say)
     made = []
+    say(steps.disk_images(wanted.disk_mib))
     for number in range(1, wanted.vm_count + 1):
         disk = area.call("make-image", FOLDER, f"disk{number}", wanted.disk_mib, timeout=600)["path"]
         console = f"console{number}"
@@ -101,7 +102,7 @@ def guests(stack: ExitStack, host: Connection, wanted: Wanted, say: Say, keep: C
         libvirt.start(area, guest)
         made.append((number, guest.name, console))
     machines = []
-    say(f"waiting for {wanted.vm_count} virtual machine{'s' if wanted.vm_count > 1 else ''}")
+    say(steps.start_machines(wanted.vm_count))
     for number, name, console in made:
         libvirt.wait_ready(area, name, console, keep=keep)
         port = libvirt.forwarded_port(host, name)
@@ -109,7 +110,7 @@ def guests(stack: ExitStack, host: Connection, wanted: Wanted, say: Say, keep: C
         _first_contact(inside, keep)
         guest_area = Area(inside, libvirt.GUEST_POOL, wanted.token)
         guest_area.call("begin")
-        say(f"making {wanted.guest_fs} in virtual machine {number}")
+        say(steps.guest_file_system(wanted.guest_fs, f"virtual machine {number}"))
         facts = guest_area.call("format-disk", FOLDER, libvirt.SERIAL, wanted.guest_fs, timeout=300)
         facts |= {"kernel": _kernel(inside), "host_mount_options": host_facts["mount_options"]}
         machines.append(Machine(number, guest_area, facts, name))
@@ -137,10 +138,10 @@ def attached(machines: Sequence[tuple[Connection, str, bool]], wanted: Wanted, s
         area = Area(connection, pool, wanted.token)
         area.call("begin", timeout=120)
         if makes_image:
-            say(f"making {wanted.guest_fs} in virtual machine {number}")
+            say(steps.guest_file_system(wanted.guest_fs, f"virtual machine {number}"))
             facts = area.call("make-fs", FOLDER, wanted.disk_mib, wanted.guest_fs, timeout=600)
         else:
-            say(f"a folder on the {wanted.guest_fs} of virtual machine {number}")
+            say(steps.guest_folder(wanted.guest_fs, f"virtual machine {number}"))
             facts = area.call("make-folder", FOLDER, wanted.guest_fs)
         found.append(Machine(number, area, {**facts, "kernel": _kernel(connection)}))
     return found

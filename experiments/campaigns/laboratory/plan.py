@@ -6,6 +6,7 @@ from itertools import product
 from typing import NamedTuple
 
 from . import engines
+from . import steps as words
 
 # Seconds, from the laboratory notes of Debian 12 guests: mkfs, mount, caches, collection; a guest's boot.
 _AROUND_A_RUN = 5
@@ -65,29 +66,23 @@ def steps(
     cell: Cell, driver: str, engine: str, seconds: int, disk_mib: int, host_mib: int, is_image: bool
 ) -> list[str]:
     """What a run does, in words, for the dry run."""
-    where = (
-        f"make an image file of {host_mib} MiB in the pool, {cell.host_fs} on it, and mount it"
-        if is_image
-        else f"make a folder on the pool's own {cell.host_fs}"
-    )
-    machines = f"{cell.vm_count} virtual machine{'s' if cell.vm_count > 1 else ''}"
-    done = ["end whatever an earlier attempt left, and empty the area"]
+    where = words.host_image(cell.host_fs, host_mib) if is_image else words.host_folder(cell.host_fs)
+    done = [words.CLEAN]
     if driver == "libvirt":
         done += [
             where,
-            f"make a disk image of {disk_mib} MiB there for each, fully allocated",
-            f"define and start {machines}, and wait for each",
-            f"make {cell.guest_fs} on the disk of each and mount it",
+            words.disk_images(disk_mib),
+            words.start_machines(cell.vm_count),
+            words.guest_file_system(cell.guest_fs),
         ]
     elif driver == "attached":
-        done += [f"on each of {machines}: make a folder on its {cell.guest_fs}"]
+        done.append(words.guest_folder(cell.guest_fs, f"each of {words.machines(cell.vm_count)}"))
     else:
         done.append(where)
     done += [
-        "write dirty data back and drop the caches",
-        f"start {engine} with {cell.workload} for {seconds} s"
-        + (", on all machines together" if cell.vm_count > 1 else ""),
-        "keep its output and read it",
-        "stop and remove all that was made",
+        words.DROP_CACHES,
+        words.benchmark(engine, cell.workload, seconds, cell.vm_count),
+        words.KEEP_OUTPUT,
+        words.REMOVE,
     ]
     return done

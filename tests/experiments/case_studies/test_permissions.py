@@ -5,6 +5,7 @@ from django.contrib.auth.models import AnonymousUser
 from django.test import Client
 
 from experiments import permissions
+from experiments.case_studies import bundles
 from experiments.models import AuditEntry, CaseStudy
 from tests.factories import make_case_study, make_import, make_measurement, make_raw_file, make_token, make_user
 from tests.factories import revision as make_revision
@@ -191,6 +192,7 @@ def test_nobody_publishes_what_they_had_a_part_in(part, people, client, settings
     is_owner = part in ("owner", "superuser")
     case_study = make_case_study("lab", owner=reviewer if is_owner else people["owner"], status="submitted")
     make_measurement(case_study=case_study)
+    CaseStudy.objects.update(submitted_digest=bundles.digest(case_study))
     if not is_owner:
         AuditEntry.objects.create(case_study=case_study, actor=reviewer, action=part)
     client.force_login(reviewer)

@@ -1,0 +1,38 @@
+"""What a run does, in words: said once, for the dry run that foretells it and for the log of the run that does it."""
+
+CLEAN = "end whatever an earlier attempt left, and empty the area"
+DROP_CACHES = "write dirty data back and drop the caches"
+KEEP_OUTPUT = "keep its output and read it"
+REMOVE = "stop and remove all that was made"
+
+
+def host_image(host_fs: str, mib: int) -> str:
+    return f"make an image file of {mib} MiB in the pool, {host_fs} on it, and mount it"
+
+
+def host_folder(host_fs: str) -> str:
+    return f"make a folder on the pool's own {host_fs}"
+
+
+def disk_images(mib: int) -> str:
+    return f"make a disk image of {mib} MiB there for each, fully allocated"
+
+
+def machines(count: int) -> str:
+    return f"{count} virtual machine{'s' if count > 1 else ''}"
+
+
+def start_machines(count: int) -> str:
+    return f"define and start {machines(count)}, and wait for each"
+
+
+def guest_file_system(guest_fs: str, of: str = "each") -> str:
+    return f"make {guest_fs} on the disk of {of} and mount it"
+
+
+def guest_folder(guest_fs: str, on: str) -> str:
+    return f"on {on}: make a folder on its {guest_fs}"
+
+
+def benchmark(engine: str, workload: str, seconds: int, vm_count: int) -> str:
+    return f"start {engine} with {workload} for {seconds} s" + (", on all machines together" if vm_count > 1 else "")
