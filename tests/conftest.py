@@ -10,9 +10,13 @@ Which tests run where is decided here, from what a test uses, so no test has to 
 import os
 import shutil
 import socket
+import subprocess
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 from urllib.parse import urlsplit
 
+import hypothesis
 import pytest
 from django.core.cache import caches
 from django.core.management import call_command
@@ -27,6 +31,13 @@ CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", 
 DATABASE_FIXTURES = {"db", "transactional_db", "live_server", "published_evidence"}
 
 
+# A machine may be busy: how long one example takes says nothing about what is tested.
+hypothesis.settings.register_profile("kdb", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
+hypothesis.settings.load_profile("kdb")
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
 # Which tests run
 
 
@@ -34,6 +45,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("kdb")
     group.addoption("--services", action="store_true", help="Only what PostgreSQL and Redis can change.")
     group.addoption("--embedded", action="store_true", help="Only what needs neither PostgreSQL nor Redis.")
+    group.addoption("--quick", action="store_true", help="Only what computes: no database, no process, nothing slow.")
 
 
 def touches_database(item: pytest.Item) -> bool:
@@ -50,7 +62,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         marks = {mark.name for mark in item.iter_markers()}
         needs_services = bool(marks & {"postgresql", "redis"})
         for_services = needs_services or (touches_database(item) and not marks & {"browser", "server"})
-        if (config.getoption("services") and not for_services) or (config.getoption("embedded") and needs_services):
+        is_quick = not touches_database(item) and not marks & {"browser", "server", "slow", "postgresql", "redis"}
+        if (
+            (config.getoption("services") and not for_services)
+            or (config.getoption("embedded") and needs_services)
+            or (config.getoption("quick") and not is_quick)
+        ):
             elsewhere.append(item)
             continue
         kept.append(item)
@@ -96,6 +113,15 @@ def published_evidence(_copy_evidence: list[str], db: None) -> None:
     test still begins with an empty database, and the pages' tests (live_server) have it too.
     """
     evidence.execute(_copy_evidence)
+
+
+@pytest.fixture(scope="session")
+def migrated_sqlite(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An empty database of its own for processes that a test starts; copy it."""
+    folder = tmp_path_factory.mktemp("migrated")
+    places = {"PATH": os.environ["PATH"], "DJANGO_SETTINGS_MODULE": "kdb.settings.local", "DATA_DIR": str(folder)}
+    subprocess.run([sys.executable, "-m", "django", "migrate", "--verbosity=0"], cwd=ROOT, env=places, check=True)
+    return folder / "kdb.sqlite3"
 
 
 @pytest.fixture

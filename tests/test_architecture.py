@@ -232,6 +232,17 @@ def test_modules_of_the_api_import_no_views():
     assert not breaches
 
 
+def test_nothing_imports_all_of_scipys_statistics_at_its_start():
+    """It takes as long as the rest of Django and KDB together: for every command, worker and web server."""
+    for path in modules().values():
+        for node in ast.parse(path.read_text()).body:
+            if isinstance(node, ast.ImportFrom):
+                assert node.module != "scipy.stats", path
+                assert node.module != "scipy" or "stats" not in [alias.name for alias in node.names], path
+            elif isinstance(node, ast.Import):
+                assert "scipy.stats" not in [alias.name for alias in node.names], path
+
+
 def test_only_one_module_spells_the_headers_of_htmx():
     outside = [m for m, path in modules().items() if m != "kdb.htmx" and re.search(r"\bHX-", path.read_text())]
     assert not outside

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy.stats import norm
+from scipy.special import ndtr
 
 from .graph import connected
 
@@ -183,7 +183,7 @@ def p_scores(effects: np.ndarray, errors: np.ndarray) -> np.ndarray:
     """
     differences = effects[:, None] - effects[None, :]
     with np.errstate(divide="ignore", invalid="ignore"):
-        certainty = norm.cdf(differences / errors)
+        certainty = ndtr(differences / errors)
     certainty = np.where(np.isnan(certainty), 0.5, certainty)
     np.fill_diagonal(certainty, 0.0)
     return certainty.sum(axis=1) / max(len(effects) - 1, 1)

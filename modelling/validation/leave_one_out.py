@@ -11,7 +11,6 @@ from itertools import combinations
 
 import numpy as np
 import pandas as pd
-from scipy.stats import kendalltau, spearmanr
 
 from modelling.estimation import ranking
 from modelling.estimation.graph import connected
@@ -174,6 +173,8 @@ def score(task: Task, forecast: Forecast) -> Outcome:
 
     Raises CannotPredict where it puts nothing above anything, or the truth has no order among the entries.
     """
+    from scipy.stats import kendalltau, spearmanr  # slow to import, and few processes score
+
     order = sorted(forecast.scores, key=lambda entry: (-round(forecast.scores[entry], 9), entry))
     truth = np.array([task.truth[entry] for entry in order]).round(9)
     said = np.array([forecast.scores[entry] for entry in order]).round(9)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.optimize import least_squares
-from scipy.stats import chi2, t
+from scipy.special import chdtrc, stdtrit
 
 from modelling.evidence.arms import NORMAL_95
 
@@ -240,7 +240,7 @@ def fit_usl(
     if freedom and (variances is not None or misfit > NOTHING**2):
         covariance = np.linalg.inv(slopes.T @ slopes)
         scale = misfit / freedom if variances is None else max(1.0, misfit / freedom)
-        quantile = t.ppf(0.975, freedom) if variances is None else NORMAL_95
+        quantile = stdtrit(freedom, 0.975) if variances is None else NORMAL_95
         margins[free] = quantile * np.sqrt(np.diag(covariance) * scale)
         if margins[0] > WIDEST:
             return None
@@ -253,7 +253,7 @@ def fit_usl(
         at_bound=tuple(name for name, is_free in zip(names, free[1:], strict=True) if not is_free),
         degrees_of_freedom=freedom,
         misfit=None if variances is None else misfit,
-        misses=None if variances is None or not freedom else bool(chi2.sf(misfit, freedom) < 0.05),
+        misses=None if variances is None or not freedom else bool(chdtrc(freedom, misfit) < 0.05),
         peak=math.sqrt(max(1.0, (1 - contention) / coherency)) if coherency > 0 else None,
     )
 

@@ -3,8 +3,6 @@
 import math
 from collections.abc import Mapping, Sequence
 
-from scipy import stats
-
 LEAST_REPETITIONS = 3
 CONFIDENCE = 0.95
 
@@ -27,6 +25,8 @@ def widest_percent(samples: Mapping[str, Sequence[float]]) -> float | None:
 
 
 def _half_width(first: Sequence[float], second: Sequence[float]) -> float:
-    interval = stats.ttest_ind(first, second, equal_var=False).confidence_interval(CONFIDENCE)
+    from scipy.stats import ttest_ind  # half of what starting a process takes, and few need it
+
+    interval = ttest_ind(first, second, equal_var=False).confidence_interval(CONFIDENCE)
     half = (interval.high - interval.low) / 2
     return 0.0 if math.isnan(half) else float(half)  # no spread at all: nothing is in doubt

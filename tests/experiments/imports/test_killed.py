@@ -15,22 +15,22 @@ ROWS = 40_000
 PREPARE = f"""
 import django; django.setup()
 from experiments.models import ImportBatch
-from experiments.services import imports, raw_files
+from experiments.files import raw_files
+from experiments.imports import pipeline
 from tests.factories import entry, make_case_study
 from experiments.models import Benchmark, FileSystem, Hypervisor, Workload
 for model, slug in ((Hypervisor, "kvm"), (FileSystem, "ext4"), (Workload, "varmail"), (Benchmark, "filebench")):
     entry(model, slug)
 rows = (f"kvm,ext4,ext4,varmail,filebench,1,{{n + 1}},MiB/s\\n" for n in range({ROWS}))
 text = "hypervisor,host_fs,guest_fs,workload,benchmark,vm_count,value,unit\\n" + "".join(rows)
-imports.receive(make_case_study("lab"), [raw_files.take("a.csv", [text.encode()])], user=None, door="command",
-                is_confirmed=True)
+pipeline.receive(make_case_study("lab"), [raw_files.take("a.csv", [text.encode()])], user=None, door="command",
+                 is_confirmed=True)
 """
 
 
 @pytest.fixture
-def place(tmp_path) -> Iterator[Place]:
-    place = Place(tmp_path)
-    place.run_python("-m", "django", "migrate", "--verbosity=0")
+def place(tmp_path, migrated_sqlite) -> Iterator[Place]:
+    place = Place(tmp_path, migrated_sqlite)
     place.run_python("-c", PREPARE)
     yield place
     for worker in place.workers:
@@ -54,13 +54,13 @@ def state(place: Place) -> tuple[int, str]:
 @pytest.mark.parametrize("seconds_into_it", [0.1, 0.6])
 def test_a_killed_import_leaves_the_old_state_or_the_new_one(place, seconds_into_it):
     worker = place.start_worker()
-    wait_until(lambda: place.jobs()[0].state == "running", 30)
+    wait_until(lambda: place.jobs()[0].state == "running")
     time.sleep(seconds_into_it)
     kill(worker)
     assert state(place) in ((0, "reading"), (ROWS, "filed"))
 
     place.start_worker()
-    wait_until(lambda: state(place)[1] == "filed", 60)
+    wait_until(lambda: state(place)[1] == "filed")
     assert state(place) == (ROWS, "filed")
     assert ask(place, "SELECT count(*), max(repetition) FROM experiments_measurement") == [(ROWS, ROWS)]
     assert ask(place, "SELECT count(*) FROM experiments_auditentry WHERE action = 'imported'") == [(1,)]

@@ -3,7 +3,6 @@
 import io
 import json
 import re
-import time
 
 import pytest
 from django.test import Client
@@ -236,11 +235,9 @@ def test_nul_in_a_pasted_text_is_refused_by_its_place(client: Client, published_
         ({"file": b"#" * (4 * 2**20)}, 413),
     ],
 )
-def test_what_is_too_long_is_refused_quickly(client: Client, published_evidence, data, status):
+def test_what_is_too_long_is_refused(client: Client, published_evidence, data, status):
     data = {name: file_of(value) if isinstance(value, bytes) else value for name, value in data.items()}
-    began = time.monotonic()
     response = client.post(PAGE, data)
-    assert time.monotonic() - began < 1
     assert response.status_code == status
     assert "1 MiB" in " ".join(field_errors(response))
 

@@ -14,7 +14,7 @@ PREPARE = """
 import django; django.setup()
 from django.core.management import call_command
 from experiments.models import CaseStudy
-from experiments.services import case_studies
+from experiments.case_studies import life
 from modelling.evidence.axes import AXES
 from modelling.evidence.question import Question
 from modelling.answers.selectors import current_ranking
@@ -23,11 +23,11 @@ for workload in ("varmail", "fileserver", "webserver"):
     for axis in AXES:
         for hypervisor in (None, "proxmox"):
             current_ranking(Question(axis, workload, hypervisor=hypervisor))
-case_studies.retract(CaseStudy.objects.get(slug="p1"), reason="wrong disk")
+life.retract(CaseStudy.objects.get(slug="p1"), reason="wrong disk")
 """
 LOSE_EVERYTHING = """
 import django; django.setup()
-from experiments.models import Job
+from kdb.models import Job
 Job.objects.all().delete()
 """
 WAITING = """
@@ -37,9 +37,8 @@ SELECT count(*) FROM modelling_rankingsnapshot a WHERE superseded_by IS NOT NULL
 
 
 @pytest.fixture
-def place(tmp_path) -> Iterator[Place]:
-    place = Place(tmp_path)
-    place.run_python("-m", "django", "migrate", "--verbosity=0")
+def place(tmp_path, migrated_sqlite) -> Iterator[Place]:
+    place = Place(tmp_path, migrated_sqlite)
     place.run_python("-c", PREPARE)
     yield place
     for worker in place.workers:
@@ -55,12 +54,12 @@ def test_a_killed_worker_and_lost_jobs_leave_no_answer_behind(place):
     superseded = waiting(place)
     assert superseded > 5
     worker = place.start_worker()
-    wait_until(lambda: waiting(place) < superseded, 30)
+    wait_until(lambda: waiting(place) < superseded)
     kill(worker)
     assert waiting(place)
     place.run_python("-c", LOSE_EVERYTHING)
 
     place.start_worker()
-    wait_until(lambda: not waiting(place), 120)  # the one at the kill is tried again after a minute
+    wait_until(lambda: not waiting(place))  # the one at the kill is tried again after a minute
     out = place.run_python("-m", "django", "check_answers").stdout
     assert out.endswith("standing answers were computed again; 0 wait.\n")
