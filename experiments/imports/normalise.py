@@ -312,12 +312,14 @@ class _LineReader:
         self.pick_configuration, self.configuration_names = self._picker(CONFIGURATION, at)
         self.pick_variant, self.variant_names = self._picker((*WORKLOAD, *parameters), at)
         self.pick_numbers, self.number_names = self._picker(NUMBERS, at)
-        self.configurations: dict[tuple, str | list] = {}
-        self.variants: dict[tuple, Variant | list] = {}
-        self.numbers: dict[tuple, tuple | list] = {}
+        self.configurations: dict[tuple[str, ...], str | list[Exception]] = {}
+        self.variants: dict[tuple[str, ...], Variant | list[Exception]] = {}
+        self.numbers: dict[tuple[str, ...], tuple[Any, ...] | list[Exception]] = {}
         self.value_at = self.number_names.index("value") if "value" in self.number_names else None
 
-    def _picker(self, wanted: Iterable[str], at: Mapping[str, int]):
+    def _picker(
+        self, wanted: Iterable[str], at: Mapping[str, int]
+    ) -> tuple[Callable[[tuple[str, ...]], tuple[str, ...]], tuple[str, ...]]:
         """A function from a line's cells to those of the wanted fields, and their names."""
         names = tuple(name for name in wanted if name in at)
         if not names:
@@ -332,10 +334,11 @@ class _LineReader:
         variant = self._once(self.variants, self.pick_variant(cells), self._variant)
         numbers = self._numbers(self.pick_numbers(cells))
         wrong = [part for part in (configuration, variant, numbers) if isinstance(part, list)]
-        if not wrong:
+        if not wrong and isinstance(numbers, tuple):
             vm_count = self._machines(configuration, numbers[2])
             if isinstance(vm_count, int):
-                yield Row(line, configuration, variant, *numbers[:2], vm_count, *numbers[3:])
+                numbers = (*numbers[:2], vm_count, *numbers[3:])
+                yield Row(line, configuration, variant, *numbers)
             else:
                 wrong = [[vm_count]]
         for problem in (problem for part in wrong for problem in part):
@@ -345,7 +348,9 @@ class _LineReader:
                 yield Unknown(line, *problem.args)
 
     @staticmethod
-    def _once(kept: dict[tuple, Any], key: tuple[str, ...], work_out: Callable[[tuple[str, ...]], Any]) -> Any:
+    def _once(
+        kept: dict[tuple[str, ...], Any], key: tuple[str, ...], work_out: Callable[[tuple[str, ...]], Any]
+    ) -> Any:
         found = kept.get(key)
         if found is None:
             found = kept[key] = work_out(key)
@@ -364,7 +369,8 @@ class _LineReader:
         # A line that says native is not about the machines that the context describes.
         is_own_native = fold(own.get("hypervisor", "")) in NATIVE
         texts = self._texts(self.configuration_names, cells, HOST if is_own_native else CONFIGURATION)
-        problems, given = [], {}
+        problems: list[Exception] = []
+        given: dict[str, Any] = {}
         is_native = fold(texts.get("hypervisor", "")) in NATIVE
         for name, text in texts.items():
             try:
@@ -415,7 +421,7 @@ class _LineReader:
             problems.append(problem)
         return problems or Variant(slugs["workload"], slugs["benchmark"], version, packed)
 
-    def _numbers(self, cells: tuple[str, ...]) -> tuple | list[Exception]:
+    def _numbers(self, cells: tuple[str, ...]) -> tuple[Any, ...] | list[Exception]:
         """operation, block size, VM count, metric, unit, value, ..., in the order of Row."""
         if self.value_at is None:
             return [_Wrong("value", "nothing", "a column with the measured values")]
@@ -431,7 +437,7 @@ class _LineReader:
             return shared
         return (*shared[:5], value, *shared[5:])
 
-    def _shared_numbers(self, cells: tuple[str, ...]) -> tuple | list[Exception]:
+    def _shared_numbers(self, cells: tuple[str, ...]) -> tuple[Any, ...] | list[Exception]:
         names = tuple(name for name in self.number_names if name != "value")
         texts = self._texts(names, cells, ("vm_count", "operation", "source", "note"))
         problems: list[Exception] = []

@@ -537,7 +537,7 @@ def _cell_text(value: Any) -> str | None:
 
 # The template
 
-_EXAMPLES = (
+_EXAMPLES: tuple[dict[str, str], ...] = (
     {},
     {"guest_fs": "btrfs", "value": "61.2", "standard_deviation": "2.4"},
     {"hypervisor": "native", "guest_fs": "", "vm_count": "", "virtualisation": "none", "value": "120.9"},
