@@ -6,12 +6,12 @@ the case study and with whose it is.
 """
 
 from django.conf import settings
-from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
+from django.contrib.auth.models import AbstractUser, AnonymousUser
 from django.db.models import Q, QuerySet
 
 from experiments.models import AuditEntry, Campaign, CaseStudy, Host
 
-User = AbstractBaseUser | AnonymousUser | None
+User = AbstractUser | AnonymousUser | None
 
 Status = CaseStudy.Status
 _REVIEW = [AuditEntry.Action.RETURNED, AuditEntry.Action.PUBLISHED, AuditEntry.Action.RETRACTED]
@@ -56,7 +56,7 @@ def may_publish(user: User, case_study: CaseStudy) -> bool:
     )
 
 
-def had_part(user: AbstractBaseUser | AnonymousUser, case_study: CaseStudy) -> bool:
+def had_part(user: AbstractUser | AnonymousUser, case_study: CaseStudy) -> bool:
     """Whether the case study is theirs, or its audit trail names them for more than its review."""
     return (
         case_study.owner_id == user.pk
@@ -107,9 +107,9 @@ def may_steer(user: User, campaign: Campaign) -> bool:
     return may_operate(user) and campaign.owner_id == user.pk
 
 
-def _owns(user: AbstractBaseUser | AnonymousUser, case_study: CaseStudy) -> bool:
+def _owns(user: AbstractUser | AnonymousUser, case_study: CaseStudy) -> bool:
     return user.is_authenticated and case_study.owner_id == user.pk and user.has_perm("experiments.add_casestudy")
 
 
-def _administers(user: AbstractBaseUser | AnonymousUser) -> bool:
+def _administers(user: AbstractUser | AnonymousUser) -> bool:
     return user.has_perm("experiments.change_casestudy")

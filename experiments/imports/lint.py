@@ -196,7 +196,7 @@ def wide_spread(facts: Facts) -> Iterator[tuple[str, list[Cell]]]:
 
 def littles_law(facts: Facts) -> Iterator[tuple[str, list[Cell]]]:
     """Rate times latency is how many operations were under way; more than there were threads cannot be."""
-    pairs: dict[tuple, dict[str, Cell]] = defaultdict(dict)
+    pairs: dict[tuple[Any, ...], dict[str, Cell]] = defaultdict(dict)
     for cell in facts.cells:
         if cell.metric in ("operation_rate", "latency"):
             pairs[_place_of(cell)][cell.metric] = cell
@@ -225,7 +225,7 @@ def unit_suspicion(facts: Facts) -> Iterator[tuple[str, list[Cell]]]:
     """Throughput that differs from rate times block size by a power of 1000 or 1024 is in another unit than it
     says; so is a case study that mixes MB/s and MiB/s for one workload, perhaps."""
     factors = {1000.0: "KB for MB", 1024.0: "KiB for MiB", 2**20 / 1e6: "MB for MiB", 8.0: "bits for bytes"}
-    pairs: dict[tuple, dict[str, Cell]] = defaultdict(dict)
+    pairs: dict[tuple[Any, ...], dict[str, Cell]] = defaultdict(dict)
     for cell in facts.cells:
         if cell.metric in ("operation_rate", "throughput") and cell.block_size_bytes:
             pairs[_place_of(cell)][cell.metric] = cell
@@ -234,6 +234,7 @@ def unit_suspicion(facts: Facts) -> Iterator[tuple[str, list[Cell]]]:
         if len(found) < 2:
             continue
         throughput = found["throughput"]
+        assert throughput.block_size_bytes  # others are in no pair
         moved = found["operation_rate"].mean * throughput.block_size_bytes / 2**20
         ratio = convert(throughput.mean, throughput.unit, "MiB/s") / moved
         for factor, words in factors.items():
@@ -317,7 +318,7 @@ def working_set_bytes(cell: Cell) -> int | None:
     said = cell.parameters
     size = next((_bytes(said[name]) for name in ("file_size_bytes", "mean_file_size", "size") if name in said), None)
     if total := _bytes(said.get("total_size_bytes")):
-        return total
+        return round(total)
     count = next((_positive(said[name]) for name in ("files", "numjobs") if name in said), 1)
     return round(size * count) if size and count else None
 
@@ -360,14 +361,14 @@ def _machines(cell: Cell, facts: Facts) -> int:
     return max(cell.vm_count, 1) if facts.value_scope == "per-vm" else 1
 
 
-def _by(facts: Facts, *names: str) -> dict[tuple, list[Cell]]:
-    groups: dict[tuple, list[Cell]] = defaultdict(list)
+def _by(facts: Facts, *names: str) -> dict[tuple[Any, ...], list[Cell]]:
+    groups: dict[tuple[Any, ...], list[Cell]] = defaultdict(list)
     for cell in facts.cells:
         groups[tuple(getattr(cell, name) for name in names)].append(cell)
     return dict(sorted(groups.items()))
 
 
-def _place_of(cell: Cell) -> tuple:
+def _place_of(cell: Cell) -> tuple[Any, ...]:
     """What a cell has in common with the other metrics of the same runs."""
     variant = (cell.workload, cell.benchmark, cell.benchmark_version, str(sorted(cell.parameters.items(), key=str)))
     return (cell.configuration, *variant, cell.operation, cell.block_size_bytes, cell.vm_count)

@@ -356,12 +356,14 @@ class _LineReader:
         self.pick_configuration, self.configuration_names = self._picker(CONFIGURATION, at)
         self.pick_variant, self.variant_names = self._picker((*WORKLOAD, *parameters), at)
         self.pick_numbers, self.number_names = self._picker(NUMBERS, at)
-        self.configurations: dict[tuple, str | list] = {}
-        self.variants: dict[tuple, Variant | list] = {}
-        self.numbers: dict[tuple, Shared | list] = {}
+        self.configurations: dict[tuple[Any, ...], str | list[Exception]] = {}
+        self.variants: dict[tuple[Any, ...], Variant | list[Exception]] = {}
+        self.numbers: dict[tuple[Any, ...], Shared | list[Exception]] = {}
         self.value_at = self.number_names.index("value") if "value" in self.number_names else None
 
-    def _picker(self, wanted: Iterable[str], at: Mapping[str, int]):
+    def _picker(
+        self, wanted: Iterable[str], at: Mapping[str, int]
+    ) -> tuple[Callable[[tuple[str, ...]], tuple[str, ...]], tuple[str, ...]]:
         """A function from a line's cells to those of the wanted fields, and their names."""
         names = tuple(name for name in wanted if name in at)
         if not names:
@@ -407,7 +409,7 @@ class _LineReader:
                 yield Unknown(line, *problem.args)
 
     @staticmethod
-    def _once(kept: dict[tuple, Any], key: Cells, work_out: Callable[[Cells], Any]) -> Any:
+    def _once(kept: dict[tuple[Any, ...], Any], key: Cells, work_out: Callable[[Cells], Any]) -> Any:
         found = kept.get(key)
         if found is None:
             found = kept[key] = work_out(key)
@@ -426,7 +428,8 @@ class _LineReader:
         # A line that says native is not about the machines that the context describes.
         is_own_native = fold(own.get("hypervisor", "")) in NATIVE
         texts = self._given(self.configuration_names, cells, HOST if is_own_native else CONFIGURATION)
-        problems, given = [], {}
+        problems: list[Exception] = []
+        given: dict[str, Any] = {}
         is_native = fold(texts.get("hypervisor", "")) in NATIVE
         for name, text in texts.items():
             try:

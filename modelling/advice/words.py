@@ -151,7 +151,9 @@ def _rows(profile: Mapping[str, Any]) -> list[dict[str, str | None]]:
     """Kind of operation, share of the operations, share of the bytes (None: it moves none)."""
     accesses = [(label, profile["operations"][kind], profile["bytes"][kind]) for kind, label in _KINDS.items()]
     others = [("Metadata operations", profile["metadata_share"]), ("Flushes (fsync)", profile["flush_share"])]
-    rows = [{"label": label, "operations": percent(share), "bytes": percent(moved)} for label, share, moved in accesses]
+    rows: list[dict[str, str | None]] = [
+        {"label": label, "operations": percent(share), "bytes": percent(moved)} for label, share, moved in accesses
+    ]
     return rows + [{"label": label, "operations": percent(share), "bytes": None} for label, share in others]
 
 

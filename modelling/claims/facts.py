@@ -5,10 +5,10 @@ readings there are two spans, and what is said must hold under both. Source: doc
 """
 
 import math
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 NATIVE = "native"  # stands where a hypervisor's slug would
 RUNS_ON_ONE_SPAN = 1.386  # 1.96 / sqrt(2): two equal spans just part where their ratio differs from 1 at 95 %
@@ -26,7 +26,7 @@ class Number:
     """One throughput, MiB/s. `at` holds its coordinates, see AXES_OF_A_NUMBER."""
 
     id: str  # "measurement:12", "derived:7"
-    at: Mapping[str, object]
+    at: Mapping[str, Any]
     readings: tuple[Span, ...]
     is_bound: bool = False  # the text only says above or below
     runs: int = 0  # behind a value whose source states no spread; 0: the span has it
@@ -111,7 +111,7 @@ class PublishedFacts:
     def without(self, case_studies: Collection[str]) -> "PublishedFacts":
         return self._where(lambda slug: slug not in case_studies)
 
-    def _where(self, keep) -> "PublishedFacts":
+    def _where(self, keep: Callable[[Any], bool]) -> "PublishedFacts":
         return replace(
             self,
             numbers=tuple(n for n in self.numbers if keep(n.at["case_study"])),

@@ -39,7 +39,7 @@ def _pairs(names: list[str]) -> list[list[str]]:
     return [list(pair) for pair in combinations(names, 2)]
 
 
-def _both_sides(better: str, worse: str, **loops: list) -> dict[str, Any]:
+def _both_sides(better: str, worse: str, **loops: list[Any]) -> dict[str, Any]:
     sides = [{"for": loops, "order": [{side: better}, {side: worse}]} for side in ("guest_fs", "host_fs")]
     return {"all": sides}
 

@@ -7,6 +7,7 @@ pairs. A treatment that combines components writes them "A + B".
 import csv
 import io
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 
@@ -28,10 +29,11 @@ def read(text: str) -> list[Trial]:
     missing = [column for column in COLUMNS if column not in (rows.fieldnames or ())]
     if missing:
         raise TableError(f"line 1: the columns {', '.join(missing)} are missing; needed are {', '.join(COLUMNS)}")
-    problems, studies = [], {}
+    problems: list[str] = []
+    studies: dict[str, list[tuple[str, str, float, float]]] = {}
     for row in rows:
         line = rows.line_num
-        values = {}
+        values: dict[str, Any] = {}
         for column in ("effect", "se"):
             try:
                 values[column] = float(row[column])
@@ -57,7 +59,7 @@ def read(text: str) -> list[Trial]:
     return trials
 
 
-def answer(trials: list[Trial], *, reference: str | None, with_components: bool) -> dict[str, list[dict]]:
+def answer(trials: list[Trial], *, reference: str | None, with_components: bool) -> dict[str, list[dict[str, Any]]]:
     """Name of each result table to its rows.
 
     `estimates`, `pscores` and `summary` for the network estimate, one summary row for each connected
@@ -78,7 +80,7 @@ def answer(trials: list[Trial], *, reference: str | None, with_components: bool)
     }
 
 
-def _estimates(part: Network, reference: str | None) -> Iterable[dict]:
+def _estimates(part: Network, reference: str | None) -> Iterable[dict[str, Any]]:
     errors = part.common.errors(), part.random.errors()
     for j, second in enumerate(part.treatments):
         if reference not in (None, second):
@@ -94,12 +96,12 @@ def _estimates(part: Network, reference: str | None) -> Iterable[dict]:
             }
 
 
-def _p_scores(part: Network) -> list[dict]:
+def _p_scores(part: Network) -> list[dict[str, Any]]:
     scores = zip(part.treatments, part.common.p_scores(), part.random.p_scores(), strict=True)
     return [{"treat": name, "pscore_common": common, "pscore_random": random} for name, common, random in scores]
 
 
-def _summary(part: Network) -> dict:
+def _summary(part: Network) -> dict[str, Any]:
     """tau2 and i2 are empty where no two trials can disagree."""
     pairs = sum(len(trial.treatments) * (len(trial.treatments) - 1) // 2 for trial in part.trials)
     return {
@@ -115,12 +117,12 @@ def _summary(part: Network) -> dict:
     }
 
 
-def _component_tables(model: Components, parts: list[Network]) -> dict[str, list[dict]]:
+def _component_tables(model: Components, parts: list[Network]) -> dict[str, list[dict[str, Any]]]:
     """A component that cannot be told apart has empty estimates and names what it is aliased with."""
     aliased = {name: group for group in model.aliases for name in group}
     rows = []
     for index, name in enumerate(model.names):
-        row = {"component": name}
+        row: dict[str, Any] = {"component": name}
         for kind, fit in (("common", model.common), ("random", model.random)):
             told = bool(model.estimable[index])
             row[f"beta_{kind}"] = fit.effects[index] if told else None
@@ -141,7 +143,7 @@ def _component_tables(model: Components, parts: list[Network]) -> dict[str, list
     return {"components": rows, "summary": [summary]}
 
 
-def written(rows: list[dict]) -> str:
+def written(rows: list[dict[str, Any]]) -> str:
     """Rows as CSV with full precision; None is an empty cell."""
     out = io.StringIO()
     writer = csv.DictWriter(out, list(rows[0]), lineterminator="\n")
@@ -150,5 +152,5 @@ def written(rows: list[dict]) -> str:
     return out.getvalue()
 
 
-def _plain(value):
+def _plain(value: Any) -> Any:
     return float(value) if isinstance(value, np.floating) else escaped(value)

@@ -67,7 +67,7 @@ def mix(rankings: Mapping[str, Ranking], weights: Mapping[str, float]) -> Mix:
     shares = {workload: weight / total for workload, weight in weights.items() if weight > 0}
     places = {workload: _places(rankings[workload]) for workload in shares}
     everyone = sorted({key for found in places.values() for key in found})
-    groups: dict[tuple, list[str]] = {}
+    groups: dict[tuple[int, ...], list[str]] = {}
     for key in everyone:
         if all(key in found for found in places.values()):
             groups.setdefault(tuple(found[key][1] for found in places.values()), []).append(key)
@@ -93,7 +93,7 @@ def mix(rankings: Mapping[str, Ranking], weights: Mapping[str, float]) -> Mix:
 
 def _places(ranking: Ranking) -> dict[str, tuple[RankedPart, int]]:
     """Entry to the part it is in and the number of its network; entries without numbers have no place."""
-    found = {}
+    found: dict[str, tuple[RankedPart, int]] = {}
     number = 0
     for part in ranking.parts:
         for network in part.networks:

@@ -114,7 +114,15 @@ def _arrays(treatments: Sequence[str], comparisons: Sequence[Comparison]) -> tup
     )
 
 
-def _log_likelihood(effects, laplacian, right, above, below, weight, scale) -> float:
+def _log_likelihood(
+    effects: np.ndarray,
+    laplacian: np.ndarray,
+    right: np.ndarray,
+    above: np.ndarray,
+    below: np.ndarray,
+    weight: np.ndarray,
+    scale: float,
+) -> float:
     lead = (effects[above] - effects[below]) / scale
     return float(effects @ right - effects @ laplacian @ effects / 2 - weight @ np.logaddexp(0.0, -lead))
 

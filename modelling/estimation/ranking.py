@@ -242,16 +242,16 @@ def _entry_facts(arms: pd.DataFrame, scored: pd.DataFrame, axis: Axis) -> dict[s
         column: set(arms["group"][arms.groupby("group")[column].transform("nunique", dropna=False) > 1])
         for column in axis.comes_along
     }
-    measured: dict[str, list] = {}
+    measured: dict[str, list[Any]] = {}
     for row in arms.itertuples(index=False):
         measured.setdefault(row.entry, []).append(row)
-    stated: dict[str, list] = {}
+    stated: dict[str, list[Any]] = {}
     for row in scored.itertuples(index=False):
         stated.setdefault(row.entry, []).append(row)
     return {key: _facts(measured.get(key, []), stated.get(key, []), differs) for key in {*measured, *stated}}
 
 
-def _facts(arms: list, findings: list, differs: dict[str, set[int]]) -> dict[str, Any]:
+def _facts(arms: list[Any], findings: list[Any], differs: dict[str, set[int]]) -> dict[str, Any]:
     measured = [row for row in arms if row.origin == "measured"]
     with_spread = {row.case_study for row in measured if not row.assumed}
     studies = {row.case_study for row in arms} | {slug for row in findings for slug in row.case_studies}

@@ -77,16 +77,19 @@ def decompose(model: Components, a: Mapping[str, str], b: Mapping[str, str]) -> 
     ways = [_told(model, weights, partition) for partition in _partitions(tuple(weights))]
     told = max(ways, key=lambda way: (sum(map(len, way)), len(way)))
     untold = tuple(kind for kind in differing if not any(kind in kinds for kinds in told))
-    whole = None if untold else model.contrast(sum(weights.values(), np.zeros(len(model.names))))
+    known = [weight for weight in weights.values() if weight is not None]
+    whole = None if untold else model.contrast(sum(known, np.zeros(len(model.names))))
     shares = tuple(
         Share(kinds, *_ratios(effect, spread), share=effect / whole[0] if whole and abs(whole[0]) > 1e-6 else None)
         for kinds, (effect, spread) in told.items()
     )
-    return Decomposition(shares, *(_ratios(*whole) if whole else (None, None, None)), untold)
+    predicted, low, high = _ratios(*whole) if whole else (None, None, None)
+    return Decomposition(shares, predicted, low, high, untold)
 
 
 def _ratios(effect: float, error: float) -> tuple[float, float, float]:
-    return tuple(float(x) for x in np.exp([effect, effect - NORMAL_95 * error, effect + NORMAL_95 * error]))
+    ratio, low, high = np.exp([effect, effect - NORMAL_95 * error, effect + NORMAL_95 * error]).tolist()
+    return ratio, low, high
 
 
 def _weights(model: Components, kind: str, a: Mapping[str, str], b: Mapping[str, str]) -> np.ndarray | None:
@@ -107,10 +110,10 @@ def _told(
     """The estimates of those sets of the partition that can be told."""
     found = {}
     for kinds in partition:
-        parts = [weights[kind] for kind in kinds]
-        if any(part is None for part in parts):
+        parts = [weight for kind in kinds if (weight := weights[kind]) is not None]
+        if len(parts) < len(kinds):
             continue
-        if (contrast := model.contrast(sum(parts))) is not None:
+        if (contrast := model.contrast(np.sum(parts, axis=0))) is not None:
             found[kinds] = contrast
     return found
 

@@ -1,6 +1,7 @@
 """One question, in one spelling. No Django."""
 
 from dataclasses import asdict, dataclass, fields
+from typing import Any
 
 # From the strongest: A several case studies with spread, B measured, C derived from text, D stated only.
 GRADES = ("A", "B", "C", "D")
@@ -43,7 +44,7 @@ class Question:
     def from_key(cls, key: str) -> "Question":
         """The question that `key` spells."""
         axis, _, query = key.partition("?")
-        values: dict[str, str | int] = dict(part.split("=", 1) for part in query.split("&"))
+        values: dict[str, Any] = dict(part.split("=", 1) for part in query.split("&"))
         if "vm_count" in values:
             values["vm_count"] = int(values["vm_count"])
         known = {field.name for field in fields(cls)}

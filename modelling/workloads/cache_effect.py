@@ -107,10 +107,12 @@ def cache_verdict(
     """
     start, end = _interval(value, low, high)
     together = vm_count if scope == "per-vm" and vm_count > 1 else 1
-    compared = [None if x is None else convert(x, unit, "MB/s") * together for x in (value, start, end)]
+    throughput, least, greatest = compared = [
+        None if x is None else convert(x, unit, "MB/s") * together for x in (value, start, end)
+    ]
     disk = _disk_limits(limits, read_share)
     interface = _positive(limits.interface, limits.unit)
-    at_least, at_most = compared[1] or 0.0, math.inf if compared[2] is None else compared[2]
+    at_least, at_most = least or 0.0, math.inf if greatest is None else greatest
     name, between = _judge(at_least, at_most, disk, interface)
     is_open = vm_count > 1 and scope == ""
     limit, limit_name = _held_against(name, disk, interface, read_share, limits)
@@ -118,7 +120,9 @@ def cache_verdict(
     ends = [x for x in (low, high) if x is not None]
     return Verdict(
         name,
-        *compared,
+        throughput,
+        least,
+        greatest,
         printed=_printed(value, ends, low is None, unit),
         vm_count=vm_count,
         limit=limit,
@@ -185,10 +189,10 @@ def _disk_limits(limits: Limits, read_share: float | None) -> tuple[float, float
     if read_share is not None and not 0 <= read_share <= 1:
         raise ValueError(f"a share lies between 0 and 1, not {read_share}")
     read, write = (_positive(limit, limits.unit) for limit in (limits.sequential_read, limits.sequential_write))
+    if read_share is None:
+        return None if read is None or write is None else (min(read, write), max(read, write))
     if (read is None and read_share != 0) or (write is None and read_share != 1):
         return None
-    if read_share is None:
-        return min(read, write), max(read, write)
     seconds = (read_share / read if read else 0.0) + ((1 - read_share) / write if write else 0.0)
     return 1 / seconds, 1 / seconds
 
@@ -226,8 +230,8 @@ def _held_against(
     if read_share is None:
         pick = max if name == CACHE_DOMINATED else min
         named = {"sequential read limit": limits.sequential_read, "sequential write limit": limits.sequential_write}
-        return pick(disk), pick(named, key=named.get)
-    return disk[0], {1: "sequential read limit", 0: "sequential write limit"}.get(
+        return pick(disk), pick(named, key=lambda name: named[name] or 0.0)
+    return disk[0], {1.0: "sequential read limit", 0.0: "sequential write limit"}.get(
         read_share, f"sequential limit for {read_share:.0%} reads".replace("%", " %")
     )
 

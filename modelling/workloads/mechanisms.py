@@ -121,9 +121,9 @@ def terms(side: Side, a: str, b: str, matrix: Matrix, profile: Profile) -> tuple
 
 def _term(rule: Rule, side: Side, a: str, b: str, matrix: Matrix, profile: Profile) -> Term:
     cells = tuple(matrix.get(name, {}).get(rule.operation) for name in (a, b))
-    levels = [rule.levels.get(cell.mechanism) if cell else None for cell in cells]
+    level_a, level_b = (rule.levels.get(cell.mechanism) if cell else None for cell in cells)
     weight = rule.weight(side, profile)
-    difference = None if None in levels else levels[0] - levels[1]
+    difference = None if level_a is None or level_b is None else level_a - level_b
     if a == b:
         difference = 0.0
     contribution = rule.strength * weight * (difference or 0.0)

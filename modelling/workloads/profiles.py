@@ -209,6 +209,7 @@ class _Loop:
         elif flow.kind in METADATA:
             tally.metadata += weight if self.counting else 0.0
             if flow.kind in ("openfile", "createfile"):
+                assert flow.fileset is not None  # these operations are refused without (wml.meaning.NEED_FILESET)
                 self.open[self.key(flow)] = _OpenFile(flow.fileset, flow.synchronous)
             elif flow.kind == "closefile":
                 self.open.pop(self.key(flow), None)

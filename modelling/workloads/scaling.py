@@ -161,7 +161,7 @@ def scaling(
     last = len(counts) - 1
     if last == 0:
         return Scaling(TOO_FEW, counts, printed, unit, scope)
-    scopes = (AGGREGATE, PER_VM) if scope == NOT_STATED else (scope,)
+    scopes: tuple[str, ...] = (AGGREGATE, PER_VM) if scope == NOT_STATED else (scope,)
     if counts[-1] <= SIMILAR**2 * counts[0]:
         scopes = ()
     readings = tuple(_read(each, counts, printed, spread) for each in scopes)
@@ -298,7 +298,7 @@ def _read(scope: str, counts: tuple[int, ...], printed: tuple[float, ...], sprea
     name = UNEVEN if is_uneven else _verdict(growth.value, machines)
     order = (RETROGRADE, LEVEL, CONTENDED, SCALES)
     reached = [order.index(_verdict(end, machines)) for end in ends] or [0, -1]
-    variances = None if None in spread else spread
+    variances = [variance for variance in spread if variance is not None]
     return ScopedReading(
         scope,
         name,
@@ -308,15 +308,18 @@ def _read(scope: str, counts: tuple[int, ...], printed: tuple[float, ...], sprea
         growth,
         Estimate(growth.value / machines, *(end / machines for end in ends)),
         may_be=() if is_uneven else tuple(each for each in order[reached[0] : reached[1] + 1] if each != name),
-        usl=fit_usl(counts, aggregate, variances) if len(counts) >= 3 and not is_uneven else None,
+        usl=fit_usl(counts, aggregate, variances if len(variances) == len(spread) else None)
+        if len(counts) >= 3 and not is_uneven
+        else None,
     )
 
 
 def _growth(ratio: float, *spreads: float | None) -> Estimate:
     """A ratio of two numbers with the variances of their logarithms."""
-    if None in spreads:
+    known = [variance for variance in spreads if variance is not None]
+    if len(known) < len(spreads):
         return Estimate(ratio)
-    factor = math.exp(NORMAL_95 * math.sqrt(sum(spreads)))
+    factor = math.exp(NORMAL_95 * math.sqrt(sum(known)))
     return Estimate(ratio, ratio / factor, ratio * factor)
 
 

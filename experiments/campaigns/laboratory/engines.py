@@ -76,13 +76,14 @@ def load(engine: str, version: str, workload: str, area: str, folder: str, secon
     """The load of one run on one machine, in `folder`. Raises UnknownVersion."""
     shape = scaled(SHAPES[workload], percent)
     size = shape.files * shape.file_bytes
-    parameters = {
+    parameters: dict[str, str | int | float] = {
         "personality": PERSONALITY,
         "threads": shape.threads,
         "files": shape.files,
         "mean_file_kib": shape.file_bytes // _KIB,
         "run_seconds": seconds,
     }
+    command: tuple[str, ...]
     if engine == "fio":
         text, name = fio_job(workload, shape, folder, seconds), "job.fio"
         command = ("fio", "--output-format=json", f"{area}/{name}")

@@ -16,6 +16,7 @@ import subprocess
 import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 SUITE = "bookworm"
 MIRROR = "http://deb.debian.org/debian"
@@ -50,7 +51,7 @@ def build(
     filebench: Path | None = None,
     mirror: str = MIRROR,
     tell: Callable[[str], None] = lambda text: None,
-) -> dict:
+) -> dict[str, Any]:
     """Build the four files in `folder` and return what image.json holds.
 
     authorized_keys : public keys of the workers that will log in

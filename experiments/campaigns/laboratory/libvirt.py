@@ -96,7 +96,7 @@ def _text(parent: Element, name: str, text: object, **attributes: str) -> Elemen
 
 def _disk(devices: Element, path: str, target: str, **driver: str) -> Element:
     disk = SubElement(devices, "disk", type="file", device="disk")
-    SubElement(disk, "driver", name="qemu", type="raw", **driver)
+    SubElement(disk, "driver", {"name": "qemu", "type": "raw", **driver})
     SubElement(disk, "source", file=path)
     SubElement(disk, "target", dev=target, bus="virtio")
     return disk

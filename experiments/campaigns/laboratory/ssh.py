@@ -205,11 +205,13 @@ def _done(command: Sequence[str], given: bytes, timeout: float, most: int, label
             )
         except FileNotFoundError:
             raise SshError("The worker has no OpenSSH client (Debian package openssh-client).") from None
-        printed = {program.stdout: bytearray(), program.stderr: bytearray()}
-        limits = {program.stdout: most, program.stderr: MOST_ERROR_BYTES}
+        assert program.stdout
+        assert program.stderr
+        printed: dict[object, bytearray] = {program.stdout: bytearray(), program.stderr: bytearray()}
+        limits: dict[object, int] = {program.stdout: most, program.stderr: MOST_ERROR_BYTES}
         with program:
             try:
-                for pipe in printed:
+                for pipe in (program.stdout, program.stderr):
                     waiting.register(pipe, selectors.EVENT_READ)
                 while waiting.get_map():
                     ready = waiting.select(max(deadline - time.monotonic(), 0))

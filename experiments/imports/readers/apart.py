@@ -50,7 +50,7 @@ class ReadingProcess:
 
     def __enter__(self) -> "ReadingProcess":
         self._given, self._found = tempfile.TemporaryFile(), tempfile.TemporaryFile()
-        self._process: subprocess.Popen | None = None
+        self._process: subprocess.Popen[bytes] | None = None
         self._end = 0  # of what was found
         return self
 
@@ -70,22 +70,23 @@ class ReadingProcess:
         for chunk in chunks:
             self._given.write(chunk)
         self._given.flush()
-        if self._process is None:
-            self._start()
+        process = self._process or self._start()
+        assert process.stdin
+        assert process.stdout
         try:
-            self._process.stdin.write(b"%d\n" % self._end)
+            process.stdin.write(b"%d\n" % self._end)
             answers = select.poll()
-            answers.register(self._process.stdout, select.POLLIN)
+            answers.register(process.stdout, select.POLLIN)
             while not answers.poll(1000):  # ms
                 wait()
-            answer = self._process.stdout.read(1)
+            answer = process.stdout.read(1)
         except BrokenPipeError:
             answer = b""
         except BaseException:
             self._stop()
             raise
         if not answer:
-            self._process.wait()
+            process.wait()
             status = self._stop()
             if status == -signal.SIGXCPU:
                 raise NotRead(f"more than {self.seconds} s of work", "a file that is read in that time: split it")
@@ -106,7 +107,8 @@ class ReadingProcess:
         outcome, first = _get(self._found.fileno(), place)
         if isinstance(outcome, Reading):
             return outcome
-        return Table(*outcome, lambda: self._rows(first))
+        kind, fields, faults = outcome
+        return Table(kind, fields, faults, lambda: self._rows(first))
 
     def _rows(self, place: int) -> Iterator[Any]:
         while True:
@@ -115,7 +117,7 @@ class ReadingProcess:
                 return
             yield from rows
 
-    def _start(self) -> None:
+    def _start(self) -> subprocess.Popen[bytes]:
         files = [self._given.fileno(), self._found.fileno()]
         arguments = ", ".join(map(str, (*files, self.seconds, self.memory_bytes)))
         # OpenBLAS, which openpyxl may bring along, sets memory aside for each processor.
@@ -130,6 +132,7 @@ class ReadingProcess:
             pass_fds=files,
             start_new_session=True,  # a signal to the worker's group is the worker's matter
         )
+        return self._process
 
     def _stop(self) -> int | None:
         """End the process, if there is one; returns its status."""
@@ -181,14 +184,13 @@ def main(given: int, found: int, seconds: int, memory_bytes: int) -> None:
         place = int(line)
         used = resource.getrusage(resource.RUSAGE_SELF)
         _limit(resource.RLIMIT_CPU, int(used.ru_utime + used.ru_stime) + 1 + seconds)
+        wrong: NotRead | None = None
         try:
             _read(os.pread(given, os.fstat(given).st_size, 0), found, place)
         except MemoryError:
             wrong = NotRead(f"more than {memory_bytes // 2**20:,} MiB of memory", "a file that needs less: split it")
         except OSError as error:  # the limit, or the disk is full
             wrong = NotRead(f"more than can be put aside ({error.strerror})", "less in one import: split it")
-        else:
-            wrong = None
         if wrong:
             os.truncate(found, place)
             _put(found, place, wrong)

@@ -132,7 +132,10 @@ class Outcomes:
         for outcome in outcomes:
             self.count += 1
             if self.count <= self.limit:
-                (self._runs if isinstance(outcome, Run) else self._refused).append(outcome)
+                if isinstance(outcome, Run):
+                    self._runs.append(outcome)
+                else:
+                    self._refused.append(outcome)
 
     @property
     def runs(self) -> tuple[Run, ...]:

@@ -14,6 +14,7 @@ Source: bonnie++ 1.03e, 1.97 and 2.00a, bon_csv2html.cpp and bonnie++.cpp; www.c
 
 import re
 from collections.abc import Iterator
+from typing import Any
 
 from .base import Outcomes, Reading, Refusal, Run, lines_of, several, text_of, whole_or_nothing
 
@@ -69,10 +70,11 @@ class Bonnie:
         return Reading(self.name, version, "bonnie++", found.runs, found.refused)
 
 
-def _describe(fields: list[str]) -> tuple[str, int, dict] | str | None:
+def _describe(fields: list[str]) -> tuple[str, int, dict[str, Any]] | str | None:
     """Version, index of the first rate, and parameters; a sentence where the line is no use; None: another line."""
     if len(fields) < 12 or any(len(field) > MAX_FIELD * 4 for field in fields):
         return None
+    parameters: dict[str, Any] = {}
     if _FORMAT.fullmatch(fields[0]) and len(fields) > 5 and _LATER_FORMAT.fullmatch(fields[1]):
         first = 9 if fields[0].startswith("1.98") else 7
         size, chunk, files_at = fields[5], fields[6], first + 12
@@ -82,7 +84,7 @@ def _describe(fields: list[str]) -> tuple[str, int, dict] | str | None:
         needed, version = first + 12 + 5 + 12, fields[1]
     elif _SIZE.fullmatch(fields[1].partition(":")[0]) and fields[1][:1].isdigit() and not fields[1].isdigit():
         size, _, chunk = fields[1].partition(":")
-        first, files_at, parameters, version = 2, 14, {}, "1.03"
+        first, files_at, version = 2, 14, "1.03"
         needed = 15 + 12
     else:
         return None
@@ -95,7 +97,9 @@ def _describe(fields: list[str]) -> tuple[str, int, dict] | str | None:
     return version, first, {name: value for name, value in parameters.items() if value}
 
 
-def _runs(line: int, fields: list[str], version: str, first: int, parameters: dict) -> Iterator[Run | Refusal]:
+def _runs(
+    line: int, fields: list[str], version: str, first: int, parameters: dict[str, Any]
+) -> Iterator[Run | Refusal]:
     # Between the two kinds stand the number of files and, but for 1.03, their sizes and directories.
     small = first + 12 + (1 if first == 2 else 5)
     places = [(first + 2 * n, name) for n, name in enumerate(_FILE_TESTS)]

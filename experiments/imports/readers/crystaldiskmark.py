@@ -15,6 +15,7 @@ Source: the header of the text itself; crystalmark.info.
 
 import re
 from collections.abc import Iterator
+from typing import Any
 
 from kdb.units import convert
 
@@ -95,10 +96,10 @@ class _Report:
     def __init__(self, version: str = "") -> None:
         self.version, self.section = version, ""
         self.parameters: dict[str, int] = {}
-        self.rows: list[tuple] = []
+        self.rows: list[tuple[Any, ...]] = []
         self.refused: list[Refusal] = []
 
-    def add_new(self, line: int, found: re.Match) -> None:
+    def add_new(self, line: int, found: re.Match[str]) -> None:
         access, size, power, queue, threads, *figures = found.groups()
         if not self.section:
             self.refused.append(Refusal(line, "above the line stands neither [Read], [Write] nor [Mix]"))
@@ -107,14 +108,24 @@ class _Report:
         operation = verb if access == "SEQ" else f"random-{verb}"
         self._add(line, operation, int(size) * 1024 ** " KM".index(power), int(queue), int(threads), *figures)
 
-    def add_old(self, line: int, found: re.Match) -> None:
+    def add_old(self, line: int, found: re.Match[str]) -> None:
         access, verb, size, power, depth, queue, threads, *figures = found.groups()
         operation = verb.lower() if access == "Sequential" else f"random-{verb.lower()}"
         block = int(size) * 1024 ** " KM".index(power) if size else None
         queue = depth or queue
         self._add(line, operation, block, int(queue) if queue else None, int(threads) if threads else None, *figures)
 
-    def _add(self, line: int, operation: str, block, queue, threads, speed: str, iops=None, latency=None) -> None:
+    def _add(
+        self,
+        line: int,
+        operation: str,
+        block: int | None,
+        queue: int | None,
+        threads: int | None,
+        speed: str,
+        iops: str | None = None,
+        latency: str | None = None,
+    ) -> None:
         megabytes = _positive(speed)
         if megabytes is None or not self.version:
             self.refused.append(Refusal(line, f"a throughput of {speed} MB/s is no result"))

@@ -80,7 +80,7 @@ class _Started:
             return []
         return [Refusal(self.last or self.line, "the run did not finish: its line with the throughput is missing")]
 
-    def judge(self, line: int, result: re.Match) -> Run | Refusal:
+    def judge(self, line: int, result: re.Match[str]) -> Run | Refusal:
         if self.is_network:
             return Refusal(line, "this is tbench, which measures a network, not a file system")
         if not self.version:

@@ -28,7 +28,7 @@ github.com/filebench/filebench.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
@@ -371,9 +371,10 @@ def _stamped(log: _Log, number: int, pid: str | None, stamp: float, message: str
 # --- Figures
 
 
-def _number(text: str) -> float | None:
-    """None for nan, inf and whatever else is no plain number."""
-    return float(text) if _NUMBER.fullmatch(text) else None
+def _numbers(texts: Sequence[str | None]) -> list[float] | None:
+    """None where one is nan, inf or whatever else is no plain number."""
+    plain = [text for text in texts if text is not None and _NUMBER.fullmatch(text)]
+    return [float(text) for text in plain] if len(plain) == len(texts) else None
 
 
 def _decimals(text: str) -> int:
@@ -382,8 +383,8 @@ def _decimals(text: str) -> int:
 
 def _add_row(log: _Log, number: int, name: str, operations: str | None, *cells: str | None) -> None:
     *printed, unit, cpu = cells
-    figures = [_number(cell) for cell in printed]
-    if None in figures or min(figures) < 0:
+    figures = _numbers(printed)
+    if figures is None or min(figures) < 0:
         log.refuse(number, f"a figure of the row {name[:80]!r} is no number, or negative")
     elif len(log.table) == MAX_ROWS:
         log.refuse(number, f"more than {MAX_ROWS:,} rows in one breakdown")
@@ -391,7 +392,7 @@ def _add_row(log: _Log, number: int, name: str, operations: str | None, *cells: 
         if unit == "u":
             figures[2] /= 1000
         else:
-            log.row_dialects.setdefault(Dialect("1.4" if cpu else "1.5", _decimals(printed[2])), number)
+            log.row_dialects.setdefault(Dialect("1.4" if cpu else "1.5", _decimals(printed[2] or "")), number)
         log.table.append((name[:200], _Row(number, None if operations is None else int(operations), *figures)))
 
 
@@ -400,8 +401,8 @@ def _add_summary(log: _Log, number: int, stamp: float, message: str) -> None:
     if not found:
         log.refuse(number, f"an IO Summary in no form of Filebench's, or cut short: {message[:200]!r}")
         return
-    figures = [_number(cell) for cell in found.groups()]
-    if None in figures:
+    figures = _numbers(found.groups())
+    if figures is None:
         log.refuse(number, f"a figure of the IO Summary is no number: {message[:200]!r}")
         return
     if min(figures) < 0:
@@ -426,7 +427,7 @@ def _add_summary(log: _Log, number: int, stamp: float, message: str) -> None:
         total = log.added.setdefault(name, _Row(row.line, 0, 0.0, 0.0, 0.0))
         count = row.operations if row.operations is not None else round(row.ops_per_s * elapsed)
         total.line = row.line
-        total.operations += count
+        total.operations = (total.operations or 0) + count
         total.mib += row.mib * elapsed
         total.ms += row.ms * count
     if len(log.added) > MAX_ROWS:
@@ -585,7 +586,7 @@ def _operations(log: _Log, kind: str, covered: float) -> tuple[Operation, ...]:
                 name,
                 total.line,
                 total.operations,
-                round(total.operations / covered, 3),
+                round((total.operations or 0) / covered, 3),
                 round(total.mib / covered, 3),
                 round(total.ms / total.operations, 3) if total.operations else None,
             )
@@ -616,7 +617,7 @@ def _warn(log: _Log, kind: str, mib_s: float, ms: float) -> None:
     if not ms:
         log.warn("The latency is printed as zero: it is unknown.")
     operations = sum(summary.operations for summary in log.summaries) if kind == "intervals" else last.operations
-    listed = sum(row.operations for row in log.added.values()) if kind == "intervals" else _listed(log.table)
+    listed = sum(row.operations or 0 for row in log.added.values()) if kind == "intervals" else _listed(log.table)
     if not log.added:
         log.warn("The log has no breakdown by operation.")
     elif (
@@ -626,5 +627,5 @@ def _warn(log: _Log, kind: str, mib_s: float, ms: float) -> None:
 
 
 def _listed(table: list[tuple[str, _Row]]) -> int | None:
-    counts = [row.operations for _, row in table]
-    return None if None in counts else sum(counts)
+    counts = [row.operations for _, row in table if row.operations is not None]
+    return sum(counts) if len(counts) == len(table) else None

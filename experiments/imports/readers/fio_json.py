@@ -101,7 +101,7 @@ class FioJson:
         return Reading(self.name, version, "fio", outcomes.runs, outcomes.refused)
 
 
-def _read_document(document: dict, before: str, lines: list[int]) -> Iterator[Run | Refusal]:
+def _read_document(document: dict[str, Any], before: str, lines: list[int]) -> Iterator[Run | Refusal]:
     """One document, the text before it, and the lines of its jobs. Raises TooMuch."""
     entries = _entries(document)
     if len(entries) > MAX_JOBS:
@@ -113,18 +113,18 @@ def _read_document(document: dict, before: str, lines: list[int]) -> Iterator[Ru
         yield Refusal(lines[0], f"fio complained of error {error[1]} before it wrote this")
         return
     shared = document.get("global options")
-    groups: dict[tuple, list[tuple[int, dict]]] = {}
+    groups: dict[tuple[str, str, str], list[tuple[int, dict[str, Any]]]] = {}
     for index, job in entries:
         key = (str(job.get("jobname", "")), str(job.get("groupid", "")), str(job.get("hostname", "")))
         groups.setdefault(key, []).append((lines[min(index, len(lines) - 1)], job))
-    at_once: dict[tuple, int] = {}
+    at_once: dict[tuple[str, str], int] = {}
     for _, group, host in groups:
         at_once[group, host] = at_once.get((group, host), 0) + 1
     for (name, group, host), jobs in groups.items():
         yield _judge(name, jobs, shared if isinstance(shared, dict) else {}, at_once[group, host])
 
 
-def _entries(document: dict) -> list[tuple[int, dict]]:
+def _entries(document: dict[str, Any]) -> list[tuple[int, dict[str, Any]]]:
     """The jobs with their place in the document; of several clients only what sums them up."""
     jobs = document.get("jobs")
     if not isinstance(jobs, list) or not jobs:
@@ -136,7 +136,7 @@ def _entries(document: dict) -> list[tuple[int, dict]]:
     return [(n, job) for n, job in enumerate(jobs) if isinstance(job, dict)]
 
 
-def _judge(name: str, jobs: list[tuple[int, dict]], shared: dict, at_once: int) -> Run | Refusal:
+def _judge(name: str, jobs: list[tuple[int, dict[str, Any]]], shared: dict[str, Any], at_once: int) -> Run | Refusal:
     line = jobs[0][0]
     for at, job in jobs:
         if (error := job.get("error", 0)) != 0:
@@ -192,14 +192,14 @@ def _part(direction: str, line: int, part: list[float]) -> Operation:
     )
 
 
-def _warnings(options: dict, at_once: int) -> Iterator[str]:
+def _warnings(options: dict[str, Any], at_once: int) -> Iterator[str]:
     if any(name in options for name in _LIMITS):
         yield "The options limit the rate: the figure is that limit where the storage could do more."
     if at_once > 1:
         yield f"It ran beside {at_once - 1} other jobs of its group, and shared the storage with them."
 
 
-def _bytes(section: dict) -> float | None:
+def _bytes(section: dict[str, Any]) -> float | None:
     """io_bytes as bytes: KiB or bytes, as its ratio to bw shows; None where it is neither."""
     moved, runtime, bandwidth = (_number(section.get(name)) for name in ("io_bytes", "runtime", "bw"))
     if not runtime:
@@ -212,7 +212,7 @@ def _bytes(section: dict) -> float | None:
     return moved if 512 < ratio < 2048 else None
 
 
-def _latency(section: dict) -> float:
+def _latency(section: dict[str, Any]) -> float:
     """Mean latency, ms; 0 where there is none."""
     for name, factor in (("lat_ns", 1e-6), ("lat", 1e-3)):
         if isinstance(section.get(name), dict):

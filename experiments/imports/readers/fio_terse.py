@@ -60,7 +60,7 @@ class FioTerse:
         return Reading(self.name, version, "fio", outcomes.runs, outcomes.refused)
 
 
-def _judge(line: int, begin: re.Match, fields: list[str], signal: str) -> Run | Refusal:
+def _judge(line: int, begin: re.Match[str], fields: list[str], signal: str) -> Run | Refusal:
     if begin[1] != "3":
         return Refusal(line, f"terse version {begin[1]} is not read; run fio with --output-format=json")
     if len(fields) < FIELDS or (len(fields) - FIELDS) % FIELDS_A_DISK:
@@ -71,8 +71,9 @@ def _judge(line: int, begin: re.Match, fields: list[str], signal: str) -> Run | 
         return Refusal(line, f"the run was interrupted ({signal}): what it measured till then is no result")
     parts = {}
     for name, at in (("read", _READ), ("write", _WRITE)):
-        values = [_number(fields[at + n]) for n in (0, 2, 3, _LATENCY)]
-        if None in values:
+        texts = [fields[at + n] for n in (0, 2, 3, _LATENCY)]
+        values = [value for text in texts if (value := _number(text)) is not None]
+        if len(values) < len(texts):
             return Refusal(line, f"a figure of {name} is no number")
         if values[0]:
             parts[name] = values

@@ -147,5 +147,5 @@ def _plain(line: str) -> str:
     return _COLOUR.sub("", line[: MAX_LINE * 2]).expandtabs()
 
 
-def _last(pattern: re.Pattern, lines: list[str]) -> str | None:
+def _last(pattern: re.Pattern[str], lines: list[str]) -> str | None:
     return next((match[1] for line in reversed(lines) if (match := pattern.search(line))), None)

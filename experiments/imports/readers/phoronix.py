@@ -15,6 +15,7 @@ dbench-1.0, fs-mark-1.0.
 
 import re
 from collections.abc import Iterator
+from typing import Any
 from xml.etree.ElementTree import Element, ParseError
 
 from defusedxml import DefusedXmlException
@@ -127,6 +128,7 @@ def _judge(line: int | None, result: Element, entry: Element) -> Iterator[Run | 
     said = _description(_text(result, "Description"))
     operation = _OPERATIONS.get(said.pop("test", said.pop("type", "")).lower(), "mixed")
     for value in values:
+        figure: dict[str, Any] = {attribute: float(value) * factor}
         yield Run(
             workload=test,
             line=line,
@@ -134,7 +136,7 @@ def _judge(line: int | None, result: Element, entry: Element) -> Iterator[Run | 
             benchmark=test,
             tool_version=version,
             parameters={**said, "profile": found[2]},
-            **{attribute: float(value) * factor},
+            **figure,
         )
 
 

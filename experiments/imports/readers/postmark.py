@@ -66,7 +66,7 @@ class Postmark:
         return Reading(self.name, version, self.name, outcomes.runs, outcomes.refused)
 
 
-def _judge(before: str, time: re.Match, after: str, line: int) -> Run | Refusal:
+def _judge(before: str, time: re.Match[str], after: str, line: int) -> Run | Refusal:
     total, transactions, rate = (int(value) for value in time.groups())
     if total < SHORTEST or transactions < 1:
         return Refusal(line, f"a run of {total} s is too short for a clock of whole seconds; set more transactions")
@@ -75,7 +75,7 @@ def _judge(before: str, time: re.Match, after: str, line: int) -> Run | Refusal:
         return Refusal(line, "the report is cut: the data read and written are missing")
     if not sum(moved.values()) or not rate:
         return Refusal(line, "nothing was moved: the rates are zero")
-    warnings = ()
+    warnings: tuple[str, ...] = ()
     if total < UNCERTAIN:
         warnings = (f"Times are whole seconds: with {total} s the rates are uncertain by {100 / total:.0f} %.",)
     parameters = {name: int(found[1]) for name, pattern in _SETTINGS.items() if (found := _last(pattern, before))}
@@ -90,7 +90,7 @@ def _judge(before: str, time: re.Match, after: str, line: int) -> Run | Refusal:
     )
 
 
-def _last(pattern: str, text: str) -> re.Match | None:
+def _last(pattern: str, text: str) -> re.Match[str] | None:
     found = None
     for found in re.finditer(pattern, text, re.MULTILINE):  # noqa: B007 - the last one counts
         pass

@@ -18,6 +18,7 @@ Source: sb_fileio.c of sysbench 0.4.12 and 1.0.20.
 """
 
 import re
+from typing import Any
 
 from .base import LineNumbers, Outcomes, Reading, Refusal, Run, lines_of, text_of, whole_or_nothing
 
@@ -67,14 +68,14 @@ class _Part:
     def __init__(self, text: str, first: int) -> None:
         self.text, self.first = text, first
 
-    def find(self, pattern: str) -> re.Match | None:
+    def find(self, pattern: str) -> re.Match[str] | None:
         return re.search(pattern, self.text, re.MULTILINE)
 
     def number(self, pattern: str) -> float | None:
         found = self.find(pattern)
         return float(found[1]) if found else None
 
-    def line(self, found: re.Match) -> int:
+    def line(self, found: re.Match[str]) -> int:
         return self.first + self.text.count("\n", 0, found.start())
 
 
@@ -113,16 +114,11 @@ def _read_run(part: _Part, version: str) -> Run | Refusal:
 
 def _new_figures(part: _Part) -> tuple[float, float] | None:
     """MiB/s and requests a second of 1.0."""
-    parts = [
-        (
-            part.number(rf"^{_BLANKS}{word}, MiB/s:{_BLANKS}{_NUMBER}"),
-            part.number(rf"^{_BLANKS}{verb}/s:{_BLANKS}{_NUMBER}"),
-        )
-        for word, verb in (("read", "reads"), ("written", "writes"))
-    ]
-    if any(value is None for pair in parts for value in pair):
+    names = ("read, MiB", "written, MiB", "reads", "writes")
+    read, written, reads, writes = (part.number(rf"^{_BLANKS}{name}/s:{_BLANKS}{_NUMBER}") for name in names)
+    if read is None or written is None or reads is None or writes is None:
         return None
-    return sum(pair[0] for pair in parts), sum(pair[1] for pair in parts)
+    return read + written, reads + writes
 
 
 def _old_figures(part: _Part) -> tuple[float | None, float | None]:
@@ -132,7 +128,7 @@ def _old_figures(part: _Part) -> tuple[float | None, float | None]:
     return (float(moved[1]) * 1024.0 ** (_POWERS[moved[2].lower()] - 2) if moved else None), rate
 
 
-def _parameters(part: _Part, total: int | None) -> dict:
+def _parameters(part: _Part, total: int | None) -> dict[str, Any]:
     files = part.number(rf"^{_NUMBER} files, ")
     ratio = part.number(rf"^Read/Write ratio for combined random IO test: {_NUMBER}")
     flushed = part.number(rf"calling fsync\(\) each {_NUMBER} requests")
@@ -154,6 +150,6 @@ def _whole(value: float | None) -> int | None:
     return None if value is None else int(value)
 
 
-def _bytes(found: re.Match | None) -> int | None:
+def _bytes(found: re.Match[str] | None) -> int | None:
     """A number and a letter for a power of 1024, as bytes."""
     return round(float(found[1]) * 1024 ** _POWERS[found[2].lower()]) if found else None

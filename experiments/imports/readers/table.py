@@ -541,7 +541,7 @@ def _sheet_cell(value: Any) -> Cell | None:
 
 # The template
 
-_EXAMPLES = (
+_EXAMPLES: tuple[dict[str, str], ...] = (
     {},
     {"guest_fs": "btrfs", "value": "61.2", "standard_deviation": "2.4"},
     {"hypervisor": "native", "guest_fs": "", "vm_count": "", "virtualisation": "none", "value": "120.9"},

@@ -15,7 +15,7 @@ Source: parser_lex.l and parser_gram.y of Filebench 1.4.9.1 and 1.5-alpha3.
 
 import difflib
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from .tree import (
@@ -135,8 +135,8 @@ def tokens(text: str) -> Iterator[Token]:
         if match is None:
             raise refuse(place, _no_token(text, position))
         start, position = position, match.end()
-        if match.lastgroup != "blank":
-            yield Token(match.lastgroup, match[0], place, start, position)
+        if (kind := match.lastgroup) and kind != "blank":
+            yield Token(kind, match[0], place, start, position)
         if newlines := match[0].count("\n"):
             line, line_start = line + newlines, start + match[0].rindex("\n") + 1
     yield Token("end", "", Place(line, position - line_start + 1), position, position)
@@ -258,7 +258,7 @@ class Parser:
         if self.dialect != dialect:
             raise refuse(place, f"{construct} belongs to WML {dialect}, but {self.decided_by}")
 
-    def old(self, command):
+    def old(self, command: Callable[[Token], Statement]) -> Callable[[Token], Statement]:
         def parse(word: Token) -> Statement:
             self.only(OLD, f"the command {word.text!r}", word.place)
             return command(word)
@@ -467,7 +467,7 @@ class Parser:
     def random_table(self) -> tuple[TableRow, ...]:
         self.expect("=")
         self.expect("{")
-        rows = []
+        rows: list[TableRow] = []
         while not rows or self.accept(","):
             self.expect("{")
             percent = self.number_or_variable()

@@ -8,8 +8,9 @@ Random values stand for their mean here; Flow and FileSet say which unit each nu
 """
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from .grammar import LARGEST_NUMBER, parse_tree, suggestion
 from .tree import (
@@ -301,8 +302,9 @@ class _Run:
         if not isinstance(found, RandomVariable | CustomVariable):
             return float(self.whole(found, place, what))
         if id(found) not in self.means:
-            random = isinstance(found, RandomVariable)
-            self.means[id(found)] = self.random_mean(found) if random else self.custom_mean(found)
+            self.means[id(found)] = (
+                self.random_mean(found) if isinstance(found, RandomVariable) else self.custom_mean(found)
+            )
         mean = self.means[id(found)]
         if not (math.isfinite(mean) and 0 <= mean <= LARGEST_NUMBER):
             raise refuse(place, f"the mean of {what} is negative or too large")
@@ -448,7 +450,7 @@ class _Run:
         if "name" not in attributes:
             raise refuse(call.place, f"the flowop {call.kind!r} needs a name")
 
-        def read(name: str, how, default):
+        def read(name: str, how: Callable[..., Any], default: Any) -> Any:
             found = attributes.get(name)
             return how(found.value, found.place, name, arguments) if found else default
 
