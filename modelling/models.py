@@ -24,14 +24,17 @@ class Arm(Observation):
     runs = models.PositiveIntegerField(null=True, blank=True, help_text="Benchmark runs behind it; empty: not stated.")
     mean_log = models.FloatField(help_text="Mean of ln(value), value in `unit`.")
     variance = models.FloatField(
-        null=True, blank=True, help_text="Of mean_log; empty: the source gives no spread, the default applies."
+        null=True,
+        blank=True,
+        help_text="Of mean_log, from the spread of its runs alone; empty: the source gives no spread. What an answer "
+        "makes of it is pooled with the other arms of the case study (modelling.evidence.arms).",
     )
 
     class Meta:
         ordering = ["pk"]
         constraints = [
             models.CheckConstraint(
-                condition=Q(variance__isnull=True) | Q(variance__gt=0), name="modelling_arm_variance_is_positive"
+                condition=Q(variance__isnull=True) | Q(variance__gte=0), name="modelling_arm_variance_is_not_negative"
             ),
             models.CheckConstraint(condition=Q(measurements__gt=0), name="modelling_arm_rests_on_measurements"),
             models.UniqueConstraint(

@@ -259,6 +259,7 @@ class CaseStudySerializer(ReadSerializer):
             "publication",
             "server",
             "storage",
+            "laboratory",
             "run_seconds",
             "repetitions",
             "vm_counts",

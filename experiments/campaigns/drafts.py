@@ -73,6 +73,7 @@ def _case_study(campaign: Campaign, done: list[CampaignRun]) -> CaseStudy:
     return CaseStudy(
         slug=campaign.slug,
         title=campaign.title,
+        laboratory=campaign.host.laboratory,
         run_seconds=campaign.run_seconds,
         value_scope=CaseStudy.Scope.PER_VM,
         procedure=procedure,

@@ -67,8 +67,8 @@ class DraftSerializer(ReadSerializer):
     class Meta:
         model = CaseStudy
         fields = (
-            *("slug", "title", "status", "owner", "run_seconds", "repetitions", "vm_counts", "value_scope"),
-            *("procedure", "server", "storage", "audit", "content_digest"),
+            *("slug", "title", "status", "owner", "laboratory", "run_seconds", "repetitions", "vm_counts"),
+            *("value_scope", "procedure", "server", "storage", "audit", "content_digest"),
         )
 
     def get_content_digest(self, draft: CaseStudy) -> str | None:
@@ -106,6 +106,9 @@ class DraftFieldsSerializer(serializers.Serializer):
 
     slug = serializers.SlugField(help_text="Name in addresses; fixed once the draft exists.")
     title = serializers.CharField()
+    laboratory = serializers.CharField(
+        required=False, help_text="Short name of who measured: results of one laboratory are not independent."
+    )
     run_seconds = serializers.IntegerField(required=False)
     repetitions = serializers.IntegerField(required=False)
     value_scope = serializers.CharField(required=False, help_text="per-vm, aggregate, or empty: not stated.")

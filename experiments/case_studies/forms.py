@@ -15,10 +15,11 @@ class CaseStudyForm(forms.ModelForm):
 
     class Meta:
         model = CaseStudy
-        fields = ("title", "slug", "run_seconds", "repetitions", "value_scope", "procedure")
+        fields = ("title", "slug", "laboratory", "run_seconds", "repetitions", "value_scope", "procedure")
         labels = {
             "title": "Title",
             "slug": "Short name (in addresses)",
+            "laboratory": "Laboratory, short name (results of one are not independent)",
             "run_seconds": "Length of one run, seconds",
             "repetitions": "Runs averaged into one value",
             "value_scope": "A value at several machines is",

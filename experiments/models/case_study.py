@@ -1,8 +1,10 @@
 """Where evidence comes from: publications, case studies, and the revisions of the knowledge."""
 
 from django.conf import settings
+from django.core.validators import validate_slug
 from django.db import models
-from django.db.models import F, Q
+from django.db.models import F, Q, Value
+from django.db.models.functions import Coalesce, NullIf
 
 from .catalogue import SharedRow
 from .fields import TypedJSONField, check_slug, texts, whole_numbers
@@ -59,6 +61,20 @@ class CaseStudyQuerySet(models.QuerySet):
         return self.filter(status__in=[CaseStudy.Status.PUBLISHED, CaseStudy.Status.RETRACTED])
 
 
+def laboratory(path: str = "") -> Coalesce:
+    """The laboratory of the case study at this path, as an expression: results of one are never independent trials.
+
+    path : "" of a case study itself, else the lookup that leads to it with its underscores, "case_study__"
+    The one it states, else the publication it is from, else itself.
+    """
+    return Coalesce(
+        NullIf(F(f"{path}laboratory"), Value("")),
+        f"{path}publication__slug",
+        f"{path}slug",
+        output_field=models.CharField(),
+    )
+
+
 class CaseStudy(models.Model):
     """One laboratory, one server, one protocol, one or more configurations."""
 
@@ -81,6 +97,13 @@ class CaseStudy(models.Model):
     server = models.ForeignKey("experiments.Server", on_delete=models.PROTECT, related_name="case_studies")
     storage = models.ForeignKey("experiments.Storage", on_delete=models.PROTECT, related_name="case_studies")
 
+    laboratory = models.CharField(
+        max_length=60,
+        blank=True,
+        validators=[validate_slug],
+        help_text="Short name of who measured; case studies of one laboratory are not independent of one another. "
+        "Empty: the publication, or the case study by itself.",
+    )
     run_seconds = models.PositiveIntegerField(
         null=True, blank=True, help_text="Length of one run, s; empty: not stated."
     )

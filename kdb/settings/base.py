@@ -261,6 +261,16 @@ KDB_AUTHORS_MAY_PUBLISH = env.bool("AUTHORS_MAY_PUBLISH", False)
 # The spread assumed for a published mean whose source prints none: standard deviation of one run,
 # as a share of its value. Shown on every page that uses it.
 KDB_DEFAULT_COEFFICIENT_OF_VARIATION = 0.05
+# With how many degrees of freedom it is believed: of a case study's own spread to be that, and of one arm's to be
+# its case study's. Chosen by simulation over outside results (docs/models/ranking.md, section 3).
+KDB_STUDY_SPREAD_FREEDOM = 4.0
+KDB_ARM_SPREAD_FREEDOM = 4.0
+
+# How far laboratories differ: scale of the half-normal prior on the standard deviation of a contrast (ln ratio)
+# between laboratories, by axis; "" where an axis has none. Fitted in docs/models/network.md.
+KDB_TAU_SCALES = {"": 0.3, "fs-pair": 0.3, "guest-fs": 0.3, "host-fs": 0.3, "hypervisor": 0.3, "configuration": 0.3}
+# What slower means: the share of the best's value that a choice may lose.
+KDB_MARGIN = 0.1
 
 # How tier lists meet numbers. The scale is the ln ratio for which a list names the faster entry with
 # odds of e to 1: tiers are coarse, so an entry 25 % faster stands above with odds of 2.4 to 1. The

@@ -70,7 +70,7 @@ def _network(network: Network) -> dict[str, Any]:
     """How well the case studies of one network agree."""
     return {
         "entries": list(network.treatments),
-        "case_studies": len({trial.name for trial in network.trials}),
+        "case_studies": len({slug for trial in network.trials for slug in trial.sources}),
         "tau2": network.tau2,
         "q": network.q,
         "freedom": network.freedom,

@@ -2,8 +2,10 @@
 
 from django.conf import settings
 
+from experiments.models import KnowledgeRevision
 from modelling.estimation.ranking import Assumptions, Ranking, rank
 from modelling.evidence import frames, names
+from modelling.evidence.arms import Spread
 from modelling.evidence.axes import AXES
 from modelling.evidence.question import Question
 
@@ -11,9 +13,15 @@ from modelling.evidence.question import Question
 def assumptions() -> Assumptions:
     """What every answer takes for granted, from the settings."""
     return Assumptions(
-        variation=settings.KDB_DEFAULT_COEFFICIENT_OF_VARIATION,
+        spread=Spread(
+            settings.KDB_DEFAULT_COEFFICIENT_OF_VARIATION,
+            settings.KDB_STUDY_SPREAD_FREEDOM,
+            settings.KDB_ARM_SPREAD_FREEDOM,
+        ),
         tier_scale=settings.KDB_TIER_SCALE,
         tier_doubt=settings.KDB_TIER_DOUBT,
+        tau_scales=settings.KDB_TAU_SCALES,
+        margin=settings.KDB_MARGIN,
     )
 
 
@@ -21,4 +29,15 @@ def ranking_of(question: Question, as_of: int | None = None) -> Ranking:
     """The estimate itself, with its networks: what answers and mixes are made of."""
     names.forget()  # what is made of it is kept with names: those that are public now
     arms, findings = frames.arms(question, as_of=as_of), frames.findings(question, as_of=as_of)
-    return rank(arms, findings, AXES[question.axis], assumptions())
+    published = KnowledgeRevision.objects.all()
+    if as_of is not None:
+        published = published.filter(number__lte=as_of)
+    newest = published.order_by("-number").values_list("created_at__year", flat=True).first()
+    return rank(
+        arms,
+        findings,
+        AXES[question.axis],
+        assumptions(),
+        storage_asked="storage" in question.filters,
+        this_year=newest,  # of the knowledge: a kept answer does not change with the calendar
+    )

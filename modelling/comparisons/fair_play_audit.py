@@ -56,7 +56,7 @@ def audit(case_study: CaseStudy) -> Audit | None:
     used: set[int] = set()
     lines = []
     for axis in AXES.values():
-        found = comparable_arms(arms, axis, assumptions().variation)
+        found = comparable_arms(arms, axis, assumptions().spread)
         used |= set(found.index)
         entries = found.groupby("group")["entry"].nunique()
         pairs = int((entries * (entries - 1) // 2).sum())

@@ -13,6 +13,7 @@ import numpy as np
 
 from kdb.csv_cells import escaped
 
+from .bayes import Posterior, posterior
 from .components import Components, additive, components_of
 from .network import EvidenceError, Network, Trial, networks
 
@@ -78,6 +79,60 @@ def answer(trials: list[Trial], *, reference: str | None, with_components: bool)
         "pscores": [row for part in parts for row in _p_scores(part)],
         "summary": [_summary(part) for part in parts],
     }
+
+
+def integrated(trials: list[Trial], *, reference: str | None, tau_scale: float) -> dict[str, list[dict[str, Any]]]:
+    """The tables `bayes`, `probabilities` and `tau` of the estimate with tau integrated out.
+
+    `reference` keeps only the contrasts against this treatment, which `answer` found in some trial. One row of
+    `tau` for each connected part, in the order of `answer`. Raises EvidenceError as bayes.posterior does.
+    """
+    found = [posterior(part.treatments, part.trials, tau_scale) for part in networks(trials)]
+    return {
+        "bayes": [row for part in found for row in _contrasts(part, reference)],
+        "probabilities": [row for part in found for row in _probabilities(part)],
+        "tau": [
+            dict(zip(("median", "low", "high"), part.tau_quantiles([0.5, 0.025, 0.975]), strict=True)) for part in found
+        ],
+    }
+
+
+def _contrasts(part: Posterior, reference: str | None) -> list[dict[str, Any]]:
+    names = part.treatments
+    second, first = np.divmod(np.arange(len(names) ** 2), len(names))
+    if reference is not None:
+        asked = np.array(names)[second] == reference
+        first, second = first[asked], second[asked]
+    effects = part.effects
+    rows = zip(
+        first,
+        second,
+        effects[first] - effects[second],
+        part.mean_quantiles(first, second, (0.025, 0.975)),
+        part.new_quantiles(first, second, (0.025, 0.975)),
+        strict=True,
+    )
+    return [
+        {
+            "treat1": names[i],
+            "treat2": names[j],
+            "mean": mean,
+            "mean_low": of_mean[0],
+            "mean_high": of_mean[1],
+            "new_low": new[0],
+            "new_high": new[1],
+        }
+        for i, j, mean, of_mean, new in rows
+    ]
+
+
+def _probabilities(part: Posterior) -> list[dict[str, Any]]:
+    """In a new laboratory, where a larger effect is better. The loss, in percent, does not depend on the margin."""
+    said = part.forecast(0.1)
+    return [
+        {"treatment": name, "probability_best": best, "expected_loss": 100 * loss}
+        for name, best, loss in zip(part.treatments, said.best, said.loss, strict=True)
+    ]
 
 
 def _estimates(part: Network, reference: str | None) -> Iterable[dict[str, Any]]:

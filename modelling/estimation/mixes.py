@@ -1,7 +1,8 @@
 """A mix of workloads: entries ranked by the weighted geometric mean of their throughputs. No Django.
 
 For workloads k with shares w_k (sum 1), ln ratio of a to b in the mix is the sum of w_k times their estimated ln ratio
-under k. The evidence of different workloads is taken as independent, so variances add with w_k squared. Entries
+under k. The evidence of different workloads is taken as independent, so variances, and the squares of the distances
+from estimate to either end of the interval, add with w_k squared (Zou and Donner 2008, 10.1002/sim.3095). Entries
 that some workload has no numbers for are not ranked: a missing number is neither zero nor average.
 See docs/models/mixes.md.
 """
@@ -12,15 +13,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from modelling.evidence.arms import NORMAL_95
-
 from .network import p_scores
 from .ranking import RankedPart, Ranking
 
 
 @dataclass(frozen=True)
 class MixEntry:
-    """ratio, low, high : throughput of the mix against the best, with its 95 % interval (1 of the best itself)
+    """ratio, low, high : throughput of the mix against the best, with its 95 % interval in a new laboratory (1 of the
+        best itself)
 
     tied : whether the evidence cannot tell it from the best
     p_score : mean certainty of being better than another entry
@@ -107,7 +107,7 @@ def _apart(found: Mapping[str, tuple[RankedPart, int]], key: str, ranked: list[s
 
 
 class _Pairs:
-    """ln ratios of pairs in the mix, and their standard errors."""
+    """ln ratios of pairs in the mix, with what a new laboratory will see of them."""
 
     def __init__(self, parts: Mapping[str, RankedPart], shares: Mapping[str, float]) -> None:
         self.parts, self.shares = parts, shares
@@ -115,23 +115,36 @@ class _Pairs:
     def difference(self, a: str, b: str) -> tuple[float, float]:
         if a == b:
             return 0.0, 0.0
-        found = [(share, *self.parts[workload].difference(a, b)) for workload, share in self.shares.items()]
+        found = [(share, *self.parts[workload].prediction(a, b)) for workload, share in self.shares.items()]
         effect = sum(share * effect for share, effect, _ in found)
         return effect, math.sqrt(sum((share * error) ** 2 for share, _, error in found))
+
+    def interval(self, a: str, b: str) -> tuple[float, float]:
+        """The 95 % interval of what a new laboratory will see."""
+        if a == b:
+            return 0.0, 0.0
+        effect, below, above = 0.0, 0.0, 0.0
+        for workload, share in self.shares.items():
+            part = self.parts[workload]
+            middle, (low, high) = part.difference(a, b)[0], part.interval(a, b)
+            effect += share * middle
+            below += (share * (middle - low)) ** 2
+            above += (share * (high - middle)) ** 2
+        return effect - math.sqrt(below), effect + math.sqrt(above)
 
     def under(self, workload: str, a: str, b: str) -> float:
         return self.parts[workload].difference(a, b)[0] if a != b else 0.0
 
 
 def _entry(key: str, rank: int, best: str, p_score: float, pairs: _Pairs) -> MixEntry:
-    effect, error = pairs.difference(key, best)
+    effect, (low, high) = pairs.difference(key, best)[0], pairs.interval(key, best)
     return MixEntry(
         key=key,
         rank=rank,
         ratio=math.exp(effect),
-        low=math.exp(effect - NORMAL_95 * error),
-        high=math.exp(effect + NORMAL_95 * error),
-        tied=key != best and effect + NORMAL_95 * error >= 0,
+        low=math.exp(low),
+        high=math.exp(high),
+        tied=key != best and high >= 0,
         p_score=p_score,
         parts={workload: math.exp(pairs.under(workload, key, best)) for workload in pairs.shares},
     )

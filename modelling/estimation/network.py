@@ -9,11 +9,12 @@ Sources: Rücker 2012 (10.1002/jrsm.1058), Rücker and Schwarzer 2014 (10.1002/s
 many arms, Jackson, White and Riley 2013 for tau² in networks; docs/models/network.md.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from scipy.sparse import csr_array
 from scipy.special import ndtr
 
 from .graph import connected
@@ -29,21 +30,35 @@ class Trial:
 
     effects : (k, k) array, effects[i, j] = effect of arm i minus effect of arm j
     variances : (k, k) array, symmetric, variances[i, j] > 0 the variance of effects[i, j], zero diagonal
+    arm_variances : (k,) array of variances > 0 where the arms were observed independently, which makes
+        everything linear in arms; None where only the pairs are known
+    sources : the case studies it was made of, where it was made of some
     """
 
     name: str
     treatments: tuple[str, ...]
     effects: np.ndarray
     variances: np.ndarray
+    arm_variances: np.ndarray | None = None
+    sources: tuple[str, ...] = ()
 
     @classmethod
-    def from_arms(cls, name: str, treatments: Sequence[str], means: np.ndarray, variances: np.ndarray) -> "Trial":
+    def from_arms(
+        cls,
+        name: str,
+        treatments: Sequence[str],
+        means: np.ndarray,
+        variances: np.ndarray,
+        sources: tuple[str, ...] = (),
+    ) -> "Trial":
         """A trial whose arms were observed independently: means and variances have shape (k,)."""
         if not (np.isfinite(means).all() and np.isfinite(variances).all() and (np.asarray(variances) > 0).all()):
             raise EvidenceError(f"{name}: every arm needs a finite mean and a variance above zero")
         both = np.add.outer(variances, variances)
         np.fill_diagonal(both, 0.0)
-        return cls(name, tuple(treatments), np.subtract.outer(means, means), both)
+        return cls(
+            name, tuple(treatments), np.subtract.outer(means, means), both, np.asarray(variances, dtype=float), sources
+        )
 
     @classmethod
     def from_contrasts(cls, name: str, contrasts: Iterable[tuple[str, str, float, float]]) -> "Trial":
@@ -75,15 +90,18 @@ class Trial:
 class Weighted:
     """Trials with their Laplacians, over the numbered treatments of one network.
 
-    Trials of equally many arms are kept in one stack, so that work on them is one array operation.
+    Trials of independent arms are kept as flat arrays of arms. Other trials of equally many arms are kept in
+    one stack. Either way work on them is one array operation.
     """
 
     def __init__(self, trials: Sequence[Trial], treatments: Sequence[str], tau2: float = 0.0) -> None:
         place = {treatment: index for index, treatment in enumerate(treatments)}
-        self.size = len(treatments)
+        self.size, self.trials, self.tau2 = len(treatments), tuple(trials), tau2
+        self.arms = _Arms([trial for trial in trials if trial.arm_variances is not None], place, tau2)
         by_arms: dict[int, list[Trial]] = {}
         for trial in trials:
-            by_arms.setdefault(len(trial.treatments), []).append(trial)
+            if trial.arm_variances is None:
+                by_arms.setdefault(len(trial.treatments), []).append(trial)
         self.stacks = []  # (places (s, k), effects (s, k, k), Laplacians (s, k, k))
         for arms, same in by_arms.items():
             places = np.array([[place[treatment] for treatment in trial.treatments] for trial in same])
@@ -93,7 +111,7 @@ class Weighted:
     @cached_property
     def laplacian(self) -> np.ndarray:
         """(n, n) sum of the trials' Laplacians."""
-        total = np.zeros((self.size, self.size))
+        total = self.arms.laplacian()
         for places, _, weights in self.stacks:
             np.add.at(total, (places[:, :, None], places[:, None, :]), weights)
         return total
@@ -101,14 +119,14 @@ class Weighted:
     @cached_property
     def right(self) -> np.ndarray:
         """(n,) right side of the normal equations: sum over trials of their weighted effects."""
-        total = np.zeros(self.size)
+        total = self.arms.right()
         for places, effects, weights in self.stacks:
             np.add.at(total, places, -np.einsum("sij,sij->si", weights, effects))
         return total
 
     def unexplained(self, estimate: np.ndarray) -> float:
         """Q: weighted squares that the estimate leaves, over all pairs of all trials."""
-        total = 0.0
+        total = self.arms.unexplained(estimate)
         for places, effects, weights in self.stacks:
             fitted = estimate[places]
             rest = effects - (fitted[:, :, None] - fitted[:, None, :])
@@ -117,34 +135,73 @@ class Weighted:
 
     def unexplained_within_designs(self) -> float:
         """Q that remains when the trials of each design (set of treatments) are estimated by themselves."""
+        designs: dict[tuple[str, ...], list[Trial]] = {}
+        for trial in self.trials:
+            designs.setdefault(tuple(sorted(trial.treatments)), []).append(trial)
         total = 0.0
-        for places, effects, weights in self.stacks:
-            order = np.argsort(places, axis=1)
-            both = (np.arange(len(places))[:, None, None], order[:, :, None], order[:, None, :])
-            effects, weights = effects[both], weights[both]
-            designs, number = np.unique(np.take_along_axis(places, order, axis=1), axis=0, return_inverse=True)
-            laplacian = np.zeros((len(designs), *weights.shape[1:]))
-            right = np.zeros((len(designs), weights.shape[1]))
-            np.add.at(laplacian, number, weights)
-            np.add.at(right, number, -np.einsum("sij,sij->si", weights, effects))
-            scale = np.einsum("dii->d", laplacian) / weights.shape[1] ** 2
-            estimate = np.linalg.solve(laplacian + scale[:, None, None], right[:, :, None])[number, :, 0]
-            rest = effects - (estimate[:, :, None] - estimate[:, None, :])
-            total += float(-np.einsum("sij,sij->", weights, rest**2) / 2)
+        for treatments, same in designs.items():
+            if len(same) > 1:  # one trial by itself is explained whole
+                alone = Weighted(same, treatments, self.tau2)
+                total += alone.unexplained(fit(alone).effects)
         return total
 
     @property
     def freedom(self) -> int:
         """Independent contrasts: one fewer than arms, in each trial."""
-        return sum(places.shape[0] * (places.shape[1] - 1) for places, _, _ in self.stacks)
+        return sum(len(trial.treatments) - 1 for trial in self.trials)
 
     def spread_factor(self, covariance: np.ndarray) -> float:
         """What one unit of tau² adds to the expectation of Q (the denominator of the moment estimator)."""
-        total = 0.0
+        total = self.arms.spread_factor(covariance)
         for places, _, weights in self.stacks:
             inside = covariance[places[:, :, None], places[:, None, :]]
             total += float(np.einsum("sii->", weights) - np.einsum("sij,sjk,ski->", inside, weights, weights)) / 2
         return total
+
+
+class _Arms:
+    """Trials of independent arms, flat: of each arm its trial, the place of its treatment, its mean and weight.
+
+    A trial's Laplacian is diag(w) - w wᵀ / Σw, w = 1 / (variance + tau² / 2), and is never written out.
+    """
+
+    def __init__(self, trials: Sequence[Trial], place: Mapping[str, int], tau2: float) -> None:
+        self.size = len(place)
+        self.trial = np.repeat(np.arange(len(trials)), [len(trial.treatments) for trial in trials])
+        self.place = np.array([place[name] for trial in trials for name in trial.treatments], dtype=int)
+        self.mean = np.concatenate([np.empty(0), *(trial.effects[:, 0] for trial in trials)])
+        variances = np.concatenate([np.empty(0), *(trial.arm_variances for trial in trials)])
+        self.weight = 1.0 / (variances + tau2 / 2)
+        self.total = np.bincount(self.trial, self.weight, len(trials))
+        shares = self.weight / np.sqrt(self.total)[self.trial]
+        table = csr_array((shares, (self.trial, self.place)), shape=(len(trials), self.size))
+        self.shares = table.toarray() if 10 * len(shares) > len(trials) * self.size else table  # (s, n) w / √Σw
+
+    def _within(self, values: np.ndarray) -> np.ndarray:
+        """Values of the arms without the weighted mean of their trial."""
+        return values - (np.bincount(self.trial, self.weight * values, len(self.total)) / self.total)[self.trial]
+
+    def laplacian(self) -> np.ndarray:
+        product = self.shares.T @ self.shares
+        product = product if isinstance(product, np.ndarray) else product.toarray()
+        return np.diag(np.bincount(self.place, self.weight, self.size)) - product
+
+    def right(self) -> np.ndarray:
+        right = np.bincount(self.place, self.weight * self._within(self.mean), self.size)
+        return right.astype(float)  # of no arms, bincount counts in whole numbers
+
+    def unexplained(self, estimate: np.ndarray) -> float:
+        return float(self.weight @ self._within(self.mean - estimate[self.place]) ** 2)
+
+    def spread_factor(self, covariance: np.ndarray) -> float:
+        """[tr L - tr(covariance L²)] / 2, with L² = diag(w²) - (w (w²)ᵀ + w² wᵀ) / Σw + Σw² w wᵀ / (Σw)²."""
+        total, squares = self.total, self.weight**2
+        toward = (self.shares @ covariance)[self.trial, self.place] * np.sqrt(total)[self.trial]  # (wᵀ covariance)
+        trace = self.weight.sum() - (squares / total[self.trial]).sum()
+        product = np.diag(covariance)[self.place] @ squares
+        product -= 2 * (toward * squares / total[self.trial]).sum()
+        product += (np.bincount(self.trial, squares) * np.bincount(self.trial, toward * self.weight) / total**2).sum()
+        return float(trace - product) / 2
 
 
 def laplacians(variances: np.ndarray) -> np.ndarray:

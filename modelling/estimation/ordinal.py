@@ -78,66 +78,83 @@ def joint(
     size = len(treatments)
     laplacian = sum((weighted.laplacian for weighted in numbers), np.zeros((size, size)))
     right = sum((weighted.right for weighted in numbers), np.zeros(size))
-    above, below, weight = _arrays(treatments, comparisons)
-    links = np.abs(laplacian)
-    links[above, below] += 1.0
-    if size > 1 and len(connected(links)) > 1:
-        raise EvidenceError("no comparison joins all the entries")
-    if size > 1 and len(connected(links, strongly=True)) > 1:
-        raise EvidenceError("the lists put some entries above others without exception: no finite estimate exists")
-    effects = np.zeros(size)
-    current = _log_likelihood(effects, laplacian, right, above, below, weight, scale)
-    for _ in range(_STEPS):
-        chance = expit(-(effects[above] - effects[below]) / scale)
-        gradient = right - laplacian @ effects
-        np.add.at(gradient, above, weight * chance / scale)
-        np.add.at(gradient, below, -weight * chance / scale)
-        covariance = _inverse(laplacian + _curvature(size, above, below, weight * chance * (1 - chance) / scale**2))
-        step = covariance @ gradient
-        if gradient @ step <= _TOLERANCE * (1.0 + abs(current)):  # twice the likelihood still to be gained
-            return Fit(effects, covariance)
-        for _ in range(40):  # halve a step that overshoots
-            proposed = _log_likelihood(effects + step, laplacian, right, above, below, weight, scale)
-            if proposed >= current:
-                break
-            step = step / 2
-        effects, current = effects + step, proposed
-    raise EvidenceError(f"the joint likelihood did not settle in {_STEPS} Newton steps")
+    lists = Lists(treatments, comparisons, scale)
+    lists.check(laplacian)
+    effects, covariances = lists.modes(laplacian[None], right[None])
+    return Fit(effects[0], covariances[0])
 
 
-def _arrays(treatments: Sequence[str], comparisons: Sequence[Comparison]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    place = {treatment: index for index, treatment in enumerate(treatments)}
-    return (
-        np.array([place[comparison.above] for comparison in comparisons], dtype=int),
-        np.array([place[comparison.below] for comparison in comparisons], dtype=int),
-        np.array([comparison.weight for comparison in comparisons], dtype=float),
-    )
+class Lists:
+    """Comparisons as arrays over the numbered treatments of one part, with the scale of their odds.
+
+    above, below : (c,) places; weight : (c,) statements; scale > 0, the ln ratio of one unit of log odds
+    """
+
+    def __init__(self, treatments: Sequence[str], comparisons: Sequence[Comparison], scale: float) -> None:
+        place = {treatment: index for index, treatment in enumerate(treatments)}
+        self.size, self.scale = len(treatments), scale
+        self.above = np.array([place[comparison.above] for comparison in comparisons], dtype=int)
+        self.below = np.array([place[comparison.below] for comparison in comparisons], dtype=int)
+        self.weight = np.array([comparison.weight for comparison in comparisons], dtype=float)
+
+    def check(self, laplacian: np.ndarray) -> None:
+        """Raises EvidenceError where lists and numbers, of this (n, n) Laplacian, have no finite estimate together."""
+        links = np.abs(laplacian)
+        links[self.above, self.below] += 1.0
+        if self.size > 1 and len(connected(links)) > 1:
+            raise EvidenceError("no comparison joins all the entries")
+        if self.size > 1 and len(connected(links, strongly=True)) > 1:
+            raise EvidenceError("the lists put some entries above others without exception: no finite estimate exists")
+
+    def modes(self, laplacians: np.ndarray, rights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Maxima of the joint likelihoods with T different weightings of the numbers, by Newton steps.
+
+        laplacians (T, n, n) and rights (T, n) of the numbers. Returns effects (T, n) of mean zero and
+        covariances (T, n, n), the inverses of the information. Raises EvidenceError where the steps do not settle.
+        """
+        effects = np.zeros_like(rights)
+        current = self._log_likelihoods(effects, laplacians, rights)
+        for _ in range(_STEPS):
+            chance = expit(-(effects[:, self.above] - effects[:, self.below]) / self.scale)
+            gradients = rights - np.einsum("tij,tj->ti", laplacians, effects)
+            push = self.weight * chance / self.scale
+            np.add.at(gradients, (slice(None), self.above), push)
+            np.add.at(gradients, (slice(None), self.below), -push)
+            covariances = _inverses(laplacians + self._curvatures(push * (1 - chance) / self.scale))
+            steps = np.einsum("tij,tj->ti", covariances, gradients)
+            to_gain = np.einsum("ti,ti->t", gradients, steps)  # twice the likelihood still to be gained
+            if (to_gain <= _TOLERANCE * (1.0 + np.abs(current))).all():
+                return effects, covariances
+            for _ in range(40):  # halve the steps that overshoot
+                proposed = self._log_likelihoods(effects + steps, laplacians, rights)
+                overshoots = proposed < current - _TOLERANCE * (1.0 + np.abs(current))
+                if not overshoots.any():
+                    break
+                steps[overshoots] /= 2
+            effects, current = effects + steps, proposed
+        raise EvidenceError(f"the joint likelihood did not settle in {_STEPS} Newton steps")
+
+    def _log_likelihoods(self, effects: np.ndarray, laplacians: np.ndarray, rights: np.ndarray) -> np.ndarray:
+        numbers = np.einsum("ti,ti->t", effects, rights - np.einsum("tij,tj->ti", laplacians, effects) / 2)
+        return numbers + self.stated(effects)
+
+    def stated(self, effects: np.ndarray) -> np.ndarray:
+        """Log likelihoods (T,) of the comparisons alone at (T, n) effects."""
+        lead = (effects[:, self.above] - effects[:, self.below]) / self.scale
+        return -np.logaddexp(0.0, -lead) @ self.weight
+
+    def _curvatures(self, weights: np.ndarray) -> np.ndarray:
+        """(T, n, n) Laplacians with these (T, c) weights on the comparisons."""
+        links = np.zeros((len(weights), self.size, self.size))
+        np.add.at(links, (slice(None), self.above, self.below), weights)
+        links = -(links + links.transpose(0, 2, 1))
+        places = np.arange(self.size)
+        links[:, places, places] -= links.sum(axis=2)
+        return links
 
 
-def _log_likelihood(
-    effects: np.ndarray,
-    laplacian: np.ndarray,
-    right: np.ndarray,
-    above: np.ndarray,
-    below: np.ndarray,
-    weight: np.ndarray,
-    scale: float,
-) -> float:
-    lead = (effects[above] - effects[below]) / scale
-    return float(effects @ right - effects @ laplacian @ effects / 2 - weight @ np.logaddexp(0.0, -lead))
-
-
-def _curvature(size: int, above: np.ndarray, below: np.ndarray, weight: np.ndarray) -> np.ndarray:
-    """Laplacian with these weights on the comparisons."""
-    links = np.zeros((size, size))
-    np.add.at(links, (above, below), weight)
-    links = links + links.T
-    return np.diag(links.sum(axis=1)) - links
-
-
-def _inverse(laplacian: np.ndarray) -> np.ndarray:
-    """Pseudo-inverse of a connected Laplacian."""
-    size = len(laplacian)
-    mean = np.full((size, size), 1.0 / size)
-    scale = max(np.trace(laplacian) / size, np.finfo(float).tiny)
-    return np.linalg.inv(laplacian + scale * mean) - mean / scale
+def _inverses(laplacians: np.ndarray) -> np.ndarray:
+    """Pseudo-inverses of (T, n, n) connected Laplacians."""
+    size = laplacians.shape[1]
+    scales = np.maximum(np.einsum("tii->t", laplacians) / size, np.finfo(float).tiny)[:, None, None]
+    return np.linalg.inv(laplacians + scales / size) - 1.0 / (scales * size)

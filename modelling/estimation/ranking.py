@@ -3,23 +3,27 @@
 Source: docs/models/ranking.md.
 """
 
-from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from modelling.evidence.arms import NORMAL_95, comparable_arms, trials
+from modelling.evidence.arms import Spread, comparable_arms, trials
 from modelling.evidence.axes import Axis, entry_key
 
+from .bayes import Posterior, posterior
 from .graph import connected
-from .network import Fit, Network, Weighted, networks
-from .ordinal import Comparison, from_tiers, joint
+from .network import Fit, Network, networks
+from .ordinal import Comparison, from_tiers
+from .verdict import AVOID, USE, Basis, Choice, Verdict, of_lists, of_numbers, of_part
 
 # Raised with every change that makes the same evidence give another answer: kept answers are not mixed.
-METHOD = 4
+METHOD = 5
 
+_ENDS = (0.025, 0.975)
 # A tier list's standing of a pair, from the text list and its outstanding marks.
 _STANDING = {"best": 1.0, "unlisted": 0.0, "worst": -1.0}
 
@@ -28,22 +32,33 @@ _STANDING = {"best": 1.0, "unlisted": 0.0, "worst": -1.0}
 class Assumptions:
     """What an answer takes for granted; every one of them is a named setting and shown with the answer.
 
-    variation : standard deviation of one run as a share of its value, where a source gives none
+    spread : of repetitions, before any is seen
     tier_scale : ln ratio for which a tier list names the faster entry with odds of e to 1
     tier_doubt : pseudo-statements in each direction that a tier list is held against
+    tau_scales : axis to the scale of the prior on the spread between laboratories; "" for any other axis
+    margin : share of the best's value that counts as slower
     """
 
-    variation: float
+    spread: Spread
     tier_scale: float
     tier_doubt: float
+    tau_scales: Mapping[str, float] = field(default_factory=lambda: {"": 0.3})
+    margin: float = 0.1
+
+    def tau_scale(self, axis: str) -> float:
+        """The prior's scale for an axis; that of "" where it has none of its own."""
+        return self.tau_scales.get(axis, self.tau_scales[""])
 
 
 @dataclass(frozen=True)
 class Entry:
     """One line of a ranking.
 
-    ratio, low and high are against the part's reference; None where no chain of measured
-    comparisons leads there. p_score is the mean certainty of being better than another entry.
+    ratio is against the part's reference, mean_low and mean_high its 95 % interval as the mean over laboratories, low
+    and high as what a new laboratory will see; None where no chain of measured comparisons leads there. p_score is the
+    mean certainty of being better than another entry in a new laboratory. There too: probability_best,
+    probability_slower (than the best by the margin), and expected_loss in percent when it is chosen; None without
+    numbers. verdict : use, doubtful, avoid or unknown (modelling.estimation.verdict).
     confounded_with names what came along with the entry and differed between compared arms.
     """
 
@@ -53,11 +68,18 @@ class Entry:
     ratio: float | None
     low: float | None
     high: float | None
+    mean_low: float | None
+    mean_high: float | None
+    probability_best: float | None
+    probability_slower: float | None
+    expected_loss: float | None
+    verdict: str
     p_score: float
     grade: str
     tied_with: tuple[str, ...]
     confounded_with: tuple[str, ...]
     case_studies: int
+    laboratories: int
     measurements: int
     derived: int
     findings: int
@@ -74,13 +96,34 @@ class RankedPart:
     best: tuple[str, ...]
     worst: tuple[str, ...]
     networks: tuple[Network, ...]
-    members: tuple[str, ...]  # the entries in the order of `fit`
-    fit: Fit
+    members: tuple[str, ...]  # the entries in the order of `posterior`
+    posterior: Posterior
+    verdict: Verdict
+
+    @cached_property
+    def fit(self) -> Fit:
+        """Posterior means and covariance of the effects, as means over laboratories."""
+        return self.posterior.fit()
 
     def difference(self, a: str, b: str) -> tuple[float, float]:
-        """Estimate of effect(a) - effect(b) and its standard error."""
+        """Estimate of effect(a) - effect(b) and its standard error, as a mean over laboratories."""
         i, j = self.members.index(a), self.members.index(b)
-        return float(self.fit.effects[i] - self.fit.effects[j]), float(self.fit.errors()[i, j])
+        return float(self.fit.effects[i] - self.fit.effects[j]), float(self._errors[0][i, j])
+
+    def prediction(self, a: str, b: str) -> tuple[float, float]:
+        """Estimate of effect(a) - effect(b) and the standard deviation of what a new laboratory will see."""
+        i, j = self.members.index(a), self.members.index(b)
+        return float(self.fit.effects[i] - self.fit.effects[j]), float(self._errors[1][i, j])
+
+    @cached_property
+    def _errors(self) -> tuple[np.ndarray, np.ndarray]:
+        return self.posterior.errors(), self.posterior.new_errors()
+
+    def interval(self, a: str, b: str) -> tuple[float, float]:
+        """The 95 % interval of effect(a) - effect(b) in a new laboratory."""
+        places = np.array([self.members.index(a)]), np.array([self.members.index(b)])
+        low, high = self.posterior.new_quantiles(*places, _ENDS)[0]
+        return float(low), float(high)
 
     def has_numbers_between(self, a: str, b: str) -> bool:
         """Whether a chain of measured comparisons joins the two."""
@@ -96,25 +139,35 @@ class Ranking:
     findings: pd.DataFrame  # of scored_findings
 
 
-def rank(arms: pd.DataFrame, findings: pd.DataFrame, axis: Axis, assumptions: Assumptions) -> Ranking:
+def rank(
+    arms: pd.DataFrame,
+    findings: pd.DataFrame,
+    axis: Axis,
+    assumptions: Assumptions,
+    *,
+    storage_asked: bool = False,
+    this_year: int | None = None,
+) -> Ranking:
     """Order the entries of an axis, best first.
 
     Parameters
     ----------
     arms, findings : DataFrames of modelling.evidence.frames
     axis : what is ranked
+    storage_asked : whether the question names a kind of storage; this_year : it is asked in; both for the strength
 
     Returns
     -------
     Ranking with one part for each set of entries that numbers or tier lists join.
     """
-    used = comparable_arms(arms, axis, assumptions.variation)
+    used = comparable_arms(arms, axis, assumptions.spread)
     scored = scored_findings(findings, axis)
     nets = networks(trials(used))
     comparisons = _comparisons(scored, assumptions.tier_doubt)
     facts = _entry_facts(used, scored, axis)
+    about = _About(used, scored, storage_asked, this_year)
     parts = [
-        _part(number, members, nets, comparisons, facts, assumptions.tier_scale)
+        _part(number, members, nets, comparisons, facts, axis, assumptions, about)
         for number, members in enumerate(_joined(nets, comparisons), start=1)
     ]
     return Ranking(tuple(parts), used, scored)
@@ -165,101 +218,159 @@ def _joined(nets: list[Network], comparisons: list[Comparison]) -> list[tuple[st
     return sorted(sets, key=lambda members: with_numbers.isdisjoint(members))
 
 
+class _About(NamedTuple):
+    """What the strength of a verdict is judged by besides its part."""
+
+    arms: pd.DataFrame
+    findings: pd.DataFrame
+    storage_asked: bool
+    this_year: int | None
+
+
 def _part(
     number: int,
     members: tuple[str, ...],
     nets: Iterable[Network],
     comparisons: Iterable[Comparison],
     facts: dict[str, dict[str, Any]],
-    tier_scale: float,
+    axis: Axis,
+    assumptions: Assumptions,
+    about: _About,
 ) -> RankedPart:
     inside = tuple(net for net in nets if net.treatments[0] in members)
     stated = [comparison for comparison in comparisons if comparison.above in members]
-    fit = _fit(members, inside, stated, tier_scale)
-    order = np.lexsort((np.array(members), -fit.effects.round(9)))  # equal but for rounding: by name
+    trials_inside = [trial for net in inside for trial in net.trials]
+    tau_scale = assumptions.tau_scale(axis.name)
+    found = posterior(members, trials_inside, tau_scale, stated, assumptions.tier_scale)
+    effects = found.effects
+    order = np.lexsort((np.array(members), -effects.round(9)))  # equal but for rounding: by name
+    certainties = found.new_certainties()
     if inside:
-        alike = np.abs(fit.effects[:, None] - fit.effects[None, :]) <= NORMAL_95 * fit.errors()
+        alike = (certainties >= _ENDS[0]) & (certainties <= _ENDS[1])
+        ranks = list(range(1, len(order) + 1))
     else:  # lists carry no spread: only what they put into one tier is alike
-        alike = np.abs(fit.effects[:, None] - fit.effects[None, :]) < 1e-6
-    tied = {i: tuple(j for j in order if j != i and alike[i, j]) for i in order}
-    reference, ratios = _ratios(members, order, inside, fit)
-    scores = fit.p_scores()
+        alike = np.abs(effects[:, None] - effects[None, :]) < 1e-6
+        ranks = [1 + int((effects > effects[i] + 1e-6).sum()) for i in order]
+    reference, numbers = _numbers(members, order, inside, found, assumptions.margin)
+    choices = [_choice(numbers.get(members[i])) for i in order]
+    if inside:
+        verdicts = of_numbers(choices, assumptions.margin)
+    else:
+        verdicts = of_lists([sorted(set(ranks)).index(rank) for rank in ranks])
+    scores = (certainties.sum(axis=1) - 0.5) / max(len(members) - 1, 1)
     entries = tuple(
         Entry(
             key=members[i],
-            rank=position if inside else 1 + int((fit.effects > fit.effects[i] + 1e-6).sum()),
+            rank=rank,
             part=number,
-            **ratios.get(members[i], {"ratio": None, "low": None, "high": None}),
+            **numbers.get(members[i], _NO_NUMBERS),
+            verdict=verdict,
             p_score=float(scores[i]),
-            tied_with=tuple(members[j] for j in tied[i]),
+            tied_with=tuple(members[j] for j in order if j != i and alike[i, j]),
             **facts[members[i]],
         )
-        for position, i in enumerate(order, start=1)
+        for i, rank, verdict in zip(order, ranks, verdicts, strict=True)
     )
-    first, last = order[0], order[-1]
-    best = (first, *tied[first])
-    worst = [i for i in order if i in (last, *tied[last]) and i not in best]
+    first = next((choice for choice in choices if choice.loss is not None), choices[0])
     return RankedPart(
         number,
         basis="both" if inside and stated else "numbers" if inside else "findings",
         reference=reference,
         entries=entries,
-        best=tuple(members[i] for i in best),
-        worst=tuple(members[i] for i in worst),
+        best=tuple(entry.key for entry in entries if entry.verdict == USE),
+        worst=tuple(entry.key for entry in entries if entry.verdict == AVOID),
         networks=inside,
         members=members,
-        fit=fit,
+        posterior=found,
+        verdict=of_part(verdicts, first, assumptions.margin, _basis(entries, reference, inside, about)),
     )
 
 
-def _fit(members: tuple[str, ...], nets: tuple[Network, ...], stated: list[Comparison], scale: float) -> Fit:
-    if not stated:
-        (net,) = nets
-        at = [net.treatments.index(entry) for entry in members]
-        return Fit(net.random.effects[at], net.random.covariance[np.ix_(at, at)])
-    weighted = [Weighted(net.trials, members, net.tau2 or 0.0) for net in nets]
-    return joint(members, weighted, stated, scale)
+_NO_NUMBERS = dict.fromkeys(
+    ("ratio", "low", "high", "mean_low", "mean_high", "probability_best", "probability_slower", "expected_loss")
+)
 
 
-def _ratios(
-    members: tuple[str, ...], order: np.ndarray, nets: tuple[Network, ...], fit: Fit
+def _numbers(
+    members: tuple[str, ...], order: np.ndarray, nets: tuple[Network, ...], found: Posterior, margin: float
 ) -> tuple[str, dict[str, dict[str, float]]]:
-    """The reference, and for each entry that numbers join to it the ratio with its interval."""
+    """The reference, and what is known of each entry that numbers join to it, by the names of Entry."""
     net_of = {entry: net for net in nets for entry in net.treatments}
     reference = next((i for i in order if members[i] in net_of), order[0])
-    errors, found = fit.errors(), {}
-    for i in order:
-        if members[i] in net_of and net_of[members[i]] is net_of.get(members[reference]):
-            log_ratio, margin = fit.effects[i] - fit.effects[reference], NORMAL_95 * errors[i, reference]
-            values = np.exp([log_ratio, log_ratio - margin, log_ratio + margin])
-            found[members[i]] = dict(zip(("ratio", "low", "high"), map(float, values), strict=True))
-    return members[reference], found
+    if members[reference] not in net_of:
+        return members[reference], {}
+    joined = np.array([i for i in order if net_of.get(members[i]) is net_of[members[reference]]])
+    against = np.full(len(joined), reference)
+    ratio = np.exp(found.effects[joined] - found.effects[reference])
+    low, high = np.exp(found.new_quantiles(joined, against, _ENDS)).T
+    mean_low, mean_high = np.exp(found.mean_quantiles(joined, against, _ENDS)).T
+    said = found.among(joined).forecast(margin)
+    columns = (ratio, low, high, mean_low, mean_high, said.best, said.slower, 100 * said.loss)
+    rows = zip(*(column.tolist() for column in columns), strict=True)
+    return members[reference], {
+        members[i]: dict(zip(_NO_NUMBERS, row, strict=True)) for i, row in zip(joined, rows, strict=True)
+    }
+
+
+def _choice(numbers: dict[str, float] | None) -> Choice:
+    if numbers is None:
+        return Choice(None, None, None)
+    return Choice(1.0 - numbers["ratio"], numbers["probability_slower"], numbers["expected_loss"] / 100)
+
+
+def _basis(entries: tuple[Entry, ...], reference: str, nets: tuple[Network, ...], about: _About) -> Basis:
+    """What the verdict on a part rests on; the first and the second are those with numbers where there are any."""
+    numbered = [entry for entry in entries if entry.ratio is not None]
+    if not numbered:
+        publications = about.findings[about.findings["entry"].isin([entry.key for entry in entries])]["publication"]
+        return Basis(laboratories=publications.nunique(), measured=False, has_numbers=False)
+    first, second = numbered[0], (numbered + numbered)[1]
+    net = next(net for net in nets if reference in net.treatments)
+    arms = about.arms[about.arms["entry"].isin(net.treatments)]
+    both = [set(arms["group"][arms["entry"] == entry.key]) for entry in (first, second)]
+    years = arms["year"].dropna()
+    widths = [np.log(second.high / second.low), np.log(second.mean_high / second.mean_low)]
+    return Basis(
+        laboratories=arms["laboratory"].nunique(),
+        measured=first.measurements > 0,
+        has_numbers=True,
+        wider=float(widths[0] / widths[1]) if widths[1] > 0 else None,
+        direct=not both[0].isdisjoint(both[1]),
+        confounded=bool(first.confounded_with or second.confounded_with),
+        storage=tuple(sorted(set(arms["storage"]) - {""})),
+        storage_asked=about.storage_asked,
+        newest=int(years.max()) if len(years) else None,
+        this_year=about.this_year,
+    )
 
 
 def _entry_facts(arms: pd.DataFrame, scored: pd.DataFrame, axis: Axis) -> dict[str, dict[str, Any]]:
     """What stands behind each entry: grade, confounding, and counts of the evidence that was compared."""
-    differs = {
-        column: set(arms["group"][arms.groupby("group")[column].transform("nunique", dropna=False) > 1])
-        for column in axis.comes_along
-    }
-    measured: dict[str, list[Any]] = {}
-    for row in arms.itertuples(index=False):
-        measured.setdefault(row.entry, []).append(row)
-    stated: dict[str, list[Any]] = {}
-    for row in scored.itertuples(index=False):
-        stated.setdefault(row.entry, []).append(row)
-    return {key: _facts(measured.get(key, []), stated.get(key, []), differs) for key in {*measured, *stated}}
-
-
-def _facts(arms: list[Any], findings: list[Any], differs: dict[str, set[int]]) -> dict[str, Any]:
-    measured = [row for row in arms if row.origin == "measured"]
-    with_spread = {row.case_study for row in measured if not row.assumed}
-    studies = {row.case_study for row in arms} | {slug for row in findings for slug in row.case_studies}
-    return {
-        "grade": "A" if len(with_spread) >= 2 else "B" if measured else "C" if arms else "D",
-        "confounded_with": tuple(c for c, groups in differs.items() if any(row.group in groups for row in arms)),
-        "case_studies": len(studies),
-        "measurements": sum(row.measurements for row in measured),
-        "derived": len(arms) - len(measured),
-        "findings": len(findings),
-    }
+    measured = arms[arms["origin"] == "measured"]
+    rows, derived = measured.groupby("entry")["measurements"].sum(), (arms["origin"] != "measured")
+    with_spread = measured[~measured["assumed"].astype(bool)].groupby("entry")["laboratory"].nunique()
+    laboratories = arms.groupby("entry")["laboratory"].nunique()
+    derived = arms[derived].groupby("entry").size()
+    studies = {key: set(slugs) for key, slugs in arms.groupby("entry")["case_study"].unique().items()}
+    stated: dict[str, int] = {}
+    for key, slugs in zip(scored["entry"], scored["case_studies"], strict=True) if len(scored) else ():
+        studies.setdefault(key, set()).update(slugs)
+        stated[key] = stated.get(key, 0) + 1
+    confounded: dict[str, list[str]] = {}
+    for column in axis.comes_along:
+        differs = arms.groupby("group")[column].transform("nunique", dropna=False) > 1
+        for key in arms["entry"][differs].unique():
+            confounded.setdefault(key, []).append(column)
+    found = {}
+    for key, slugs in studies.items():
+        spread, numbers = with_spread.get(key, 0), int(rows.get(key, 0))
+        found[key] = {
+            "grade": "A" if spread >= 2 else "B" if numbers else "C" if key in derived.index else "D",
+            "confounded_with": tuple(confounded.get(key, ())),
+            "case_studies": len(slugs),
+            "laboratories": int(laboratories.get(key, 0)),
+            "measurements": numbers,
+            "derived": int(derived.get(key, 0)),
+            "findings": stated.get(key, 0),
+        }
+    return found

@@ -10,6 +10,7 @@ import pandas as pd
 from django.db.models import Q, QuerySet
 
 from experiments.models import CaseStudy, Configuration, OrdinalFinding
+from experiments.models.case_study import laboratory
 from modelling.models import Arm
 
 from .question import GRADES, Question
@@ -19,6 +20,9 @@ EMULATOR = "qemu-tcg"  # software emulation counts where it is asked for by name
 # Column of the frame: path from an arm.
 _ARM_COLUMNS = {
     "case_study": "configuration__case_study__slug",  # str
+    "laboratory": "laboratory",  # str, annotated by _frame
+    "storage": "configuration__case_study__storage__kind",  # str, empty: not stated
+    "year": "configuration__case_study__publication__year",  # int, missing: not stated
     "variant_id": "variant_id",  # int
     "operation": "operation",  # str
     "block_size_bytes": "block_size_bytes",  # int, missing: not applicable
@@ -40,7 +44,7 @@ _ARM_COLUMNS = {
     "measurements": "measurements",  # int >= 1
     "runs": "runs",  # int, missing: not stated
     "mean_log": "mean_log",  # float, mean of ln(value in `unit`)
-    "variance": "variance",  # float > 0, of mean_log, missing: no spread stated
+    "variance": "variance",  # float >= 0, of mean_log, missing: no spread stated
     "source": "source",  # str, "Table III"
 }
 _FINDING_COLUMNS = {
@@ -81,14 +85,17 @@ def arms(question: Question, *, with_draft: int | None = None, as_of: int | None
     as_of : what counted at this knowledge revision, in place of what counts now
     Columns: the keys of _ARM_COLUMNS, with types and units there. Throughput only.
     """
-    rows = _admitted_arms(question).filter(_counts("configuration__case_study", with_draft, as_of))
-    return pd.DataFrame.from_records(list(rows.values_list(*_ARM_COLUMNS.values())), columns=list(_ARM_COLUMNS))
+    return _frame(_admitted_arms(question).filter(_counts("configuration__case_study", with_draft, as_of)))
 
 
 def arms_of(case_study: CaseStudy) -> pd.DataFrame:
     """Every arm of one case study under a hypervisor, whatever was measured; columns as for `arms`, metric beside."""
     rows = Arm.objects.filter(configuration__case_study=case_study, configuration__hypervisor__isnull=False)
-    rows = rows.filter(metric="throughput").order_by("pk")
+    return _frame(rows.filter(metric="throughput").order_by("pk"))
+
+
+def _frame(rows: QuerySet[Arm]) -> pd.DataFrame:
+    rows = rows.annotate(laboratory=laboratory("configuration__case_study__"))
     return pd.DataFrame.from_records(list(rows.values_list(*_ARM_COLUMNS.values())), columns=list(_ARM_COLUMNS))
 
 

@@ -10,9 +10,6 @@ from modelling.models import Arm
 from .arms import NORMAL_95
 from .fairplay import MEASUREMENT_FIELDS
 
-# A spread below this is a repeated number, not a measured spread.
-_SMALLEST_VARIANCE = 1e-12
-
 
 def rebuild_arms(case_study_ids: list[int]) -> int:
     """Summarise the measurements of these case studies anew; returns the number of arms.
@@ -47,11 +44,9 @@ def _measured_arms(case_study_ids: list[int]) -> list[Arm]:
         value, deviation = group.pop("any_value"), group.pop("deviation")
         variance, source = group.pop("log_variance"), group.pop("any_source")
         if rows > 1:
-            runs, variance = max(rows, runs or 0), variance / (rows - 1)  # sample variance over rows
+            runs, variance = max(rows, runs or 0), max(variance, 0.0) / (rows - 1)  # sample variance over rows
         else:  # a mean over runs with the deviation its source prints; delta method for ln
-            variance = (deviation / value) ** 2 / runs if deviation and runs else None
-        if variance is not None and variance < _SMALLEST_VARIANCE:
-            variance = None
+            variance = (deviation / value) ** 2 / runs if deviation is not None and runs else None
         arms.append(
             Arm(**group, origin=Arm.Origin.MEASURED, measurements=rows, runs=runs, variance=variance, source=source)
         )
@@ -70,7 +65,7 @@ def _derived_arms(case_study_ids: list[int]) -> list[Arm]:
             measurements=1,
             runs=None,
             mean_log=value.mean_log,
-            variance=(value.width / (2 * NORMAL_95)) ** 2 or None,
+            variance=(value.width / (2 * NORMAL_95)) ** 2,
             source=value.source,
         )
         for value in values

@@ -5,7 +5,6 @@ import pandas as pd
 
 from modelling.estimation.ranking import RankedPart, Ranking
 from modelling.evidence import names as catalogue
-from modelling.evidence.arms import NORMAL_95
 from modelling.evidence.axes import Axis
 
 from .facts import Contrast, DirectGroup, Tier
@@ -17,11 +16,10 @@ def shared_part(ranking: Ranking, a: str, b: str) -> RankedPart | None:
 
 
 def contrast_between(part: RankedPart | None, a: str, b: str) -> Contrast | None:
-    """The estimated ratio of two entries of a part; None where no chain of numbers joins them."""
+    """The estimated ratio of two entries of a part with its prediction for a new laboratory; None where no chain of numbers joins them."""
     if part is None or a == b or not part.has_numbers_between(a, b):
         return None
-    difference, error = part.difference(a, b)
-    ends = np.exp([difference, difference - NORMAL_95 * error, difference + NORMAL_95 * error])
+    ends = np.exp([part.difference(a, b)[0], *part.interval(a, b)])
     return Contrast(*(float(x) for x in ends))
 
 

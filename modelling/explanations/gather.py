@@ -51,7 +51,7 @@ def gather(question: Question, a: str, b: str, as_of: int | None = None) -> Expl
     part = shared_part(ranking, a, b)
     profile = known_profiles().get(question.workload)
     everything = frames.arms(Question("configuration", question.workload, benchmark=question.benchmark), as_of=as_of)
-    everything = comparable_arms(everything, AXES["configuration"], assumptions().variation)
+    everything = comparable_arms(everything, AXES["configuration"], assumptions().spread)
     studies = _case_studies(everything, ranking, a, b)
     sides = {key: _side(axis, key, ranking, used, everything, studies, profile) for key in dict.fromkeys((a, b))}
     side_a, side_b = sides[a], sides[b]
@@ -60,7 +60,7 @@ def gather(question: Question, a: str, b: str, as_of: int | None = None) -> Expl
     groups = direct_groups(used, a, b)
     concerned = {group.case_study for group in groups} | {slug for tier in tiers for slug in tier.case_studies}
     if contrast is not None and not groups:
-        concerned |= {trial.name for network in part.networks for trial in network.trials}
+        concerned |= {slug for network in part.networks for trial in network.trials for slug in trial.sources}
     names = catalogue.names()
     return ExplanationFacts(
         axis=axis.name,

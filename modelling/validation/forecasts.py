@@ -12,11 +12,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
+from modelling.estimation.bayes import Posterior, posterior
 from modelling.estimation.components import Components
-from modelling.estimation.network import Fit, Network, Trial, networks
+from modelling.estimation.network import Network, Trial, networks
 from modelling.estimation.ranking import Assumptions, rank, scored_findings
 from modelling.estimation.shares import COMPONENTS, fit
-from modelling.evidence.arms import comparable_arms, trials
+from modelling.evidence.arms import Spread, comparable_arms, trials
 from modelling.evidence.axes import AXES, Axis, entry_parts
 from modelling.workloads.mechanisms import Matrix, is_stated, order
 from modelling.workloads.profiles import Profile
@@ -32,13 +33,11 @@ class Evidence:
     """All published evidence, with what is needed of it every time some case study is left out.
 
     arms, findings : workload to the frames of modelling.evidence.frames
-    variation : standard deviation of one run as a share of its value, where none is stated
+    spread : of repetitions, before any is seen
     """
 
-    def __init__(
-        self, arms: Mapping[str, pd.DataFrame], findings: Mapping[str, pd.DataFrame], variation: float
-    ) -> None:
-        self.arms, self.findings, self.variation = arms, findings, variation
+    def __init__(self, arms: Mapping[str, pd.DataFrame], findings: Mapping[str, pd.DataFrame], spread: Spread) -> None:
+        self.arms, self.findings, self.spread = arms, findings, spread
         self._comparable: dict[tuple[str, str], pd.DataFrame] = {}
         self._trials: dict[tuple[str, str], list[Trial]] = {}
 
@@ -46,11 +45,11 @@ class Evidence:
         """The arms that an axis compares."""
         key = (workload, axis.name)
         if key not in self._comparable:
-            self._comparable[key] = comparable_arms(self.arms[workload], axis, self.variation)
+            self._comparable[key] = comparable_arms(self.arms[workload], axis, self.spread)
         return self._comparable[key]
 
     def trials(self, workload: str, axis: Axis) -> list[Trial]:
-        """The trials of these arms; each is one case study's, so leaving one out is leaving out its trials."""
+        """The trials of these arms; each is one laboratory's, so leaving one out is leaving out its trials."""
         key = (workload, axis.name)
         if key not in self._trials:
             self._trials[key] = trials(self.comparable(workload, axis))
@@ -110,7 +109,7 @@ class Knowledge:
         return findings[np.array([self.left_out.isdisjoint(slugs) for slugs in findings["case_studies"]], dtype=bool)]
 
     def trials(self, workload: str, axis: Axis) -> list[Trial]:
-        return [trial for trial in self.evidence.trials(workload, axis) if trial.name not in self.left_out]
+        return [trial for trial in self.evidence.trials(workload, axis) if self.left_out.isdisjoint(trial.sources)]
 
     def once(self, *what: str, work: Callable[[], Any]) -> Any:
         """What `work` gives; the same evidence is asked several questions."""
@@ -134,13 +133,13 @@ def from_network(task: Task, known: Knowledge) -> Forecast:
     if part is None or len(entries) < 2:
         raise CannotPredict("no other case study compares two of these entries for this workload")
     place = {entry: part.members.index(entry) for entry in entries}
-    effects, errors = part.fit.effects, part.fit.errors()
+    effects, errors = part.posterior.effects, part.posterior.new_errors()
     ratios = {}
     for a, b in combinations(entries, 2):
         net = next((net for net in part.networks if {a, b} <= set(net.treatments)), None)
         if net is not None:
             i, j = place[a], place[b]
-            ratios[a, b] = float(effects[i] - effects[j]), float(errors[i, j] ** 2 + (net.tau2 or 0.0))
+            ratios[a, b] = float(effects[i] - effects[j]), float(errors[i, j] ** 2)
     return Forecast({entry: float(effects[index]) for entry, index in place.items()}, ratios)
 
 
@@ -148,7 +147,7 @@ class _Part(NamedTuple):
     """What is used of a ranking.RankedPart."""
 
     members: tuple[str, ...]
-    fit: Fit
+    posterior: Posterior
     networks: tuple[Network, ...]
 
 
@@ -157,9 +156,10 @@ def _parts(task: Task, known: Knowledge) -> list[_Part]:
     findings = known.findings(task.workload)
     if findings.empty:
         nets = networks(known.trials(task.workload, task.axis))
-        return [_Part(net.treatments, net.random, (net,)) for net in nets]
+        scale = known.assumptions.tau_scale(task.axis.name)
+        return [_Part(net.treatments, posterior(net.treatments, net.trials, scale), (net,)) for net in nets]
     ranking = rank(known.arms(task.workload), findings, task.axis, known.assumptions)
-    return [_Part(part.members, part.fit, part.networks) for part in ranking.parts]
+    return [_Part(part.members, part.posterior, part.networks) for part in ranking.parts]
 
 
 # The component model

@@ -108,8 +108,10 @@ def leave_one_out(
 
 
 def sources(evidence: Evidence) -> list[tuple[str, ...]]:
-    """Case studies that can be left out alone; those that share a tier list only together."""
+    """Case studies that can be left out by themselves; those of one laboratory or tier list only together."""
     shared = {slugs for frame in evidence.findings.values() for slugs in frame["case_studies"]}
+    for frame in evidence.arms.values():
+        shared |= set(frame.groupby("laboratory")["case_study"].agg(lambda slugs: tuple(sorted(set(slugs)))))
     alone = {slug for frame in evidence.arms.values() for slug in frame["case_study"]}
     names = sorted(alone.union(*shared)) if shared else sorted(alone)
     links = np.eye(len(names))
@@ -148,7 +150,7 @@ def _from_numbers(
     found = []
     for trial in trials(arms):
         truth = dict(zip(trial.treatments, trial.effects.mean(axis=1).tolist(), strict=True))
-        own = arms[(arms["case_study"] == trial.name) & arms["entry"].isin(trial.treatments)]
+        own = arms[arms["case_study"].isin(trial.sources) & arms["entry"].isin(trial.treatments)]
         found.append(Task(unit, axis, workload, hypervisor, truth, trial, own))
     return found
 

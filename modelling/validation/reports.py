@@ -83,7 +83,7 @@ def gather() -> Evidence:
     for workload in visible.entries(Workload).values_list("slug", flat=True):
         question = Question("configuration", workload)
         arms[workload], findings[workload] = frames.arms(question), frames.findings(question)
-    return Evidence(arms, findings, assumptions().variation)
+    return Evidence(arms, findings, assumptions().spread)
 
 
 def as_dict(report: Report, revision: int) -> dict[str, Any]:

@@ -361,7 +361,7 @@ BAD_ROWS = [
         "a cache mode with a comma",
         lambda: make_configuration(cache_mode="none, direct"),
     ),
-    ("modelling_arm_variance_is_positive", "a variance of zero", lambda: make_arm(variance=0.0)),
+    ("modelling_arm_variance_is_not_negative", "a negative variance", lambda: make_arm(variance=-1e-9)),
     ("modelling_arm_rests_on_measurements", "an arm of nothing", lambda: make_arm(measurements=0)),
     ("modelling_arm_one_per_group", "one arm twice", lambda: twice(make_arm, **one_cell())),
     ("modelling_snapshot_one_per_revision", "one answer twice", lambda: twice(make_snapshot)),

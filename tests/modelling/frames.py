@@ -8,6 +8,8 @@ from modelling.evidence.frames import _ARM_COLUMNS, _FINDING_COLUMNS
 
 ARM = {
     "case_study": "one",
+    "storage": "hdd",
+    "year": None,
     "variant_id": 1,
     "operation": "mixed",
     "block_size_bytes": None,
@@ -40,7 +42,8 @@ def arm(value: float, **fields) -> dict:
 
 
 def arms(*rows: dict) -> pd.DataFrame:
-    return pd.DataFrame.from_records(list(rows), columns=list(_ARM_COLUMNS))
+    named = [{"laboratory": row["case_study"]} | row for row in rows]
+    return pd.DataFrame.from_records(named, columns=list(_ARM_COLUMNS))
 
 
 def finding(guest_fs: str, host_fs: str, text_list: str, outstanding: bool = False, **fields) -> dict:

@@ -18,15 +18,45 @@ class Command(BaseCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("file", type=Path)
         parser.add_argument("--components", action="store_true", help='Treatments are sums of components, "A + B".')
+        parser.add_argument(
+            "--bayes",
+            action="store_true",
+            help="Also integrate the spread between studies out: the interval of the mean and that of a new study, the "
+            "probability of being best in a new study and the expected loss in percent when chosen, larger effects "
+            "being better.",
+        )
+        parser.add_argument(
+            "--tau-scale",
+            type=float,
+            default=0.3,
+            help="With --bayes: scale of the half-normal prior of the standard deviation of contrasts between studies.",
+        )
         parser.add_argument("--reference", help="Compare against this treatment only; with --components: inactive.")
         parser.add_argument(
-            "--out", type=Path, help="Folder for estimates.csv, pscores.csv, summary.csv, components.csv."
+            "--out",
+            type=Path,
+            help="Folder for estimates.csv, pscores.csv, summary.csv; components.csv; bayes.csv, probabilities.csv, "
+            "tau.csv.",
         )
 
-    def handle(self, *args, file: Path, components: bool, reference: str | None, out: Path | None, **options) -> None:
+    def handle(
+        self,
+        *args,
+        file: Path,
+        components: bool,
+        bayes: bool,
+        tau_scale: float,
+        reference: str | None,
+        out: Path | None,
+        **options,
+    ) -> None:
+        if bayes and components:
+            raise CommandError("--bayes and --components are two models; ask for one at a time")
         try:
             trials = contrast_table.read(file.read_text(encoding="utf-8-sig"))
             tables = contrast_table.answer(trials, reference=reference, with_components=components)
+            if bayes:
+                tables |= contrast_table.integrated(trials, reference=reference, tau_scale=tau_scale)
         except OSError as error:
             raise CommandError(f"{file} cannot be read: {error.strerror}") from None
         except UnicodeDecodeError:

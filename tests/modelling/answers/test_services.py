@@ -13,7 +13,14 @@ from modelling.answers.selectors import current_ranking
 from modelling.evidence import frames, summaries
 from modelling.evidence.question import Question
 from modelling.models import Arm, RankingSnapshot
-from tests.factories import make_case_study, make_derived_value, make_finding, make_measurement, publish
+from tests.factories import (
+    make_case_study,
+    make_derived_value,
+    make_finding,
+    make_measurement,
+    make_publication,
+    publish,
+)
 
 pytestmark = pytest.mark.django_db
 MAIL = Question(axis="fs-pair", workload="varmail")
@@ -60,12 +67,13 @@ def test_a_published_mean_without_deviation_has_no_variance_of_its_own():
     assert (arm.variance, arm.runs) == (None, 4)
 
 
-def test_a_number_printed_twice_is_no_measured_spread():
+def test_equal_runs_have_a_spread_of_zero_that_answers_pool_with_the_others():
     case_study = make_case_study()
     for repetition in (1, 2):
         make_measurement(100.0, case_study=case_study, repetition=repetition)
     summaries.rebuild_arms([case_study.pk])
-    assert Arm.objects.get().variance is None
+    arm = Arm.objects.get()
+    assert (arm.variance, arm.runs) == (0.0, 2)
 
 
 def test_a_derived_value_carries_the_variance_of_its_interval():
@@ -248,3 +256,17 @@ def test_questions_that_nothing_answers_leave_nothing_behind(published_evidence)
     assert not RankingSnapshot.objects.exists()
     current_ranking(Question("fs-pair", "varmail", hypervisor="kvm"))
     assert RankingSnapshot.objects.count() == 1
+
+
+def test_the_laboratory_is_what_the_case_study_states_or_its_publication_or_itself():
+    paper = make_publication("p3")
+    for slug, fields in (
+        ("stated", {"laboratory": "belgrade", "publication": paper}),
+        ("printed", {"publication": paper}),
+        ("alone", {}),
+    ):
+        case_study = make_case_study(slug, **fields)
+        make_measurement(100.0, case_study=case_study)
+        summaries.rebuild_arms([case_study.pk])
+        (row,) = frames.arms_of(case_study).itertuples()
+        assert row.laboratory == {"stated": "belgrade", "printed": "p3", "alone": "alone"}[slug]

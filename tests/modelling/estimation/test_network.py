@@ -202,3 +202,21 @@ def test_what_treatments_are_called_does_not_matter(seed):
         assert contrast(other, other.random, names[first], names["d"]) == pytest.approx(
             contrast(one, one.random, first, "d"), abs=1e-10
         )
+
+
+@settings(max_examples=20, deadline=None)
+@given(SEEDS)
+def test_trials_of_independent_arms_are_estimated_as_by_their_pairs(seed):
+    """The closed forms for independent arms against the general ones, with a trial of each kind mixed in."""
+    rng = np.random.default_rng(seed)
+    trials = [
+        Trial.from_arms(t.name, t.treatments, t.effects[:, 0], rng.uniform(0.001, 0.1, len(t.treatments)))
+        for t in [*simulated(rng, 0.2), *simulated(rng, 0.2)]
+    ]
+    pairs = [Trial(t.name, t.treatments, t.effects, t.variances) for t in trials]
+    (one,), (other,), (mixed,) = networks(trials), networks(pairs), networks([*trials[:5], *pairs[5:]])
+    for network in (one, mixed):
+        np.testing.assert_allclose(network.random.effects, other.random.effects, atol=1e-9)
+        np.testing.assert_allclose(network.random.covariance, other.random.covariance, atol=1e-9)
+        names = ("tau2", "q", "q_heterogeneity", "q_inconsistency", "freedom")
+        assert [getattr(network, n) for n in names] == pytest.approx([getattr(other, n) for n in names], abs=1e-8)

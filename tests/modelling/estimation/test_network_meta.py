@@ -3,8 +3,11 @@
 import csv
 import io
 
+import numpy as np
 import pytest
 from django.core.management import CommandError, call_command
+from scipy.integrate import quad
+from scipy.stats import norm
 
 from .test_network import REFERENCE, rows
 
@@ -97,3 +100,58 @@ def test_components_that_cannot_be_told_apart_are_named_and_not_estimated(tmp_pa
     found = {row["component"]: row for row in written(tmp_path / "components.csv")}
     assert (found["a"]["beta_random"], found["a"]["aliased_with"]) == ("", "b")
     assert float(found["c"]["beta_random"]) == pytest.approx(0.2)
+
+
+def test_the_spread_between_studies_is_integrated_out_on_request(tmp_path):
+    # One study: the mean is certain to its standard error, and a new study differs by tau, half-normal(0.2).
+    run(table(tmp_path, "s1,a,b,0.3,0.1"), "--bayes", "--tau-scale", "0.2", "--out", tmp_path)
+    (own, other, _, _) = rows_by_pair = written(tmp_path / "bayes.csv")
+    assert list(own) == ["treat1", "treat2", "mean", "mean_low", "mean_high", "new_low", "new_high"]
+    assert [(row["treat1"], row["treat2"]) for row in rows_by_pair] == [("a", "a"), ("b", "a"), ("a", "b"), ("b", "b")]
+    assert {float(own[name]) for name in list(own)[2:]} == {0.0}
+    assert float(other["mean"]) == pytest.approx(-0.3)
+
+    def of_mean(x):
+        return quad(lambda tau: 2 * norm.pdf(tau, 0, 0.2) * norm.cdf(x, -0.3, np.hypot(0.1, tau)), 0, 2)[0]
+
+    def of_new(x):
+        return quad(lambda tau: 2 * norm.pdf(tau, 0, 0.2) * norm.cdf(x, -0.3, np.sqrt(0.01 + 2 * tau**2)), 0, 2)[0]
+
+    assert [of_mean(float(other[name])) for name in ("mean_low", "mean_high")] == pytest.approx([0.025, 0.975])
+    assert [of_new(float(other[name])) for name in ("new_low", "new_high")] == pytest.approx([0.025, 0.975])
+    probabilities = {row["treatment"]: row for row in written(tmp_path / "probabilities.csv")}
+    assert float(probabilities["b"]["probability_best"]) == pytest.approx(1 - of_new(0.0))
+    (tau,) = written(tmp_path / "tau.csv")
+    assert [float(tau[name]) for name in ("median", "low", "high")] == pytest.approx(
+        0.2 * norm.ppf([0.75, 0.5125, 0.9875])
+    )
+
+
+def test_every_connected_part_has_its_own_tau_and_probabilities(tmp_path):
+    path = table(tmp_path, "s1,a,b,0.1,0.1", "s2,c,d,0.1,0.1", "s3,c,d,0.4,0.1")
+    run(path, "--bayes", "--reference", "c", "--out", tmp_path)
+    one, several = written(tmp_path / "tau.csv")
+    assert float(one["median"]) == pytest.approx(0.3 * norm.ppf(0.75))
+    assert float(several["median"]) != pytest.approx(float(one["median"]))
+    assert [row["treat1"] for row in written(tmp_path / "bayes.csv")] == ["c", "d"]
+    best = [float(row["probability_best"]) for row in written(tmp_path / "probabilities.csv")]
+    assert (best[0] + best[1], best[2] + best[3]) == pytest.approx((1, 1))
+
+
+@pytest.mark.parametrize(
+    ("options", "complaint"),
+    [
+        (["--components"], "one at a time"),
+        (["--tau-scale", "0"], "scale of tau is 0.0; a number above zero"),
+        (["--tau-scale", "nan"], "scale of tau"),
+    ],
+)
+def test_what_cannot_be_integrated_is_refused_with_the_reason(tmp_path, options, complaint):
+    with pytest.raises(CommandError, match=complaint):
+        run(table(tmp_path, "s1,a,b,0.1,0.1"), "--bayes", *options)
+
+
+def test_studies_whose_errors_cannot_be_true_together_are_named(tmp_path):
+    path = table(tmp_path, "s1,a,b,0,1", "s1,a,c,0,0.1", "s1,b,c,0,0.1")
+    with pytest.raises(CommandError, match="study s1: the standard errors of its pairs cannot be true together"):
+        run(path, "--bayes")

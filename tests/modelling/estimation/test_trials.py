@@ -2,16 +2,24 @@
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from modelling.evidence.arms import comparable_arms, trials
+from modelling.evidence.arms import Spread, comparable_arms, trials
 from modelling.evidence.axes import AXES
 from tests.modelling.frames import arm, arms
+
+
+# A spread of runs that is known beyond doubt: what an arm has is then worked by hand.
+def known(variation: float) -> Spread:
+    return Spread(variation, study_freedom=1e9, arm_freedom=1e9)
+
 
 PAIR, GUEST, HYPERVISOR = AXES["fs-pair"], AXES["guest-fs"], AXES["hypervisor"]
 
 
 def effects(frame, axis) -> list[dict[str, float]]:
-    found = trials(comparable_arms(frame, axis, 0.05))
+    found = trials(comparable_arms(frame, axis, known(0.05)))
     return [dict(zip(trial.treatments, trial.effects[:, 0], strict=True)) for trial in found]
 
 
@@ -29,7 +37,7 @@ def effects(frame, axis) -> list[dict[str, float]]:
 )
 def test_numbers_that_differ_in_more_than_the_configuration_are_not_compared(field, other):
     frame = arms(arm(100, guest_fs="ext4"), arm(200, guest_fs="xfs", **{field: other}))
-    assert trials(comparable_arms(frame, PAIR, 0.05)) == []
+    assert trials(comparable_arms(frame, PAIR, known(0.05))) == []
 
 
 @pytest.mark.parametrize(
@@ -44,7 +52,7 @@ def test_numbers_that_differ_in_more_than_the_configuration_are_not_compared(fie
 )
 def test_arms_are_compared_only_where_they_agree_in_what_the_axis_holds(axis, field, other):
     frame = arms(arm(100, guest_fs="ext4"), arm(200, guest_fs="xfs", **{field: other}))
-    assert trials(comparable_arms(frame, AXES[axis], 0.05)) == []
+    assert trials(comparable_arms(frame, AXES[axis], known(0.05))) == []
 
 
 def test_the_hypervisor_axis_lets_the_host_file_system_come_along():
@@ -55,7 +63,7 @@ def test_the_hypervisor_axis_lets_the_host_file_system_come_along():
 
 def test_a_case_study_counts_once_however_many_vm_counts_it_ran():
     frame = arms(arm(400, guest_fs="xfs"), arm(100), arm(40, guest_fs="xfs", vm_count=2), arm(10, vm_count=2))
-    (found,) = trials(comparable_arms(frame, PAIR, 0.1))
+    (found,) = trials(comparable_arms(frame, PAIR, known(0.1)))
     assert np.exp(found.effects[1, 0]) == pytest.approx(4)
     assert found.variances[1, 0] == pytest.approx(0.02)  # of the difference; not halved by the second VM count
 
@@ -64,7 +72,7 @@ def test_ratios_that_vary_over_the_vm_counts_make_the_mean_less_certain():
     # Ratios 2 and 8: their geometric mean is 4. Each arm lies ln(2)/2 off the fit: 4 (ln(2)/2)^2 = ln(2)^2 on
     # 4 - 2 groups - 2 entries + 1 = 1 degree of freedom; the excess over 0.01, over 2 groups, in both entries.
     frame = arms(arm(200, guest_fs="xfs"), arm(100), arm(80, guest_fs="xfs", vm_count=2), arm(10, vm_count=2))
-    (found,) = trials(comparable_arms(frame, PAIR, 0.1))
+    (found,) = trials(comparable_arms(frame, PAIR, known(0.1)))
     assert np.exp(found.effects[1, 0]) == pytest.approx(4)
     assert found.variances[1, 0] == pytest.approx(0.02 + 2 * (np.log(2) ** 2 - 0.01) / 2)
 
@@ -96,20 +104,104 @@ def test_entries_that_no_group_joins_are_trials_apart():
     ]
 
 
-def test_a_stated_spread_is_used_and_a_missing_one_is_the_default_over_the_runs():
+def test_spreads_are_pooled_from_the_expected_one_over_the_case_study_to_the_arm():
+    # One arm of 3 runs with s² = 0.0012 of a run, so 2 degrees; two without. c² = 0.0036 on 4 degrees.
     frame = arms(
         arm(100, variance=0.0004, runs=3), arm(200, guest_fs="xfs", runs=4), arm(50, guest_fs="btrfs", runs=None)
     )
-    used = comparable_arms(frame, PAIR, 0.06)
-    assert dict(zip(used["entry"], used["arm_variance"], strict=True)) == pytest.approx(
-        {"ext4-on-ext4": 0.0004, "xfs-on-ext4": 0.0036 / 4, "btrfs-on-ext4": 0.0036}
-    )
+    used = comparable_arms(frame, PAIR, Spread(0.06, study_freedom=4, arm_freedom=4))
+    of_study = (4 * 0.0036 + 2 * 0.0012) / 6  # 0.0028
+    of_arm = (4 * of_study + 2 * 0.0012) / 6
+    # Degrees behind them: 1 / (1/6 + (4/6)² / 6) = 4.153846 and 1 / (1/4 + 1/6) = 2.4; t by R's qt(0.975, df).
+    t_own, t_none = 2.7363569, 3.6835043
+    expected = [of_arm / 3 * t_own**2, of_study / 4 * t_none**2, of_study * t_none**2]
+    assert used["arm_variance"].to_numpy() * 1.959964**2 == pytest.approx(expected, rel=1e-5)
     assert list(used["assumed"]) == [False, True, True]
+
+
+@pytest.mark.parametrize("apart", [0.0, 1e-9, 1e-6, 1e-3])
+def test_two_equal_runs_are_taken_as_two_that_differ_a_little(apart):
+    def variances(difference: float) -> np.ndarray:
+        # Two runs that differ by d in ln: s² = d² / 2, and half of it for their mean.
+        own = difference**2 / 4
+        frame = arms(
+            arm(100, measurements=2, runs=2, variance=own),
+            arm(110, guest_fs="xfs", measurements=2, runs=2, variance=own),
+        )
+        return comparable_arms(frame, PAIR, Spread(0.05))["arm_variance"].to_numpy()
+
+    assert variances(apart) == pytest.approx(variances(0.0), rel=1e-3)
+    assert (variances(apart) > 1e-4).all()  # never certain: two runs, and 5 % expected
+
+
+@pytest.mark.parametrize("runs", [2, 3, 5, 10])
+def test_means_of_few_runs_cover_the_difference_of_two_as_often_as_they_say(runs):
+    """2,000 case studies of four arms whose coefficients of variation lie around 5 % (ln of them spread by 0.6 between
+    and 0.4 within case studies). The interval of one arm against another holds 95 to 98 %."""
+    rng, hits = np.random.default_rng(runs), 0
+    spreads = 0.05 * np.exp(0.6 * rng.normal(size=(2000, 1)) + 0.4 * rng.normal(size=(2000, 4)))
+    values = spreads[:, :, None] * rng.normal(size=(2000, 4, runs))
+    rows = [
+        arm(1.0, case_study=f"s{study}", guest_fs=f"fs{i}", measurements=runs, runs=runs, mean_log=mean, variance=own)
+        for study, (means, own_of) in enumerate(
+            zip(values.mean(axis=2), values.var(axis=2, ddof=1) / runs, strict=True)
+        )
+        for i, (mean, own) in enumerate(zip(means, own_of, strict=True))
+    ]
+    used = comparable_arms(arms(*rows), GUEST, Spread(0.05))
+    mean, variance = (used[column].to_numpy().reshape(2000, 4) for column in ("mean_log", "arm_variance"))
+    hits = np.abs(mean[:, 0] - mean[:, 1]) <= 1.959964 * np.sqrt(variance[:, 0] + variance[:, 1])
+    assert 0.94 <= hits.mean() <= 0.985
+
+
+def test_case_studies_of_one_laboratory_are_one_trial():
+    # Ratios 4 and 1 in two case studies of one laboratory: their geometric mean is 2, as of two groups.
+    rows = [
+        arm(400, guest_fs="xfs", case_study="p3-cs1", laboratory="p3"),
+        arm(100, case_study="p3-cs1", laboratory="p3"),
+        arm(70, guest_fs="xfs", case_study="p3-cs2", laboratory="p3"),
+        arm(70, case_study="p3-cs2", laboratory="p3"),
+    ]
+    (found,) = trials(comparable_arms(arms(*rows), PAIR, known(0.1)))
+    assert (found.name, found.sources) == ("p3", ("p3-cs1", "p3-cs2"))
+    assert np.exp(found.effects[1, 0]) == pytest.approx(2)
+    # Each lies ln(2)/2 off in each case study: ln(2)² on one degree of freedom; the excess over 0.01, over two.
+    assert found.variances[1, 0] == pytest.approx(0.02 + 2 * (np.log(2) ** 2 - 0.01) / 2)
+    apart = [row | {"laboratory": row["case_study"]} for row in rows]
+    assert [t.name for t in trials(comparable_arms(arms(*apart), PAIR, known(0.1)))] == ["p3-cs1", "p3-cs2"]
+
+
+def test_case_studies_that_share_no_entry_stay_apart_in_one_laboratory():
+    frame = arms(
+        arm(1, case_study="a", laboratory="x"),
+        arm(2, guest_fs="xfs", case_study="a", laboratory="x"),
+        arm(3, guest_fs="jfs", case_study="b", laboratory="x"),
+        arm(4, guest_fs="btrfs", case_study="b", laboratory="x"),
+    )
+    assert [set(found) for found in effects(frame, GUEST)] == [{"btrfs", "jfs"}, {"ext4", "xfs"}]
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.integers(2, 6), st.integers(1, 9))
+def test_effects_of_unbalanced_groups_are_those_of_least_squares(seed, entries, groups):
+    """Against lstsq on indicators of entries and groups, for contrasts that the groups connect."""
+    rng = np.random.default_rng(seed)
+    cells = [(e, g) for e in range(entries) for g in range(groups) if rng.random() < 0.6]
+    frame = arms(*(arm(np.exp(rng.normal()), guest_fs=f"fs{e}", vm_count=1 + g) for e, g in cells))
+    used = comparable_arms(frame, GUEST, known(0.1))
+    design = np.zeros((len(used), entries + groups))
+    rows = np.arange(len(used))
+    design[rows, used["entry"].str[2:].astype(int)] = 1
+    design[rows, entries + used["vm_count"].astype(int) - 1] = 1
+    solution = np.linalg.lstsq(design, used["mean_log"].to_numpy(dtype=float), rcond=None)[0]
+    for found in trials(used):
+        expected = solution[[int(name[2:]) for name in found.treatments]]
+        np.testing.assert_allclose(found.effects[:, 0], expected - expected[0], atol=1e-9)
 
 
 def test_the_printed_interval_of_a_derived_value_adds_to_the_default():
     frame = arms(arm(100, origin="derived", variance=0.0001, runs=None), arm(200, guest_fs="xfs"))
-    used = comparable_arms(frame, PAIR, 0.1)
+    used = comparable_arms(frame, PAIR, known(0.1))
     assert used["arm_variance"].to_numpy() == pytest.approx([0.0101, 0.01])
 
 
@@ -121,4 +213,4 @@ def test_a_measured_value_stands_where_the_same_cell_was_also_derived():
 
 def test_a_file_system_the_source_does_not_name_is_no_entry():
     frame = arms(arm(100), arm(200, host_fs=None))
-    assert comparable_arms(frame, PAIR, 0.05).empty
+    assert comparable_arms(frame, PAIR, known(0.05)).empty

@@ -7,6 +7,7 @@ import pytest
 
 from modelling.estimation.network import Trial
 from modelling.estimation.ranking import Assumptions, rank
+from modelling.evidence.arms import Spread
 from modelling.evidence.axes import AXES
 from modelling.validation.forecasts import METHODS, CannotPredict, Evidence, Forecast, Task
 from modelling.validation.leave_one_out import leave_one_out, score, sources, summaries
@@ -14,7 +15,7 @@ from modelling.workloads.profiles import known_profiles
 from tests.modelling import frames
 from tests.modelling.workloads.test_mechanisms import MATRIX
 
-ASSUMED = Assumptions(variation=0.05, tier_scale=0.1, tier_doubt=0.5)
+ASSUMED = Assumptions(Spread(0.05), tier_scale=0.1, tier_doubt=0.5)
 MAIL = {"xfs": 0.5, "btrfs": 0.2, "ext4": -0.4}
 FILES = {"xfs": -1.5, "btrfs": -0.6, "ext4": 1.2}  # the other way round, and stronger
 
@@ -26,7 +27,7 @@ def evidence(arms=(), findings=()):
     return Evidence(
         {name: frames.arms(*arms.get(name, ())) for name in names},
         {name: frames.findings(*findings.get(name, ())) for name in names},
-        ASSUMED.variation,
+        ASSUMED.spread,
     )
 
 

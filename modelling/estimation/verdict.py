@@ -1,0 +1,133 @@
+"""From what a choice means in a new laboratory to a decision, and how strongly it may be said. No Django.
+
+Source: design rules 8 and 9; docs/models/ranking.md, sections 6 and 8; strength after GRADE (Guyatt and others 2008,
+10.1136/bmj.39489.470347.AD).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+USE, DOUBTFUL, AVOID, UNKNOWN = "use", "doubtful", "avoid", "unknown"
+WINNER, NO_WINNER, NOT_KNOWN = "winner", "no clear winner", "not known"
+STRENGTHS = ("very weak", "weak", "moderate", "strong")
+SURE = 0.9  # probability of being slower by the margin from which an entry is to be avoided
+OLD_YEARS = 10
+WIDE = 2.0  # how many times as wide as the interval of the mean a prediction is, where laboratories disagree
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What is expected of one entry in a new laboratory; None where no numbers speak of it.
+
+    behind : 1 - its estimated ratio to the first of the order, a share
+    slower : probability of being slower than the best by the margin; loss : expected loss when chosen, a share
+    """
+
+    behind: float | None
+    slower: float | None
+    loss: float | None
+
+
+def of_numbers(choices: Sequence[Choice], margin: float) -> list[str]:
+    """The verdict on each entry, given in the order of their estimates, best first.
+
+    use : from the first with numbers down to the last whose expected loss is within the margin and that is not
+    behind by more than it by its estimate; without entries that have no number, and ending before an avoided one
+    avoid : at least 90 % probably slower than the best by the margin
+    doubtful : more likely than not slower by the margin, or below an avoided one
+    unknown : neither
+    """
+    ranked = [index for index, choice in enumerate(choices) if choice.loss is not None]
+    avoided = [index for index in ranked[1:] if choices[index].slower >= SURE]
+    last_before = avoided[0] if avoided else len(choices)
+    within = [i for i in ranked if choices[i].loss <= margin and choices[i].behind <= margin and i < last_before]
+    last = max(within, default=ranked[0])
+    found = []
+    for index, choice in enumerate(choices):
+        if choice.loss is not None and index <= last:
+            found.append(USE)
+        elif index in avoided:
+            found.append(AVOID)
+        elif index > last_before or (choice.slower is not None and choice.slower > 0.5):
+            found.append(DOUBTFUL)
+        else:
+            found.append(UNKNOWN)
+    return found
+
+
+def of_lists(tiers: Sequence[int]) -> list[str]:
+    """The verdict on each entry where only tier lists speak: use the first tier, avoid the last, best tier 0 first."""
+    last = max(tiers)
+    return [USE if tier == 0 else AVOID if tier == last else UNKNOWN for tier in tiers]
+
+
+@dataclass(frozen=True)
+class Basis:
+    """What a verdict rests on, as the rules of its strength ask.
+
+    laboratories : that compare the entries by numbers, or whose lists do where there are no numbers
+    measured : whether the first has measured numbers; has_numbers : measured or derived ones
+    wider : width of the prediction of the second against the first, as a multiple of that of the mean
+    direct : whether some fair-play group holds the first and the second
+    confounded : whether something came along with the first or the second
+    storage : kinds of storage behind the numbers; storage_asked : whether the question names one
+    newest : year of the newest source; None: not known; this_year : the year it is asked in; None: not told
+    """
+
+    laboratories: int
+    measured: bool
+    has_numbers: bool
+    wider: float | None = None
+    direct: bool = True
+    confounded: bool = False
+    storage: tuple[str, ...] = ()
+    storage_asked: bool = False
+    newest: int | None = None
+    this_year: int | None = None
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The decision on a part: kind, strength, and each step down with its sentence as (rule, sentence)."""
+
+    kind: str
+    strength: str
+    reasons: tuple[tuple[str, str], ...]
+
+
+def of_part(verdicts: Sequence[str], first: Choice, margin: float, basis: Basis) -> Verdict:
+    """The verdict on a part whose entries have these verdicts, in their order."""
+    alone = verdicts.count(USE) == 1
+    sure = (first.loss is not None and first.loss <= margin) or not basis.has_numbers
+    return Verdict(WINNER if alone and sure else NO_WINNER, *strength(basis))
+
+
+def strength(basis: Basis) -> tuple[str, tuple[tuple[str, str], ...]]:
+    """The strength in one word, and why it is not more; every rule is here.
+
+    Strong to begin with. Steps down: two for one laboratory, one for two; one for derived numbers, two for lists
+    alone, which are never more than weak; one each where laboratories disagree, the first two were never measured side
+    by side, something came along with them, all is from one kind of storage that the question does not name, or the
+    newest source is more than ten years old.
+    """
+    steps: list[tuple[int, str, str]] = []
+    if basis.laboratories < 2:
+        steps.append((2, "laboratories", "Only one laboratory compares them."))
+    elif basis.laboratories < 3:
+        steps.append((1, "laboratories", "Only two laboratories compare them."))
+    if not basis.has_numbers:
+        steps.append((2, "listed", "Tier lists alone speak of them, without numbers."))
+    elif not basis.measured:
+        steps.append((1, "derived", "Its numbers are derived from the text, not measured."))
+    if basis.laboratories > 1 and basis.wider is not None and basis.wider > WIDE:
+        steps.append((1, "spread", "The laboratories disagree: a new one may find something else."))
+    if not basis.direct:
+        steps.append((1, "indirect", "The first two were never measured side by side."))
+    if basis.confounded:
+        steps.append((1, "confounded", "Something else came along with the choice and may be the cause."))
+    if len(basis.storage) == 1 and not basis.storage_asked:
+        steps.append((1, "storage", f"All numbers are from one kind of storage ({basis.storage[0]})."))
+    if basis.newest is not None and basis.this_year is not None and basis.this_year - basis.newest > OLD_YEARS:
+        steps.append((1, "age", f"The newest source is of {basis.newest}."))
+    level = max(0, len(STRENGTHS) - 1 - sum(down for down, _, _ in steps))
+    return STRENGTHS[level], tuple((rule, sentence) for _, rule, sentence in steps)
