@@ -19,8 +19,14 @@ class EntrySerializer(serializers.Serializer):
     ratio = serializers.FloatField(
         allow_null=True, help_text="Null: only tier lists place it, so no distance is known."
     )
-    low = serializers.FloatField(allow_null=True, help_text="Lower end of the 95 % interval.")
-    high = serializers.FloatField(allow_null=True, help_text="Upper end of the 95 % interval.")
+    low = serializers.FloatField(allow_null=True, help_text="Lower end of the 95 % interval for a new laboratory.")
+    high = serializers.FloatField(allow_null=True, help_text="Upper end of the 95 % interval for a new laboratory.")
+    mean_low = serializers.FloatField(allow_null=True, help_text="Lower end of that of the mean over laboratories.")
+    mean_high = serializers.FloatField(allow_null=True, help_text="Upper end of that of the mean over laboratories.")
+    probability_best = serializers.FloatField(allow_null=True, help_text="In a new laboratory, 0 to 1.")
+    probability_slower = serializers.FloatField(allow_null=True, help_text="Than the best by the margin, 0 to 1.")
+    expected_loss = serializers.FloatField(allow_null=True, help_text="Percent of the best's, when it is chosen.")
+    verdict = serializers.CharField(help_text="use, doubtful, avoid or unknown.")
     p_score = serializers.FloatField(help_text="Mean certainty of being better than another entry, 0 to 1.")
     grade = serializers.ChoiceField(
         choices=list(GRADES), help_text="A several case studies with spread, B measured, C derived, D stated only."
@@ -30,6 +36,7 @@ class EntrySerializer(serializers.Serializer):
         child=serializers.CharField(), help_text="What came along with it and differed between compared arms."
     )
     case_studies = serializers.IntegerField()
+    laboratories = serializers.IntegerField(help_text="That measured it.")
     measurements = serializers.IntegerField()
     derived = serializers.IntegerField()
     findings = serializers.IntegerField()

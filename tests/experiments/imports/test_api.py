@@ -16,6 +16,7 @@ ROW = "kvm,ext4,xfs,varmail,filebench,1.4.9.1,1,{},MiB/s\n"
 DRAFT = {
     "slug": "lab",
     "title": "Mail server on KVM",
+    "laboratory": "belgrade",
     "run_seconds": 120,
     "server": {"ram_gib": 64},
     "storage": {"description": "Two SSDs", "kind": "ssd"},
@@ -82,7 +83,7 @@ def test_a_draft_is_begun_read_changed_and_deleted(program):
     assert [entry["action"] for entry in made["audit"]] == ["created"]
     assert [row["slug"] for row in program("get", "drafts/").json()["results"]] == ["lab"]
     changed = program("patch", "drafts/lab/", {"title": "Mail", "server": {"cpu": "Xeon"}}).json()
-    assert (changed["title"], changed["run_seconds"]) == ("Mail", 120)
+    assert (changed["title"], changed["laboratory"], changed["run_seconds"]) == ("Mail", "belgrade", 120)
     assert (changed["server"]["cpu"], changed["server"]["ram_gib"]) == ("Xeon", 64.0)
     program("delete", "drafts/lab/", status=204)
     assert not CaseStudy.objects.filter(slug="lab").exists()

@@ -7,6 +7,7 @@ from urllib.parse import urlencode
 import pytest
 from django.core.cache import cache
 
+from experiments.case_studies import life
 from modelling.answers.selectors import current_ranking
 from modelling.evidence.axes import AXES, entry_key, entry_parts
 from modelling.evidence.question import Question
@@ -116,14 +117,31 @@ def test_mechanisms_of_a_file_system_nobody_describes_are_not_guessed(published_
 # Whether the model agrees
 
 
+def measured_in_four_laboratories(workload: str, **throughput: float) -> None:
+    for number in range(4):
+        study = make_case_study(f"lab{number}")
+        for guest_fs, value in throughput.items():
+            fields = {"guest_fs": guest_fs, "host_fs": "ext4", "hypervisor": "proxmox", "workload": workload}
+            make_measurement(value, case_study=study, **fields)
+        life.publish([study], reason="measured")
+
+
 def test_a_contradiction_of_model_and_evidence_is_said_plainly(published_evidence):
+    measured_in_four_laboratories("fileserver", ext4=300.0, btrfs=100.0)
     step = steps("guest-fs", "fileserver", "ext4", "btrfs", hypervisor="proxmox")["agreement"]
     assert step.data == {"verdict": "contradicted", "predicted": -1, "seen": 1}
     assert "the evidence contradicts it" in step.text
 
 
 def test_an_agreement_of_model_and_evidence_is_said_too(published_evidence):
+    measured_in_four_laboratories("varmail", btrfs=300.0, ext4=100.0)
     assert steps("guest-fs", "varmail", "btrfs", "ext4", hypervisor="proxmox")["agreement"].data["verdict"] == "agrees"
+
+
+def test_one_laboratory_neither_confirms_nor_contradicts(published_evidence):
+    """P1 alone measured them: what a new laboratory will see may go the other way."""
+    step = steps("guest-fs", "fileserver", "ext4", "btrfs", hypervisor="proxmox")["agreement"]
+    assert step.data == {"verdict": "undecided", "predicted": -1, "seen": 0}
 
 
 def test_lists_alone_can_contradict_the_model(published_evidence):
