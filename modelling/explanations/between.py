@@ -16,7 +16,7 @@ def shared_part(ranking: Ranking, a: str, b: str) -> RankedPart | None:
 
 
 def contrast_between(part: RankedPart | None, a: str, b: str) -> Contrast | None:
-    """The estimated ratio of two entries of a part, and what a new laboratory may see; None where no numbers join them."""
+    """The estimated ratio of two entries of a part, with its prediction; None where no chain of numbers joins them."""
     if part is None or a == b or not part.has_numbers_between(a, b):
         return None
     ends = np.exp([part.difference(a, b)[0], *part.interval(a, b)])
