@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from modelling.estimation.network import Trial
-from modelling.estimation.shares import decompose, fit
+from modelling.estimation.shares import _partitions, decompose, fit
 
 
 def configuration(key: str) -> dict[str, str]:
@@ -37,6 +37,16 @@ def test_contributions_add_up_to_the_difference_and_shares_to_one():
     assert np.log(found.predicted) == pytest.approx(0.7)  # of a pair that nobody measured on xen
 
 
+def test_of_no_difference_nothing_is_a_share():
+    fitted = model({"kvm ext4 ext4": 0.0, "kvm xfs ext4": 0.1, "kvm ext4 xfs": 0.1})
+    found = split(fitted, "kvm xfs ext4", "kvm ext4 xfs")
+    assert np.log(found.predicted) == pytest.approx(0)
+    assert [(np.log(share.ratio), share.share) for share in found.shares] == [
+        (pytest.approx(0.1), None),
+        (pytest.approx(-0.1), None),
+    ]
+
+
 def test_components_that_are_equal_do_not_appear():
     fitted = model({"kvm ext4 ext4": 0.0, "kvm xfs ext4": 0.1})
     assert [share.components for share in split(fitted, "kvm xfs ext4", "kvm ext4 ext4").shares] == [("guest_fs",)]
@@ -66,6 +76,20 @@ def test_what_can_be_told_is_told_beside_what_cannot():
     found = split(fitted, "kvm xfs btrfs", "kvm ext4 ext4")
     assert [share.components for share in found.shares] == [("guest_fs",)]
     assert (found.untold, found.predicted) == (("host_fs",), None)
+
+
+def test_what_stands_before_it_in_the_list_hides_nothing():
+    fitted = model({"kvm ext4 ext4": 0.0, "kvm xfs ext4": 0.1})
+    found = split(fitted, "hyper-v xfs ext4", "kvm ext4 ext4")
+    assert ([share.components for share in found.shares], found.untold) == ([("guest_fs",)], ("hypervisor",))
+
+
+def test_every_way_to_group_the_components_is_tried_once():
+    """As many as Bell's numbers say, each with every component in one set."""
+    for kinds, ways in (((), 1), (("a",), 1), (("a", "b"), 2), (("a", "b", "c"), 5), (("a", "b", "c", "d"), 15)):
+        found = {frozenset(map(frozenset, way)) for way in _partitions(kinds)}
+        assert len(found) == len(_partitions(kinds)) == ways
+        assert all(sorted(kind for block in way for kind in block) == sorted(kinds) for way in found)
 
 
 def test_an_interval_says_whether_the_direction_is_known():
