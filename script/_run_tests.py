@@ -1,4 +1,4 @@
-"""Starts PostgreSQL and Redis for the tests, runs the suite on SQLite and on them, adds up.
+"""Starts PostgreSQL and Redis for the tests, runs the suite on SQLite and on them at the same time, adds up.
 
 Called by script/test, in .venv and from the root of the checkout. Whatever it started is stopped,
 and its folder removed, however the run ends.
@@ -16,7 +16,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -162,28 +162,38 @@ def provide_redis(stack: ExitStack, folder: Path) -> str | None:
     return url
 
 
-def run_pytest(title: str, arguments: list[str], environment: dict[str, str], folder: Path) -> Counter:
-    """One run of the suite, counted."""
-    print(f"\n{title}", flush=True)
-    report = folder / "report.xml"
-    report.unlink(missing_ok=True)
-    command = [sys.executable, "-m", "pytest", "-n", "2", "--dist", "worksteal", f"--junitxml={report}", *arguments]
-    process = subprocess.Popen(command, env=environment, preexec_fn=end_with_parent)
-    try:
-        status = process.wait()
-    except BaseException:
-        stop_pytest(process)
-        raise
-    counts = read_counts(report)
-    if status not in (0, NO_TESTS) and not counts["failed"]:
-        counts["failed"] = 1  # pytest itself did not come through
-    return counts
+class Run:
+    """A run of the suite in two processes, begun at once; `output` is the terminal unless told."""
+
+    def __init__(self, arguments: list[str], environment: dict[str, str], home: Path, output: Path | None) -> None:
+        home.mkdir()
+        self.report, self.output = home / "report.xml", output
+        command = [sys.executable, "-m", "pytest", "-n", "2", "--dist", "worksteal", f"--junitxml={self.report}"]
+        with output.open("wb") if output else nullcontext() as stdout:
+            self.process = subprocess.Popen(
+                [*command, *arguments],
+                env=environment | {"DATA_DIR": str(home)},
+                preexec_fn=end_with_parent,
+                stdout=stdout,
+                stderr=subprocess.STDOUT if output else None,
+            )
+
+    def count(self) -> Counter:
+        """Wait for its end."""
+        status = self.process.wait()
+        if self.output:
+            print(self.output.read_text(errors="replace"), end="", flush=True)
+        counts = read_counts(self.report)
+        if status not in (0, NO_TESTS) and not counts["failed"]:
+            counts["failed"] = 1  # pytest itself did not come through
+        return counts
 
 
 def stop_pytest(process: subprocess.Popen) -> None:
     """Let pytest end its tests and tear down their databases; a Ctrl-C has reached it already."""
-    if process.poll() is None:
-        process.send_signal(signal.SIGINT)
+    if process.poll() is not None:
+        return
+    process.send_signal(signal.SIGINT)
     try:
         process.wait(STOP_SECONDS)
     except (subprocess.TimeoutExpired, KeyboardInterrupt):
@@ -204,10 +214,15 @@ def run_all(arguments: list[str], stack: ExitStack, counts: Counter) -> None:
     stack.callback(shutil.rmtree, folder, ignore_errors=True)
     folder.chmod(0o711)  # PostgreSQL's user passes through
 
-    (folder / "data").mkdir()
-    plain = {name: value for name, value in os.environ.items() if name not in OWN_SETTINGS}
-    plain["DATA_DIR"] = str(folder / "data")
+    def run(name: str, arguments: list[str], environment: dict[str, str], output: Path | None = None) -> Run:
+        begun = Run(arguments, environment, folder / name, output)
+        stack.callback(stop_pytest, begun.process)
+        return begun
 
+    plain = {name: value for name, value in os.environ.items() if name not in OWN_SETTINGS}
+    if "--quick" in arguments:
+        counts.update(run("quick", arguments, plain).count())
+        return
     services = {
         "DATABASE_URL": provide_postgresql(stack, folder),
         "REDIS_URL": provide_redis(stack, folder),
@@ -219,9 +234,13 @@ def run_all(arguments: list[str], stack: ExitStack, counts: Counter) -> None:
     if not any(shutil.which(name) for name in ("chromium", "chromium-browser", "google-chrome")):
         print("Chromium is missing: the tests marked `browser` are skipped.")
 
-    counts.update(run_pytest("On SQLite and the embedded broker", ["--embedded", *arguments], plain, folder))
+    # At the same time: while one waits for a browser, a server or a guest, the other computes.
     with_services = plain | {name: url for name, url in services.items() if url}
-    counts.update(run_pytest("On PostgreSQL and Redis", ["--services", *arguments], with_services, folder))
+    on_services = run("services", ["--services", *arguments], with_services, folder / "services.log")
+    print("\nOn SQLite and the embedded broker; on PostgreSQL and Redis meanwhile", flush=True)
+    counts.update(run("embedded", ["--embedded", *arguments], plain).count())
+    print("\nOn PostgreSQL and Redis", flush=True)
+    counts.update(on_services.count())
 
 
 def stop(signum: int, frame: object) -> None:
