@@ -101,6 +101,7 @@ class AdvisedEntrySerializer(serializers.Serializer):
 
 class AdvisedPartSerializer(serializers.Serializer):
     part = serializers.IntegerField()
+    name = serializers.CharField()
     text = serializers.CharField()
     best = AdvisedEntrySerializer(many=True)
     worst = AdvisedEntrySerializer(many=True)

@@ -91,19 +91,20 @@ def _recommendation(
         "url": words.address(question),
         "api_url": words.api_address(question),
         "without": [name for name in asked.filters if name not in question.filters],
-        "parts": [_part(result, part["part"]) for part in result["parts"]],
+        "parts": [_part(result, part) for part in result["parts"]],
         "missing": result["missing"],
         "agreement": {"verdict": held.verdict, **asdict(held), "text": advice_words.agreement(held)},
     }
 
 
-def _part(result: dict[str, Any], number: int) -> dict[str, Any]:
+def _part(result: dict[str, Any], part: dict[str, Any]) -> dict[str, Any]:
     """What to use and what to avoid of one part of the answer."""
-    entries = [entry for entry in result["entries"] if entry["part"] == number]
+    entries = [entry for entry in result["entries"] if entry["part"] == part["part"]]
     best, worst = ([entry for entry in entries if entry["key"] in result[name]] for name in ("best", "worst"))
     return {
-        "part": number,
-        "text": words.recommendation(AXIS, len(entries), best, worst),
+        "part": part["part"],
+        "name": part["name"],
+        "text": part["verdict"]["sentence"],
         "best": [_entry(entry) for entry in best],
         "worst": [_entry(entry) for entry in worst],
     }

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterable
 from dataclasses import asdict
+from functools import partial
 from typing import Any
 
 import pandas as pd
@@ -13,12 +14,15 @@ from kdb.pairs import pair_key
 from kdb.units import METRICS
 from modelling.estimation.network import Network
 from modelling.estimation.ranking import RankedPart, Ranking
+from modelling.estimation.verdict import WINNER
 from modelling.evidence import names as catalogue
 from modelling.evidence.axes import AXES, COLUMN_LABELS, Axis
 from modelling.evidence.names import label
 from modelling.evidence.question import Question
 from modelling.evidence.words import listed
 from modelling.workloads.curves import curves
+
+from . import decision
 
 
 def as_dict(
@@ -30,30 +34,42 @@ def as_dict(
     """
     axis = AXES[question.axis]
     parts = ranking.parts
+    entry_name = partial(label, axis)
+    part_names = decision.part_names(ranking, entry_name, _name_of)
+    missing = _missing(axis, question, parts, otherwise)
     return {
         "question": question.as_dict(),
         "revision": revision,
         "reference": parts[0].reference if parts else None,
         "unit": "ratio",
         "status": _status(ranking),
+        "verdict": decision.of_answer(parts, part_names, entry_name, missing),
         "entries": [{**asdict(entry), "label": label(axis, entry.key)} for part in parts for entry in part.entries],
         "parts": [
             {
                 "part": part.number,
+                "name": name,
+                "verdict": decision.of_part(part, entry_name),
                 "basis": part.basis,
                 "reference": part.reference,
                 "held_equal": listed([COLUMN_LABELS[column] for column in axis.held]),
                 "networks": [_network(network) for network in part.networks],
             }
-            for part in parts
+            for part, name in zip(parts, part_names, strict=True)
         ],
         "best": [key for part in parts for key in part.best],
         "worst": [key for part in parts for key in part.worst],
         "scaling": _curves(axis, ranking),
         "notes": _notes(axis, question, ranking),
         "evidence": _evidence(ranking),
-        "missing": _missing(axis, question, parts, otherwise),
+        "missing": missing,
     }
+
+
+def _name_of(column: str, value: str) -> str:
+    """What a reader calls a value of one of the columns that tell parts apart."""
+    known = catalogue.names()
+    return {"hypervisor": known["hypervisor"], "cache_mode": {}}.get(column, known["file_system"]).get(value, value)
 
 
 def _status(ranking: Ranking) -> str:
@@ -63,7 +79,7 @@ def _status(ranking: Ranking) -> str:
         return "no comparison"
     if len(parts) > 1:
         return "ranked apart"
-    return "indistinguishable" if not parts[0].worst else "ranked"
+    return "ranked" if parts[0].verdict.kind == WINNER else "indistinguishable"
 
 
 def _network(network: Network) -> dict[str, Any]:

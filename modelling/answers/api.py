@@ -36,6 +36,7 @@ RANKING_KEYS = tuple(serializers.RankingSerializer().fields)
 KEYS_WITHIN = {
     "question": tuple(QuestionSerializer().fields),
     "entries": ENTRY_COLUMNS,
+    "verdict": tuple(serializers.VerdictSerializer().fields),
     "parts": tuple(serializers.PartSerializer().fields),
     "scaling": tuple(serializers.ScalingPanelSerializer().fields),
     "evidence": tuple(serializers.CaseStudyEvidenceSerializer().fields),

@@ -5,9 +5,10 @@ from typing import Any
 
 from modelling.evidence.axes import AXES, COLUMN_LABELS
 from modelling.evidence.question import Question
+from modelling.evidence.words import capital
 
 from .heat_map import heat_map
-from .words import GRADES, forest_plot, recommendation, title
+from .words import GRADES, forest_plot, title
 
 
 @dataclass(frozen=True)
@@ -15,13 +16,15 @@ class RankedTable:
     """One part of an answer: entries that may be compared with each other."""
 
     number: int
+    name: str  # what tells it from the other parts
     has_numbers: bool
     has_findings: bool
     reference: str
     held_equal: str
-    recommendation: str
+    verdict: dict[str, Any]
     entries: list[dict[str, Any]]
     best: list[dict[str, Any]]
+    doubtful: list[dict[str, Any]]
     avoid: list[dict[str, Any]]
     chart: dict[str, Any] | None
 
@@ -66,9 +69,7 @@ def present(question: Question, result: dict[str, Any], names: dict[str, dict[st
         }
         for entry in result["entries"]
     ]
-    tables = [
-        _table(question.axis, part, [e for e in entries if e["part"] == part["part"]]) for part in result["parts"]
-    ]
+    tables = [_table(part, [e for e in entries if e["part"] == part["part"]]) for part in result["parts"]]
     present_grades = {entry["grade"] for entry in entries}
     return AnswerPage(
         title=title(question, names),
@@ -151,20 +152,22 @@ def nearest(question: Question) -> list[Question]:
     return wider + [replace(question, axis=axis) for axis in AXES if axis != question.axis]
 
 
-def _table(axis: str, part: dict[str, Any], entries: list[dict[str, Any]]) -> RankedTable:
+def _table(part: dict[str, Any], entries: list[dict[str, Any]]) -> RankedTable:
     has_numbers = part["basis"] != "findings"
     reference = next(entry["label"] for entry in entries if entry["key"] == part["reference"])
     best = [entry for entry in entries if entry["is_best"]]
     avoid = [entry for entry in entries if entry["is_worst"]]
     return RankedTable(
         number=part["part"],
+        name=capital(part["name"]),
         has_numbers=has_numbers,
         has_findings=part["basis"] != "numbers",
         reference=reference,
         held_equal=part["held_equal"],
-        recommendation=recommendation(axis, len(entries), best, avoid),
+        verdict=part["verdict"],
         entries=entries,
         best=best,
+        doubtful=[entry for entry in entries if entry["verdict"] == "doubtful"],
         avoid=avoid,
         chart=forest_plot(part["part"], reference, [e for e in entries if e["ratio"] is not None])
         if has_numbers

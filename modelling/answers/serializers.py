@@ -26,7 +26,9 @@ class EntrySerializer(serializers.Serializer):
     probability_best = serializers.FloatField(allow_null=True, help_text="In a new laboratory, 0 to 1.")
     probability_slower = serializers.FloatField(allow_null=True, help_text="Than the best by the margin, 0 to 1.")
     expected_loss = serializers.FloatField(allow_null=True, help_text="Percent of the best's, when it is chosen.")
-    verdict = serializers.CharField(help_text="use, doubtful, avoid or unknown.")
+    verdict = serializers.ChoiceField(
+        choices=["use", "doubtful", "avoid", "unknown"], help_text="What it means for a choice in a new laboratory."
+    )
     p_score = serializers.FloatField(help_text="Mean certainty of being better than another entry, 0 to 1.")
     grade = serializers.ChoiceField(
         choices=list(GRADES), help_text="A several case studies with spread, B measured, C derived, D stated only."
@@ -55,10 +57,22 @@ class NetworkSerializer(serializers.Serializer):
     q_inconsistency = serializers.FloatField(help_text="Q between designs.")
 
 
+class VerdictSerializer(serializers.Serializer):
+    """The decision that follows from the predictive distribution, in plain words, and how strongly it may be said."""
+
+    kind = serializers.ChoiceField(choices=["winner", "no clear winner", "not known"])
+    sentence = serializers.CharField()
+    strength = serializers.ChoiceField(choices=["strong", "moderate", "weak", "very weak"])
+    reasons = serializers.ListField(child=serializers.CharField(), help_text="Why it is not surer, a sentence a step.")
+    settle = serializers.CharField(allow_blank=True, help_text="What would settle it; empty: nothing is open.")
+
+
 class PartSerializer(serializers.Serializer):
     """Entries that comparisons join; nothing is known between one part and another."""
 
     part = serializers.IntegerField()
+    name = serializers.CharField(help_text="What tells it from the other parts; alone: its entries.")
+    verdict = VerdictSerializer()
     basis = serializers.ChoiceField(choices=["numbers", "findings", "both"])
     reference = serializers.CharField()
     held_equal = serializers.CharField()
@@ -114,10 +128,11 @@ class RankingSerializer(serializers.Serializer):
     reference = serializers.CharField(allow_null=True, help_text="Key of the entry that ratios are against.")
     unit = serializers.CharField()
     status = serializers.ChoiceField(choices=["ranked", "indistinguishable", "ranked apart", "no comparison"])
+    verdict = VerdictSerializer()
     entries = EntrySerializer(many=True)
     parts = PartSerializer(many=True)
-    best = serializers.ListField(child=serializers.CharField())
-    worst = serializers.ListField(child=serializers.CharField())
+    best = serializers.ListField(child=serializers.CharField(), help_text="Entries to use.")
+    worst = serializers.ListField(child=serializers.CharField(), help_text="Entries to avoid.")
     scaling = ScalingPanelSerializer(many=True)
     notes = serializers.ListField(child=serializers.CharField())
     evidence = CaseStudyEvidenceSerializer(many=True)

@@ -26,8 +26,8 @@ _KIND_OF_FILTER = {
 
 
 GRADES = {
-    "A": "two or more independent case studies measured it, with their spread",
-    "B": "one case study measured it, or no source prints a spread",
+    "A": "two or more independent laboratories measured it, with their spread",
+    "B": "one laboratory measured it, or no source prints a spread",
     "C": "derived by arithmetic from what a text states",
     "D": "stated in words or lists only, without a number",
 }
@@ -69,18 +69,26 @@ def forest_plot(number: int, reference: str, entries: list[dict[str, Any]]) -> d
         "id": chart_id,
         "data_id": f"{chart_id}-data",
         "size": "short" if len(entries) < 5 else "tall" if len(entries) > 9 else "",
-        "label": f"Forest plot: throughput relative to {reference}, with 95 % intervals. The table has the numbers.",
+        "label": f"Forest plot: throughput relative to {reference}; bars: what a new laboratory would see (95 %), "
+        "the thick part the mean over laboratories. The table has the numbers.",
         "data": {
             "kind": "forest",
             "horizontal": True,
             "unit": "×",
-            "axis": f"Throughput relative to {reference}, 95 % interval, logarithmic",
+            "axis": f"Throughput relative to {reference}, 95 % in a new laboratory (thick: of the mean), logarithmic",
             "labels": [entry["label"] for entry in entries],
             "series": [
                 {
                     "name": "Relative throughput",
                     "points": [
-                        {"value": entry["ratio"], "low": entry["low"], "high": entry["high"]} for entry in entries
+                        {
+                            "value": entry["ratio"],
+                            "low": entry["low"],
+                            "high": entry["high"],
+                            "inner_low": entry.get("mean_low"),
+                            "inner_high": entry.get("mean_high"),
+                        }
+                        for entry in entries
                     ],
                 }
             ],

@@ -1,7 +1,7 @@
 /* Draws each canvas[data-chart] from the json_script element it names.
 
    The data: {"kind": "bar" | "forest" | "line", "horizontal": bool, "across": title of the names' axis, if any, "unit": str, "axis": str, "labels": [str],
-   "series": [{"name": str, "points": [{"value": number, "low": number, "high": number} | null]}],
+   "series": [{"name": str, "points": [{"value": number, "low": number, "high": number, "inner_low": number, "inner_high": number} | null]}],
    "tones": ["good" | "bad" | null] for the points of a single series, or null, "reference": number | null}.
    A point without an interval has low and high null, or both equal to its value. The same numbers stand in a table beside the
    canvas, so without this script nothing is lost. */
@@ -129,6 +129,28 @@
     };
   }
 
+  /* The interval of the mean as a thicker part of that for a new laboratory. */
+  const inner = {
+    id: "inner",
+    afterDatasetsDraw(chart, args, settings) {
+      const [context, scale] = [chart.ctx, chart.scales.x];
+      context.save();
+      context.lineWidth = 5;
+      settings.points.forEach((point, index) => {
+        if (point.inner_low === null || point.inner_low === undefined || point.inner_low >= point.inner_high) {
+          return;
+        }
+        const { y } = chart.getDatasetMeta(0).data[index];
+        context.strokeStyle = settings.colour;
+        context.beginPath();
+        context.moveTo(scale.getPixelForValue(point.inner_low), y);
+        context.lineTo(scale.getPixelForValue(point.inner_high), y);
+        context.stroke();
+      });
+      context.restore();
+    },
+  };
+
   function draw(canvas) {
     const data = JSON.parse(document.getElementById(canvas.dataset.chart).textContent);
     const drawn = Chart.getChart(canvas);
@@ -140,7 +162,12 @@
   }
 
   function configuration(data) {
-    return { type: types[data.kind], data: { labels: data.labels, datasets: datasets(data) }, options: options(data) };
+    const settings = options(data);
+    if (data.kind !== "forest") {
+      return { type: types[data.kind], data: { labels: data.labels, datasets: datasets(data) }, options: settings };
+    }
+    settings.plugins.inner = { points: data.series[0].points, colour: colour("--text") };
+    return { type: types.forest, data: { labels: data.labels, datasets: datasets(data) }, options: settings, plugins: [inner] };
   }
 
   /* The same chart at once on a canvas of its own size: what exports.js saves as SVG. */

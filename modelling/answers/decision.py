@@ -1,0 +1,99 @@
+"""The verdict on an answer in plain words: what to use, what to avoid, how strongly, and what would settle it.
+
+What is decided stands in modelling.estimation.verdict; here it is said. No Django. Source: docs/models/verdict.md.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pandas as pd
+
+from modelling.estimation.ranking import RankedPart, Ranking
+from modelling.estimation.verdict import NO_WINNER, NOT_KNOWN, STRENGTHS, WINNER
+from modelling.evidence.words import capital, listed
+
+Decision = dict[str, Any]
+Naming = Callable[[str], str]  # a key or slug to what a reader calls it
+
+# What may tell parts apart, in the order in which a reader would name it, and how it is said.
+_TELLS_APART = (
+    ("hypervisor", "under {}"),
+    ("host_fs", "hosts with {}"),
+    ("guest_fs", "guests with {}"),
+    ("cache_mode", "cache mode {}"),
+)
+
+
+def of_answer(parts: Sequence[RankedPart], names: Sequence[str], label: Naming, missing: Sequence[str]) -> Decision:
+    """kind, sentence, strength, reasons and settle of the whole answer.
+
+    names : of the parts (part_names); label : of an entry's key
+    missing : sentences on what would have to be measured, where there are no parts
+    Several parts have no winner among them, whatever each says of itself: nothing compares them.
+    """
+    if not parts:
+        return {
+            "kind": NOT_KNOWN,
+            "sentence": "Not known: the published evidence does not answer this question.",
+            "strength": STRENGTHS[0],
+            "reasons": list(missing[:1]),
+            "settle": " ".join(missing[1:]),
+        }
+    each = [of_part(part, label) for part in parts]
+    if len(each) == 1:
+        return each[0]
+    said = " ".join(f"{capital(name)}: {found['sentence']}" for name, found in zip(names, each, strict=True))
+    return {
+        "kind": NO_WINNER,
+        "sentence": f"The evidence falls into {len(parts)} parts that cannot be compared with each other. {said}",
+        "strength": min((found["strength"] for found in each), key=STRENGTHS.index),
+        "reasons": list(dict.fromkeys(reason for found in each for reason in found["reasons"])),
+        "settle": "A case study that measures entries of different parts side by side would join them.",
+    }
+
+
+def of_part(part: RankedPart, label: Naming) -> Decision:
+    """The same of one part, whose entries comparisons join."""
+    use = [label(key) for key in part.best]
+    first = part.entries[0]
+    if part.verdict.kind == WINNER:
+        sentence = f"Use {use[0]}."
+        if first.expected_loss is not None:
+            sentence += f" In a new laboratory it is expected to lose {_percent(first.expected_loss)} against the best."
+        settle = ""
+    else:
+        among = f"No clear winner among {listed(use, 'and')}." if len(use) > 1 else ""
+        sentence = among or (
+            f"No clear winner: {use[0]} comes first, but choosing it is expected to cost "
+            f"{_percent(first.expected_loss or 0.0)} against the best of a new laboratory."
+        )
+        rivals = [label(entry.key) for entry in part.entries[:2]]
+        settle = f"One more laboratory that measures {listed(rivals, 'and')} side by side would tell most."
+    if part.worst:
+        sentence += f" Avoid {listed([label(key) for key in part.worst], 'or')}."
+    return {
+        "kind": part.verdict.kind,
+        "sentence": sentence,
+        "strength": part.verdict.strength,
+        "reasons": [sentence for _, sentence in part.verdict.reasons],
+        "settle": settle,
+    }
+
+
+def part_names(ranking: Ranking, label: Naming, name_of: Callable[[str, str], str]) -> list[str]:
+    """What tells each part from the others: "hosts with ext4 or XFS", "under ESXi"; else its entries.
+
+    label : of an entry's key; name_of : column and value to what a reader calls it
+    """
+    rows = pd.concat([ranking.arms, ranking.findings]) if len(ranking.findings) else ranking.arms
+    inside = [rows[rows["entry"].isin(part.members)] for part in ranking.parts]
+    for column, said in _TELLS_APART:
+        values = [sorted({value for value in part[column].dropna() if value}) for part in inside]
+        together = [value for found in values for value in found]
+        if all(values) and len(together) == len(set(together)):
+            return [said.format(listed([name_of(column, value) for value in found], "or")) for found in values]
+    return [listed([label(key) for key in part.members], "and") for part in ranking.parts]
+
+
+def _percent(loss: float) -> str:
+    return f"{loss:.0f} %" if loss >= 1 else "less than 1 %"
