@@ -96,4 +96,4 @@ def part_names(ranking: Ranking, label: Naming, name_of: Callable[[str, str], st
 
 
 def _percent(loss: float) -> str:
-    return f"{loss:.0f} %" if loss >= 1 else "less than 1 %"
+    return f"{loss:.0f}\u00a0%" if loss >= 1 else "less than 1\u00a0%"
