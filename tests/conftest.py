@@ -2,9 +2,10 @@
 
 Which tests run where is decided here, from what a test uses, so no test has to say it:
 
-    script/test, first run    SQLite and the broker without a server: everything, browser included
-    script/test, second run   PostgreSQL and Redis (--services): what touches the database, and what
+    script/test, one run      SQLite and the broker without a server: everything, browser included
+    script/test, the other    PostgreSQL and Redis (--services): what touches the database, and what
                               is marked `postgresql` or `redis`
+    script/test --quick       what neither touches a database nor starts processes nor is marked `slow`
 """
 
 import os
