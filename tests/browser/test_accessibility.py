@@ -64,13 +64,6 @@ def complaints(page, rules=RULES) -> list[str]:
     return said
 
 
-@pytest.fixture
-def quiet(page):
-    """axe puts a style sheet of its own where ours are counted; nothing else may complain."""
-    page.set_default_timeout(15_000)
-    return page
-
-
 def check(page, address: str) -> None:
     assert page.goto(address).status == 200
     page.wait_for_load_state("networkidle")
@@ -80,28 +73,28 @@ def check(page, address: str) -> None:
         assert complaints(page, rules) == [], (address, scheme, width)
 
 
-def test_axe_would_complain(live_server, quiet):
-    quiet.goto(f"{live_server.url}/accounts/login/")
-    quiet.evaluate(
+def test_axe_would_complain(live_server, page):
+    page.goto(f"{live_server.url}/accounts/login/")
+    page.evaluate(
         "document.querySelector('main').innerHTML = '<img src=\"data:,\"><pre>' + 'wide'.repeat(900) + '</pre>'"
     )
-    said = " ".join(complaints(quiet))
+    said = " ".join(complaints(page))
     assert "image-alt" in said
     assert "wider than the window" in said
 
 
 @pytest.mark.parametrize("path", PAGES)
-def test_public_pages(path, transactional_db, published_evidence, live_server, quiet):
-    check(quiet, live_server.url + path)
+def test_public_pages(path, transactional_db, published_evidence, live_server, page):
+    check(page, live_server.url + path)
 
 
 @pytest.mark.parametrize("path", PRIVATE)
-def test_pages_of_people_with_an_account(path, transactional_db, published_evidence, live_server, quiet, client):
+def test_pages_of_people_with_an_account(path, transactional_db, published_evidence, live_server, page, client):
     user = make_user("operators")
     make_case_study("my-lab", owner=user)
     host = make_host("lab-1", registered_by=user, host_key=HOST_KEY)
     steering.start(steering.create(make_campaign(host, slug="night", repetitions=2), user=user))
     client.force_login(user)
     cookie = client.cookies[settings.SESSION_COOKIE_NAME].value
-    quiet.context.add_cookies([{"name": settings.SESSION_COOKIE_NAME, "value": cookie, "url": live_server.url}])
-    check(quiet, live_server.url + path)
+    page.context.add_cookies([{"name": settings.SESSION_COOKIE_NAME, "value": cookie, "url": live_server.url}])
+    check(page, live_server.url + path)
