@@ -2,9 +2,10 @@
 
 Which tests run where is decided here, from what a test uses, so no test has to say it:
 
-    script/test, first run    SQLite and the broker without a server: everything, browser included
-    script/test, second run   PostgreSQL and Redis (--services): what touches the database, and what
+    script/test, one run      SQLite and the broker without a server: everything, browser included
+    script/test, the other    PostgreSQL and Redis (--services): what touches the database, and what
                               is marked `postgresql` or `redis`
+    script/test --quick       what neither touches a database nor starts processes nor is marked `slow`
 """
 
 import os
@@ -21,6 +22,7 @@ import pytest
 from django.core.cache import caches
 from django.core.management import call_command
 from django.db import connection, transaction
+from playwright.sync_api import expect
 
 from tests import evidence
 
@@ -28,6 +30,7 @@ from tests import evidence
 os.environ.setdefault("DJANGO_ALLOW_ASYNC_UNSAFE", "true")
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+HANG_MILLISECONDS = 60_000  # what is right takes a few hundred, also where a machine has much else to do some thousand
 DATABASE_FIXTURES = {"db", "transactional_db", "live_server", "published_evidence"}
 
 
@@ -219,7 +222,8 @@ def page(page) -> Iterator:
     page.on("pageerror", lambda error: complaints.append(f"script error: {error}"))
     page.on("console", read_console)
     page.on("request", read_request)
-    page.set_default_timeout(10_000)
+    page.set_default_timeout(HANG_MILLISECONDS)
+    expect.set_options(timeout=HANG_MILLISECONDS)
     yield page
     if complaints:
         pytest.fail("\n".join(complaints))

@@ -1,7 +1,7 @@
 """Schemathesis asks the running server what its document allows and what it does not: nothing fails, and every answer
 is one that the document promises.
 
-KDB_SCHEMATHESIS_SECONDS sets how long, 40 unless told.
+KDB_SCHEMATHESIS_SECONDS sets how long, 20 unless told.
 """
 
 import os
@@ -15,7 +15,7 @@ from experiments.campaigns import steering
 from tests.factories import make_campaign, make_case_study, make_host, make_import, make_raw_file, make_token, make_user
 
 pytestmark = [pytest.mark.slow, pytest.mark.server]
-SECONDS = int(os.environ.get("KDB_SCHEMATHESIS_SECONDS", "40"))
+SECONDS = int(os.environ.get("KDB_SCHEMATHESIS_SECONDS", "20"))
 CHECKS = (
     "not_a_server_error",
     "status_code_conformance",

@@ -162,6 +162,7 @@ def test_purging_empties_the_queue(connection, tmp_path):
     assert broker.waiting(tmp_path) == 0
 
 
+@pytest.mark.slow
 def test_two_producers_and_two_consumers_lose_and_repeat_nothing(tmp_path):
     count = 1500
     roles = [("produce", "a", count), ("produce", "b", count), ("consume", "c", 3), ("consume", "d", 3)]

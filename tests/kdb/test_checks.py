@@ -29,12 +29,14 @@ def check_deploy(tmp_path: Path, **environment: str) -> subprocess.CompletedProc
     )
 
 
+@pytest.mark.slow
 def test_production_settings_pass_the_deployment_checks(tmp_path):
     run = check_deploy(tmp_path)
 
     assert (run.returncode, run.stderr.strip()) == (0, "")
 
 
+@pytest.mark.slow
 def test_sqlite_in_production_is_warned_of(tmp_path):
     assert "kdb.W002" in check_deploy(tmp_path, DATABASE_URL="").stderr
 
@@ -124,6 +126,7 @@ def test_each_container_gets_every_documented_variable(services, name):
     assert names_in("docker-compose.yml", r"(?<!\$)\$\{(\w+)") <= DOCUMENTED
 
 
+@pytest.mark.slow
 def test_a_variable_that_compose_passes_empty_is_one_that_is_not_set(tmp_path, services):
     optional = [name for name, value in services["web"]["environment"].items() if value.endswith(":-}")]
     run = check_deploy(tmp_path, **dict.fromkeys(optional, ""))

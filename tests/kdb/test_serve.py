@@ -21,6 +21,7 @@ import pytest
 pytestmark = [pytest.mark.server]
 
 ROOT = Path(__file__).resolve().parents[2]
+HANG_SECONDS = 300  # what is right takes a few, also on a machine that has much else to do
 
 
 def free_port() -> int:
@@ -49,7 +50,7 @@ class Server:
         self.reader.start()
 
     def wait_until_ready(self) -> None:
-        wait_until(lambda: any("KDB answers at" in line for line in list(self.said)) or self.has_ended(), 90)
+        wait_until(lambda: any("KDB answers at" in line for line in list(self.said)) or self.has_ended())
         assert not self.has_ended(), self.said
 
     def has_ended(self) -> bool:
@@ -78,7 +79,7 @@ class Server:
 
     def stop(self, number: signal.Signals) -> int:
         self.process.send_signal(number)
-        return self.process.wait(30)
+        return self.process.wait(HANG_SECONDS)
 
 
 @pytest.fixture
@@ -98,15 +99,15 @@ def start(tmp_path) -> Iterator[Callable[..., Server]]:
         server.process.stdout.close()
 
 
-def wait_until(condition: Callable[[], bool], seconds: float) -> None:
-    deadline = time.monotonic() + seconds
+def wait_until(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + HANG_SECONDS
     while not condition():
         assert time.monotonic() < deadline, "took too long"
         time.sleep(0.05)
 
 
 def wait_until_gone(family: list[psutil.Process]) -> None:
-    wait_until(lambda: not any(process.is_running() for process in family), 60)
+    wait_until(lambda: not any(process.is_running() for process in family))
 
 
 @pytest.mark.slow
@@ -115,8 +116,8 @@ def test_an_empty_place_becomes_a_running_server_that_stops_without_a_trace(star
     server.wait_until_ready()
     assert server.answers()
     assert server.ask("SELECT count(*) FROM experiments_casestudy") == [(7,)]
-    wait_until(lambda: server.ask("SELECT count(*) FROM experiments_workerheartbeat") == [(1,)], 60)
-    wait_until(lambda: len(server.family()) == 10, 60)  # web with two workers, two workers with two each, beat
+    wait_until(lambda: server.ask("SELECT count(*) FROM experiments_workerheartbeat") == [(1,)])
+    wait_until(lambda: len(server.family()) == 10)  # web with two workers, two workers with two each, beat
     family = server.family()
     readable = [path for path in (server.data_dir, *server.data_dir.rglob("*")) if path.stat().st_mode & 0o077]
     assert {path.name for path in (server.data_dir / "broker").rglob("*")}  # among them
@@ -143,7 +144,7 @@ def test_an_empty_place_becomes_a_running_server_that_stops_without_a_trace(star
 def test_killed_children_come_back_and_a_killed_server_takes_them_along(start):
     server = start()
     server.wait_until_ready()
-    wait_until(lambda: server.ask("SELECT count(*) FROM experiments_workerheartbeat") == [(1,)], 60)
+    wait_until(lambda: server.ask("SELECT count(*) FROM experiments_workerheartbeat") == [(1,)])
     seen = server.ask("SELECT max(seen_at) FROM experiments_workerheartbeat")
 
     for word in ("gunicorn", "kdb@%h", "lab@%h", "beat"):
@@ -151,9 +152,9 @@ def test_killed_children_come_back_and_a_killed_server_takes_them_along(start):
         orphans = killed.children(recursive=True)
         killed.kill()
         wait_until_gone(orphans)
-    wait_until(lambda: len(server.family()) == 10, 60)
-    wait_until(server.answers, 30)
-    wait_until(lambda: server.ask("SELECT max(seen_at) FROM experiments_workerheartbeat") > seen, 60)
+    wait_until(lambda: len(server.family()) == 10)
+    wait_until(server.answers)
+    wait_until(lambda: server.ask("SELECT max(seen_at) FROM experiments_workerheartbeat") > seen)
 
     family = server.family()
     server.process.kill()
@@ -168,7 +169,7 @@ def run_serve(tmp_path: Path, **environment: str) -> subprocess.CompletedProcess
         env=places | environment,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=HANG_SECONDS,
     )
 
 
@@ -219,13 +220,13 @@ def test_a_second_server_on_the_same_data_is_refused(tmp_path):
 def test_a_child_that_cannot_start_ends_everything_with_one_sentence(tmp_path):
     code = (
         "import sys; from kdb.supervisor import *\n"
-        "good = Child('good', [sys.executable, '-c', 'import time; time.sleep(60)'])\n"
+        "good = Child('good', [sys.executable, '-c', 'import time; time.sleep(600)'])\n"
         "bad = Child('bad', [sys.executable, '-c', 'raise SystemExit(3)'])\n"
         "try: Supervisor([good, bad]).run(each_turn=lambda: None)\n"
         "except CannotStartError as error: print(error, good.is_running())"
     )
 
-    run = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=20)
+    run = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=HANG_SECONDS)
 
     assert run.stdout == "the bad does not stay up (exit status 3); its words are above. False\n"
 
@@ -254,7 +255,7 @@ def run_script(checkout: Path, fake_python: str) -> subprocess.CompletedProcess:
         env={"PATH": f"{folder}:/usr/bin:/bin"},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=HANG_SECONDS,
     )
 
 

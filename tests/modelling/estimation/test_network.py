@@ -146,6 +146,7 @@ def simulated(rng, between: float = 0.0) -> list[Trial]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("between", [0.0, 0.2])
 def test_intervals_cover_the_truth_as_often_as_they_say(between):
     """1,000 networks. Without spread between trials 93.3 to 96.7 % is within 2.5 sd of chance; with it the moment
@@ -158,6 +159,7 @@ def test_intervals_cover_the_truth_as_often_as_they_say(between):
     assert (933 if not between else 880) <= covered <= 967
 
 
+@pytest.mark.slow
 def test_the_estimate_of_the_variance_between_trials_is_right_on_average():
     rng = np.random.default_rng(11)
     found = [networks(simulated(rng, between=0.3))[0] for _ in range(600)]

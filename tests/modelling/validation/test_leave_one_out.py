@@ -147,6 +147,7 @@ def test_nothing_is_said_of_what_no_paper_describes():
     assert "profile" in outcomes(found, workload="atto")["mechanisms"][0].reason
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 def test_intervals_cover_what_they_promise(seed):
     random = np.random.default_rng(seed)
@@ -180,6 +181,7 @@ def test_case_studies_that_share_a_list_are_left_out_together():
     assert outcomes(found, study="c")["network"][0].errors == ()
 
 
+@pytest.mark.slow
 def test_of_very_many_case_studies_some_are_left_out():
     rows = [row for number in range(150) for row in guests(f"study-{number:03}", {"xfs": 0.1, "ext4": 0.0})]
     found = report(evidence({"varmail": rows}))

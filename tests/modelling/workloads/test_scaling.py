@@ -110,6 +110,7 @@ def test_an_independent_solver_finds_the_same_with_the_same_errors():
     assert margins == pytest.approx(1.959964 * np.sqrt(np.diag(covariance)), rel=1e-4)
 
 
+@pytest.mark.slow
 def test_intervals_hold_the_truth_about_as_often_as_they_say():
     rng = np.random.default_rng(3)
     counts, truth = np.arange(1, 9), (100.0, 0.2, 0.02)

@@ -88,6 +88,7 @@ def test_nothing_is_said_with_too_few_repetitions_or_nothing_to_compare():
     assert precision.widest_percent({"a": [1, 2, 3]}) is None
 
 
+@pytest.mark.slow
 def test_stopping_by_width_favours_nobody():
     """Two equal configurations: stopped at 10 %, each is ahead half the time, and the interval covers 1 as promised."""
     rng = random.Random(1)

@@ -647,6 +647,7 @@ def test_every_log_is_recognised(name):
 # Any input.
 
 
+@pytest.mark.slow
 @given(st.one_of(st.binary(max_size=500), st.text(max_size=500).map(str.encode)))
 @example(b"\xff\xfe" + "1.000: IO Summary: \u0663 ops".encode("utf-16-le"))
 @example("Filebench Version 1\n1.000: IO Summary:  ² ops ³ ops/s ¹/¹ rd/wr ²mb/s ²ms/op".encode())
@@ -726,6 +727,7 @@ BANNER = b"Filebench Version 1.5-alpha3\n"
 ROW = b"readfile1            29697ops     7347ops/s 500.2mb/s    0.087ms/op [0.001ms - 225.499ms]\n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "data",
     [

@@ -67,6 +67,7 @@ def test_more_phoronix_results_than_are_read_are_counted():
     assert reasons(text) == ["5,001 results in one file; at most 5,000 are read: split it"]
 
 
+@pytest.mark.slow
 def test_more_runs_and_lines_than_are_read_are_counted():
     report = (
         "Time:\n 61 seconds total\n 55 seconds of transactions (363 per second)\n"
@@ -182,6 +183,7 @@ def workbook(change) -> bytes:
     return changed.getvalue()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("change", "found"),
     [
@@ -228,6 +230,7 @@ def test_what_is_read_apart_is_what_is_read_here():
         assert (three.format, len([*three.rows()])) == ("csv", 1)
 
 
+@pytest.mark.slow
 def test_a_file_that_takes_too_long_is_stopped_and_the_next_is_read():
     with ReadingProcess(seconds=1) as process:
         with pytest.raises(NotRead) as stopped:
