@@ -21,7 +21,9 @@ import hypothesis
 import pytest
 from django.core.cache import caches
 from django.core.management import call_command
+from django.core.management.color import no_style
 from django.db import connection, transaction
+from django.test import TransactionTestCase
 from playwright.sync_api import expect
 
 from tests import evidence
@@ -132,6 +134,22 @@ def answers_hold(db: None) -> Iterator[None]:
     """Of a test of what can go wrong: in the end every answer that stands is what is computed from scratch."""
     yield
     call_command("check_answers", verbosity=0)
+
+
+# Who may do what: migrations leave it in the database, and a test that commits leaves it as it is.
+_LEFT_BY_MIGRATIONS = {"auth_group", "auth_group_permissions", "auth_permission", "django_content_type"}
+
+
+def _empty_tables(case: TransactionTestCase) -> None:
+    """What ends a test that commits. Django's own also makes every permission and role anew, a second each time."""
+    names = connection.introspection.django_table_names(only_existing=True, include_views=False)
+    tables = [name for name in names if name not in _LEFT_BY_MIGRATIONS]
+    connection.ops.execute_sql_flush(
+        connection.ops.sql_flush(no_style(), tables, reset_sequences=False, allow_cascade=False)
+    )
+
+
+TransactionTestCase._fixture_teardown = _empty_tables
 
 
 @pytest.fixture(autouse=True)
