@@ -56,4 +56,4 @@ def used_by(model: type[SharedRow], case_studies: QuerySet[CaseStudy]) -> QueryS
         for field in (*rows.model._meta.concrete_fields, *rows.model._meta.many_to_many):
             if field.related_model is model:
                 used |= Q(pk__in=rows.order_by().values(field.name))
-    return model.objects.filter(used)
+    return model._default_manager.filter(used)

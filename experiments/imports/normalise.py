@@ -361,9 +361,7 @@ class _LineReader:
         self.numbers: dict[tuple[Any, ...], Shared | list[Exception]] = {}
         self.value_at = self.number_names.index("value") if "value" in self.number_names else None
 
-    def _picker(
-        self, wanted: Iterable[str], at: Mapping[str, int]
-    ) -> tuple[Callable[[tuple[str, ...]], tuple[str, ...]], tuple[str, ...]]:
+    def _picker(self, wanted: Iterable[str], at: Mapping[str, int]) -> tuple[Callable[[Cells], Cells], tuple[str, ...]]:
         """A function from a line's cells to those of the wanted fields, and their names."""
         names = tuple(name for name in wanted if name in at)
         if not names:
@@ -378,7 +376,7 @@ class _LineReader:
         variant = self._once(self.variants, self.pick_variant(cells), self._variant)
         shared, value = self._numbers(self.pick_numbers(cells))
         wrong = [part for part in (configuration, variant, shared, value) if isinstance(part, list)]
-        if not wrong:
+        if not (wrong or isinstance(shared, list) or isinstance(value, list)):  # said again for mypy
             vm_count = self._machines(configuration, shared.vm_count)
             if isinstance(vm_count, int):
                 yield Row(
@@ -415,16 +413,19 @@ class _LineReader:
             found = kept[key] = work_out(key)
         return found
 
-    def _given(self, names: tuple[str, ...], cells: Cells, wanted: Iterable[str]) -> dict[str, Cell]:
-        """Field to cell: the file's own, else the context's; fields that neither has are left out."""
-        given: dict[str, Cell] = {name: self.context[name] for name in wanted if name in self.context}
+    def _given(self, names: tuple[str, ...], cells: Cells, wanted: Iterable[str]) -> dict[str, Any]:
+        """Field to cell: the file's own, else the context's; fields that neither has are left out.
+
+        A cell is a text, but may be a number in a field of NUMERIC.
+        """
+        given: dict[str, Any] = {name: self.context[name] for name in wanted if name in self.context}
         for name, cell in zip(names, cells, strict=True):
             if cell != "" or name not in given:
                 given[name] = cell
         return given
 
     def _configuration(self, cells: Cells) -> str | list[Exception]:
-        own = dict(zip(self.configuration_names, cells, strict=True))
+        own: dict[str, Any] = dict(zip(self.configuration_names, cells, strict=True))
         # A line that says native is not about the machines that the context describes.
         is_own_native = fold(own.get("hypervisor", "")) in NATIVE
         texts = self._given(self.configuration_names, cells, HOST if is_own_native else CONFIGURATION)
@@ -445,7 +446,7 @@ class _LineReader:
                 problems.append(problem)
         return problems
 
-    def _configuration_value(self, name: str, text: Cell) -> Any:
+    def _configuration_value(self, name: str, text: Any) -> Any:
         if name in REFERENCES:
             return self._name(name, text) if text else None
         if name == "vm_vcpus":
@@ -497,7 +498,7 @@ class _LineReader:
         given = self._given(names, cells, ("vm_count", "operation", "source", "note"))
         problems: list[Exception] = []
 
-        def value(name: str, check: Callable[[str, Cell], Any], default: Any = None) -> Any:
+        def value(name: str, check: Callable[[str, Any], Any], default: Any = None) -> Any:
             cell = given.get(name, "")
             if cell == "":
                 return default
@@ -610,7 +611,7 @@ def _whole(name: str, cell: Cell, *, lowest: int = 1) -> int:
         value = int(cell) if isinstance(cell, int) or cell.is_integer() else math.nan
     if not lowest <= value <= largest:
         raise _Wrong(name, _shown(cell), f"a whole number from {lowest} to {largest:,}")
-    return value
+    return int(value)
 
 
 def _whole_or_zero(name: str, cell: Cell) -> int:

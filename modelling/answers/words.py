@@ -49,7 +49,7 @@ def title(question: Question, names: dict[str, dict[str, str]]) -> str:
     """The question in words: "Mail server on KVM: guest file system on host file system"."""
     text = names["workload"].get(question.workload, question.workload)
     for name, value in question.filters.items():
-        label = names[_KIND_OF_FILTER[name]].get(value, value) if name in _KIND_OF_FILTER else value
+        label = names[_KIND_OF_FILTER[name]].get(str(value), value) if name in _KIND_OF_FILTER else value
         text += {
             "hypervisor": f" on {label}",
             "guest_fs": f", guest file system {label}",

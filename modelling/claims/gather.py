@@ -108,18 +108,19 @@ def _numbers(case_studies: QuerySet[CaseStudy], workloads: dict[int, str]) -> It
 
 
 def _place(configuration: Configuration) -> dict[str, Any]:
-    guest_fs = configuration.guest_fs and configuration.guest_fs.slug
-    host_fs = configuration.host_fs and configuration.host_fs.slug
+    hypervisor = configuration.hypervisor
+    guest_fs = configuration.guest_fs.slug if configuration.guest_fs else None
+    host_fs = configuration.host_fs.slug if configuration.host_fs else None
     return {
         "case_study": configuration.case_study.slug,
-        "hypervisor": NATIVE if configuration.is_native else configuration.hypervisor.slug,
-        "hypervisor_kind": None if configuration.is_native else configuration.hypervisor.kind,
+        "hypervisor": hypervisor.slug if hypervisor else NATIVE,
+        "hypervisor_kind": hypervisor.kind if hypervisor else None,
         "virtualisation": configuration.virtualisation,
         "medium": (configuration.cache_mode, configuration.image_format, configuration.disk_bus),
         "machine": (configuration.guest_os_id, configuration.vm_vcpus, configuration.vm_ram_gib),
         "guest_fs": guest_fs,
         "host_fs": host_fs,
-        "pair": pair_key(guest_fs, host_fs),
+        "pair": pair_key(str(guest_fs), str(host_fs)),  # None for a side that is absent or not stated
     }
 
 
@@ -158,8 +159,8 @@ def _findings(case_studies: QuerySet[CaseStudy]) -> Iterator[Finding]:
     found: dict[tuple, list[str]] = {}
     for pk, case_study, *rest in rows:
         found.setdefault((pk, *rest), []).append(case_study)
-    for (pk, publication, *rest), slugs in found.items():
-        yield Finding(f"finding:{pk}", publication, tuple(slugs), *rest)
+    for (pk, publication, *placed), slugs in found.items():
+        yield Finding(f"finding:{pk}", publication, tuple(slugs), *placed)
 
 
 def _ratios(case_studies: QuerySet[CaseStudy]) -> Iterator[Ratio]:

@@ -18,8 +18,8 @@ def verdicts_on(workload: str, publications: set[int | None], as_of: int | None)
     rows = claims.filter(verdicts__scope=own).order_by("publication__slug", "verdicts__verdict")
     found: dict[str, dict[str, int]] = {}
     if as_of is None:
-        counted = rows.values_list("publication__slug", "verdicts__verdict").annotate(number=Count("pk"))
-        for publication, verdict, number in counted:
+        numbers = rows.values_list("publication__slug", "verdicts__verdict").annotate(number=Count("pk"))
+        for publication, verdict, number in numbers:
             found.setdefault(publication, {})[verdict] = number
         return found
     then = verdicts.as_of(as_of)

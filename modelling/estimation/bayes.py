@@ -21,7 +21,6 @@ from functools import lru_cache
 
 import numpy as np
 from scipy.special import ndtr, ndtri, owens_t
-from scipy.stats import qmc
 
 from .network import EvidenceError, Fit, Trial
 from .ordinal import Comparison, Lists
@@ -100,7 +99,14 @@ class Posterior:
         means, variances = self._components(first, second)
         return self._quantiles(first, second, means, variances + self.taus**2, probabilities)
 
-    def _quantiles(self, first, second, means, variances, probabilities) -> np.ndarray:
+    def _quantiles(
+        self,
+        first: np.ndarray,
+        second: np.ndarray,
+        means: np.ndarray,
+        variances: np.ndarray,
+        probabilities: Sequence[float],
+    ) -> np.ndarray:
         apart = np.asarray(first) != np.asarray(second)
         found = np.zeros((len(apart), len(probabilities)))
         for column, probability in enumerate(probabilities):
@@ -109,7 +115,8 @@ class Posterior:
 
     def new_certainties(self) -> np.ndarray:
         """(n, n) probability that i is ahead of j in a new laboratory; one half on the diagonal."""
-        size, total = len(self.treatments), 0.0
+        size = len(self.treatments)
+        total = np.zeros((size, size))
         for weight, tau, mean, covariance in zip(self.weights, self.taus, self.means, self.covariances, strict=True):
             own = np.diag(covariance)
             spread = np.sqrt(np.maximum(own[:, None] + own[None, :] - 2 * covariance, 0.0) + tau**2)
@@ -136,9 +143,8 @@ class Posterior:
             found.append(self.pieces[place, 0] + half[place] * (1 + low))
         return np.array(found)
 
-    def among(self, places: Sequence[int]) -> "Posterior":
-        """The posterior of these treatments alone."""
-        places = np.asarray(places)
+    def among(self, places: np.ndarray) -> "Posterior":
+        """The posterior of the treatments at these places alone."""
         names = tuple(self.treatments[place] for place in places)
         inside = self.covariances[:, places][:, :, places]
         return replace(self, treatments=names, means=self.means[:, places], covariances=inside)
@@ -510,5 +516,7 @@ def _of_many(weights: np.ndarray, means: np.ndarray, covariances: np.ndarray, ma
 @lru_cache(maxsize=8)
 def _points(size: int) -> tuple[np.ndarray, np.ndarray]:
     """A fixed point set: (N,) uniform numbers and (N, size) normal ones, by a scrambled Sobol sequence."""
+    from scipy.stats import qmc  # slow to import, and parts of up to three entries need no points
+
     points = qmc.Sobol(size + 1, rng=np.random.default_rng(1)).random(2**13 if size < _MANY else 2**12)
     return points[:, 0], ndtri(np.clip(points[:, 1:], 1e-12, 1 - 1e-12))

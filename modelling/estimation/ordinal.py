@@ -118,8 +118,8 @@ class Lists:
             chance = expit(-(effects[:, self.above] - effects[:, self.below]) / self.scale)
             gradients = rights - np.einsum("tij,tj->ti", laplacians, effects)
             push = self.weight * chance / self.scale
-            np.add.at(gradients, (slice(None), self.above), push)
-            np.add.at(gradients, (slice(None), self.below), -push)
+            np.add.at(gradients.T, self.above, push.T)
+            np.add.at(gradients.T, self.below, -push.T)
             covariances = _inverses(laplacians + self._curvatures(push * (1 - chance) / self.scale))
             steps = np.einsum("tij,tj->ti", covariances, gradients)
             to_gain = np.einsum("ti,ti->t", gradients, steps)  # twice the likelihood still to be gained
@@ -146,7 +146,7 @@ class Lists:
     def _curvatures(self, weights: np.ndarray) -> np.ndarray:
         """(T, n, n) Laplacians with these (T, c) weights on the comparisons."""
         links = np.zeros((len(weights), self.size, self.size))
-        np.add.at(links, (slice(None), self.above, self.below), weights)
+        np.add.at(links.transpose(1, 2, 0), (self.above, self.below), weights.T)
         links = -(links + links.transpose(0, 2, 1))
         places = np.arange(self.size)
         links[:, places, places] -= links.sum(axis=2)

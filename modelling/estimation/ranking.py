@@ -271,7 +271,7 @@ def _part(
         )
         for i, rank, verdict in zip(order, ranks, verdicts, strict=True)
     )
-    first = next((choice for choice in choices if choice.loss is not None), choices[0])
+    first = next((choice for choice in choices if choice is not None), None)
     return RankedPart(
         number,
         basis="both" if inside and stated else "numbers" if inside else "findings",
@@ -282,7 +282,7 @@ def _part(
         networks=inside,
         members=members,
         posterior=found,
-        verdict=of_part(verdicts, first, assumptions.margin, _basis(entries, reference, inside, about)),
+        verdict=of_part(verdicts, first, assumptions.margin, _basis(entries, numbers, reference, inside, about)),
     )
 
 
@@ -312,15 +312,21 @@ def _numbers(
     }
 
 
-def _choice(numbers: dict[str, float] | None) -> Choice:
+def _choice(numbers: dict[str, float] | None) -> Choice | None:
     if numbers is None:
-        return Choice(None, None, None)
+        return None
     return Choice(1.0 - numbers["ratio"], numbers["probability_slower"], numbers["expected_loss"] / 100)
 
 
-def _basis(entries: tuple[Entry, ...], reference: str, nets: tuple[Network, ...], about: _About) -> Basis:
+def _basis(
+    entries: tuple[Entry, ...],
+    numbers: dict[str, dict[str, float]],
+    reference: str,
+    nets: tuple[Network, ...],
+    about: _About,
+) -> Basis:
     """What the verdict on a part rests on; the first and the second are those with numbers where there are any."""
-    numbered = [entry for entry in entries if entry.ratio is not None]
+    numbered = [entry for entry in entries if entry.key in numbers]
     if not numbered:
         publications = about.findings[about.findings["entry"].isin([entry.key for entry in entries])]["publication"]
         return Basis(laboratories=publications.nunique(), measured=False, has_numbers=False)
@@ -329,7 +335,8 @@ def _basis(entries: tuple[Entry, ...], reference: str, nets: tuple[Network, ...]
     arms = about.arms[about.arms["entry"].isin(net.treatments)]
     both = [set(arms["group"][arms["entry"] == entry.key]) for entry in (first, second)]
     years = arms["year"].dropna()
-    widths = [np.log(second.high / second.low), np.log(second.mean_high / second.mean_low)]
+    ends = numbers[second.key]
+    widths = [np.log(ends["high"] / ends["low"]), np.log(ends["mean_high"] / ends["mean_low"])]
     return Basis(
         laboratories=arms["laboratory"].nunique(),
         measured=first.measurements > 0,

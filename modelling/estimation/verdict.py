@@ -17,19 +17,19 @@ WIDE = 2.0  # how many times as wide as the interval of the mean a prediction is
 
 @dataclass(frozen=True)
 class Choice:
-    """What is expected of one entry in a new laboratory; None where no numbers speak of it.
+    """What is expected of one entry in a new laboratory, where numbers speak of it.
 
     behind : 1 - its estimated ratio to the first of the order, a share
     slower : probability of being slower than the best by the margin; loss : expected loss when chosen, a share
     """
 
-    behind: float | None
-    slower: float | None
-    loss: float | None
+    behind: float
+    slower: float
+    loss: float
 
 
-def of_numbers(choices: Sequence[Choice], margin: float) -> list[str]:
-    """The verdict on each entry, given in the order of their estimates, best first.
+def of_numbers(choices: Sequence[Choice | None], margin: float) -> list[str]:
+    """The verdict on each entry, given in the order of their estimates, best first; None: without numbers.
 
     use : from the first with numbers down to the last whose expected loss is within the margin and that is not
     behind by more than it by its estimate; without entries that have no number, and ending before an avoided one
@@ -37,18 +37,19 @@ def of_numbers(choices: Sequence[Choice], margin: float) -> list[str]:
     doubtful : more likely than not slower by the margin, or below an avoided one
     unknown : neither
     """
-    ranked = [index for index, choice in enumerate(choices) if choice.loss is not None]
-    avoided = [index for index in ranked[1:] if choices[index].slower >= SURE]
+    known = {index: choice for index, choice in enumerate(choices) if choice is not None}
+    best, *others = known
+    avoided = [index for index in others if known[index].slower >= SURE]
     last_before = avoided[0] if avoided else len(choices)
-    within = [i for i in ranked if choices[i].loss <= margin and choices[i].behind <= margin and i < last_before]
-    last = max(within, default=ranked[0])
+    within = [i for i, choice in known.items() if choice.loss <= margin and choice.behind <= margin and i < last_before]
+    last = max(within, default=best)
     found = []
     for index, choice in enumerate(choices):
-        if choice.loss is not None and index <= last:
+        if choice is not None and index <= last:
             found.append(USE)
         elif index in avoided:
             found.append(AVOID)
-        elif index > last_before or (choice.slower is not None and choice.slower > 0.5):
+        elif index > last_before or (choice is not None and choice.slower > 0.5):
             found.append(DOUBTFUL)
         else:
             found.append(UNKNOWN)
@@ -95,10 +96,10 @@ class Verdict:
     reasons: tuple[tuple[str, str], ...]
 
 
-def of_part(verdicts: Sequence[str], first: Choice, margin: float, basis: Basis) -> Verdict:
+def of_part(verdicts: Sequence[str], first: Choice | None, margin: float, basis: Basis) -> Verdict:
     """The verdict on a part whose entries have these verdicts, in their order."""
     alone = verdicts.count(USE) == 1
-    sure = (first.loss is not None and first.loss <= margin) or not basis.has_numbers
+    sure = (first is not None and first.loss <= margin) or not basis.has_numbers
     return Verdict(WINNER if alone and sure else NO_WINNER, *strength(basis))
 
 

@@ -5,7 +5,7 @@ from drf_spectacular.utils import OpenApiParameter
 from rest_framework import serializers
 from rest_framework.request import Request
 
-from kdb.api_errors import FaultyRequest, form_errors, name_errors
+from kdb.api_errors import FaultyRequest, FieldError, form_errors, name_errors
 from kdb.api_formats import FORMAT_PARAMETER
 
 from . import counts
@@ -70,7 +70,7 @@ def question_asked(
     query = request.query_params
     if axis not in AXES:
         message = f"{axis!r} cannot be ranked; allowed are {', '.join(AXES)}."
-        errors = [{"field": "axis", "message": message, "allowed": list(AXES)}]
+        errors: list[FieldError] = [{"field": "axis", "message": message, "allowed": list(AXES)}]
         raise FaultyRequest(errors, status_code=400 if "axis" in further else 404)
     form = form_class(query, axis=axis)
     errors = name_errors(query, [*form.fields, *further, FORMAT_PARAMETER]) + form_errors(form)

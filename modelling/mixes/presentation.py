@@ -26,7 +26,7 @@ def present_mix(axis: str, found: Mix, weights: Mapping[str, float], names: dict
     total = sum(weights.values())
     labels = names["workload"]
     known = [(slug, labels[slug], 100 * weight / total) for slug, weight in weights.items() if weight]
-    entries = [
+    entries: list[dict[str, Any]] = [
         {
             "entry": entry,
             "label": entry_label(AXES[axis], entry.key, names),

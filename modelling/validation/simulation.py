@@ -92,6 +92,7 @@ def _arms(rng: np.random.Generator, seen: np.ndarray, runs: int, spread: Spread)
     )
     replication, laboratory, entry = (places.ravel() for places in np.indices(shape))
     study = [f"{i:06}-{j}" for i, j in zip(replication, laboratory, strict=True)]
+    alike: dict[str, str | int | None]
     alike = dict.fromkeys(("operation", "metric", "unit", "hypervisor", "host_fs", "virtualisation", "cache_mode"), "")
     alike |= dict.fromkeys(("image_format", "disk_bus", "guest_os", "source"), "")
     alike |= {"variant_id": 1, "vm_count": 1, "block_size_bytes": None, "vm_vcpus": None, "vm_ram_gib": None}
@@ -138,10 +139,10 @@ def _hold(tally: Tally, found: Posterior, truth: np.ndarray, new: np.ndarray, ma
 
 def calibration(said: Sequence[float], was: Sequence[bool]) -> list[tuple[float, float, int]]:
     """Mean probability said, share that came true, and count, for each tenth of what is said that has any."""
-    said, was = np.asarray(said), np.asarray(was)
-    place = np.clip(np.digitize(said, BINS) - 1, 0, len(BINS) - 2)
+    probability, came_true = np.asarray(said), np.asarray(was)
+    place = np.clip(np.digitize(probability, BINS) - 1, 0, len(BINS) - 2)
     return [
-        (float(said[place == b].mean()), float(was[place == b].mean()), int((place == b).sum()))
+        (float(probability[place == b].mean()), float(came_true[place == b].mean()), int((place == b).sum()))
         for b in range(len(BINS) - 1)
         if (place == b).any()
     ]

@@ -18,7 +18,7 @@ import io
 import json
 import re
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from datetime import date, datetime, time, timedelta
@@ -58,7 +58,7 @@ class Fault:
 
 Cell = str | int | float  # a number where the file has one in a column of numbers
 Cells = tuple[Cell, ...]
-Lines = Iterator[tuple[int, list[Cell]] | Fault]
+Lines = Iterator[tuple[int, list[Any]] | Fault]  # of CSV texts, of XLSX a Cell each
 
 
 @dataclass(frozen=True)
@@ -222,7 +222,7 @@ class _Layout:
         """given : the cells as the file has them; texts : the same as texts, and the same list where all are"""
         if not any(texts):
             return
-        cells: list[Cell] = texts
+        cells: Sequence[Cell] = texts
         if given is not texts:
             cells = [one if number else text for one, text, number in zip(given, texts, self.is_numeric, strict=True)]
         if self.is_simple:
@@ -254,7 +254,7 @@ class _Layout:
                 row[self.native_at[name]] = text
         return row
 
-    def _numbers(self, row: list[Cell]) -> Cells:
+    def _numbers(self, row: list[Any]) -> Cells:
         for index in self.decimal:
             if _DECIMAL_COMMA.fullmatch(row[index]):
                 row[index] = row[index].replace(",", ".")

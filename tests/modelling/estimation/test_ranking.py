@@ -113,13 +113,13 @@ def test_an_entry_without_numbers_is_not_used_for_want_of_evidence():
         # small expected loss, but behind by more than the margin
         ([(0, 0.1, 0.01), (0.12, 0.45, 0.09)], "use unknown"),
         # below an avoided one nobody is better than doubtful
-        ([(0, 0.0, 0.0), (0.5, 0.95, 0.5), (0.6, 0.4, 0.4), (None, None, None)], "use avoid doubtful doubtful"),
+        ([(0, 0.0, 0.0), (0.5, 0.95, 0.5), (0.6, 0.4, 0.4), None], "use avoid doubtful doubtful"),
         # what has no number is neither used nor blamed
-        ([(None, None, None), (0, 0.2, 0.02), (0.05, 0.3, 0.05)], "unknown use use"),
+        ([None, (0, 0.2, 0.02), (0.05, 0.3, 0.05)], "unknown use use"),
     ],
 )
 def test_the_verdict_follows_from_what_is_expected_to_be_lost(choices, expected):
-    assert of_numbers([Choice(*choice) for choice in choices], 0.1) == expected.split()
+    assert of_numbers([choice and Choice(*choice) for choice in choices], 0.1) == expected.split()
 
 
 def test_lists_name_the_first_and_the_last_tier():
