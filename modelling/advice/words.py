@@ -39,7 +39,7 @@ def summary(recommended: Sequence[Mapping[str, Any]], expected: Expectation, is_
 
 
 def _transferred(recommended: Mapping[str, Any]) -> Iterable[str]:
-    """ "As for a mail server: use Btrfs on ext4. Avoid XFS on Btrfs."."""
+    """ "As for a mail server: no clear winner among Btrfs on ext4 and ext4 on XFS."."""
     workload, parts = load(recommended["label"]), recommended["parts"]
     if not parts:
         yield f"It is most like {workload}, for which no comparison is published."
@@ -47,7 +47,7 @@ def _transferred(recommended: Mapping[str, Any]) -> Iterable[str]:
         yield f"As for {workload}: {_lower(parts[0]['text'])}"
     else:
         yield f"As for {workload}, whose evidence falls into {len(parts)} parts that cannot be held against each other."
-        yield from (f"Part {part['part']}: {_lower(part['text'])}" for part in parts)
+        yield from (f"{capital(part['name'])}: {_lower(part['text'])}" for part in parts)
 
 
 def _lower(text: str) -> str:

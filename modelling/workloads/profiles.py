@@ -365,6 +365,6 @@ def nearest(profile: Profile, known: Mapping[str, Profile]) -> list[tuple[str, f
 
 @cache
 def known_profiles() -> Mapping[str, Profile]:
-    """The four workloads of the papers, from modelling/personalities, by the catalogue's names."""
+    """The four workloads of the papers, from modelling/workloads/personalities, by the catalogue's names."""
     texts = {name: (PERSONALITIES / f"{name}.f").read_text("utf-8") for name in KNOWN}
     return MappingProxyType({name: profile(wml.parse(text)) for name, text in texts.items()})
