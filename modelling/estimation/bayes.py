@@ -21,7 +21,6 @@ from functools import lru_cache
 
 import numpy as np
 from scipy.special import ndtr, ndtri, owens_t
-from scipy.stats import qmc
 
 from .network import EvidenceError, Fit, Trial
 from .ordinal import Comparison, Lists
@@ -510,5 +509,7 @@ def _of_many(weights: np.ndarray, means: np.ndarray, covariances: np.ndarray, ma
 @lru_cache(maxsize=8)
 def _points(size: int) -> tuple[np.ndarray, np.ndarray]:
     """A fixed point set: (N,) uniform numbers and (N, size) normal ones, by a scrambled Sobol sequence."""
+    from scipy.stats import qmc  # slow to import, and few processes estimate
+
     points = qmc.Sobol(size + 1, rng=np.random.default_rng(1)).random(2**13 if size < _MANY else 2**12)
     return points[:, 0], ndtri(np.clip(points[:, 1:], 1e-12, 1 - 1e-12))
