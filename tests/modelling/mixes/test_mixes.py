@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from experiments.case_studies import life
+from modelling.answers.estimate import ranking_of
 from modelling.answers.selectors import current_ranking
 from modelling.estimation.mixes import mix
 from modelling.evidence.question import Question
@@ -54,10 +55,12 @@ def test_the_interval_adds_squared_distances_with_squared_weights():
 
 
 def test_the_p_score_is_the_mean_certainty_by_hand():
-    """Of two, it is the normal probability of the mix's ln ratio over its error, and what is left of one."""
+    """Of two, it is the normal probability of the mixed ln ratio over its error in a new laboratory."""
     publish(values={"ext4_on_ext4": (100.0, 100.0), "xfs_on_ext4": (95.0, 100.0)})
     first, second = answer(varmail=75, webserver=25).entries
-    error = math.sqrt((0.75**2 + 0.25**2) * 2 * 0.05**2)
+    (part,) = ranking_of(Question("fs-pair", "varmail", hypervisor="kvm")).parts
+    _, of_one = part.prediction("ext4-on-ext4", "xfs-on-ext4")  # as of the web server: neither has a spread
+    error = math.sqrt(0.75**2 + 0.25**2) * of_one
     certainty = 0.5 * (1 + math.erf(0.75 * math.log(100 / 95) / error / math.sqrt(2)))
     assert (first.p_score, second.p_score) == pytest.approx((certainty, 1 - certainty))
 
