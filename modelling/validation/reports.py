@@ -168,8 +168,8 @@ def _notes(report: Report) -> list[str]:
     )
     has_ratios = any(summary.pairs for summary in report.summaries)
     notes.append(
-        "The network's intervals are predictions for a new laboratory, as the answers show them; those of the component "
-        "model leave out the spread between laboratories where too few of them exist to estimate it."
+        "The network's intervals are predictions for a new laboratory, as the answers show them; those of the "
+        "component model leave out the spread between laboratories where too few of them exist to estimate it."
         if has_ratios
         else "No ratio could be predicted, so nothing is known about the intervals."
     )
