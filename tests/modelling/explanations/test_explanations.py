@@ -226,7 +226,7 @@ def test_every_reference_of_an_explanation_leads_somewhere(published_evidence, c
 
 def test_an_explanation_costs_a_constant_number_of_queries(published_evidence, django_assert_max_num_queries):
     for a, b in (("kvm", "xen"), ("hyper-v", "proxmox")):
-        with django_assert_max_num_queries(14):
+        with django_assert_max_num_queries(15):
             gather(Question("hypervisor", "fileserver"), a, b)
 
 
