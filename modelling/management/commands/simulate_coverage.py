@@ -5,7 +5,7 @@ import json
 import numpy as np
 from django.core.management.base import BaseCommand, CommandParser
 
-from modelling.answers import estimate
+from modelling.answers.estimate import assumptions
 from modelling.validation.simulation import LABORATORIES, RUNS, TAUS, Tally, calibration, simulate
 
 
@@ -22,7 +22,7 @@ class Command(BaseCommand):
         parser.add_argument("--json", action="store_true", help="Print JSON in place of tables.")
 
     def handle(self, *args, replications: int, seed: int, **options) -> None:
-        assumed = estimate.assumptions()
+        assumed = assumptions()
         scale = assumed.tau_scale("")
         rng = np.random.default_rng(seed)
         cells, everything = [], Tally()
