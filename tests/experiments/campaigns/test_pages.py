@@ -123,7 +123,7 @@ def test_outputs_are_operators_business(people, campaign):
 # Both doors do the same
 
 HOST = {
-    **{"slug": "new", "name": "New", "address": "192.0.2.7", "port": 22, "login": "root", "key_name": "lab"},
+    **{"slug": "lab-7", "name": "New", "address": "192.0.2.7", "port": 22, "login": "root", "key_name": "lab"},
     **{"laboratory": "local", "drivers": ["native"]},
 }
 PLAN = {
@@ -145,7 +145,7 @@ def test_a_host_is_registered_alike(people, host):
         "application/json",
     )
     assert api.status_code == 201, api.content
-    first, second = (Host.objects.get(slug=slug) for slug in ("new", "other"))
+    first, second = (Host.objects.get(slug=slug) for slug in ("lab-7", "other"))
     for name in ("port", "login", "key_name", "laboratory", "drivers", "stated"):
         assert getattr(first, name) == getattr(second, name)
     assert list(first.pools.values_list("path", "kind")) == list(second.pools.values_list("path", "kind"))
@@ -173,7 +173,7 @@ def test_hostile_fields_of_a_host_are_refused(field, value, words, people, host)
     answer = client_of(people["owner"], api=True).post("/api/v1/hosts/", body, "application/json")
     assert answer.status_code == 400
     assert words in answer.content.decode()
-    assert not Host.objects.filter(slug="new").exists()
+    assert not Host.objects.filter(slug="lab-7").exists()
 
 
 def test_a_campaign_is_planned_alike(people, host):
