@@ -16,6 +16,7 @@ from rest_framework.renderers import BaseRenderer
 from rest_framework.request import Request
 
 from kdb.csv_cells import escaped
+from kdb.json_values import refuse_huge_integers
 
 FORMAT_PARAMETER = "format"
 
@@ -45,13 +46,17 @@ def _cell(value: Any) -> Any:
 
 
 class JsonParser(JSONParser):
-    """JSON that is refused, not failed on, where it is nested deeper than Python goes."""
+    """JSON that is refused, not failed on, where it is nested too deep or an integer is beyond all use."""
 
     def parse(self, *args: Any, **kwargs: Any) -> Any:
         try:
-            return super().parse(*args, **kwargs)
+            parsed = super().parse(*args, **kwargs)
+            refuse_huge_integers(parsed)
         except RecursionError:
             raise ParseError("JSON parse error - nested too deep") from None
+        except ValueError as error:
+            raise ParseError(f"JSON parse error - {error}") from None
+        return parsed
 
 
 class CsvRenderer(BaseRenderer):

@@ -38,6 +38,7 @@ from experiments.models import (
     Storage,
     WorkloadVariant,
 )
+from kdb.json_values import refuse_unkeepable
 
 from . import belongings, measurement_rows
 from .bundle_schema import (
@@ -257,11 +258,9 @@ def _members(data: bytes) -> dict[str, bytes]:
 def _checked(members: dict[str, bytes]) -> dict[str, Any]:
     try:
         document = json.loads(members[DOCUMENT], parse_constant=_not_a_number)
-        json.dumps(document, ensure_ascii=False).encode()
-    except (ValueError, RecursionError) as error:  # halves of characters, too
+        refuse_unkeepable(document)
+    except (ValueError, RecursionError) as error:
         raise BundleError(f"{DOCUMENT}: {error}") from error
-    if _holds_nul(document):
-        raise BundleError(f"{DOCUMENT}: a text holds the character U+0000, which no database keeps.")
     errors = sorted(jsonschema.Draft202012Validator(schema()).iter_errors(document), key=lambda error: error.json_path)
     if errors:
         told = "; ".join(f"{error.json_path}: {error.message[:200]}" for error in errors[:10])
@@ -280,14 +279,6 @@ def _checked(members: dict[str, bytes]) -> dict[str, Any]:
 
 def _not_a_number(name: str) -> None:
     raise ValueError(f"{name} is not a number of JSON")
-
-
-def _holds_nul(value: Any) -> bool:
-    if isinstance(value, dict):
-        return any("\0" in name or _holds_nul(inner) for name, inner in value.items())
-    if isinstance(value, list):
-        return any(map(_holds_nul, value))
-    return isinstance(value, str) and "\0" in value
 
 
 def _canonical(members: dict[str, bytes]) -> bytes:

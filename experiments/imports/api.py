@@ -218,13 +218,13 @@ class ImportViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, OwnedViewS
 
         200 where the same bytes, or the same request by its Idempotency-Key, came in before.
         """
-        draft = draft_to_edit(request.user, str(request.data.get("case_study", "")))
         files = request.FILES.getlist("file")
-        if not files:
+        if not files:  # first: JSON has none, and need not be an object
             raise FaultyRequest([{"field": "file", "message": "There is no file in the request."}])
+        draft = draft_to_edit(request.user, str(request.data.get("case_study", "")))
         try:
             answers = json.loads(request.data.get("answers") or "{}")
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise FaultyRequest([{"field": "answers", "message": f"This is no JSON: {error}."}]) from error
         confirm = str(request.data.get("confirm", "")).lower()
         if confirm not in ("", "true", "false"):

@@ -37,6 +37,7 @@ from experiments.models import (
     RawFile,
 )
 from kdb import jobs
+from kdb.json_values import refuse_unkeepable
 
 from .normalise import CONTEXT, KINDS
 from .readers import archives
@@ -191,6 +192,10 @@ def checked_answers(answers: Mapping[str, Any]) -> dict[str, Any]:
     """
     if not isinstance(answers, Mapping) or set(answers) - {"context", "files", "names", "create"}:
         raise Unusable("answers: an object with context, files, names and create is expected.")
+    try:
+        refuse_unkeepable(answers)
+    except ValueError as error:
+        raise Unusable(f"answers: {error}.") from error
     files = {}
     for digest, said in _mapping(answers, "files").items():
         if not isinstance(said, Mapping) or set(said) - {"context", "leave_out"}:

@@ -114,6 +114,13 @@ def bundle(change) -> bytes:
     return changed.getvalue()
 
 
+def _nested(depth: int) -> dict:
+    inner: dict = {}
+    for _ in range(depth):
+        inner = {"all": [inner]}
+    return inner
+
+
 NEW = {"slug": "quiet", "name": "Quiet"}
 BUNDLES = {
     "aliases": lambda d: d["catalogue"]["workloads"].append({**NEW, "aliases": [5]}),
@@ -128,6 +135,8 @@ BUNDLES = {
     r"U\+0000": lambda d: d["case_study"].update(title="\0"),
     "surrogates": lambda d: d["case_study"].update(title="\ud800"),
     "NaN": lambda d: d["storage"].update(sequential_read_limit=float("nan")),
+    "308 digits": lambda d: d["storage"].update(sequential_read_limit=10**399),
+    "nested more than": lambda d: d["claims"][0].update(checks=_nested(300)),
 }
 
 

@@ -459,7 +459,7 @@ def _read_xlsx(data: bytes) -> Table:
 
 
 _ROW_OR_CELL = re.compile(rb"<(?:\w{1,20}:)?(?:(row)(?=[\s/>])([^<>]{0,1000})|c(?=[\s/>]))")
-_ROW_NUMBER = re.compile(rb"\sr=[\"'](\d{1,9})[\"']")
+_ROW_NUMBER = re.compile(rb"\sr\s*=\s*[\"']([^\"']*)")
 
 
 def _unreadable_rows(archive: zipfile.ZipFile) -> Fault | None:
@@ -481,6 +481,9 @@ def _unreadable_rows(archive: zipfile.ZipFile) -> Fault | None:
                 continue
             rows += 1
             number = _ROW_NUMBER.search(found[2])
+            if number and not (number[1].isdigit() and len(number[1]) < 10):
+                told = number[1][:40].decode(errors="replace")
+                return Fault(None, "workbook", f"a row numbered {told!r}", "whole numbers of at most nine digits")
             row = int(number[1]) if number else last + 1
             if max(row, rows) > MAX_XLSX_ROWS:
                 expected = f"at most row {MAX_XLSX_ROWS:,}: delete what stands below the table, or save it as CSV"

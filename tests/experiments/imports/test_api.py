@@ -171,6 +171,10 @@ def test_a_request_with_a_key_is_done_once(program, draft):
         ({"case_study": "nothing"}, 404),
         ({"answers": "{"}, 400),
         ({"answers": '{"speed": 1}'}, 400),
+        ({"answers": "[" * 200_000}, 400),
+        ({"answers": r'{"names": {"workload": {"\u0000": "mail"}}}'}, 400),
+        ({"answers": r'{"create": {"workload": {"mail": {"name": "\ud800"}}}}'}, 400),
+        ({"answers": '{"create": {"workload": {"mail": ' + '{"a":[' * 400 + "]}" * 400 + "}}}"}, 400),
         ({"confirm": "perhaps"}, 400),
         ({"file": []}, 400),
     ],
@@ -178,6 +182,16 @@ def test_a_request_with_a_key_is_done_once(program, draft):
 def test_an_upload_that_is_wrong_is_refused(program, draft, changed, status):
     program.upload(HEADER + ROW.format(5), status=status, **changed)
     assert not ImportBatch.objects.exists()
+
+
+@pytest.mark.parametrize("body", [None, 0, "text", [1, "a"], {}, {"case_study": "\ud800"}])
+def test_an_upload_as_json_has_no_file(program, draft, body):
+    assert fields(program("post", "imports/", json.dumps(body), 400, content_type="application/json")) == {"file"}
+
+
+def test_an_integer_that_no_number_can_hold_is_refused(program, draft):
+    response = program("patch", "drafts/lab/", {"server": {"ram_gib": 10**400}}, 400)
+    assert "308 digits" in response.json()["detail"]
 
 
 def test_what_is_not_ready_is_not_confirmed(program, draft):

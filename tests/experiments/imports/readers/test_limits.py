@@ -188,6 +188,11 @@ def workbook(change) -> bytes:
     ("change", "found"),
     [
         (lambda text: text.replace('<row r="3"', '<row r="1048576"'), "row 1,048,576"),
+        (
+            lambda text: text.replace("</sheetData>", '<row r="99999999999"><c/></row></sheetData>'),
+            "a row numbered '99999999999'",
+        ),
+        (lambda text: text.replace("</sheetData>", '<row r="-5"><c/></row></sheetData>'), "a row numbered '-5'"),
         (lambda text: text.replace("</sheetData>", "<row/>" * 200_000 + "</sheetData>"), "row 200,001"),
         (lambda text: text.replace('<row r="3"', '<row r="2"'), "row 2 below row 2"),
         (lambda text: text.replace("</row>", "<c/>" * 2_000_000 + "</row>"), "6,000,009 cells"),
