@@ -15,8 +15,9 @@ from rest_framework.parsers import JSONParser
 from rest_framework.renderers import BaseRenderer
 from rest_framework.request import Request
 
+from kdb.api_errors import FaultyRequest, FieldError
 from kdb.csv_cells import escaped
-from kdb.json_values import refuse_huge_integers
+from kdb.json_values import refuse_half_characters, refuse_huge_integers
 
 FORMAT_PARAMETER = "format"
 
@@ -52,11 +53,27 @@ class JsonParser(JSONParser):
         try:
             parsed = super().parse(*args, **kwargs)
             refuse_huge_integers(parsed)
+            refuse_half_names(parsed)
         except RecursionError:
             raise ParseError("JSON parse error - nested too deep") from None
         except ValueError as error:
             raise ParseError(f"JSON parse error - {error}") from None
         return parsed
+
+
+def refuse_half_names(parsed: Any) -> None:
+    """Raises FaultyRequest that names the field with half a character, ParseError where that is nobody's field."""
+    errors = []
+    for name, value in parsed.items() if isinstance(parsed, dict) else ((None, parsed),):
+        try:
+            refuse_half_characters([name, value])
+        except ValueError as error:
+            shown = str(name).encode(errors="replace").decode()
+            errors.append(FieldError(field=shown, message=f"{str(error).capitalize()}."))
+    if errors and not isinstance(parsed, dict):
+        raise ParseError(errors[0]["message"])
+    if errors:
+        raise FaultyRequest(errors)
 
 
 class CsvRenderer(BaseRenderer):

@@ -13,6 +13,12 @@ def refuse_unkeepable(value: Any) -> None:
     for scalar in _scalars(value):
         if isinstance(scalar, str) and "\0" in scalar:
             raise ValueError("a text holds the character U+0000, which no database keeps")
+    refuse_half_characters(value)
+
+
+def refuse_half_characters(value: Any) -> None:
+    """Raises ValueError where a text is none: JSON can spell one half of a surrogate pair, and nothing can store it."""
+    for scalar in _scalars(value):
         if isinstance(scalar, str) and any("\ud800" <= sign <= "\udfff" for sign in scalar):
             raise ValueError("a text holds half a character (surrogates not allowed)")
 

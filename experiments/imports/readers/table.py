@@ -458,7 +458,10 @@ def _read_xlsx(data: bytes) -> Table:
     return _table("xlsx", lines)
 
 
-_ROW_OR_CELL = re.compile(rb"<(?:\w{1,20}:)?(?:(row)(?=[\s/>])([^<>]{0,1000})|c(?=[\s/>]))")
+_ROW_OR_CELL = re.compile(rb"<(?:\w{1,20}:)?(?:(row)(?=[\s/>])|c(?=[\s/>]))")
+_ATTRIBUTES = re.compile(
+    rb"(?:\s{1,20}[\w:.-]{1,60}\s{0,5}=\s{0,5}(?:\"[^\"<>]{0,200}\"|'[^'<>]{0,200}')){0,40}\s{0,20}/?>"
+)
 _ROW_NUMBER = re.compile(rb"\sr\s*=\s*[\"']([^\"']*)")
 
 
@@ -480,7 +483,10 @@ def _unreadable_rows(archive: zipfile.ZipFile) -> Fault | None:
                 cells += 1
                 continue
             rows += 1
-            number = _ROW_NUMBER.search(found[2])
+            attributes = _ATTRIBUTES.match(text, found.end())
+            if attributes is None:
+                return Fault(rows, "workbook", "a row that no spreadsheet writes so", "short, plain attributes")
+            number = _ROW_NUMBER.search(attributes[0])
             if number and not (number[1].isdigit() and len(number[1]) < 10):
                 told = number[1][:40].decode(errors="replace")
                 return Fault(None, "workbook", f"a row numbered {told!r}", "whole numbers of at most nine digits")

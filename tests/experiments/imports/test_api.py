@@ -184,9 +184,15 @@ def test_an_upload_that_is_wrong_is_refused(program, draft, changed, status):
     assert not ImportBatch.objects.exists()
 
 
-@pytest.mark.parametrize("body", [None, 0, "text", [1, "a"], {}, {"case_study": "\ud800"}])
+@pytest.mark.parametrize("body", [None, 0, "text", [1, "a"], {}])
 def test_an_upload_as_json_has_no_file(program, draft, body):
     assert fields(program("post", "imports/", json.dumps(body), 400, content_type="application/json")) == {"file"}
+
+
+@pytest.mark.parametrize("body", [{"title": "\ud800"}, {"server": {"model": ["\udfff"]}}, {"\ud800": 1}])
+def test_half_a_character_is_refused_by_its_field(program, draft, body):
+    response = program("patch", "drafts/lab/", json.dumps(body), 400, content_type="application/json")
+    assert fields(response) == {name.replace("\ud800", "?") for name in body}
 
 
 def test_an_integer_that_no_number_can_hold_is_refused(program, draft):

@@ -193,6 +193,11 @@ def workbook(change) -> bytes:
             "a row numbered '99999999999'",
         ),
         (lambda text: text.replace("</sheetData>", '<row r="-5"><c/></row></sheetData>'), "a row numbered '-5'"),
+        (
+            lambda text: text.replace('<row r="3"', f'<row spans="{"1" * 2_000}" r="1048576"'),
+            "a row that no spreadsheet writes so",
+        ),
+        (lambda text: text.replace('<row r="3"', '<row spans=">" r="1048576"'), "a row that no spreadsheet writes so"),
         (lambda text: text.replace("</sheetData>", "<row/>" * 200_000 + "</sheetData>"), "row 200,001"),
         (lambda text: text.replace('<row r="3"', '<row r="2"'), "row 2 below row 2"),
         (lambda text: text.replace("</row>", "<c/>" * 2_000_000 + "</row>"), "6,000,009 cells"),
