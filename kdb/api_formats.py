@@ -15,7 +15,6 @@ from rest_framework.parsers import JSONParser
 from rest_framework.renderers import BaseRenderer
 from rest_framework.request import Request
 
-from kdb.api_errors import FaultyRequest, FieldError
 from kdb.csv_cells import escaped
 from kdb.json_values import refuse_half_characters, refuse_huge_integers
 
@@ -63,6 +62,8 @@ class JsonParser(JSONParser):
 
 def refuse_half_names(parsed: Any) -> None:
     """Raises FaultyRequest that names the field with half a character, ParseError where that is nobody's field."""
+    from kdb.api_errors import FaultyRequest, FieldError  # its views need the parsers of this module first
+
     errors = []
     for name, value in parsed.items() if isinstance(parsed, dict) else ((None, parsed),):
         try:
