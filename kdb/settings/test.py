@@ -1,7 +1,10 @@
 """What the tests run on. DATABASE_URL and REDIS_URL choose the services, as everywhere."""
 
+import os
+from urllib.parse import urlsplit
+
 from .base import *  # noqa: F403
-from .base import REDIS_URL
+from .base import CACHES, REDIS_URL
 
 SECRET_KEY = "not a secret: tests only"  # noqa: S105
 DEBUG = False
@@ -14,3 +17,6 @@ if not REDIS_URL:  # a test that starts a worker gives it kdb.settings.local and
     CELERY_BROKER_URL = "memory://"
     CELERY_BROKER_TRANSPORT = None
     CELERY_BROKER_TRANSPORT_OPTIONS: dict[str, str] = {}
+else:  # the processes of a run share the server, and each empties its own counters after each test
+    _number = 1 + int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
+    CACHES["throttle"]["LOCATION"] = urlsplit(REDIS_URL)._replace(path=f"/{_number}").geturl()
