@@ -129,9 +129,9 @@ def test_the_chart_is_drawn_with_the_numbers_of_the_table(site, quiet_page: Page
     page.goto(site + FILE_SERVER)
     chart = chart_of(page)
     rows = page.locator(".ranking tbody tr")
-    names = [name.removesuffix(" best").removesuffix(" avoid") for name in rows.locator("th").all_inner_texts()]
+    names = rows.locator("th").all_inner_texts()
     ratios = [row.locator("td.num").nth(1).inner_text() for row in rows.all()]
-    assert chart["labels"] == [re.sub(r"\s*(best|avoid)$", "", name) for name in names]
+    assert chart["labels"] == [re.sub(r"\s*(use|doubtful|avoid)$", "", name) for name in names]
     assert [f"{value:.2f}×" for value in chart["values"]] == ratios
     assert chart["limits"][0] == [None, None]  # of the reference
     assert all(low < value < high for value, (low, high) in zip(chart["values"][1:], chart["limits"][1:], strict=True))
