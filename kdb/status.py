@@ -108,9 +108,13 @@ def _limited_query() -> Iterator[None]:
     if connection.vendor != "postgresql":
         yield
         return
-    with transaction.atomic():
-        connection.cursor().execute(f"SET LOCAL statement_timeout = {round(CHECK_SECONDS * 500)}")
+    with transaction.atomic(), connection.cursor() as cursor:
+        limit = f"{round(CHECK_SECONDS * 500)}ms"
+        set_limit = "SELECT current_setting('statement_timeout'), set_config('statement_timeout', %s, true)"
+        cursor.execute(set_limit, [limit])
+        before = cursor.fetchone()[0]
         yield
+        cursor.execute(set_limit, [before])  # that of a transaction around this one
 
 
 def _within(seconds: float, check: Callable[[], Any], otherwise: Any) -> Any:
