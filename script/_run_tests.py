@@ -143,6 +143,7 @@ def provide_postgresql(stack: ExitStack, folder: Path) -> str | None:
         # Each test's rows are rolled back, so the statistics say that every table is empty, and nested loops over what
         # is thought to be one row went on for minutes.
         "enable_nestloop": "off",
+        "jit": "off",  # for what such plans seem to cost PostgreSQL compiled each of them, most of a second
     }
     command = [postgres, "-D", str(home / "data"), *(f"--{name}={value}" for name, value in options.items())]
     url = f"postgres://kdb@127.0.0.1:{port}/postgres"

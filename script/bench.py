@@ -6,7 +6,8 @@ middleware and the database driver), warm and cold, as p50 and p95; wall time to
 publish. Ratios between sizes come from one run, side by side; compare those, not milliseconds.
 
 First the estimators: a network of 1,000 configurations with 100,000 contrasts, estimated with random
-effects, P-scores and components, with its wall time and the peak memory of the process.
+effects, P-scores and components, with its wall time and the peak memory of the process. Then rankings of 100 entries
+from 1, 10 and 100 case studies, CPU beside that of the smallest, with one thread for matrices and with one a core.
 
 Before both, in a process of its own: 100,000 measurements through the API in one request, beside a bare
 COPY (on SQLite a bare INSERT) of the same rows into the same table, and the peak memory of that process.
@@ -15,6 +16,7 @@ With --campaigns, as root, instead: what campaigns cost beside the benchmark, on
 runs of 60 s. Overhead is the wall time of a run without the benchmark (its own set-up included), mkfs and boot.
 
     script/bench [--sizes 10 100 1000] [--requests 300]
+    script/bench --rankings
     script/bench --imports
     script/bench --campaigns
 """
@@ -195,6 +197,35 @@ def estimate_large_networks() -> None:
         )
 
 
+def rank_many_entries() -> None:
+    """CPU of a ranking of 100 entries by the number of case studies, each of which measured all of them."""
+    import numpy as np
+
+    from modelling.answers.estimate import assumptions
+    from modelling.estimation.ranking import rank
+    from modelling.evidence.axes import AXES
+    from tests.modelling.frames import arm, arms, findings
+
+    spent = {}
+    for studies in (1, 10, 100):
+        rng = np.random.default_rng(0)
+        values = np.exp(3 + np.arange(100) / 100 + rng.normal(0, 0.1, (studies, 100)))
+        frame = arms(
+            *(
+                arm(value, case_study=f"s{s}", guest_fs=f"g{n // 10}", host_fs=f"h{n % 10}")
+                for (s, n), value in np.ndenumerate(values)
+            )
+        )
+        turns = []
+        for _ in range(6):  # the first loads what is loaded when asked for
+            start = time.process_time()
+            rank(frame, findings(), AXES["fs-pair"], assumptions())
+            turns.append(time.process_time() - start)
+        spent[studies] = 1000 * min(turns)
+    said = ", ".join(f"{n} case studies {ms:.0f} ms ({ms / spent[1]:.1f})" for n, ms in spent.items())
+    print(f"ranking of 100 entries, {os.environ['OPENBLAS_NUM_THREADS']} threads for matrices: {said}", flush=True)
+
+
 IMPORTED = 100_000
 
 
@@ -307,11 +338,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sizes", type=int, nargs="+", default=[10, 100, 1000], help="measurements a cell (N)")
     parser.add_argument("--requests", type=int, default=600, help="warm requests of each kind")
+    parser.add_argument("--rankings", action="store_true", help="rankings of many entries only")
     parser.add_argument("--imports", action="store_true", help="imports only")
     parser.add_argument("--campaigns", action="store_true", help="campaigns only")
     options = parser.parse_args()
-    if not (options.imports or options.campaigns):  # in a process of its own, whose memory is its own
+    if not (options.imports or options.campaigns or options.rankings):  # processes of their own: memory, threads
         subprocess.run([sys.executable, __file__, "--imports"], check=True)
+        for threads in {1, os.cpu_count() or 1}:
+            of_matrices = {**os.environ, "OPENBLAS_NUM_THREADS": str(threads)}
+            subprocess.run([sys.executable, __file__, "--rankings"], check=True, env=of_matrices)
     with tempfile.TemporaryDirectory(prefix="kdb-bench-") as folder:
         os.environ["DATA_DIR"] = folder
         os.environ["DJANGO_SETTINGS_MODULE"] = "kdb.settings.test"
@@ -321,8 +356,9 @@ def main() -> None:
         from django.conf import settings
         from django.db import connection
 
-        if options.imports or options.campaigns:
-            measure_imports() if options.imports else measure_campaigns()
+        if options.imports or options.campaigns or options.rankings:
+            what = rank_many_entries if options.rankings else measure_imports if options.imports else measure_campaigns
+            what()
             return
         print(f"{connection.vendor}, default spread {settings.KDB_DEFAULT_COEFFICIENT_OF_VARIATION:.0%}")
         estimate_large_networks()

@@ -1,18 +1,16 @@
 """What every test gets: a database, no network beyond this machine, and the system's Chromium.
 
-Which tests run where is decided here, from what a test uses, so no test has to say it:
+Which tests run where is decided here, from what a test uses, so few tests have to say it:
 
     script/test, one run      SQLite and the broker without a server: everything, browser included
-    script/test, the other    PostgreSQL and Redis (--services): what touches the database, and what
-                              is marked `postgresql` or `redis`
+    script/test, the other    PostgreSQL and Redis (--services): what touches the database and is not
+                              marked `sqlite`, and what is marked `postgresql` or `redis`
     script/test --quick       what neither touches a database nor starts processes nor is marked `slow`
 """
 
 import os
 import shutil
 import socket
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -26,7 +24,7 @@ from django.db import connection, transaction
 from django.test import TransactionTestCase
 from playwright.sync_api import expect
 
-from tests import evidence
+from tests import evidence, made_once
 
 # Playwright's synchronous API keeps an event loop in this thread, which Django takes for async code.
 os.environ.setdefault("DJANGO_ALLOW_ASYNC_UNSAFE", "true")
@@ -39,9 +37,6 @@ DATABASE_FIXTURES = {"db", "transactional_db", "live_server", "published_evidenc
 # A machine may be busy: how long one example takes says nothing about what is tested.
 hypothesis.settings.register_profile("kdb", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
 hypothesis.settings.load_profile("kdb")
-
-ROOT = Path(__file__).resolve().parents[1]
-
 
 # Which tests run
 
@@ -66,7 +61,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker("browser")
         marks = {mark.name for mark in item.iter_markers()}
         needs_services = bool(marks & {"postgresql", "redis"})
-        for_services = needs_services or (touches_database(item) and not marks & {"browser", "server"})
+        for_services = needs_services or (touches_database(item) and not marks & {"browser", "server", "sqlite"})
         is_quick = not touches_database(item) and not marks & {"browser", "server", "slow", "postgresql", "redis"}
         if (
             (config.getoption("services") and not for_services)
@@ -86,16 +81,37 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if elsewhere:
         config.hook.pytest_deselected(items=elsewhere)
         items[:] = kept
+    if hasattr(config, "workerinput"):  # of several processes, so that none is left with it when the others are done
+        items.sort(key=lambda item: item.get_closest_marker("slow") is None)
 
 
 # The database
 
 
 @pytest.fixture(scope="session")
-def django_db_modify_db_settings(django_db_modify_db_settings: None, tmp_path_factory: pytest.TempPathFactory) -> None:
-    """SQLite in a file, with its WAL, as script/server uses it: each thread has its own connection."""
+def migrated_sqlite(pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An empty database with all migrations; copy it."""
+    return shutil.copy(made_once.migrated_sqlite(pytestconfig.cache.mkdir("kdb")), tmp_path_factory.mktemp("migrated"))
+
+
+@pytest.fixture(scope="session")
+def django_db_keepdb(django_db_keepdb: bool) -> bool:
+    """Django would delete the copy of SQLite's database before it begins."""
+    return django_db_keepdb or connection.vendor == "sqlite"
+
+
+@pytest.fixture(scope="session")
+def django_db_modify_db_settings(
+    django_db_modify_db_settings: None, request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """Begin with a copy of what the migrations make: running them takes ten seconds a process, and finding them done
+    a quarter of one. SQLite's is a file, with its WAL, as script/server uses it: each thread has its own connection."""
     if connection.vendor == "sqlite":
-        connection.settings_dict["TEST"]["NAME"] = str(tmp_path_factory.mktemp("database") / "test.sqlite3")
+        path = tmp_path_factory.mktemp("database") / "test.sqlite3"
+        shutil.copy(request.getfixturevalue("migrated_sqlite"), path)
+        connection.settings_dict["TEST"]["NAME"] = str(path)
+    else:
+        connection.settings_dict["TEST"]["TEMPLATE"] = made_once.migrated_postgresql(os.environ["DATABASE_URL"])
 
 
 @pytest.fixture(scope="session")
@@ -118,15 +134,6 @@ def published_evidence(_copy_evidence: list[str], db: None) -> None:
     test still begins with an empty database, and the pages' tests (live_server) have it too.
     """
     evidence.execute(_copy_evidence)
-
-
-@pytest.fixture(scope="session")
-def migrated_sqlite(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An empty database of its own for processes that a test starts; copy it."""
-    folder = tmp_path_factory.mktemp("migrated")
-    places = {"PATH": os.environ["PATH"], "DJANGO_SETTINGS_MODULE": "kdb.settings.local", "DATA_DIR": str(folder)}
-    subprocess.run([sys.executable, "-m", "django", "migrate", "--verbosity=0"], cwd=ROOT, env=places, check=True)
-    return folder / "kdb.sqlite3"
 
 
 @pytest.fixture

@@ -1,0 +1,41 @@
+"""The addresses of the pages, for tests that walk all of them."""
+
+PUBLIC = [
+    "/",
+    "/?axis=fs-pair&workload=varmail&hypervisor=kvm",
+    "/?axis=hypervisor&workload=fileserver",
+    "/compare/",
+    "/compare/?axis=hypervisor&workload=fileserver",
+    "/compare/?axis=hypervisor&workload=fileserver&a=kvm&b=xen&c=proxmox&d=hyper-v",
+    "/compare/?axis=fs-pair&workload=varmail&hypervisor=kvm&as_of=1",
+    "/mix/?axis=fs-pair&hypervisor=kvm&varmail=60&webserver=40",
+    "/advisor/",
+    "/case-studies/",
+    "/case-studies/p1/",
+    "/case-studies/p3-cs1/",
+    "/case-studies/p1/fair-play/",
+    "/case-studies/p1/claims/",
+    "/knowledge/",
+    "/knowledge/revisions/",
+    "/knowledge/file-systems/btrfs/",
+    "/knowledge/workloads/varmail/",
+    "/claims/",
+    "/hypotheses/",
+    "/model-quality/",
+    "/search/?q=btrfs",
+    "/accounts/login/",
+]
+# With a draft "my-lab", a host "lab-1" and its campaign "night".
+PRIVATE = [
+    "/drafts/",
+    "/drafts/new/",
+    "/drafts/my-lab/",
+    "/accounts/",
+    "/laboratory/hosts/",
+    "/laboratory/hosts/new/",
+    "/laboratory/hosts/lab-1/",
+    "/laboratory/campaigns/",
+    "/laboratory/campaigns/new/",
+    "/laboratory/campaigns/night/",
+    "/laboratory/campaigns/night/runs/1/",
+]

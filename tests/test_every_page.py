@@ -1,0 +1,90 @@
+"""Every address that can be opened answers on PostgreSQL, too: what pages say is tested on SQLite alone."""
+
+import pytest
+from django.urls import URLPattern, get_resolver, resolve
+
+from experiments.campaigns import steering
+from tests.factories import (
+    make_campaign,
+    make_case_study,
+    make_host,
+    make_import,
+    make_measurement,
+    make_output,
+    make_raw_file,
+    make_user,
+)
+from tests.pages import PRIVATE, PUBLIC
+
+# Beside the pages that a browser checks: like one of them, or no page.
+OTHERS = [
+    "/?axis=fs-pair&workload=varmail&vm_count=1&origin=measured&storage_kind=hdd",
+    "/advisor/?example=varmail",
+    "/case-studies/?workload=varmail&hypervisor=kvm&q=file",
+    "/case-studies/p1/bundle.zip",
+    "/case-studies/p1/citation.bib",
+    "/case-studies/p1/retract/",
+    "/case-studies/my-lab/preview/",
+    "/case-study-bundle.schema.json",
+    "/claims/p1/",
+    "/claims/p1/P1-C01/",
+    "/drafts/my-lab/edit/",
+    "/files/{file}/",
+    "/healthz",
+    "/imports/{batch}/",
+    "/knowledge/hypervisors/kvm/",
+    "/laboratory/hosts/lab-1/edit/",
+    "/laboratory/outputs/{output}/",
+    "/accounts/password/",
+    "/accounts/reset/",
+    "/accounts/reset/sent/",
+    "/accounts/reset/MQ/gone/",
+    "/results-template.csv",
+]
+# What is only posted to.
+DEEDS = {
+    "accounts/logout/",
+    "accounts/tokens/<int:pk>/revoke/",
+    "case-studies/<slug:slug>/<slug:step>/",
+    "drafts/<slug:slug>/upload/",
+    "drafts/bundle/",
+}
+
+
+def routes(resolver, prefix: str = ""):
+    for entry in resolver.url_patterns:
+        if isinstance(entry, URLPattern):
+            yield f"{prefix}{entry.pattern}"
+        else:
+            yield from routes(entry, f"{prefix}{entry.pattern}")
+
+
+def test_no_address_is_left_out():
+    pages = {route for route in routes(get_resolver()) if not route.startswith(("admin/", "api/"))}
+    walked = {resolve(address.partition("?")[0]).route for address in PUBLIC + PRIVATE + OTHERS if "{" not in address}
+    walked |= {"files/<int:pk>/", "imports/<int:pk>/", "laboratory/outputs/<int:pk>/"}
+    assert pages - DEEDS == walked
+    assert pages > DEEDS
+
+
+@pytest.mark.postgresql
+def test_every_page_answers(client, published_evidence):
+    user = make_user("", username="ada", is_superuser=True)
+    draft = make_case_study("my-lab", owner=user)
+    make_measurement(case_study=draft)
+    batch = make_import(draft, uploaded_by=user)
+    campaign = steering.create(make_campaign(make_host("lab-1", registered_by=user), slug="night"), user=user)
+    steering.start(campaign)
+    ids = {
+        "batch": batch.pk,
+        "file": make_raw_file(draft).pk,
+        "output": make_output(campaign.runs.first(), "host.txt").pk,
+    }
+    client.force_login(user)
+    found = {}
+    for address in PUBLIC + PRIVATE + OTHERS:
+        response = client.get(address.format(**ids), follow=True)
+        found[address] = response.status_code
+        if response.streaming:
+            b"".join(response)
+    assert {address: status for address, status in found.items() if status != 200} == {}
