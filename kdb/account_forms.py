@@ -1,6 +1,6 @@
 """The forms of an account."""
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from django import forms
@@ -29,6 +29,6 @@ class TokenForm(forms.Form):
         return name
 
     @property
-    def expires_at(self):
+    def expires_at(self) -> datetime | None:
         days = self.cleaned_data["days"]
         return now() + timedelta(days=int(days)) if days else None

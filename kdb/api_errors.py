@@ -21,6 +21,8 @@ from django.views import defaults
 from rest_framework import exceptions
 from rest_framework.views import set_rollback
 
+from kdb.api_formats import FORMAT_PARAMETER
+
 logger = logging.getLogger(__name__)
 
 MEDIA_TYPE = "application/problem+json"
@@ -45,7 +47,7 @@ class FaultyRequest(exceptions.APIException):
 
     def __init__(self, errors: list[FieldError], status_code: int = HTTPStatus.BAD_REQUEST) -> None:
         self.errors = errors
-        self.status_code = status_code
+        self.status_code = HTTPStatus(status_code)
         super().__init__(_sentences(errors))
 
 
@@ -94,7 +96,11 @@ def form_errors(form: forms.BaseForm) -> list[FieldError]:
             entry: FieldError = {"field": name, "message": " ".join(error.messages)}
             if (allowed := _allowed(form.fields.get(name))) is not None:
                 entry["allowed"] = allowed
-            entry.update({name: error.params[name] for name in ("line", "column") if name in (error.params or {})})
+            params = error.params or {}
+            if "line" in params:
+                entry["line"] = params["line"]
+            if "column" in params:
+                entry["column"] = params["column"]
             found.append(entry)
     return found
 
@@ -110,6 +116,14 @@ def name_errors(query: QueryDict, allowed: Iterable[str]) -> list[FieldError]:
         elif len(values) > 1:
             found.append({"field": name, "message": f"{name!r} is given {len(values)} times; give it once."})
     return found
+
+
+def refuse_faults(form: forms.BaseForm, query: QueryDict | None = None, *further: str) -> None:
+    """Raises FaultyRequest where the form is not valid, or the address has parameters besides its fields, `further`
+    and the format."""
+    unknown = [] if query is None else name_errors(query, [*form.fields, *further, FORMAT_PARAMETER])
+    if errors := unknown + form_errors(form):
+        raise FaultyRequest(errors)
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
@@ -141,7 +155,8 @@ def _allowed(field: forms.Field | None) -> list[Any] | None:
     if isinstance(field, forms.ModelChoiceField):
         return None  # keys of rows, which mean nothing outside
     if isinstance(field, forms.ChoiceField):
-        return [value for value, _ in field.choices if value]
+        choices: Any = field.choices  # what is read; the stub says what may be assigned
+        return [value for value, _ in choices if value]
     return getattr(field, "allowed", None)
 
 

@@ -84,16 +84,20 @@ class CsvRenderer(BaseRenderer):
     format = "csv"
     charset = "utf-8"
 
-    def render(self, data: Any, accepted_media_type: str | None = None, renderer_context: dict | None = None) -> str:
+    def render(
+        self, data: Any, accepted_media_type: str | None = None, renderer_context: Mapping[str, Any] | None = None
+    ) -> str:
         rows = data.get("results", [data])
-        return csv_text(renderer_context["view"].get_serializer().fields, rows)
+        return csv_text((renderer_context or {})["view"].get_serializer().fields, rows)
 
 
 class FormatNegotiation(DefaultContentNegotiation):
     """The format named in the address, else the one accepted; 406 where there is no such format."""
 
-    def select_renderer(self, request: Request, renderers: list, format_suffix: str | None = None) -> tuple:
-        name = request.query_params.get(FORMAT_PARAMETER)
+    def select_renderer(
+        self, request: Request, renderers: Iterable[BaseRenderer], format_suffix: str | None = None
+    ) -> tuple[BaseRenderer, str]:
+        renderers, name = list(renderers), request.query_params.get(FORMAT_PARAMETER)
         if not name:
             return super().select_renderer(request, renderers, format_suffix)
         for renderer in renderers:

@@ -1,6 +1,7 @@
 """Lists come in pages, each with the address of the next one."""
 
 import re
+from collections.abc import Sequence
 from typing import Any
 
 from django.db.models import QuerySet
@@ -25,7 +26,9 @@ class PageByKey(CursorPagination):
     cursor_query_param = "cursor"
     parameters = (cursor_query_param, page_size_query_param)
 
-    def paginate_queryset(self, queryset: QuerySet, request: Request, view: APIView | None = None) -> list[Any] | None:
+    def paginate_queryset(
+        self, queryset: QuerySet[Any] | Sequence[Any], request: Request, view: APIView | None = None
+    ) -> list[Any] | None:
         self._check_page_size(request)
         return super().paginate_queryset(queryset, request, view)
 
@@ -37,7 +40,7 @@ class PageByKey(CursorPagination):
             cursor = super().decode_cursor(request)
         except NotFound:
             cursor = None
-        if cursor is None or not _KEY.fullmatch(cursor.position or ""):
+        if cursor is None or not _KEY.fullmatch(str(cursor.position)):
             message = "This is not a cursor of this list; take it from `next` or `previous`."
             raise FaultyRequest([{"field": self.cursor_query_param, "message": message}])
         return cursor

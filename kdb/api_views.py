@@ -1,5 +1,7 @@
 """The front door of the API."""
 
+from typing import Any
+
 from csp.decorators import csp_update
 from django.utils.decorators import method_decorator
 from django.views.decorators.http import conditional_page
@@ -35,7 +37,7 @@ class PublicView(APIView):
             raise FaultyRequest(errors)
 
 
-class IndexSerializer(serializers.Serializer):
+class IndexSerializer(serializers.Serializer[Any]):
     """The address of every list, by its name."""
 
     version = serializers.CharField()

@@ -3,11 +3,10 @@
 import tempfile
 from collections.abc import Callable
 from http import HTTPStatus
-from typing import IO
+from typing import Any
 
 from django.conf import settings
 from django.core.exceptions import BadRequest
-from django.core.handlers.wsgi import LimitedStream
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from gunicorn.http.errors import ParseException
@@ -19,7 +18,7 @@ _CHUNK_BYTES = 2**16
 _IN_MEMORY = 4 * 2**20  # of a body without a length; the rest goes to a temporary file
 
 
-def body_limit_middleware(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable:
+def body_limit_middleware(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpRequest], HttpResponse]:
     """KDB_BODY_BYTES with an account, else KDB_ANONYMOUS_BODY_BYTES. Stands where it is known who asks.
 
     Django reads a body by its Content-Length only; one sent in chunks is counted while it is read, and then has one.
@@ -54,7 +53,7 @@ def _most(request: HttpRequest) -> int:
     return settings.KDB_BODY_BYTES if is_user else settings.KDB_ANONYMOUS_BODY_BYTES
 
 
-def _take_in(request: HttpRequest, body: IO[bytes], most: int) -> bool:
+def _take_in(request: HttpRequest, body: Any, most: int) -> bool:
     """Read what has no length into `body` and give it one; False where it goes on after `most` bytes."""
     size = 0
     try:
@@ -67,7 +66,7 @@ def _take_in(request: HttpRequest, body: IO[bytes], most: int) -> bool:
         raise BadRequest("The body cannot be read.") from error
     body.seek(0)
     request.META["CONTENT_LENGTH"] = str(size)
-    request._stream = LimitedStream(body, size)
+    request._stream = body
     return True
 
 

@@ -154,7 +154,6 @@ class Transport(virtual.Transport):
 
     Channel = Channel
     driver_type = driver_name = "folder"
-    default_port = 0
 
     # Queues and exchanges are declared once a process, whichever connection asks.
     _process_state = virtual.BrokerState()
@@ -163,7 +162,7 @@ class Transport(virtual.Transport):
         super().__init__(client, **kwargs)
         self.state = self._process_state
 
-    def drain_events(self, connection: Any, timeout: float | None = None) -> None:
+    def drain_events(self, connection: Any, timeout: float | None = None, **kwargs: Any) -> None:
         """Wait for a message; shorter than Celery asks, which looks for a request to stop in between."""
         super().drain_events(connection, timeout and min(timeout, _LONGEST_WAIT_SECONDS))
 

@@ -6,13 +6,15 @@ from functools import wraps
 from django.http import HttpRequest, HttpResponse
 from django.utils.cache import patch_vary_headers
 from django_htmx.http import push_url
+from django_htmx.middleware import HtmxDetails
 
 View = Callable[..., HttpResponse]
 
 
 def wants_fragment(request: HttpRequest) -> bool:
     """htmx asks for one element; restoring a page from the history needs all of it."""
-    return bool(request.htmx) and not request.htmx.history_restore_request
+    htmx = HtmxDetails(request)
+    return bool(htmx) and not htmx.history_restore_request
 
 
 def varies_for_htmx(view: View) -> View:

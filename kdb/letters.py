@@ -1,5 +1,7 @@
 """Letters are sent by jobs: who asks for one does not wait for the mail server, and cannot tell whether it was sent."""
 
+from typing import Any
+
 from django.contrib.auth.forms import PasswordResetForm
 from django.core.mail import send_mail
 from django.template.loader import render_to_string
@@ -12,7 +14,15 @@ _TEMPLATES = "accounts/password_reset"
 class _ResetForm(PasswordResetForm):
     """Django's, which would log and forget a letter that cannot be sent; here its job fails."""
 
-    def send_mail(self, subject_template_name, email_template_name, context, from_email, to_email, **kwargs) -> None:
+    def send_mail(
+        self,
+        subject_template_name: str,
+        email_template_name: str,
+        context: dict[str, Any],
+        from_email: str | None,
+        to_email: str,
+        html_email_template_name: str | None = None,
+    ) -> None:
         subject = " ".join(render_to_string(subject_template_name, context).split())
         send_mail(subject, render_to_string(email_template_name, context), from_email, [to_email])
 

@@ -15,6 +15,7 @@ from datetime import timedelta
 from typing import Any
 
 from axes.handlers.database import AxesDatabaseHandler
+from axes.helpers import get_client_ip_address
 from axes.models import AccessAttempt, AccessLog
 from django.conf import settings
 from django.contrib.auth.forms import AuthenticationForm
@@ -39,11 +40,9 @@ class LimitHandler(AxesDatabaseHandler):
 
     def get_failures(self, request: HttpRequest, credentials: dict[str, Any] | None = None) -> int:
         """1 where one of the limits is reached, else 0; AXES_FAILURE_LIMIT is 1."""
-        address = request.axes_ip_address
+        address = get_client_ip_address(request)
         by_name, by_address = Q(username=counted_name(request, credentials)), Q(ip_address=address)
-        recent = AccessAttempt.objects.filter(
-            by_name | by_address, attempt_time__gt=request.axes_attempt_time - settings.AXES_COOLOFF_TIME
-        )
+        recent = AccessAttempt.objects.filter(by_name | by_address, attempt_time__gt=now() - settings.AXES_COOLOFF_TIME)
         failures = {
             name: found or 0
             for name, found in recent.aggregate(

@@ -97,7 +97,7 @@ class Job(models.Model):
     @property
     def is_alive(self) -> bool:
         """Whether it waits, or a worker is at it. The tick takes silent jobs back; twice its time, and none comes."""
-        if self.state != self.State.RUNNING:
+        if self.state != self.State.RUNNING or self.heartbeat_at is None:
             return self.state == self.State.QUEUED
         return now() - self.heartbeat_at < timedelta(seconds=2 * settings.KDB_JOB_LEASE_SECONDS)
 

@@ -40,7 +40,7 @@ class Child:
     command: Sequence[str]
     pass_fds: Sequence[int] = ()
     patience_seconds: float = PATIENCE_SECONDS
-    process: subprocess.Popen | None = None
+    process: subprocess.Popen[bytes] | None = None
     started_at: float = 0.0
     start_again_at: float = 0.0
     failed_starts: int = field(default=0)
@@ -55,7 +55,7 @@ class Child:
         return self.process is not None and self.process.poll() is None
 
     def send(self, number: signal.Signals) -> None:
-        if self.is_running():
+        if self.process is not None and self.is_running():
             self.process.send_signal(number)
 
     def look_after(self) -> None:

@@ -15,20 +15,29 @@ class Metric:
     name: str
     unit: str  # canonical
     higher_is_better: bool
+    relative: str  # what a ratio of two entries is a ratio of, larger being better
 
     @property
     def label(self) -> str:
         return self.name.replace("_", " ")
 
+    @property
+    def direction(self) -> int:
+        """What ln(value) is multiplied by so that larger is better."""
+        return 1 if self.higher_is_better else -1
+
 
 METRICS = {
     metric.name: metric
     for metric in (
-        Metric("throughput", "MiB/s", higher_is_better=True),
-        Metric("operation_rate", "ops/s", higher_is_better=True),
-        Metric("latency", "ms", higher_is_better=False),
+        Metric("throughput", "MiB/s", higher_is_better=True, relative="throughput"),
+        Metric("operation_rate", "ops/s", higher_is_better=True, relative="operation rate"),
+        Metric("latency", "ms", higher_is_better=False, relative="speed by latency"),
     )
 }
+
+THROUGHPUT = "throughput"  # what is meant where nobody says otherwise
+LATENCY = "latency"
 
 # unit: (metric, factor to the metric's canonical unit)
 UNITS = {

@@ -14,6 +14,7 @@ from csp.constants import NONE, SELF
 from kdb import __version__
 from kdb.env import database, env, integer, redis_url
 from kdb.sqlite import SQLITE_OPTIONS
+from kdb.units import METRICS
 
 BASE_DIR = Path(__file__).resolve().parents[2]
 DATA_DIR = Path(env.str("DATA_DIR", "") or BASE_DIR / "data").resolve()
@@ -49,7 +50,6 @@ MIDDLEWARE = [
     "kdb.body_limits.body_limit_middleware",  # bodies are read after all of these, by the check for CSRF or the view
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
-    "django_htmx.middleware.HtmxMiddleware",
     "axes.middleware.AxesMiddleware",
 ]
 
@@ -66,6 +66,7 @@ TEMPLATES = [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
+                "experiments.waiting.for_user",
             ],
         },
     }
@@ -126,7 +127,9 @@ CELERY_TASK_PUBLISH_RETRY_POLICY = {"max_retries": 1, "interval_start": 0, "inte
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_BEAT_SCHEDULE_FILENAME = str(DATA_DIR / "beat-schedule")
 CELERY_BEAT_SYNC_EVERY = 1  # write the file after each task: its age says whether beat lives
-CELERY_BEAT_SCHEDULE = {"tick": {"task": "experiments.tick", "schedule": 15, "options": {"expires": 15}}}
+CELERY_BEAT_SCHEDULE: dict[str, dict[str, Any]] = {
+    "tick": {"task": "experiments.tick", "schedule": 15, "options": {"expires": 15}}
+}
 
 # Private keys of a worker for its laboratory's hosts, one file each, named in the hosts' records.
 KDB_KEYS_DIR = Path(env.str("KEYS_DIR", "") or DATA_DIR / "keys").resolve()
@@ -242,6 +245,7 @@ SPECTACULAR_SETTINGS = {
         "TierEnum": "experiments.models.OrdinalFinding.Tier",
         "CaseStudyStatusEnum": "experiments.models.CaseStudy.Status",
         "ClaimKindEnum": "experiments.models.Claim.Kind",
+        "MetricEnum": [(name, name) for name in METRICS],
         "ShareEnum": [("dominant", "dominant"), ("present", "present"), ("small", "small"), ("none", "none")],
     },
     "POSTPROCESSING_HOOKS": [
@@ -278,6 +282,9 @@ KDB_MARGIN = 0.1
 KDB_TIER_SCALE = 0.25
 KDB_TIER_DOUBT = 0.5
 
+# What others published beyond the evidence: forecasts are judged by it too, and no answer uses it. None: they are not.
+KDB_OUTSIDE: Path | None = BASE_DIR / "fixtures" / "outside"
+
 # The most seconds that the files of one import may be read for.
 KDB_READ_SECONDS = integer("READ_SECONDS", 600, lowest=10, highest=86_400)
 
@@ -286,3 +293,5 @@ KDB_JOB_LEASE_SECONDS = integer("JOB_LEASE_SECONDS", 60, lowest=1, highest=3600)
 
 # Answers kept in the database; beyond that the least recently asked are forgotten and worked out anew when asked.
 KDB_KEPT_ANSWERS = integer("KEPT_ANSWERS", 2_000, lowest=100, highest=20_000)
+# From more arms than these an answer that was never given is left to a worker: nobody waits longer than 0.3 s.
+KDB_MOST_ARMS_AT_ONCE = 5_000

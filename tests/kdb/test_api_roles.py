@@ -30,7 +30,7 @@ from tests.factories import (
 
 from .walk import TABLE as CSV
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.sqlite, pytest.mark.django_db]
 
 ROLES = ("anonymous", "nobody", "owner", "researcher", "reviewer", "operator", "colleague", "administrator")
 STATES = {"drafts_publish": "submitted", "drafts_return": "submitted", "case_studies_retract": "published"}

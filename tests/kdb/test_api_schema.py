@@ -119,6 +119,7 @@ def ask(client, address, operation):
     return client.post(address, data=json.dumps(EXAMPLES["advice"]["body"]), content_type="application/json")
 
 
+@pytest.mark.sqlite
 def test_every_documented_operation_answers_on_the_published_evidence(client, schema, published):
     for path, operation in operations(schema):
         address = address_of(path, operation, client)
@@ -141,6 +142,7 @@ def test_every_documented_value_of_a_parameter_is_accepted(client, schema, publi
                 assert response.status_code == 200, (address, parameter["name"], value)
 
 
+@pytest.mark.sqlite
 def test_rows_have_exactly_the_documented_fields(client, schema, published):
     components = schema["components"]["schemas"]
     for path, operation in operations(schema):

@@ -9,7 +9,7 @@ from django.test import Client
 
 from tests.factories import make_case_study, make_token, make_user
 
-from .test_serve import start  # noqa: F401 - a fixture
+from .test_serve import migrated_place, start  # noqa: F401 - fixtures
 
 STRANGER, USER = 1000, 5000  # bytes
 MULTIPART = "multipart/form-data; boundary=b"
@@ -92,7 +92,7 @@ def test_a_body_in_chunks_arrives(limits):
 
 @pytest.mark.slow
 @pytest.mark.server
-def test_dripping_connections_do_not_keep_others_waiting(start):  # noqa: F811
+def test_dripping_connections_do_not_keep_others_waiting(migrated_place, start):  # noqa: F811
     server = start()
     server.wait_until_ready()
     with ExitStack() as connections:

@@ -99,6 +99,13 @@ def start(tmp_path) -> Iterator[Callable[..., Server]]:
         server.process.stdout.close()
 
 
+@pytest.fixture
+def migrated_place(tmp_path, migrated_sqlite) -> None:
+    """Where `start` finds a database, so that the server need not make one."""
+    (tmp_path / "data").mkdir(mode=0o700)
+    shutil.copy(migrated_sqlite, tmp_path / "data/kdb.sqlite3")
+
+
 def wait_until(condition: Callable[[], bool]) -> None:
     deadline = time.monotonic() + HANG_SECONDS
     while not condition():
@@ -143,7 +150,7 @@ def test_an_empty_place_becomes_a_running_server_that_stops_without_a_trace(star
 
 
 @pytest.mark.slow
-def test_killed_children_come_back_and_a_killed_server_takes_them_along(start):
+def test_killed_children_come_back_and_a_killed_server_takes_them_along(migrated_place, start):
     server = start()
     server.wait_until_ready()
     wait_until(lambda: server.ask("SELECT count(*) FROM experiments_workerheartbeat") == [(1,)])

@@ -96,7 +96,6 @@ def place(request, tmp_path, migrated_sqlite) -> Iterator[Place]:
     yield place
     for worker in place.workers:
         kill(worker)
-    place.run_python("-m", "django", "check_answers")
 
 
 def kill(worker: subprocess.Popen) -> None:

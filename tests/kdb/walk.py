@@ -60,7 +60,7 @@ ASKED = {
     "comparison": {"axis": "hypervisor", "workload": "fileserver", "entries": "kvm,esxi,xen"},
     "search": {"q": "btrfs"},
     "case_studies_retrieve": {"slug": "p0"},
-    "claims_retrieve": {"id": "P0-C01"},
+    "claims_retrieve": {"id": "P0-C18"},
 }
 
 
