@@ -15,7 +15,7 @@ from types import NoneType
 from typing import Any
 
 MOST_PARTS = 10_000  # conditions, quantities and coordinates of one check, loops written out; published ones have 600
-DEEPEST_NESTING = 20  # parts inside each other; published ones have 8
+DEEPEST_NESTING = 20  # parts inside each other; published ones have 9
 
 Scalar = str | int | None
 Coordinates = Mapping[str, Scalar]

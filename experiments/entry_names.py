@@ -15,7 +15,7 @@ JOINING_WORD = r"(\A|-)on(-|\Z)"
 # Names of the parameters beside which a question puts slugs, and words that stand for no entry or every one.
 RESERVED = (
     *("axis", "workload", "hypervisor", "guest_fs", "host_fs", "vm_count", "storage", "benchmark"),
-    *("guest_os_family", "grade", "as_of", "entries", "weights", "format"),
+    *("guest_os_family", "grade", "as_of", "entries", "weights", "format", "metric"),
     *("any", "native", "new", "none", "unknown"),
 )
 

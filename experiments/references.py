@@ -43,7 +43,7 @@ def variants(case_studies: QuerySet[CaseStudy]) -> QuerySet[WorkloadVariant]:
 
 def used_by(model: type[SharedRow], case_studies: QuerySet[CaseStudy]) -> QuerySet[Any]:
     """Rows of one of SHARED that these case studies refer to, themselves or by what belongs to them."""
-    rows_of: tuple[QuerySet, ...] = (
+    rows_of: tuple[QuerySet[Any], ...] = (
         case_studies,
         Configuration.objects.filter(case_study__in=case_studies),
         PrintedRatio.objects.filter(case_study__in=case_studies),

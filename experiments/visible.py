@@ -61,7 +61,7 @@ def storage() -> QuerySet[Storage]:
 
 def entries(model: type[CatalogueEntry]) -> QuerySet[Any]:
     """The catalogue's, without those that only drafts use."""
-    return model.objects.filter(is_draft=False)
+    return model._default_manager.filter(is_draft=False)
 
 
 def publications(as_of: int | None = None) -> QuerySet[Publication]:

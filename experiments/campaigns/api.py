@@ -17,7 +17,7 @@ from experiments import permissions
 from experiments.api.serializers import ReadSerializer, Slug
 from experiments.case_studies.api import Conflict, OwnedViewSet
 from experiments.models import Campaign, CampaignRun, Host, RunArtifact, StoragePool
-from kdb.api_errors import FaultyRequest, form_errors
+from kdb.api_errors import FaultyRequest, refuse_faults
 
 from . import drafts, hosts, steering
 from .downloads import artifact_response
@@ -127,8 +127,7 @@ class HostViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, OperatorView
             "\n".join(f"{name}: {text}" for name, text in stated.items()) if isinstance(stated, dict) else ""
         )
         form = HostForm(_form_data(data))
-        if not form.is_valid():
-            raise FaultyRequest(form_errors(form))
+        refuse_faults(form)
         any_key = permissions.may_use_any_key(request.user)
         try:
             host = hosts.register(
@@ -338,8 +337,7 @@ class CampaignViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, Operator
     def top_up(self, request: Request, slug: str) -> Response:
         """Add repetitions of every cell."""
         form = TopUpForm(_form_data(_object(request, TopUpSerializer)))
-        if not form.is_valid():
-            raise FaultyRequest(form_errors(form))
+        refuse_faults(form)
         return self._steered(steering.top_up, form.cleaned_data["repetitions"])
 
     @extend_schema(operation_id="campaigns_draft", tags=[CAMPAIGNS], request=None, responses={201: FiledSerializer})
@@ -422,8 +420,7 @@ def _campaign_form(request: Request) -> CampaignForm:
     if isinstance(data.get("vm_counts"), list):
         data["vm_counts"] = " ".join(map(str, data["vm_counts"]))
     form = CampaignForm(_form_data({**defaults, "cache_mode": "none", **data}))
-    if not form.is_valid():
-        raise FaultyRequest(form_errors(form))
+    refuse_faults(form)
     return form
 
 

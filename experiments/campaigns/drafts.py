@@ -2,7 +2,9 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
+from django.contrib.auth.models import User
 from django.db import transaction
 
 from experiments.case_studies import life
@@ -21,11 +23,11 @@ _METRICS = (
 _DEFAULT_BUS = "virtio"
 
 
-def make(campaign: Campaign, *, user) -> tuple[CaseStudy, ImportBatch]:
+def make(campaign: Campaign, *, user: User) -> tuple[CaseStudy, ImportBatch]:
     """File what is done as a draft of `user`. Raises CampaignError where nothing is, or it was filed before."""
     with transaction.atomic():
         campaign = Campaign.objects.select_for_update(of=("self",)).select_related("host", "pool").get(pk=campaign.pk)
-        if campaign.case_study_id:
+        if campaign.case_study:
             raise CampaignError(f"The campaign is filed as {campaign.case_study.slug}.")
         if campaign.state == Campaign.State.RUNNING:
             raise CampaignError("The campaign is running: pause it, or wait for its end.")
@@ -187,17 +189,17 @@ def _configuration(campaign: Campaign, run: CampaignRun) -> dict[str, object]:
             "vm_ram_gib": campaign.vm_ram_mib / 1024,
             "vm_disk": f"{campaign.disk_mib} MiB",
         }
-    elif host.hypervisor_id:
+    elif host.hypervisor:
         known["hypervisor"] = host.hypervisor.slug
     return {**known, **host.stated} if campaign.driver == Host.Driver.ATTACHED else {**host.stated, **known}
 
 
-def _release(image: dict) -> str:
+def _release(image: dict[str, Any]) -> str:
     digits = [word for word in image["distribution"].split() if word.isdigit()]
     return digits[0] if digits else ""
 
 
-def _system(facts: dict) -> str:
+def _system(facts: dict[str, Any]) -> str:
     """ "debian-12": what the catalogue may know; where it does not, the import asks what it is."""
     parts = [facts.get("distribution_id", ""), facts.get("distribution_version", "")]
     return "-".join(part for part in parts if part)

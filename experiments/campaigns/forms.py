@@ -6,6 +6,7 @@ from typing import Any
 
 from django import forms
 from django.core.exceptions import ValidationError
+from django.http import QueryDict
 
 from experiments import visible
 from experiments.imports import normalise
@@ -219,6 +220,12 @@ class CampaignForm(forms.ModelForm):
         for name, sentences in problems.items():
             for sentence in sentences:
                 self.add_error(name, sentence)
+
+
+def filled_in(query: QueryDict) -> dict[str, Any]:
+    """What an address suggests for a new campaign: a list for a field of several choices."""
+    several = {name for name, field in CampaignForm.base_fields.items() if isinstance(field, forms.MultipleChoiceField)}
+    return {name: query.getlist(name) if name in several else query[name] for name in query}
 
 
 class TopUpForm(forms.Form):

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from django.conf import settings
+from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
 from django.db.models import Model, Q
 from django.utils.timezone import now
@@ -48,7 +49,7 @@ class HostError(Exception):
     """A host cannot be used as asked; the text is fit to show."""
 
 
-def register(host: Host, pools: Iterable[StoragePool], *, user, any_key: bool = False) -> Host:
+def register(host: Host, pools: Iterable[StoragePool], *, user: User, any_key: bool = False) -> Host:
     """Store a host and its pools, unsaved and checked, and ask for its key where it has an address.
 
     any_key : whether the private key may be another operator's (permissions.may_use_any_key)
@@ -233,7 +234,7 @@ def check(run: jobs.JobRun, host_id: int, with_limits: bool) -> None:
             if host.guest_image and "libvirt" in host.drivers:
                 found["guest_image"] = json.loads(remote.call(machine, "image", host.guest_image))
                 old = host.facts.get("accelerator", "")
-                found["accelerator"] = _accelerator(machine, host, found, run) if is_free and pools else old
+                found["accelerator"] = _accelerator(machine, host, pools[0], found, run) if is_free and pools else old
             found["limits"] = _limits(machine, pools, run) if with_limits and is_free else host.facts.get("limits", {})
     except ssh.KeyChanged as error:
         block(host, str(error))
@@ -269,11 +270,11 @@ def facts_of(text: str) -> dict[str, Any]:
     return found
 
 
-def _accelerator(machine: ssh.Connection, host: Host, found: dict, run: jobs.JobRun) -> str:
+def _accelerator(machine: ssh.Connection, host: Host, pool: str, found: dict[str, Any], run: jobs.JobRun) -> str:
     """ "kvm" where a guest really comes up under it, else "qemu": /dev/kvm may open and guests hang all the same."""
     types = found.get("domain_types", "").split()
     for accelerator in [kind for kind in ("kvm", "qemu") if kind in types]:
-        area = Area(machine, host.pools.first().path, token(run))
+        area = Area(machine, pool, token(run))
         area.call("begin")
         try:
             area.call("make-folder", "fs", found["pools"][area.pool]["file_system"])

@@ -172,7 +172,7 @@ def _seconds_left(campaign: Campaign, runs: list[CampaignRun], waiting: int) -> 
     took = [
         (run.finished_at - run.started_at).total_seconds()
         for run in runs
-        if run.state == RunState.DONE and run.finished_at
+        if run.state == RunState.DONE and run.finished_at and run.started_at
     ]
     if took:
         return round(sum(took) / len(took) * waiting)

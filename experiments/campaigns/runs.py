@@ -97,7 +97,7 @@ class _Attempt:
 
     # What an attempt does
 
-    def measure(self, stack: ExitStack) -> list[dict]:
+    def measure(self, stack: ExitStack) -> list[dict[str, Any]]:
         if self.campaign.cool_down_seconds:
             self.step(f"cooling down for {self.campaign.cool_down_seconds} s")
             self.cool_down()
@@ -113,6 +113,7 @@ class _Attempt:
 
         def watch() -> None:
             for domain in domains:
+                assert host is not None  # only it has domains
                 libvirt.check_running(host, domain)
 
         try:
@@ -147,10 +148,10 @@ class _Attempt:
     def machines(self, stack: ExitStack) -> tuple[ssh.Connection | None, list[Machine]]:
         """The host's connection, where there is one, and the machines to run on."""
         campaign, run = self.campaign, self.run
-        if campaign.driver == Host.Driver.ATTACHED:
+        facts, pool = self.host.facts, campaign.pool
+        if campaign.driver == Host.Driver.ATTACHED or pool is None:
             return None, self.attached(stack)
         host = stack.enter_context(hosts.connect(self.host))
-        facts, pool = self.host.facts, campaign.pool
         self.areas.append(Area(host, pool.path, self.token))
         wanted = Wanted(
             token=self.token,
@@ -217,7 +218,7 @@ class _Attempt:
         self.facts |= {"parameters": dict(load.parameters), "working_set_bytes": load.working_set_bytes}
         return load
 
-    def read(self, left: bench.Left) -> list[dict]:
+    def read(self, left: bench.Left) -> list[dict[str, Any]]:
         """The figures of one machine. Raises RunFailed where its output is no result."""
         name = left.machine.name
         printed = left.output + (left.errors if self.campaign.engine == "filebench" else b"")
@@ -301,7 +302,7 @@ class _Attempt:
             run=self.run, attempt=self.run.attempt, name=name, data=data, sha256=hashlib.sha256(data).hexdigest()
         )
 
-    def end(self, state: State, *, figures: list[dict] | None = None, reason: str = "") -> None:
+    def end(self, state: State, *, figures: list[dict[str, Any]] | None = None, reason: str = "") -> None:
         with transaction.atomic():
             self.job.step(self.steps + 1, self.steps + 1)
             CampaignRun.objects.filter(pk=self.run.pk).update(

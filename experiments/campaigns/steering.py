@@ -6,10 +6,12 @@ their state; it is taken before that of a campaign. `look_after`, every quarter 
 """
 
 import logging
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from typing import Any
 
+from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
 from django.db.models import Max, Q
 from django.utils.timezone import now
@@ -97,7 +99,7 @@ def problems_of(campaign: Campaign) -> dict[str, list[str]]:
     return found
 
 
-def _check_host(campaign: Campaign, facts: dict, say) -> None:
+def _check_host(campaign: Campaign, facts: dict[str, Any], say: Callable[[str, str], None]) -> None:
     pool, host = campaign.pool, campaign.host
     if pool is None or pool.host_id != host.pk:
         say("pool", f"A storage pool of {host} is needed.")
@@ -148,7 +150,7 @@ def _check_host(campaign: Campaign, facts: dict, say) -> None:
     _check_sizes(campaign, say)
 
 
-def _check_attached(campaign: Campaign, say) -> None:
+def _check_attached(campaign: Campaign, say: Callable[[str, str], None]) -> None:
     for host_fs in campaign.host_file_systems:
         for guest_fs in campaign.guest_file_systems:
             ready = machines_for(campaign, host_fs, guest_fs)
@@ -163,7 +165,7 @@ def _check_attached(campaign: Campaign, say) -> None:
     _check_sizes(campaign, say)
 
 
-def _check_engine(campaign: Campaign, where: str, version: str, say) -> None:
+def _check_engine(campaign: Campaign, where: str, version: str, say: Callable[[str, str], None]) -> None:
     if not version:
         say("engine", f"{where[:1].upper()}{where[1:]} has no {campaign.engine}: {hosts.FROM[campaign.engine]}.")
     elif campaign.engine == "filebench":
@@ -173,7 +175,7 @@ def _check_engine(campaign: Campaign, where: str, version: str, say) -> None:
             say("engine", str(error))
 
 
-def _check_sizes(campaign: Campaign, say) -> None:
+def _check_sizes(campaign: Campaign, say: Callable[[str, str], None]) -> None:
     for name in {*campaign.host_file_systems, *campaign.guest_file_systems} & MAKES.keys():
         if campaign.disk_mib < MAKES[name]:
             say("disk_mib", f"{name} needs {MAKES[name]} MiB.")
@@ -192,7 +194,7 @@ def _check_sizes(campaign: Campaign, say) -> None:
 
 def machines_for(campaign: Campaign, host_fs: str, guest_fs: str) -> list[StoragePool]:
     """A pool for this pair of each attached virtual machine that can be used, in the order of their names."""
-    found = {}
+    found: dict[int, StoragePool] = {}
     pools = StoragePool.objects.filter(host__runs_on=campaign.host, host_fs__slug=host_fs, host__blocked_reason="")
     for pool in pools.exclude(host__host_key="").select_related("host", "host_fs").order_by("host__slug", "path"):
         about = pool.host.facts.get("pools", {}).get(pool.path, {"is_missing": True})
@@ -234,7 +236,7 @@ def cells_of(campaign: Campaign) -> list[plan.Cell]:
     return plan.cells(campaign.host_file_systems, campaign.guest_file_systems, campaign.workloads, campaign.vm_counts)
 
 
-def create(campaign: Campaign, *, user) -> Campaign:
+def create(campaign: Campaign, *, user: User) -> Campaign:
     """Store a plan with all its runs. Raises PlanRefused with everything that is wrong."""
     if problems := problems_of(campaign):
         raise PlanRefused(problems)
@@ -332,7 +334,7 @@ def _go_on(campaign: Campaign) -> None:
     next_run(campaign.host_id)
 
 
-def _locked(campaign: Campaign, *states: State) -> Campaign:
+def _locked(campaign: Campaign, *states: Campaign.State) -> Campaign:
     hosts.locked(campaign.host_id)
     found = Campaign.objects.select_for_update(of=("self",)).select_related("host", "pool").get(pk=campaign.pk)
     if found.state not in states:
@@ -340,7 +342,7 @@ def _locked(campaign: Campaign, *states: State) -> Campaign:
     return found
 
 
-def _set_state(campaign: Campaign, state: State, reason: str = "") -> None:
+def _set_state(campaign: Campaign, state: Campaign.State, reason: str = "") -> None:
     campaign.state, campaign.state_reason = state, reason
     campaign.save(update_fields=["state", "state_reason"])
     logger.info("campaign=%s state=%s reason=%r", campaign.slug, state, reason)
@@ -377,7 +379,7 @@ def next_run(host_id: int) -> CampaignRun | None:
 
 def in_window(host: Host, at: datetime, campaign: Campaign) -> bool:
     """Whether a run that begins now would be under way in the host's maintenance."""
-    if host.window_start is None:
+    if host.window_start is None or host.window_end is None:
         return False
     longest = timedelta(seconds=2 * campaign.run_seconds + campaign.cool_down_seconds + 60)
     for day in (-1, 0, 1):

@@ -17,7 +17,7 @@ from kdb.htmx import varies_for_htmx, wants_fragment
 
 from . import drafts, hosts, pages, steering
 from .downloads import artifact_response
-from .forms import CampaignForm, HostForm, TopUpForm
+from .forms import CampaignForm, HostForm, TopUpForm, filled_in
 from .hosts import HostError
 from .steering import CampaignError
 
@@ -125,7 +125,7 @@ def campaign_list(request: HttpRequest) -> HttpResponse:
 @operators_only
 def campaign_new(request: HttpRequest) -> HttpResponse:
     """Plan a campaign: look at what it takes first, then store it."""
-    form = CampaignForm(request.POST if request.method == "POST" else None, initial=request.GET.dict())
+    form = CampaignForm(request.POST if request.method == "POST" else None, initial=filled_in(request.GET))
     estimate = None
     if form.is_valid():
         if request.POST.get("do") == "plan":

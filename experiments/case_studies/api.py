@@ -18,7 +18,7 @@ from rest_framework.viewsets import GenericViewSet
 from experiments import permissions
 from experiments.api.serializers import ReadSerializer, ServerSerializer, StorageSerializer
 from experiments.models import CaseStudy
-from kdb.api_errors import FaultyRequest, form_errors
+from kdb.api_errors import FaultyRequest, form_errors, refuse_faults
 from kdb.api_pagination import PageByKey
 from kdb.tokens import HasScope
 
@@ -297,8 +297,7 @@ def _check(forms: dict) -> None:
 
 def _reason(request: Request) -> str:
     form = ReasonForm(request.data if isinstance(request.data, dict) else {})
-    if not form.is_valid():
-        raise FaultyRequest(form_errors(form))
+    refuse_faults(form)
     return form.cleaned_data["reason"]
 
 

@@ -8,7 +8,7 @@ Nothing is deleted that another case study, a host or anything else refers to by
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import Exists, Model, OuterRef, QuerySet
+from django.db.models import Exists, ForeignObjectRel, Model, OuterRef, QuerySet
 
 from experiments.models import CaseStudy, Claim, OrdinalFinding, WorkloadVariant
 from experiments.references import SHARED, used_by, variants
@@ -36,7 +36,7 @@ def publish(case_study_ids: list[int]) -> None:
     case_studies = CaseStudy.objects.filter(pk__in=case_study_ids)
     for model in SHARED:
         drafts = _locked(used_by(model, case_studies).filter(is_draft=True))
-        model.objects.filter(pk__in=drafts).update(is_draft=False)
+        model._default_manager.filter(pk__in=drafts).update(is_draft=False)
 
 
 def forget(left: Belongings | None = None) -> None:
@@ -46,24 +46,23 @@ def forget(left: Belongings | None = None) -> None:
     told by the database that it is gone.
     """
     if left:
-        for model, keys in ((Claim, left.claims), (OrdinalFinding, left.findings)):
-            there = _locked(model.objects.filter(pk__in=keys))
-            model.objects.filter(pk__in=there, case_studies=None).delete()
+        for rows in (Claim.objects.filter(pk__in=left.claims), OrdinalFinding.objects.filter(pk__in=left.findings)):
+            rows.model._default_manager.filter(pk__in=_locked(rows), case_studies=None).delete()
         _unreferred(WorkloadVariant.objects.filter(pk__in=left.variants)).delete()
     for model in SHARED:
-        _unreferred(model.objects.filter(is_draft=True)).delete()
+        _unreferred(model._default_manager.filter(is_draft=True)).delete()
 
 
-def _locked(rows: QuerySet) -> list[int]:
+def _locked(rows: QuerySet[Any]) -> list[int]:
     return list(rows.select_for_update().order_by("pk").values_list("pk", flat=True))
 
 
 def _unreferred(rows: QuerySet[Any]) -> QuerySet[Any]:
     """Those of the rows, locked, that no other row of any application refers to."""
     model: type[Model] = rows.model
-    found = model.objects.filter(pk__in=_locked(rows))
+    found = model._default_manager.filter(pk__in=_locked(rows))
     for relation in model._meta.get_fields(include_hidden=True):
-        if relation.auto_created and not relation.concrete and not relation.many_to_many:
+        if isinstance(relation, ForeignObjectRel) and not relation.many_to_many:
             others = relation.related_model._base_manager.filter(**{relation.field.name: OuterRef("pk")})
             found = found.filter(~Exists(others))
     return found

@@ -24,12 +24,13 @@ from experiments.models import (
     Workload,
     WorkloadVariant,
 )
-from experiments.models.fields import TypedJSONField
+from experiments.models.catalogue import CatalogueEntry
+from experiments.models.fields import TypedJSONField, column
 
 FORMAT, VERSION = "kdb-case-study", 1
 DOCUMENT, MEASUREMENTS, DERIVED, FILES = "case-study.json", "measurements.csv", "derived.csv", "files/"
 
-CATALOGUE: dict[str, type[models.Model]] = {
+CATALOGUE: dict[str, type[CatalogueEntry]] = {
     "hypervisors": Hypervisor,
     "file_systems": FileSystem,
     "operating_systems": OperatingSystem,
@@ -50,9 +51,9 @@ def field_names(model: type[models.Model], without: Collection[str] = ()) -> lis
     ]
 
 
-def row_schema(model: type[models.Model], without: Collection[str] = (), **others: dict) -> dict[str, Any]:
+def row_schema(model: type[models.Model], without: Collection[str] = (), **others: dict[str, Any]) -> dict[str, Any]:
     """One row of the model as an object: references are slugs, what is left out has the model's default."""
-    fields = {name: model._meta.get_field(name) for name in field_names(model, without)}
+    fields = {name: column(model, name) for name in field_names(model, without)}
     required = [name for name, f in fields.items() if not (f.blank or f.null or f.has_default())]
     properties = {name: _field_schema(f) for name, f in fields.items()}
     return {
@@ -63,7 +64,7 @@ def row_schema(model: type[models.Model], without: Collection[str] = (), **other
     }
 
 
-def _field_schema(field: models.Field) -> dict[str, Any]:
+def _field_schema(field: "models.Field[Any, Any]") -> dict[str, Any]:
     schema: dict[str, Any]
     if field.is_relation:
         schema = dict(_SLUG)

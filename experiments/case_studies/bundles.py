@@ -13,9 +13,10 @@ import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from itertools import chain, islice
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, TypeVar
 
 import jsonschema
+from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError, models, transaction
 from django.utils.timezone import now
@@ -38,6 +39,8 @@ from experiments.models import (
     Storage,
     WorkloadVariant,
 )
+from experiments.models.catalogue import SharedRow
+from experiments.models.fields import column, related
 from kdb.json_values import refuse_unkeepable
 
 from . import belongings, measurement_rows
@@ -56,8 +59,10 @@ from .bundle_schema import (
     schema,
 )
 from .life import audit
+from .measurement_rows import MeasurementRow
 
 logger = logging.getLogger(__name__)
+Shared = TypeVar("Shared", bound=SharedRow)
 
 _ROWS_AT_ONCE = 5_000
 _EPOCH = (1980, 1, 1, 0, 0, 0)  # of every member, so that the same case study is the same bytes
@@ -130,7 +135,13 @@ def _member(archive: zipfile.ZipFile, name: str) -> io.TextIOWrapper:
     return io.TextIOWrapper(archive.open(info, "w", force_zip64=True), "utf-8", newline="")
 
 
-def _table_rows(model, case_study, columns, keys, digests) -> Iterator[list[Any]]:
+def _table_rows(
+    model: type[Measurement] | type[DerivedValue],
+    case_study: CaseStudy,
+    columns: list[str],
+    keys: dict[int, str],
+    digests: dict[int, str],
+) -> Iterator[list[Any]]:
     paths = {"configuration": "configuration__slug", "variant": "variant_id", "raw_file": "raw_file_id"}
     rows = model.objects.filter(configuration__case_study=case_study).order_by("pk")
     variant_at = columns.index("variant")
@@ -165,7 +176,8 @@ def _document(case_study: CaseStudy) -> dict[str, Any]:
     )
     ratios = list(case_study.printed_ratios.order_by("pk").select_related("numerator", "denominator", "guest_fs"))
     claims = list(case_study.claims.order_by("code").select_related("publication").prefetch_related("workloads"))
-    publications = {row.publication for row in [case_study, *findings, *claims] if row.publication}
+    cited = [case_study.publication, *(row.publication for row in findings), *(row.publication for row in claims)]
+    publications = {publication for publication in cited if publication}
     entries = _catalogue_entries([*configurations, *variants, *findings, *ratios], claims)
     return {
         "format": FORMAT,
@@ -192,9 +204,9 @@ def _document(case_study: CaseStudy) -> dict[str, Any]:
     }
 
 
-def _catalogue_entries(rows: list[models.Model], claims: list[Claim]) -> dict[type, set]:
+def _catalogue_entries(rows: list[models.Model], claims: list[Claim]) -> dict[type, set[Any]]:
     """Everything of the catalogue that these rows refer to."""
-    entries: dict[type, set] = {model: set() for model in CATALOGUE.values()}
+    entries: dict[type, set[Any]] = {model: set() for model in CATALOGUE.values()}
     for row in rows:
         for field in row._meta.concrete_fields:
             if field.is_relation and field.related_model in entries and getattr(row, field.attname) is not None:
@@ -208,7 +220,7 @@ def _row(row: models.Model, without: tuple[str, ...] = ()) -> dict[str, Any]:
     """The row's fields that are not at their default; references by slug."""
     found = {}
     for name in field_names(type(row), without):
-        field, value = row._meta.get_field(name), getattr(row, name)
+        field, value = column(type(row), name), getattr(row, name)
         if field.is_relation:
             value = value.slug if value else None
         if value is not None and value != field.get_default():
@@ -219,7 +231,7 @@ def _row(row: models.Model, without: tuple[str, ...] = ()) -> dict[str, Any]:
 # In
 
 
-def take_in(data: bytes, *, user, door: ImportBatch.Door) -> tuple[CaseStudy, bool]:
+def take_in(data: bytes, *, user: User, door: ImportBatch.Door) -> tuple[CaseStudy, bool]:
     """Make a draft of a bundle. Returns it and whether it is new: the same bundle again adds nothing.
 
     Raises BundleError, and changes nothing, where the bundle is broken or its name belongs to another case study.
@@ -298,7 +310,7 @@ def _told(error: Exception) -> str:
 class _Taking:
     """One bundle on its way in, inside a transaction."""
 
-    def __init__(self, document: dict, members: dict[str, bytes], user, door: ImportBatch.Door) -> None:
+    def __init__(self, document: dict[str, Any], members: dict[str, bytes], user: User, door: ImportBatch.Door) -> None:
         self.document, self.members, self.user, self.door = document, members, user, door
         self.rows: dict[type[models.Model], dict[str, models.Model]] = {}
 
@@ -330,25 +342,25 @@ class _Taking:
         audit(case_study, self.user, AuditEntry.Action.IMPORTED, f"bundle: {count:,} measurements")
         return case_study
 
-    def found_or_new(self, model: type[models.Model], said: dict) -> models.Model:
+    def found_or_new(self, model: type[Shared], said: dict[str, Any]) -> Shared:
         """What the catalogue here says of the same slug stands."""
-        found = model.objects.filter(slug=said["slug"]).first()
+        found = model._default_manager.filter(slug=said["slug"]).first()
         if found and found.is_draft:
             self.refuse_another(found, said)
-        return found or self.new(model, said, is_draft=True)
+        return found if found else self.new(model, said, is_draft=True)
 
-    def publication(self, said: dict) -> Publication:
+    def publication(self, said: dict[str, Any]) -> Publication:
         found = self.found_or_new(Publication, said)
         if found.title != said["title"]:
             raise BundleError(f"publications: {said['slug']!r} is another publication here ({found.title}).")
         return found
 
-    def refuse_another(self, found: models.Model, said: dict) -> None:
+    def refuse_another(self, found: models.Model, said: dict[str, Any]) -> None:
         """Two drafts may bring the same; what one says unreviewed is not put into the other's mouth."""
         without = ("aliases", "source", "variant")
         ours = _row(found, without)
         for name in field_names(type(found), without):
-            default = type(found)._meta.get_field(name).get_default()
+            default = column(type(found), name).get_default()
             if ours.get(name, default) != said.get(name, default):
                 named = said.get("slug") or said.get("code") or said["guest_fs"]
                 raise BundleError(
@@ -356,54 +368,54 @@ class _Taking:
                     f"with another {name}; rename it, or wait until that one is published or deleted."
                 )
 
-    def own(self, model: type[models.Model], said: dict, **fixed: models.Model) -> models.Model:
+    def own(self, model: type[models.Model], said: dict[str, Any], **fixed: models.Model) -> models.Model:
         """A server or storage of its own; its slug gets a number where another has it here."""
         slug, number = said["slug"], 1
-        while model.objects.filter(slug=slug).exists():
+        while model._default_manager.filter(slug=slug).exists():
             number += 1
             slug = f"{said['slug'][:50]}-{number}"
         return self.new(model, {**said, "slug": slug}, **fixed)
 
-    def new(self, model: type[models.Model], said: dict, **fixed: Any) -> Any:
+    def new(self, model: type[models.Model], said: dict[str, Any], **fixed: Any) -> Any:
         values = {}
         for name in field_names(model):
             if name not in said or name in fixed:
                 continue
-            field = model._meta.get_field(name)
+            field = column(model, name)
             values[name] = self.referred(field, said[name]) if field.is_relation else said[name]
         row = model(**values, **fixed)
         row.full_clean()
         row.save()
         return row
 
-    def referred(self, field: models.Field, slug: str | None) -> models.Model | None:
+    def referred(self, field: "models.Field[Any, Any]", slug: str | None) -> Any:
         if slug is None:
             return None
         try:
-            return self.rows[field.related_model][slug]
+            return self.rows[related(field)][slug]
         except KeyError:
             raise BundleError(
                 f"{field.model._meta.verbose_name}, {field.name}: {slug!r} is not in the bundle."
             ) from None
 
-    def of_key(self, said: dict) -> WorkloadVariant:
+    def of_key(self, said: dict[str, Any]) -> WorkloadVariant:
         try:
             return self.variants[said["variant"]]
         except KeyError:
             raise BundleError(f"variant {said['variant']!r} is not among workload_variants.") from None
 
-    def variant(self, said: dict) -> WorkloadVariant:
+    def variant(self, said: dict[str, Any]) -> WorkloadVariant:
         return WorkloadVariant.objects.for_parameters(
-            workload=self.referred(WorkloadVariant._meta.get_field("workload"), said["workload"]),
-            benchmark=self.referred(WorkloadVariant._meta.get_field("benchmark"), said["benchmark"]),
+            workload=self.referred(column(WorkloadVariant, "workload"), said["workload"]),
+            benchmark=self.referred(column(WorkloadVariant, "benchmark"), said["benchmark"]),
             benchmark_version=said.get("benchmark_version", ""),
             parameters=said.get("parameters", {}),
         )
 
-    def finding(self, said: dict) -> OrdinalFinding:
+    def finding(self, said: dict[str, Any]) -> OrdinalFinding:
         """A finding may hold for several case studies: one that is here already only gets this one more."""
         place = {
-            name: self.referred(OrdinalFinding._meta.get_field(name), said[name])
+            name: self.referred(column(OrdinalFinding, name), said[name])
             for name in ("publication", "hypervisor", "guest_fs", "host_fs")
         }
         variant = self.of_key(said)
@@ -412,7 +424,7 @@ class _Taking:
             self.refuse_another(found, said)
         return found or self.new(OrdinalFinding, said, variant=variant)
 
-    def claim(self, said: dict) -> Claim:
+    def claim(self, said: dict[str, Any]) -> Claim:
         found = Claim.objects.filter(code=said["code"]).first()
         if found is None:
             found = self.new(Claim, said)
@@ -448,9 +460,9 @@ class _Taking:
         checks = [self.check(Measurement, columns[index], files) for index in order]
         count = 0
 
-        def rows() -> Iterator[tuple]:
+        def rows() -> Iterator[MeasurementRow]:
             for line, cells in lines:
-                yield tuple(
+                yield MeasurementRow._make(
                     self.cell(MEASUREMENTS, line, columns[index], check, cells[index])
                     for index, check in zip(order, checks, strict=True)
                 )
@@ -464,7 +476,7 @@ class _Taking:
     def derived_values(self) -> None:
         columns, lines = self.table(DERIVED, derived_columns())
         checks = [self.check(DerivedValue, name, {}) for name in columns]
-        names = [DerivedValue._meta.get_field(name).attname for name in columns]
+        names = [column(DerivedValue, name).attname for name in columns]
         rows = []
         for line, cells in lines:
             values = [
@@ -498,7 +510,7 @@ class _Taking:
 
     def check(self, model: type[models.Model], name: str, files: dict[str, RawFile]) -> Callable[[str], Any]:
         """From a cell to the value of this column; raises ValueError or KeyError."""
-        field = model._meta.get_field(name)
+        field = column(model, name)
         if name == "configuration":
             return lambda text: self.rows[Configuration][text].pk
         if name == "variant":

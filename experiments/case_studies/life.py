@@ -8,6 +8,7 @@ experiments.permissions before.
 import logging
 from collections.abc import Collection, Iterable
 
+from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
 from django.db.models import Model
 
@@ -23,7 +24,7 @@ class CaseStudyError(Exception):
     """A case study cannot go where it was asked to go; the text is fit to show."""
 
 
-def create_draft(case_study: CaseStudy, server: Server, storage: Storage, *, user) -> CaseStudy:
+def create_draft(case_study: CaseStudy, server: Server, storage: Storage, *, user: User) -> CaseStudy:
     """Store a new draft with the server and the storage it was measured on; all three are unsaved and checked.
 
     Raises CaseStudyError where the short name belongs to another one, be it since a moment ago.
@@ -45,7 +46,7 @@ def create_draft(case_study: CaseStudy, server: Server, storage: Storage, *, use
     return case_study
 
 
-def edit_draft(case_study: CaseStudy, changed: Iterable[tuple[Model, Collection[str]]], *, user) -> None:
+def edit_draft(case_study: CaseStudy, changed: Iterable[tuple[Model, Collection[str]]], *, user: User) -> None:
     """Save these fields of a draft, of its server and of its storage. Raises CaseStudyError where it is no draft."""
     with transaction.atomic():
         locked(case_study, CaseStudy.Status.DRAFT, "Only a draft can be changed.")
@@ -54,7 +55,7 @@ def edit_draft(case_study: CaseStudy, changed: Iterable[tuple[Model, Collection[
         audit(case_study, user, AuditEntry.Action.EDITED)
 
 
-def give_back(case_study: CaseStudy, *, reason: str, user) -> None:
+def give_back(case_study: CaseStudy, *, reason: str, user: User) -> None:
     """Make a submitted case study a draft again. Raises CaseStudyError where it is not submitted."""
     with transaction.atomic():
         locked(case_study, CaseStudy.Status.SUBMITTED, "Only a submitted case study can be given back.")
@@ -77,7 +78,7 @@ def delete_draft(case_study: CaseStudy) -> None:
     logger.info("deleted draft case_study=%s", case_study.pk)
 
 
-def publish(case_studies: Iterable[CaseStudy], *, reason: str, user=None) -> KnowledgeRevision:
+def publish(case_studies: Iterable[CaseStudy], *, reason: str, user: User | None = None) -> KnowledgeRevision:
     """Make drafts part of the knowledge, together, as one new revision: whoever calls this has looked at them.
 
     A reviewer's door is reviews.publish. Raises CaseStudyError, and changes nothing, where one of them is
@@ -102,7 +103,7 @@ def publish(case_studies: Iterable[CaseStudy], *, reason: str, user=None) -> Kno
     return revision
 
 
-def retract(case_study: CaseStudy, *, reason: str, user=None) -> KnowledgeRevision:
+def retract(case_study: CaseStudy, *, reason: str, user: User | None = None) -> KnowledgeRevision:
     """Take a published case study out of the knowledge; it stays visible with the reason.
 
     Raises CaseStudyError, and changes nothing, where it is not published or the reason is empty.
@@ -121,7 +122,7 @@ def retract(case_study: CaseStudy, *, reason: str, user=None) -> KnowledgeRevisi
     return revision
 
 
-def audit(case_study: CaseStudy, user, action: AuditEntry.Action, detail: str = "") -> None:
+def audit(case_study: CaseStudy, user: User | None, action: AuditEntry.Action, detail: str = "") -> None:
     AuditEntry.objects.create(case_study=case_study, actor=user, action=action, detail=detail)
 
 

@@ -44,4 +44,5 @@ def write(rows: Iterable[MeasurementRow]) -> None:
                     copy.write_row(row)
         else:
             marks = ", ".join(["%s"] * len(COLUMNS))
-            cursor.executemany(f"INSERT INTO {table} ({columns}) VALUES ({marks})", rows)  # noqa: S608 - names of ours
+            statement = f"INSERT INTO {table} ({columns}) VALUES ({marks})"  # noqa: S608 - names of ours
+            cursor.executemany(statement, list(rows))

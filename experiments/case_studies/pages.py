@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import dataclass
+from typing import Any
 
 from django.db.models import Count, Exists, Model, OuterRef, Prefetch, QuerySet
 
@@ -52,7 +53,7 @@ class CaseStudyPage:
     claims: int  # statements about its results
     labels: dict[int, str]  # of configurations, by primary key
     files: list[RawFile]  # that measurements were read from
-    lint: list[dict]  # warnings that came in with them (experiments.imports.lint)
+    lint: list[dict[str, Any]]  # warnings that came in with them (experiments.imports.lint)
 
 
 def case_study_list() -> QuerySet[CaseStudy]:
@@ -77,7 +78,7 @@ class CaseStudyLine:
 def case_study_line(case_study: CaseStudy) -> CaseStudyLine:
     """Asks no query for a case study of case_study_list()."""
     configurations = case_study.configurations.all()
-    hypervisors = dict.fromkeys("Native" if c.is_native else c.hypervisor.name for c in configurations)
+    hypervisors = dict.fromkeys(c.hypervisor.name if c.hypervisor else "Native" for c in configurations)
     pairs = dict.fromkeys(
         f"{c.guest_fs.name} on {c.host_fs.name}"
         for c in configurations
@@ -125,7 +126,7 @@ def case_study_page(case_study: CaseStudy) -> CaseStudyPage:
     )
 
 
-def _lint(case_study: CaseStudy) -> list[dict]:
+def _lint(case_study: CaseStudy) -> list[dict[str, Any]]:
     """What the latest import that was filed found: it looked at the whole draft."""
     filed = case_study.imports.filter(state=ImportBatch.State.FILED).order_by("-filed_at")
     return filed.values_list("report__lint", flat=True).first() or []

@@ -2,6 +2,7 @@
 
 import logging
 
+from django.contrib.auth.models import User
 from django.db import transaction
 
 from experiments.models import AuditEntry, CaseStudy, ImportBatch, KnowledgeRevision, Measurement
@@ -12,7 +13,7 @@ from .life import CaseStudyError
 logger = logging.getLogger(__name__)
 
 
-def submit(case_study: CaseStudy, *, user) -> None:
+def submit(case_study: CaseStudy, *, user: User) -> None:
     """Ask for review. Raises CaseStudyError where it is no draft, holds nothing, or has an import under way."""
     waiting = [ImportBatch.State.READING, ImportBatch.State.FAULTY, ImportBatch.State.READY]
     with transaction.atomic():
@@ -26,7 +27,7 @@ def submit(case_study: CaseStudy, *, user) -> None:
         life.audit(found, user, AuditEntry.Action.SUBMITTED)
 
 
-def publish(case_study: CaseStudy, *, seen: str | None, reason: str, user) -> KnowledgeRevision:
+def publish(case_study: CaseStudy, *, seen: str | None, reason: str, user: User) -> KnowledgeRevision:
     """Make a submitted case study part of the knowledge, as a new revision.
 
     seen : bundles.digest of the content that was looked at; None: what was submitted

@@ -1,6 +1,6 @@
 """Numbers laid out as the tables and charts of a case study's page. No queries, no HTML."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from itertools import groupby
 from statistics import fmean
@@ -172,7 +172,7 @@ def finding_groups(findings: list[OrdinalFinding], anchors: Anchors) -> list[Fin
 
 
 # The facts of a configuration, as a page lists them.
-FACTS = (
+FACTS: tuple[tuple[str, Callable[[Configuration], str]], ...] = (
     ("Hypervisor", lambda c: " ".join(filter(None, [c.hypervisor.name, c.hypervisor_release])) if c.hypervisor else ""),
     ("Virtualisation", lambda c: c.get_virtualisation_display() if c.virtualisation else ""),
     ("Virtual devices", lambda c: c.virtual_devices),
@@ -224,13 +224,13 @@ def _source_table(position: int, group: list[Measurement], labels: dict[int, str
     def column(m: Measurement) -> int:
         return m.block_size_bytes or 0 if by_block else m.vm_count
 
-    def row(m: Measurement) -> tuple:
+    def row(m: Measurement) -> tuple[Any, ...]:
         return (m.configuration_id, m.vm_count if by_block and by_vm else None)
 
     columns = sorted({column(m) for m in group})
     rows = list(dict.fromkeys(row(m) for m in group))
     footnotes: list[str] = []
-    cells: dict[tuple, list[Measurement]] = {}
+    cells: dict[tuple[Any, ...], list[Measurement]] = {}
     for measurement in group:
         cells.setdefault((row(measurement), column(measurement)), []).append(measurement)
     table_rows = [
@@ -260,13 +260,13 @@ def _source_table(position: int, group: list[Measurement], labels: dict[int, str
             f"Bar chart of {source}: {title}, in {first.unit}. The table beside it has the same numbers.",
             first.unit,
             names,
-            [(r.label, [cell and (cell.value, cell.low, cell.high) for cell in r.cells]) for r in table_rows],
+            [(r.label, [(cell.value, cell.low, cell.high) if cell else None for cell in r.cells]) for r in table_rows],
         ),
     )
 
 
 def _by_source(measurements: list[Measurement]) -> list[list[Measurement]]:
-    groups: dict[tuple, list[Measurement]] = {}
+    groups: dict[tuple[Any, ...], list[Measurement]] = {}
     for m in measurements:
         groups.setdefault((m.source, m.variant_id, m.operation, m.metric, m.unit), []).append(m)
     return list(groups.values())
@@ -314,7 +314,7 @@ def provenance(measurements: list[Measurement]) -> str:
     """Where a number stands and how it came about: "Table V; Filebench 1.5; mean of 3 runs"."""
     first = measurements[0]
     where = first.source or "An imported result"
-    if first.raw_file_id:
+    if first.raw_file:
         where = f"{first.raw_file.name}, line {first.line}" if first.line else first.raw_file.name
     benchmark = f"{first.variant.benchmark.name} {first.variant.benchmark_version}".strip()
     if len(measurements) > 1:
@@ -336,7 +336,7 @@ def _footnote(text: str, footnotes: list[str]) -> int:
 
 
 def _derived_chart(position: int, source: str, values: list[DerivedValue], labels: dict[int, str]) -> dict[str, Any]:
-    counts = sorted({v.vm_count for v in values})
+    counts = sorted({v.vm_count for v in values if v.vm_count is not None})
     rows = list(dict.fromkeys(v.configuration_id for v in values))
     found = {(v.configuration_id, v.vm_count): (v.value, v.low, v.high) for v in values}
     unit = values[0].unit
@@ -357,7 +357,7 @@ def _chart(
     label: str,
     unit: str,
     names: list[str],
-    series: list[tuple[str, list[tuple | None]]],
+    series: list[tuple[str, list[tuple[Any, ...] | None]]],
     *,
     horizontal: bool = False,
 ) -> dict[str, Any]:

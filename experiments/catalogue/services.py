@@ -37,7 +37,7 @@ def entries(kind: str, case_study: CaseStudy) -> QuerySet[CatalogueEntry]:
     """What a draft may name: what everybody sees, and what it brought itself."""
     model = MODELS[kind]
     own = references.used_by(model, CaseStudy.objects.filter(pk=case_study.pk))
-    return model.objects.filter(Q(pk__in=visible.entries(model)) | Q(pk__in=own))
+    return model._default_manager.filter(Q(pk__in=visible.entries(model)) | Q(pk__in=own))
 
 
 def spellings(case_study: CaseStudy) -> dict[str, dict[str, str]]:
@@ -59,7 +59,7 @@ def new_entry(kind: str, found: str, fields: Any, *, source: str) -> CatalogueEn
         raise EntryError(f"for a new {kind.replace('_', ' ')}: {', '.join(FIELDS[kind])}")
     said = {name: str(text).strip() for name, text in fields.items()}
     entry = MODELS[kind](**said, source=source[:200], is_draft=True)
-    if brought := MODELS[kind].objects.filter(slug=entry.slug, is_draft=True).first():
+    if brought := MODELS[kind]._default_manager.filter(slug=entry.slug, is_draft=True).first():
         if any(getattr(brought, name) != getattr(entry, name) for name in FIELDS[kind]):
             raise EntryError(
                 f"a new {kind.replace('_', ' ')} with another slug: an unpublished case study brings a different "

@@ -4,7 +4,7 @@ import hashlib
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, BinaryIO
+from typing import IO, Any
 
 from experiments.imports.readers.base import MAX_BYTES
 from experiments.models import ImportBatch, RawChunk, RawFile
@@ -27,7 +27,7 @@ class Upload:
     name: str
     sha256: str
     size_bytes: int
-    content: BinaryIO
+    content: IO[bytes]
     rows: Sequence[Mapping[str, Any]] = ()
 
     def close(self) -> None:

@@ -33,7 +33,7 @@ UNIT_TOLERANCE = 0.001
 class Cell:
     """All values of one metric in one cell of a case study: those of the import and those there already.
 
-    configuration : its key in Facts.configurations
+    configuration : its key in DraftFacts.configurations
     workload, benchmark, benchmark_version, parameters : of the workload variant
     count, least, greatest, mean : of the values, in `unit`, all > 0
     zero_deviations : how many of them state a standard deviation of zero
@@ -61,7 +61,7 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class Facts:
+class DraftFacts:
     """What the rules look at.
 
     configurations : key to fields of Configuration (hypervisor, host_fs, guest_fs, vm_ram_gib, ...), catalogue
@@ -94,14 +94,14 @@ class Rule:
 
     name: str
     severity: Severity
-    look: Callable[[Facts], Iterator[tuple[str, list[Cell]]]]
+    look: Callable[[DraftFacts], Iterator[tuple[str, list[Cell]]]]
 
     @property
     def explanation(self) -> str:
         return " ".join((self.look.__doc__ or "").split())
 
 
-def check(facts: Facts) -> list[Finding]:
+def check(facts: DraftFacts) -> list[Finding]:
     """Everything that looks wrong: errors first, then warnings, each in the order of RULES."""
     findings = []
     for rule in RULES:
@@ -115,7 +115,7 @@ def check(facts: Facts) -> list[Finding]:
 # The rules
 
 
-def impossible_throughput(facts: Facts) -> Iterator[tuple[str, list[Cell]]]:
+def impossible_throughput(facts: DraftFacts) -> Iterator[tuple[str, list[Cell]]]:
     """A throughput beyond what the memory of any server moves cannot have been measured: the unit is wrong."""
     cells = [
         cell
@@ -131,7 +131,7 @@ def impossible_throughput(facts: Facts) -> Iterator[tuple[str, list[Cell]]]:
         )
 
 
-def above_storage_limit(facts: Facts) -> Iterator[tuple[str, list[Cell]]]:
+def above_storage_limit(facts: DraftFacts) -> Iterator[tuple[str, list[Cell]]]:
     """A throughput above the physical limit of the storage came from a cache, or is in another unit."""
     limits = [facts.sequential_read_limit, facts.sequential_write_limit]
     fastest = facts.interface_limit or max((limit for limit in limits if limit), default=None)
@@ -154,7 +154,7 @@ def above_storage_limit(facts: Facts) -> Iterator[tuple[str, list[Cell]]]:
             )
 
 
-def fits_into_memory(facts: Facts) -> Iterator[tuple[str, list[Cell]]]:
+def fits_into_memory(facts: DraftFacts) -> Iterator[tuple[str, list[Cell]]]:
     """A working set smaller than the memory of the guest or of the host can be read from it: the disk was
     hardly measured."""
     for (configuration, workload), cells in _by(facts, "configuration", "workload").items():
@@ -176,7 +176,7 @@ def fits_into_memory(facts: Facts) -> Iterator[tuple[str, list[Cell]]]:
         yield f"{configuration}, {workload}: the files take {told}, less than {where}", [c for _, c in sizes]
 
 
-def identical_repetitions(facts: Facts) -> Iterator[tuple[str, list[Cell]]]:
+def identical_repetitions(facts: DraftFacts) -> Iterator[tuple[str, list[Cell]]]:
     """Repetitions that are all equal, or a standard deviation of zero, look copied: they say nothing of spread."""
     same = [cell for cell in facts.cells if cell.count >= IDENTICAL_RUNS and cell.least == cell.greatest]
     if same:
@@ -186,7 +186,7 @@ def identical_repetitions(facts: Facts) -> Iterator[tuple[str, list[Cell]]]:
         yield "a standard deviation of 0 is stated; leave it empty where it is not known", zero
 
 
-def wide_spread(facts: Facts) -> Iterator[tuple[str, list[Cell]]]:
+def wide_spread(facts: DraftFacts) -> Iterator[tuple[str, list[Cell]]]:
     """Repetitions that differ by more than a factor of ten did not measure the same thing."""
     wide = [cell for cell in facts.cells if cell.greatest > WIDE_SPREAD * cell.least]
     if wide:
@@ -194,7 +194,7 @@ def wide_spread(facts: Facts) -> Iterator[tuple[str, list[Cell]]]:
         yield f"repetitions of one cell go from {worst.least:g} to {worst.greatest:g} {worst.unit}", wide
 
 
-def littles_law(facts: Facts) -> Iterator[tuple[str, list[Cell]]]:
+def littles_law(facts: DraftFacts) -> Iterator[tuple[str, list[Cell]]]:
     """Rate times latency is how many operations were under way; more than there were threads cannot be."""
     pairs: dict[tuple[Any, ...], dict[str, Cell]] = defaultdict(dict)
     for cell in facts.cells:
@@ -221,7 +221,7 @@ def littles_law(facts: Facts) -> Iterator[tuple[str, list[Cell]]]:
         )
 
 
-def unit_suspicion(facts: Facts) -> Iterator[tuple[str, list[Cell]]]:
+def unit_suspicion(facts: DraftFacts) -> Iterator[tuple[str, list[Cell]]]:
     """Throughput that differs from rate times block size by a power of 1000 or 1024 is in another unit than it
     says; so is a case study that mixes MB/s and MiB/s for one workload, perhaps."""
     factors = {1000.0: "KB for MB", 1024.0: "KiB for MiB", 2**20 / 1e6: "MB for MiB", 8.0: "bits for bytes"}
@@ -251,7 +251,7 @@ def unit_suspicion(facts: Facts) -> Iterator[tuple[str, list[Cell]]]:
             )
 
 
-def different_machines(facts: Facts) -> Iterator[tuple[str, list[Cell]]]:
+def different_machines(facts: DraftFacts) -> Iterator[tuple[str, list[Cell]]]:
     """Virtual machines of different sizes, or other guest systems, are not a fair comparison of what lies below."""
     used = {cell.configuration for cell in facts.cells}
     for name, words in (
@@ -271,7 +271,7 @@ def different_machines(facts: Facts) -> Iterator[tuple[str, list[Cell]]]:
             yield f"{words}: {told}", [cell for cell in facts.cells if cell.configuration in slugs]
 
 
-def mixed_versions(facts: Facts) -> Iterator[tuple[str, list[Cell]]]:
+def mixed_versions(facts: DraftFacts) -> Iterator[tuple[str, list[Cell]]]:
     """Two versions of a benchmark are two benchmarks: Filebench 1.4.9.1 and 1.5 differ by a factor of four on
     the same disk."""
     for (workload, benchmark), cells in _by(facts, "workload", "benchmark").items():
@@ -280,7 +280,7 @@ def mixed_versions(facts: Facts) -> Iterator[tuple[str, list[Cell]]]:
             yield f"{workload}: {benchmark} {' and '.join(versions)} are not compared with each other", cells
 
 
-def changed_parameters(facts: Facts) -> Iterator[tuple[str, list[Cell]]]:
+def changed_parameters(facts: DraftFacts) -> Iterator[tuple[str, list[Cell]]]:
     """The same load with other parameters is another load: its values are not compared."""
     for (workload, benchmark, version), cells in _by(facts, "workload", "benchmark", "benchmark_version").items():
         variants = {tuple(sorted(cell.parameters.items(), key=str)): cell.parameters for cell in cells}
@@ -352,16 +352,16 @@ def _bytes(value: Any) -> float | None:
 # Cells in groups
 
 
-def _throughputs(facts: Facts) -> Iterable[Cell]:
+def _throughputs(facts: DraftFacts) -> Iterable[Cell]:
     return (cell for cell in facts.cells if cell.metric == "throughput")
 
 
-def _machines(cell: Cell, facts: Facts) -> int:
+def _machines(cell: Cell, facts: DraftFacts) -> int:
     """How many machines' values make up what the storage moved: the printed one is all where it is not said."""
     return max(cell.vm_count, 1) if facts.value_scope == "per-vm" else 1
 
 
-def _by(facts: Facts, *names: str) -> dict[tuple[Any, ...], list[Cell]]:
+def _by(facts: DraftFacts, *names: str) -> dict[tuple[Any, ...], list[Cell]]:
     groups: dict[tuple[Any, ...], list[Cell]] = defaultdict(list)
     for cell in facts.cells:
         groups[tuple(getattr(cell, name) for name in names)].append(cell)

@@ -20,6 +20,7 @@ from contextlib import ExitStack, closing
 from dataclasses import asdict, replace
 from typing import Any
 
+from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
 from django.utils.timezone import now
 
@@ -38,10 +39,11 @@ from experiments.models import (
 )
 from kdb import jobs
 from kdb.json_values import refuse_unkeepable
+from kdb.models import Job
 
 from .normalise import CONTEXT, KINDS
 from .readers import archives
-from .reading import Contents, Decided, Filing, Reading, Report
+from .reading import Contents, Decided, Filing, Report, Walk
 
 logger = logging.getLogger(__name__)
 
@@ -72,7 +74,7 @@ def receive(
     case_study: CaseStudy,
     uploads: Iterable[Upload],
     *,
-    user,
+    user: User,
     door: ImportBatch.Door,
     answers: Mapping[str, Any] | None = None,
     is_confirmed: bool = False,
@@ -106,7 +108,16 @@ def receive(
 
 
 @transaction.atomic
-def _receive_once(case_study, files, user, door, answers, is_confirmed, key, digest) -> tuple[ImportBatch, bool]:
+def _receive_once(
+    case_study: CaseStudy,
+    files: list[Upload],
+    user: User,
+    door: ImportBatch.Door,
+    answers: dict[str, Any],
+    is_confirmed: bool,
+    key: str,
+    digest: str,
+) -> tuple[ImportBatch, bool]:
     if key and (earlier := ImportBatch.objects.filter(uploaded_by=user, idempotency_key=key).first()):
         if earlier.request_digest != digest:
             raise KeyReused("This idempotency key was used for another request.")
@@ -256,7 +267,7 @@ def confirm(batch: ImportBatch) -> None:
         _enqueue(batch)
 
 
-def finish(batch: ImportBatch, *, tell: Callable[[jobs.Job], None] = lambda job: None) -> ImportBatch:
+def finish(batch: ImportBatch, *, tell: Callable[[Job], None] = lambda job: None) -> ImportBatch:
     """The import once it is read: here, or by a worker that was quicker, which is watched.
 
     Raises ImportRefused where its job failed.
@@ -266,9 +277,9 @@ def finish(batch: ImportBatch, *, tell: Callable[[jobs.Job], None] = lambda job:
         batch.refresh_from_db(from_queryset=ImportBatch.objects.select_related("job"))
         if batch.state != State.READING:
             return batch
-        if not batch.is_being_read:
+        if batch.job is None or not batch.is_being_read:
             raise ImportRefused(f"{str(batch).capitalize()} could not be read: {batch.why_not_read}")
-        if not jobs.run(batch.job_id):
+        if not jobs.run(batch.job.pk):
             tell(batch.job)
             time.sleep(0.5)
 
@@ -282,7 +293,7 @@ def read_again(batch: ImportBatch) -> None:
         _enqueue(batch)
 
 
-def discard(batch: ImportBatch, *, user) -> None:
+def discard(batch: ImportBatch, *, user: User) -> None:
     """Forget the files, and take what they brought out of the draft again. Raises ImportRefused."""
     with transaction.atomic():
         batch = _waiting(batch, State.READING, State.FAULTY, State.READY, State.FILED)
@@ -366,7 +377,7 @@ def read(run: jobs.JobRun, import_id: int) -> None:
 
 def _read(batch: ImportBatch, run: jobs.JobRun, contents: Contents) -> None:
     if not batch.is_confirmed:
-        report = Reading(batch, contents, run.step).do()
+        report = Walk(batch, contents, run.step).do()
         with transaction.atomic():
             _keep(batch, run, report, report.state)
         return

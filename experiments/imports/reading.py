@@ -21,10 +21,22 @@ from experiments.case_studies.measurement_rows import MeasurementRow
 from experiments.catalogue import services
 from experiments.files import raw_files
 from experiments.imports.readers.apart import NotRead, ReadingProcess
+from experiments.imports.readers.base import Reading
 from experiments.imports.readers.table import Fault, Table
-from experiments.models import AuditEntry, CaseStudy, Configuration, ImportBatch, RawChunk, RawFile, WorkloadVariant
+from experiments.models import (
+    AuditEntry,
+    Benchmark,
+    CaseStudy,
+    Configuration,
+    ImportBatch,
+    RawChunk,
+    RawFile,
+    Workload,
+    WorkloadVariant,
+)
+from experiments.models.catalogue import CatalogueEntry
 
-from . import lint, readers
+from . import lint
 from .cells import Cells
 from .normalise import (
     EMPTY,
@@ -63,14 +75,14 @@ class Report:
     """
 
     rows: int = 0
-    files: list[dict] = field(default_factory=list)
-    faults: list[dict] = field(default_factory=list)
+    files: list[dict[str, Any]] = field(default_factory=list[Any])
+    faults: list[dict[str, Any]] = field(default_factory=list[Any])
     fault_count: int = 0
-    unknown: list[dict] = field(default_factory=list)
-    lint: list[dict] = field(default_factory=list)
-    sample: list[dict] = field(default_factory=list)
+    unknown: list[dict[str, Any]] = field(default_factory=list[Any])
+    lint: list[dict[str, Any]] = field(default_factory=list[Any])
+    sample: list[dict[str, Any]] = field(default_factory=list[Any])
     new_configurations: list[str] = field(default_factory=list)
-    new_names: list[dict] = field(default_factory=list)
+    new_names: list[dict[str, Any]] = field(default_factory=list[Any])
 
     @property
     def state(self) -> State:
@@ -129,7 +141,7 @@ class Contents:
         if not ImportBatch.objects.filter(pk=self.batch.pk, job_id=self.job_id, state=State.READING).exists():
             raise Decided
 
-    def of(self, file: RawFile) -> readers.Reading | Table:
+    def of(self, file: RawFile) -> Reading | Table:
         """Raises NotRead."""
         place = self.places[file.pk]
         if isinstance(place, NotRead):
@@ -141,14 +153,14 @@ def is_left_out(batch: ImportBatch, file: RawFile) -> bool:
     return batch.answers.get("files", {}).get(file.sha256, {}).get("leave_out", False)
 
 
-class Reading:
-    """One reading of one import: from what its files hold to a report. Writes nothing."""
+class Walk:
+    """One walk over the files of one import, from what they hold to a report. Writes nothing."""
 
     def __init__(self, batch: ImportBatch, contents: Contents, progress: Callable[[int], None]) -> None:
         self.batch, self.case_study, self.contents, self.progress = batch, batch.case_study, contents, progress
         self.report = Report()
-        self.faults: dict[tuple, dict] = {}
-        self.unknown: dict[tuple, dict] = {}
+        self.faults: dict[tuple[Any, ...], dict[str, Any]] = {}
+        self.unknown: dict[tuple[Any, ...], dict[str, Any]] = {}
         self.cells = Cells(self.case_study)
         answers = batch.answers
         self.names = Names(services.spellings(self.case_study), self._mapped_names(answers))
@@ -175,7 +187,7 @@ class Reading:
                 self.new_name(kind, entry)
         return mapped
 
-    def new_name(self, kind: str, entry) -> None:
+    def new_name(self, kind: str, entry: CatalogueEntry) -> None:
         self.report.new_names.append({"kind": kind, "slug": entry.slug, "name": entry.name})
 
     def do(self) -> Report:
@@ -210,7 +222,7 @@ class Reading:
         except NotRead as problem:
             self.fault(file.name, Fault(None, "file", *problem.args))
 
-    def read_rows(self, file: RawFile, context: Mapping[str, str], about: dict) -> None:
+    def read_rows(self, file: RawFile, context: Mapping[str, str], about: dict[str, Any]) -> None:
         """Raises NotRead."""
         source = self.source(file, context, about)
         if source is None:
@@ -229,7 +241,7 @@ class Reading:
             self.progress(self.report.rows)
             self.contents.check()
 
-    def source(self, file: RawFile, context: Mapping[str, str], about: dict) -> Source | None:
+    def source(self, file: RawFile, context: Mapping[str, str], about: dict[str, Any]) -> Source | None:
         if file.rows:
             about["format"] = self.batch.door
             return source_of_rows(file.rows, context)
@@ -279,9 +291,9 @@ class Reading:
         elif len(self.unknown) < MAX_FAULTS:
             self.unknown[key] = {"file": file_name, **unknown._asdict(), "count": 1}
 
-    def facts(self) -> lint.Facts:
+    def facts(self) -> lint.DraftFacts:
         storage, server = self.case_study.storage, self.case_study.server
-        return lint.Facts(
+        return lint.DraftFacts(
             cells=tuple(self.cells.facts()),
             configurations=self.normaliser.configurations,
             server_ram_gib=server.ram_gib,
@@ -292,8 +304,8 @@ class Reading:
         )
 
 
-class Filing(Reading):
-    """A reading that writes the rows; the caller's transaction takes them back where a fault turns up."""
+class Filing(Walk):
+    """A walk that writes the rows; the caller's transaction takes them back where a fault turns up."""
 
     def __init__(self, batch: ImportBatch, contents: Contents) -> None:
         # Nobody sees progress before the commit; the lease is renewed by its own thread.
@@ -302,7 +314,7 @@ class Filing(Reading):
         self.variant_ids: dict[Variant, int] = {}
         self.vm_counts = set(self.case_study.vm_counts)
 
-    def new_name(self, kind: str, entry) -> None:
+    def new_name(self, kind: str, entry: CatalogueEntry) -> None:
         super().new_name(kind, entry)
         if entry.pk is None:
             entry.save()
@@ -345,14 +357,14 @@ class Filing(Reading):
         values = dict(self.normaliser.configurations[slug])
         for name, kind in REFERENCES.items():
             if name in values:
-                values[name] = services.MODELS[kind].objects.get(slug=values[name]) if values[name] else None
+                values[name] = services.MODELS[kind]._default_manager.get(slug=values[name]) if values[name] else None
         return Configuration.objects.create(case_study=self.case_study, slug=slug, **values).pk
 
     @staticmethod
     def variant(variant: Variant) -> int:
         return WorkloadVariant.objects.for_parameters(
-            workload=services.MODELS["workload"].objects.get(slug=variant.workload),
-            benchmark=services.MODELS["benchmark"].objects.get(slug=variant.benchmark),
+            workload=Workload.objects.get(slug=variant.workload),
+            benchmark=Benchmark.objects.get(slug=variant.benchmark),
             benchmark_version=variant.benchmark_version,
             parameters=json.loads(variant.parameters),
         ).pk
@@ -366,14 +378,14 @@ class Filing(Reading):
         return report
 
 
-def _refused(reading: readers.Reading) -> list[dict]:
+def _refused(reading: Reading) -> list[dict[str, Any]]:
     listed = [{"line": refusal.line, "reason": refusal.reason} for refusal in reading.refused[:MAX_FAULTS]]
     if (more := len(reading.refused) - len(listed)) > 0:
         listed.append({"line": None, "reason": f"and {more:,} more"})
     return listed
 
 
-def _warnings(reading: readers.Reading) -> list[dict]:
+def _warnings(reading: Reading) -> list[dict[str, Any]]:
     counts = Counter((run.line, warning) for run in reading.runs for warning in run.warnings)
     return [{"line": line, "warning": warning} for line, warning in islice(counts, MAX_FAULTS)]
 

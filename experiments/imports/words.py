@@ -1,11 +1,12 @@
 """How an import's report reads, for pages and terminals."""
 
 from collections.abc import Iterator
+from typing import Any
 
 from experiments.models import ImportBatch
 
 
-def fault_sentence(fault: dict) -> str:
+def fault_sentence(fault: dict[str, Any]) -> str:
     """ "run.csv, line 3, unit: found KB/s, expected is one of MiB/s, MB/s, ops/s, ms (and 4 more lines)"."""
     place = ", ".join(
         part for part in (fault["file"], fault["line"] and f"line {fault['line']}", fault["field"]) if part
@@ -14,7 +15,7 @@ def fault_sentence(fault: dict) -> str:
     return f"{place}: found {fault['found']}, expected is {fault['expected']}{more}"
 
 
-def unknown_sentence(unknown: dict) -> str:
+def unknown_sentence(unknown: dict[str, Any]) -> str:
     place = f"{unknown['file']}, line {unknown['line']}" if unknown["line"] else unknown["file"]
     return f"{place}: {unknown['name']!r} is no {unknown['kind'].replace('_', ' ')} of the catalogue"
 
@@ -68,7 +69,7 @@ def _files(count: int) -> str:
     return "1 file" if count == 1 else f"{count:,} files"
 
 
-def _faults(report: dict) -> str:
+def _faults(report: dict[str, Any]) -> str:
     errors = report.get("fault_count", 0) + sum(finding["severity"] == "error" for finding in report.get("lint", []))
     parts = []
     if errors:

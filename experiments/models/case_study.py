@@ -46,7 +46,7 @@ class KnowledgeRevision(models.Model):
         return f"revision {self.number}"
 
 
-class CaseStudyQuerySet(models.QuerySet):
+class CaseStudyQuerySet(models.QuerySet["CaseStudy"]):
     def published(self) -> "CaseStudyQuerySet":
         """What counts as knowledge now."""
         return self.filter(status=CaseStudy.Status.PUBLISHED)

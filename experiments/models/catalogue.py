@@ -183,9 +183,9 @@ class Workload(CatalogueEntry):
     cache_impact = models.CharField(max_length=200, blank=True, help_text="What caches are said to gain.")
 
 
-class WorkloadVariantManager(models.Manager):
+class WorkloadVariantManager(models.Manager["WorkloadVariant"]):
     def for_parameters(
-        self, workload: Workload, benchmark: Benchmark, benchmark_version: str, parameters: dict
+        self, workload: Workload, benchmark: Benchmark, benchmark_version: str, parameters: dict[str, Any]
     ) -> "WorkloadVariant":
         """The one variant with exactly these parameters, created when new."""
         variant, _ = self.get_or_create(
@@ -198,7 +198,7 @@ class WorkloadVariantManager(models.Manager):
         return variant
 
 
-def parameters_digest(parameters: dict) -> str:
+def parameters_digest(parameters: dict[str, Any]) -> str:
     """SHA-256 of the parameters, the same for every order of the keys."""
     return hashlib.sha256(json.dumps(parameters, sort_keys=True).encode()).hexdigest()
 

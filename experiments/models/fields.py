@@ -32,9 +32,9 @@ class TypedJSONField(models.JSONField):
         self.schema = schema
         super().__init__(*args, **kwargs)
 
-    def deconstruct(self) -> tuple[str, str, list, dict[str, Any]]:
+    def deconstruct(self) -> tuple[str, str, list[Any], dict[str, Any]]:
         name, path, args, kwargs = super().deconstruct()
-        return name, path, args, {**kwargs, "schema": self.schema}
+        return name, path, list(args), {**kwargs, "schema": self.schema}
 
     @cached_property
     def _validator(self) -> Any:
@@ -75,3 +75,16 @@ def whole_numbers(largest: int) -> dict[str, Any]:
     """The schema of a list of whole numbers that are not negative."""
     item = {"type": "integer", "minimum": 0, "maximum": largest}
     return {"type": "array", "items": item, "title": f"a list of whole numbers from 0 to {largest:,}"}
+
+
+def column(model: type[models.Model], name: str) -> "models.Field[Any, Any]":
+    """The field of the model that is a column of its table."""
+    field = model._meta.get_field(name)
+    assert isinstance(field, models.Field)
+    return field
+
+
+def related(field: "models.Field[Any, Any]") -> type[models.Model]:
+    """The model that a foreign key, or a many-to-many field, leads to."""
+    assert isinstance(field.related_model, type)
+    return field.related_model

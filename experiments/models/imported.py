@@ -1,5 +1,7 @@
 """Where numbers came from: uploaded files, the imports that read them, and who did what to a case study."""
 
+from typing import Any
+
 from django.conf import settings
 from django.db import models
 from django.db.models import Q
@@ -82,7 +84,7 @@ class ImportBatch(models.Model):
         return (self.job and self.job.error) or "Its reading was broken off."
 
     @property
-    def full_report(self) -> dict:
+    def full_report(self) -> dict[str, Any]:
         """The report with everything a page asks of it, also before there is one."""
         lists = ("files", "known", "faults", "unknown", "lint", "sample", "new_configurations", "new_names")
         return {"rows": 0, "fault_count": 0, **{name: [] for name in lists}, **self.report}

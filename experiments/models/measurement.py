@@ -100,8 +100,10 @@ class DerivedValue(Observation):
     is_evidence = models.BooleanField(
         help_text="The one value of its cell that rankings use; the others show the way to it."
     )
-    # A mean over several VM counts belongs to none of them.
-    vm_count = models.PositiveSmallIntegerField(null=True, blank=True, help_text="Empty: over several VM counts.")
+    # A mean over several VM counts belongs to none of them. Django lets a field of an abstract base be replaced.
+    vm_count = models.PositiveSmallIntegerField(  # type: ignore[assignment]
+        null=True, blank=True, help_text="Empty: over several VM counts."
+    )
 
     class Meta:
         ordering = ["pk"]

@@ -121,7 +121,7 @@ class Configuration(models.Model):
         ]
 
     def __str__(self) -> str:
-        if self.is_native:
+        if self.hypervisor is None or self.guest_fs is None:
             return f"Native, {self.host_fs.name if self.host_fs else 'file system not stated'}"
         host_fs = self.host_fs.name if self.host_fs else "a host file system not stated"
         return f"{self.hypervisor.name}, {self.guest_fs.name} on {host_fs}"

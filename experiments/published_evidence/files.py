@@ -9,7 +9,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from io import StringIO
 from json import scanner
-from json.decoder import JSONObject
+from json.decoder import JSONObject  # type: ignore[attr-defined]  # typeshed leaves it out
 from pathlib import Path
 from typing import Any
 
@@ -97,7 +97,7 @@ def _text(path: Path) -> str:
         raise EvidenceError(f"{path.name}: byte {error.start} is not UTF-8") from error
 
 
-class _LinedDict(dict):
+class _LinedDict(dict[str, Any]):
     """A JSON object that knows the line it begins on."""
 
     line: int
@@ -107,7 +107,7 @@ class _LineDecoder(json.JSONDecoder):
     def __init__(self) -> None:
         super().__init__()
         self.parse_object = self._object
-        self.scan_once = scanner.py_make_scanner(self)  # the one in C does not ask parse_object
+        self.scan_once = scanner.py_make_scanner(self)  # type: ignore[attr-defined]  # the one in C does not ask parse_object
 
     @staticmethod
     def _object(text_and_start: tuple[str, int], *arguments: Any) -> tuple[_LinedDict, int]:

@@ -162,7 +162,9 @@ def _wait_for_another_load() -> None:
 
 def _check_names(model: type[CatalogueEntry], wanted: list[Wanted]) -> None:
     """Raises EvidenceError where an entry is called as none may be, or as another of its kind is."""
-    spelled = {row[0]: row for row in model.objects.values_list("slug", "name", "aliases")}
+    spelled: dict[str, tuple[str, str, list[str]]] = {
+        row[0]: row for row in model._default_manager.values_list("slug", "name", "aliases")
+    }
     spelled |= {v["slug"]: (v["slug"], v["name"], v["aliases"]) for v in (want.values for want in wanted)}
     for want in wanted:
         slug = want.values["slug"]
@@ -192,7 +194,7 @@ class _Loading:
         self.count(model, saved)
         self.rows[model] = {row.slug: row for row in saved.rows if hasattr(row, "slug")}
         if brought := [row.pk for row in saved.rows if isinstance(row, SharedRow) and row.is_draft]:
-            model.objects.filter(pk__in=brought).update(is_draft=False)
+            model._default_manager.filter(pk__in=brought).update(is_draft=False)
 
     def case_studies(self, entries: list[Entry]) -> None:
         """Case studies, each with its workloads and configurations."""
@@ -248,7 +250,7 @@ class _Loading:
             }
             wanted.append(Wanted(entry, values, is_closed=self.is_closed(case_study)))
         key = ("configuration", "variant", *COORDINATES, *key)
-        published = model.objects.filter(configuration__case_study__in=self.rows[CaseStudy].values())
+        published = model._default_manager.filter(configuration__case_study__in=self.rows[CaseStudy].values())
         self.count(model, save(model, wanted, key, fixed=fixed, all_of=published))
 
     def findings(self, entries: list[Entry]) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError, models, transaction
 
-from experiments.models.fields import TypedJSONField
+from experiments.models.fields import TypedJSONField, column, related
 
 from .files import Entry, EvidenceError
 
@@ -75,14 +75,16 @@ def referred_list(entry: Entry, name: str, rows: Mapping[str, Any]) -> list[Any]
     return [rows[word] for word in words]
 
 
-def _value(f: models.Field, entry: Entry, rows: Mapping[type[models.Model], Mapping[str, models.Model]]) -> Any:
+def _value(
+    f: "models.Field[Any, Any]", entry: Entry, rows: Mapping[type[models.Model], Mapping[str, models.Model]]
+) -> Any:
     if f.name not in entry.fields and (f.null or f.blank or f.has_default()):
         return f.get_default()
     found = entry.fields.get(f.name)
     if found == "" and f.null:  # an empty cell of a CSV file
         return None
     if f.is_relation:
-        return referred(entry, f.name, rows[f.related_model])
+        return referred(entry, f.name, rows[related(f)])
     if isinstance(f, models.BooleanField) and isinstance(found, str):
         found = {"true": True, "false": False}.get(found, found)
     try:
@@ -97,7 +99,7 @@ def _value(f: models.Field, entry: Entry, rows: Mapping[type[models.Model], Mapp
     return value
 
 
-def _allowed(f: models.Field) -> str:
+def _allowed(f: "models.Field[Any, Any]") -> str:
     if f.choices:
         return f"one of {', '.join(str(choice) or 'nothing' for choice, _ in f.flatchoices)}"
     if isinstance(f, models.BooleanField):
@@ -122,7 +124,7 @@ def save(
     key: tuple[str, ...],
     *,
     fixed: Collection[str] = (),
-    all_of: models.QuerySet | None = None,
+    all_of: models.QuerySet[Any] | None = None,
     linkable: Mapping[str, Iterable[models.Model]] = MappingProxyType({}),
 ) -> Saved:
     """Find each wanted row by the fields `key`, or add it.
@@ -133,9 +135,9 @@ def save(
     breaks a rule of the model, or would join a case study that was there before.
     """
     identify = _identifier(model, key)
-    same = model.objects.filter(**{f"{key[0]}__in": {want.values[key[0]] for want in wanted}})
+    same = model._default_manager.filter(**{f"{key[0]}__in": {want.values[key[0]] for want in wanted}})
     stored = {identify(row): row for row in (same if all_of is None else all_of)}
-    places: dict[tuple, str] = {}
+    places: dict[tuple[Any, ...], str] = {}
     rows, new, changed = [], [], {}
     for want in wanted:
         row = model(**want.values)
@@ -159,16 +161,16 @@ def save(
             f"{model._meta.verbose_name} {stored[identity].pk} ({stored[identity]}) is stored, but the files no longer "
             "have it; published evidence is not taken away, its case study is retracted"
         )
-    _write(model, new, model.objects.bulk_create)
+    _write(model, new, model._default_manager.bulk_create)
     if changed:
         names = [name for name in wanted[0].values if name not in key]
-        _write(model, list(changed.values()), lambda rows: model.objects.bulk_update(rows, names))
+        _write(model, list(changed.values()), lambda rows: model._default_manager.bulk_update(rows, names))
     relinked = _link(model, wanted, rows, {row.pk for _, row in new}, fixed, linkable)
     return Saved(rows, len(new), len(changed.keys() | relinked))
 
 
-def _identifier(model: type[models.Model], key: Iterable[str]):
-    attributes = [model._meta.get_field(name).attname for name in key]
+def _identifier(model: type[models.Model], key: Iterable[str]) -> Callable[[models.Model], tuple[Any, ...]]:
+    attributes = [column(model, name).attname for name in key]
     return lambda row: tuple(getattr(row, attribute) for attribute in attributes)
 
 
@@ -176,7 +178,7 @@ def _is_updated(stored: models.Model, wanted_row: models.Model, want: Wanted, fi
     """Give `stored` the wanted values; whether it had others."""
     is_updated = False
     for name in want.values:
-        attribute = stored._meta.get_field(name).attname
+        attribute = column(type(stored), name).attname
         after = getattr(wanted_row, attribute)
         if getattr(stored, attribute) == after:
             continue
@@ -223,9 +225,11 @@ def _link(
     relinked = set()
     for name in wanted[0].links if wanted else ():
         relation = model._meta.get_field(name)
+        assert isinstance(relation, models.ManyToManyField)
         through, source, target = relation.remote_field.through, relation.m2m_column_name(), relation.m2m_reverse_name()
+        assert through is not None
         before: dict[int, set[int]] = {}
-        links = through.objects.filter(**{f"{source}__in": [row.pk for row in rows]})
+        links = through._default_manager.filter(**{f"{source}__in": [row.pk for row in rows]})
         if name in linkable:
             links = links.filter(**{f"{target}__in": [row.pk for row in linkable[name]]})
         for owner, linked in links.values_list(source, target):
@@ -241,5 +245,5 @@ def _link(
                 getattr(row, name).remove(*stored - after)
                 getattr(row, name).add(*after - stored)
                 relinked.add(row.pk)
-        through.objects.bulk_create(missing)
+        through._default_manager.bulk_create(missing)
     return relinked

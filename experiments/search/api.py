@@ -10,11 +10,10 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from kdb.api_errors import FaultyRequest, form_errors, name_errors
-from kdb.api_formats import FORMAT_PARAMETER
+from kdb.api_errors import refuse_faults
 from kdb.api_views import PublicView
 
-from .find import KINDS, LONGEST, search
+from .find import FURTHER_KINDS, KINDS, LONGEST, search
 
 
 class SearchForm(forms.Form):
@@ -24,7 +23,7 @@ class SearchForm(forms.Form):
 class HitSerializer(serializers.Serializer):
     """One thing found."""
 
-    kind = serializers.ChoiceField(choices=[kind.label for kind in KINDS])
+    kind = serializers.ChoiceField(choices=[*FURTHER_KINDS, *(kind.label for kind in KINDS)])
     title = serializers.CharField()
     address = serializers.CharField(help_text="Its page on this server.")
     excerpt = serializers.CharField(allow_blank=True, help_text="The text around what was asked.")
@@ -50,9 +49,8 @@ class SearchView(PublicView):
         tags=["search"],
     )
     def get(self, request: Request) -> Response:
-        """Search everything visible: case studies, publications, the catalogue, claims."""
+        """Search everything visible: case studies, publications, the catalogue, claims, and what the words ask."""
         form = SearchForm(request.query_params)
-        if errors := name_errors(request.query_params, ["q", FORMAT_PARAMETER]) + form_errors(form):
-            raise FaultyRequest(errors)
+        refuse_faults(form, request.query_params)
         asked = form.cleaned_data["q"]
         return Response({"q": asked, "hits": [asdict(hit) for hit in search(asked)]})

@@ -13,7 +13,7 @@ from typing import Any
 
 from django.contrib.postgres.search import SearchQuery, SearchRank, SearchVector
 from django.db import connection
-from django.db.models import Model, Q, QuerySet
+from django.db.models import Q, QuerySet
 from django.urls import reverse
 
 from experiments import visible
@@ -39,14 +39,14 @@ class Hit:
 @dataclass(frozen=True)
 class _Kind:
     label: str
-    rows: Callable[[], QuerySet]
+    rows: Callable[[], QuerySet[Any]]
     fields: tuple[str, ...]
     title: Callable[[Any], str]
     address: Callable[[Any], str]
     text: Callable[[Any], str]
 
 
-def _described(entry: Model) -> str:
+def _described(entry: CatalogueEntry) -> str:
     return entry.description
 
 
@@ -88,11 +88,19 @@ KINDS = (
 )
 
 
+# What other rooms find in a text, shown first: they add a function of the text here.
+FURTHER_KINDS = ("Comparison", "Answer")
+FURTHER: list[Callable[[str], list[Hit]]] = []
+
+
 def search(text: str) -> list[Hit]:
     """Everything visible that fits, at most MOST of a kind; nothing where nothing is asked."""
     text = text[:LONGEST].replace("\x00", " ").strip()
     words = re.findall(r"\w[\w.+-]*", text)[:MOST_WORDS]
-    return [hit for kind in KINDS for hit in _hits(kind, text, words)] if words else []
+    if not words:
+        return []
+    further = [hit for find in FURTHER for hit in find(text)]
+    return further + [hit for kind in KINDS for hit in _hits(kind, text, words)]
 
 
 def _hits(kind: _Kind, text: str, words: list[str]) -> list[Hit]:

@@ -1,7 +1,7 @@
 """How numbers, units and what a source leaves open are printed. Full precision is the API's."""
 
 import math
-from typing import Any
+from typing import Any, TypeGuard
 
 from django import template
 from django.utils.html import format_html
@@ -20,12 +20,14 @@ def is_missing(value: Any) -> bool:
     return value is None or value == "" or (isinstance(value, float) and not math.isfinite(value))
 
 
+def _is_number(value: float | None) -> TypeGuard[float]:
+    return not is_missing(value)
+
+
 @register.filter
 def number(value: float | None) -> str:
     """At most two decimals, three significant digits below 1: 16,700.44, 2.6, 0.0412."""
-    if is_missing(value):
-        return NOT_STATED
-    return f"{value:,.{decimals(value)}f}"
+    return f"{value:,.{decimals(value)}f}" if _is_number(value) else NOT_STATED
 
 
 @register.filter
@@ -64,7 +66,7 @@ def quantity(value: float | None, unit: str) -> str | SafeString:
 @register.filter
 def ratio(value: float | None) -> str:
     """ "1.63×"; three significant digits, and never fewer than the whole number."""
-    return NOT_STATED if is_missing(value) else f"{_significant(value)}{TIMES}"
+    return f"{_significant(value)}{TIMES}" if _is_number(value) else NOT_STATED
 
 
 @register.simple_tag
@@ -83,15 +85,15 @@ def interval(low: float | None, high: float | None, unit: str = "") -> str:
 @register.simple_tag
 def ratio_interval(low: float | None, high: float | None) -> str:
     """ "0.52–0.61×"."""
-    if is_missing(low) or is_missing(high):
-        return NOT_STATED
-    return f"{_significant(low)}{EN_DASH}{_significant(high)}{TIMES}"
+    if _is_number(low) and _is_number(high):
+        return f"{_significant(low)}{EN_DASH}{_significant(high)}{TIMES}"
+    return NOT_STATED
 
 
 @register.filter
 def percent(share: float | None) -> str:
     """A share of one: 0.05 is "5 %"."""
-    return NOT_STATED if is_missing(share) else f"{number(share * 100)}{NBSP}%"
+    return f"{number(share * 100)}{NBSP}%" if _is_number(share) else NOT_STATED
 
 
 @register.filter
@@ -124,7 +126,7 @@ def vm_count(count: int | None) -> str:
 
 
 @register.filter
-def item(mapping: dict, key: Any) -> Any:
+def item(mapping: dict[str, Any], key: Any) -> Any:
     """The value under a key that is itself a variable."""
     return mapping[key]
 

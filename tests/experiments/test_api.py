@@ -159,6 +159,7 @@ def test_background_work_is_not_part_of_the_api(client, db):
 
 @pytest.mark.parametrize("path", LISTS)
 @pytest.mark.parametrize("method", ["post", "put", "patch", "delete"])
+@pytest.mark.sqlite
 def test_facts_can_only_be_read(client, db, path, method):
     assert getattr(client, method)(path).status_code == 405
 
@@ -171,6 +172,7 @@ def test_every_list_has_a_budget():
 
 
 @pytest.mark.parametrize("path", LISTS)
+@pytest.mark.sqlite
 def test_a_list_costs_the_same_queries_whatever_its_length(client, published_evidence, django_assert_num_queries, path):
     for name in ("first", "second", "third"):
         factories.make_raw_file(CaseStudy.objects.get(slug="p0"), content=name.encode())
@@ -215,6 +217,7 @@ def test_the_link_header_leads_through_a_csv_list(client, published_evidence):
 
 
 @pytest.mark.parametrize("path", LISTS)
+@pytest.mark.sqlite
 def test_a_list_one_has_is_not_sent_again(client, published_evidence, path):
     tag = client.get(path)["ETag"]
     response = client.get(path, headers={"if-none-match": tag})

@@ -2,6 +2,7 @@
 
 import io
 import json
+import shutil
 import zipfile
 
 import pytest
@@ -156,8 +157,7 @@ def test_a_bundle_with_what_a_page_could_not_show_is_refused_with_a_sentence(pub
     ],
 )
 def test_load_evidence_refuses_it_with_its_place(db, tmp_path, section, change, words):
-    for file in DIRECTORY.iterdir():
-        (tmp_path / file.name).write_bytes(file.read_bytes())
+    shutil.copytree(DIRECTORY, tmp_path, dirs_exist_ok=True)
     found = json.loads((tmp_path / "catalogue.json").read_text())
     found[section].append({"slug": "quiet", "name": "Quiet", **change})
     (tmp_path / "catalogue.json").write_text(json.dumps(found))

@@ -135,7 +135,7 @@ def check_running(host: Connection, name: str) -> None:
 
 
 def wait_ready(
-    area: Area, name: str, console: str, *, seconds: float = BOOT_SECONDS, keep: Callable[[], None] = lambda: None
+    area: Area, name: str, console: str, *, seconds: float = BOOT_SECONDS, keep: Callable[[], object] = lambda: None
 ) -> None:
     """Wait for the guest's sign on its console. Raises GuestGone with the console's last lines.
 

@@ -20,7 +20,7 @@ class Superseded(Refused):
     """A later attempt works there: this one must stop and touch nothing."""
 
 
-Facts = list[tuple[str, str]]  # in printed order; a key may come twice
+MachineFacts = list[tuple[str, str]]  # in printed order; a key may come twice
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ def call(machine: Connection, verb: str, *arguments: object, timeout: float = 60
     return answer.text
 
 
-def facts(text: str) -> Facts:
+def facts(text: str) -> MachineFacts:
     """The lines of an answer, "key<TAB>value" each."""
     return [(key, value) for key, tab, value in (line.partition("\t") for line in text.splitlines()) if tab]
 

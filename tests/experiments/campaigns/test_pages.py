@@ -80,6 +80,7 @@ API = [
 
 @pytest.mark.parametrize("role", ROLES)
 @pytest.mark.parametrize(("address", "posted", "allowed"), PAGES)
+@pytest.mark.sqlite
 def test_who_may_what_on_the_pages(role, address, posted, allowed, people, campaign):
     client = client_of(people[role], api=False)
     answer = client.get(address) if posted is None else client.post(address, posted)
@@ -93,6 +94,7 @@ def test_who_may_what_on_the_pages(role, address, posted, allowed, people, campa
 
 @pytest.mark.parametrize("role", ROLES)
 @pytest.mark.parametrize(("address", "posted", "allowed"), API)
+@pytest.mark.sqlite
 def test_who_may_what_by_the_api(role, address, posted, allowed, people, campaign):
     client = client_of(people[role], api=True)
     url = f"/api/v1/{address}"
@@ -168,6 +170,7 @@ def test_a_host_is_registered_alike(people, host):
         ("stated", {"colour": "red"}, "The fields are"),
     ],
 )
+@pytest.mark.sqlite
 def test_hostile_fields_of_a_host_are_refused(field, value, words, people, host):
     body = HOST | {"pools": ["/srv/a"], field: value}
     answer = client_of(people["owner"], api=True).post("/api/v1/hosts/", body, "application/json")

@@ -54,6 +54,7 @@ def test_the_list_costs_seven_queries_for_any_number(client: Client, django_asse
         client.get(reverse("case-study-list"))
 
 
+@pytest.mark.sqlite
 def test_a_long_list_comes_in_pages(client: Client):
     for _ in range(21):
         publish(make_case_study())
@@ -319,6 +320,7 @@ def test_a_filter_that_is_not_known_is_told(published_evidence, client):
     assert "could not be understood" in response.content.decode()
 
 
+@pytest.mark.sqlite
 def test_pages_of_a_filtered_list_keep_the_filter(client):
     for number in range(21):
         case_study = make_case_study(f"lab-{number}")

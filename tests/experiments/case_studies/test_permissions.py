@@ -153,6 +153,7 @@ PAGES = [
 
 
 @pytest.mark.parametrize(("method", "address", "expected"), PAGES, ids=[f"{m} {a}" for m, a, _ in PAGES])
+@pytest.mark.sqlite
 def test_every_address_keeps_to_the_table(method, address, expected, people):
     case_study = study("draft", people["owner"])
     batch = make_import(case_study, report={"new_configurations": []})

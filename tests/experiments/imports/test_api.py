@@ -179,6 +179,7 @@ def test_a_request_with_a_key_is_done_once(program, draft):
         ({"file": []}, 400),
     ],
 )
+@pytest.mark.sqlite
 def test_an_upload_that_is_wrong_is_refused(program, draft, changed, status):
     program.upload(HEADER + ROW.format(5), status=status, **changed)
     assert not ImportBatch.objects.exists()

@@ -35,7 +35,6 @@ def place(tmp_path, migrated_sqlite) -> Iterator[Place]:
     yield place
     for worker in place.workers:
         kill(worker)
-    place.run_python("-m", "django", "check_answers")
 
 
 def ask(place: Place, question: str) -> list[tuple]:

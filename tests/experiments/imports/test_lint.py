@@ -5,7 +5,7 @@ import random
 import pytest
 
 from experiments.imports import lint
-from experiments.imports.lint import Cell, Facts, check
+from experiments.imports.lint import Cell, DraftFacts, check
 
 
 def cell(mean: float = 100.0, **fields) -> Cell:
@@ -31,10 +31,10 @@ def cell(mean: float = 100.0, **fields) -> Cell:
     return Cell(**defaults | fields)
 
 
-def facts(*cells: Cell, **others) -> Facts:
+def facts(*cells: Cell, **others) -> DraftFacts:
     configurations = others.pop("configurations", {})
     machines = {c.configuration: {"hypervisor": "kvm", "vm_ram_gib": 4, "vm_vcpus": 2} for c in cells}
-    return Facts(cells=cells, configurations=machines | configurations, **others)
+    return DraftFacts(cells=cells, configurations=machines | configurations, **others)
 
 
 def rules(*cells: Cell, **others) -> set[str]:

@@ -194,6 +194,7 @@ def test_an_unknown_name_is_mapped_or_becomes_a_new_entry(draft):
         {"create": {"file_system": {"ZFS": {"slug": "zfs", "name": "ZFS", "source": "x"}}}},
     ],
 )
+@pytest.mark.sqlite
 def test_an_answer_that_fits_nothing_is_a_fault(draft, answers):
     batch = receive(draft, TABLE.replace("XFS", "ZFS"), answers=answers)
     assert worked(batch).state == State.FAULTY
@@ -602,6 +603,7 @@ def test_an_import_that_is_discarded_while_it_is_read_frees_its_worker(draft):
     assert worked(batch).state == State.DISCARDED
 
 
+@pytest.mark.sqlite
 def test_more_new_configurations_than_an_import_may_add_are_a_fault(draft):
     header = "hypervisor,host_fs,guest_fs,workload,benchmark,vm_count,value,unit,host_mount_options\n"
     rows = (f"kvm,ext4,xfs,varmail,filebench,1,2,MiB/s,commit={n}\n" for n in range(normalise.MOST_NEW + 3))
@@ -613,6 +615,7 @@ def test_more_new_configurations_than_an_import_may_add_are_a_fault(draft):
 
 
 @pytest.mark.parametrize("cell", ["{", "[1]", "5", "[" * 100_000])
+@pytest.mark.sqlite
 def test_parameters_that_are_no_object_are_a_fault(draft, cell):
     header = "hypervisor;host_fs;guest_fs;workload;benchmark;vm_count;value;unit;parameters\n"
     batch = worked(receive(draft, f"{header}kvm;ext4;xfs;varmail;filebench;1;2;MiB/s;{cell[:9000]}\n"))

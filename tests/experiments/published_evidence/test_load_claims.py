@@ -46,8 +46,7 @@ def without_ratios_of(path: Path, workload: str) -> None:
         csv.writer(file).writerows(row for row in table if row[1] != workload)
 
 
-def test_every_claim_has_its_checks():
-    evidence.load()
+def test_every_claim_has_its_checks(published_evidence):
     stored = dict(Claim.objects.values_list("code", "checks"))
     written = json.loads((evidence.DIRECTORY / "claim_checks.json").read_text(encoding="utf-8"))["claims"]
     assert stored == {entry["claim"]: entry["checks"] for entry in written}
@@ -101,14 +100,12 @@ def test_ratios_and_checks_may_be_added_to_a_case_study_that_is_published(direct
     assert len(heard) == 1
 
 
-def test_loading_again_tells_nobody(heard):
-    evidence.load()
+def test_loading_again_tells_nobody(heard, published_evidence):
     evidence.load()
     assert not heard
 
 
-def test_a_claim_that_is_checked_otherwise_is_told(directory, heard):
-    evidence.load(directory)
+def test_a_claim_that_is_checked_otherwise_is_told(directory, heard, published_evidence):
     replace(directory / "claim_checks.json", '"is": [1.1, null]', '"is": [1.2, null]')
     evidence.load(directory)
     assert len(heard) == 1

@@ -75,9 +75,7 @@ def test_the_first_load_adds_everything_and_publishes_it_as_one_revision():
     assert revision.published_case_studies.count() == CaseStudy.objects.count() == 7
 
 
-@pytest.mark.django_db
-def test_the_second_load_adds_nothing_and_says_so():
-    evidence.load()
+def test_the_second_load_adds_nothing_and_says_so(published_evidence):
     before = rows_in_database()
 
     report = evidence.load()
@@ -121,9 +119,7 @@ def test_of_two_loads_at_once_one_adds_everything_and_the_other_nothing():
     assert KnowledgeRevision.objects.count() == 1
 
 
-@pytest.mark.django_db
-def test_a_retracted_case_study_stays_retracted():
-    evidence.load()
+def test_a_retracted_case_study_stays_retracted(published_evidence):
     life.retract(CaseStudy.objects.get(slug="p2"), reason="The host file system is in doubt.")
 
     assert evidence.load().lines() == ["nothing to add: the database holds all of the published evidence"]
@@ -133,9 +129,7 @@ def test_a_retracted_case_study_stays_retracted():
 # What the files say differently later
 
 
-@pytest.mark.django_db
-def test_a_description_that_changed_is_taken_over(directory):
-    evidence.load()
+def test_a_description_that_changed_is_taken_over(directory, published_evidence):
     replace(directory / "catalogue.json", "Copy-on-write trees throughout", "Trees that copy on write")
     change_row(directory / "measurements.csv", 2, note="Another note.")
     change_row(directory / "claims.csv", 2, statement="Another wording.")
@@ -148,25 +142,20 @@ def test_a_description_that_changed_is_taken_over(directory):
     assert [workload.slug for workload in Claim.objects.get(code="P0-C02").workloads.all()] == ["varmail"]
 
 
-@pytest.mark.django_db
-def test_a_description_that_was_taken_out_becomes_empty(directory):
-    evidence.load()
+def test_a_description_that_was_taken_out_becomes_empty(directory, published_evidence):
     change_json(directory / "case_studies.json", lambda content: content["servers"][0].pop("ram_gib"))
 
     assert evidence.load(directory).lines() == ["updated 1 server"]
     assert Server.objects.get(slug="p0").ram_gib is None
 
 
-@pytest.mark.django_db
-def test_a_correction_that_breaks_a_rule_is_named_with_it(directory):
-    evidence.load()
+def test_a_correction_that_breaks_a_rule_is_named_with_it(directory, published_evidence):
     replace(directory / "catalogue.json", '"symbol": "Hp-proc", "position": 3', '"symbol": "Hp-proc"')
 
     with pytest.raises(EvidenceError, match=r'catalogue\.json, line \d+: breaks the rule "symbol with position"'):
         evidence.load(directory)
 
 
-@pytest.mark.django_db
 @pytest.mark.parametrize(
     ("name", "line", "cells", "message"),
     [
@@ -179,8 +168,7 @@ def test_a_correction_that_breaks_a_rule_is_named_with_it(directory):
         ("ordinal_findings.csv", 5, {"case_studies": "p3-cs1"}, "line 5, case_studies"),
     ],
 )
-def test_a_published_figure_that_changed_is_refused(directory, name, line, cells, message):
-    evidence.load()
+def test_a_published_figure_that_changed_is_refused(directory, name, line, cells, message, published_evidence):
     change_row(directory / name, line, **cells)
 
     with pytest.raises(EvidenceError) as error:
@@ -189,25 +177,20 @@ def test_a_published_figure_that_changed_is_refused(directory, name, line, cells
     assert message in str(error.value)
 
 
-@pytest.mark.django_db
-def test_a_published_configuration_keeps_what_rankings_compare(directory):
-    evidence.load()
+def test_a_published_configuration_keeps_what_rankings_compare(directory, published_evidence):
     replace(directory / "case_studies.json", '"host_fs": "vmfs"', '"host_fs": "ext4"')
 
     with pytest.raises(EvidenceError, match=r'host_fs: found "ext4", allowed is vmfs, as it was published'):
         evidence.load(directory)
 
 
-@pytest.mark.django_db
-def test_a_new_row_does_not_join_published_evidence(directory):
-    evidence.load()
+def test_a_new_row_does_not_join_published_evidence(directory, published_evidence):
     change_row(directory / "measurements.csv", 6, vm_count="4")
 
     with pytest.raises(EvidenceError, match=r"measurements\.csv, line 6: new evidence for a stored case study"):
         evidence.load(directory)
 
 
-@pytest.mark.django_db
 @pytest.mark.parametrize(
     ("name", "gone"),
     [
@@ -217,8 +200,7 @@ def test_a_new_row_does_not_join_published_evidence(directory):
         ("ordinal_findings.csv", slice(1, None)),
     ],
 )
-def test_rows_that_were_taken_out_are_refused(directory, name, gone):
-    evidence.load()
+def test_rows_that_were_taken_out_are_refused(directory, name, gone, published_evidence):
     lines = (directory / name).read_text(encoding="utf-8").splitlines(keepends=True)
     del lines[gone]
     (directory / name).write_text("".join(lines), encoding="utf-8")
@@ -227,10 +209,7 @@ def test_rows_that_were_taken_out_are_refused(directory, name, gone):
         evidence.load(directory)
 
 
-@pytest.mark.django_db
-def test_a_new_case_study_is_published_by_itself(directory):
-    evidence.load()
-
+def test_a_new_case_study_is_published_by_itself(directory, published_evidence):
     def add(content: dict) -> None:
         new = content["case_studies"][-1] | {"slug": "p4-again", "title": "The same again"}
         content["case_studies"].append(new)
@@ -298,6 +277,7 @@ def test_a_failed_publication_leaves_the_database_untouched(monkeypatch):
         ("claims.csv", 9, {"workloads": "varmail varmail"}, "each once: atto, fileserver, randomfileaccess"),
     ],
 )
+@pytest.mark.sqlite
 def test_a_wrong_cell_is_named_with_what_is_allowed(directory, name, line, cells, message):
     change_row(directory / name, line, **cells)
 
@@ -363,6 +343,7 @@ def test_a_row_that_breaks_a_rule_is_named_with_it(directory, name, line, cells,
         ("case_studies.json", '"workload": "webserver"', '"workload": "varmail"', "each once in a case study"),
     ],
 )
+@pytest.mark.sqlite
 def test_a_wrong_entry_is_named_with_what_is_allowed(directory, name, old, new, message):
     replace(directory / name, old, new)
 
@@ -486,6 +467,7 @@ def test_the_command_prints_what_it_added(capsys):
 
 
 @pytest.mark.django_db
+@pytest.mark.sqlite
 def test_the_command_is_silent_when_asked(capsys):
     call_command("load_evidence", verbosity=0)
     assert capsys.readouterr().out == ""

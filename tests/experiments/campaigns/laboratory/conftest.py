@@ -1,6 +1,5 @@
 """Laboratories for tests, and the campaigns that run in them."""
 
-import fcntl
 import os
 import subprocess
 import sys
@@ -15,7 +14,7 @@ from experiments.campaigns import hosts, steering
 from experiments.models import Campaign, CampaignRun, FileSystem, Hypervisor
 from kdb import jobs
 from kdb.models import Job
-from tests import factories
+from tests import factories, made_once
 
 from . import lab as laboratories
 from .lab import Lab, laboratory
@@ -34,41 +33,35 @@ def plain_lab() -> Iterator[Lab]:
 
 
 @pytest.fixture(scope="session")
-def qemu_lab(tmp_path_factory) -> Iterator[Lab]:
+def qemu_lab(pytestconfig) -> Iterator[Lab]:
     """A host with libvirt, and a guest image that lets its login key in."""
     if NO_QEMU:
         pytest.skip(f"no virtual machines: {NO_QEMU}")
     with laboratory(with_libvirt=True) as lab:
-        lab.image = guest_image(tmp_path_factory)
+        lab.image = guest_image(pytestconfig.cache.mkdir("kdb"))
         for name in ("login_key", "login_key.pub"):
             (lab.folder / name).write_bytes((lab.image / name).read_bytes())
         (lab.folder / "keys/lab").write_bytes((lab.image / "login_key").read_bytes())
         yield lab
 
 
-def guest_image(tmp_path_factory) -> Path:
-    """The guest image and the key of its login, built once a run with the command that operators use.
+def guest_image(cache: Path) -> Path:
+    """The guest image and the key of its login, built with the command that operators use."""
 
-    KDB_TEST_GUEST_IMAGE names a folder to keep it in between runs.
-    """
-    base = tmp_path_factory.getbasetemp()
-    shared = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
-    target = Path(os.environ.get("KDB_TEST_GUEST_IMAGE") or shared / "guest-image")
-    with (shared / "guest-image.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not (target / "image.json").exists():
-            target.mkdir(parents=True, exist_ok=True)
-            subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", target / "login_key"], check=True)
-            command = ["manage.py", "build_guest_image", str(target), "--authorized-key", f"{target}/login_key.pub"]
-            done = subprocess.run(
-                [sys.executable, *command],
-                capture_output=True,
-                text=True,
-                cwd=settings.BASE_DIR,
-                env={**os.environ, "DJANGO_SETTINGS_MODULE": "kdb.settings.test"},
-            )
-            assert done.returncode == 0, done.stdout + done.stderr
-    return target
+    def build(folder: Path) -> None:
+        subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", folder / "login_key"], check=True)
+        command = ["manage.py", "build_guest_image", str(folder), "--authorized-key", f"{folder}/login_key.pub"]
+        done = subprocess.run(
+            [sys.executable, *command],
+            capture_output=True,
+            text=True,
+            cwd=settings.BASE_DIR,
+            env={**os.environ, "DJANGO_SETTINGS_MODULE": "kdb.settings.test"},
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+
+    recipe = made_once.digest(*(f"experiments/campaigns/laboratory/{files}" for files in ("guest_image.py", "guest/*")))
+    return made_once.made_once(cache, "guest-image", recipe, build)
 
 
 @pytest.fixture

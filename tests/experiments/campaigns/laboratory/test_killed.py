@@ -67,7 +67,6 @@ def place(tmp_path, migrated_sqlite, plain_lab):
     yield place
     for worker in place.workers:
         kill(worker)
-    place.run_python("-m", "django", "check_answers")
 
 
 def benchmark_runs(lab) -> bool:

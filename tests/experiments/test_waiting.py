@@ -1,0 +1,48 @@
+"""What the header of every page shows to whom."""
+
+import pytest
+
+from tests.factories import make_case_study, make_user
+
+pytestmark = [pytest.mark.django_db, pytest.mark.sqlite]
+
+
+def header(client) -> str:
+    return client.get("/case-studies/").content.decode().split("</header>")[0]
+
+
+def test_a_visitor_may_sign_in_and_sees_nothing_of_others(client):
+    make_case_study(status="submitted")
+    shown = header(client)
+    assert 'href="/accounts/login/">Sign in</a>' in shown
+    assert "Sign out" not in shown
+    assert "review" not in shown
+
+
+def test_an_author_sees_the_drafts_that_wait(client):
+    author = make_user("researchers", username="ada")
+    for number in range(2):
+        make_case_study(f"draft-{number}", owner=author)
+    client.force_login(author)
+    shown = header(client)
+    assert 'href="/drafts/">2 drafts</a>' in shown
+    assert 'href="/accounts/">ada</a>' in shown
+    assert "Sign out" in shown
+    assert "Administration" not in shown
+
+
+def test_a_reviewer_sees_what_waits_for_review(client):
+    make_case_study(status="submitted", owner=make_user("researchers"))
+    client.force_login(make_user("reviewers"))
+    assert "1 review</a>" in header(client)
+
+
+def test_who_may_administer_is_led_there(client):
+    client.force_login(make_user("administrators", is_staff=True))
+    assert 'href="/admin/">Administration</a>' in header(client)
+
+
+def test_a_visitors_page_costs_no_query_more(client, django_assert_num_queries):
+    client.get("/accounts/login/")
+    with django_assert_num_queries(0):
+        client.get("/accounts/login/")
