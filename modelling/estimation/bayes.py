@@ -27,10 +27,11 @@ from .ordinal import Comparison, Lists
 
 # Gauss-Legendre nodes on each piece of tau, and the share of the mass that a piece may leave unresolved: quantiles
 # are right to 1e-8, and to 1e-5 where there are many treatments.
-_FINE, _COARSE = (8, 1e-5), (5, 1e-3)
+_FINE, _COARSE = (8, 1e-5), (5, 3e-2)
 _MANY = 30  # treatments
+_CUTS = np.array([-6.0, -3.0, -1.0, 1.0, 3.0, 6.0])  # of tau around its mode, in standard deviations
 _NEGLIGIBLE = 1e-10  # weight of a node that is left out
-_AT_ONCE = 2_000_000  # cells of the arrays over tau, trials and treatments
+_AT_ONCE = 200_000  # cells of the arrays over tau, trials and treatments: what a cache holds
 
 
 @dataclass(frozen=True)
@@ -116,13 +117,15 @@ class Posterior:
     def new_certainties(self) -> np.ndarray:
         """(n, n) probability that i is ahead of j in a new laboratory; one half on the diagonal."""
         size = len(self.treatments)
-        total = np.zeros((size, size))
+        i, j = np.triu_indices(size, 1)
+        ahead = np.zeros(len(i))
         for weight, tau, mean, covariance in zip(self.weights, self.taus, self.means, self.covariances, strict=True):
             own = np.diag(covariance)
-            spread = np.sqrt(np.maximum(own[:, None] + own[None, :] - 2 * covariance, 0.0) + tau**2)
-            np.fill_diagonal(spread, 1.0)
-            total = total + weight * ndtr((mean[:, None] - mean[None, :]) / spread)
-        return total if size > 1 else np.full((1, 1), 0.5)
+            spread = np.sqrt(np.maximum(own[i] + own[j] - 2 * covariance[i, j], 0.0) + tau**2)
+            ahead += weight * ndtr((mean[i] - mean[j]) / spread)
+        total = np.full((size, size), 0.5)
+        total[i, j], total[j, i] = ahead, 1.0 - ahead
+        return total
 
     def tau_quantiles(self, probabilities: Sequence[float]) -> np.ndarray:
         """Quantiles of tau."""
@@ -218,7 +221,8 @@ def posterior(
             likelihoods = [_log_likelihood(numbers, lists, some) for some in _chunks(taus, numbers.cells)]
             return np.concatenate(likelihoods) - taus**2 / (2 * tau_scale**2)
 
-    pieces, densities = _integrated(log_density, numbers.finest, tau_scale, order, tolerance)
+    is_cut = len(treatments) >= _MANY
+    pieces, densities = _integrated(log_density, numbers.finest, tau_scale, order, tolerance, is_cut)
     nodes, weights = _gauss_legendre(order)
     half = np.diff(pieces, axis=1) / 2
     taus, masses = (pieces[:, :1] + half * (1 + nodes)).ravel(), (densities * weights * half).ravel()
@@ -249,7 +253,7 @@ class _Numbers:
         self.rest = np.zeros((len(arms), self.size))
         for row, trial in enumerate(arms):
             at = [place[name] for name in trial.treatments]
-            self.variances[row, at], self.rest[row, at] = trial.arm_variances, trial.effects[:, 0]
+            self.variances[row, at], self.rest[row, at] = trial.arm_variances, trial.arm_effects
         axes = [_principal_axes(trial) for trial in trials if trial.arm_variances is None]
         others = [trial for trial in trials if trial.arm_variances is None]
         self.axes = np.zeros((sum(len(values) for values, _ in axes), self.size))
@@ -265,14 +269,16 @@ class _Numbers:
         known = np.concatenate([self.variances[np.isfinite(self.variances)], self.values])
         self.finest = float(np.sqrt(2 * known.min())) if len(known) else tau_scale
         self.base = np.zeros(self.size)
-        laplacians, rights, _, _ = self.at(np.array([tau_scale]))
+        laplacians, rights, _ = self.at(np.array([tau_scale]))
         self.base = np.linalg.pinv(laplacians[0], rcond=1e-10, hermitian=True) @ rights[0]
-        self.rest = np.where(np.isfinite(self.variances), self.rest - self.base, 0.0)
+        present = np.isfinite(self.variances)
+        rest = np.where(present, self.rest - self.base, 0.0)
+        self.rest = np.where(present, rest - (rest.sum(axis=1) / present.sum(axis=1))[:, None], 0.0)
         self.rest_along = self.rest_along - self.axes @ self.base
 
-    def at(self, taus: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    def at(self, taus: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """For (T,) taus: Laplacians (T, n, n); right sides (T, n) and weighted squares (T,) of what the first
-        fit leaves; sums of the logarithms of the determinants of the trials' covariances (T,)."""
+        fit leaves."""
         half = (taus**2 / 2)[:, None]
         weights = 1.0 / (self.variances + half[:, :, None])
         totals = weights.sum(axis=2)
@@ -280,17 +286,22 @@ class _Numbers:
         laplacians = -shares.transpose(0, 2, 1) @ shares
         places = np.arange(self.size)
         laplacians[:, places, places] += weights.sum(axis=1)
-        level = (weights * self.rest).sum(axis=2) / totals
-        within = np.where(np.isfinite(self.variances), self.rest - level[:, :, None], 0.0)
-        pull = weights * within
-        rights, squares = pull.sum(axis=1), (pull * within).sum(axis=(1, 2))
-        spreads = np.log(totals).sum(axis=1)
-        spreads -= np.log(weights, where=weights > 0, out=np.zeros_like(weights)).sum(axis=(1, 2))
+        pull = weights * self.rest
+        level = pull.sum(axis=2) / totals
+        rights = pull.sum(axis=1) - (level[:, None, :] @ weights)[:, 0]
+        squares = weights.reshape(len(taus), -1) @ self.rest.ravel() ** 2 - (totals * level**2).sum(axis=1)
         along = 1.0 / (self.values + half)
         laplacians += (self.axes.T * along[:, None, :]) @ self.axes
         rights += (along * self.rest_along) @ self.axes
         squares += along @ self.rest_along**2
-        return laplacians, rights, squares, spreads - np.log(along).sum(axis=1)
+        return laplacians, rights, squares
+
+    def spreads(self, taus: np.ndarray) -> np.ndarray:
+        """For (T,) taus the sums of the logarithms of the determinants of the trials' covariances."""
+        half = (taus**2 / 2)[:, None]
+        totals = (1.0 / (self.variances + half[:, :, None])).sum(axis=2)
+        known = np.concatenate([self.variances[np.isfinite(self.variances)], self.values])
+        return np.log(totals).sum(axis=1) + np.log(known + half).sum(axis=1)
 
 
 def _principal_axes(trial: Trial) -> tuple[np.ndarray, np.ndarray]:
@@ -307,7 +318,8 @@ def _principal_axes(trial: Trial) -> tuple[np.ndarray, np.ndarray]:
 
 def _log_likelihood(numbers: _Numbers, lists: Lists, taus: np.ndarray) -> np.ndarray:
     """ln p(y | tau) of (T,) taus, by Laplace where there are lists."""
-    laplacians, rights, squares, spreads = numbers.at(taus)
+    laplacians, rights, squares = numbers.at(taus)
+    spreads = numbers.spreads(taus)
     size = numbers.size
     if len(lists.weight):
         means, covariances = lists.modes(laplacians, rights + laplacians @ numbers.base)
@@ -322,7 +334,7 @@ def _log_likelihood(numbers: _Numbers, lists: Lists, taus: np.ndarray) -> np.nda
 
 def _effects(numbers: _Numbers, lists: Lists, taus: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Means (T, n) and covariances (T, n, n) of the effects given each of (T,) taus."""
-    laplacians, rights, _, _ = numbers.at(taus)
+    laplacians, rights, _ = numbers.at(taus)
     if len(lists.weight):
         return lists.modes(laplacians, rights + laplacians @ numbers.base)
     shifted, shifts = _invertible(laplacians)
@@ -338,18 +350,32 @@ def _invertible(laplacians: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _integrated(
-    log_density: Callable[[np.ndarray], np.ndarray], finest: float, tau_scale: float, order: int, tolerance: float
+    log_density: Callable[[np.ndarray], np.ndarray],
+    finest: float,
+    tau_scale: float,
+    order: int,
+    tolerance: float,
+    is_cut: bool,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Pieces (P, 2) of tau that hold its posterior, and its density at their nodes (P, order), up to a factor.
 
     The pieces begin where the smallest error of the trials ends, grow twofold to beyond the prior and the
-    likelihood, and are halved until the last terms of the density's Legendre series no longer count.
+    likelihood, are cut around the mode if asked for, and are halved until the last terms of the density's Legendre
+    series no longer count.
     """
     nodes, _ = _gauss_legendre(order)
 
+    def at(pieces: np.ndarray) -> np.ndarray:
+        return pieces[:, :1] + np.diff(pieces, axis=1) / 2 * (1 + nodes)
+
     def evaluated(pieces: np.ndarray) -> np.ndarray:
-        taus = pieces[:, :1] + np.diff(pieces, axis=1) / 2 * (1 + nodes)
-        return log_density(taus.ravel()).reshape(taus.shape)
+        return log_density(at(pieces).ravel()).reshape(len(pieces), order)
+
+    def replaced(old: np.ndarray, new: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Pieces and densities with the new pieces in place of the marked old ones."""
+        both = np.concatenate([pieces[~old], new])
+        rising = np.argsort(both[:, 0])
+        return both[rising], np.concatenate([logs[~old], evaluated(new)])[rising]
 
     ends = [0.0, min(max(finest, 1e-7 * tau_scale), tau_scale / 2)]
     while ends[-1] < 6.5 * tau_scale:
@@ -359,6 +385,12 @@ def _integrated(
     while logs[-1].max() > logs.max() - 25:
         further = pieces[-1:, 1:] * [1.0, 2.0]
         pieces, logs = np.concatenate([pieces, further]), np.concatenate([logs, evaluated(further)])
+    if is_cut and (found := _mode(log_density, at(pieces).ravel(), logs.ravel())):
+        cuts = found[0] + found[1] * _CUTS
+        cuts = cuts[(cuts > pieces[0, 0]) & (cuts < pieces[-1, 1])]
+        old = (pieces[:, 1] > cuts[0]) & (pieces[:, 0] < cuts[-1])
+        cuts = np.array([pieces[old][0, 0], *cuts, pieces[old][-1, 1]])
+        pieces, logs = replaced(old, np.array([cuts[:-1], cuts[1:]]).T)
     for _ in range(40):
         series = np.abs(np.exp(logs - logs.max()) @ _to_series(order)) * np.diff(pieces, axis=1)
         coarse = series[:, -2:].sum(axis=1) > tolerance * series[:, 0].sum()
@@ -366,11 +398,32 @@ def _integrated(
             break
         middle = pieces[coarse].mean(axis=1)
         halves = np.concatenate([np.array([pieces[coarse, 0], middle]).T, np.array([middle, pieces[coarse, 1]]).T])
-        pieces = np.concatenate([pieces[~coarse], halves])
-        logs = np.concatenate([logs[~coarse], evaluated(halves)])
-        rising = np.argsort(pieces[:, 0])
-        pieces, logs = pieces[rising], logs[rising]
+        pieces, logs = replaced(coarse, halves)
     return pieces, np.exp(logs - logs.max())
+
+
+def _mode(
+    log_density: Callable[[np.ndarray], np.ndarray], taus: np.ndarray, logs: np.ndarray
+) -> tuple[float, float] | None:
+    """Where the density of tau is greatest, and the standard deviation of the normal that fits there.
+
+    taus, logs : its logarithm at rising places. None where it is greatest at an end, or wide beside their distances.
+    """
+    is_narrow = False
+    for _ in range(12):
+        best = int(np.argmax(logs))
+        if not 0 < best < len(taus) - 1:
+            return None
+        around, heights = taus[best - 1 : best + 2], logs[best - 1 : best + 2]
+        if heights.min() > heights[1] - 2.0:
+            break
+        is_narrow = True
+        taus = np.linspace(around[0], around[2], 8)
+        logs = np.array([heights[0], *log_density(taus[1:-1]), heights[2]])
+    second, first, _ = np.polyfit(around - around[1], heights - heights[1], 2)
+    if not is_narrow or second >= 0:
+        return None
+    return float(around[1] - first / (2 * second)), float(np.sqrt(-1 / (2 * second)))
 
 
 @lru_cache
@@ -401,7 +454,7 @@ def quantiles(means: np.ndarray, deviations: np.ndarray, weights: np.ndarray, pr
         slope = (np.exp(-(z**2) / 2) / deviations) @ weights / math.sqrt(2 * math.pi)
         with np.errstate(divide="ignore", invalid="ignore"):
             step = found - excess / slope
-        step = np.where((step > low) & (step < high), step, (low + high) / 2)
+        step = np.where((step >= low) & (step <= high), step, (low + high) / 2)
         moved = np.abs(step - found).max(initial=0.0)
         found = step
         if moved <= 1e-12 * (1.0 + np.abs(found).max(initial=0.0)):
@@ -412,11 +465,10 @@ def quantiles(means: np.ndarray, deviations: np.ndarray, weights: np.ndarray, pr
 # What choosing one of them means in a new laboratory
 
 
-def _below(mean: np.ndarray, deviation: np.ndarray) -> np.ndarray:
-    """E[(1 - exp(x)) where x < 0] of x ~ N(mean, deviation²)."""
+def _below(mean: np.ndarray, deviation: np.ndarray, chance: np.ndarray) -> np.ndarray:
+    """E[(1 - exp(x)) where x < 0] of x ~ N(mean, deviation²), with the chance of x < 0."""
     mean = np.minimum(mean, 8 * deviation)  # beyond, nothing is left of it
-    z = -mean / deviation
-    return ndtr(z) - np.exp(mean + deviation**2 / 2) * ndtr(z - deviation)
+    return chance - np.exp(mean + deviation**2 / 2) * ndtr(-mean / deviation - deviation)
 
 
 def _of_two(weights: np.ndarray, means: np.ndarray, covariances: np.ndarray, margin: float) -> Forecast:
@@ -426,7 +478,7 @@ def _of_two(weights: np.ndarray, means: np.ndarray, covariances: np.ndarray, mar
     return Forecast(
         best=ndtr(leads / deviation) @ weights,
         slower=ndtr((math.log1p(-margin) - leads) / deviation) @ weights,
-        loss=_below(leads, deviation) @ weights,
+        loss=_below(leads, deviation, ndtr(-leads / deviation)) @ weights,
     )
 
 
@@ -484,6 +536,8 @@ def _of_many(weights: np.ndarray, means: np.ndarray, covariances: np.ndarray, ma
     Of each point one entry's value is integrated out in closed form, given all others; so the estimate is smooth.
     Entries are taken in the order of their means, which makes the result independent of how they are numbered.
     """
+    from scipy.linalg.lapack import dtrtri  # slow to import
+
     order = np.lexsort((np.einsum("t,tii->i", weights, covariances).round(12), -(weights @ means).round(12)))
     means, covariances = means[:, order], covariances[:, order][:, :, order]
     size = len(order)
@@ -494,21 +548,20 @@ def _of_many(weights: np.ndarray, means: np.ndarray, covariances: np.ndarray, ma
         # A shift common to all entries changes nothing; some of it makes the covariance invertible.
         covariance = covariances[t] + np.trace(covariances[t]) / size
         factor = np.linalg.cholesky(covariance + np.finfo(float).eps * np.trace(covariance) * np.eye(size))
-        precision = np.linalg.inv(covariance)
-        drawn = normal[node == t] @ factor.T
-        alone = 1.0 / np.diag(precision)
-        value = drawn + means[t]
-        given_others = value - drawn @ precision * alone
-        top = np.argmax(value, axis=1)
-        rows = np.arange(len(value))
-        strongest = value[rows, top]
+        unfactor, _ = dtrtri(factor, lower=1)
+        drawn = normal[node == t]
+        alone = 1.0 / (unfactor**2).sum(axis=0)  # the inverse of the covariance's inverse, on its diagonal
+        value = drawn @ factor.T + means[t]
+        given_others = value - drawn @ unfactor * alone
+        rows, top = np.arange(len(value)), np.argmax(value, axis=1)
+        lead = given_others - value[rows, top, None]
         value[rows, top] = -np.inf
-        rival = np.repeat(strongest[:, None], size, axis=1)
-        rival[rows, top] = value.max(axis=1)
-        lead, deviation = given_others - rival, np.sqrt(alone)
-        best += ndtr(lead / deviation).sum(axis=0)
+        lead[rows, top] = given_others[rows, top] - value.max(axis=1)
+        deviation = np.sqrt(alone)
+        ahead = ndtr(lead / deviation)
+        best += ahead.sum(axis=0)
         slower += ndtr((math.log1p(-margin) - lead) / deviation).sum(axis=0)
-        loss += _below(lead, deviation).sum(axis=0)
+        loss += _below(lead, deviation, 1.0 - ahead).sum(axis=0)
     back = np.argsort(order)
     return Forecast((best / best.sum())[back], (slower / len(node))[back], (loss / len(node))[back])
 

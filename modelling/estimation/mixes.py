@@ -54,11 +54,15 @@ class Range:
 
 @dataclass(frozen=True)
 class Mix:
-    """left_out : entry to the workloads that have no numbers joining it to the ranked ones"""
+    """left_out : entry to the workloads that have no numbers joining it to the ranked ones
+
+    unmeasured : of these, entry to the workloads that have no numbers of it at all
+    """
 
     entries: tuple[MixEntry, ...]
     ranges: tuple[Range, ...]
     left_out: dict[str, tuple[str, ...]]
+    unmeasured: dict[str, tuple[str, ...]]
 
 
 def mix(rankings: Mapping[str, Ranking], weights: Mapping[str, float]) -> Mix:
@@ -79,8 +83,9 @@ def mix(rankings: Mapping[str, Ranking], weights: Mapping[str, float]) -> Mix:
         for key in everyone
         if key not in ranked
     }
+    unmeasured = {key: tuple(w for w in missing if key not in places[w]) for key, missing in left_out.items()}
     if not ranked:
-        return Mix((), (), left_out)
+        return Mix((), (), left_out, unmeasured)
     parts = {workload: found[ranked[0]][0] for workload, found in places.items()}
     pairs = _Pairs(parts, shares)
     order = sorted(ranked, key=lambda key: -pairs.difference(key, ranked[0])[0])
@@ -88,7 +93,7 @@ def mix(rankings: Mapping[str, Ranking], weights: Mapping[str, float]) -> Mix:
     errors = np.array([[pairs.difference(a, b)[1] for b in order] for a in order])
     scores = p_scores(np.array([pairs.difference(key, best)[0] for key in order]), errors)
     entries = tuple(_entry(key, n + 1, best, float(scores[n]), pairs) for n, key in enumerate(order))
-    return Mix(entries, tuple(_range(workload, order, pairs) for workload in shares), left_out)
+    return Mix(entries, tuple(_range(workload, order, pairs) for workload in shares), left_out, unmeasured)
 
 
 def _places(ranking: Ranking) -> dict[str, tuple[RankedPart, int]]:

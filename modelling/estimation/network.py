@@ -30,8 +30,8 @@ class Trial:
 
     effects : (k, k) array, effects[i, j] = effect of arm i minus effect of arm j
     variances : (k, k) array, symmetric, variances[i, j] > 0 the variance of effects[i, j], zero diagonal
-    arm_variances : (k,) array of variances > 0 where the arms were observed independently, which makes
-        everything linear in arms; None where only the pairs are known
+    arm_effects, arm_variances : (k,) arrays, the effects up to a constant and variances > 0, where the arms were
+        observed independently, which makes everything linear in arms; None where only the pairs are known
     sources : the case studies it was made of, where it was made of some
     """
 
@@ -39,6 +39,7 @@ class Trial:
     treatments: tuple[str, ...]
     effects: np.ndarray
     variances: np.ndarray
+    arm_effects: np.ndarray | None = None
     arm_variances: np.ndarray | None = None
     sources: tuple[str, ...] = ()
 
@@ -54,11 +55,7 @@ class Trial:
         """A trial whose arms were observed independently: means and variances have shape (k,)."""
         if not (np.isfinite(means).all() and np.isfinite(variances).all() and (np.asarray(variances) > 0).all()):
             raise EvidenceError(f"{name}: every arm needs a finite mean and a variance above zero")
-        both = np.add.outer(variances, variances)
-        np.fill_diagonal(both, 0.0)
-        return cls(
-            name, tuple(treatments), np.subtract.outer(means, means), both, np.asarray(variances, dtype=float), sources
-        )
+        return _OfArms(name, tuple(treatments), means - means[0], np.asarray(variances, dtype=float), sources)
 
     @classmethod
     def from_contrasts(cls, name: str, contrasts: Iterable[tuple[str, str, float, float]]) -> "Trial":
@@ -85,6 +82,35 @@ class Trial:
         if np.count_nonzero(variances) != len(treatments) * (len(treatments) - 1):
             raise EvidenceError(f"{name}: a trial of {len(treatments)} arms needs all its pairs")
         return cls(name, treatments, effects, variances)
+
+
+class _OfArms(Trial):
+    """A trial of independent arms: its pairs are written out when somebody asks for them."""
+
+    arm_effects: np.ndarray
+    arm_variances: np.ndarray
+
+    def __init__(
+        self,
+        name: str,
+        treatments: tuple[str, ...],
+        arm_effects: np.ndarray,
+        arm_variances: np.ndarray,
+        sources: tuple[str, ...],
+    ) -> None:
+        vars(self).update(
+            name=name, treatments=treatments, arm_effects=arm_effects, arm_variances=arm_variances, sources=sources
+        )
+
+    @cached_property
+    def effects(self) -> np.ndarray:
+        return np.subtract.outer(self.arm_effects, self.arm_effects)
+
+    @cached_property
+    def variances(self) -> np.ndarray:
+        both = np.add.outer(self.arm_variances, self.arm_variances)
+        np.fill_diagonal(both, 0.0)
+        return both
 
 
 class Weighted:
@@ -169,7 +195,7 @@ class _Arms:
         self.size = len(place)
         self.trial = np.repeat(np.arange(len(trials)), [len(trial.treatments) for trial in trials])
         self.place = np.array([place[name] for trial in trials for name in trial.treatments], dtype=int)
-        self.mean = np.concatenate([np.empty(0), *(trial.effects[:, 0] for trial in trials)])
+        self.mean = np.concatenate([np.empty(0), *(trial.arm_effects for trial in trials)])
         variances = np.concatenate([np.empty(0), *(trial.arm_variances for trial in trials)])
         self.weight = 1.0 / (variances + tau2 / 2)
         self.total = np.bincount(self.trial, self.weight, len(trials))

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
+from kdb.units import THROUGHPUT
 from modelling.evidence.arms import Spread, comparable_arms, trials
 from modelling.evidence.axes import Axis, entry_key
 
@@ -21,7 +22,7 @@ from .ordinal import Comparison, from_tiers
 from .verdict import AVOID, USE, Basis, Choice, Verdict, of_lists, of_numbers, of_part
 
 # Raised with every change that makes the same evidence give another answer: kept answers are not mixed.
-METHOD = 5
+METHOD = 6
 
 _ENDS = (0.025, 0.975)
 # A tier list's standing of a pair, from the text list and its outstanding marks.
@@ -138,6 +139,11 @@ class Ranking:
     arms: pd.DataFrame  # of comparable_arms
     findings: pd.DataFrame  # of scored_findings
 
+    @property
+    def metric(self) -> str:
+        """In what the entries are compared; tier lists speak of throughput."""
+        return str(self.arms["metric"].iloc[0]) if len(self.arms) else THROUGHPUT
+
 
 def rank(
     arms: pd.DataFrame,
@@ -152,7 +158,7 @@ def rank(
 
     Parameters
     ----------
-    arms, findings : DataFrames of modelling.evidence.frames
+    arms, findings : DataFrames of modelling.evidence.frames; the arms of one metric
     axis : what is ranked
     storage_asked : whether the question names a kind of storage; this_year : it is asked in; both for the strength
 
@@ -344,7 +350,7 @@ def _basis(
         wider=float(widths[0] / widths[1]) if widths[1] > 0 else None,
         direct=not both[0].isdisjoint(both[1]),
         confounded=bool(first.confounded_with or second.confounded_with),
-        storage=tuple(sorted(set(arms["storage"]) - {""})),
+        storage=tuple(sorted(set(arms["storage"].unique()) - {""})),
         storage_asked=about.storage_asked,
         newest=int(years.max()) if len(years) else None,
         this_year=about.this_year,
@@ -353,31 +359,43 @@ def _basis(
 
 def _entry_facts(arms: pd.DataFrame, scored: pd.DataFrame, axis: Axis) -> dict[str, dict[str, Any]]:
     """What stands behind each entry: grade, confounding, and counts of the evidence that was compared."""
-    measured = arms[arms["origin"] == "measured"]
-    rows, derived = measured.groupby("entry")["measurements"].sum(), (arms["origin"] != "measured")
-    with_spread = measured[~measured["assumed"].astype(bool)].groupby("entry")["laboratory"].nunique()
-    laboratories = arms.groupby("entry")["laboratory"].nunique()
-    derived = arms[derived].groupby("entry").size()
-    studies = {key: set(slugs) for key, slugs in arms.groupby("entry")["case_study"].unique().items()}
+    entry, names = pd.factorize(arms["entry"].to_numpy(dtype=object))
+    in_laboratory = pd.factorize(arms["laboratory"].to_numpy(dtype=object))[0] * len(names) + entry
+    measured = (arms["origin"] == "measured").to_numpy()
+
+    def by_entry(numbers: np.ndarray) -> dict[str, int]:
+        return dict(zip(names, numbers.astype(int).tolist(), strict=True))
+
+    def in_laboratories(taken: np.ndarray) -> dict[str, int]:
+        return by_entry(np.bincount(np.unique(in_laboratory[taken]) % max(len(names), 1), minlength=len(names)))
+
+    laboratories = in_laboratories(np.full(len(arms), True))
+    spread = in_laboratories(measured & ~arms["assumed"].to_numpy(dtype=bool))
+    rows = by_entry(np.bincount(entry, measured * arms["measurements"].to_numpy(), len(names)))
+    derived = by_entry(np.bincount(entry[~measured], minlength=len(names)))
+    studies: dict[str, set[str]] = {}
+    for key, slug in zip(arms["entry"].tolist(), arms["case_study"].tolist(), strict=True):
+        studies.setdefault(key, set()).add(slug)
     stated: dict[str, int] = {}
     for key, slugs in zip(scored["entry"], scored["case_studies"], strict=True) if len(scored) else ():
         studies.setdefault(key, set()).update(slugs)
         stated[key] = stated.get(key, 0) + 1
     confounded: dict[str, list[str]] = {}
+    _, first, group = np.unique(arms["group"].to_numpy(dtype=int), return_index=True, return_inverse=True)
     for column in axis.comes_along:
-        differs = arms.groupby("group")[column].transform("nunique", dropna=False) > 1
-        for key in arms["entry"][differs].unique():
-            confounded.setdefault(key, []).append(column)
-    found = {}
-    for key, slugs in studies.items():
-        spread, numbers = with_spread.get(key, 0), int(rows.get(key, 0))
-        found[key] = {
-            "grade": "A" if spread >= 2 else "B" if numbers else "C" if key in derived.index else "D",
+        value, _ = pd.factorize(arms[column].to_numpy(dtype=object), use_na_sentinel=False)
+        differs = np.bincount(group, value != value[first][group]) > 0
+        for number in np.unique(entry[differs[group]]):
+            confounded.setdefault(names[number], []).append(column)
+    return {
+        key: {
+            "grade": "A" if spread.get(key, 0) >= 2 else "B" if rows.get(key) else "C" if derived.get(key) else "D",
             "confounded_with": tuple(confounded.get(key, ())),
             "case_studies": len(slugs),
-            "laboratories": int(laboratories.get(key, 0)),
-            "measurements": numbers,
-            "derived": int(derived.get(key, 0)),
+            "laboratories": laboratories.get(key, 0),
+            "measurements": rows.get(key, 0),
+            "derived": derived.get(key, 0),
             "findings": stated.get(key, 0),
         }
-    return found
+        for key, slugs in studies.items()
+    }

@@ -7,6 +7,8 @@ Source: design rules 8 and 9; docs/models/ranking.md, sections 6 and 8; strength
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from modelling.evidence.words import STORAGE
+
 USE, DOUBTFUL, AVOID, UNKNOWN = "use", "doubtful", "avoid", "unknown"
 WINNER, NO_WINNER, NOT_KNOWN = "winner", "no clear winner", "not known"
 STRENGTHS = ("very weak", "weak", "moderate", "strong")
@@ -127,7 +129,8 @@ def strength(basis: Basis) -> tuple[str, tuple[tuple[str, str], ...]]:
     if basis.confounded:
         steps.append((1, "confounded", "Something else came along with the choice and may be the cause."))
     if len(basis.storage) == 1 and not basis.storage_asked:
-        steps.append((1, "storage", f"All numbers are from one kind of storage ({basis.storage[0]})."))
+        kind = STORAGE.get(basis.storage[0], basis.storage[0])
+        steps.append((1, "storage", f"All numbers are from one kind of storage ({kind})."))
     if basis.newest is not None and basis.this_year is not None and basis.this_year - basis.newest > OLD_YEARS:
         steps.append((1, "age", f"The newest source is of {basis.newest}."))
     level = max(0, len(STRENGTHS) - 1 - sum(down for down, _, _ in steps))

@@ -11,6 +11,7 @@ from kdb.entity_tags import tagged
 from modelling.evidence.axes import AXES
 
 from . import reports
+from .clustered import SCORES
 
 
 class DuelSerializer(serializers.Serializer):
@@ -72,6 +73,56 @@ class QualityQuestionSerializer(serializers.Serializer):
     predictions = QualityPredictionSerializer(many=True)
 
 
+class ForecastsInUseSerializer(serializers.Serializer):
+    """Which method forecasts what nobody measured."""
+
+    method = serializers.CharField()
+    label = serializers.CharField()
+    since = serializers.DateField()
+    shortfalls = serializers.DictField(
+        child=serializers.ListField(child=serializers.CharField()),
+        help_text='Method to why it may not forecast: "inside" (fewer than 90 % of its ratios are in their interval) '
+        'or "log_score against NAIVE" (it scores below that naive method).',
+    )
+
+
+class ClusteredScoreSerializer(serializers.Serializer):
+    """A mean over distinct questions; the 95 % interval resamples laboratories. Null where nothing was scored."""
+
+    method = serializers.CharField()
+    score = serializers.ChoiceField(
+        choices=list(SCORES),
+        help_text="kendall; top: chance that the best was named; error: |ln(predicted / measured ratio)|; inside: "
+        "share of ratios in their 95 % interval; log_score: ln density of the measured ln ratio, larger is better.",
+    )
+    against = serializers.CharField(allow_null=True, help_text="A naive method whose score is subtracted.")
+    mean = serializers.FloatField(allow_null=True)
+    low = serializers.FloatField(allow_null=True)
+    high = serializers.FloatField(allow_null=True)
+    cells = serializers.IntegerField(help_text="Distinct questions: of one laboratory on one workload.")
+    laboratories = serializers.IntegerField()
+
+
+class MethodScoresSerializer(serializers.Serializer):
+    """The means of one method; the fields are the scores of `clustered`."""
+
+    method = serializers.CharField()
+    kendall = serializers.FloatField(allow_null=True)
+    top = serializers.FloatField(allow_null=True)
+    error = serializers.FloatField(allow_null=True)
+    inside = serializers.FloatField(allow_null=True)
+    log_score = serializers.FloatField(allow_null=True)
+
+
+class QualityGroupSerializer(serializers.Serializer):
+    """What was asked of one laboratory, or of it on one workload."""
+
+    case_studies = serializers.ListField(child=serializers.CharField())
+    workloads = serializers.ListField(child=serializers.CharField())
+    questions = serializers.IntegerField()
+    methods = MethodScoresSerializer(many=True)
+
+
 class ModelQualitySerializer(serializers.Serializer):
     """Every case study left out in turn, and foretold from all others."""
 
@@ -81,6 +132,10 @@ class ModelQualitySerializer(serializers.Serializer):
     methods = MethodSerializer(many=True)
     summaries = QualitySummarySerializer(many=True)
     questions = QualityQuestionSerializer(many=True)
+    forecasts = ForecastsInUseSerializer()
+    clustered = ClusteredScoreSerializer(many=True)
+    laboratories = QualityGroupSerializer(many=True)
+    distinct_questions = QualityGroupSerializer(many=True)
     notes = serializers.ListField(child=serializers.CharField())
 
 

@@ -6,6 +6,7 @@ Source: docs/models/quality.md.
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import combinations, permutations
 from typing import Any, NamedTuple
 
@@ -14,7 +15,9 @@ import pandas as pd
 
 from modelling.estimation.bayes import Posterior, posterior
 from modelling.estimation.components import Components
+from modelling.estimation.forecasting import SCALES, between, differences, listed, observed, parts
 from modelling.estimation.network import Network, Trial, networks
+from modelling.estimation.pooling import Observed, Part, Pooled, pool
 from modelling.estimation.ranking import Assumptions, rank, scored_findings
 from modelling.estimation.shares import COMPONENTS, fit
 from modelling.evidence.arms import Spread, comparable_arms, trials
@@ -23,6 +26,9 @@ from modelling.workloads.mechanisms import Matrix, is_stated, order
 from modelling.workloads.profiles import Profile
 
 FILE_SYSTEM_AXES = ("fs-pair", "guest-fs", "host-fs")
+
+
+_NO_FINDINGS = pd.DataFrame(columns=["publication", "hypervisor", "guest_fs", "host_fs", "case_studies", "cache_mode"])
 
 
 class CannotPredict(Exception):  # noqa: N818 - an answer, not a mistake
@@ -40,6 +46,28 @@ class Evidence:
         self.arms, self.findings, self.spread = arms, findings, spread
         self._comparable: dict[tuple[str, str], pd.DataFrame] = {}
         self._trials: dict[tuple[str, str], list[Trial]] = {}
+        self._speakers: dict[str, set[str]] = {}
+        self._observed: list[Observed] | None = None
+        self._pooled: Pooled | None = None
+
+    def joined(self, arms: Mapping[str, pd.DataFrame]) -> "Evidence":
+        """The same with further arms by workload, but for those of case studies that it has already."""
+        own = {slug for frame in self.arms.values() for slug in frame["case_study"]}
+        both, findings = dict(self.arms), dict(self.findings)
+        for workload, frame in arms.items():
+            more = frame[~frame["case_study"].isin(own)]
+            more = more.assign(variant_id=-1 - more["variant_id"], configuration_id=-1 - more["configuration_id"])
+            known = both.get(workload)
+            both[workload] = more if known is None or known.empty else pd.concat([known, more], ignore_index=True)
+            findings.setdefault(workload, _NO_FINDINGS)
+        return Evidence(both, findings, self.spread)
+
+    def speaks(self, case_studies: Iterable[str], workload: str) -> bool:
+        """Whether one of the case studies has anything on the workload."""
+        if workload not in self._speakers:
+            stated = {slug for slugs in self.findings[workload]["case_studies"] for slug in slugs}
+            self._speakers[workload] = stated | set(self.arms[workload]["case_study"])
+        return not self._speakers[workload].isdisjoint(case_studies)
 
     def comparable(self, workload: str, axis: Axis) -> pd.DataFrame:
         """The arms that an axis compares."""
@@ -54,6 +82,21 @@ class Evidence:
         if key not in self._trials:
             self._trials[key] = trials(self.comparable(workload, axis))
         return self._trials[key]
+
+    def observed(self, assumptions: Assumptions) -> list[Observed]:
+        """The trials and tier lists of all workloads between whatever differs in some part."""
+        if self._observed is None:
+            scale, doubt = assumptions.tier_scale, assumptions.tier_doubt
+            found = [observed(arms, workload, self.spread) for workload, arms in self.arms.items()]
+            found += [listed(findings, workload, scale, doubt) for workload, findings in self.findings.items()]
+            self._observed = [each for some in found for each in some]
+        return self._observed
+
+    def pooled(self, assumptions: Assumptions) -> Pooled:
+        """All of it pooled; where the search begins when some of it is left out."""
+        if self._pooled is None:
+            self._pooled = pool(self.observed(assumptions), SCALES)
+        return self._pooled
 
 
 @dataclass(frozen=True)
@@ -172,20 +215,16 @@ def from_components(task: Task, known: Knowledge) -> Forecast:
     model = known.once("components", task.workload, work=lambda: _component_model(task.workload, known))
     if model is None:
         raise CannotPredict("no other case study compares configurations for this workload")
-    between = _weights(task.arms, model.names)
+    differ = differences(task.arms)
     entries = task.trial.treatments
-    told = {}
+    between_studies, told = model.tau2 or 0.0, {}
     for i, j in permutations(range(len(entries)), 2):
-        weights, is_known = between(i, j)
-        if is_known and (contrast := model.contrast(weights)) is not None:
-            told[entries[i], entries[j]] = contrast
-    base = max(entries, key=lambda entry: sum(pair[1] == entry for pair in told))
-    scores = {base: 0.0, **{a: effect for (a, b), (effect, _) in told.items() if b == base}}
-    if len(scores) < 2:
-        raise CannotPredict("the components that differ here are not in other case studies, or only together")
-    between_studies = model.tau2 or 0.0
-    ratios = {(a, b): (effect, error**2 + between_studies) for (a, b), (effect, error) in told.items() if a < b}
-    return Forecast(scores, ratios)
+        weights = {f"{kind}={value}": share for (kind, value), share in differ(i, j).items() if kind in COMPONENTS}
+        if weights.keys() <= set(model.names):
+            vector = np.array([weights.get(name, 0.0) for name in model.names])
+            if (contrast := model.contrast(vector)) is not None:
+                told[entries[i], entries[j]] = contrast[0], contrast[1] ** 2 + between_studies
+    return _in_order(entries, told)
 
 
 def _component_model(workload: str, known: Knowledge) -> Components | None:
@@ -200,23 +239,48 @@ def _components(row: Mapping[str, object]) -> dict[str, str]:
     return {kind: value for kind in COMPONENTS if isinstance(value := row[kind], str) and value}
 
 
-def _weights(arms: pd.DataFrame, names: Sequence[str]) -> Callable[[int, int], tuple[np.ndarray, bool]]:
-    """How entry i and entry j of the task differ in each component, and whether all of these are in `names`.
+# Partial pooling
 
-    The task's own averaging (modelling.evidence.arms.trials) is linear in its arms, so it is put to each
-    component's indicator in place of the logarithm of throughput.
+
+def from_pooled(task: Task, known: Knowledge) -> Forecast:
+    """What everybody else's numbers on all workloads expect of the very configurations of the task.
+
+    Of tier lists, which name no configurations, of the entries themselves.
     """
-    of_arm = [{f"{kind}={value}" for kind, value in _components(row).items()} for row in arms.to_dict("records")]
-    effects = {}
-    for name in set().union(*of_arm):
-        (trial,) = trials(arms.assign(mean_log=[float(name in parts) for parts in of_arm]))
-        effects[name] = trial.effects
+    model = known.once("pooled", work=lambda: _pooled(known))
+    if model is None:
+        raise CannotPredict("no other case study compares configurations")
+    entries, storage = sorted(task.truth), ""
+    differ: Callable[[int, int], dict[Part, float]]
+    if task.trial is None or task.arms is None:
+        made_of = [parts(entry_parts(task.axis, entry)) for entry in entries]
+        differ = partial(between, made_of)
+    else:
+        entries, differ = list(task.trial.treatments), differences(task.arms)
+        kinds = set(task.arms["storage"])
+        storage = kinds.pop() if len(kinds) == 1 else ""
+    told = {}
+    for i, j in permutations(range(len(entries)), 2):
+        weights = differ(i, j)
+        if all(map(model.knows, weights)):
+            told[entries[i], entries[j]] = model.contrast(weights, task.workload, storage)
+    forecast = _in_order(entries, told)
+    return forecast if task.trial is not None else Forecast(forecast.scores)
 
-    def between(i: int, j: int) -> tuple[np.ndarray, bool]:
-        weights = np.array([effects[name][i, j] if name in effects else 0.0 for name in names])
-        return weights, all(abs(effects[name][i, j]) < 1e-9 for name in effects if name not in names)
 
-    return between
+def _pooled(known: Knowledge) -> Pooled | None:
+    everything = known.evidence.observed(known.assumptions)
+    others = [each for each in everything if known.left_out.isdisjoint(each.trial.sources)]
+    return pool(others, SCALES, start=known.evidence.pooled(known.assumptions).spreads) if others else None
+
+
+def _in_order(entries: Sequence[str], told: Mapping[tuple[str, str], tuple[float, float]]) -> Forecast:
+    """A forecast from contrasts: the order is of those that are told against the entry with most of them."""
+    base = max(entries, key=lambda entry: sum(pair[1] == entry for pair in told))
+    scores = {base: 0.0, **{a: effect for (a, b), (effect, _) in told.items() if b == base}}
+    if len(scores) < 2:
+        raise CannotPredict("what differs here is not in other case studies")
+    return Forecast(scores, {(a, b): contrast for (a, b), contrast in told.items() if a < b})
 
 
 # The mechanism layer
@@ -251,17 +315,45 @@ def ext4_first(task: Task, known: Knowledge) -> Forecast:
     return Forecast(scores)
 
 
+def no_difference(task: Task, known: Knowledge) -> Forecast:
+    """Every entry as fast as every other, give or take what others saw on this axis for any workload."""
+    pairs = combinations(task.trial.treatments, 2) if task.trial is not None else ()
+    variance = known.once("differences", task.axis.name, work=lambda: _mean_square(task.axis, known, {}))
+    if variance is None:
+        raise CannotPredict("no other case study says how much entries of this axis differ")
+    return Forecast(dict.fromkeys(task.truth, 0.0), dict.fromkeys(pairs, (0.0, variance)))
+
+
 def overall_mean(task: Task, known: Knowledge) -> Forecast:
     """The mean effect of each entry over all workloads and case studies of the others, each counting alike.
 
-    Of numbers, or of standings in tier lists where these know more of the task's entries.
+    Of numbers, or of standings in tier lists where these know more of the task's entries. Ratios are as uncertain as
+    others' are around these means.
     """
     found = known.once("mean", task.axis.name, work=lambda: _means(task.axis, known))
     inside = [{entry: score for entry, score in part.items() if entry in task.truth} for part in found]
     scores = max(inside, key=len)  # the first of equals: numbers before lists
     if len(scores) < 2:
         raise CannotPredict("no other case study compares two of these entries for any workload")
-    return Forecast(scores)
+    place = inside.index(scores)
+    if place == len(found) - 1:
+        return Forecast(scores)
+    variance = known.once(
+        "around", task.axis.name, str(place), work=lambda: _mean_square(task.axis, known, found[place])
+    )
+    return Forecast(scores, {(a, b): (scores[a] - scores[b], variance) for a, b in combinations(sorted(scores), 2)})
+
+
+def _mean_square(axis: Axis, known: Knowledge, expected: Mapping[str, float]) -> float | None:
+    """Mean square of the others' ln ratios around the expected ones, of pairs in it; around 0 if it is empty."""
+    squares = [
+        (trial.effects[i, j] - (expected[a] - expected[b] if expected else 0.0)) ** 2
+        for workload in known.evidence.arms
+        for trial in known.trials(workload, axis)
+        for (i, a), (j, b) in combinations(enumerate(trial.treatments), 2)
+        if not expected or {a, b} <= expected.keys()
+    ]
+    return float(np.mean(squares)) if squares else None
 
 
 def _means(axis: Axis, known: Knowledge) -> list[dict[str, float]]:
@@ -302,9 +394,11 @@ METHODS = {
     method.name: method
     for method in (
         Method("network", "Network estimate", from_network),
+        Method("pooled", "Partial pooling", from_pooled),
         Method("components", "Additive components", from_components),
         Method("mechanisms", "Mechanisms", from_mechanisms, axes=FILE_SYSTEM_AXES),
         Method("ext4", "ext4 first", ext4_first, axes=(*FILE_SYSTEM_AXES, "configuration"), is_naive=True),
         Method("mean", "Mean over all workloads", overall_mean, is_naive=True),
+        Method("none", "No difference", no_difference, is_naive=True),
     )
 }

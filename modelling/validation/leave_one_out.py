@@ -5,8 +5,8 @@ modelling.validation.forecasts predicts the answer from everybody else's evidenc
 Source: docs/models/quality.md.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import combinations
 
 import numpy as np
@@ -23,7 +23,7 @@ from modelling.workloads.profiles import Profile
 from .forecasts import FILE_SYSTEM_AXES, METHODS, CannotPredict, Evidence, Forecast, Knowledge, Task, standings
 
 # The ranking's version and, in the last two digits, our own: raised where the same evidence gives another report.
-METHOD = 100 * ranking.METHOD + 2
+METHOD = 100 * ranking.METHOD + 3
 MOST_LEFT_OUT = 100  # case studies; of more, evenly spread ones are left out and the report says so
 
 
@@ -32,10 +32,12 @@ class Outcome:
     """How one method did on one task.
 
     reason : why it could not predict; then everything else is empty
-    order : the entries it ranked, best first; kendall, spearman : rank correlations, -1 to 1
+    order : the entries it ranked, best first; empty where it says that all are alike
+    kendall, spearman : rank correlations, -1 to 1
     top : chance that its first is truly first, where it has ties; by_chance : of a blind pick among `order`
     errors : |ln(predicted ratio / measured ratio)| of each pair with numbers
     inside : for each of these, whether the measured ratio is inside the 95 % prediction interval
+    log_scores : for each of these, ln density of the measured ln ratio as predicted
     """
 
     reason: str = ""
@@ -46,6 +48,7 @@ class Outcome:
     by_chance: float | None = None
     errors: tuple[float, ...] = ()
     inside: tuple[bool, ...] = ()
+    log_scores: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -71,13 +74,16 @@ class Summary:
     duels: Mapping[str, tuple[int, int, int]]
 
 
+Result = tuple[Task, Mapping[str, Outcome]]
+
+
 @dataclass(frozen=True)
 class Report:
     """All tasks with the outcome of each applicable method, and their summaries."""
 
     left_out: int
     case_studies: int
-    results: tuple[tuple[Task, Mapping[str, Outcome]], ...]
+    results: tuple[Result, ...]
     summaries: tuple[Summary, ...]
 
 
@@ -125,6 +131,8 @@ def tasks(unit: tuple[str, ...], evidence: Evidence) -> list[Task]:
     """Every question that the evidence of these case studies answers by itself."""
     found = []
     for workload, findings in evidence.findings.items():
+        if not evidence.speaks(unit, workload):
+            continue
         stated = findings[np.array([not set(unit).isdisjoint(s) for s in findings["case_studies"]], dtype=bool)]
         for axis in AXES.values():
             arms = evidence.comparable(workload, axis)
@@ -162,7 +170,7 @@ def _from_lists(
     return [Task(unit, axis, workload, hypervisor, truth)] if len(set(truth.values())) > 1 else []
 
 
-def attempt(predict, task: Task, known: Knowledge) -> Outcome:
+def attempt(predict: Callable[[Task, Knowledge], Forecast], task: Task, known: Knowledge) -> Outcome:
     """Ask one method, and hold what it says against the truth."""
     try:
         return score(task, predict(task, known))
@@ -180,37 +188,41 @@ def score(task: Task, forecast: Forecast) -> Outcome:
     order = sorted(forecast.scores, key=lambda entry: (-round(forecast.scores[entry], 9), entry))
     truth = np.array([task.truth[entry] for entry in order]).round(9)
     said = np.array([forecast.scores[entry] for entry in order]).round(9)
+    pairs = _pairs(task, forecast)
     if np.ptp(said) == 0:
-        raise CannotPredict("it puts no entry above another")
+        if not forecast.ratios:
+            raise CannotPredict("it puts no entry above another")
+        return pairs
     if np.ptp(truth) == 0:
         raise CannotPredict("the entries it knows are in one tier of the list")
     best = truth == truth.max()
-    errors, inside = _errors(task, forecast)
-    return Outcome(
+    return replace(
+        pairs,
         order=tuple(order),
         kendall=float(kendalltau(truth, said).statistic),
         spearman=float(spearmanr(truth, said).statistic),
         top=float(best[said == said.max()].mean()),
         by_chance=float(best.mean()),
-        errors=errors,
-        inside=inside,
     )
 
 
-def _errors(task: Task, forecast: Forecast) -> tuple[tuple[float, ...], tuple[bool, ...]]:
-    if task.trial is None:
-        return (), ()
+def _pairs(task: Task, forecast: Forecast) -> Outcome:
+    """What an outcome says of the pairs with numbers, and no more."""
+    if task.trial is None or not forecast.ratios:
+        return Outcome()
     place = {entry: index for index, entry in enumerate(task.trial.treatments)}
-    errors, inside = [], []
-    for (a, b), (expected, variance) in forecast.ratios.items():
-        i, j = place[a], place[b]
-        error = abs(expected - task.trial.effects[i, j])
-        errors.append(float(error))
-        inside.append(bool(error <= NORMAL_95 * np.sqrt(variance + task.trial.variances[i, j])))
-    return tuple(errors), tuple(inside)
+    at = np.array([(place[a], place[b]) for a, b in forecast.ratios]).T
+    expected, variances = np.array(list(forecast.ratios.values())).T
+    errors = np.abs(expected - task.trial.effects[*at])
+    variances = variances + task.trial.variances[*at]
+    return Outcome(
+        errors=tuple(errors.tolist()),
+        inside=tuple((errors <= NORMAL_95 * np.sqrt(variances)).tolist()),
+        log_scores=tuple((-(errors**2 / variances + np.log(2 * np.pi * variances)) / 2).tolist()),
+    )
 
 
-def summaries(results: Sequence[tuple[Task, Mapping[str, Outcome]]]) -> list[Summary]:
+def summaries(results: Sequence[Result]) -> list[Summary]:
     """Every method over all axes, then over each axis that was asked about."""
     found = []
     for axis in ("", *AXES):
@@ -225,7 +237,8 @@ def _summary(axis: str, method: str, asked: list[Mapping[str, Outcome]]) -> Summ
     errors = [error for outcome in answered for error in outcome.errors]
 
     def mean(name: str) -> float | None:
-        return float(np.mean([getattr(outcome, name) for outcome in answered])) if answered else None
+        found = [value for outcome in answered if (value := getattr(outcome, name)) is not None]
+        return float(np.mean(found)) if found else None
 
     return Summary(
         axis=axis,
@@ -247,5 +260,9 @@ def _summary(axis: str, method: str, asked: list[Mapping[str, Outcome]]) -> Summ
 
 def _duels(method: str, other: str, asked: list[Mapping[str, Outcome]]) -> tuple[int, int, int]:
     pairs = [(outcomes[method], outcomes[other]) for outcomes in asked if {method, other} <= set(outcomes)]
-    leads = [round(mine.kendall - theirs.kendall, 9) for mine, theirs in pairs if not (mine.reason or theirs.reason)]
+    leads = [
+        round(mine.kendall - theirs.kendall, 9)
+        for mine, theirs in pairs
+        if mine.kendall is not None and theirs.kendall is not None
+    ]
     return sum(lead > 0 for lead in leads), sum(lead == 0 for lead in leads), sum(lead < 0 for lead in leads)

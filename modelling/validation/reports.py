@@ -4,9 +4,12 @@ import hashlib
 import json
 import logging
 import math
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
+from itertools import product
 from typing import Any
 
+from django.conf import settings
 from django.db.models import Max
 from django.utils.timezone import now
 from numpy import median
@@ -15,6 +18,7 @@ from experiments import visible
 from experiments.models import Workload
 from kdb import jobs
 from modelling.answers.selectors import assumptions
+from modelling.estimation.forecasting import IN_USE, SINCE
 from modelling.evidence import counts, frames
 from modelling.evidence.cost_matrix import cost_matrix
 from modelling.evidence.keeping import keep
@@ -22,21 +26,25 @@ from modelling.evidence.question import Question
 from modelling.models import QualityReport
 from modelling.workloads.profiles import known_profiles
 
+from .clustered import SCORES, by_method, clustered, scored, shortfalls
 from .forecasts import METHODS, Evidence, Task
-from .leave_one_out import METHOD, Outcome, Report, leave_one_out
+from .leave_one_out import METHOD, Outcome, Report, Result, leave_one_out
+from .outside import Outside, read
 
 logger = logging.getLogger(__name__)
 
 JOB = "recompute_quality"
+NAIVE = ("none", "mean")  # those that foretell ratios with intervals
+FORECASTING = ("network", "pooled", "components")
 MOST_AT_ONCE = 2_000  # arms for which a visitor waits; with more, a worker does it
 
 
 def current() -> QualityReport | None:
-    """The newest report: one read. Computed where none was kept; None while a worker does that."""
+    """The newest report: one read. Where none was kept, None while a worker computes it, unless it takes no time."""
     kept = QualityReport.objects.filter(method=METHOD).order_by("-revision").first()
     if kept is not None:
         return kept
-    if counts.has_more_arms_than(MOST_AT_ONCE):
+    if settings.KDB_OUTSIDE or counts.has_more_arms_than(MOST_AT_ONCE):
         jobs.enqueue_once(JOB)
         return None
     return compute(wait=False)
@@ -62,14 +70,15 @@ def bring_up_to_date() -> None:
 
 
 def compute(*, wait: bool = True) -> QualityReport:
-    """Leave every case study out in turn, on the knowledge as it is, and keep the report.
+    """Leave every case study out in turn, on the knowledge as it is and what others published, and keep the report.
 
     wait : for a publication under way; without, the report is given but not kept
     Nor is it kept where a publication came in between.
     """
     revision = counts.revision()
-    report = leave_one_out(gather(), assumptions(), cost_matrix(), known_profiles())
-    result = as_dict(report, revision)
+    outside = others()
+    report = leave_one_out(gather().joined(outside.arms), assumptions(), cost_matrix(), known_profiles())
+    result = as_dict(report, outside, revision)
     digest = hashlib.sha256(json.dumps(result, sort_keys=True).encode()).hexdigest()
     kept = QualityReport(method=METHOD, revision=revision, result=result, digest=digest, computed_at=now())
     keep(revision, lambda: QualityReport.objects.bulk_create([kept], ignore_conflicts=True), wait=wait)
@@ -86,7 +95,12 @@ def gather() -> Evidence:
     return Evidence(arms, findings, assumptions().spread)
 
 
-def as_dict(report: Report, revision: int) -> dict[str, Any]:
+def others() -> Outside:
+    """What others published beyond the evidence, which answers do not use."""
+    return read(settings.KDB_OUTSIDE) if settings.KDB_OUTSIDE else Outside({}, 0, {})
+
+
+def as_dict(report: Report, outside: Outside, revision: int) -> dict[str, Any]:
     """The report as JSON-ready data. Numbers keep full precision; what does not exist is None."""
     return {
         "revision": revision,
@@ -108,11 +122,56 @@ def as_dict(report: Report, revision: int) -> dict[str, Any]:
             for summary in report.summaries
         ],
         "questions": [_question(task, outcomes) for task, outcomes in report.results],
-        "notes": _notes(report),
+        "forecasts": _in_use(report),
+        "clustered": [_clustered(report, *each) for each in product(METHODS, SCORES, ("", *NAIVE))],
+        "laboratories": _grouped(report, lambda task: task.case_studies),
+        "distinct_questions": _grouped(report, lambda task: (task.case_studies, task.workload)),
+        "notes": [*_notes(report), *_of_outside(outside)],
     }
 
 
-def _question(task: Task, outcomes: dict[str, Outcome]) -> dict[str, Any]:
+def _in_use(report: Report) -> dict[str, Any]:
+    """Which method forecasts since when, and what speaks against each that could."""
+    return {
+        "method": IN_USE,
+        "label": METHODS[IN_USE].label,
+        "since": SINCE.isoformat(),
+        "shortfalls": {name: shortfalls(report.results, name, NAIVE) for name in FORECASTING},
+    }
+
+
+def _clustered(report: Report, method: str, score: str, against: str) -> dict[str, Any]:
+    found = clustered(scored(report.results, method, score, against))
+    return {"method": method, "score": score, "against": against or None, **asdict(found)}
+
+
+def _grouped(report: Report, key: Callable[[Task], Any]) -> list[dict[str, Any]]:
+    """The means of each method over what has the same key."""
+    groups: dict[Any, list[Result]] = {}
+    for task, outcomes in report.results:
+        groups.setdefault(key(task), []).append((task, outcomes))
+    return [
+        {
+            "case_studies": list(results[0][0].case_studies),
+            "workloads": sorted({task.workload for task, _ in results}),
+            "questions": len(results),
+            "methods": [{"method": name, **scores} for name, scores in by_method(results, METHODS).items()],
+        }
+        for results in groups.values()
+    ]
+
+
+def _of_outside(outside: Outside) -> list[str]:
+    if not outside.rows:
+        return []
+    unused = ", ".join(f"{count} ({reason})" for reason, count in sorted(outside.unused.items()))
+    return [
+        f"{outside.rows} rows of results that others published are held against the forecasts and used in making them, "
+        f"and in no answer. Of these {sum(outside.unused.values())} cannot be said in KDB's words: {unused}."
+    ]
+
+
+def _question(task: Task, outcomes: Mapping[str, Outcome]) -> dict[str, Any]:
     return {
         "case_studies": list(task.case_studies),
         "axis": task.axis.name,
@@ -150,7 +209,7 @@ def _notes(report: Report) -> list[str]:
         "its very numbers, so they agree or fail together; a difference of a few hits means nothing."
     )
     notes += [
-        f"{', '.join(unit)} share their tier lists and are left out together."
+        f"{', '.join(unit)} share a laboratory or tier lists and are left out together."
         for unit in sorted(units)
         if len(unit) > 1
     ]

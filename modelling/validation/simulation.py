@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import pandas as pd
 
+from kdb.units import THROUGHPUT
 from modelling.estimation.bayes import Posterior, posterior
 from modelling.estimation.network import Trial
 from modelling.estimation.verdict import USE, Choice, of_numbers
@@ -95,6 +96,7 @@ def _arms(rng: np.random.Generator, seen: np.ndarray, runs: int, spread: Spread)
     alike: dict[str, str | int | None]
     alike = dict.fromkeys(("operation", "metric", "unit", "hypervisor", "host_fs", "virtualisation", "cache_mode"), "")
     alike |= dict.fromkeys(("image_format", "disk_bus", "guest_os", "source"), "")
+    alike |= {"metric": THROUGHPUT}
     alike |= {"variant_id": 1, "vm_count": 1, "block_size_bytes": None, "vm_vcpus": None, "vm_ram_gib": None}
     return pd.DataFrame(
         {

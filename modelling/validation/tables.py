@@ -6,11 +6,14 @@ No queries, no HTML. What does not exist is an en dash.
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import date
+from math import exp
 from typing import Any
 
 from modelling.answers import words
 from modelling.evidence.axes import AXES
 from modelling.evidence.question import Question
+from modelling.evidence.words import listed
 
 NOTHING = "–"
 _NUMBERS = ("answered", "kendall", "spearman", "top", "ratio_error", "covered")
@@ -24,6 +27,15 @@ _HEADINGS = {
     "ratio_error": "Ratios off by (median)",
     "covered": "Ratios inside the 95 % interval",
 }
+
+_CLUSTERED = {
+    "kendall": _HEADINGS["kendall"],
+    "top": "Best one hit",
+    "error": _HEADINGS["ratio_error"],
+    "inside": "Inside the 95 % interval",
+    "log_score": "Log score",
+}
+_BASELINES = ("none", "mean")
 
 
 @dataclass(frozen=True)
@@ -53,7 +65,53 @@ class Table:
 
 def tables(result: Mapping[str, Any], names: Mapping[str, Mapping[str, str]]) -> list[Table]:
     """All tables of a report; names as modelling.evidence.names.names gives them."""
-    return [overall(result), by_axis(result), reasons(result), by_question(result, names)]
+    return [
+        distinct(result),
+        by_laboratory(result),
+        by_distinct_question(result, names),
+        overall(result),
+        by_axis(result),
+        reasons(result),
+        by_question(result, names),
+    ]
+
+
+def distinct(result: Mapping[str, Any]) -> Table:
+    """Every method over distinct questions, each counting once, with intervals over laboratories."""
+    found = {(row["method"], row["score"], row["against"]): row for row in result["clustered"]}
+    columns = [Column(_HEADINGS["method"])]
+    columns += [Column(heading, True) for heading in _CLUSTERED.values()]
+    columns += [Column(f"Log score above “{_labels(result)[name]}”", True) for name in _BASELINES]
+    rows = []
+    for name, label in _labels(result).items():
+        cells = [_spread(found[name, score, None], score) for score in _CLUSTERED]
+        cells += [_spread(found[name, "log_score", other], "") if other != name else NOTHING for other in _BASELINES]
+        rows.append((label, *cells))
+    return Table("By distinct question", tuple(columns), tuple(rows))
+
+
+def by_laboratory(result: Mapping[str, Any]) -> Table:
+    """The forecasts in use and the naive ones, laboratory by laboratory."""
+    rows = tuple(
+        (", ".join(row["case_studies"]), str(row["questions"]), *_compared(row, result))
+        for row in result["laboratories"]
+    )
+    columns = (Column("Laboratory"), Column("Questions", True), *_compared_columns(result))
+    return Table("Laboratory by laboratory", columns, rows)
+
+
+def by_distinct_question(result: Mapping[str, Any], names: Mapping[str, Mapping[str, str]]) -> Table:
+    """The same for every distinct question."""
+    rows = tuple(
+        (
+            ", ".join(names["workload"].get(workload, workload) for workload in row["workloads"]),
+            ", ".join(row["case_studies"]),
+            *_compared(row, result),
+        )
+        for row in result["distinct_questions"]
+    )
+    columns = (Column("Workload"), Column("Left out"), *_compared_columns(result))
+    return Table("Distinct question by distinct question", columns, rows)
 
 
 def overall(result: Mapping[str, Any]) -> Table:
@@ -107,7 +165,7 @@ def by_question(result: Mapping[str, Any], names: Mapping[str, Mapping[str, str]
                 *(_agreement(told.get(method["method"]), len(asked["entries"])) for method in result["methods"]),
             )
         )
-        links.append(words.address(question))
+        links.append(words.address(question) if question.workload in names["workload"] else "")
     return Table("Kendall’s τ, question by question", columns, tuple(rows), tuple(links))
 
 
@@ -167,10 +225,69 @@ def _numbers(summary: Mapping[str, Any]) -> tuple[str, ...]:
     )
 
 
+def _spread(row: Mapping[str, Any], score: str) -> str:
+    """A mean with its interval and the distinct questions behind it: "0.22 (−0.10 to 0.52; 44)"."""
+    if row["mean"] is None:
+        return NOTHING
+    ends = "" if row["low"] is None else f"{_score(row['low'], score)} to {_score(row['high'], score)}; "
+    return f"{_score(row['mean'], score)} ({ends}{row['cells']})"
+
+
+def _score(value: float | None, score: str) -> str:
+    if value is None:
+        return NOTHING
+    if score == "error":
+        return f"{exp(value):.2f}×"
+    return f"{value:.0%}" if score in ("top", "inside") else _signed(value)
+
+
+def _compared_columns(result: Mapping[str, Any]) -> list[Column]:
+    named = [_labels(result)[name] for name in (result["forecasts"]["method"], "mean", "none")]
+    return [
+        *(Column(f"{_HEADINGS['kendall']}: {name}", True) for name in named[:2]),
+        *(Column(f"{_HEADINGS['ratio_error']}: {name}", True) for name in named),
+        Column(f"{_CLUSTERED['inside']}: {named[0]}", True),
+    ]
+
+
+def _compared(row: Mapping[str, Any], result: Mapping[str, Any]) -> list[str]:
+    """The cells of _compared_columns."""
+    scores = {scored["method"]: scored for scored in row["methods"]}
+    used = result["forecasts"]["method"]
+    return [
+        *(_score(scores[name]["kendall"], "kendall") for name in (used, "mean")),
+        *(_score(scores[name]["error"], "error") for name in (used, "mean", "none")),
+        _score(scores[used]["inside"], "inside"),
+    ]
+
+
+def in_use(result: Mapping[str, Any]) -> list[str]:
+    """Which method forecasts since when, and why the others do not, in sentences."""
+    labels, forecasts = _labels(result), result["forecasts"]
+    since = date.fromisoformat(forecasts["since"])
+    found = [f"What nobody measured is forecast by {forecasts['label'].lower()}, since {since:%-d %B %Y}."]
+    for name, shortfalls in forecasts["shortfalls"].items():
+        reasons = listed(_shortfall(each, labels) for each in shortfalls)
+        if name == forecasts["method"] and shortfalls:
+            found.append(f"On this evidence it should not be: {reasons}.")
+        elif shortfalls:
+            found.append(f"{labels[name]}: not used for that, because {reasons}.")
+    return found
+
+
+def _shortfall(each: str, labels: Mapping[str, str]) -> str:
+    what, _, naive = each.partition(" against ")
+    if what == "inside":
+        return "fewer than 90 % of its ratios lie inside their 95 % interval"
+    return f"its log score is below that of “{labels[naive]}”"
+
+
 def _agreement(prediction: Mapping[str, Any] | None, entries: int) -> str:
     if prediction is None or prediction["cannot"]:
         return NOTHING
     known = len(prediction["order"])
+    if not known:
+        return NOTHING
     return _signed(prediction["kendall"]) + ("" if known == entries else f" ({known} of {entries})")
 
 

@@ -20,6 +20,7 @@ def model_quality(request: HttpRequest) -> HttpResponse:
     context = {
         "report": report,
         "tables": tables.tables(report.result, names.names()),
+        "in_use": tables.in_use(report.result),
         "is_behind": report.revision < counts.revision(),
     }
     return render(request, "modelling/model_quality.html", context)

@@ -5,6 +5,8 @@ Source: docs/models/cache-and-scaling.md.
 """
 
 import math
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
@@ -14,13 +16,46 @@ from modelling.evidence.axes import Axis
 from modelling.evidence.fairplay import FAIR_PLAY
 
 
-def curves(arms: pd.DataFrame, axis: Axis) -> list[dict[str, Any]]:
+@dataclass(frozen=True)
+class CurvePoint:
+    """Throughput at one number of machines, in the panel's unit, with its 95 % interval, which rests on the default
+    spread where none is stated."""
+
+    vm_count: int
+    value: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class CurveSeries:
+    """One configuration of an entry at several numbers of machines."""
+
+    key: str
+    points: tuple[CurvePoint, ...]
+    label: str
+
+
+@dataclass(frozen=True)
+class CurvePanel:
+    """Throughput over the number of machines in one case study, all else equal.
+
+    held : the columns the axis holds fixed, as far as they are stated; sources : where the numbers stand
+    """
+
+    case_study: str
+    unit: str
+    operation: str
+    block_size_bytes: int | None
+    held: dict[str, str]
+    sources: tuple[str, ...]
+    series: tuple[CurveSeries, ...]
+
+
+def curves(arms: pd.DataFrame, axis: Axis, label: Callable[[str], str]) -> tuple[CurvePanel, ...]:
     """The panels of an answer in which an entry ran with two numbers of machines or more.
 
-    arms : DataFrame of comparable_arms
-    Each panel: case_study; unit; operation; block_size_bytes int or None; held, the columns the axis holds fixed
-    that are stated, as str; sources; series, each with key of the entry and points (vm_count, value in `unit`, low
-    and high of its 95 % interval, which rests on the default spread where none is stated).
+    arms : DataFrame of comparable_arms; label : of an entry's key
     """
     panel = [field for field in FAIR_PLAY if field != "vm_count"] + list(axis.held)
     found = []
@@ -30,27 +65,27 @@ def curves(arms: pd.DataFrame, axis: Axis) -> list[dict[str, Any]]:
         first = rows.iloc[0]
         block_size = first["block_size_bytes"]
         found.append(
-            {
-                "case_study": first["case_study"],
-                "unit": first["unit"],
-                "operation": first["operation"],
-                "block_size_bytes": None if pd.isna(block_size) else int(block_size),
-                "held": {c: _text(first[c]) for c in axis.held if not pd.isna(first[c]) and first[c] != ""},
-                "sources": sorted(set(rows["source"]) - {""}),
-                "series": [
-                    {"key": entry, "points": [_point(row) for row in arms_of.itertuples(index=False)]}
+            CurvePanel(
+                case_study=first["case_study"],
+                unit=first["unit"],
+                operation=first["operation"],
+                block_size_bytes=None if pd.isna(block_size) else int(block_size),
+                held={c: _text(first[c]) for c in axis.held if not pd.isna(first[c]) and first[c] != ""},
+                sources=tuple(sorted(set(rows["source"]) - {""})),
+                series=tuple(
+                    CurveSeries(entry, tuple(_point(row) for row in arms_of.itertuples(index=False)), label(entry))
                     for (entry, _), arms_of in rows.sort_values("vm_count").groupby(["entry", "configuration_id"])
-                ],
-            }
+                ),
+            )
         )
-    return sorted(found, key=lambda p: (p["case_study"], p["operation"], p["block_size_bytes"] or 0))
+    return tuple(sorted(found, key=lambda p: (p.case_study, p.operation, p.block_size_bytes or 0)))
 
 
 def _text(value: Any) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def _point(row: Any) -> dict[str, float]:
+def _point(row: Any) -> CurvePoint:
     margin = NORMAL_95 * math.sqrt(row.arm_variance)
     value, low, high = (math.exp(row.mean_log + side) for side in (0.0, -margin, margin))
-    return {"vm_count": int(row.vm_count), "value": value, "low": low, "high": high}
+    return CurvePoint(int(row.vm_count), value, low, high)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from itertools import chain
 from types import MappingProxyType
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from .profiles import RANDOM_EXTENT, Profile
 
@@ -23,7 +23,8 @@ STRESSED = 2.0  # strength of what P3 calls major (H3.2) or the largest (H3.5); 
 MATTERS = 0.05  # a mechanism that a workload exercises less decides nothing
 
 
-class Mechanism(NamedTuple):
+@dataclass(frozen=True)
+class Mechanism:
     """One cell of the cost matrix."""
 
     code: str  # "C3.1"

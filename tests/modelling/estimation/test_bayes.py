@@ -6,6 +6,7 @@ from scipy.integrate import dblquad, quad
 from scipy.linalg import block_diag
 from scipy.stats import multivariate_normal, norm
 
+from modelling.estimation import bayes
 from modelling.estimation.bayes import Posterior, posterior, quantiles
 from modelling.estimation.network import EvidenceError, Trial, Weighted
 from modelling.estimation.ordinal import Comparison, joint
@@ -291,6 +292,20 @@ def test_probabilities_of_entries_are_right_to_two_thousandths(size, laboratorie
     # 1,600,000 draws have a standard error of at most 0.0004 of their own.
     for mine, theirs in zip((said.best, said.slower, said.loss), drawn(found, 1_600_000), strict=True):
         np.testing.assert_allclose(mine, theirs, atol=0.002)
+
+
+@pytest.mark.parametrize(("size", "laboratories"), [(30, 3), (40, 1), (40, 8)])
+def test_of_many_entries_the_pieces_around_the_mode_do(size, laboratories, monkeypatch):
+    names, trials = [f"e{i:02}" for i in range(size)], several(size, laboratories, 0.2)
+    found = posterior(names, trials, 0.3)
+    monkeypatch.setattr(bayes, "_MANY", size + 1)
+    halved = posterior(names, trials, 0.3)
+    assert len(found.taus) < len(halved.taus) / 2
+    places = np.arange(1, size), np.zeros(size - 1, dtype=int)
+    for which in ("mean_quantiles", "new_quantiles"):
+        mine, theirs = (getattr(one, which)(*places, [0.025, 0.5, 0.975]) for one in (found, halved))
+        np.testing.assert_allclose(mine, theirs, atol=1e-5)
+    np.testing.assert_allclose(found.tau_quantiles([0.025, 0.975]), halved.tau_quantiles([0.025, 0.975]), rtol=1e-3)
 
 
 def test_how_entries_are_numbered_changes_no_probability():

@@ -290,6 +290,7 @@ def shape(parts, rename=lambda key: key):
     return [[(rename(e.key), round(e.ratio, 9), round(e.low, 9)) for e in part.entries] for part in parts]
 
 
+@pytest.mark.slow
 @settings(max_examples=50, deadline=None)
 @given(VALUES, st.floats(0.01, 100))
 def test_a_ranking_does_not_depend_on_the_unit(values, factor):
@@ -306,6 +307,7 @@ def test_a_ranking_does_not_depend_on_the_order_of_rows(values, order):
     assert shape(ranked(frame)) == shape(ranked(frame.iloc[list(order)].reset_index(drop=True)))
 
 
+@pytest.mark.slow
 @settings(max_examples=50, deadline=None)
 @given(VALUES.filter(lambda v: len({round(np.log(a * b), 6) for a, b in zip(v[:3], v[3:], strict=True)}) == 3))
 def test_a_ranking_does_not_depend_on_what_things_are_called(values):

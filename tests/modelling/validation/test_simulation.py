@@ -10,6 +10,8 @@ from django.core.management import call_command
 from modelling.evidence.arms import Spread
 from modelling.validation.simulation import Tally, calibration, simulate
 
+pytestmark = pytest.mark.slow
+
 ASSUMED = {"spread": Spread(0.05), "tau_scale": 0.3, "margin": 0.1}
 
 

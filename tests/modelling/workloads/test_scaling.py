@@ -84,6 +84,7 @@ def test_three_points_meet_three_parameters_and_claim_no_error():
     assert "nothing checks it" in sentence(scaling([1, 2, 3], P1_WEBSERVER, "MiB/s", scope="aggregate"))
 
 
+@pytest.mark.slow
 @given(st.floats(1, 1e5), st.floats(0, 1), st.floats(0, 0.5), st.integers(3, 12))
 @settings(max_examples=200)
 def test_known_parameters_are_recovered(one, contention, coherency, k):
@@ -234,6 +235,7 @@ def test_the_sentence_says_under_which_reading_what_holds():
 series = st.lists(st.floats(1, 1e4), min_size=1, max_size=6)
 
 
+@pytest.mark.slow
 @given(series, st.floats(1e-3, 1e3), st.randoms())
 @settings(max_examples=200, deadline=None)
 def test_only_lambda_depends_on_the_unit_and_nothing_on_the_order(values, factor, random):

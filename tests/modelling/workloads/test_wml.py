@@ -541,6 +541,7 @@ def mutated(draw) -> str:
     return text
 
 
+@pytest.mark.slow
 @given(mutated())
 @settings(max_examples=500, deadline=None)
 def test_a_damaged_personality_is_read_or_refused(text):

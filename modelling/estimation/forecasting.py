@@ -1,0 +1,97 @@
+"""Forecasts of what nobody measured: which form makes them, and what arms are made of. No Django.
+
+Source: docs/models/forecasts.md.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import date
+
+import numpy as np
+import pandas as pd
+
+from kdb.pairs import pair_key
+from kdb.units import THROUGHPUT
+from modelling.evidence.arms import Spread, comparable_arms, trials
+from modelling.evidence.axes import AXES, MACHINE, Axis
+
+from .network import Trial
+from .ordinal import from_tiers, joint
+from .pooling import Observed, Part
+from .ranking import scored_findings
+
+# The one place that says which form of modelling.validation.forecasts makes forecasts, and since when.
+IN_USE, SINCE = "pooled", date(2026, 11, 22)
+
+# Of the half-normal priors on the standard deviations of pooled effects, ln ratio.
+SCALES = {
+    **dict.fromkeys(("hypervisor", "guest_fs", "host_fs", "cache_mode", "image_format", "pair"), 0.2),
+    **dict.fromkeys(("workload", "laboratory", "storage", "rest"), 0.3),
+}
+
+# The columns whose values are parts; both file systems together are one more, their pair.
+COLUMNS = ("hypervisor", "guest_fs", "host_fs", "cache_mode", "image_format")
+_WHOLE = Axis("parts", "Configuration", ("parts",), MACHINE)
+
+
+def parts(row: Mapping[str, object]) -> frozenset[Part]:
+    """The stated parts of an arm, or of an entry: column to value."""
+    found = {(column, value) for column in COLUMNS if isinstance(value := row.get(column), str) and value}
+    stated = dict(found)
+    if "guest_fs" in stated and "host_fs" in stated:
+        found.add(("pair", pair_key(stated["guest_fs"], stated["host_fs"])))
+    return frozenset(found)
+
+
+def between(made_of: Sequence[frozenset[Part]], i: int, j: int) -> dict[Part, float]:
+    """How much more of each part the i-th has than the j-th."""
+    return dict.fromkeys(made_of[i] - made_of[j], 1.0) | dict.fromkeys(made_of[j] - made_of[i], -1.0)
+
+
+def observed(arms: pd.DataFrame, workload: str, spread: Spread) -> list[Observed]:
+    """The trials of one workload between whatever differs in some part.
+
+    arms : DataFrame of modelling.evidence.frames.arms
+    """
+    made_of = [parts(row) for row in arms[list(COLUMNS)].to_dict("records")]
+    names = {each: repr(sorted(each)) for each in made_of}
+    compared = comparable_arms(arms.assign(parts=[names[each] for each in made_of]), _WHOLE, spread)
+    treatments = {name: tuple(sorted(each)) for each, name in names.items()}
+    storages = compared.groupby("laboratory")["storage"].agg(
+        lambda kinds: kinds.iloc[0] if kinds.nunique() == 1 else ""
+    )
+    return [Observed(trial, treatments, workload, trial.name, storages[trial.name]) for trial in trials(compared)]
+
+
+def listed(findings: pd.DataFrame, workload: str, tier_scale: float, tier_doubt: float) -> list[Observed]:
+    """Each tier list of a workload as a trial: the normal approximation of its likelihood at its own mode.
+
+    findings : DataFrame of modelling.evidence.frames.findings; the others as for modelling.estimation.ranking.rank
+    """
+    found = []
+    for _, rows in scored_findings(findings, AXES["fs-pair"]).groupby("list"):
+        first, sources = rows.iloc[0], {slug for slugs in rows["case_studies"] for slug in slugs}
+        standing = rows.groupby("entry")["standing"].mean().to_dict()
+        own = joint(sorted(standing), [], from_tiers(standing, len(sources), tier_doubt), tier_scale)
+        variances = np.diag(own.covariance) * len(standing) / (len(standing) - 1)
+        trial = Trial.from_arms(first["publication"], sorted(standing), own.effects, variances, tuple(sorted(sources)))
+        made_of = {row["entry"]: tuple(sorted(parts(row))) for row in rows.to_dict("records")}
+        found.append(Observed(trial, made_of, workload, first["publication"]))
+    return found
+
+
+def differences(arms: pd.DataFrame) -> Callable[[int, int], dict[Part, float]]:
+    """How much more entry i of a trial has of each part than entry j.
+
+    arms : of modelling.evidence.arms.comparable_arms, of one trial whose entries are numbered in their order. Its
+        averaging is linear in arms, so it is put to each part's indicator in place of the logarithm of throughput.
+    """
+    of_arm = [parts(row) for row in arms[list(COLUMNS)].to_dict("records")]
+    effects: dict[Part, np.ndarray] = {}
+    for part in sorted(frozenset().union(*of_arm) - frozenset.intersection(*of_arm)):
+        (trial,) = trials(arms.assign(mean_log=[float(part in own) for own in of_arm], metric=THROUGHPUT))
+        effects[part] = trial.effects
+
+    def between(i: int, j: int) -> dict[Part, float]:
+        return {part: float(effect[i, j]) for part, effect in effects.items() if abs(effect[i, j]) > 1e-9}
+
+    return between

@@ -1,0 +1,57 @@
+"""How often the mechanisms were right, counted by hand on small evidence."""
+
+import pytest
+
+from modelling.evidence.arms import Spread
+from modelling.workloads.track_record import TrackRecord, track_record
+from tests.modelling import frames
+from tests.modelling.workloads.test_mechanisms import KNOWN, MATRIX
+
+SPREAD = Spread(0.05)
+# On random file access the mechanisms put Btrfs first and ext4 last (test_mechanisms.py).
+AS_EXPECTED, REVERSED = (90.0, 100.0, 110.0), (110.0, 100.0, 90.0)
+
+
+def guests(study, values):
+    return [
+        frames.arm(value, case_study=study, guest_fs=guest, host_fs="ext4")
+        for guest, value in zip(("ext4", "xfs", "btrfs"), values, strict=True)
+    ]
+
+
+def record(*rows, findings=()):
+    lists = frames.findings(*findings)
+    return track_record(frames.arms(*rows), lists, MATRIX, KNOWN["randomfileaccess"], SPREAD)
+
+
+def test_every_pair_of_a_laboratory_is_a_comparison():
+    found = record(*guests("a", AS_EXPECTED), *guests("b", REVERSED))
+    assert found == TrackRecord(right=3, compared=6, laboratories_right=1, laboratories=2)
+
+
+def test_a_tier_list_counts_where_it_tells_two_apart():
+    listed = [
+        frames.finding("btrfs", "ext4", "best", publication="p"),
+        frames.finding("xfs", "ext4", "worst", publication="p"),
+        frames.finding("ext4", "ext4", "worst", publication="p"),
+    ]
+    assert record(findings=listed) == TrackRecord(right=2, compared=2, laboratories_right=1, laboratories=1)
+
+
+def test_what_has_no_stated_mechanism_is_not_counted():
+    rows = [frames.arm(value, guest_fs=guest) for guest, value in (("ntfs", 90.0), ("ext4", 100.0))]
+    assert record(*rows) == TrackRecord()
+
+
+@pytest.mark.parametrize(
+    ("right", "of", "beats"),
+    [
+        (4, 4, False),  # 1 in 16
+        (5, 5, True),  # 1 in 32
+        (6, 7, False),  # 8 in 128
+        (7, 8, True),  # 9 in 256
+        (0, 0, False),
+    ],
+)
+def test_chance_is_beaten_where_a_coin_would_hardly_do_as_well(right, of, beats):
+    assert TrackRecord(laboratories_right=right, laboratories=of).beats_chance == beats
