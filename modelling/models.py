@@ -54,7 +54,7 @@ class Arm(Observation):
         return f"arm {self.pk}"
 
 
-class RankingSnapshotQuerySet(models.QuerySet):
+class RankingSnapshotQuerySet(models.QuerySet["RankingSnapshot"]):
     def followed(self) -> "RankingSnapshotQuerySet":
         """With `is_followed`: whether a newer answer to the same question is kept."""
         newer = RankingSnapshot.objects.filter(
@@ -64,7 +64,7 @@ class RankingSnapshotQuerySet(models.QuerySet):
 
     def waiting(self) -> "RankingSnapshotQuerySet":
         """Superseded and not answered again yet. Derived from the rows themselves, so that nothing can lose it."""
-        return self.followed().filter(superseded_by__isnull=False, is_followed=False)
+        return self.followed().filter(Q(is_followed=False), superseded_by__isnull=False)
 
     def failing(self) -> "RankingSnapshotQuerySet":
         """Waiting after an attempt to answer again: one that failed, or that took its worker with it."""
@@ -179,7 +179,8 @@ class ClaimVerdict(Judgement):
 
     class Kind(models.TextChoices):
         SUPPORTED = "supported", "supported"
-        PARTLY = "partly", "partly"
+        OPEN = "open", "open"
+        PARTLY = "partly", "partly false"
         CONTRADICTED = "contradicted", "contradicted"
         UNTESTABLE = "untestable", "untestable"
 

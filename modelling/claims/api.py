@@ -20,8 +20,8 @@ from experiments.api import filters as facts
 from experiments.api.serializers import RetractedSlugs, Slug, Slugs
 from experiments.api.views import TableViewSet
 from experiments.models import Claim
-from kdb.api_errors import FaultyRequest, form_errors, name_errors
-from kdb.api_formats import FORMAT_PARAMETER, CsvRenderer
+from kdb.api_errors import refuse_faults
+from kdb.api_formats import CsvRenderer
 from kdb.api_views import PublicView
 from modelling.evidence import counts
 from modelling.models import ClaimVerdict
@@ -92,7 +92,10 @@ class ClaimSerializer(serializers.Serializer):
     statement = serializers.CharField(help_text="In the words of this project.")
     predicate = serializers.CharField(help_text="What would have to hold.")
     scope = JudgedText(help_text="Whose facts judged it: `own` or `others`.")
-    verdict = JudgedText(help_text="`supported`, `partly`, `contradicted` or `untestable`.")
+    verdict = JudgedText(
+        help_text="`supported`, `open` (some comparisons hold, others cannot be decided), `partly` (some hold, some "
+        "do not), `contradicted` or `untestable`."
+    )
     held = JudgedNumber(help_text="Comparisons that hold.")
     failed = JudgedNumber(help_text="Comparisons that do not.")
     undecided = JudgedNumber(help_text="Comparisons that the facts leave open.")
@@ -196,8 +199,7 @@ class ClaimViewSet(TableViewSet):
 
     def get_object(self) -> Claim:
         form = ScopeForm(self.request.query_params)
-        if errors := name_errors(self.request.query_params, [*form.fields, FORMAT_PARAMETER]) + form_errors(form):
-            raise FaultyRequest(errors)
+        refuse_faults(form, self.request.query_params)
         self.filter_backends = []
         claim = ReadOnlyModelViewSet.get_object(self)
         as_of = form.cleaned_data["as_of"]

@@ -26,7 +26,7 @@ def name(what: Quantity, facts: PublishedFacts) -> str:
             return f"({_listing(ratio, *words(what.at, facts))})"
         case Rank():
             return f"rank of {', '.join(words(what.subject, facts))}"
-        case Aggregate(of=Ratio() | Rank()):  # both sides are taken over the same
+        case Aggregate(of=Ratio() | Rank()) if what.how not in _AGGREGATES:  # both sides are taken over the same
             return name(what.of, facts)
         case Aggregate():
             return _aggregate(what, facts)

@@ -43,7 +43,7 @@ from .facts import AXES_OF_A_NUMBER, NATIVE, Finding, Number, PrintedRatio, Publ
 ROUNDING = 1e-4
 EQUAL = 1e-9  # closer than this is equal: sums of printed decimals
 
-MOST_STEPS = 1_000_000  # of one condition: rows put together, each some microseconds; published ones take 6,000
+MOST_STEPS = 1_000_000  # of one condition: rows put together, each some microseconds; published ones take 3,300
 LOOKED_AT = 8  # rows that are only looked at in one step
 
 # What differs along with a coordinate that is named inside a quantity (modelling.evidence.axes).
@@ -179,6 +179,7 @@ class _Reader:
     is_open: bool
     budget: _Budget
     takes_stated: bool = False  # also what the text only states: bounds and printed ratios
+    leaves_out_own: bool = False  # nothing that says the compared thing itself in other words
     cells: dict[_Key, list[_Known]] = field(default_factory=dict)  # what this condition looked up already
 
     # Conditions
@@ -281,7 +282,8 @@ class _Reader:
         if not _is_number(upper):
             return self._beside(upper, lower, where, wanted, _span_ratio, "against", f", wanted ratio {wanted}")
         name = f"{said.name(upper, self.facts)} / {said.name(lower, self.facts)}"
-        return [self._comparison(known, name, wanted) for known in self._divided(upper, lower, where, {})]
+        reader = replace(self, leaves_out_own=not self.is_open)
+        return [self._comparison(known, name, wanted) for known in reader._divided(upper, lower, where, {})]
 
     def _beside(
         self,
@@ -295,8 +297,9 @@ class _Reader:
     ) -> list[Comparison]:
         """Ratios, ranks and counts: both are said, because their ratio says little."""
         names = said.name(upper, self.facts), said.name(lower, self.facts)
+        reader = replace(self, leaves_out_own=not self.is_open and _is_trend(upper, lower))
         found = []
-        for at, (a, b) in self._joined([self.quantity(upper, where), self.quantity(lower, where)]):
+        for at, (a, b) in self._joined([reader.quantity(upper, where), reader.quantity(lower, where)]):
             known = _combined(at, [a, b], how)
             say = partial(self._say_both, (names[0], a.readings), word, (names[1], b.readings), at, ending)
             found.append(_comparison(wanted.state(known.readings), say, known, " / ".join(names)))
@@ -315,7 +318,7 @@ class _Reader:
     def _say_nothing(self, condition: Order | Within, where: _Where) -> str:
         names = " and ".join(dict.fromkeys(said.name(part, self.facts) for part in condition.quantities))
         words = ", ".join(said.words(where, self.facts))
-        return f"no value is published for {names}{f' ({words})' if words else ''}"
+        return f"nothing but the claim itself is published for {names}{f' ({words})' if words else ''}"
 
     def _context(self, at: Mapping[str, Any]) -> str:
         hidden = {"virtualisation"} if self.is_open else {"virtualisation", "case_study"}
@@ -447,9 +450,14 @@ class _Reader:
             for at, (a, b) in self._joined([self.quantity(upper, where, named), self.quantity(lower, where, named)])
             if not (a.fair and len(a.evidence) == 1 and a.evidence == b.evidence)  # the best and the weakest of one
         ]
+        if not (self.takes_stated or self.leaves_out_own):
+            return found
+        stated, own = self._printed(upper, lower, where, named)
+        if self.leaves_out_own:
+            has_limit = isinstance(upper, Limit) or isinstance(lower, Limit)
+            found = [known for known in found if not _is_own(known, own, has_limit)]
         if not self.takes_stated:
             return found
-        stated = self._printed(upper, lower, where, named)
         self.budget.spend(len(found) * len(stated))
         refined: list[_Known] = []
         used: set[int] = set()
@@ -459,21 +467,27 @@ class _Reader:
             refined.append(_narrowed(known, [s for _, s in matching]))
         return refined + [s for i, s in enumerate(stated) if i not in used]
 
-    def _printed(self, a: Quantity, b: Quantity, where: _Where, named: _Where) -> list[_Known]:
-        """What printed ratios say of two hypervisors, directly or by way of a third."""
+    def _printed(
+        self, a: Quantity, b: Quantity, where: _Where, named: _Where
+    ) -> tuple[list[_Known], list[Mapping[str, Any]]]:
+        """What printed ratios say of two hypervisors, directly or by way of a third.
+
+        Also the places that have a ratio of these two; where what is its own is left out, the third is needed there.
+        """
         if not (isinstance(a, Throughput) and isinstance(b, Throughput)):
-            return []
+            return [], []
         upper, lower = {**named, **a.at}, {**named, **b.at}
         if not all(isinstance(side.get("hypervisor"), str) for side in (upper, lower)):
-            return []
+            return [], []
         sides = [side for side in (upper, lower) if side["hypervisor"] != NATIVE]
         counts = {side.get("vm_count", where.get("vm_count")) for side in sides}
         rest = {**where, **upper, **lower}.keys() - {"hypervisor", "vm_count", "workload", "case_study"}
         if len(counts) != 1 or rest:
-            return []
+            return [], []
         count = counts.pop()
         wanted = {k: v for k, v in {**where, **upper}.items() if k in ("workload", "case_study") and v != ANY}
-        found = []
+        found: list[_Known] = []
+        own: list[Mapping[str, Any]] = []
         groups: dict[tuple[str, str], list[PrintedRatio]] = {}
         self.budget.spend(1 + len(self.facts.ratios))
         for ratio in self.facts.ratios:
@@ -487,13 +501,16 @@ class _Reader:
                 edges = {(r.numerator, r.denominator): (span, r.id) for r in ratios if (span := r.at(n))}
                 edges |= {(y, x): (_span_ratio(Span(1, 1), span), name) for (x, y), (span, name) in edges.items()}
                 self.budget.spend(len(edges))
-                spans = _paths(edges, str(upper["hypervisor"]), str(lower["hypervisor"]))
+                ends = str(upper["hypervisor"]), str(lower["hypervisor"])
                 at = {"case_study": case_study, "workload": workload, "vm_count": n}
                 at = {k: v for k, v in at.items() if not any(k in side for side in (upper, lower))}
-                if spans:
+                if ends in edges:
+                    own.append(at)
+                if spans := _paths(edges, *ends, is_direct=ends in edges and not self.leaves_out_own):
                     evidence = tuple(dict.fromkeys(name for _, names in spans for name in names))
-                    found.append(_Known(at, (_common([s for s, _ in spans]),), evidence, frozenset({Basis.STATED})))
-        return found
+                    basis = Basis.STATED if len(evidence) == 1 else Basis.DERIVED
+                    found.append(_Known(at, (_common([s for s, _ in spans]),), evidence, frozenset({basis})))
+        return found, own
 
     def _joined(
         self, relations: list[list[_Known]], *, where_present: bool = False
@@ -539,6 +556,21 @@ def _along(at: Mapping[str, Any], named: _Where, open_axes: list[str]) -> frozen
     if "hypervisor" in open_axes or named.keys() & {"host_fs", "pair"} or at["hypervisor"] == NATIVE:
         return frozenset()
     return frozenset({(at["hypervisor"], at["host_fs"], at.get("virtualisation"), at.get("medium"))})
+
+
+def _is_trend(a: Quantity, b: Quantity) -> bool:
+    """Whether it is one ratio at two VM counts."""
+    if not (isinstance(a, Ratio) and isinstance(b, Ratio)):
+        return False
+    return replace(a, at={**a.at, "vm_count": None}) == replace(b, at={**b.at, "vm_count": None})
+
+
+def _is_own(known: _Known, printed: list[Mapping[str, Any]], has_limit: bool) -> bool:
+    """Whether a ratio only says again what the text says of these two: by a value that was derived from the ratio
+    printed of them, or by a bound, against the limit that it was read from."""
+    if has_limit:
+        return Basis.STATED in known.bases
+    return not known.bases <= {Basis.MEASURED} and any(_agree(known.at, at) for at in printed)
 
 
 def _is_number(what: Quantity) -> bool:
@@ -683,10 +715,10 @@ def _narrowed(known: _Known, stated: list[_Known]) -> _Known:
 
 
 def _paths(
-    edges: Mapping[tuple[str, str], tuple[Span, str]], start: str, end: str
+    edges: Mapping[tuple[str, str], tuple[Span, str]], start: str, end: str, *, is_direct: bool
 ) -> list[tuple[Span, tuple[str, ...]]]:
-    """Spans of start/end: the printed one, else the product over each hypervisor compared with both."""
-    if (start, end) in edges:
+    """Spans of start/end: the printed one if it is to be taken, else the products over a third compared with both."""
+    if is_direct:
         span, name = edges[start, end]
         return [(span, (name,))]
     found: list[tuple[Span, tuple[str, ...]]] = []

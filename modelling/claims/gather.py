@@ -124,7 +124,7 @@ def _place(configuration: Configuration) -> dict[str, Any]:
     }
 
 
-def _cell(row: dict[str, Any]) -> tuple:
+def _cell(row: dict[str, Any]) -> tuple[Any, ...]:
     return tuple(row[name] for name in _CELL if name != "unit")
 
 
@@ -156,7 +156,7 @@ def _findings(case_studies: QuerySet[CaseStudy]) -> Iterator[Finding]:
             "is_outstanding",
         )
     )
-    found: dict[tuple, list[str]] = {}
+    found: dict[tuple[Any, ...], list[str]] = {}
     for pk, case_study, *rest in rows:
         found.setdefault((pk, *rest), []).append(case_study)
     for (pk, publication, *placed), slugs in found.items():

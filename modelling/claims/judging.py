@@ -12,8 +12,8 @@ SCOPES = ("own", "others")
 
 @dataclass(frozen=True)
 class Verdict:
-    """supported: every comparison holds. partly: some do. contradicted: none does, and one fails at
-    least. untestable: none can be decided."""
+    """supported: every comparison holds. open: some hold, and the others cannot be decided. partly: some hold, and
+    some fail. contradicted: none holds, and one fails at least. untestable: none can be decided."""
 
     verdict: str
     reason: str
@@ -47,12 +47,12 @@ def verdict_of(comparisons: list[Comparison]) -> Verdict:
     """The verdict of several comparisons, by counting alone."""
     states = [c.state for c in comparisons]
     held, failed, undecided = (states.count(state) for state in ("held", "failed", "undecided"))
-    if not held and not failed:
-        verdict = "untestable"
-    elif held and not failed and not undecided:
-        verdict = "supported"
-    else:
+    if failed:
         verdict = "partly" if held else "contradicted"
+    elif held:
+        verdict = "open" if undecided else "supported"
+    else:
+        verdict = "untestable"
     used = [c for c in comparisons if c.state != "undecided"]
     basis = max((c.basis for c in used), key=Basis.ORDER.index, default="")
     evidence = tuple(dict.fromkeys(name for c in used for name in c.evidence))

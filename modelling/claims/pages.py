@@ -155,13 +155,13 @@ def evidence_of(rows: Iterable[Judgement | None]) -> list[EvidenceLine]:
         return sorted(ids.get(kind, ()))[:SHOWN]
 
     lines = []
-    related = ("configuration__case_study", "configuration__hypervisor", "configuration__guest_fs")
-    related = (*related, "configuration__host_fs", "variant__workload")
+    parts = ("case_study", "hypervisor", "guest_fs", "host_fs")
+    related = (*(f"configuration__{part}" for part in parts), "variant__workload")
     for value in visible.measurements().filter(pk__in=first("measurements")).select_related(*related):
         lines.append(_observation(value, "Measured", str(value), kdb_format.anchor(value.source)))
-    for value in visible.derived_values().filter(pk__in=first("derived_values")).select_related(*related):
-        text = kdb_format.interval(value.low, value.high, value.unit)
-        lines.append(_observation(value, "Derived from the text", text, "derived"))
+    for derived in visible.derived_values().filter(pk__in=first("derived_values")).select_related(*related):
+        text = kdb_format.interval(derived.low, derived.high, derived.unit)
+        lines.append(_observation(derived, "Derived from the text", text, "derived"))
     ratios = PrintedRatio.objects.filter(pk__in=first("printed_ratios"), case_study__in=visible.case_studies())
     for ratio in ratios.select_related("case_study", "variant__workload", "numerator", "denominator"):
         names = f"{ratio.numerator or 'native'} / {ratio.denominator}"

@@ -83,7 +83,8 @@ def as_of(revision: int) -> dict[tuple[int, str], ClaimVerdict]:
     Claims that came with a later publication are not among them.
     """
     key = f"modelling.claims.judging:{__version__}:{revision}"
-    return caches["verdicts"].get_or_set(key, lambda: _judged_at(revision), _AS_OF_SECONDS)
+    found: Any = caches["verdicts"].get_or_set(key, lambda: _judged_at(revision), _AS_OF_SECONDS)
+    return found
 
 
 def _judged_at(revision: int) -> dict[tuple[int, str], ClaimVerdict]:
@@ -99,7 +100,7 @@ def _judged_at(revision: int) -> dict[tuple[int, str], ClaimVerdict]:
 
 def _verdicts(facts: PublishedFacts, claims: QuerySet[Claim]) -> Iterator[ClaimVerdict]:
     claims = claims.select_related("publication").prefetch_related("case_studies", "publication__case_studies")
-    parts: dict[tuple, PublishedFacts] = {}
+    parts: dict[tuple[Any, ...], PublishedFacts] = {}
 
     def part(scope: str, slugs: frozenset[str]) -> PublishedFacts:
         if (scope, slugs) not in parts:
@@ -149,7 +150,7 @@ def _columns(judged: Verdict) -> dict[str, Any]:
     }
 
 
-def _store(model: type[ClaimVerdict] | type[HypothesisScore], key: tuple[str, ...], rows: list) -> int:
+def _store(model: type[ClaimVerdict] | type[HypothesisScore], key: tuple[str, ...], rows: list[Any]) -> int:
     """Bring the table to these rows; returns how many of them are new or say something else."""
     names = [field.attname for field in model._meta.concrete_fields if not field.primary_key]
     said = [name for name in names if name != "revision"]

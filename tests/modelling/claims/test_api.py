@@ -49,11 +49,12 @@ def test_a_claim_is_judged_by_others_when_asked(client):
         ({}, 282),
         ({"paper": "p3"}, 92),
         ({"publication": "p3"}, 92),
-        ({"verdict": "contradicted"}, 3),
-        ({"verdict": "contradicted", "scope": "others"}, 25),
+        ({"verdict": "contradicted"}, 6),
+        ({"verdict": "contradicted", "scope": "others"}, 26),
+        ({"verdict": "open"}, 22),
         ({"paper": "p1", "verdict": "partly", "workload": "mail"}, 6),
         ({"kind": "cache", "paper": "p4"}, 4),
-        ({"case_study": "p3-cs2", "verdict": "contradicted"}, 2),
+        ({"case_study": "p3-cs2", "verdict": "contradicted"}, 4),
     ],
 )
 def test_claims_are_found_by_paper_verdict_kind_workload_and_scope(client, query, number):
