@@ -8,4 +8,9 @@ class ModellingConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
+        from experiments.search import find
+
         from . import receivers  # noqa: F401  (registers itself)
+        from .ask.finding import found_in
+
+        find.FURTHER.append(found_in)

@@ -1,5 +1,7 @@
 """What modelling does when the facts change."""
 
+from typing import Any
+
 from django.dispatch import receiver
 
 from experiments.signals import claims_changed, knowledge_changed
@@ -15,7 +17,7 @@ from .validation import reports
 
 
 @receiver(knowledge_changed)
-def renew_what_depends(sender, case_study_ids: list[int], revision: int, **kwargs) -> None:
+def renew_what_depends(sender: Any, case_study_ids: list[int], revision: int, **kwargs: Any) -> None:
     """Summarise the new measurements and queue the answers they may change."""
     summaries.rebuild_arms(case_study_ids)
     names.forget()
@@ -27,12 +29,12 @@ def renew_what_depends(sender, case_study_ids: list[int], revision: int, **kwarg
 
 
 @receiver(claims_changed)
-def judge_changed_claims(sender, **kwargs) -> None:
+def judge_changed_claims(sender: Any, **kwargs: Any) -> None:
     verdicts.recompute()
 
 
 @receiver(ticked)
-def look_after_what_is_kept(sender, **kwargs) -> None:
+def look_after_what_is_kept(sender: Any, **kwargs: Any) -> None:
     """Whatever was lost: what a publication left behind is found and asked for again."""
     snapshots.look_after()
     reports.look_after()

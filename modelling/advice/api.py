@@ -152,26 +152,36 @@ class TermSerializer(serializers.Serializer):
     side = serializers.CharField(help_text="guest or host.")
     operation = serializers.CharField()
     label = serializers.CharField()
-    mechanism = StatedMechanismSerializer()
-    against = StatedMechanismSerializer()
+    mechanism = StatedMechanismSerializer(source="a")
+    against = StatedMechanismSerializer(source="b")
     sign = serializers.IntegerField()
     weight = serializers.FloatField(help_text="How much the load exercises it, 0 to 1.")
     contribution = serializers.FloatField()
     hypotheses = serializers.ListField(child=serializers.CharField())
 
 
-class PredictedSerializer(AdvisedPairSerializer):
+class PredictedSerializer(serializers.Serializer):
     rank = serializers.IntegerField()
+    key = serializers.CharField()
+    label = serializers.CharField()
     score = serializers.FloatField(help_text="Without unit; only the order means anything.")
     terms = TermSerializer(many=True)
 
 
 class PredictionSerializer(serializers.Serializer):
-    """The opinion of the model, no measurement: pairs, best first, held against the plainest of them."""
+    """The opinion of the model, no measurement: pairs, best first, held against the plainest of them.
+
+    Without pairs where it was not right more often than chance on the nearest workload.
+    """
 
     basis = serializers.CharField(help_text="Always model.")
     against = AdvisedPairSerializer(allow_null=True)
     pairs = PredictedSerializer(many=True)
+    right = serializers.IntegerField(help_text="Comparisons on the nearest workload in which it was right.")
+    compared = serializers.IntegerField(help_text="Comparisons on the nearest workload that test it.")
+    beats_chance = serializers.BooleanField(
+        help_text="Sign test over laboratories at 5 %, one-sided (docs/models/mechanisms.md)."
+    )
 
 
 class AdviceFiltersSerializer(serializers.Serializer):
@@ -213,7 +223,7 @@ class AdviceView(PublicView):
         if not form.is_valid():
             raise FaultyRequest([in_body(error) for error in form_errors(form)])
         asked = {name: form.cleaned_data[name] for name in FILTERS}
-        return Response(advise(form.profile, **asked), headers={"Cache-Control": "no-store"})
+        return Response(AdviceSerializer(advise(form.profile, **asked)).data, headers={"Cache-Control": "no-store"})
 
 
 def form_data(body: Any) -> dict[str, Any]:

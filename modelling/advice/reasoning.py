@@ -8,9 +8,9 @@ section "From a profile to advice".
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, product
-from typing import Any
 
 from kdb.pairs import pair_parts
+from modelling.estimation.ranking import Entry
 from modelling.workloads.mechanisms import RULES, Matrix, Pair, Term, is_stated, order, predict
 from modelling.workloads.profiles import Accesses, Profile, nearest
 
@@ -120,19 +120,19 @@ class Agreement:
         return "agrees" if share >= AGREES else "contradicts" if share <= 1 - AGREES else "mixed"
 
 
-def agreement(entries: Sequence[Mapping[str, Any]], matrix: Matrix, profile: Profile) -> Agreement:
+def agreement(entries: Sequence[Entry], matrix: Matrix, profile: Profile) -> Agreement:
     """Hold the mechanisms' opinion on this profile against a ranking of pairs.
 
-    entries : of a ranking on the axis fs-pair, with key, part, rank and tied_with. Two of them count
-        where they stand in one part and the evidence tells them apart.
+    entries : of a ranking on the axis fs-pair. Two of them count where they stand in one part and the evidence
+        tells them apart.
     """
     signs = []
     for a, b in combinations(entries, 2):
-        if a["part"] != b["part"] or a["rank"] == b["rank"] or b["key"] in a["tied_with"]:
+        if a.part != b.part or a.rank == b.rank or b.key in a.tied_with:
             continue
-        pair_a, pair_b = (pair_parts(entry["key"]) for entry in (a, b))
+        pair_a, pair_b = (pair_parts(entry.key) for entry in (a, b))
         predicted = predict(pair_a, pair_b, matrix, profile).sign or 0
-        signs.append(predicted if a["rank"] < b["rank"] else -predicted)
+        signs.append(predicted if a.rank < b.rank else -predicted)
     return Agreement(signs.count(1), signs.count(-1), signs.count(0))
 
 

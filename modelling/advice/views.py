@@ -1,7 +1,5 @@
 """The advisor as a page: a form, and advice in place. Nothing that is posted is kept or executed."""
 
-from typing import Any
-
 from django.core.exceptions import RequestDataTooBig
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -13,6 +11,7 @@ from modelling.evidence import names
 from modelling.workloads.profiles import KNOWN
 
 from . import words as advice_words
+from .content import Advice
 from .forms import MOST_BYTES, TOO_LONG, AdvisorForm
 from .gather import advise
 
@@ -62,15 +61,13 @@ def _too_long(request: HttpRequest) -> HttpResponse:
     return _shown(request, form, status=422 if wants_fragment(request) else 413)
 
 
-def _shown(
-    request: HttpRequest, form: AdvisorForm, *, advice: dict[str, Any] | None = None, status: int = 200
-) -> HttpResponse:
+def _shown(request: HttpRequest, form: AdvisorForm, *, advice: Advice | None = None, status: int = 200) -> HttpResponse:
     is_fragment = wants_fragment(request)
     known = names.names()["workload"]
     context = {
         "form": form,
         "examples": [{"slug": slug, "label": known[slug]} for slug in KNOWN if slug in known],
-        "advice": advice_words.page(advice) if advice else None,
+        "page": advice_words.page(advice) if advice else None,
         "is_fragment": is_fragment,
     }
     return render(request, f"modelling/{'_' if is_fragment else ''}advisor.html", context, status=status)

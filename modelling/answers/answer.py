@@ -1,8 +1,8 @@
-"""A ranking as the page shows it and the API gives it: labels, notes in sentences, evidence, gaps."""
+"""From a ranking to its answer: labels, notes in sentences, evidence, gaps."""
 
 import math
-from collections.abc import Iterable
-from dataclasses import asdict
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any
 
@@ -13,57 +13,68 @@ from experiments.models import CaseStudy, Configuration
 from kdb.pairs import pair_key
 from kdb.units import METRICS
 from modelling.estimation.network import Network
-from modelling.estimation.ranking import RankedPart, Ranking
+from modelling.estimation.ranking import RankedPart, Ranking, rank
 from modelling.estimation.verdict import WINNER
 from modelling.evidence import names as catalogue
 from modelling.evidence.axes import AXES, COLUMN_LABELS, Axis
 from modelling.evidence.names import label
 from modelling.evidence.question import Question
-from modelling.evidence.words import listed
+from modelling.evidence.words import listed, machines
 from modelling.workloads.curves import curves
 
 from . import decision
+from .content import Answer, AnswerPart, Grounds, NetworkFit, RankedEntry, StudyEvidence
+from .estimate import assumptions
+from .next_runs import next_runs
+
+_MOST_COUNTS = 6  # numbers of machines that are looked at one by one
 
 
-def as_dict(
-    question: Question, ranking: Ranking, revision: int, otherwise: Iterable[tuple[str, str, str]]
-) -> dict[str, Any]:
-    """The answer as JSON-ready data. Numbers keep full precision; what is missing is None.
+def answer(question: Question, ranking: Ranking, revision: int, measured: Sequence[tuple[str, str, str]]) -> Answer:
+    """The answer that a ranking gives to the question.
 
-    otherwise : what frames.measured_otherwise finds; an answer with entries does not speak of it
+    measured : what frames.metrics_measured finds
     """
     axis = AXES[question.axis]
     parts = ranking.parts
     entry_name = partial(label, axis)
     part_names = decision.part_names(ranking, entry_name, _name_of)
-    missing = _missing(axis, question, parts, otherwise)
-    return {
-        "question": question.as_dict(),
-        "revision": revision,
-        "reference": parts[0].reference if parts else None,
-        "unit": "ratio",
-        "status": _status(ranking),
-        "verdict": decision.of_answer(parts, part_names, entry_name, missing),
-        "entries": [{**asdict(entry), "label": label(axis, entry.key)} for part in parts for entry in part.entries],
-        "parts": [
-            {
-                "part": part.number,
-                "name": name,
-                "verdict": decision.of_part(part, entry_name),
-                "basis": part.basis,
-                "reference": part.reference,
-                "held_equal": listed([COLUMN_LABELS[column] for column in axis.held]),
-                "networks": [_network(network) for network in part.networks],
-            }
+    missing = _missing(axis, question, ranking, measured)
+    runs = next_runs(question, ranking, assumptions().spread)
+    others = {metric for metric, *_ in measured} - {ranking.metric}
+    return Answer(
+        question=question,
+        revision=revision,
+        reference=parts[0].reference if parts else None,
+        metric=ranking.metric,
+        other_metrics=tuple(metric for metric in METRICS if metric in others),
+        status=_status(ranking),
+        verdict=decision.of_answer(parts, part_names, entry_name, missing, runs),
+        machines=_machines(question, ranking, entry_name),
+        grounds=_grounds(ranking),
+        entries=tuple(
+            RankedEntry(**vars(entry), label=entry_name(entry.key)) for part in parts for entry in part.entries
+        ),
+        parts=tuple(
+            AnswerPart(
+                part=part.number,
+                name=name,
+                verdict=decision.of_part(part, entry_name, runs),
+                basis=part.basis,
+                reference=part.reference,
+                **_equal(axis, ranking, part),
+                networks=tuple(_network(network) for network in part.networks),
+            )
             for part, name in zip(parts, part_names, strict=True)
-        ],
-        "best": [key for part in parts for key in part.best],
-        "worst": [key for part in parts for key in part.worst],
-        "scaling": _curves(axis, ranking),
-        "notes": _notes(axis, question, ranking),
-        "evidence": _evidence(ranking),
-        "missing": missing,
-    }
+        ),
+        best=tuple(key for part in parts for key in part.best),
+        worst=tuple(key for part in parts for key in part.worst),
+        scaling=curves(ranking.arms, axis, entry_name),
+        next_runs=runs,
+        notes=tuple(_notes(axis, question, ranking)),
+        evidence=_evidence(ranking),
+        missing=tuple(missing),
+    )
 
 
 def _name_of(column: str, value: str) -> str:
@@ -82,51 +93,88 @@ def _status(ranking: Ranking) -> str:
     return "ranked" if parts[0].verdict.kind == WINNER else "indistinguishable"
 
 
-def _network(network: Network) -> dict[str, Any]:
+def _network(network: Network) -> NetworkFit:
     """How well the case studies of one network agree."""
+    return NetworkFit(
+        entries=network.treatments,
+        case_studies=len({slug for trial in network.trials for slug in trial.sources}),
+        tau2=network.tau2,
+        q=network.q,
+        freedom=network.freedom,
+        i2=network.i2,
+        q_heterogeneity=network.q_heterogeneity,
+        q_inconsistency=network.q_inconsistency,
+    )
+
+
+def _equal(axis: Axis, ranking: Ranking, part: RankedPart) -> dict[str, str]:
+    """What is equal in every comparison of a part, and what is only assumed to be: some of its arms do not state it."""
+    arms = ranking.arms[ranking.arms["entry"].isin(part.members)]
+    unstated = {column for column in axis.held if (arms[column].isna() | (arms[column] == "")).any()}
     return {
-        "entries": list(network.treatments),
-        "case_studies": len({slug for trial in network.trials for slug in trial.sources}),
-        "tau2": network.tau2,
-        "q": network.q,
-        "freedom": network.freedom,
-        "i2": network.i2,
-        "q_heterogeneity": network.q_heterogeneity,
-        "q_inconsistency": network.q_inconsistency,
+        "held_equal": listed([COLUMN_LABELS[column] for column in axis.held if column not in unstated]),
+        "assumed_equal": listed([COLUMN_LABELS[column] for column in axis.held if column in unstated]),
     }
 
 
-def _curves(axis: Axis, ranking: Ranking) -> list[dict[str, Any]]:
-    """Throughput over the number of machines, with the entries' labels."""
-    found = curves(ranking.arms, axis)
-    for panel in found:
-        for series in panel["series"]:
-            series["label"] = label(axis, series["key"])
-    return found
+def _grounds(ranking: Ranking) -> Grounds:
+    arms, findings = ranking.arms, ranking.findings
+    is_measured = arms["origin"] == "measured"
+    slugs = {*arms["case_study"], *(slug for slugs in findings["case_studies"] for slug in slugs)}
+    makers = set(arms["laboratory"]) if len(arms) else set(findings["publication"])
+    return Grounds(
+        laboratories=len(makers),
+        case_studies=len(slugs),
+        measurements=int(arms["measurements"][is_measured].sum()),
+        derived=int((~is_measured).sum()),
+        findings=len(findings.drop_duplicates("pk")) if len(findings) else 0,
+        storage=tuple(sorted(set(arms["storage"]) - {""})),
+        years=tuple(sorted({int(year) for year in arms["year"].dropna()})),
+        vm_counts=tuple(sorted({int(count) for count in arms["vm_count"]})),
+    )
 
 
-def _evidence(ranking: Ranking) -> list[dict[str, Any]]:
+def _machines(question: Question, ranking: Ranking, entry_name: Callable[[str], str]) -> str:
+    """Which entries would be used at each number of machines, where that is not what is used on average."""
+    counts = sorted({int(count) for count in ranking.arms["vm_count"]})
+    if question.vm_count is not None or not 1 < len(counts) <= _MOST_COUNTS or len(ranking.parts) != 1:
+        return ""
+    said = {}
+    for count in counts:
+        arms = ranking.arms[ranking.arms["vm_count"] == count]
+        alone = rank(arms, ranking.findings.iloc[:0], AXES[question.axis], assumptions())
+        if len(alone.parts) == 1:
+            said[count] = alone.parts[0].best
+    if not any(set(best) != set(ranking.parts[0].best) for best in said.values()):
+        return ""
+    each = [f"{machines(count)} {listed(map(entry_name, best), 'or')}" for count, best in said.items()]
+    return f"By their number alone: with {'; with '.join(each)}."
+
+
+def _evidence(ranking: Ranking) -> tuple[StudyEvidence, ...]:
     """Case studies the answer rests on, with what each contributes and where it stands."""
-    found: dict[str, dict[str, Any]] = {}
-
-    def of(slug: str) -> dict[str, Any]:
-        empty = {"case_study": slug, "title": "", "measurements": 0, "derived": 0, "findings": 0, "sources": []}
-        return found.setdefault(slug, empty)
-
+    counts: dict[str, Counter[str]] = {}
+    sources: dict[str, set[str]] = {}
     for row in ranking.arms.itertuples(index=False):
-        study = of(row.case_study)
-        study["measurements" if row.origin == "measured" else "derived"] += row.measurements
-        study["sources"].append(row.source)
+        kind = "measurements" if row.origin == "measured" else "derived"
+        counts.setdefault(row.case_study, Counter())[kind] += int(row.measurements)
+        sources.setdefault(row.case_study, set()).add(row.source)
     for row in ranking.findings.itertuples(index=False):
         for slug in row.case_studies:
-            study = of(slug)
-            study["findings"] += 1
-            study["sources"] += [row.text_source, row.table_source]
-    titles = dict(CaseStudy.objects.filter(slug__in=found).values_list("slug", "title"))
-    for slug, study in found.items():
-        study["title"] = titles[slug]
-        study["sources"] = sorted({source for source in study["sources"] if source})
-    return [found[slug] for slug in sorted(found)]
+            counts.setdefault(slug, Counter())["findings"] += 1
+            sources.setdefault(slug, set()).update([row.text_source, row.table_source])
+    titles = dict(CaseStudy.objects.filter(slug__in=counts).values_list("slug", "title"))
+    return tuple(
+        StudyEvidence(
+            case_study=slug,
+            title=titles[slug],
+            measurements=found["measurements"],
+            derived=found["derived"],
+            findings=found["findings"],
+            sources=tuple(sorted(filter(None, sources[slug]))),
+        )
+        for slug, found in sorted(counts.items())
+    )
 
 
 def _notes(axis: Axis, question: Question, ranking: Ranking) -> list[str]:
@@ -159,7 +207,7 @@ def _notes(axis: Axis, question: Question, ranking: Ranking) -> list[str]:
             "Ratios at one machine count do not depend on it."
         )
     notes += [_confounding(axis, column, arms) for column in axis.comes_along if _differs(column, arms)]
-    notes += [_disagreement(network) for part in parts for network in part.networks if network.tau2]
+    notes += [note for part in parts for network in part.networks for note in _disagreements(network)]
     if len(findings):
         notes.append(_tier_lists(ranking))
         if question.vm_count is not None:
@@ -169,13 +217,15 @@ def _notes(axis: Axis, question: Question, ranking: Ranking) -> list[str]:
     return notes
 
 
-def _disagreement(network: Network) -> str:
-    """How much the case studies of one network differ beyond their own spread."""
+def _disagreements(network: Network) -> list[str]:
+    """How much the case studies of one network differ beyond their own spread, where they do."""
+    if not network.tau2:
+        return []
     spread = math.exp(math.sqrt(network.tau2)) - 1
-    return (
+    return [
         f"The case studies differ by more than their own spread explains (I² = {network.i2:.0%}; a standard deviation "
         f"of {spread:.0%} between them is estimated from {len(network.trials)}); the intervals include it."
-    )
+    ]
 
 
 def _tier_lists(ranking: Ranking) -> str:
@@ -224,30 +274,29 @@ def _confounding(axis: Axis, column: str, arms: pd.DataFrame) -> str:
     )
 
 
-def _missing(
-    axis: Axis, question: Question, parts: tuple[RankedPart, ...], otherwise: Iterable[tuple[str, str, str]]
-) -> list[str]:
+def _missing(axis: Axis, question: Question, ranking: Ranking, measured: Iterable[tuple[str, str, str]]) -> list[str]:
     """What would have to be measured, where there is no answer."""
-    if parts:
+    if ranking.parts:
         return []
     asked = catalogue.names()["workload"].get(question.workload, question.workload)
-    narrowed = [f"{name.replace('_', ' ')} {value}" for name, value in question.filters.items()]
+    narrowed = [f"{name.replace('_', ' ')} {value}" for name, value in question.filters.items() if name != "metric"]
     under = f" with {listed(narrowed)}" if narrowed else ""
+    by = f" by {METRICS[question.metric].label}" if question.metric else ""
     return [
         f"No published case study compares two entries of the axis “{axis.label.lower()}” for the workload "
-        f"{asked}{under} by throughput.",
-        *_other_metrics(otherwise),
+        f"{asked}{under}{by}.",
+        *_measured(measured),
         "It would take at least two configurations that differ in it, measured in one case study with the same "
         f"benchmark version and the same {listed([COLUMN_LABELS[column] for column in axis.held])}.",
     ]
 
 
-def _other_metrics(otherwise: Iterable[tuple[str, str, str]]) -> list[str]:
-    """A sentence a metric that is measured and not ranked."""
+def _measured(measured: Iterable[tuple[str, str, str]]) -> list[str]:
+    """A sentence for each metric and unit that case studies do have of the workload."""
     studies: dict[tuple[str, str], list[str]] = {}
-    for metric, unit, case_study in otherwise:
+    for metric, unit, case_study in measured:
         studies.setdefault((metric, unit), []).append(case_study.upper())
     return [
-        f"{listed(slugs)} measured the {METRICS[metric].label} in {unit}, which is not ranked."
+        f"{listed(slugs)} measured the {METRICS[metric].label} in {unit}, but of nothing that may be compared here."
         for (metric, unit), slugs in studies.items()
     ]

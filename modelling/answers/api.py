@@ -1,5 +1,6 @@
 """Rankings as data, and the state of the whole."""
 
+from dataclasses import asdict
 from typing import Any
 
 from django.http import HttpResponse, HttpResponseBase, JsonResponse
@@ -25,11 +26,12 @@ from modelling.evidence.asking import (
     question_asked,
 )
 from modelling.evidence.axes import AXES
+from modelling.evidence.question import Question
 from modelling.models import RankingSnapshot
 
 from . import serializers, snapshots
 from .heat_map import heat_map
-from .selectors import answer_at
+from .selectors import answer_in, answer_or_none, waiting_for
 
 ENTRY_COLUMNS = tuple(serializers.EntrySerializer().fields)
 RANKING_KEYS = tuple(serializers.RankingSerializer().fields)
@@ -39,6 +41,8 @@ KEYS_WITHIN = {
     "verdict": tuple(serializers.VerdictSerializer().fields),
     "parts": tuple(serializers.PartSerializer().fields),
     "scaling": tuple(serializers.ScalingPanelSerializer().fields),
+    "grounds": tuple(serializers.GroundsSerializer().fields),
+    "next_runs": tuple(serializers.NextRunSerializer().fields),
     "evidence": tuple(serializers.CaseStudyEvidenceSerializer().fields),
 }
 
@@ -62,17 +66,19 @@ class RankingView(PublicView):
     @extend_schema(
         operation_id="ranking",
         parameters=[OpenApiParameter("axis", location="path", enum=list(AXES)), *FILTERS, AS_OF_PARAMETER],
-        responses=serializers.RankingSerializer,
+        responses={200: serializers.RankingSerializer, 202: serializers.BeingWorkedOutSerializer},
         tags=["rankings"],
     )
     def get(self, request: Request, axis: str) -> HttpResponseBase:
         """Which entry of the axis is best for a workload, by how much, and on what evidence.
 
         The entity tag names the answer and its format: ask again with If-None-Match and get 304
-        until a publication changes the answer.
+        until a publication changes the answer. 202: a large answer is being worked out; ask again.
         """
         question, _ = question_asked(request, axis, further=(AS_OF,))
-        snapshot = answer_at(question, asked_revision(request))
+        snapshot = answer_or_none(question, asked_revision(request))
+        if snapshot is None:
+            return being_worked_out(question)
         file_format = request.accepted_renderer.format
         tag = f"{snapshot.digest}-{snapshot.superseded_by or ''}-{file_format}"
         modified = int(snapshot.computed_at.timestamp())
@@ -84,15 +90,18 @@ class HeatMapView(PublicView):
     @extend_schema(
         operation_id="heat_map",
         parameters=[*FILTERS, AS_OF_PARAMETER],
-        responses=serializers.HeatMapSerializer,
+        responses={200: serializers.HeatMapSerializer, 202: serializers.BeingWorkedOutSerializer},
         tags=["rankings"],
     )
     def get(self, request: Request) -> HttpResponseBase:
         """The answer on file-system pairs as a grid of guest and host, with gaps where evidence is missing."""
         question, _ = question_asked(request, "fs-pair", further=(AS_OF,))
-        snapshot = answer_at(question, asked_revision(request))
-        grid = heat_map(snapshot.result, names.names()["file_system"])
-        return tagged_json(request, {"question": question.as_dict(), "revision": snapshot.result["revision"], **grid})
+        snapshot = answer_or_none(question, asked_revision(request))
+        if snapshot is None:
+            return being_worked_out(question)
+        answer = answer_in(snapshot)
+        grid = heat_map(answer.entries, names.names()["file_system"])
+        return tagged_json(request, {"question": question.as_dict(), "revision": answer.revision, **asdict(grid)})
 
 
 class StatusView(PublicView):
@@ -112,6 +121,17 @@ class StatusView(PublicView):
         body["answers"] = snapshots.state()
         body["health"] = status.health()
         return Response(body, headers={"Cache-Control": "no-store"})
+
+
+def being_worked_out(question: Question) -> Response:
+    """Ask again in two seconds."""
+    row = waiting_for(question)
+    body = {
+        "detail": "The answer is being worked out.",
+        "question": question.as_dict(),
+        "error": row.error if row else "",
+    }
+    return Response(body, status=202, headers={"Retry-After": "2", "Cache-Control": "no-store"})
 
 
 def as_json(snapshot: RankingSnapshot) -> HttpResponse:

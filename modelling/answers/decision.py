@@ -4,7 +4,6 @@ What is decided stands in modelling.estimation.verdict; here it is said. No Djan
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import pandas as pd
 
@@ -12,7 +11,8 @@ from modelling.estimation.ranking import RankedPart, Ranking
 from modelling.estimation.verdict import NO_WINNER, NOT_KNOWN, STRENGTHS, WINNER
 from modelling.evidence.words import capital, listed
 
-Decision = dict[str, Any]
+from .content import Decision, NextRun
+
 Naming = Callable[[str], str]  # a key or slug to what a reader calls it
 
 # What may tell parts apart, in the order in which a reader would name it, and how it is said.
@@ -24,36 +24,43 @@ _TELLS_APART = (
 )
 
 
-def of_answer(parts: Sequence[RankedPart], names: Sequence[str], label: Naming, missing: Sequence[str]) -> Decision:
-    """kind, sentence, strength, reasons and settle of the whole answer.
+def of_answer(
+    parts: Sequence[RankedPart],
+    names: Sequence[str],
+    label: Naming,
+    missing: Sequence[str],
+    runs: Sequence[NextRun],
+) -> Decision:
+    """The decision of the whole answer.
 
     names : of the parts (part_names); label : of an entry's key
     missing : sentences on what would have to be measured, where there are no parts
+    runs : comparisons that would tell most
     Several parts have no winner among them, whatever each says of itself: nothing compares them.
     """
     if not parts:
-        return {
-            "kind": NOT_KNOWN,
-            "sentence": "Not known: the published evidence does not answer this question.",
-            "strength": STRENGTHS[0],
-            "reasons": list(missing[:1]),
-            "settle": " ".join(missing[1:]),
-        }
-    each = [of_part(part, label) for part in parts]
+        return Decision(
+            kind=NOT_KNOWN,
+            sentence="Not known: the published evidence does not answer this question.",
+            strength=STRENGTHS[0],
+            reasons=tuple(missing[:1]),
+            settle=" ".join(missing[1:]),
+        )
+    each = [of_part(part, label, runs) for part in parts]
     if len(each) == 1:
         return each[0]
-    said = " ".join(f"{capital(name)}: {found['sentence']}" for name, found in zip(names, each, strict=True))
-    return {
-        "kind": NO_WINNER,
-        "sentence": f"The evidence falls into {len(parts)} parts that cannot be compared with each other. {said}",
-        "strength": min((found["strength"] for found in each), key=STRENGTHS.index),
-        "reasons": list(dict.fromkeys(reason for found in each for reason in found["reasons"])),
-        "settle": "A case study that measures entries of different parts side by side would join them.",
-    }
+    said = " ".join(f"{capital(name)}: {found.sentence}" for name, found in zip(names, each, strict=True))
+    return Decision(
+        kind=NO_WINNER,
+        sentence=f"The evidence falls into {len(parts)} parts that cannot be compared with each other. {said}",
+        strength=min((found.strength for found in each), key=STRENGTHS.index),
+        reasons=tuple(dict.fromkeys(reason for found in each for reason in found.reasons)),
+        settle="A case study that measures entries of different parts side by side would join them.",
+    )
 
 
-def of_part(part: RankedPart, label: Naming) -> Decision:
-    """The same of one part, whose entries comparisons join."""
+def of_part(part: RankedPart, label: Naming, runs: Sequence[NextRun]) -> Decision:
+    """The decision of one part, whose entries comparisons join."""
     use = [label(key) for key in part.best]
     first = part.entries[0]
     if part.verdict.kind == WINNER:
@@ -67,17 +74,19 @@ def of_part(part: RankedPart, label: Naming) -> Decision:
             f"No clear winner: {use[0]} comes first, but choosing it is expected to cost "
             f"{_percent(first.expected_loss or 0.0)} against the best of a new laboratory."
         )
-        rivals = [label(entry.key) for entry in part.entries[:2]]
-        settle = f"One more laboratory that measures {listed(rivals, 'and')} side by side would tell most."
+        first_run = next((run for run in runs if run.part == part.number), None)
+        rivals = first_run.labels if first_run else [label(entry.key) for entry in part.entries[:2]]
+        settle = f"One more laboratory that measures {listed(rivals, 'and')} side by side would tell most"
+        settle += f": the choice then is expected to gain {_percent(first_run.gain)}." if first_run else "."
     if part.worst:
         sentence += f" Avoid {listed([label(key) for key in part.worst], 'or')}."
-    return {
-        "kind": part.verdict.kind,
-        "sentence": sentence,
-        "strength": part.verdict.strength,
-        "reasons": [sentence for _, sentence in part.verdict.reasons],
-        "settle": settle,
-    }
+    return Decision(
+        kind=part.verdict.kind,
+        sentence=sentence,
+        strength=part.verdict.strength,
+        reasons=tuple(sentence for _, sentence in part.verdict.reasons),
+        settle=settle,
+    )
 
 
 def part_names(ranking: Ranking, label: Naming, name_of: Callable[[str, str], str]) -> list[str]:

@@ -1,8 +1,11 @@
 """The estimate that an answer is made of: evidence from the database, ranked under the assumptions of the settings."""
 
+from dataclasses import replace
+
 from django.conf import settings
 
 from experiments.models import KnowledgeRevision
+from kdb.units import METRICS
 from modelling.estimation.ranking import Assumptions, Ranking, rank
 from modelling.evidence import frames, names
 from modelling.evidence.arms import Spread
@@ -25,17 +28,35 @@ def assumptions() -> Assumptions:
     )
 
 
-def ranking_of(question: Question, as_of: int | None = None) -> Ranking:
-    """The estimate itself, with its networks: what answers and mixes are made of."""
+def ranking_of(question: Question, as_of: int | None = None, *, with_draft: int | None = None) -> Ranking:
+    """The estimate itself, with its networks: what answers and mixes are made of.
+
+    as_of : what counted at this knowledge revision, in place of what counts now
+    with_draft : a case study that counts as if it were published
+    By throughput where the question names no metric, and where neither numbers nor lists compare anything in it, by
+    the first other metric that does.
+    """
     names.forget()  # what is made of it is kept with names: those that are public now
-    arms, findings = frames.arms(question, as_of=as_of), frames.findings(question, as_of=as_of)
+    ranking = _in_one_metric(question, as_of, with_draft)
+    if question.metric or ranking.parts:
+        return ranking
+    measured = {metric for metric, *_ in frames.metrics_measured(question, as_of=as_of, with_draft=with_draft)}
+    for metric in METRICS:
+        if metric in measured and metric != ranking.metric:
+            other = _in_one_metric(replace(question, metric=metric), as_of, with_draft)
+            if other.parts:
+                return other
+    return ranking
+
+
+def _in_one_metric(question: Question, as_of: int | None, with_draft: int | None) -> Ranking:
     published = KnowledgeRevision.objects.all()
     if as_of is not None:
         published = published.filter(number__lte=as_of)
     newest = published.order_by("-number").values_list("created_at__year", flat=True).first()
     return rank(
-        arms,
-        findings,
+        frames.arms(question, as_of=as_of, with_draft=with_draft),
+        frames.findings(question, as_of=as_of, with_draft=with_draft),
         AXES[question.axis],
         assumptions(),
         storage_asked="storage" in question.filters,

@@ -1,64 +1,102 @@
 """The guest x host grid of an answer about file-system pairs. No queries, no HTML."""
 
 import math
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from modelling.evidence.axes import AXES, entry_parts
 
+from .content import RankedEntry
 
-def heat_map(result: dict[str, Any], labels: dict[str, str]) -> dict[str, Any]:
-    """Rows are guest file systems, columns host file systems, cells what the answer says of the pair.
 
-    result : the answer on the axis fs-pair (modelling.answers.answer)
-    labels : file system to its name; both sides list those that the answer speaks of, by name
-    A cell is None where there is no evidence on the pair. Shades run from 0, the slowest ratio of its part, to 4,
-    the fastest, on a logarithmic scale; a part without numbers is shaded by rank.
+@dataclass(frozen=True)
+class NamedSide:
+    """A file system that a row or a column of the grid is of."""
+
+    key: str
+    label: str
+
+
+@dataclass(frozen=True)
+class Cell:
+    """What the answer says of one pair; numbers are None where there is no evidence, or none with numbers.
+
+    shade : from 0, the slowest ratio of its part, to 4, the fastest, on a logarithmic scale; a part without numbers is
+    shaded by rank
+    standing : best, between, avoid or no evidence
     """
+
+    guest_fs: str
+    host_fs: str
+    rank: int | None = None
+    part: int | None = None
+    ratio: float | None = None
+    low: float | None = None
+    high: float | None = None
+    grade: str | None = None
+    shade: int | None = None
+    standing: str = "no evidence"
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Rows are guest file systems, columns host file systems: those that the answer speaks of, by name."""
+
+    guests: tuple[NamedSide, ...]
+    hosts: tuple[NamedSide, ...]
+    cells: tuple[tuple[Cell, ...], ...]
+
+    @property
+    def rows(self) -> list[tuple[NamedSide, tuple[Cell, ...]]]:
+        """Each guest with its cells."""
+        return list(zip(self.guests, self.cells, strict=True))
+
+
+def heat_map(entries: Sequence[RankedEntry], labels: Mapping[str, str]) -> Grid:
+    """The grid of an answer's entries on the axis fs-pair. labels : file system to its name"""
     of_pair = {}
-    for entry in result["entries"]:
-        parts = entry_parts(AXES["fs-pair"], entry["key"])
+    for entry in entries:
+        parts = entry_parts(AXES["fs-pair"], entry.key)
         of_pair[parts["guest_fs"], parts["host_fs"]] = entry
-    guests = sorted({guest for guest, _ in of_pair}, key=lambda slug: labels.get(slug, slug))
-    hosts = sorted({host for _, host in of_pair}, key=lambda slug: labels.get(slug, slug))
-    shades = _shades(result["entries"])
-    return {
-        "guests": [{"key": guest, "label": labels.get(guest, guest)} for guest in guests],
-        "hosts": [{"key": host, "label": labels.get(host, host)} for host in hosts],
-        "cells": [
-            [_cell(of_pair.get((guest, host)), guest, host, result, shades) for host in hosts] for guest in guests
-        ],
-    }
+    guests, hosts = (
+        sorted({pair[side] for pair in of_pair}, key=lambda slug: labels.get(slug, slug)) for side in (0, 1)
+    )
+    shades = _shades(entries)
+    return Grid(
+        tuple(NamedSide(guest, labels.get(guest, guest)) for guest in guests),
+        tuple(NamedSide(host, labels.get(host, host)) for host in hosts),
+        tuple(tuple(_cell(guest, host, of_pair.get((guest, host)), shades) for host in hosts) for guest in guests),
+    )
 
 
-def _cell(
-    entry: dict[str, Any] | None, guest: str, host: str, result: dict[str, Any], shades: dict[str, int]
-) -> dict[str, Any]:
+def _cell(guest: str, host: str, entry: RankedEntry | None, shades: Mapping[str, int]) -> Cell:
     if entry is None:
-        empty = dict.fromkeys(("rank", "part", "ratio", "low", "high", "grade", "shade"))
-        return {"guest_fs": guest, "host_fs": host, **empty, "standing": "no evidence"}
-    standing = "best" if entry["key"] in result["best"] else "avoid" if entry["key"] in result["worst"] else "between"
-    return {
-        "guest_fs": guest,
-        "host_fs": host,
-        **{name: entry[name] for name in ("rank", "part", "ratio", "low", "high", "grade")},
-        "shade": shades[entry["key"]],
-        "standing": standing,
-    }
+        return Cell(guest, host)
+    return Cell(
+        guest,
+        host,
+        entry.rank,
+        entry.part,
+        entry.ratio,
+        entry.low,
+        entry.high,
+        entry.grade,
+        shades[entry.key],
+        "best" if entry.is_best else "avoid" if entry.is_worst else "between",
+    )
 
 
-def _shades(entries: list[dict[str, Any]]) -> dict[str, int]:
+def _shades(entries: Sequence[RankedEntry]) -> dict[str, int]:
     found = {}
-    for part in {entry["part"] for entry in entries}:
-        members = [entry for entry in entries if entry["part"] == part]
-        scale = {entry["key"]: _height(entry, members) for entry in members}
+    for part in {entry.part for entry in entries}:
+        scale = _heights([entry for entry in entries if entry.part == part])
         low, high = min(scale.values()), max(scale.values())
         for key, value in scale.items():
             found[key] = 4 if high == low else round(4 * (value - low) / (high - low))
     return found
 
 
-def _height(entry: dict[str, Any], members: list[dict[str, Any]]) -> float:
+def _heights(members: Sequence[RankedEntry]) -> dict[str, float]:
     """ln ratio where all have one, else the rank from below."""
-    if all(member["ratio"] is not None for member in members):
-        return math.log(entry["ratio"])
-    return -float(entry["rank"])
+    ratios = {entry.key: math.log(entry.ratio) for entry in members if entry.ratio is not None}
+    return ratios if len(ratios) == len(members) else {entry.key: -float(entry.rank) for entry in members}

@@ -1,175 +1,189 @@
 """An answer as a page shows it: names instead of slugs, sentences, charts. No queries, no HTML."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from kdb.units import METRICS, Metric
+from modelling.estimation.verdict import DOUBTFUL
 from modelling.evidence.axes import AXES, COLUMN_LABELS
 from modelling.evidence.question import Question
 from modelling.evidence.words import capital
+from modelling.workloads.curves import CurvePanel, CurvePoint
 
-from .heat_map import heat_map
-from .words import GRADES, forest_plot, title
+from .content import Answer, AnswerPart, Decision, RankedEntry
+from .heat_map import Grid, heat_map
+from .words import GRADES, Bar, Chart, address, forest_plot, grounds_line, never_tried, title
+
+Names = Mapping[str, Mapping[str, str]]  # kind of name to {slug: label}
 
 
 @dataclass(frozen=True)
 class RankedTable:
-    """One part of an answer: entries that may be compared with each other."""
+    """One part of an answer: entries that may be compared with each other.
+
+    relative : what its ratios are of; name : what tells it from the other parts
+    reference : label of the entry that ratios are against
+    lines : each entry with the labels of those it cannot be told apart from
+    """
 
     number: int
-    name: str  # what tells it from the other parts
+    relative: str
+    name: str
     has_numbers: bool
     has_findings: bool
     reference: str
     held_equal: str
-    verdict: dict[str, Any]
-    entries: list[dict[str, Any]]
-    best: list[dict[str, Any]]
-    doubtful: list[dict[str, Any]]
-    avoid: list[dict[str, Any]]
-    chart: dict[str, Any] | None
+    assumed_equal: str
+    verdict: Decision
+    lines: list[tuple[RankedEntry, list[str]]]
+    best: list[RankedEntry]
+    doubtful: list[RankedEntry]
+    avoid: list[RankedEntry]
+    chart: Chart | None
 
 
 @dataclass(frozen=True)
-class AnswerPage:
-    """Everything the answer's template prints."""
-
-    title: str
-    tables: list[RankedTable]
-    grades: list[tuple[str, str]]
-    grid: dict[str, Any] | None  # of file-system pairs
-    curves: list["CurvePanel"]  # throughput over the number of machines
-    result: dict[str, Any]
-
-
-@dataclass(frozen=True)
-class CurvePanel:
-    """Throughput over the number of machines in one case study, all else equal.
+class CurveTable:
+    """A panel of the metric over the number of machines.
 
     rows : label of a configuration, and for each of `counts` the point or None
     """
 
-    case_study: str
+    panel: CurvePanel
     title: str
-    unit: str
-    sources: list[str]
     counts: list[int]
-    rows: list[tuple[str, list[dict[str, float] | None]]]
-    chart: dict[str, Any]
+    rows: list[tuple[str, list[CurvePoint | None]]]
+    chart: Chart
 
 
-def present(question: Question, result: dict[str, Any], names: dict[str, dict[str, str]]) -> AnswerPage:
-    """The answer `result` (modelling.answers.selectors.current_ranking) made ready for its template."""
-    labels = {entry["key"]: entry["label"] for entry in result["entries"]}
-    entries = [
-        {
-            **entry,
-            "is_best": entry["key"] in result["best"],
-            "is_worst": entry["key"] in result["worst"],
-            "tied_labels": [labels[key] for key in entry["tied_with"]],
-        }
-        for entry in result["entries"]
-    ]
-    tables = [_table(part, [e for e in entries if e["part"] == part["part"]]) for part in result["parts"]]
-    present_grades = {entry["grade"] for entry in entries}
+@dataclass(frozen=True)
+class AnswerPage:
+    """Everything the answer's template prints.
+
+    grounds : what it rests on; never_tried : on what kinds of storage nothing was measured; each in a line or ""
+    other_metrics : label and address of the same question by another metric
+    grid : of file-system pairs; None where the question is not of them
+    """
+
+    title: str
+    grounds: str
+    never_tried: str
+    metric: Metric
+    other_metrics: list[tuple[str, str]]
+    tables: list[RankedTable]
+    grades: list[tuple[str, str]]
+    grid: Grid | None
+    curves: list[CurveTable]
+    answer: Answer
+
+
+def present(answer: Answer, names: Names) -> AnswerPage:
+    """The answer made ready for its template."""
+    question, metric = answer.question, METRICS[answer.metric]
+    present_grades = {entry.grade for entry in answer.entries}
+    is_grid = question.axis == "fs-pair" and answer.entries
     return AnswerPage(
         title=title(question, names),
-        tables=tables,
+        grounds=capital(grounds_line(answer.grounds, names["storage"])) if answer.entries else "",
+        never_tried=never_tried(answer.grounds, names["storage"]),
+        metric=metric,
+        other_metrics=[(METRICS[name].label, address(replace(question, metric=name))) for name in answer.other_metrics],
+        tables=[_table(part, capital(metric.relative), answer.entries_of(part)) for part in answer.parts],
         grades=[(grade, text) for grade, text in GRADES.items() if grade in present_grades],
-        grid=_grid(result, names) if question.axis == "fs-pair" and entries else None,
-        curves=_curves(result["scaling"], names),
-        result=result,
+        grid=heat_map(answer.entries, names["file_system"]) if is_grid else None,
+        curves=[
+            _curves(number, metric, panel, answer.scaling, names)
+            for number, panel in enumerate(answer.scaling, start=1)
+        ],
+        answer=answer,
     )
 
 
-def _grid(result: dict[str, Any], names: dict[str, dict[str, str]]) -> dict[str, Any]:
-    grid = heat_map(result, names["file_system"])
-    return {**grid, "rows": list(zip(grid["guests"], grid["cells"], strict=True))}
+def _curves(number: int, metric: Metric, panel: CurvePanel, panels: Sequence[CurvePanel], names: Names) -> CurveTable:
+    title = ", ".join([panel.case_study.upper(), *_told_apart(panel, panels, names)])
+    counts = sorted({point.vm_count for series in panel.series for point in series.points})
+    rows = []
+    for series in panel.series:
+        at = {point.vm_count: point for point in series.points}
+        rows.append((series.label, [at.get(count) for count in counts]))
+    chart = Chart(
+        id=f"chart-curve-{number}",
+        size="short",
+        label=f"Line chart: {metric.label} over virtual machines in {title}. The table has the numbers.",
+        data={
+            "kind": "line",
+            "horizontal": False,
+            "unit": panel.unit,
+            "axis": panel.unit,
+            "across": "Virtual machines",
+            "labels": [str(count) for count in counts],
+            "series": [{"name": label, "points": [_bounds(point) for point in points]} for label, points in rows],
+            "tones": None,
+            "reference": None,
+        },
+    )
+    return CurveTable(panel, title, counts, rows, chart)
 
 
-def _curves(panels: list[dict[str, Any]], names: dict[str, dict[str, str]]) -> list[CurvePanel]:
-    found = []
-    for number, panel in enumerate(panels, start=1):
-        beside = [other["held"] for other in panels if other["case_study"] == panel["case_study"]]
-        differing = [name for name in panel["held"] if len({held.get(name) for held in beside}) > 1]
-        kinds = {"hypervisor": "hypervisor", "guest_fs": "file_system", "host_fs": "file_system"}
-        told = [
-            f"{COLUMN_LABELS[name]} {names[kinds[name]].get(panel['held'][name], panel['held'][name])}"
-            if name in kinds
-            else f"{COLUMN_LABELS[name]} {panel['held'][name]}"
-            for name in differing
-        ]
-        told += [panel["operation"]] if panel["operation"] != "mixed" else []
-        told += [f"{panel['block_size_bytes'] // 1024} KiB"] if panel["block_size_bytes"] else []
-        title = ", ".join([panel["case_study"].upper(), *told])
-        counts = sorted({point["vm_count"] for series in panel["series"] for point in series["points"]})
-        rows = []
-        for series in panel["series"]:
-            at = {point["vm_count"]: point for point in series["points"]}
-            rows.append((series["label"], [at.get(count) for count in counts]))
-        found.append(
-            CurvePanel(
-                panel["case_study"],
-                title,
-                panel["unit"],
-                panel["sources"],
-                counts,
-                rows,
-                chart={
-                    "id": f"chart-curve-{number}",
-                    "data_id": f"chart-curve-{number}-data",
-                    "size": "short",
-                    "label": f"Line chart: throughput over virtual machines in {title}. The table has the numbers.",
-                    "data": {
-                        "kind": "line",
-                        "horizontal": False,
-                        "unit": panel["unit"],
-                        "axis": panel["unit"],
-                        "across": "Virtual machines",
-                        "labels": [str(count) for count in counts],
-                        "series": [
-                            {"name": label, "points": [point and _bounds(point) for point in points]}
-                            for label, points in rows
-                        ],
-                        "tones": None,
-                        "reference": None,
-                    },
-                },
-            )
-        )
-    return found
+def _told_apart(panel: CurvePanel, panels: Sequence[CurvePanel], names: Names) -> list[str]:
+    """What tells a panel from the others of its case study."""
+    beside = [other.held for other in panels if other.case_study == panel.case_study]
+    kinds = {"hypervisor": "hypervisor", "guest_fs": "file_system", "host_fs": "file_system"}
+    told = [
+        f"{COLUMN_LABELS[column]} {names[kinds[column]].get(value, value) if column in kinds else value}"
+        for column, value in panel.held.items()
+        if len({held.get(column) for held in beside}) > 1
+    ]
+    told += [panel.operation] if panel.operation != "mixed" else []
+    told += [f"{panel.block_size_bytes // 1024} KiB"] if panel.block_size_bytes else []
+    return told
 
 
-def _bounds(point: dict[str, float]) -> dict[str, float]:
-    return {name: point[name] for name in ("value", "low", "high")}
+def _bounds(point: CurvePoint | None) -> dict[str, float] | None:
+    return {"value": point.value, "low": point.low, "high": point.high} if point else None
 
 
 def nearest(question: Question) -> list[Question]:
     """One filter fewer, then none, then another axis: what to ask when there is no answer."""
     filters = list(question.filters)
-    wider = [replace(question, **{name: None}) for name in filters]
+    unset: list[dict[str, Any]] = [{name: None} for name in filters]
+    wider = [replace(question, **each) for each in unset]
     if len(filters) > 1:
         wider.append(Question(axis=question.axis, workload=question.workload))
     return wider + [replace(question, axis=axis) for axis in AXES if axis != question.axis]
 
 
-def _table(part: dict[str, Any], entries: list[dict[str, Any]]) -> RankedTable:
-    has_numbers = part["basis"] != "findings"
-    reference = next(entry["label"] for entry in entries if entry["key"] == part["reference"])
-    best = [entry for entry in entries if entry["is_best"]]
-    avoid = [entry for entry in entries if entry["is_worst"]]
+def _table(part: AnswerPart, relative: str, entries: Sequence[RankedEntry]) -> RankedTable:
+    labels = {entry.key: entry.label for entry in entries}
+    reference = labels[part.reference]
+    bars = [
+        Bar(
+            entry.label,
+            entry.ratio,
+            entry.low,
+            entry.high,
+            entry.mean_low,
+            entry.mean_high,
+            "good" if entry.is_best else "bad" if entry.is_worst else None,
+        )
+        for entry in entries
+        if entry.ratio is not None
+    ]
+    has_numbers = part.basis != "findings"
     return RankedTable(
-        number=part["part"],
-        name=capital(part["name"]),
+        number=part.part,
+        relative=relative,
+        name=capital(part.name),
         has_numbers=has_numbers,
-        has_findings=part["basis"] != "numbers",
+        has_findings=part.basis != "numbers",
         reference=reference,
-        held_equal=part["held_equal"],
-        verdict=part["verdict"],
-        entries=entries,
-        best=best,
-        doubtful=[entry for entry in entries if entry["verdict"] == "doubtful"],
-        avoid=avoid,
-        chart=forest_plot(part["part"], reference, [e for e in entries if e["ratio"] is not None])
-        if has_numbers
-        else None,
+        held_equal=part.held_equal,
+        assumed_equal=part.assumed_equal,
+        verdict=part.verdict,
+        lines=[(entry, [labels[key] for key in entry.tied_with]) for entry in entries],
+        best=[entry for entry in entries if entry.is_best],
+        doubtful=[entry for entry in entries if entry.verdict == DOUBTFUL],
+        avoid=[entry for entry in entries if entry.is_worst],
+        chart=forest_plot(part.part, relative, reference, bars) if has_numbers else None,
     )

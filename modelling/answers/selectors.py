@@ -1,29 +1,37 @@
 """The answer to a question, as pages, the API and other features ask for it."""
 
 import hashlib
-from typing import Any
 
+import cattrs
+from django.conf import settings
 from django.db.models import Q
 
-from modelling.estimation.ranking import METHOD, rank
+from modelling.estimation.ranking import METHOD
 from modelling.evidence import counts, frames
-from modelling.evidence.axes import AXES
 from modelling.evidence.keeping import remembered
 from modelling.evidence.question import Question
 from modelling.models import RankingSnapshot
 
-from .answer import as_dict
+from . import snapshots
+from .answer import answer
+from .content import Answer, AnswerPart, RankedEntry
 from .estimate import assumptions, ranking_of
 from .snapshots import answer_as_of, compute_snapshot, note_asked
 
 __all__ = [
+    "Answer",
+    "AnswerPart",
+    "RankedEntry",
     "answer_at",
+    "answer_in",
+    "answer_or_none",
     "answer_with_draft",
     "assumptions",
     "current_ranking",
     "kept_answers",
     "ranking_as_of",
     "ranking_of",
+    "waiting_for",
 ]
 
 
@@ -38,11 +46,38 @@ def current_ranking(question: Question) -> RankingSnapshot:
     names the revision that is coming. An answer that is not kept in the database (modelling.answers.snapshots says
     which) stays in memory for a while.
     """
-    kept = RankingSnapshot.objects.filter(question=question.key, method=METHOD).order_by("-revision").first()
-    if kept is None:
-        return remembered(_in_memory(question, counts.revision(), as_of=False), lambda: compute_snapshot(question))
-    note_asked(kept)
+    return _kept(question) or _computed(question)
+
+
+def answer_or_none(question: Question, as_of: int | None) -> RankingSnapshot | None:
+    """The same as answer_at, but None while a worker works out an answer for which nobody should wait.
+
+    Those are answers that were never given, from more than settings.KDB_MOST_ARMS_AT_ONCE arms.
+    """
+    if as_of is not None:
+        return ranking_as_of(question, as_of)
+    if (kept := _kept(question)) is not None:
+        return kept
+    if frames.has_more_arms_than(settings.KDB_MOST_ARMS_AT_ONCE, question):
+        snapshots.ask_worker(question)
+        return None
+    return _computed(question)
+
+
+def waiting_for(question: Question) -> RankingSnapshot | None:
+    """The row of a question that a worker is to answer for the first time, with what went wrong so far."""
+    return RankingSnapshot.objects.filter(question=question.key, method=METHOD, revision=0).first()
+
+
+def _kept(question: Question) -> RankingSnapshot | None:
+    rows = RankingSnapshot.objects.filter(question=question.key, method=METHOD, revision__gt=0)
+    if (kept := rows.order_by("-revision").first()) is not None:
+        note_asked(kept)
     return kept
+
+
+def _computed(question: Question) -> RankingSnapshot:
+    return remembered(_in_memory(question, counts.revision(), as_of=False), lambda: compute_snapshot(question))
 
 
 def ranking_as_of(question: Question, revision: int) -> RankingSnapshot:
@@ -52,7 +87,7 @@ def ranking_as_of(question: Question, revision: int) -> RankingSnapshot:
     from what counted then, and kept in memory.
     """
     stood = Q(superseded_by__isnull=True) | Q(superseded_by__gt=revision)
-    then = RankingSnapshot.objects.filter(stood, question=question.key, method=METHOD, revision__lte=revision)
+    then = RankingSnapshot.objects.filter(stood, question=question.key, method=METHOD, revision__range=(1, revision))
     if (kept := then.order_by("-revision").first()) is not None:
         note_asked(kept)
         return kept
@@ -64,22 +99,19 @@ def answer_at(question: Question, as_of: int | None) -> RankingSnapshot:
     return current_ranking(question) if as_of is None else ranking_as_of(question, as_of)
 
 
+def answer_in(snapshot: RankingSnapshot) -> Answer:
+    """What the snapshot keeps as JSON, with its types."""
+    return cattrs.structure(snapshot.result, Answer)
+
+
 def kept_answers(questions: list[Question]) -> dict[Question, bool]:
     """Those of the questions that have a kept answer, and whether it ranks anything; one query."""
     of_key = {question.key: question for question in questions}
-    rows = RankingSnapshot.objects.filter(question__in=of_key, method=METHOD).order_by("revision")
+    rows = RankingSnapshot.objects.filter(question__in=of_key, method=METHOD, revision__gt=0).order_by("revision")
     return {of_key[key]: first is not None for key, first in rows.values_list("question", "result__entries__0__key")}
 
 
-def answer_with_draft(question: Question, case_study_id: int | None, revision: int) -> dict[str, Any]:
-    """The answer as it would be with one unpublished case study beside what is published; JSON-ready, never kept.
-
-    Of a question without an answer it does not say what else was measured.
-    """
-    ranking = rank(
-        frames.arms(question, with_draft=case_study_id),
-        frames.findings(question, with_draft=case_study_id),
-        AXES[question.axis],
-        assumptions(),
-    )
-    return as_dict(question, ranking, revision, otherwise=())
+def answer_with_draft(question: Question, case_study_id: int | None, revision: int) -> Answer:
+    """The answer as it would be with one unpublished case study beside what is published; never kept."""
+    ranking = ranking_of(question, with_draft=case_study_id)
+    return answer(question, ranking, revision, frames.metrics_measured(question, with_draft=case_study_id))

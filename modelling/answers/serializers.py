@@ -1,16 +1,18 @@
 """The shape of the answers, for the schema and its readers; the answers themselves are kept ready.
 
-`RankingSnapshot.result` is written once by modelling.answers.answer and sent as it is.
+`RankingSnapshot.result` is written once by modelling.answers.snapshots and sent as it is.
 """
 
 from rest_framework import serializers
 
+from kdb.units import METRICS
 from modelling.evidence.asking import QuestionSerializer
 from modelling.evidence.question import GRADES
 
 
 class EntrySerializer(serializers.Serializer):
-    """One entry. Rank and ratio hold inside its part: ratio is throughput against the part's reference."""
+    """One entry. Rank and ratio hold inside its part; ratio is in the answer's metric against the part's reference,
+    below 1 is worse."""
 
     rank = serializers.IntegerField()
     part = serializers.IntegerField()
@@ -49,7 +51,7 @@ class NetworkSerializer(serializers.Serializer):
 
     entries = serializers.ListField(child=serializers.CharField())
     case_studies = serializers.IntegerField()
-    tau2 = serializers.FloatField(allow_null=True, help_text="Variance between case studies, of ln(throughput).")
+    tau2 = serializers.FloatField(allow_null=True, help_text="Variance between case studies, of ln(ratio).")
     q = serializers.FloatField(help_text="Cochran's Q.")
     freedom = serializers.IntegerField(help_text="Its degrees of freedom; 0: no two case studies can disagree.")
     i2 = serializers.FloatField(allow_null=True, help_text="Share of the variation between case studies, 0 to 1.")
@@ -75,7 +77,10 @@ class PartSerializer(serializers.Serializer):
     verdict = VerdictSerializer()
     basis = serializers.ChoiceField(choices=["numbers", "findings", "both"])
     reference = serializers.CharField()
-    held_equal = serializers.CharField()
+    held_equal = serializers.CharField(allow_blank=True)
+    assumed_equal = serializers.CharField(
+        allow_blank=True, help_text="Taken to be equal: some source does not state it."
+    )
     networks = NetworkSerializer(many=True)
 
 
@@ -92,7 +97,7 @@ class CaseStudyEvidenceSerializer(serializers.Serializer):
 
 class ScalingPointSerializer(serializers.Serializer):
     vm_count = serializers.IntegerField(help_text="Virtual machines running together.")
-    value = serializers.FloatField(help_text="Throughput, in the panel's unit.")
+    value = serializers.FloatField(help_text="Mean, in the panel's unit.")
     low = serializers.FloatField(help_text="Lower end of the 95 % interval.")
     high = serializers.FloatField(help_text="Upper end of the 95 % interval.")
 
@@ -106,7 +111,7 @@ class ScalingSeriesSerializer(serializers.Serializer):
 
 
 class ScalingPanelSerializer(serializers.Serializer):
-    """Throughput over the number of machines, where all else may be compared."""
+    """The metric over the number of machines, where all else may be compared."""
 
     case_study = serializers.CharField()
     unit = serializers.CharField()
@@ -115,6 +120,31 @@ class ScalingPanelSerializer(serializers.Serializer):
     held = serializers.DictField(child=serializers.CharField(), help_text="What is equal, as far as it is stated.")
     sources = serializers.ListField(child=serializers.CharField(), help_text="Where the numbers stand.")
     series = ScalingSeriesSerializer(many=True)
+
+
+class GroundsSerializer(serializers.Serializer):
+    """What the answer rests on."""
+
+    laboratories = serializers.IntegerField()
+    case_studies = serializers.IntegerField()
+    measurements = serializers.IntegerField()
+    derived = serializers.IntegerField()
+    findings = serializers.IntegerField()
+    storage = serializers.ListField(child=serializers.CharField(), help_text="Kinds of storage that are stated.")
+    years = serializers.ListField(child=serializers.IntegerField(), help_text="Of the publications.")
+    vm_counts = serializers.ListField(child=serializers.IntegerField())
+
+
+class NextRunSerializer(serializers.Serializer):
+    """A comparison that one more laboratory should make."""
+
+    part = serializers.IntegerField()
+    entries = serializers.ListField(child=serializers.CharField(), help_text="Keys of the two.")
+    labels = serializers.ListField(child=serializers.CharField())
+    gain = serializers.FloatField(help_text="Percent by which the choice after it is expected to be better.")
+    campaign = serializers.CharField(
+        allow_blank=True, help_text="Page of a new campaign, filled in; empty: campaigns cannot measure it."
+    )
 
 
 class RankingSerializer(serializers.Serializer):
@@ -127,16 +157,33 @@ class RankingSerializer(serializers.Serializer):
     )
     reference = serializers.CharField(allow_null=True, help_text="Key of the entry that ratios are against.")
     unit = serializers.CharField()
+    metric = serializers.ChoiceField(choices=list(METRICS), help_text="What is compared; ratios below 1 are worse.")
+    other_metrics = serializers.ListField(
+        child=serializers.ChoiceField(choices=list(METRICS)), help_text="Measured as well: ask for one with `metric`."
+    )
     status = serializers.ChoiceField(choices=["ranked", "indistinguishable", "ranked apart", "no comparison"])
     verdict = VerdictSerializer()
+    machines = serializers.CharField(
+        allow_blank=True, help_text="How the verdict differs by the number of machines; empty: it does not."
+    )
+    grounds = GroundsSerializer()
     entries = EntrySerializer(many=True)
     parts = PartSerializer(many=True)
     best = serializers.ListField(child=serializers.CharField(), help_text="Entries to use.")
     worst = serializers.ListField(child=serializers.CharField(), help_text="Entries to avoid.")
     scaling = ScalingPanelSerializer(many=True)
+    next_runs = NextRunSerializer(many=True)
     notes = serializers.ListField(child=serializers.CharField())
     evidence = CaseStudyEvidenceSerializer(many=True)
     missing = serializers.ListField(child=serializers.CharField())
+
+
+class BeingWorkedOutSerializer(serializers.Serializer):
+    """A large answer that was never given before is computed by a worker: ask again."""
+
+    detail = serializers.CharField()
+    question = QuestionSerializer()
+    error = serializers.CharField(help_text="Why the last attempt failed; empty: none did.")
 
 
 class NamedSerializer(serializers.Serializer):

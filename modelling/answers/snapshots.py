@@ -9,7 +9,7 @@ import json
 import logging
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import timedelta
 from typing import Any
 
@@ -27,7 +27,7 @@ from modelling.evidence.keeping import Busy, at_once, keep
 from modelling.evidence.question import Question
 from modelling.models import RankingSnapshot
 
-from . import answer
+from .answer import answer
 from .estimate import ranking_of
 
 logger = logging.getLogger(__name__)
@@ -58,6 +58,24 @@ def compute_snapshot(question: Question) -> RankingSnapshot:
     if _is_worth_keeping(question, snapshot):
         keep(snapshot.revision, lambda: _store(snapshot), wait=False)
     return snapshot
+
+
+def ask_worker(question: Question) -> None:
+    """Have a worker answer a question that was never answered: it waits like one whose answer was superseded.
+
+    The row that waits is of revision 0, at which nothing is known.
+    """
+    revision = counts.revision()
+    waiting = RankingSnapshot(
+        question=question.key,
+        method=METHOD,
+        revision=0,
+        superseded_by=max(revision, 1),
+        workload=question.workload,
+        result={},
+    )
+    keep(revision, lambda: _store(waiting), wait=False)
+    jobs.enqueue_once(JOB)
 
 
 def _is_worth_keeping(question: Question, snapshot: RankingSnapshot) -> bool:
@@ -92,8 +110,8 @@ def note_asked(snapshot: RankingSnapshot) -> None:
 
 def _answered(question: Question, revision: int, as_of: int | None = None) -> RankingSnapshot:
     ranking = ranking_of(question, as_of)
-    otherwise = [] if ranking.parts else frames.measured_otherwise(question, as_of=as_of)
-    result = answer.as_dict(question, ranking, revision, otherwise)
+    found = answer(question, ranking, revision, frames.metrics_measured(question, as_of=as_of))
+    result = json.loads(json.dumps(asdict(found)))  # as it is read again
     return RankingSnapshot(
         question=question.key,
         method=METHOD,
@@ -252,7 +270,7 @@ def check() -> Check:
         if kept is None:
             continue
         fresh = _answered(Question.from_key(kept.question), kept.revision)
-        difference = next(_differences(kept.result, json.loads(json.dumps(fresh.result))), "")
+        difference = next(_differences(kept.result, fresh.result), "")
         if not standing.filter(pk=pk).exists():  # a publication came in between
             continue
         found.standing += 1

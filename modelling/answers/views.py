@@ -18,7 +18,8 @@ from modelling.evidence.question import Question
 from modelling.models import RankingSnapshot
 
 from . import presentation, words
-from .selectors import answer_at, current_ranking, kept_answers
+from .next_runs import campaign_address
+from .selectors import answer_in, answer_or_none, current_ranking, kept_answers, waiting_for
 
 # What a first visitor may ask; each is shown when its workload is in the catalogue.
 EXAMPLES = (
@@ -65,30 +66,34 @@ def _respond(request: HttpRequest, content: str, *, status: int = 200, **context
 
 def _answered(question: Question, as_of: int | None, is_fragment: bool) -> str:
     """Form and answer as HTML, kept for a while: rendering them costs six times the looking up."""
-    snapshot = answer_at(question, as_of)
+    snapshot = answer_or_none(question, as_of)
+    if snapshot is None:
+        waiting = {"address": words.address(question), "row": waiting_for(question)}
+        return _rendered(is_fragment, form=AskForm.showing(question), waiting=waiting)
     key = f"modelling.answer:{snapshot.digest}:{snapshot.superseded_by}:{as_of}:{is_fragment}"
     return cache.get_or_set(key, lambda: _rendered(is_fragment, **_context(question, snapshot, as_of)), _KEPT_SECONDS)
 
 
 def _rendered(is_fragment: bool, **context: Any) -> str:
-    empty = {"examples": [], "page": None}
+    empty = {"examples": [], "page": None, "waiting": None}
     return render_to_string("modelling/_question.html", {**empty, **context, "is_fragment": is_fragment})
 
 
 def _context(question: Question, snapshot: RankingSnapshot, as_of: int | None) -> dict[str, Any]:
-    has_answer = bool(snapshot.result["entries"])
+    answer = answer_in(snapshot)
     then = {} if as_of is None else {"as_of": as_of}
     return {
         "form": AskForm.showing(question),
-        "page": presentation.present(question, snapshot.result, names.names()),
+        "page": presentation.present(answer, names.names()),
         "snapshot": snapshot,
         "as_of": as_of,
         "current_address": words.address(question),
-        "permanent_address": words.address(question, as_of or snapshot.result["revision"]),
+        "permanent_address": words.address(question, as_of or answer.revision),
         "api_address": words.api_address(question, **then),
         "csv_address": words.api_address(question, format="csv", **then),
-        "suggestions": [] if has_answer or as_of else _suggestions(question),
-        "why_address": compare_address(question, **then) if has_answer else "",
+        "suggestions": [] if answer.entries or as_of else _suggestions(question),
+        "campaign_address": "" if answer.entries else campaign_address(question),
+        "why_address": compare_address(question, **then) if answer.entries else "",
     }
 
 
@@ -97,16 +102,17 @@ def _examples() -> list[dict[str, str]]:
     return [_as_link(question) for question in EXAMPLES if question.workload in known]
 
 
-def _suggestions(question: Question) -> list[dict[str, str]]:
-    """Near questions that the evidence does answer."""
+def _suggestions(question: Question) -> list[dict[str, Any]]:
+    """Near questions that the evidence does answer, with their verdicts: one fact loosened, then another choice."""
     near = presentation.nearest(question)
     kept = kept_answers(near)
     found = [other for other in near if kept.get(other)]
     unknown = [other for other in near if other not in kept][:MAX_WORKED_OUT]
     while unknown and not found:
         other = unknown.pop(0)
-        found = [other] if current_ranking(other).result["entries"] else []
-    return [_as_link(other) for other in found[:MAX_SUGGESTIONS]]
+        found = [other] if answer_in(current_ranking(other)).entries else []
+    answers = [answer_in(current_ranking(other)) for other in found[:MAX_SUGGESTIONS]]
+    return [{**_as_link(answer.question), "verdict": answer.verdict} for answer in answers]
 
 
 def _as_link(question: Question) -> dict[str, str]:

@@ -1,9 +1,15 @@
 """How an answer reads: its title, its addresses, its recommendation and its chart. No queries, no HTML."""
 
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
 
+from kdb.units import METRICS
 from modelling.evidence.question import Question
+from modelling.evidence.words import counted, listed, machines
+
+from .content import Grounds
 
 # What an entry of an axis is called in a sentence.
 _THING = {
@@ -45,7 +51,7 @@ def api_address(question: Question, **extra: str | int) -> str:
     return f"/api/v1/rankings/{question.axis}/?{query}"
 
 
-def title(question: Question, names: dict[str, dict[str, str]]) -> str:
+def title(question: Question, names: Mapping[str, Mapping[str, str]]) -> str:
     """The question in words: "Mail server on KVM: guest file system on host file system"."""
     text = names["workload"].get(question.workload, question.workload)
     for name, value in question.filters.items():
@@ -59,54 +65,114 @@ def title(question: Question, names: dict[str, dict[str, str]]) -> str:
             "benchmark": f", measured with {label}",
             "guest_os_family": f", {label} guests",
             "grade": f", evidence of grade {label} or better",
+            "metric": f", by {METRICS[str(value)].label}" if name == "metric" else "",
         }[name]
     return f"{text}: which {_THING[question.axis]}?"
 
 
-def forest_plot(number: int, reference: str, entries: list[dict[str, Any]]) -> dict[str, Any]:
-    chart_id = f"chart-part-{number}"
-    return {
-        "id": chart_id,
-        "data_id": f"{chart_id}-data",
-        "size": "short" if len(entries) < 5 else "tall" if len(entries) > 9 else "",
-        "label": f"Forest plot: throughput relative to {reference}; bars: what a new laboratory would see (95 %), "
+def grounds_line(grounds: Grounds, storage: Mapping[str, str]) -> str:
+    """What an answer rests on in one line: "2 laboratories, 12 measurements, hard disk, 2013 to 2021, 1 to 3 machines
+    averaged". storage : kind of it to its name"""
+    said = [
+        counted(number, *name)
+        for number, name in (
+            (grounds.laboratories, ("laboratory", "laboratories")),
+            (grounds.measurements, ("measurement",)),
+            (grounds.derived, ("derived value",)),
+            (grounds.findings, ("place in tier lists", "places in tier lists")),
+        )
+        if number
+    ]
+    if grounds.measurements or grounds.derived:
+        said.append(" and ".join(storage.get(kind, kind) for kind in grounds.storage) or "kind of storage not stated")
+    said += [_span(grounds.years)] if grounds.years else []
+    if grounds.vm_counts:
+        many = len(grounds.vm_counts) > 1
+        said.append(f"{_span(grounds.vm_counts)} machines averaged" if many else machines(grounds.vm_counts[0]))
+    return ", ".join(said)
+
+
+def never_tried(grounds: Grounds, storage: Mapping[str, str]) -> str:
+    """On which kinds of storage nothing behind the answer was measured, in a sentence; "" where nothing is open."""
+    missing = [name for kind, name in storage.items() if kind not in ("mixed", *grounds.storage)]
+    if not missing or not (grounds.measurements or grounds.derived):
+        return ""
+    return f"Never measured here on {listed(missing, 'or')}: whether it holds there is not known."
+
+
+def _span(numbers: Sequence[int]) -> str:
+    return str(numbers[0]) if len(numbers) == 1 else f"{numbers[0]} to {numbers[-1]}"
+
+
+@dataclass(frozen=True)
+class Chart:
+    """What templates/includes/_chart.html shows.
+
+    size : short, tall or ""; label : for who cannot see it; data : JSON-ready, as static/js/charts.js reads it
+    """
+
+    id: str
+    size: str
+    label: str
+    data: dict[str, Any]
+
+    @property
+    def data_id(self) -> str:
+        return f"{self.id}-data"
+
+
+@dataclass(frozen=True)
+class Bar:
+    """One line of a forest plot: a ratio with its interval, inside it that of the mean where there is one.
+
+    tone : good, bad or None
+    """
+
+    label: str
+    ratio: float
+    low: float | None
+    high: float | None
+    mean_low: float | None = None
+    mean_high: float | None = None
+    tone: str | None = None
+
+
+def forest_plot(number: int, relative: str, reference: str, bars: Sequence[Bar]) -> Chart:
+    """relative : what the ratios are of, "Throughput"; reference : label of what they are against"""
+    return Chart(
+        id=f"chart-part-{number}",
+        size="short" if len(bars) < 5 else "tall" if len(bars) > 9 else "",
+        label=f"Forest plot: {relative} relative to {reference}; bars: what a new laboratory would see (95 %), "
         "the thick part the mean over laboratories. The table has the numbers.",
-        "data": {
+        data={
             "kind": "forest",
             "horizontal": True,
             "unit": "×",
-            "axis": f"Throughput relative to {reference}, 95 % in a new laboratory (thick: of the mean), logarithmic",
-            "labels": [entry["label"] for entry in entries],
+            "axis": f"{relative} relative to {reference}, 95 % in a new laboratory (thick: of the mean), logarithmic",
+            "labels": [bar.label for bar in bars],
             "series": [
                 {
-                    "name": "Relative throughput",
+                    "name": f"Relative {relative.lower()}",
                     "points": [
                         {
-                            "value": entry["ratio"],
-                            "low": entry["low"],
-                            "high": entry["high"],
-                            "inner_low": entry.get("mean_low"),
-                            "inner_high": entry.get("mean_high"),
+                            "value": bar.ratio,
+                            "low": bar.low,
+                            "high": bar.high,
+                            "inner_low": bar.mean_low,
+                            "inner_high": bar.mean_high,
                         }
-                        for entry in entries
+                        for bar in bars
                     ],
                 }
             ],
-            "tones": ["good" if e["is_best"] else "bad" if e["is_worst"] else None for e in entries],
+            "tones": [bar.tone for bar in bars],
             "reference": 1,
         },
-    }
+    )
 
 
-def recommendation(axis: str, count: int, best: list[dict[str, Any]], avoid: list[dict[str, Any]]) -> str:
+def recommendation(axis: str, count: int, best: Sequence[str]) -> str:
+    """What to use, by the labels of the best of `count` entries."""
     if len(best) == count:
         return f"The evidence cannot tell one {_THING[axis]} from another here."
-    advice = f"Use {_or([entry['label'] for entry in best])}."
-    if avoid:
-        advice += f" Avoid {_or([entry['label'] for entry in avoid])}."
-    return advice
-
-
-def _or(labels: list[str]) -> str:
-    *others, last = labels
-    return f"{', '.join(others)} or {last}" if others else last
+    return f"Use {listed(best, 'or')}."

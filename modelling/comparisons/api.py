@@ -1,5 +1,7 @@
 """Comparisons as data."""
 
+from dataclasses import asdict
+
 from django.http import HttpResponseBase
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.request import Request
@@ -32,4 +34,5 @@ class ComparisonView(PublicView):
         """Two to six entries side by side: their environments, and whether and why each two may be compared."""
         axis = request.query_params.get("axis", "")
         question, form = question_asked(request, axis, ComparisonForm, ("axis", AS_OF))
-        return tagged_json(request, compared(question, form.cleaned_data["entries"], asked_revision(request)))
+        found = compared(question, form.cleaned_data["entries"], asked_revision(request))
+        return tagged_json(request, asdict(found))

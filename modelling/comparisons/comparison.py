@@ -4,9 +4,9 @@ every two of them whether and why their numbers may be compared.
 Source: design rules 1 and 6; docs/models/ranking.md, sections 1 to 6.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from itertools import combinations
-from typing import Any
 
 import pandas as pd
 from django.db.models import Q
@@ -21,7 +21,9 @@ from modelling.evidence.fairplay import MEASUREMENT_FIELDS
 from modelling.evidence.names import label
 from modelling.evidence.question import Question
 from modelling.evidence.words import capital, counted, listed
-from modelling.explanations.selectors import Contrast, contrast_between, direct_groups, shared_part, tiers_between
+from modelling.explanations.selectors import contrast_between, direct_groups, shared_part, tiers_between
+
+from .content import ComparedEntry, ComparedPair, Comparison, EnvironmentFact
 
 MOST = 6
 # What two arms of one case study can differ in besides what the axis holds fixed, in words.
@@ -35,38 +37,52 @@ _COORDINATES = {
 }
 
 
-def compare(question: Question, keys: Sequence[str], as_of: int | None = None) -> dict[str, Any]:
-    """The comparison as the API gives it, JSON-ready. A constant number of queries, whatever is compared.
+def compare(question: Question, keys: Sequence[str], revision: int, as_of: int | None = None) -> Comparison:
+    """The comparison, at `revision`. A constant number of queries, whatever is compared.
 
     keys : two to MOST different entries of the question's axis, ranked or not
     as_of : what counted at this knowledge revision, in place of what counts now
     """
     axis = AXES[question.axis]
     ranking = ranking_of(question, as_of)
-    all_arms = frames.arms(question, as_of=as_of).dropna(subset=[c for c in axis.entry if c != "cache_mode"])
+    asked = replace(question, metric=ranking.metric)
+    all_arms = frames.arms(asked, as_of=as_of).dropna(subset=[c for c in axis.entry if c != "cache_mode"])
     values = all_arms[list(axis.entry)].itertuples(index=False, name=None)
     all_arms = all_arms.assign(entry=[entry_key(axis, value) for value in values])
     all_arms = all_arms[all_arms["entry"].isin(keys)]
-    return {
-        "entries": [_entry(axis, key, ranking, all_arms) for key in keys],
-        "environment": _environment(_configurations(keys, ranking, all_arms)),
-        "pairs": [_pair(axis, a, b, ranking, all_arms) for a, b in combinations(keys, 2)],
-    }
+    return Comparison(
+        question=question,
+        revision=revision,
+        metric=ranking.metric,
+        entries=tuple(_entry(axis, key, ranking, all_arms) for key in keys),
+        environment=_environment(_configurations(keys, ranking, all_arms)),
+        pairs=tuple(_pair(axis, a, b, ranking, all_arms) for a, b in combinations(keys, 2)),
+    )
 
 
-def _entry(axis: Axis, key: str, ranking: Ranking, all_arms: pd.DataFrame) -> dict[str, Any]:
+def _entry(axis: Axis, key: str, ranking: Ranking, all_arms: pd.DataFrame) -> ComparedEntry:
     found = next((entry for part in ranking.parts for entry in part.entries if entry.key == key), None)
-    ranked = {name: getattr(found, name, None) for name in ("rank", "part", "ratio", "low", "high", "p_score", "grade")}
     studies = set(all_arms[all_arms["entry"] == key]["case_study"])
     lists = ranking.findings[ranking.findings["entry"] == key]["case_studies"]
     studies |= {slug for slugs in lists for slug in slugs}
-    return {"key": key, "label": label(axis, key), **ranked, "case_studies": sorted(studies)}
+    return ComparedEntry(
+        key=key,
+        label=label(axis, key),
+        rank=found.rank if found else None,
+        part=found.part if found else None,
+        ratio=found.ratio if found else None,
+        low=found.low if found else None,
+        high=found.high if found else None,
+        p_score=found.p_score if found else None,
+        grade=found.grade if found else None,
+        case_studies=tuple(sorted(studies)),
+    )
 
 
 def _configurations(keys: Sequence[str], ranking: Ranking, all_arms: pd.DataFrame) -> list[list[Configuration]]:
     """The configurations behind each entry: those with numbers, and those that a tier list speaks of."""
     measured = {key: set(all_arms[all_arms["entry"] == key]["configuration_id"]) for key in keys}
-    listed_at: dict[tuple, set[str]] = {}
+    listed_at: dict[tuple[str | None, ...], set[str]] = {}
     for row in ranking.findings[ranking.findings["entry"].isin(keys)].itertuples(index=False):
         for slug in row.case_studies:
             listed_at.setdefault((slug, row.hypervisor, row.guest_fs, row.host_fs), set()).add(row.entry)
@@ -76,16 +92,16 @@ def _configurations(keys: Sequence[str], ranking: Ranking, all_arms: pd.DataFram
     found: dict[str, list[Configuration]] = {key: [] for key in keys}
     for row in rows.select_related(*related).order_by("pk"):
         place = (row.case_study, row.hypervisor, row.guest_fs, row.host_fs)
-        stated = listed_at.get(tuple(part and part.slug for part in place), set())
+        stated = listed_at.get(tuple(part.slug if part else None for part in place), set())
         for key in keys:
             if row.pk in measured[key] or key in stated:
                 found[key].append(row)
     return list(found.values())
 
 
-def _environment(of_entries: list[list[Configuration]]) -> list[dict[str, Any]]:
+def _environment(of_entries: list[list[Configuration]]) -> tuple[EnvironmentFact, ...]:
     """Every fact of the configurations behind the entries: the values of each entry, those that differ first."""
-    facts = (
+    facts: tuple[tuple[str, Callable[[Configuration], str]], ...] = (
         ("Case study", lambda c: c.case_study.slug.upper()),
         ("Server", lambda c: c.case_study.server.model),
         ("Storage", lambda c: c.case_study.storage.description),
@@ -93,14 +109,14 @@ def _environment(of_entries: list[list[Configuration]]) -> list[dict[str, Any]]:
     )
     found = []
     for name, fact in facts:
-        values = [sorted({fact(c) for c in configurations} - {""}) for configurations in of_entries]
+        values = tuple(tuple(sorted({fact(c) for c in configurations} - {""})) for configurations in of_entries)
         known = [each for each in values if each]
         if known:
-            found.append({"fact": name, "differs": any(each != known[0] for each in known), "values": values})
-    return sorted(found, key=lambda row: not row["differs"])
+            found.append(EnvironmentFact(name, any(each != known[0] for each in known), values))
+    return tuple(sorted(found, key=lambda row: not row.differs))
 
 
-def _pair(axis: Axis, a: str, b: str, ranking: Ranking, all_arms: pd.DataFrame) -> dict[str, Any]:
+def _pair(axis: Axis, a: str, b: str, ranking: Ranking, all_arms: pd.DataFrame) -> ComparedPair:
     """How two entries stand to one another, and why that may be said."""
     part = shared_part(ranking, a, b)
     contrast = contrast_between(part, a, b)
@@ -125,11 +141,8 @@ def _pair(axis: Axis, a: str, b: str, ranking: Ranking, all_arms: pd.DataFrame) 
         why = "Lists and numbers join the two in a chain, which gives an order and no ratio."
     else:
         basis, why = "not at all", _apart(axis, a, b, all_arms)
-    return {"a": a, "b": b, **_ratio(contrast), "basis": basis, "why": why}
-
-
-def _ratio(contrast: Contrast | None) -> dict[str, float | None]:
-    return {name: getattr(contrast, name, None) for name in ("ratio", "low", "high")}
+    ratio, low, high = (contrast.ratio, contrast.low, contrast.high) if contrast else (None, None, None)
+    return ComparedPair(a, b, ratio, low, high, basis, why)
 
 
 def _confounding(axis: Axis, a: str, b: str, used: pd.DataFrame) -> str:

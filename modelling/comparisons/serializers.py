@@ -2,6 +2,7 @@
 
 from rest_framework import serializers
 
+from kdb.units import METRICS
 from modelling.evidence.asking import QuestionSerializer
 from modelling.evidence.question import GRADES
 
@@ -37,7 +38,7 @@ class ComparedPairSerializer(serializers.Serializer):
 
     a = serializers.CharField()
     b = serializers.CharField()
-    ratio = serializers.FloatField(allow_null=True, help_text="Throughput of a against b; null: no numbers join them.")
+    ratio = serializers.FloatField(allow_null=True, help_text="a against b; above 1: a is better. Null: no numbers.")
     low = serializers.FloatField(allow_null=True, help_text="Lower end of the 95 % interval.")
     high = serializers.FloatField(allow_null=True, help_text="Upper end of the 95 % interval.")
     basis = serializers.ChoiceField(choices=["side by side", "through others", "lists", "not at all"])
@@ -49,6 +50,7 @@ class ComparisonSerializer(serializers.Serializer):
 
     question = QuestionSerializer()
     revision = serializers.IntegerField(help_text="Knowledge revision it was computed from.")
+    metric = serializers.ChoiceField(choices=list(METRICS), help_text="What is compared.")
     entries = ComparedEntrySerializer(many=True)
     environment = EnvironmentFactSerializer(many=True)
     pairs = ComparedPairSerializer(many=True)

@@ -6,7 +6,7 @@ from django.views.decorators.http import require_safe
 
 from experiments import visible
 from kdb.htmx import varies_for_htmx, wants_fragment
-from modelling.evidence import counts
+from modelling.evidence import counts, names
 from modelling.evidence.asking import page_revision
 from modelling.explanations.selectors import explained
 
@@ -43,13 +43,14 @@ def compare(request: HttpRequest) -> HttpResponse:
     explanation = explained(question, *keys[:2], as_of=as_of)
     if wants_fragment(request):
         return render(request, "modelling/_explanation.html", {"explanation": explanation})
-    keys = keys or [side["key"] for side in (explanation["a"], explanation["b"]) if side]
+    keys = keys or [side.key for side in (explanation.a, explanation.b) if side]
     entries = dict(zip(ENTRY_FIELDS, keys, strict=False))
     comparison = compared(question, keys, as_of) if keys else None
+    workload = names.names()["workload"].get(question.workload, question.workload)
     context = {
         "form": CompareForm.showing(question, keys),
         "explanation": explanation,
-        "page": present_comparison(question, comparison, as_of) if comparison else None,
+        "page": present_comparison(comparison, workload, as_of) if comparison else None,
         "as_of": as_of,
         "revision": as_of or counts.revision(),
         "current_address": words.compare_address(question, **entries),

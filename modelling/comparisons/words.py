@@ -1,6 +1,6 @@
 """Where comparisons and explanations stand. No queries."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from urllib.parse import urlencode
 
 from modelling.evidence.question import Question
@@ -10,6 +10,11 @@ def compare_address(question: Question, **extra: str | int) -> str:
     """Where the explanation of the answer, or a comparison of its entries (a=..., b=...), stands."""
     query = {"axis": question.axis, "workload": question.workload, **question.filters, **extra}
     return f"/compare/?{urlencode(query)}"
+
+
+def address_of(question: Question, keys: Sequence[str]) -> str:
+    """Where the comparison of these entries stands; of the first six."""
+    return compare_address(question, **dict(zip("abcdef", keys, strict=False)))
 
 
 def comparison_api_address(question: Question, keys: Iterable[str], **extra: str | int) -> str:

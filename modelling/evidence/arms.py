@@ -14,6 +14,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 from scipy.special import stdtrit
 
+from kdb.units import METRICS
 from modelling.estimation.network import Trial
 
 from .axes import Axis, entry_key
@@ -103,7 +104,8 @@ def trials(arms: pd.DataFrame) -> list[Trial]:
     Returns
     -------
     list of Trial of two arms or more, in the order of laboratories. Effects of a case study solve, by least squares
-    over its groups, mean_log = effect(entry) + level(group); where every group holds every entry that
+    over its groups, mean_log = effect(entry) + level(group), with -mean_log of a metric that is better when lower, so
+    that a larger effect is always better; where every group holds every entry that
     is the mean of the log ratios against the geometric mean of the group. The variance of an entry
     is the mean of its arms' variances: VM counts of one case study share their errors, so more of
     them make no more certainty. Where the ratios vary more from group to group than that explains
@@ -116,6 +118,7 @@ def trials(arms: pd.DataFrame) -> list[Trial]:
     laboratory, laboratories = pd.factorize(arms["laboratory"].to_numpy(dtype=object), sort=True)
     study, studies = pd.factorize(arms["case_study"].to_numpy(dtype=object), sort=True)
     group, mean, variance = (arms[column].to_numpy() for column in ("group", "mean_log", "arm_variance"))
+    mean = mean * np.array([METRICS[metric].direction for metric in arms["metric"]])
     found = []
     for of_laboratory in _positions(laboratory):
         own = [of_laboratory[at] for at in _positions(study[of_laboratory])]

@@ -1,12 +1,14 @@
 """How a question stands in an address of the API and in its answers."""
 
+from typing import Any
+
 from django.http import Http404, HttpRequest
 from drf_spectacular.utils import OpenApiParameter
 from rest_framework import serializers
 from rest_framework.request import Request
 
-from kdb.api_errors import FaultyRequest, FieldError, form_errors, name_errors
-from kdb.api_formats import FORMAT_PARAMETER
+from kdb.api_errors import FaultyRequest, FieldError, refuse_faults
+from kdb.units import METRICS
 
 from . import counts
 from .axes import AXES
@@ -15,7 +17,7 @@ from .forms import QuestionForm
 from .question import GRADES, Question
 
 
-class QuestionSerializer(serializers.Serializer):
+class QuestionSerializer(serializers.Serializer[Any]):
     """The question as it was understood: slugs in place of aliases, null for any."""
 
     axis = serializers.ChoiceField(choices=list(AXES))
@@ -28,6 +30,7 @@ class QuestionSerializer(serializers.Serializer):
     benchmark = serializers.CharField(allow_null=True)
     guest_os_family = serializers.CharField(allow_null=True)
     grade = serializers.ChoiceField(choices=list(GRADES), allow_null=True)
+    metric = serializers.ChoiceField(choices=list(METRICS), allow_null=True)
 
 
 AS_OF = "as_of"
@@ -43,6 +46,11 @@ FILTERS = [
     OpenApiParameter("benchmark", description="Benchmark program: `filebench`."),
     OpenApiParameter("guest_os_family", description="Family of the guest's operating system: `linux`, `windows`."),
     OpenApiParameter("grade", enum=["A", "B", "C", "D"], description="The weakest evidence admitted."),
+    OpenApiParameter(
+        "metric",
+        enum=list(METRICS),
+        description="What is compared. Else throughput, and where nothing has it another; the answer says which.",
+    ),
 ]
 
 
@@ -73,9 +81,7 @@ def question_asked(
         errors: list[FieldError] = [{"field": "axis", "message": message, "allowed": list(AXES)}]
         raise FaultyRequest(errors, status_code=400 if "axis" in further else 404)
     form = form_class(query, axis=axis)
-    errors = name_errors(query, [*form.fields, *further, FORMAT_PARAMETER]) + form_errors(form)
-    if errors:
-        raise FaultyRequest(errors)
+    refuse_faults(form, query, *further)
     return form.question(), form
 
 

@@ -2,6 +2,7 @@
 
 import hashlib
 import re
+from typing import Any
 
 from django.core.cache import cache
 from django.db.models import Count, Max, Sum
@@ -32,7 +33,8 @@ def published(revision: int) -> dict[str, int]:
     takes as long for a hundred million rows as for a hundred. Kept for a minute under the number
     of the revision, so that a publication shows at once.
     """
-    return cache.get_or_set(f"modelling.evidence.counts.{revision}", _count, _SECONDS)
+    found: Any = cache.get_or_set(f"modelling.evidence.counts.{revision}", _count, _SECONDS)
+    return found
 
 
 def _count() -> dict[str, int]:

@@ -4,6 +4,8 @@ from typing import Any
 
 from django import forms
 
+from kdb.units import METRICS
+
 from . import names
 from .axes import AXES, KINDS, entry_parts
 from .question import GRADES, Question
@@ -14,7 +16,7 @@ def axis_choices() -> list[tuple[str, str]]:
     return [(axis.name, axis.label) for axis in AXES.values()]
 
 
-FURTHER_FILTERS = ("storage", "benchmark", "guest_os_family", "grade")
+FURTHER_FILTERS = ("storage", "benchmark", "guest_os_family", "grade", "metric")
 
 
 # field of the question: (kind of name in the catalogue, label on the page)
@@ -76,6 +78,12 @@ class QuestionForm(forms.Form):
         choices=[("", "Any"), *((g, g) for g in GRADES)],
         error_messages={"invalid_choice": "%(value)r is not a grade; allowed are A, B, C, D."},
     )
+    metric = forms.ChoiceField(
+        required=False,
+        label="Compared by",
+        choices=[("", "Any, throughput first"), *((metric.name, metric.label) for metric in METRICS.values())],
+        error_messages={"invalid_choice": f"%(value)r is not a metric; allowed are {', '.join(METRICS)}."},
+    )
     field_order = (
         "workload",
         "hypervisor",
@@ -86,6 +94,7 @@ class QuestionForm(forms.Form):
         "benchmark",
         "guest_os_family",
         "grade",
+        "metric",
     )
 
     def __init__(self, data: Any, *, axis: str) -> None:

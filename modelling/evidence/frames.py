@@ -6,11 +6,13 @@ from functools import cache
 from itertools import product
 from typing import Any
 
+import numpy as np
 import pandas as pd
 from django.db.models import Q, QuerySet
 
 from experiments.models import CaseStudy, Configuration, OrdinalFinding
 from experiments.models.case_study import laboratory
+from kdb.units import THROUGHPUT
 from modelling.models import Arm
 
 from .question import GRADES, Question
@@ -68,6 +70,7 @@ _ARM_FILTERS = {
     "storage": "configuration__case_study__storage__kind",
     "benchmark": "variant__benchmark__slug",
     "guest_os_family": "configuration__guest_os__family",
+    "metric": "metric",
 }
 _FINDING_FILTERS = {
     "hypervisor": "hypervisor__slug",
@@ -83,15 +86,31 @@ def arms(question: Question, *, with_draft: int | None = None, as_of: int | None
 
     with_draft : a case study that counts as if it were published (modelling.previews.preview)
     as_of : what counted at this knowledge revision, in place of what counts now
-    Columns: the keys of _ARM_COLUMNS, with types and units there. Throughput only.
+    Columns: the keys of _ARM_COLUMNS, with types and units there. Of one metric: the question's, else throughput.
     """
     return _frame(_admitted_arms(question).filter(_counts("configuration__case_study", with_draft, as_of)))
+
+
+def arms_of_every_workload(*, as_of: int | None = None) -> dict[str, pd.DataFrame]:
+    """Workload to its published arms in throughput under a hypervisor, as `arms` gives them; two queries."""
+    rows = Arm.objects.filter(configuration__hypervisor__isnull=False, metric=THROUGHPUT).order_by("pk")
+    rows = rows.exclude(configuration__virtualisation="emulated").filter(
+        _counts("configuration__case_study", None, as_of)
+    )
+    loads = list(rows.values_list("variant__workload__slug", flat=True))
+    return {str(load): frame for load, frame in _frame(rows).groupby(np.array(loads, dtype=object))}
+
+
+def has_more_arms_than(number: int, question: Question) -> bool:
+    """Whether the question admits more published arms than this, of any metric."""
+    rows = _arms_in_any_metric(question).filter(_counts("configuration__case_study", None, None)).order_by()
+    return rows[number : number + 1].exists()
 
 
 def arms_of(case_study: CaseStudy) -> pd.DataFrame:
     """Every arm of one case study under a hypervisor, whatever was measured; columns as for `arms`, metric beside."""
     rows = Arm.objects.filter(configuration__case_study=case_study, configuration__hypervisor__isnull=False)
-    return _frame(rows.filter(metric="throughput").order_by("pk"))
+    return _frame(rows.filter(metric=THROUGHPUT).order_by("pk"))
 
 
 def _frame(rows: QuerySet[Arm]) -> pd.DataFrame:
@@ -99,14 +118,14 @@ def _frame(rows: QuerySet[Arm]) -> pd.DataFrame:
     return pd.DataFrame.from_records(list(rows.values_list(*_ARM_COLUMNS.values())), columns=list(_ARM_COLUMNS))
 
 
-def measured_otherwise(
+def metrics_measured(
     question: Question, *, with_draft: int | None = None, as_of: int | None = None
 ) -> list[tuple[str, str, str]]:
-    """Metric, unit and case study of everything the question admits that is measured in no throughput.
+    """Metric, unit and case study of everything the question admits, in whatever it is measured, each once.
 
     with_draft, as_of : as for `arms`.
     """
-    rows = _arms_in_any_metric(question).exclude(metric="throughput")
+    rows = _arms_in_any_metric(replace(question, metric=None))
     rows = rows.filter(_counts("configuration__case_study", with_draft, as_of))
     columns = ("metric", "unit", "configuration__case_study__slug")
     return list(rows.order_by(*columns).values_list(*columns).distinct())
@@ -120,7 +139,7 @@ def reached(questions: Iterable[Question], case_study_ids: list[int]) -> set[Que
     evidence = [*_admitting_arms(case_study_ids), *_admitting_findings(case_study_ids)]
 
     @cache
-    def admitted(names: tuple[str, ...]) -> set[tuple]:
+    def admitted(names: tuple[str, ...]) -> set[tuple[Any, ...]]:
         """What questions with these filters may say so that some of the evidence passes."""
         said = [[row.get(name, ()) for name in names] for row in evidence if row["needs"] <= set(names)]
         return {values for each in said for values in product(*each)}
@@ -136,7 +155,7 @@ def reached(questions: Iterable[Question], case_study_ids: list[int]) -> set[Que
 def _admitting_arms(case_study_ids: list[int]) -> list[dict[str, Any]]:
     """Distinct kinds of arms: filter to the values that admit it, as _arms_in_any_metric has it.
 
-    Of any metric: an empty answer says in which the load was measured.
+    Of any metric: an answer says in which others the load was measured.
     """
     paths = {"workload": "variant__workload__slug", **_ARM_FILTERS}
     rows = Arm.objects.filter(
@@ -165,7 +184,8 @@ def _admitting_findings(case_study_ids: list[int]) -> list[dict[str, Any]]:
     rows = OrdinalFinding.objects.filter(pk__in=mine).order_by()
     found: dict[int, dict[str, Any]] = {}
     for pk, vm_counts, *values in rows.values_list("pk", "case_studies__vm_counts", *paths.values()).distinct():
-        row = found.setdefault(pk, {"grade": {"D"}, "needs": set(), "vm_count": set(), **{n: set() for n in paths}})
+        empty = {"grade": {"D"}, "needs": set(), "vm_count": set(), "metric": {THROUGHPUT}}
+        row = found.setdefault(pk, empty | {name: set() for name in paths})
         row["vm_count"].update(vm_counts)
         for name, value in zip(paths, values, strict=True):
             row[name].add(value)
@@ -175,7 +195,8 @@ def _admitting_findings(case_study_ids: list[int]) -> list[dict[str, Any]]:
 def has_idle_filter(question: Question) -> bool:
     """Whether some filter of the question changes nothing: without it, or with the next weaker grade, the published
     evidence is the same."""
-    wider = [replace(question, **{name: None}) for name in question.filters if name != "grade"]
+    unset: list[dict[str, Any]] = [{name: None} for name in question.filters if name != "grade"]
+    wider = [replace(question, **each) for each in unset]
     if question.grade:
         wider.append(replace(question, grade=[*GRADES, None][GRADES.index(question.grade) + 1]))
     if not wider:
@@ -216,7 +237,7 @@ def _counts(case_study: str, with_draft: int | None, as_of: int | None) -> Q:
 
 
 def _admitted_arms(question: Question) -> QuerySet[Arm]:
-    return _arms_in_any_metric(question).filter(metric="throughput")
+    return _arms_in_any_metric(question).filter(metric=question.metric or THROUGHPUT)
 
 
 def _arms_in_any_metric(question: Question) -> QuerySet[Arm]:
@@ -241,7 +262,8 @@ def _admitted_findings(question: Question, counts: Q) -> QuerySet[OrdinalFinding
         asked &= Q(case_studies__in=studies)
     # In one call, so that all conditions are on the same case study.
     rows = OrdinalFinding.objects.filter(counts, asked, variant__workload__slug=question.workload)
-    return rows if question.grade in (None, "D") else rows.none()
+    admits_lists = question.grade in (None, "D") and question.metric in (None, THROUGHPUT)
+    return rows if admits_lists else rows.none()
 
 
 def _cache_modes(findings: pd.DataFrame) -> dict[tuple[str, str], str]:

@@ -20,12 +20,13 @@ from experiments.models import (
     Storage,
     Workload,
 )
+from experiments.models.catalogue import CatalogueEntry
 
 from .axes import Axis, entry_label
 
 _SECONDS = 10
 _KEY = "modelling.evidence.names"
-_NAMED = {
+_NAMED: dict[str, type[CatalogueEntry]] = {
     "workload": Workload,
     "hypervisor": Hypervisor,
     "file_system": FileSystem,
@@ -67,7 +68,7 @@ def forget() -> None:
     cache.delete(_KEY)
 
 
-def _catalogue() -> dict:
+def _catalogue() -> dict[str, Any]:
     found = cache.get(_KEY)
     if found is None:
         found = _read()
@@ -81,7 +82,7 @@ def _cache_modes() -> list[str]:
     return list(rows.order_by("cache_mode").values_list("cache_mode", flat=True).distinct())
 
 
-def _read() -> dict:
+def _read() -> dict[str, Any]:
     labels, spellings = {}, {}
     for kind, model in _NAMED.items():
         rows = list(visible.entries(model).values_list("slug", "name", "aliases"))

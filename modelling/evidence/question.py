@@ -21,6 +21,7 @@ class Question:
     benchmark: str | None = None
     guest_os_family: str | None = None
     grade: str | None = None  # the weakest evidence admitted
+    metric: str | None = None  # of kdb.units.METRICS; None: throughput, and another where nothing has throughput
 
     @property
     def filters(self) -> dict[str, str | int]:

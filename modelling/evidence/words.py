@@ -5,6 +5,7 @@ from typing import Any
 
 from .axes import COLUMN_LABELS
 
+STORAGE = {"hdd": "hard disks", "ssd": "solid state", "nvme": "NVMe", "mixed": "mixed storage"}
 _VIRTUALISATION = {"full": "full hardware virtualisation", "para": "para-virtualisation", "emulated": "emulation"}
 
 

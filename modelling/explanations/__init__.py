@@ -5,9 +5,10 @@ sceptical reader would ask for them. Every step says what it rests on; a step th
 say is left out, and a gap is a step of its own. Source: docs/models/explanations.md.
 """
 
-from .causes import components, mechanisms, shares, workload
+from .causes import components, forecast, mechanisms, shares, workload
 from .comparison import comparison
-from .facts import Contrast, DirectGroup, ExplanationFacts, Reference, Side, Step
+from .content import Reference, Step
+from .facts import Contrast, DirectGroup, ExplanationFacts, Side
 from .standing import agreement, evidence, open_questions
 from .verdicts import cache, scaling
 
@@ -19,6 +20,7 @@ _STEPS = (
     workload,
     mechanisms,
     shares,
+    forecast,
     cache,
     scaling,
     evidence,

@@ -1,5 +1,7 @@
 """Explanations as data."""
 
+from dataclasses import asdict
+
 from django.http import HttpResponseBase
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.request import Request
@@ -32,4 +34,4 @@ class ExplanationView(PublicView):
         query = request.query_params
         question, form = question_asked(request, query.get("axis", ""), ExplanationForm, ("axis", AS_OF))
         a, b = form.cleaned_data["a"] or None, form.cleaned_data["b"] or None
-        return tagged_json(request, explained(question, a, b, asked_revision(request)))
+        return tagged_json(request, asdict(explained(question, a, b, asked_revision(request))))

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 
+from kdb.units import METRICS
 from modelling.estimation.ranking import RankedPart, Ranking
 from modelling.evidence import names as catalogue
 from modelling.evidence.axes import Axis
@@ -39,7 +40,7 @@ def direct_groups(used: pd.DataFrame, a: str, b: str) -> tuple[DirectGroup, ...]
                     int(first.vm_count),
                     first.operation,
                     None if pd.isna(first.block_size_bytes) else int(first.block_size_bytes),
-                    float(np.exp(means[a] - means[b])),
+                    float(np.exp(METRICS[first.metric].direction * (means[a] - means[b]))),
                     "derived" if (rows["origin"] == "derived").any() else "measured",
                 )
             )

@@ -3,11 +3,32 @@
 from collections.abc import Iterator
 from typing import Any
 
+from modelling.estimation.forecasting import IN_USE, SINCE
 from modelling.estimation.shares import Decomposition, Share
 from modelling.evidence.words import capital, column, listed, load, percent, size, stated, value
 from modelling.workloads.mechanisms import Term
+from modelling.workloads.track_record import how_often
 
-from .facts import ESTIMATED, MEASURED, MODEL, OPEN, STATED, ExplanationFacts, Reference, Side, Step
+from .content import (
+    ESTIMATED,
+    MEASURED,
+    MODEL,
+    OPEN,
+    STATED,
+    Causes,
+    ComponentShare,
+    ForecastRatio,
+    Load,
+    NoOpinion,
+    Opinion,
+    OpinionTerm,
+    PathPart,
+    PredictedRatio,
+    Reference,
+    Shares,
+    Step,
+)
+from .facts import ExplanationFacts, Side
 
 # Component of the model: (name in a sentence, columns of a configuration that make it).
 COMPONENTS = {
@@ -45,32 +66,32 @@ def components(facts: ExplanationFacts) -> Iterator[Step]:
         "What can be the cause",
         MEASURED if facts.groups else MODEL,
         text,
-        data={"can_be_the_cause": differing, "excluded": equal, "path": _path(facts, differing)},
+        Causes(tuple(differing), tuple(equal), _path(facts, differing)),
         source="P0, equation 1; docs/models/environment.md",
     )
 
 
-def _path(facts: ExplanationFacts, differing: list[str]) -> list[dict[str, Any]]:
+def _path(facts: ExplanationFacts, differing: list[str]) -> tuple[PathPart, ...]:
     """The seven components from the benchmark to the disk, with what each side has there."""
 
-    def values(side: Side, name: str, columns: tuple[str, ...]) -> list[str]:
+    def values(side: Side, name: str, columns: tuple[str, ...]) -> tuple[str, ...]:
         if name == "benchmark":
-            return [facts.workload_label]
+            return (facts.workload_label,)
         known = [(key, given) for key in columns if (given := side.configuration.get(key)) not in (None, "")]
         if not known and any(key not in side.configuration for key in columns):
-            return ["several"]
-        return [stated(facts.names, key, given) for key, given in known]
+            return ("several",)
+        return tuple(stated(facts.names, key, given) for key, given in known)
 
-    return [
-        {
-            "component": name,
-            "label": capital(words.removeprefix("the ")),
-            "can_be_the_cause": name in differing,
-            "a": values(facts.a, name, columns),
-            "b": values(facts.b, name, columns),
-        }
+    return tuple(
+        PathPart(
+            component=name,
+            label=capital(words.removeprefix("the ")),
+            can_be_the_cause=name in differing,
+            a=values(facts.a, name, columns),
+            b=values(facts.b, name, columns),
+        )
         for name, (words, columns) in COMPONENTS.items()
-    ]
+    )
 
 
 def differing_components(facts: ExplanationFacts) -> list[str]:
@@ -98,7 +119,7 @@ def workload(facts: ExplanationFacts) -> Iterator[Step]:
                 "What the workload does",
                 STATED,
                 f"{facts.workload_label}, as the sources describe it: {listed(words)}.",
-                data=dict(facts.profile_words),
+                dict(facts.profile_words),
                 evidence=(Reference("workload", facts.workload, facts.workload_label),),
             )
         return
@@ -124,14 +145,14 @@ def workload(facts: ExplanationFacts) -> Iterator[Step]:
         "What the workload does",
         MODEL,
         text,
-        data={
-            "operations": dict(zip(kinds, profile.operations.shares(), strict=True)),
-            "metadata_share": profile.metadata_share,
-            "flush_share": profile.flush_share,
-            "sync_share": profile.sync_share,
-            "concurrency": profile.concurrency,
-            "working_set_bytes": profile.working_set_bytes,
-        },
+        Load(
+            operations=dict(zip(kinds, profile.operations.shares(), strict=True)),
+            metadata_share=profile.metadata_share,
+            flush_share=profile.flush_share,
+            sync_share=profile.sync_share,
+            concurrency=profile.concurrency,
+            working_set_bytes=profile.working_set_bytes,
+        ),
         evidence=(Reference("workload", facts.workload, facts.workload_label),),
         source="docs/models/profiles.md",
     )
@@ -150,7 +171,7 @@ def mechanisms(facts: ExplanationFacts) -> Iterator[Step]:
             "What the mechanisms let one expect",
             OPEN,
             f"No source states the mechanisms of {listed(unstated)}, so the model has no opinion on this difference.",
-            data={"sign": None, "unstated": list(prediction.unstated)},
+            NoOpinion(None, prediction.unstated),
             source="docs/models/mechanisms.md",
         )
         return
@@ -158,29 +179,31 @@ def mechanisms(facts: ExplanationFacts) -> Iterator[Step]:
     if not texts:
         texts = ["No mechanism that this workload exercises differs between the two."]
     favoured = {1: f"{facts.a.label} ahead", -1: f"{facts.b.label} ahead", 0: "neither of them ahead"}
-    texts.append(f"Taken together the model expects {favoured[prediction.sign]}.")
+    texts.append(f"Taken together the papers’ model expects {favoured[prediction.sign]}; {how_often(facts.record)}.")
     yield Step(
         "mechanisms",
         "What the mechanisms let one expect",
         MODEL,
         " ".join(texts),
-        data={
-            "sign": prediction.sign,
-            "score": prediction.score,
-            "terms": [
-                {
-                    "side": term.side,
-                    "operation": term.operation,
-                    "a": term.a._asdict() if term.a else None,
-                    "b": term.b._asdict() if term.b else None,
-                    "weight": term.weight,
-                    "sign": term.sign,
-                    "contribution": term.contribution,
-                    "hypotheses": list(term.hypotheses),
-                }
+        Opinion(
+            prediction.sign,
+            prediction.score,
+            facts.record.right,
+            facts.record.compared,
+            tuple(
+                OpinionTerm(
+                    side=term.side,
+                    operation=term.operation,
+                    a=term.a,
+                    b=term.b,
+                    weight=term.weight,
+                    sign=term.sign,
+                    contribution=term.contribution,
+                    hypotheses=term.hypotheses,
+                )
                 for term in prediction.terms
-            ],
-        },
+            ),
+        ),
         evidence=tuple(
             Reference("file system", name, file_systems.get(name, name)) for name in sorted(_file_systems(facts))
         ),
@@ -223,14 +246,14 @@ def shares(facts: ExplanationFacts) -> Iterator[Step]:
             "How much each component accounts for",
             OPEN,
             gap,
-            data=_share_data(found),
+            _share_data(facts, found),
             source="docs/models/components.md",
         )
         return
     texts = [_share(facts, share) for share in found.shares]
     text = (
-        f"From all {all_numbers.removeprefix('the ')}, with each component taken to multiply the throughput by its "
-        f"own factor: {'; '.join(texts)}."
+        f"From all {all_numbers.removeprefix('the ')}, with each component taken to multiply the {facts.relative} by "
+        f"its own factor: {'; '.join(texts)}."
     )
     if any(len(share.components) > 1 for share in found.shares):
         text += (
@@ -244,8 +267,26 @@ def shares(facts: ExplanationFacts) -> Iterator[Step]:
         "How much each component accounts for",
         ESTIMATED,
         text,
-        data=_share_data(found),
+        _share_data(facts, found),
         source="docs/models/components.md",
+    )
+
+
+def forecast(facts: ExplanationFacts) -> Iterator[Step]:
+    """What a new laboratory is expected to see of two that nothing measured joins."""
+    found = facts.forecast
+    if found is None:
+        return
+    yield Step(
+        "forecast",
+        "A forecast, because nobody measured it",
+        ESTIMATED,
+        f"No chain of comparable numbers joins the two. From what others measured of their parts, on any workload, "
+        f"partial pooling (in use since {SINCE:%-d %B %Y}) forecasts {found.ratio:.2f} times the {facts.relative} for "
+        f"{facts.a.label}, with a 95 % interval from {found.low:.2f} to {found.high:.2f} in a new laboratory. This is "
+        "no measurement, and no ranking contains it.",
+        ForecastRatio(found.ratio, found.low, found.high, IN_USE, SINCE.isoformat()),
+        source="docs/models/forecasts.md",
     )
 
 
@@ -264,18 +305,19 @@ def _share(facts: ExplanationFacts, share: Share) -> str:
     return f"{what} {'accounts' if len(share.components) == 1 else 'together account'} for {change}{part}{doubt}"
 
 
-def _share_data(found: Decomposition) -> dict[str, Any]:
-    return {
-        "predicted": {"ratio": found.predicted, "low": found.low, "high": found.high},
-        "shares": [
-            {
-                "components": list(share.components),
-                "percent": (share.ratio - 1) * 100,
-                "low_percent": (share.low - 1) * 100,
-                "high_percent": (share.high - 1) * 100,
-                "share_of_difference": share.share,
-            }
+def _share_data(facts: ExplanationFacts, found: Decomposition) -> Shares:
+    told = (found.predicted, found.low, found.high) if facts.contrast is not None else (None, None, None)
+    return Shares(
+        PredictedRatio(*told),
+        tuple(
+            ComponentShare(
+                share.components,
+                (share.ratio - 1) * 100,
+                (share.low - 1) * 100,
+                (share.high - 1) * 100,
+                share.share,
+            )
             for share in found.shares
-        ],
-        "untold": list(found.untold),
-    }
+        ),
+        found.untold,
+    )

@@ -4,7 +4,8 @@ from collections.abc import Iterator
 
 from modelling.evidence.words import capital, column, counted, listed, load, ratio
 
-from .facts import ESTIMATED, MEASURED, OPEN, STATED, DirectGroup, ExplanationFacts, Reference, Step, Tier
+from .content import ESTIMATED, MEASURED, OPEN, STATED, ComparedLists, ComparedNumbers, Nothing, Reference, Step
+from .facts import DirectGroup, ExplanationFacts, Tier
 
 _SOURCE = "docs/models/ranking.md, sections 1 to 5"
 _STANDING = {2.0: "outstanding among the best", 1.0: "among the best", 0.0: "in neither list", -1.0: "among the worst"}
@@ -24,6 +25,7 @@ def comparison(facts: ExplanationFacts) -> Iterator[Step]:
             f"No published case study, and no chain of them, compares {facts.a.label} with {facts.b.label} for "
             f"{load(facts.workload_label)}. Nothing can be said about which is faster from evidence; what follows "
             "is what the model makes of it.",
+            Nothing(),
             source=_SOURCE,
         )
 
@@ -32,13 +34,13 @@ def _numbers(facts: ExplanationFacts) -> Step:
     contrast = facts.contrast
     assert contrast is not None
     a, b = facts.a.label, facts.b.label
-    interval = f"95 % interval {contrast.low:.2f} to {contrast.high:.2f}"
+    interval = f"{contrast.low:.2f} to {contrast.high:.2f} with 95 % in a new laboratory"
     if contrast.sign:
-        outcome = f"{a} gives {ratio(contrast.ratio)} the throughput of {b} ({interval})"
+        outcome = f"{a} gives {ratio(contrast.ratio)} the {facts.relative} of {b} ({interval})"
     else:
         outcome = (
-            f"{a} is estimated at {ratio(contrast.ratio)} the throughput of {b}, but the {interval} covers one: the "
-            "evidence cannot tell them apart"
+            f"{a} is estimated at {ratio(contrast.ratio)} the {facts.relative} of {b}, but that may be {interval}: "
+            "the evidence cannot tell them apart"
         )
     if facts.groups:
         text = f"{_direct(facts)} Over all of the evidence {outcome}."
@@ -52,14 +54,14 @@ def _numbers(facts: ExplanationFacts) -> Step:
         "What was compared",
         MEASURED if facts.groups else ESTIMATED,
         text,
-        data={
-            "ratio": contrast.ratio,
-            "low": contrast.low,
-            "high": contrast.high,
-            "direct": bool(facts.groups),
-            "held_equal": list(facts.held),
-            "groups": [vars(group) for group in facts.groups],
-        },
+        ComparedNumbers(
+            contrast.ratio,
+            contrast.low,
+            contrast.high,
+            direct=bool(facts.groups),
+            held_equal=facts.held,
+            groups=facts.groups,
+        ),
         evidence=tuple(_references(facts)),
         source=_SOURCE,
     )
@@ -115,7 +117,7 @@ def _lists(facts: ExplanationFacts) -> Step:
         "What the published lists say",
         STATED,
         " ".join([*texts, closing]),
-        data={"lists": [{**vars(tier), "held": dict(tier.held)} for tier in facts.tiers]},
+        ComparedLists(facts.tiers),
         evidence=tuple(
             Reference("case study", study, f"{study.upper()}, {source}", source)
             for study, source in sorted({(tier.case_studies[0], tier.source) for tier in facts.tiers})

@@ -1,7 +1,7 @@
-"""What an explanation is made from, and what it is made of. No Django."""
+"""What an explanation is made from. No Django."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from modelling.estimation.shares import Decomposition
@@ -9,41 +9,23 @@ from modelling.workloads.cache_effect import Verdict as CacheVerdict
 from modelling.workloads.mechanisms import Prediction
 from modelling.workloads.profiles import Profile
 from modelling.workloads.scaling import Scaling
-
-# What a step rests on, from the strongest.
-MEASURED, ESTIMATED, STATED, MODEL, OPEN = "measured", "estimated", "stated", "model", "open"
+from modelling.workloads.track_record import TrackRecord
 
 
 @dataclass(frozen=True)
-class Reference:
-    """Something a step rests on that a reader can open. kind: case study, claims, workload, file system."""
+class Ranked:
+    """One of the two entries and where it stands; None where the answer does not rank it."""
 
-    kind: str
     key: str
     label: str
-    anchor: str = ""  # the source inside it, "Table III"
+    rank: int | None
+    part: int | None
+    grade: str | None
 
 
-@dataclass(frozen=True)
-class Step:
-    """One step of an explanation.
-
-    kind : which question it answers; basis : measured, estimated, stated, model or open
-    text : full sentences; data : the same as values; source : equation, rule or page it applies
-    """
-
-    kind: str
-    title: str
-    basis: str
-    text: str
-    data: dict[str, Any] = field(default_factory=dict)
-    evidence: tuple[Reference, ...] = ()
-    source: str = ""
-
-
-@dataclass(frozen=True)
-class Side:
-    """One of the two entries compared.
+@dataclass(frozen=True, kw_only=True)
+class Side(Ranked):
+    """One of the two entries, with what is known of it.
 
     parts : what it consists of, by column of the frame of arms: {"guest_fs": "xfs", "host_fs": "ext4"}
     configuration : facts that all its compared configurations agree in; a column whose values differ
@@ -51,12 +33,7 @@ class Side:
     lists : what each publication's lists say of it: (publication, text list, outstanding, table list)
     """
 
-    key: str
-    label: str
     parts: Mapping[str, str]
-    rank: int | None
-    part: int | None
-    grade: str | None
     configuration: Mapping[str, Any]
     cache: tuple["Placed", ...] = ()
     scaling: tuple["Placed", ...] = ()
@@ -102,6 +79,11 @@ class Contrast:
 
 
 @dataclass(frozen=True)
+class Foretold(Contrast):
+    """The ratio a / b that a new laboratory is forecast to see, where nothing measured joins the two."""
+
+
+@dataclass(frozen=True)
 class Tier:
     """Where one publication's lists put the two sides, in one comparison that holds everything else equal."""
 
@@ -121,7 +103,9 @@ class ExplanationFacts:
     tiers : list comparisons; profile : None where the workload has none
     prediction : of the mechanism layer; None where the sides do not differ in a file system or the workload
         has no profile
+    record : how often the mechanisms were right on the workload
     decomposition : None where no numbers exist on the workload
+    forecast : None where numbers join the two, or not even their parts were measured
     claims : verdict to number of claims on this workload in the case studies used
     names : kind of name to {slug: label}
     """
@@ -129,6 +113,7 @@ class ExplanationFacts:
     axis: str
     workload: str
     workload_label: str
+    relative: str  # what the ratios are ratios of (kdb.units.Metric)
     filters: Mapping[str, Any]
     a: Side
     b: Side
@@ -141,7 +126,9 @@ class ExplanationFacts:
     profile: Profile | None
     profile_words: Mapping[str, str]
     prediction: Prediction | None
+    record: TrackRecord
     decomposition: Decomposition | None
+    forecast: Foretold | None
     case_studies: Mapping[str, str]  # of the comparison: slug to title
     claims: Mapping[str, Mapping[str, int]]  # publication to {verdict: number}
     names: Mapping[str, Mapping[str, str]]

@@ -7,25 +7,32 @@ import numpy as np
 import pandas as pd
 
 from experiments.models import CaseStudy, Configuration, Workload
+from kdb.units import LATENCY, METRICS, THROUGHPUT
 from modelling.answers.selectors import assumptions, ranking_of
 from modelling.claims.selectors import verdicts_on
-from modelling.estimation import shares
+from modelling.estimation import forecasting, shares
+from modelling.estimation.forecasting import between
+from modelling.estimation.pooling import Pooled, pool
 from modelling.estimation.ranking import Ranking
-from modelling.evidence import frames
+from modelling.evidence import counts, frames
 from modelling.evidence import names as catalogue
-from modelling.evidence.arms import comparable_arms, trials
+from modelling.evidence.arms import NORMAL_95, comparable_arms, trials
 from modelling.evidence.axes import AXES, Axis, entry_parts
 from modelling.evidence.cost_matrix import cost_matrix
+from modelling.evidence.keeping import remembered
 from modelling.evidence.names import arm_label, label
 from modelling.evidence.question import Question
 from modelling.workloads import cache_effect, scaling
 from modelling.workloads.mechanisms import Prediction, predict
 from modelling.workloads.profiles import Profile, known_profiles
+from modelling.workloads.track_record import TrackRecord, track_record
 
 from . import ExplanationFacts, Side
 from .between import contrast_between, direct_groups, shared_part, tiers_between
 from .causes import COMPONENTS
-from .facts import Placed, Tier
+from .facts import Foretold, Placed, Tier
+
+MOST_POOLED = 2_000  # arms; with more a forecast takes longer than a page may
 
 # Column of a configuration: path to it, as a name where a reader sees it.
 _NAMED = {
@@ -45,12 +52,13 @@ def gather(question: Question, a: str, b: str, as_of: int | None = None) -> Expl
     The entries need not be ranked: what no evidence reaches is left to the model. A constant number
     of queries. Raises ValueError where a key does not have the form of the axis.
     """
-    axis = AXES[question.axis]
+    axis, revision = AXES[question.axis], counts.revision()
     ranking = ranking_of(question, as_of)
     used = ranking.arms[ranking.arms["entry"].isin([a, b])]
     part = shared_part(ranking, a, b)
     profile = known_profiles().get(question.workload)
-    everything = frames.arms(Question("configuration", question.workload, benchmark=question.benchmark), as_of=as_of)
+    wider = Question("configuration", question.workload, benchmark=question.benchmark, metric=ranking.metric)
+    everything = frames.arms(wider, as_of=as_of)
     everything = comparable_arms(everything, AXES["configuration"], assumptions().spread)
     studies = _case_studies(everything, ranking, a, b)
     sides = {key: _side(axis, key, ranking, used, everything, studies, profile) for key in dict.fromkeys((a, b))}
@@ -59,13 +67,14 @@ def gather(question: Question, a: str, b: str, as_of: int | None = None) -> Expl
     contrast = contrast_between(part, a, b)
     groups = direct_groups(used, a, b)
     concerned = {group.case_study for group in groups} | {slug for tier in tiers for slug in tier.case_studies}
-    if contrast is not None and not groups:
+    if part is not None and contrast is not None and not groups:
         concerned |= {slug for network in part.networks for trial in network.trials for slug in trial.sources}
     names = catalogue.names()
     return ExplanationFacts(
         axis=axis.name,
         workload=question.workload,
         workload_label=names["workload"].get(question.workload, question.workload),
+        relative=METRICS[ranking.metric].relative,
         filters=question.filters,
         a=side_a,
         b=side_b,
@@ -78,7 +87,9 @@ def gather(question: Question, a: str, b: str, as_of: int | None = None) -> Expl
         profile=profile,
         profile_words={} if profile else _words(question.workload),
         prediction=_prediction(side_a, side_b, profile),
+        record=mechanisms_record(question.workload, revision, as_of),
         decomposition=_decomposition(everything, side_a, side_b),
+        forecast=_forecast(question, side_a, side_b, revision, as_of) if contrast is None else None,
         case_studies={slug: studies[slug].title for slug in sorted(concerned)},
         claims=verdicts_on(question.workload, {studies[slug].publication_id for slug in concerned}, as_of),
         names=names,
@@ -121,7 +132,7 @@ def _side(
 def _common_facts(mine: pd.DataFrame, parts: Mapping[str, str]) -> dict[str, Any]:
     """Column to the one value that all compared configurations of the side have."""
     rows = Configuration.objects.filter(pk__in=set(mine["configuration_id"]))
-    values: dict[str, set] = {}
+    values: dict[str, set[Any]] = {}
     for row in rows.values_list(*_CONFIGURATION_COLUMNS.values()):
         for column, value in zip(_CONFIGURATION_COLUMNS, row, strict=True):
             values.setdefault(column, set()).add(value)
@@ -131,7 +142,7 @@ def _common_facts(mine: pd.DataFrame, parts: Mapping[str, str]) -> dict[str, Any
 def _cache(mine: pd.DataFrame, studies: Mapping[str, CaseStudy], profile: Profile | None) -> tuple[Placed, ...]:
     """One verdict for each configuration at its smallest number of machines."""
     found = []
-    single = mine[mine["metric"] == "throughput"].sort_values(["case_study", "configuration_id", "vm_count"])
+    single = mine[mine["metric"] == THROUGHPUT].sort_values(["case_study", "configuration_id", "vm_count"])
     read_share = profile.bytes.random_read + profile.bytes.sequential_read if profile else None
     for row in single.drop_duplicates("configuration_id").itertuples(index=False):
         study = studies[row.case_study]
@@ -159,7 +170,8 @@ def _cache(mine: pd.DataFrame, studies: Mapping[str, CaseStudy], profile: Profil
 def _scaling(mine: pd.DataFrame, everything: pd.DataFrame, studies: Mapping[str, CaseStudy]) -> tuple[Placed, ...]:
     """One verdict for each configuration and load that ran with two numbers of machines or more."""
     found = []
-    rows = everything[everything["configuration_id"].isin(mine["configuration_id"])]
+    rates = everything[everything["metric"] != LATENCY]
+    rows = rates[rates["configuration_id"].isin(mine["configuration_id"])]
     series = ["case_study", "configuration_id", "variant_id", "operation", "block_size_bytes", "unit"]
     for _, arms in rows.groupby(series, dropna=False):
         arms = arms.sort_values("vm_count")
@@ -202,8 +214,56 @@ def _prediction(a: Side, b: Side, profile: Profile | None) -> Prediction | None:
         return None
     if all(a.parts[side] == b.parts[side] for side in named) or ("hypervisor" in a.parts and "guest_fs" not in named):
         return None
-    pairs = [tuple(side.parts.get(column, "ext4") for column in ("guest_fs", "host_fs")) for side in (a, b)]
-    return predict(pairs[0], pairs[1], cost_matrix(), profile)
+    pair_a, pair_b = ((side.parts.get("guest_fs", "ext4"), side.parts.get("host_fs", "ext4")) for side in (a, b))
+    return predict(pair_a, pair_b, cost_matrix(), profile)
+
+
+def mechanisms_record(workload: str, revision: int, as_of: int | None = None) -> TrackRecord:
+    """How often the mechanisms were right on a workload, by all that is published of it.
+
+    revision : of the knowledge now; as_of : by what counted at this one, in place of what counts now
+    """
+    profile = known_profiles().get(workload)
+    if profile is None:
+        return TrackRecord()
+
+    def work_out() -> TrackRecord:
+        asked = Question("fs-pair", workload)
+        arms, findings = frames.arms(asked, as_of=as_of), frames.findings(asked, as_of=as_of)
+        return track_record(arms, findings, cost_matrix(), profile, assumptions().spread)
+
+    return remembered(f"modelling.mechanisms_record:{as_of or revision}:{workload}", work_out)
+
+
+def _forecast(question: Question, a: Side, b: Side, revision: int, as_of: int | None) -> Foretold | None:
+    """By the form that is in use; None where a hypervisor or file system of the two was never compared."""
+    weights = between([forecasting.parts(a.parts), forecasting.parts(b.parts)], 0, 1)
+    if not weights or question.metric not in (None, THROUGHPUT) or counts.has_more_arms_than(MOST_POOLED):
+        return None
+    model = remembered(f"modelling.pooled:{as_of or revision}", lambda: _pooled(as_of))
+    if model is None or not all(map(model.knows, weights)):
+        return None
+    mean, variance = model.contrast(weights, question.workload, question.storage or "")
+    reach = NORMAL_95 * np.sqrt(variance)
+    return Foretold(*np.exp([mean, mean - reach, mean + reach]).tolist())
+
+
+def _pooled(as_of: int | None) -> Pooled | None:
+    taken = assumptions()
+    found = [
+        each
+        for workload, arms in frames.arms_of_every_workload(as_of=as_of).items()
+        for each in [
+            *forecasting.observed(arms, workload, taken.spread),
+            *forecasting.listed(
+                frames.findings(Question("fs-pair", workload), as_of=as_of),
+                workload,
+                taken.tier_scale,
+                taken.tier_doubt,
+            ),
+        ]
+    ]
+    return pool(found, forecasting.SCALES) if found else None
 
 
 def _decomposition(everything: pd.DataFrame, a: Side, b: Side) -> shares.Decomposition | None:

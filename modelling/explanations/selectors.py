@@ -1,29 +1,34 @@
 """Why an entry stands where it does, as pages and the API ask it."""
 
-from dataclasses import asdict
-from typing import Any
+from dataclasses import replace
 
 from django.urls import reverse
 
 from experiments.templatetags import kdb_format
-from modelling.answers.selectors import answer_at
+from modelling.answers.selectors import Answer, answer_at, answer_in
 from modelling.evidence import counts
 from modelling.evidence.keeping import remembered
 from modelling.evidence.question import Question
-from modelling.models import RankingSnapshot
 
 from . import explain
-from . import gather as explanation_facts
 from .between import contrast_between, direct_groups, shared_part, tiers_between
-from .facts import Contrast, Reference, Side, Step
+from .content import Explanation, Open, Reference, Step
+from .facts import Contrast, Ranked, Side
+from .gather import gather, mechanisms_record
 
-__all__ = ["Contrast", "contrast_between", "direct_groups", "explained", "shared_part", "tiers_between"]
+__all__ = [
+    "Contrast",
+    "contrast_between",
+    "direct_groups",
+    "explained",
+    "mechanisms_record",
+    "shared_part",
+    "tiers_between",
+]
 
 
-def explained(
-    question: Question, a: str | None = None, b: str | None = None, as_of: int | None = None
-) -> dict[str, Any]:
-    """Why `a` stands where it does against `b`: the explanation as the API gives it, JSON-ready.
+def explained(question: Question, a: str | None = None, b: str | None = None, as_of: int | None = None) -> Explanation:
+    """Why `a` stands where it does against `b`.
 
     as_of : by what counted at this knowledge revision, in place of what counts now
     Without entries the best of the answer is explained against the last it was ranked with. Kept in
@@ -31,54 +36,39 @@ def explained(
     """
     snapshot = answer_at(question, as_of)
     if a is None or b is None:
-        entries = [entry for entry in snapshot.result["entries"] if entry["part"] == 1]
+        answer = answer_in(snapshot)
+        entries = [entry for entry in answer.entries if entry.part == 1]
         if len(entries) < 2:
-            return _unexplained(question, snapshot)
-        a, b = entries[0]["key"], entries[-1]["key"]
+            return _unexplained(question, answer)
+        a, b = entries[0].key, entries[-1].key
     key = f"modelling.explanation:{snapshot.digest}:{as_of or counts.revision()}:{a}:{b}"
-    return remembered(key, lambda: _explanation(question, snapshot, a, b, as_of))
+    return remembered(key, lambda: _explanation(question, snapshot.revision, a, b, as_of))
 
 
-def _explanation(question: Question, snapshot: RankingSnapshot, a: str, b: str, as_of: int | None) -> dict[str, Any]:
-    facts = explanation_facts.gather(question, a, b, as_of)
-    return {
-        "question": question.as_dict(),
-        "revision": snapshot.revision,
-        "a": _side(facts.a),
-        "b": _side(facts.b),
-        "contrast": asdict(facts.contrast) if facts.contrast else None,
-        "steps": [_step(step) for step in explain(facts)],
-    }
+def _explanation(question: Question, revision: int, a: str, b: str, as_of: int | None) -> Explanation:
+    facts = gather(question, a, b, as_of)
+    return Explanation(
+        question,
+        revision,
+        _ranked(facts.a),
+        _ranked(facts.b),
+        facts.contrast,
+        tuple(_with_addresses(step) for step in explain(facts)),
+    )
 
 
-def _unexplained(question: Question, snapshot: RankingSnapshot) -> dict[str, Any]:
+def _unexplained(question: Question, answer: Answer) -> Explanation:
     """Of a question without an answer: what is missing is all there is to say."""
-    text = " ".join(snapshot.result["missing"])
-    step = Step("open", "What would settle it", "open", text, data={"missing": snapshot.result["missing"]})
-    return {
-        "question": question.as_dict(),
-        "revision": snapshot.revision,
-        "a": None,
-        "b": None,
-        "contrast": None,
-        "steps": [_step(step)] if text else [],
-    }
+    step = Step("open", "What would settle it", "open", " ".join(answer.missing), Open(answer.missing))
+    return Explanation(question, answer.revision, None, None, None, (step,) if answer.missing else ())
 
 
-def _side(side: Side) -> dict[str, Any]:
-    return {"key": side.key, "label": side.label, "rank": side.rank, "part": side.part, "grade": side.grade}
+def _ranked(side: Side) -> Ranked:
+    return Ranked(side.key, side.label, side.rank, side.part, side.grade)
 
 
-def _step(step: Step) -> dict[str, Any]:
-    return {
-        "kind": step.kind,
-        "title": step.title,
-        "basis": step.basis,
-        "text": step.text,
-        "data": step.data,
-        "evidence": [{**asdict(reference), "url": _url(reference)} for reference in step.evidence],
-        "source": step.source,
-    }
+def _with_addresses(step: Step) -> Step:
+    return replace(step, evidence=tuple(replace(reference, url=_url(reference)) for reference in step.evidence))
 
 
 def _url(reference: Reference) -> str:

@@ -26,6 +26,7 @@ class StepSerializer(serializers.Serializer):
             "workload",
             "mechanisms",
             "shares",
+            "forecast",
             "cache",
             "scaling",
             "evidence",

@@ -4,9 +4,10 @@ from collections.abc import Iterator
 
 from modelling.evidence.words import capital, column, counted, listed, load, value
 
-from .facts import MEASURED, MODEL, OPEN, STATED, ExplanationFacts, Reference, Step
+from .content import MEASURED, MODEL, OPEN, STATED, HeldAgainst, Open, Reference, Sources, Step
+from .facts import ExplanationFacts
 
-_VERDICTS = ("supported", "partly", "contradicted", "untestable")
+_VERDICTS = ("supported", "open", "partly", "contradicted", "untestable")
 
 
 def evidence(facts: ExplanationFacts) -> Iterator[Step]:
@@ -33,7 +34,7 @@ def evidence(facts: ExplanationFacts) -> Iterator[Step]:
         "What it rests on",
         MEASURED if facts.contrast else STATED,
         text,
-        data={"case_studies": dict(facts.case_studies), "claims": {k: dict(v) for k, v in facts.claims.items()}},
+        Sources(dict(facts.case_studies), {slug: dict(counts) for slug, counts in facts.claims.items()}),
         evidence=(
             *(Reference("case study", slug, title) for slug, title in facts.case_studies.items()),
             *(Reference("claims", slug, f"Claims of {slug.upper()}") for slug in facts.claims),
@@ -42,8 +43,13 @@ def evidence(facts: ExplanationFacts) -> Iterator[Step]:
 
 
 def _is(verdict: str, number: int) -> str:
-    are = "is" if number == 1 else "are"
-    return {"partly": f"{are} supported in part", "untestable": "cannot be tested"}.get(verdict, f"{are} {verdict}")
+    are, hold = ("is", "holds") if number == 1 else ("are", "hold")
+    words = {
+        "open": f"{hold} as far as anything decides it",
+        "partly": f"{are} false in part",
+        "untestable": "cannot be tested",
+    }
+    return words.get(verdict, f"{are} {verdict}")
 
 
 def agreement(facts: ExplanationFacts) -> Iterator[Step]:
@@ -82,7 +88,7 @@ def agreement(facts: ExplanationFacts) -> Iterator[Step]:
         "Whether model and evidence agree",
         MODEL,
         text,
-        data={"verdict": verdict, "predicted": prediction.sign, "seen": seen if known else None},
+        HeldAgainst(verdict, prediction.sign, seen if known else None),
         source="docs/models/mechanisms.md",
     )
 
@@ -97,7 +103,7 @@ def open_questions(facts: ExplanationFacts) -> Iterator[Step]:
         "What would settle it",
         OPEN,
         " ".join(questions),
-        data={"missing": questions},
+        Open(tuple(questions)),
     )
 
 

@@ -5,7 +5,8 @@ from collections.abc import Callable, Iterator
 from modelling.evidence.words import listed
 from modelling.workloads.scaling import Scaling
 
-from .facts import MEASURED, ExplanationFacts, Placed, Reference, Step
+from .content import MEASURED, PlacedVerdict, PlacedVerdicts, Reference, Step
+from .facts import ExplanationFacts, Placed
 
 _MOST = 2  # verdicts of one side that are written out; all stand in the data
 
@@ -61,13 +62,9 @@ def _step(
         title,
         MEASURED,
         " ".join(dict.fromkeys(text(placed) for placed in shown)),
-        data={
-            side: [
-                {"case_study": p.case_study, "of": p.what, "verdict": p.verdict.name, "sentence": p.sentence}
-                for p in placed_of
-            ]
-            for side, placed_of in zip("ab", sides, strict=True)
-        },
+        PlacedVerdicts(
+            *(tuple(PlacedVerdict(p.case_study, p.what, p.verdict.name, p.sentence) for p in side) for side in sides)
+        ),
         evidence=tuple(
             dict.fromkeys(
                 Reference("case study", p.case_study, f"{p.case_study.upper()}, {p.source}", p.source) for p in shown

@@ -7,8 +7,7 @@ from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
 
-from kdb.api_errors import FaultyRequest, form_errors, name_errors
-from kdb.api_formats import FORMAT_PARAMETER
+from kdb.api_errors import refuse_faults
 from kdb.api_views import PublicView
 from kdb.entity_tags import tagged_json
 from modelling.evidence import counts, names
@@ -72,8 +71,7 @@ class MixView(PublicView):
     def get(self, request: Request) -> HttpResponseBase:
         """Which entry of an axis is best for a mix of workloads, and how far the shares may move."""
         form = MixApiForm(request.query_params)
-        if errors := name_errors(request.query_params, [*form.fields, FORMAT_PARAMETER]) + form_errors(form):
-            raise FaultyRequest(errors)
+        refuse_faults(form, request.query_params)
         question, weights = form.question(), form.cleaned_data["weights"]
         found = mixed(question, weights)
         total = sum(weights.values())

@@ -6,7 +6,8 @@ twice by the same code: with what is published, and with the draft beside it. No
 
 import logging
 from collections.abc import Callable
-from typing import Any, Literal
+from dataclasses import asdict, dataclass
+from typing import Literal
 
 from django.db import transaction
 from django.utils.timezone import now
@@ -15,7 +16,7 @@ from experiments.models import CaseStudy
 from kdb import jobs
 from kdb.models import Job
 from modelling.answers import words
-from modelling.answers.selectors import answer_with_draft
+from modelling.answers.selectors import Answer, RankedEntry, answer_with_draft
 from modelling.estimation.ranking import METHOD
 from modelling.evidence import counts, frames, names, summaries
 from modelling.evidence.axes import AXES
@@ -30,6 +31,69 @@ MOST_QUESTIONS = 40  # looked at; what people ask without filters comes first
 State = Literal["none", "computing", "failed", "ready", "stale"]
 
 
+@dataclass(frozen=True)
+class Standing:
+    """Where an entry stands in an answer; what RankedEntry says of it."""
+
+    rank: int
+    part: int
+    ratio: float | None
+    low: float | None
+    high: float | None
+    grade: str
+    is_best: bool
+    is_worst: bool
+
+    @property
+    def place(self) -> tuple[int, int, bool, bool, str]:
+        """What counts as a move when it changes; a ratio's last digits do not."""
+        return self.rank, self.part, self.is_best, self.is_worst, self.grade
+
+
+@dataclass(frozen=True)
+class Move:
+    """An entry that stands elsewhere; None: not ranked."""
+
+    key: str
+    label: str
+    before: Standing | None
+    after: Standing | None
+
+
+@dataclass(frozen=True)
+class Extent:
+    """How far an answer goes: its status, and the number of parts that no comparison joins."""
+
+    status: str
+    parts: int
+
+
+@dataclass(frozen=True)
+class Change:
+    """One question with and without the draft."""
+
+    question: Question
+    title: str
+    url: str
+    before: Extent
+    after: Extent
+    moves: tuple[Move, ...]
+
+
+@dataclass(frozen=True)
+class Preview:
+    """What publishing would change; its fields are those of the JSON that is kept and that the API gives.
+
+    questions : that change; unchanged : number of the others looked at; left_out : of those that were not
+    """
+
+    case_study: str
+    revision: int
+    questions: tuple[Change, ...]
+    unchanged: int
+    left_out: int
+
+
 def request(case_study: CaseStudy) -> Job:
     """Ask for a preview, unless one is being worked out."""
     return _under_way(case_study) or jobs.enqueue(JOB, case_study_id=case_study.pk)
@@ -41,7 +105,7 @@ def current(case_study: CaseStudy) -> tuple[State, PublicationPreview | None, Jo
     job = _latest_job(case_study)
     if job and job.state in (Job.State.QUEUED, Job.State.RUNNING):
         return "computing", kept, job
-    if job and job.state == Job.State.FAILED and (kept is None or kept.computed_at < job.finished_at):
+    if job and job.state == Job.State.FAILED and job.finished_at and not (kept and kept.computed_at >= job.finished_at):
         return "failed", kept, job
     if kept is None:
         return "none", None, None
@@ -72,14 +136,14 @@ def compute(case_study_id: int, progress: Callable[[int, int], None]) -> None:
     for done, question in enumerate(looked_at, start=1):
         found.append(_compared(question, case_study_id, revision))
         progress(done, len(looked_at))
-    changed = [entry for entry in found if entry["moves"]]
-    result = {
-        "case_study": case_study.slug,
-        "revision": revision,
-        "questions": changed,
-        "unchanged": len(found) - len(changed),
-        "left_out": len(questions) - len(looked_at),
-    }
+    changed = tuple(change for change in found if change.moves)
+    result = Preview(
+        case_study=case_study.slug,
+        revision=revision,
+        questions=changed,
+        unchanged=len(found) - len(changed),
+        left_out=len(questions) - len(looked_at),
+    )
     with transaction.atomic():
         if _locked_draft(case_study_id) is None:  # published meanwhile
             return
@@ -89,7 +153,7 @@ def compute(case_study_id: int, progress: Callable[[int, int], None]) -> None:
                 "method": METHOD,
                 "revision": revision,
                 "token": token,
-                "result": result,
+                "result": asdict(result),
                 "computed_at": now(),
             },
         )
@@ -113,44 +177,34 @@ def _questions(case_study_id: int) -> list[Question]:
     return [question for question in questions if question in reached]
 
 
-def _compared(question: Question, case_study_id: int, revision: int) -> dict[str, Any]:
+def _compared(question: Question, case_study_id: int, revision: int) -> Change:
     """One question with and without the draft, and the entries that move."""
     before, after = (answer_with_draft(question, draft, revision) for draft in (None, case_study_id))
-    keys = dict.fromkeys([*_by_key(after), *_by_key(before)])
+    stood, stands = _standings(before), _standings(after)
     moves = []
-    for key in keys:
-        old, new = _standing(before, key), _standing(after, key)
-        if _place(old) != _place(new):
-            label = names.label(AXES[question.axis], key)
-            moves.append({"key": key, "label": label, "before": old, "after": new})
-    return {
-        "question": question.as_dict(),
-        "title": words.title(question, names.names()),
-        "url": words.address(question),
-        "before": {"status": before["status"], "parts": len(before["parts"])},
-        "after": {"status": after["status"], "parts": len(after["parts"])},
-        "moves": moves,
-    }
+    for key in dict.fromkeys([*stands, *stood]):
+        old, new = stood.get(key), stands.get(key)
+        if (old and old.place) != (new and new.place):
+            moves.append(Move(key, names.label(AXES[question.axis], key), old, new))
+    return Change(
+        question=question,
+        title=words.title(question, names.names()),
+        url=words.address(question),
+        before=Extent(before.status, len(before.parts)),
+        after=Extent(after.status, len(after.parts)),
+        moves=tuple(moves),
+    )
 
 
-def _by_key(answer: dict[str, Any]) -> dict[str, dict[str, Any]]:
-    return {entry["key"]: entry for entry in answer["entries"]}
+def _standings(answer: Answer) -> dict[str, Standing]:
+    """Where each ranked entry stands, by its key."""
+    return {entry.key: _standing(entry) for entry in answer.entries}
 
 
-def _standing(answer: dict[str, Any], key: str) -> dict[str, Any] | None:
-    """Where an entry stands in an answer; None where it is not ranked."""
-    entry = _by_key(answer).get(key)
-    if entry is None:
-        return None
-    kept = {name: entry[name] for name in ("rank", "part", "ratio", "low", "high", "grade")}
-    return {**kept, "is_best": key in answer["best"], "is_worst": key in answer["worst"]}
-
-
-def _place(standing: dict[str, Any] | None) -> tuple | None:
-    """What counts as a move: rank, part, the best and the worst set, and the grade; not a ratio's last digits."""
-    if standing is None:
-        return None
-    return tuple(standing[name] for name in ("rank", "part", "is_best", "is_worst", "grade"))
+def _standing(entry: RankedEntry) -> Standing:
+    return Standing(
+        entry.rank, entry.part, entry.ratio, entry.low, entry.high, entry.grade, entry.is_best, entry.is_worst
+    )
 
 
 def _latest_job(case_study: CaseStudy) -> Job | None:

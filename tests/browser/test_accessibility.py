@@ -6,6 +6,7 @@ from django.conf import settings
 
 from experiments.campaigns import steering
 from tests.factories import HOST_KEY, make_campaign, make_case_study, make_host, make_user
+from tests.pages import PRIVATE, PUBLIC
 
 pytestmark = [pytest.mark.slow]
 
@@ -14,45 +15,6 @@ RULES = {
 }
 # The dark scheme changes colours and nothing else (light-dark in kdb.css): these are the rules that look at them.
 COLOURS = {"runOnly": {"type": "rule", "values": ["color-contrast", "link-in-text-block"]}}
-
-PAGES = [
-    "/",
-    "/?axis=fs-pair&workload=varmail&hypervisor=kvm",
-    "/?axis=hypervisor&workload=fileserver",
-    "/compare/",
-    "/compare/?axis=hypervisor&workload=fileserver",
-    "/compare/?axis=hypervisor&workload=fileserver&a=kvm&b=xen&c=proxmox&d=hyper-v",
-    "/compare/?axis=fs-pair&workload=varmail&hypervisor=kvm&as_of=1",
-    "/mix/?axis=fs-pair&hypervisor=kvm&varmail=60&webserver=40",
-    "/advisor/",
-    "/case-studies/",
-    "/case-studies/p1/",
-    "/case-studies/p3-cs1/",
-    "/case-studies/p1/fair-play/",
-    "/case-studies/p1/claims/",
-    "/knowledge/",
-    "/knowledge/revisions/",
-    "/knowledge/file-systems/btrfs/",
-    "/knowledge/workloads/varmail/",
-    "/claims/",
-    "/hypotheses/",
-    "/model-quality/",
-    "/search/?q=btrfs",
-    "/accounts/login/",
-]
-PRIVATE = [
-    "/drafts/",
-    "/drafts/new/",
-    "/drafts/my-lab/",
-    "/accounts/",
-    "/laboratory/hosts/",
-    "/laboratory/hosts/new/",
-    "/laboratory/hosts/lab-1/",
-    "/laboratory/campaigns/",
-    "/laboratory/campaigns/new/",
-    "/laboratory/campaigns/night/",
-    "/laboratory/campaigns/night/runs/1/",
-]
 
 
 def complaints(page, rules=RULES) -> list[str]:
@@ -83,7 +45,7 @@ def test_axe_would_complain(live_server, page):
     assert "wider than the window" in said
 
 
-@pytest.mark.parametrize("path", PAGES)
+@pytest.mark.parametrize("path", PUBLIC)
 def test_public_pages(path, transactional_db, published_evidence, live_server, page):
     check(page, live_server.url + path)
 

@@ -88,19 +88,26 @@ def test_the_address_gives_the_same_answer_again(site, quiet_page: Page):
     page = quiet_page
     page.goto(site)
     ask_for_file_server(page)
-    steps = page.locator("#why .steps")  # come after the rest
-    expect(steps).to_be_visible()
+    expect(page.get_by_role("heading", name="File server: which hypervisor?")).to_be_focused()
     in_place = page.locator("#answer").inner_text()
     page.reload()
-    expect(steps).to_be_visible()
     assert page.locator("#answer").inner_text() == in_place
     assert page.get_by_label("Workload").input_value() == "fileserver"
+
+
+def test_the_reasons_come_when_they_are_asked_for(site, quiet_page: Page):
+    page = quiet_page
+    page.goto(site + FILE_SERVER)
+    expect(page.locator("#why .steps")).to_have_count(0)
+    page.get_by_text("Why: the first against the last, step by step").click()
+    expect(page.locator("#why .steps")).to_be_visible()
 
 
 def test_going_back_shows_the_question_before(site, page: Page):
     page.goto(site)
     ask_for_file_server(page)
     expect(page.locator("#answer")).to_be_visible()
+    page.get_by_text("Change the question").click()
     page.get_by_label("Workload").select_option("varmail")
     page.get_by_role("button", name="Ask").click()
     expect(page.get_by_role("heading", name="Mail server: which hypervisor?")).to_be_visible()
@@ -144,6 +151,7 @@ def test_an_answer_in_place_has_its_chart_drawn(site, quiet_page: Page):
     ask_for_file_server(page)
     expect(page.locator("canvas[data-chart]").first).to_be_visible()
     assert ink_on_chart(page) > 1000
+    page.get_by_text("Change the question").click()
     page.get_by_label("Workload").select_option("varmail")
     page.get_by_role("button", name="Ask").click()
     expect(page.get_by_role("heading", name="Mail server: which hypervisor?")).to_be_visible()

@@ -62,6 +62,7 @@ def test_an_administrator_finds_what_to_use_and_why(page, live_server, published
     page.get_by_text("No clear winner among Btrfs on ext4, ext4 on ext4 and ext4 on XFS.").wait_for()
     assert "XFS on Btrfs" in page.locator(".set-avoid").inner_text()
     page.get_by_role("heading", name="Every pair at a glance").wait_for()
+    page.get_by_text("Why: the first against the last, step by step").click()
     page.get_by_role("heading", name="Why Btrfs on ext4 rather than XFS on Btrfs").wait_for()
     assert page.locator(".data-path li").count() == 7
     assert page.locator(".data-path li.differs strong").all_inner_texts() == [
@@ -69,12 +70,14 @@ def test_an_administrator_finds_what_to_use_and_why(page, live_server, published
         "Host file system with its cache",
     ]
 
+    page.get_by_text("Change the question").click()
     page.get_by_label("What to choose").select_option("hypervisor")
     page.get_by_label("Workload").select_option("fileserver")
     page.get_by_label("Hypervisor", exact=True).select_option("")
     page.get_by_role("button", name="Ask").click()
     page.get_by_text("Use KVM.").wait_for()
-    page.get_by_role("heading", name="More machines at once").wait_for()
+    page.get_by_text("More machines at once:").click()
+    page.get_by_role("heading", name="P4").first.wait_for()
     page.get_by_role("row", name="Xen").first.wait_for()
 
     page.goto(f"{live_server.url}/compare/")
@@ -119,13 +122,13 @@ def test_what_is_on_the_page_is_saved_in_full(page, live_server, published_evide
     table = json.loads(saved("Save Ranking as JSON"))
     assert [row["Throughput relative to KVM"] for row in table["rows"]] == [entry["ratio"] for entry in entries]
     assert table["source"] == page.url
-    drawn = json.loads(saved("Save chart Measured order as JSON"))["rows"]
+    drawn = json.loads(saved("Save chart File server: which hypervisor? as JSON"))["rows"]
     assert [(row["name"], row["value"], row["high"]) for row in drawn] == [
         (entry["label"], entry["ratio"], entry["high"]) for entry in entries
     ]
-    assert len(saved("Save chart Measured order as CSV").splitlines()) == len(entries) + 1
-    assert saved("Save chart Measured order as PNG").startswith(b"\x89PNG")
-    image = saved("Save chart Measured order as SVG").decode()
+    assert len(saved("Save chart File server: which hypervisor? as CSV").splitlines()) == len(entries) + 1
+    assert saved("Save chart File server: which hypervisor? as PNG").startswith(b"\x89PNG")
+    image = saved("Save chart File server: which hypervisor? as SVG").decode()
     assert image.startswith("<svg")
     assert all(f">{entry['label']}</text>" in image for entry in entries)
     page.locator("tbody th", has_text=entries[0]["label"]).first.evaluate("cell => { cell.textContent = '=1+1'; }")
@@ -183,6 +186,7 @@ def test_from_a_file_to_published_knowledge(page, live_server, published_evidenc
     now = f"{live_server.url}/?axis=guest-fs&workload=varmail&hypervisor=kvm"
     page.goto(now)
     page.get_by_role("row", name="ZFS").first.wait_for()
+    page.get_by_text("The evidence: ").click()
     assert page.get_by_role("link", name="Mail in my laboratory").is_visible()
     page.goto(f"{now}&as_of=1")
     page.get_by_text("As of knowledge revision 1.").wait_for()

@@ -1,9 +1,11 @@
-"""Frames of evidence built by hand, with the columns of modelling.evidence.frames."""
+"""Frames of evidence built by hand, with the columns of modelling.evidence.frames; and a line of a ranking."""
 
 import math
 
 import pandas as pd
 
+from modelling.answers.content import RankedEntry
+from modelling.estimation.ranking import _NO_NUMBERS
 from modelling.evidence.frames import _ARM_COLUMNS, _FINDING_COLUMNS
 
 ARM = {
@@ -64,3 +66,11 @@ def finding(guest_fs: str, host_fs: str, text_list: str, outstanding: bool = Fal
 
 def findings(*rows: dict) -> pd.DataFrame:
     return pd.DataFrame.from_records(list(rows), columns=[*_FINDING_COLUMNS, "case_studies", "cache_mode"])
+
+
+def ranked_entry(key: str, **fields) -> RankedEntry:
+    """A line of a ranking of which only tier lists speak, but for what `fields` say."""
+    said = {"label": key, "rank": 1, "part": 1, "verdict": "unknown", "p_score": 0.5, "grade": "D"}
+    beside = dict.fromkeys(("tied_with", "confounded_with"), ())
+    counts = dict.fromkeys(("case_studies", "laboratories", "measurements", "derived", "findings"), 0)
+    return RankedEntry(key=key, **{**_NO_NUMBERS, **said, **beside, **counts, **fields})

@@ -9,8 +9,10 @@ from django.test import Client
 from django.urls import reverse
 
 from kdb.api_schema import EXAMPLES
+from modelling.advice.api import AdviceSerializer
 from modelling.models import RankingSnapshot
 from modelling.workloads.profiles import KNOWN, PERSONALITIES
+from tests.factories import make_case_study, make_measurement, publish
 from tests.modelling.answers.test_pages import HTMX, text_of
 from tests.test_architecture import ROOT
 
@@ -48,6 +50,7 @@ def field_errors(response) -> list[str]:
 # The page
 
 
+@pytest.mark.sqlite
 def test_the_page_offers_the_workloads_of_the_papers(client: Client, published_evidence):
     content = client.get(PAGE).content.decode()
     assert 'aria-current="page">Advisor' in content
@@ -66,19 +69,39 @@ def test_a_known_workload_gets_its_own_answer(client: Client, published_evidence
     response = client.post(PAGE, {"personality": personality(workload), "hypervisor": "kvm"})
     answer = client.get("/", {"axis": "fs-pair", "workload": workload, "hypervisor": "kvm"})
     text = text_of(response)
-    sentence = answer.context["page"].tables[0].verdict["sentence"]
+    sentence = answer.context["page"].tables[0].verdict.sentence
     said = f"As for a {NAMES[workload]}: {sentence[:1].lower()}{sentence[1:]}"
     assert " ".join(said.split()) in " ".join(text.split())
     assert "The load has the profile of that workload." in text
     assert f'href="/?axis=fs-pair&amp;workload={workload}&amp;hypervisor=kvm"' in response.content.decode()
 
 
-def test_the_prediction_is_marked_as_the_models_and_held_against_the_evidence(client: Client, published_evidence):
+@pytest.fixture
+def right_mechanisms(published_evidence):
+    """Eight more laboratories that find on varmail what the mechanisms let one expect: nine of ten are right."""
+    for _ in range(8):
+        case_study = make_case_study()
+        for value, guest_fs in ((100.0, "ext4"), (200.0, "btrfs"), (400.0, "xfs")):
+            make_measurement(value, case_study=case_study, guest_fs=guest_fs, host_fs="ext4", workload="varmail")
+        publish(case_study)
+
+
+def test_the_mechanisms_give_no_order_where_they_were_no_better_than_chance(client: Client, published_evidence):
+    asked = {"personality": personality("varmail"), "hypervisor": "kvm"}
+    response = client.post(PAGE, asked)
+    text = text_of(response)
+    assert "The mechanisms give no order here: in 12 of 36 comparisons on this workload it was right" in text
+    assert "A prediction of the model" not in text
+    prediction = ask_api(client, asked).json()["prediction"]
+    assert (prediction["pairs"], prediction["beats_chance"]) == ([], False)
+    assert (prediction["right"], prediction["compared"]) == (12, 36)
+
+
+def test_the_prediction_is_marked_as_the_models_and_held_against_the_evidence(client: Client, right_mechanisms):
     response = client.post(PAGE, {"personality": personality("varmail"), "hypervisor": "kvm"})
     text = text_of(response)
     assert "A prediction of the model, not a measurement." in text
-    assert "This evidence contradicts the prediction: of the 30 comparisons that it decides" in text
-    assert "The recommendation follows the evidence." in text
+    assert "comparisons that it decides" in text
     assert '<span class="tag tag-model">model</span>' in response.content.decode()
 
 
@@ -92,8 +115,7 @@ def test_a_load_like_nothing_known_is_told_so(client: Client, published_evidence
     for load in (DATABASE, STREAM):
         text = text_of(client.post(PAGE, {"personality": load}))
         assert "Nothing that was measured is like this load." in text
-        assert "The model alone would put" in text
-        assert "measure before you rely on it" in text
+        assert "The model alone would put" not in text
         assert "does not carry over" in text
 
 
@@ -124,12 +146,11 @@ def test_filters_that_nothing_answers_are_left_out_and_named(client: Client, pub
     assert "With the hypervisor asked for, no published case study compares pairs for a mail server" in text
     text = text_of(client.post(PAGE, {"personality": personality("varmail"), "hypervisor": "kvm", "host_fs": "ntfs"}))
     assert "With the host file system asked for" in text
-    assert "No source states the mechanisms of NTFS" in text
 
 
-def test_a_hypervisor_with_a_host_file_system_of_its_own_is_predicted_on_that(client: Client, published_evidence):
+def test_a_hypervisor_with_a_host_file_system_of_its_own_is_predicted_on_that(client: Client, right_mechanisms):
     response = client.post(PAGE, {"personality": personality("varmail"), "hypervisor": "esxi"})
-    assert [pair["key"] for pair in response.context["advice"]["pairs"]] == [
+    assert [pair.key for pair, *_ in response.context["page"].pairs] == [
         "xfs-on-vmfs",
         "btrfs-on-vmfs",
         "ext4-on-vmfs",
@@ -195,6 +216,7 @@ def test_the_text_of_a_refused_file_can_be_mended_on_the_page(client: Client, pu
         ({"random_read": "100", "host_fs": "\0"}, "Null characters are not allowed."),
     ],
 )
+@pytest.mark.sqlite
 def test_what_cannot_be_advised_on_names_the_field(client: Client, published_evidence, data, complaint):
     response = client.post(PAGE, data)
     assert response.status_code == 400
@@ -252,7 +274,6 @@ def test_a_body_is_not_read_before_its_length_is_known(rf):
     request = rf.post(PAGE, {})
     request.META.update({"CONTENT_LENGTH": str(10**12), "wsgi.input": Unreadable()})
     request._stream = Unreadable()
-    request.htmx = False
     assert advisor(request).status_code == 413
 
 
@@ -286,14 +307,8 @@ def test_htmx_gets_the_fragment(client: Client, published_evidence):
 def test_page_and_api_agree(client: Client, published_evidence):
     for workload in KNOWN:
         asked = {"personality": personality(workload), "hypervisor": "kvm"}
-        page = client.post(PAGE, asked).context["advice"]
-        answer = ask_api(client, asked).json()
-        assert answer["summary"] == page["summary"]
-        assert answer["profile"] == page["profile"]
-        assert answer["nearest"] == page["nearest"]
-        assert [pair["key"] for pair in answer["prediction"]["pairs"]] == [pair["key"] for pair in page["pairs"]]
-        for mine, theirs in zip(answer["recommendation"], page["recommendation"], strict=True):
-            assert theirs.items() >= mine.items()
+        advice = client.post(PAGE, asked).context["page"].advice
+        assert ask_api(client, asked).json() == json.loads(json.dumps(AdviceSerializer(advice).data))
 
 
 def test_the_recommendation_is_what_the_ranking_says(client: Client, published_evidence):
@@ -344,6 +359,7 @@ def test_the_api_refuses_a_personality_with_line_and_column(client: Client, publ
         (b'{"shares": {"random_read": 1e999}}', "shares.random_read"),
     ],
 )
+@pytest.mark.sqlite
 def test_the_api_names_what_is_at_fault(client: Client, published_evidence, body, field):
     response = ask_api(client, body)
     assert response.status_code == 400

@@ -9,6 +9,7 @@ from modelling.advice.words import agreement as in_words
 from modelling.workloads import wml
 from modelling.workloads.mechanisms import RULES, Mechanism
 from modelling.workloads.profiles import KNOWN, Accesses, Profile, distance, known_profiles, profile
+from tests.modelling.frames import ranked_entry
 
 PLAIN = {name: min(rule.levels, key=lambda level: abs(rule.levels[level])) for name, rule in RULES.items()}
 TREES = {**PLAIN, **dict.fromkeys(("directory", "metadata", "free_lists", "block_access"), "B+ tree")}
@@ -160,7 +161,7 @@ def test_without_stated_mechanisms_there_is_no_prediction():
 
 def ranked(*keys, part=1, tied=()):
     return [
-        {"key": key, "part": part, "rank": rank, "tied_with": [other for other in tied if other != key and key in tied]}
+        ranked_entry(key, part=part, rank=rank, tied_with=set(tied) - {key} if key in tied else ())
         for rank, key in enumerate(keys, start=1)
     ]
 

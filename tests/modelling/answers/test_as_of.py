@@ -12,6 +12,7 @@ from modelling.claims import verdicts
 from modelling.evidence.question import Question
 from modelling.models import RankingSnapshot
 from tests.factories import make_case_study, make_claim, make_measurement, make_publication
+from tests.modelling.frames import ranked_entry
 
 pytestmark = pytest.mark.django_db
 
@@ -132,6 +133,7 @@ def test_the_entity_tag_is_that_of_the_answer_then(history, client):
 
 
 @pytest.mark.parametrize("text", ["0", "4", "-1", "x", "1.5", "", "99999999999999999999"])
+@pytest.mark.sqlite
 def test_a_revision_that_is_none_is_refused(history, client, text):
     answer = client.get(f"{ADDRESS}&as_of={text}")
     assert (answer.status_code, answer.json()["errors"][0]["field"]) == (400, "as_of")
@@ -154,23 +156,19 @@ def test_the_grid_has_every_pair_and_says_where_there_is_no_evidence(history, cl
     assert (shades["xfs"], shades["btrfs"]) == (4, 0)
 
 
-def entry(key: str, ratio: float | None, rank: int, part: int = 1) -> dict:
-    return {"key": key, "ratio": ratio, "low": ratio, "high": ratio, "rank": rank, "part": part, "grade": "B"}
-
-
 def test_a_gap_is_a_gap():
-    entries = [entry("ext4-on-xfs", 1.0, 1), entry("xfs-on-ext4", 0.5, 2)]
-    grid = heat_map({"entries": entries, "best": ["ext4-on-xfs"], "worst": []}, {})
-    assert [[cell["standing"] for cell in row] for row in grid["cells"]] == [
+    entries = [ranked_entry("ext4-on-xfs", ratio=1.0, verdict="use"), ranked_entry("xfs-on-ext4", ratio=0.5, rank=2)]
+    grid = heat_map(entries, {})
+    assert [[cell.standing for cell in row] for row in grid.cells] == [
         ["no evidence", "best"],
         ["between", "no evidence"],
     ]
-    assert grid["cells"][0][0]["ratio"] is None
+    assert grid.cells[0][0].ratio is None
 
 
 def test_shades_are_logarithmic_inside_a_part_and_by_rank_without_numbers():
-    entries = [entry("a-on-a", 1.0, 1), entry("b-on-a", 0.1, 2), entry("c-on-a", 0.01, 3)]
-    entries += [entry("a-on-b", None, 1, 2), entry("b-on-b", None, 2, 2)]
-    cells = heat_map({"entries": entries, "best": [], "worst": []}, {})["cells"]
-    assert [cells[row][0]["shade"] for row in range(3)] == [4, 2, 0]
-    assert [cells[row][1]["shade"] for row in range(2)] == [4, 0]
+    entries = [ranked_entry(f"{guest}-on-a", ratio=ratio) for guest, ratio in (("a", 1.0), ("b", 0.1), ("c", 0.01))]
+    entries += [ranked_entry(f"{guest}-on-b", part=2, rank=rank) for guest, rank in (("a", 1), ("b", 2))]
+    cells = heat_map(entries, {}).cells
+    assert [cells[row][0].shade for row in range(3)] == [4, 2, 0]
+    assert [cells[row][1].shade for row in range(2)] == [4, 0]

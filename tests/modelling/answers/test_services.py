@@ -1,6 +1,8 @@
 """Arms, snapshots, and what a publication does to them."""
 
+import json
 import math
+from dataclasses import asdict
 
 import pytest
 
@@ -9,7 +11,7 @@ from experiments.models import KnowledgeRevision
 from kdb import jobs
 from kdb.models import Job
 from modelling.answers import snapshots
-from modelling.answers.selectors import current_ranking
+from modelling.answers.selectors import answer_in, current_ranking
 from modelling.evidence import frames, summaries
 from modelling.evidence.question import Question
 from modelling.models import Arm, RankingSnapshot
@@ -176,9 +178,9 @@ def test_an_answer_is_not_kept_where_a_publication_came_between(monkeypatch):
     published_pair()
     real = frames.findings
 
-    def slow(question, as_of=None):  # a publication is committed while the evidence is being read
+    def slow(question, **about):  # a publication is committed while the evidence is being read
         published_pair()
-        return real(question, as_of=as_of)
+        return real(question, **about)
 
     monkeypatch.setattr(frames, "findings", slow)
     snapshots.compute_snapshot(MAIL)
@@ -238,6 +240,7 @@ def test_a_ratio_of_the_published_evidence_can_be_worked_by_hand(published_evide
     assert ratio == {"btrfs": 1.0, "xfs": pytest.approx(3.5 / 3.9), "ext4": pytest.approx(3.0 / 3.9)}
 
 
+@pytest.mark.sqlite
 def test_every_answer_of_the_published_evidence_has_notes_evidence_and_no_made_up_number(published_evidence):
     for axis in ("fs-pair", "guest-fs", "host-fs", "hypervisor", "configuration"):
         for workload in ("varmail", "fileserver", "webserver", "randomfileaccess", "atto"):
@@ -270,3 +273,13 @@ def test_the_laboratory_is_what_the_case_study_states_or_its_publication_or_itse
         summaries.rebuild_arms([case_study.pk])
         (row,) = frames.arms_of(case_study).itertuples()
         assert row.laboratory == {"stated": "belgrade", "printed": "p3", "alone": "alone"}[slug]
+
+
+def test_a_kept_answer_comes_back_with_its_types(published_evidence):
+    """With numbers and with lists alone, with curves and without an answer: what is kept and nothing else."""
+    for axis, workload in (("hypervisor", "fileserver"), ("fs-pair", "varmail"), ("guest-fs", "atto")):
+        kept = current_ranking(Question(axis, workload))
+        answer = answer_in(kept)
+        assert json.loads(json.dumps(asdict(answer))) == kept.result
+        assert answer.question == Question(axis, workload)
+        assert [entry.key for entry in answer.entries if entry.is_best] == kept.result["best"]

@@ -1,11 +1,13 @@
 """Two to six entries side by side: may they be compared, and why."""
 
 import html
+import re
 
 import pytest
 from django.urls import reverse
 
 from modelling.comparisons.comparison import compare
+from modelling.comparisons.content import EnvironmentFact
 from modelling.evidence.question import Question
 from tests.factories import (
     make_case_study,
@@ -33,34 +35,34 @@ def study(slug: str, *, also=(), **values: float):
 
 
 def pair(a: str, b: str, question: Question = QUESTION):
-    (found,) = compare(question, [a, b])["pairs"]
+    (found,) = compare(question, [a, b], 1).pairs
     return found
 
 
 def test_what_one_case_study_measured_side_by_side_may_be_compared():
     study("lab", ext4_on_ext4=200.0, xfs_on_ext4=100.0)
     found = pair("ext4-on-ext4", "xfs-on-ext4")
-    assert found["basis"] == "side by side"
-    assert found["ratio"] == pytest.approx(2.0)
-    assert found["low"] < 2.0 < found["high"]
-    assert found["why"].startswith("LAB measured both in one fair-play group: same benchmark version and workload")
+    assert found.basis == "side by side"
+    assert found.ratio == pytest.approx(2.0)
+    assert found.low < 2.0 < found.high
+    assert found.why.startswith("LAB measured both in one fair-play group: same benchmark version and workload")
 
 
 def test_what_was_measured_beside_the_same_third_is_compared_through_it():
     study("one", ext4_on_ext4=200.0, xfs_on_ext4=100.0)
     study("two", xfs_on_ext4=50.0, btrfs_on_ext4=10.0)
     found = pair("ext4-on-ext4", "btrfs-on-ext4")
-    assert found["basis"] == "through others"
-    assert found["ratio"] == pytest.approx(10.0)  # 200 / 100 * 50 / 10
-    assert "each was measured beside xfs on ext4" in found["why"]
+    assert found.basis == "through others"
+    assert found.ratio == pytest.approx(10.0)  # 200 / 100 * 50 / 10
+    assert "each was measured beside xfs on ext4" in found.why
 
 
 def test_numbers_of_two_case_studies_that_nothing_joins_are_not_compared():
     study("one", ext4_on_ext4=200.0, xfs_on_ext4=100.0)
     study("two", btrfs_on_ext4=50.0, btrfs_on_xfs=10.0)
     found = pair("ext4-on-ext4", "btrfs-on-ext4")
-    assert (found["basis"], found["ratio"]) == ("not at all", None)
-    assert "ext4 on ext4 was measured in ONE, btrfs on ext4 in TWO: server, disk and protocol differ" in found["why"]
+    assert (found.basis, found.ratio) == ("not at all", None)
+    assert "ext4 on ext4 was measured in ONE, btrfs on ext4 in TWO: server, disk and protocol differ" in found.why
 
 
 def test_what_differs_inside_one_case_study_is_named():
@@ -69,7 +71,7 @@ def test_what_differs_inside_one_case_study_is_named():
     make_measurement(100.0, case_study=case_study, guest_fs="xfs", host_fs="ext4", vm_count=3)
     publish(case_study)
     found = pair("ext4-on-ext4", "xfs-on-ext4")
-    assert (found["basis"], found["why"]) == (
+    assert (found.basis, found.why) == (
         "not at all",
         "LAB measured both, but with different number of virtual machines.",
     )
@@ -82,14 +84,14 @@ def test_lists_give_an_order_and_no_ratio():
         make_finding(tier, guest_fs=guest_fs, case_studies=[case_study], publication=paper, variant=variant)
     publish(case_study)
     found = pair("ext4-on-ext4", "xfs-on-ext4")
-    assert (found["basis"], found["ratio"]) == ("lists", None)
-    assert "they give an order and no ratio" in found["why"]
+    assert (found.basis, found.ratio) == ("lists", None)
+    assert "they give an order and no ratio" in found.why
 
 
 def test_what_nobody_measured_is_said_to_be_so():
     study("lab", ext4_on_ext4=200.0, xfs_on_ext4=100.0)
     found = pair("ext4-on-ext4", "ntfs-on-ext4")
-    assert (found["basis"], found["why"]) == (
+    assert (found.basis, found.why) == (
         "not at all",
         "No published case study has numbers of ntfs on ext4 here.",
     )
@@ -100,7 +102,7 @@ def test_what_comes_along_is_named_where_it_differs():
     make_measurement(200.0, case_study=case_study, hypervisor="kvm", host_fs="ext4")
     make_measurement(100.0, case_study=case_study, hypervisor="esxi", host_fs="vmfs")
     publish(case_study)
-    assert "host file system differs as well" in pair("kvm", "esxi", Question("hypervisor", "varmail"))["why"]
+    assert "host file system differs as well" in pair("kvm", "esxi", Question("hypervisor", "varmail")).why
 
 
 def test_the_environment_lists_what_differs_first_and_leaves_open_what_is_not_stated():
@@ -110,22 +112,18 @@ def test_the_environment_lists_what_differs_first_and_leaves_open_what_is_not_st
         configuration = make_configuration(case_study, guest_fs=guest_fs, cache_mode="none", guest_kernel=kernel)
         make_measurement(value, configuration=configuration, variant=variant)
     publish(case_study)
-    rows = compare(QUESTION, ["ext4-on-ext4", "xfs-on-ext4"])["environment"]
-    facts = {row["fact"]: row for row in rows}
-    assert facts["Guest file system"] == {
-        "fact": "Guest file system",
-        "differs": True,
-        "values": [["ext4"], ["xfs"]],
-    }
-    assert facts["Guest kernel"]["values"] == [["6.1"], []]
-    assert not facts["Guest kernel"]["differs"]
-    assert [row["differs"] for row in rows] == sorted((row["differs"] for row in rows), reverse=True)
+    rows = compare(QUESTION, ["ext4-on-ext4", "xfs-on-ext4"], 1).environment
+    facts = {row.fact: row for row in rows}
+    assert facts["Guest file system"] == EnvironmentFact("Guest file system", True, (("ext4",), ("xfs",)))
+    assert facts["Guest kernel"].values == (("6.1",), ())
+    assert not facts["Guest kernel"].differs
+    assert [row.differs for row in rows] == sorted((row.differs for row in rows), reverse=True)
 
 
 def test_the_number_of_queries_does_not_grow_with_what_is_compared(published_evidence, django_assert_max_num_queries):
     keys = ["ext4-on-ext4", "xfs-on-ext4", "btrfs-on-ext4", "ext4-on-xfs", "xfs-on-xfs", "btrfs-on-btrfs"]
     with django_assert_max_num_queries(12):
-        assert len(compare(QUESTION, keys)["pairs"]) == 15
+        assert len(compare(QUESTION, keys, 1).pairs) == 15
 
 
 def test_an_entry_agrees_with_the_ranking(published_evidence, client):
@@ -174,3 +172,21 @@ def test_page_and_api_say_the_same(published_evidence, client):
         for values in row["values"]:
             for value in values:
                 assert value in page
+
+
+def test_the_page_begins_with_the_verdict_in_a_sentence(published_evidence, client):
+    page = client.get("/compare/?axis=hypervisor&workload=fileserver&a=kvm&b=xen").content.decode()
+    headline = page.split('class="recommendation">')[1].split("<")[0]
+    assert re.fullmatch(
+        r"KVM gives \d\.\d\d times the throughput of Xen for a file server, "
+        r"with 95 % \d\.\d\d to \d\.\d\d in a new laboratory\.",
+        headline,
+    )
+
+
+def test_without_numbers_the_sentence_says_why(published_evidence, client):
+    asked = "axis=fs-pair&workload=varmail&hypervisor=kvm&a=ext4-on-ext4&b=xfs-on-btrfs"
+    page = client.get(f"/compare/?{asked}").content.decode()
+    headline = page.split('class="recommendation">')[1].split("<")[0]
+    assert headline.startswith("Nothing is known of ext4 on ext4 against XFS on Btrfs in numbers.")
+    assert "Only the tier lists of" in headline

@@ -1,0 +1,128 @@
+"""What advice says. No Django."""
+
+from dataclasses import dataclass
+
+from modelling.evidence.question import Question
+from modelling.workloads.mechanisms import Term
+from modelling.workloads.profiles import Profile
+
+from .reasoning import Agreement, Neighbour
+
+
+@dataclass(frozen=True)
+class Filters:
+    """What is decided already, by slug."""
+
+    hypervisor: str | None
+    host_fs: str | None
+
+
+@dataclass(frozen=True)
+class NamedNeighbour(Neighbour):
+    """A known workload, and what a reader calls it."""
+
+    label: str
+
+
+@dataclass(frozen=True)
+class AdvisedEntry:
+    """One line of the answer that the advice rests on."""
+
+    key: str
+    label: str
+    grade: str
+    ratio: float | None
+    low: float | None
+    high: float | None
+
+
+@dataclass(frozen=True)
+class AdvisedPart:
+    """What to use and what to avoid of one part of an answer. text : its verdict"""
+
+    part: int
+    name: str
+    text: str
+    best: tuple[AdvisedEntry, ...]
+    worst: tuple[AdvisedEntry, ...]
+
+
+@dataclass(frozen=True)
+class SaidAgreement(Agreement):
+    """An agreement, and how it reads."""
+
+    text: str = ""
+
+
+@dataclass(frozen=True)
+class Recommendation:
+    """The answer on a near workload.
+
+    is_far : it is for orientation and does not carry over; without : filters left out, as nothing answers with them
+    """
+
+    workload: str
+    label: str
+    distance: float
+    is_far: bool
+    question: Question
+    title: str
+    url: str
+    api_url: str
+    without: tuple[str, ...]
+    parts: tuple[AdvisedPart, ...]
+    missing: tuple[str, ...]
+    agreement: SaidAgreement
+
+
+@dataclass(frozen=True)
+class NamedPair:
+    """A pair of file systems by its key, and what a reader calls it."""
+
+    key: str
+    label: str
+
+
+@dataclass(frozen=True)
+class PredictedPair(NamedPair):
+    """One pair in the order of the mechanisms; see modelling.advice.reasoning.Predicted."""
+
+    rank: int
+    score: float
+    terms: tuple[Term, ...]
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """The opinion of the model: pairs, best first, held against the plainest of them.
+
+    right, compared : how often it was right on the nearest workload; none of it is shown where that is not better
+    than chance
+    """
+
+    against: NamedPair | None
+    pairs: tuple[PredictedPair, ...]
+    right: int = 0
+    compared: int = 0
+    beats_chance: bool = False
+    basis: str = "model"
+
+
+@dataclass(frozen=True)
+class Advice:
+    """What to choose for a load, from the workloads nearest to it and from the model.
+
+    is_far : nothing that was measured carries over; far_beyond : the distance from which that is so
+    """
+
+    filters: Filters
+    summary: tuple[str, ...]
+    profile: Profile
+    assumptions: tuple[str, ...]
+    nearest: tuple[NamedNeighbour, ...]
+    is_far: bool
+    far_beyond: float
+    recommendation: tuple[Recommendation, ...]
+    prediction: Prediction
+    notes: tuple[str, ...]
+    revision: int

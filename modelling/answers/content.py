@@ -1,0 +1,161 @@
+"""What an answer says. No Django.
+
+The fields of these classes are, in their order, those of the JSON that is kept and that the API gives.
+"""
+
+from dataclasses import dataclass
+
+from modelling.estimation.ranking import Entry
+from modelling.estimation.verdict import AVOID, USE
+from modelling.evidence.question import Question
+from modelling.workloads.curves import CurvePanel
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What to do, in words.
+
+    kind : winner, no clear winner or not known; strength : how strongly it may be said (modelling.estimation.verdict)
+    reasons : why it is not surer, a sentence a step; settle : what would settle it; "": nothing is open
+    """
+
+    kind: str
+    sentence: str
+    strength: str
+    reasons: tuple[str, ...]
+    settle: str
+
+
+@dataclass(frozen=True)
+class RankedEntry(Entry):
+    """One line of the ranking, with what a reader calls it."""
+
+    label: str
+
+    @property
+    def is_best(self) -> bool:
+        """Whether it is one to use."""
+        return self.verdict == USE
+
+    @property
+    def is_worst(self) -> bool:
+        """Whether it is one to avoid."""
+        return self.verdict == AVOID
+
+
+@dataclass(frozen=True)
+class NetworkFit:
+    """How well the case studies agree that join these entries by numbers; see modelling.estimation.network.Network."""
+
+    entries: tuple[str, ...]
+    case_studies: int
+    tau2: float | None
+    q: float
+    freedom: int
+    i2: float | None
+    q_heterogeneity: float
+    q_inconsistency: float
+
+
+@dataclass(frozen=True)
+class AnswerPart:
+    """Entries that comparisons join; nothing is known between one part and another.
+
+    part : its number, from 1; name : what tells it from the others; alone: its entries
+    basis : numbers, findings or both; reference : key of the entry that ratios are against
+    held_equal : what is equal within every comparison, in words; assumed_equal : what is only taken to be, because some
+    source does not state it
+    """
+
+    part: int
+    name: str
+    verdict: Decision
+    basis: str
+    reference: str
+    held_equal: str
+    assumed_equal: str
+    networks: tuple[NetworkFit, ...]
+
+
+@dataclass(frozen=True)
+class StudyEvidence:
+    """What one case study contributes: numbers of measurements, derived values and findings; where they stand in it."""
+
+    case_study: str
+    title: str
+    measurements: int
+    derived: int
+    findings: int
+    sources: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Grounds:
+    """What an answer rests on, in numbers.
+
+    storage : kinds of it, those that are stated; years : of the publications, ascending; vm_counts : ascending
+    """
+
+    laboratories: int
+    case_studies: int
+    measurements: int
+    derived: int
+    findings: int
+    storage: tuple[str, ...]
+    years: tuple[int, ...]
+    vm_counts: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class NextRun:
+    """A comparison worth measuring next.
+
+    entries : keys of the two; labels : what they are called
+    gain : percent by which what is chosen then is expected to be better than what is chosen now
+    campaign : address of a new campaign with what is known of it filled in; "": campaigns cannot measure it
+    """
+
+    part: int
+    entries: tuple[str, str]
+    labels: tuple[str, str]
+    gain: float
+    campaign: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Answer:
+    """The answer to a question at a knowledge revision.
+
+    reference : of the first part; None where there is none
+    metric : what is compared (kdb.units.METRICS); other_metrics : in what else the load was measured
+    status : ranked, indistinguishable, ranked apart or no comparison
+    best, worst : keys of the entries to use and to avoid, of all parts
+    machines : how the verdict differs by the number of machines, in a sentence; "": it does not
+    scaling : the metric over the number of machines
+    next_runs : what one more laboratory should compare, what tells most first
+    notes : what a careful reader must know; missing : what would have to be measured where nothing is ranked
+    """
+
+    question: Question
+    revision: int
+    reference: str | None
+    unit: str = "ratio"
+    metric: str
+    other_metrics: tuple[str, ...]
+    status: str
+    verdict: Decision
+    machines: str
+    grounds: Grounds
+    entries: tuple[RankedEntry, ...]
+    parts: tuple[AnswerPart, ...]
+    best: tuple[str, ...]
+    worst: tuple[str, ...]
+    scaling: tuple[CurvePanel, ...]
+    next_runs: tuple[NextRun, ...]
+    notes: tuple[str, ...]
+    evidence: tuple[StudyEvidence, ...]
+    missing: tuple[str, ...]
+
+    def entries_of(self, part: AnswerPart) -> tuple[RankedEntry, ...]:
+        """The lines of one part, best first."""
+        return tuple(entry for entry in self.entries if entry.part == part.part)

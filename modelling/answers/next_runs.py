@@ -1,0 +1,48 @@
+"""What to measure next: the comparisons that would tell most, each with a campaign filled in as far as it can be."""
+
+from urllib.parse import urlencode
+
+from django.urls import reverse
+
+from experiments.campaigns.laboratory.engines import WORKLOADS
+from modelling.estimation.ranking import Ranking
+from modelling.estimation.value import most_telling
+from modelling.evidence.arms import Spread
+from modelling.evidence.axes import AXES, entry_parts
+from modelling.evidence.names import label
+from modelling.evidence.question import Question
+
+from .content import NextRun
+
+MOST = 3
+REPETITIONS = 3  # of each, as a new campaign has them unless told
+LEAST_GAIN = 0.05  # percent; less is nothing
+
+# Field of the campaign's form: column of an entry, and filter of a question.
+_FILE_SYSTEMS = {"guest_file_systems": "guest_fs", "host_file_systems": "host_fs"}
+
+
+def next_runs(question: Question, ranking: Ranking, spread: Spread) -> tuple[NextRun, ...]:
+    """The comparisons of the ranking's parts that one more laboratory should make first, the best first."""
+    axis = AXES[question.axis]
+    noise = 2 * spread.variation**2 / REPETITIONS
+    found = []
+    for part in ranking.parts:
+        for telling in most_telling(part.posterior, noise) if part.networks else ():
+            keys, gain = (telling.a, telling.b), 100 * telling.gain
+            if gain >= LEAST_GAIN and part.has_numbers_between(*keys):
+                labels = (label(axis, telling.a), label(axis, telling.b))
+                found.append(NextRun(part.number, keys, labels, gain, campaign_address(question, keys)))
+    return tuple(sorted(found, key=lambda run: -run.gain)[:MOST])
+
+
+def campaign_address(question: Question, keys: tuple[str, ...] = ()) -> str:
+    """A new campaign on the question's workload with these entries; empty where campaigns do not run it."""
+    if question.workload not in WORKLOADS:
+        return ""
+    parts = [entry_parts(AXES[question.axis], key) for key in keys]
+    filled: dict[str, list[str | int]] = {"workloads": [question.workload], "vm_counts": [question.vm_count or 1]}
+    for field, column in _FILE_SYSTEMS.items():
+        named = [part[column] for part in parts if part.get(column)] or [getattr(question, column)]
+        filled[field] = [name for name in dict.fromkeys(named) if name]
+    return f"{reverse('campaign-new')}?{urlencode(filled, doseq=True)}"

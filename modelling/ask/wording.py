@@ -1,0 +1,94 @@
+"""A text in a person's own words, matched against the catalogue's names and aliases. Nothing is guessed: what no name
+accounts for is told."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from modelling.evidence import names
+
+LONGEST = 200  # characters of a text
+MOST_WORDS = 20
+_LONGEST_NAME = 4  # words
+# In this order, where a spelling belongs to two kinds.
+_KINDS = ("workload", "hypervisor", "file_system", "storage", "guest_os_family", "benchmark")
+_SILENT = {
+    *(
+        "a",
+        "an",
+        "and",
+        "are",
+        "as",
+        "at",
+        "best",
+        "better",
+        "compare",
+        "compared",
+        "for",
+        "from",
+        "i",
+        "in",
+        "is",
+        "it",
+    ),
+    *("my", "of", "on", "or", "run", "running", "the", "to", "under", "use", "versus", "vs", "what", "which", "with"),
+}
+
+
+@dataclass(frozen=True)
+class Understood:
+    """What a text names.
+
+    found : kind of name to slugs, in the order of the text, each once
+    pairs : file systems that stand as "A on B", guest and host
+    unknown : words that no name accounts for, as they were written
+    """
+
+    found: dict[str, tuple[str, ...]]
+    pairs: tuple[tuple[str, str], ...]
+    unknown: tuple[str, ...]
+
+    def all(self, kind: str) -> tuple[str, ...]:
+        return self.found.get(kind, ())
+
+    def only(self, kind: str) -> str | None:
+        """The one name of this kind; None where there is none, or several."""
+        slugs = self.all(kind)
+        return slugs[0] if len(slugs) == 1 else None
+
+
+def understood(text: str) -> Understood:
+    """The names in a text, the longest first: "mail server" before "mail". Linear in its words."""
+    words = re.findall(r"\w[\w.+-]*", text[:LONGEST])[:MOST_WORDS]
+    named = list(_named(words))
+    found: dict[str, list[str]] = {}
+    unknown = []
+    for kind, slug in named:
+        if kind:
+            found.setdefault(kind, []).append(slug)
+        elif slug.casefold() not in _SILENT:
+            unknown.append(slug)
+    pairs = [
+        (one[1], other[1])
+        for one, between, other in zip(named, named[1:], named[2:], strict=False)
+        if one[0] == other[0] == "file_system" and between == ("", "on")
+    ]
+    return Understood(
+        {kind: tuple(dict.fromkeys(slugs)) for kind, slugs in found.items()}, tuple(pairs), tuple(unknown)
+    )
+
+
+def _named(words: list[str]) -> Iterator[tuple[str, str]]:
+    """Kind and slug of each name, and ("", word) for what is none."""
+    place = 0
+    while place < len(words):
+        for length in range(min(_LONGEST_NAME, len(words) - place), 0, -1):
+            name = " ".join(words[place : place + length])
+            hit = next(((kind, slug) for kind in _KINDS if (slug := names.slug_for(kind, name))), None)
+            if hit:
+                yield hit
+                place += length
+                break
+        else:
+            yield "", words[place]
+            place += 1
