@@ -57,17 +57,21 @@ ROOMS = [
     ("modelling features", False, "the rooms of FEATURES, side by side"),
     ("modelling", False, "addresses, signals, handlers of jobs, commands"),
 ]
-FEATURES = ("answers", "explanations", "comparisons", "mixes", "claims", "advice", "previews", "validation")
+FEATURES = ("ask", "answers", "explanations", "comparisons", "mixes", "claims", "advice", "previews", "validation")
 DOORS = ("selectors", "words")  # what may be asked of a feature, and how it reads
 
 # Modules inside a room with Django that are free of it themselves.
 PLAIN = [
-    *("modelling.answers.heat_map", "modelling.answers.presentation", "modelling.answers.words"),
-    *(f"modelling.explanations.{name}" for name in ("causes", "comparison", "facts", "standing", "verdicts")),
-    *("modelling.comparisons.presentation", "modelling.comparisons.words", "modelling.mixes.presentation"),
+    *(f"modelling.answers.{name}" for name in ("content", "heat_map", "presentation", "words")),
+    *(
+        f"modelling.explanations.{name}"
+        for name in ("causes", "comparison", "content", "facts", "standing", "verdicts")
+    ),
+    *(f"modelling.comparisons.{name}" for name in ("content", "presentation", "words")),
+    "modelling.mixes.presentation",
     *(f"modelling.claims.{name}" for name in ("facts", "evaluation", "condition_words", "judging", "hypotheses")),
-    *("modelling.advice.reasoning", "modelling.advice.words"),
-    *(f"modelling.validation.{name}" for name in ("forecasts", "leave_one_out", "tables")),
+    *("modelling.advice.content", "modelling.advice.reasoning", "modelling.advice.words"),
+    *(f"modelling.validation.{name}" for name in ("forecasts", "leave_one_out", "clustered", "outside", "tables")),
 ]
 
 # Where addresses are put together, everything below is known.
