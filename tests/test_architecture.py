@@ -46,6 +46,7 @@ ROOMS = [
     ("modelling.evidence.question", True, "what is asked"),
     ("modelling.evidence.axes", True, "what can be ranked, and what must be equal for it"),
     ("modelling.evidence.fairplay", True, "which numbers may be compared"),
+    ("modelling.evidence.durability", True, "which options can lose acknowledged writes"),
     ("modelling.evidence.words", True, "how numbers and lists read in a sentence"),
     ("modelling.estimation.graph", True, "what is joined with what"),
     ("modelling.estimation.network", True, "one estimate from many trials"),

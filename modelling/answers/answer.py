@@ -147,7 +147,7 @@ def _machines(question: Question, ranking: Ranking, entry_name: Callable[[str], 
             said[count] = alone.parts[0].best
     if not any(set(best) != set(ranking.parts[0].best) for best in said.values()):
         return ""
-    each = [f"{machines(count)} {listed(map(entry_name, best), 'or')}" for count, best in said.items()]
+    each = [f"{machines(count)} {listed(map(entry_name, best), 'or') or 'nothing'}" for count, best in said.items()]
     return f"By their number alone: with {'; with '.join(each)}."
 
 

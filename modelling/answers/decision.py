@@ -62,8 +62,10 @@ def of_answer(
 def of_part(part: RankedPart, label: Naming, runs: Sequence[NextRun]) -> Decision:
     """The decision of one part, whose entries comparisons join."""
     use = [label(key) for key in part.best]
-    first = part.entries[0]
-    if part.verdict.kind == WINNER:
+    first = next((entry for entry in part.entries if entry.key in part.best), part.entries[0])
+    if not use:
+        sentence, settle = _nothing_durable(part, label)
+    elif part.verdict.kind == WINNER:
         sentence = f"Use {use[0]}."
         if first.expected_loss is not None:
             sentence += f" In a new laboratory it is expected to lose {_percent(first.expected_loss)} against the best."
@@ -78,6 +80,7 @@ def of_part(part: RankedPart, label: Naming, runs: Sequence[NextRun]) -> Decisio
         rivals = first_run.labels if first_run else [label(entry.key) for entry in part.entries[:2]]
         settle = f"One more laboratory that measures {listed(rivals, 'and')} side by side would tell most"
         settle += f": the choice then is expected to gain {_percent(first_run.gain)}." if first_run else "."
+    sentence += _durability(part, label) if use else ""
     if part.worst:
         sentence += f" Avoid {listed([label(key) for key in part.worst], 'or')}."
     return Decision(
@@ -87,6 +90,38 @@ def of_part(part: RankedPart, label: Naming, runs: Sequence[NextRun]) -> Decisio
         reasons=tuple(sentence for _, sentence in part.verdict.reasons),
         settle=settle,
     )
+
+
+def _nothing_durable(part: RankedPart, label: Naming) -> tuple[str, str]:
+    """The sentence on a part of which nothing may be recommended (modelling.estimation.verdict.durable), and what would
+    settle it."""
+    unsafe = [entry for entry in part.entries if entry.always_unsafe]
+    who = listed([label(entry.key) for entry in unsafe])
+    options = dict.fromkeys(option for entry in unsafe for option in entry.unsafe_options)
+    sentence = (
+        f"No recommendation: {who} {'was' if len(unsafe) == 1 else 'were'} measured only with options that can lose "
+        f"acknowledged writes ({listed(options)})."
+    )
+    return sentence, f"A case study that measures {who} without them would tell."
+
+
+def _durability(part: RankedPart, label: Naming) -> str:
+    """What is said of options that can lose acknowledged writes: of what is faster with them, and of what to use."""
+    said = ""
+    ahead = part.entries[: [entry.key in part.best for entry in part.entries].index(True)]
+    for entry in ahead:
+        if entry.always_unsafe:
+            said += (
+                f" {label(entry.key)} comes before, but was measured only with {listed(entry.unsafe_options)}, which "
+                "can lose acknowledged writes, and is not recommended."
+            )
+    for entry in part.entries:
+        if entry.key in part.best and entry.unsafe_options:
+            said += (
+                f" Some numbers of {label(entry.key)} were measured with {listed(entry.unsafe_options)}, which can "
+                "lose acknowledged writes: use it without."
+            )
+    return said
 
 
 def part_names(ranking: Ranking, label: Naming, name_of: Callable[[str, str], str]) -> list[str]:

@@ -39,6 +39,10 @@ class EntrySerializer(serializers.Serializer):
     confounded_with = serializers.ListField(
         child=serializers.CharField(), help_text="What came along with it and differed between compared arms."
     )
+    unsafe_options = serializers.ListField(
+        child=serializers.CharField(), help_text="Those it was measured with that can lose acknowledged writes."
+    )
+    always_unsafe = serializers.BooleanField(help_text="Never measured without one: it is not recommended.")
     case_studies = serializers.IntegerField()
     laboratories = serializers.IntegerField(help_text="That measured it.")
     measurements = serializers.IntegerField()
