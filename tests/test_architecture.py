@@ -63,7 +63,10 @@ DOORS = ("selectors", "words")  # what may be asked of a feature, and how it rea
 
 # Modules inside a room with Django that are free of it themselves.
 PLAIN = [
-    *(f"modelling.answers.{name}" for name in ("content", "heat_map", "presentation", "words")),
+    *(
+        f"modelling.answers.{name}"
+        for name in ("content", "differences", "heat_map", "meaning", "presentation", "words")
+    ),
     *(
         f"modelling.explanations.{name}"
         for name in ("causes", "comparison", "content", "facts", "standing", "verdicts")

@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -24,16 +24,24 @@ from modelling.workloads.curves import curves
 
 from . import decision
 from .content import Answer, AnswerPart, Grounds, NetworkFit, RankedEntry, StudyEvidence
+from .differences import differences
 from .estimate import assumptions
 from .next_runs import next_runs
+from .set_up import set_ups
 
 _MOST_COUNTS = 6  # numbers of machines that are looked at one by one
 
 
-def answer(question: Question, ranking: Ranking, revision: int, measured: Sequence[tuple[str, str, str]]) -> Answer:
+def answer(
+    question: Question,
+    ranking: Ranking,
+    revision: int,
+    measured: Sequence[tuple[str, str, str]],
+    others: Mapping[str, pd.DataFrame],
+) -> Answer:
     """The answer that a ranking gives to the question.
 
-    measured : what frames.metrics_measured finds
+    measured : what frames.metrics_measured finds; others : what estimate.other_arms finds of it
     """
     axis = AXES[question.axis]
     parts = ranking.parts
@@ -41,7 +49,8 @@ def answer(question: Question, ranking: Ranking, revision: int, measured: Sequen
     part_names = decision.part_names(ranking, entry_name, _name_of)
     missing = _missing(axis, question, ranking, measured)
     runs = next_runs(question, ranking, assumptions().spread)
-    others = {metric for metric, *_ in measured} - {ranking.metric}
+    studies = CaseStudy.objects.filter(slug__in=set(ranking.arms["case_study"]))
+    scopes = dict(studies.values_list("slug", "value_scope"))
     return Answer(
         question=question,
         revision=revision,
@@ -69,9 +78,11 @@ def answer(question: Question, ranking: Ranking, revision: int, measured: Sequen
         ),
         best=tuple(key for part in parts for key in part.best),
         worst=tuple(key for part in parts for key in part.worst),
-        scaling=curves(ranking.arms, axis, entry_name),
+        scaling=curves(ranking.arms, axis, entry_name, scopes),
         next_runs=runs,
-        notes=tuple(_notes(axis, question, ranking)),
+        differences=differences(parts, {ranking.metric: ranking.arms, **others}),
+        set_ups=set_ups(ranking, entry_name),
+        notes=tuple(_notes(axis, question, ranking, scopes)),
         evidence=_evidence(ranking),
         missing=tuple(missing),
     )
@@ -177,7 +188,7 @@ def _evidence(ranking: Ranking) -> tuple[StudyEvidence, ...]:
     )
 
 
-def _notes(axis: Axis, question: Question, ranking: Ranking) -> list[str]:
+def _notes(axis: Axis, question: Question, ranking: Ranking, scopes: Mapping[str, str]) -> list[str]:
     """What a careful reader must know about this answer, in sentences."""
     notes = []
     arms, findings, parts = ranking.arms, ranking.findings, ranking.parts
@@ -201,7 +212,7 @@ def _notes(axis: Axis, question: Question, ranking: Ranking) -> list[str]:
     counts = sorted(int(n) for n in arms["vm_count"].unique())
     if len(counts) > 1:
         notes.append(f"Averaged over {listed([str(n) for n in counts])} virtual machines.")
-    if max(counts, default=1) > 1 and _scope_is_unknown(ranking):
+    if max(counts, default=1) > 1 and CaseStudy.Scope.NOT_STATED in scopes.values():
         notes.append(
             "The sources do not say whether a value at several machines is for each machine or for all together. "
             "Ratios at one machine count do not depend on it."
@@ -251,11 +262,6 @@ def _dispute(finding: Any) -> str:
         f"{pair} stands {said[finding.text_list]} in {finding.text_source} of {finding.publication.upper()} and "
         f"{said[finding.table_list]} in its {finding.table_source}; it is placed in the middle."
     )
-
-
-def _scope_is_unknown(ranking: Ranking) -> bool:
-    slugs = set(ranking.arms["case_study"])
-    return CaseStudy.objects.filter(slug__in=slugs, value_scope=CaseStudy.Scope.NOT_STATED).exists()
 
 
 def _differs(column: str, arms: pd.DataFrame) -> bool:

@@ -43,6 +43,8 @@ KEYS_WITHIN = {
     "scaling": tuple(serializers.ScalingPanelSerializer().fields),
     "grounds": tuple(serializers.GroundsSerializer().fields),
     "next_runs": tuple(serializers.NextRunSerializer().fields),
+    "differences": tuple(serializers.DifferenceSerializer().fields),
+    "set_ups": tuple(serializers.SetUpSerializer().fields),
     "evidence": tuple(serializers.CaseStudyEvidenceSerializer().fields),
 }
 

@@ -13,6 +13,7 @@ from modelling.workloads.curves import CurvePanel, CurvePoint
 
 from .content import Answer, AnswerPart, Decision, RankedEntry
 from .heat_map import Grid, heat_map
+from .meaning import Meaning, meanings
 from .words import GRADES, Bar, Chart, address, forest_plot, grounds_line, never_tried, title
 
 Names = Mapping[str, Mapping[str, str]]  # kind of name to {slug: label}
@@ -63,6 +64,7 @@ class AnswerPage:
 
     grounds : what it rests on; never_tried : on what kinds of storage nothing was measured; each in a line or ""
     other_metrics : label and address of the same question by another metric
+    asked : the question as fields of a form
     grid : of file-system pairs; None where the question is not of them
     """
 
@@ -75,6 +77,8 @@ class AnswerPage:
     grades: list[tuple[str, str]]
     grid: Grid | None
     curves: list[CurveTable]
+    meanings: list[Meaning]
+    asked: list[tuple[str, str | int]]
     answer: Answer
 
 
@@ -96,6 +100,8 @@ def present(answer: Answer, names: Names) -> AnswerPage:
             _curves(number, metric, panel, answer.scaling, names)
             for number, panel in enumerate(answer.scaling, start=1)
         ],
+        meanings=meanings(answer),
+        asked=[("axis", question.axis), ("workload", question.workload), *question.filters.items()],
         answer=answer,
     )
 

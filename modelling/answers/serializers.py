@@ -123,6 +123,9 @@ class ScalingPanelSerializer(serializers.Serializer):
     block_size_bytes = serializers.IntegerField(allow_null=True)
     held = serializers.DictField(child=serializers.CharField(), help_text="What is equal, as far as it is stated.")
     sources = serializers.ListField(child=serializers.CharField(), help_text="Where the numbers stand.")
+    scope = serializers.ChoiceField(
+        choices=["per-vm", "aggregate", ""], help_text="What a value is for; empty: the source does not say."
+    )
     series = ScalingSeriesSerializer(many=True)
 
 
@@ -151,6 +154,59 @@ class NextRunSerializer(serializers.Serializer):
     )
 
 
+class DifferenceSerializer(serializers.Serializer):
+    """What the first of a part and another entry reached side by side in one case study, all else equal."""
+
+    part = serializers.IntegerField()
+    first = serializers.CharField(help_text="Key of the part's reference.")
+    other = serializers.CharField(help_text="Key of what it was measured beside.")
+    case_study = serializers.CharField()
+    sources = serializers.ListField(child=serializers.CharField(), help_text="Where the numbers stand.")
+    metric = serializers.ChoiceField(choices=list(METRICS))
+    unit = serializers.CharField()
+    operation = serializers.CharField()
+    block_size_bytes = serializers.IntegerField(allow_null=True)
+    vm_count = serializers.IntegerField()
+    first_value = serializers.FloatField(help_text="In `unit`; of several runs the geometric mean.")
+    other_value = serializers.FloatField(help_text="Likewise.")
+    derived = serializers.BooleanField(help_text="Whether one of them follows from a text by arithmetic.")
+
+
+class StatedValueSerializer(serializers.Serializer):
+    value = serializers.CharField()
+    loses_writes = serializers.BooleanField(help_text="Whether it can lose acknowledged writes: do not copy it.")
+    case_studies = serializers.ListField(child=serializers.CharField(), help_text="That state it.")
+
+
+class SetUpFactSerializer(serializers.Serializer):
+    """One fact of the configurations behind an entry."""
+
+    fact = serializers.CharField()
+    stated = StatedValueSerializer(many=True)
+    not_stated_by = serializers.ListField(child=serializers.CharField(), help_text="Case studies that do not state it.")
+    not_tried = serializers.ListField(
+        child=serializers.CharField(), help_text="Choices that the case studies that state it did not try."
+    )
+
+
+class SetUpLineSerializer(serializers.Serializer):
+    """A command line, or a remark after "# "; names after $ are the reader's own."""
+
+    text = serializers.CharField()
+    case_studies = serializers.ListField(child=serializers.CharField(), help_text="Whose configurations it follows.")
+
+
+class SetUpSerializer(serializers.Serializer):
+    """The first entry to use of a part, as it was measured."""
+
+    part = serializers.IntegerField()
+    key = serializers.CharField()
+    label = serializers.CharField()
+    durability = serializers.CharField(help_text="What is known of acknowledged writes.")
+    facts = SetUpFactSerializer(many=True)
+    lines = SetUpLineSerializer(many=True)
+
+
 class RankingSerializer(serializers.Serializer):
     """A ranked answer. Without evidence `entries` is empty and `missing` says what would be needed."""
 
@@ -177,6 +233,8 @@ class RankingSerializer(serializers.Serializer):
     worst = serializers.ListField(child=serializers.CharField(), help_text="Entries to avoid.")
     scaling = ScalingPanelSerializer(many=True)
     next_runs = NextRunSerializer(many=True)
+    differences = DifferenceSerializer(many=True, help_text="The nearest rival first, at most 40.")
+    set_ups = SetUpSerializer(many=True)
     notes = serializers.ListField(child=serializers.CharField())
     evidence = CaseStudyEvidenceSerializer(many=True)
     missing = serializers.ListField(child=serializers.CharField())

@@ -10,6 +10,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from kdb.htmx import at_address, varies_for_htmx, wants_fragment
+from kdb.units import METRICS
 from modelling.comparisons.words import compare_address
 from modelling.evidence import names
 from modelling.evidence.asking import page_revision
@@ -18,6 +19,8 @@ from modelling.evidence.question import Question
 from modelling.models import RankingSnapshot
 
 from . import presentation, words
+from .forms import RateForm
+from .meaning import carried_lines
 from .next_runs import campaign_address
 from .selectors import answer_in, answer_or_none, current_ranking, kept_answers, waiting_for
 
@@ -95,6 +98,29 @@ def _context(question: Question, snapshot: RankingSnapshot, as_of: int | None) -
         "campaign_address": "" if answer.entries else campaign_address(question),
         "why_address": compare_address(question, **then) if answer.entries else "",
     }
+
+
+@require_safe
+@varies_for_htmx
+def machines(request: HttpRequest) -> HttpResponse:
+    """How many machines each configuration behind an answer carries at a rate. htmx gets the table alone."""
+    is_fragment = wants_fragment(request)
+    form, as_of = RateForm(request.GET), page_revision(request)
+    context: dict[str, Any] = {"form": form, "lines": None, "unit": "", "rate": "", "address": ""}
+    context |= {"title": "", "as_of": as_of}
+    status = 422 if is_fragment else 400
+    if form.is_valid():
+        question = form.question()
+        snapshot = answer_or_none(question, as_of)
+        if snapshot is None:
+            return redirect(words.address(question))
+        answer, rate = answer_in(snapshot), form.cleaned_data["rate"]
+        unit = METRICS[answer.metric].unit
+        titles = [table.title for table in presentation.present(answer, names.names()).curves]
+        context |= {"lines": carried_lines(answer, titles, rate), "unit": unit, "rate": rate}
+        context |= {"address": words.address(question, as_of), "title": words.title(question, names.names())}
+        status = 200
+    return render(request, f"modelling/{'_machines' if is_fragment else 'machines'}.html", context, status=status)
 
 
 def _examples() -> list[dict[str, str]]:
