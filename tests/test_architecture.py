@@ -65,7 +65,9 @@ DOORS = ("selectors", "words")  # what may be asked of a feature, and how it rea
 PLAIN = [
     *(
         f"modelling.answers.{name}"
-        for name in ("content", "differences", "heat_map", "meaning", "presentation", "words")
+        for name in (
+            *("content", "differences", "heat_map", "meaning", "presentation", "trade_off", "trade_table", "words"),
+        )
     ),
     *(
         f"modelling.explanations.{name}"

@@ -28,6 +28,7 @@ from .differences import differences
 from .estimate import assumptions
 from .next_runs import next_runs
 from .set_up import set_ups
+from .trade_off import trade_offs
 
 _MOST_COUNTS = 6  # numbers of machines that are looked at one by one
 
@@ -81,6 +82,7 @@ def answer(
         scaling=curves(ranking.arms, axis, entry_name, scopes),
         next_runs=runs,
         differences=differences(parts, {ranking.metric: ranking.arms, **others}),
+        trade_offs=trade_offs(ranking, others, axis, assumptions()),
         set_ups=set_ups(ranking, entry_name),
         notes=tuple(_notes(axis, question, ranking, scopes)),
         evidence=_evidence(ranking),

@@ -44,6 +44,7 @@ KEYS_WITHIN = {
     "grounds": tuple(serializers.GroundsSerializer().fields),
     "next_runs": tuple(serializers.NextRunSerializer().fields),
     "differences": tuple(serializers.DifferenceSerializer().fields),
+    "trade_offs": tuple(serializers.TradeOffSerializer().fields),
     "set_ups": tuple(serializers.SetUpSerializer().fields),
     "evidence": tuple(serializers.CaseStudyEvidenceSerializer().fields),
 }

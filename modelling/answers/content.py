@@ -191,6 +191,44 @@ class SetUp:
     lines: tuple[SetUpLine, ...]
 
 
+@dataclass(frozen=True)
+class TradeEstimate:
+    """What an entry is worth in one thing, with its 95 % interval; None: not known.
+
+    A ratio to the reference of the part in a metric, larger being better; the coefficient of variation of the runs, a
+    share, less being better; of durability 1 where acknowledged writes were kept, 0 where they can be lost.
+    """
+
+    value: float | None
+    low: float | None
+    high: float | None
+
+
+@dataclass(frozen=True)
+class TradePoint:
+    """One entry of a trade-off.
+
+    standing : dominated, in the Pareto set or cannot tell (modelling.estimation.pareto), beyond the intervals
+    on_front : whether no other dominates it by the estimates alone; None where one is not known
+    """
+
+    key: str
+    x: TradeEstimate
+    y: TradeEstimate
+    standing: str
+    on_front: bool | None
+
+
+@dataclass(frozen=True)
+class TradeOff:
+    """The entries of a part by two things: x, the answer's metric, and y, another metric, spread or durability."""
+
+    part: int
+    x: str
+    y: str
+    points: tuple[TradePoint, ...]
+
+
 @dataclass(frozen=True, kw_only=True)
 class Answer:
     """The answer to a question at a knowledge revision.
@@ -203,6 +241,7 @@ class Answer:
     scaling : the metric over the number of machines
     next_runs : what one more laboratory should compare, what tells most first
     differences : what the entries reached beside the first of their part, nearest rival first
+    trade_offs : the entries by two things at once, where the evidence has both
     set_ups : how the first to use was set up, of each part that has one
     notes : what a careful reader must know; missing : what would have to be measured where nothing is ranked
     """
@@ -224,6 +263,7 @@ class Answer:
     scaling: tuple[CurvePanel, ...]
     next_runs: tuple[NextRun, ...]
     differences: tuple[MeasuredDifference, ...]
+    trade_offs: tuple[TradeOff, ...]
     set_ups: tuple[SetUp, ...]
     notes: tuple[str, ...]
     evidence: tuple[StudyEvidence, ...]

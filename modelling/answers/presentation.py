@@ -14,6 +14,7 @@ from modelling.workloads.curves import CurvePanel, CurvePoint
 from .content import Answer, AnswerPart, Decision, RankedEntry
 from .heat_map import Grid, heat_map
 from .meaning import Meaning, meanings
+from .trade_table import TradeTable, trade_tables
 from .words import GRADES, Bar, Chart, address, forest_plot, grounds_line, never_tried, title
 
 Names = Mapping[str, Mapping[str, str]]  # kind of name to {slug: label}
@@ -78,6 +79,7 @@ class AnswerPage:
     grid: Grid | None
     curves: list[CurveTable]
     meanings: list[Meaning]
+    trade_offs: list[TradeTable]
     asked: list[tuple[str, str | int]]
     answer: Answer
 
@@ -101,6 +103,7 @@ def present(answer: Answer, names: Names) -> AnswerPage:
             for number, panel in enumerate(answer.scaling, start=1)
         ],
         meanings=meanings(answer),
+        trade_offs=trade_tables(answer),
         asked=[("axis", question.axis), ("workload", question.workload), *question.filters.items()],
         answer=answer,
     )

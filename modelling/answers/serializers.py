@@ -172,6 +172,36 @@ class DifferenceSerializer(serializers.Serializer):
     derived = serializers.BooleanField(help_text="Whether one of them follows from a text by arithmetic.")
 
 
+class TradeEstimateSerializer(serializers.Serializer):
+    """A ratio to the part's reference in a metric, larger being better; of spread the coefficient of variation of the
+    runs; of durability 1 where acknowledged writes were kept, 0 where they can be lost. Null: not known."""
+
+    value = serializers.FloatField(allow_null=True)
+    low = serializers.FloatField(allow_null=True, help_text="Lower end of its 95 % interval.")
+    high = serializers.FloatField(allow_null=True, help_text="Upper end of it.")
+
+
+class TradePointSerializer(serializers.Serializer):
+    key = serializers.CharField()
+    x = TradeEstimateSerializer()
+    y = TradeEstimateSerializer()
+    standing = serializers.ChoiceField(
+        choices=["dominated", "in the Pareto set", "cannot tell"], help_text="Beyond the intervals."
+    )
+    on_front = serializers.BooleanField(
+        allow_null=True, help_text="Whether no other dominates it by the estimates alone; null: one is not known."
+    )
+
+
+class TradeOffSerializer(serializers.Serializer):
+    """Entries of a part by two things at once: the answer's metric and another."""
+
+    part = serializers.IntegerField()
+    x = serializers.ChoiceField(choices=list(METRICS))
+    y = serializers.ChoiceField(choices=[*METRICS, "spread", "durability"])
+    points = TradePointSerializer(many=True)
+
+
 class StatedValueSerializer(serializers.Serializer):
     value = serializers.CharField()
     loses_writes = serializers.BooleanField(help_text="Whether it can lose acknowledged writes: do not copy it.")
@@ -234,6 +264,7 @@ class RankingSerializer(serializers.Serializer):
     scaling = ScalingPanelSerializer(many=True)
     next_runs = NextRunSerializer(many=True)
     differences = DifferenceSerializer(many=True, help_text="The nearest rival first, at most 40.")
+    trade_offs = TradeOffSerializer(many=True)
     set_ups = SetUpSerializer(many=True)
     notes = serializers.ListField(child=serializers.CharField())
     evidence = CaseStudyEvidenceSerializer(many=True)
