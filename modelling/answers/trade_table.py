@@ -58,7 +58,7 @@ def _sentence(x: str, y: str, lines: list[tuple[str, TradePoint]]) -> str:
 
 def _chart(number: int, trade_off: TradeOff, x: str, y: str, lines: list[tuple[str, TradePoint]]) -> Chart:
     front = sorted((point.x.value, _height(trade_off, point.y)) for _, point in lines if point.on_front)
-    y_title = f"{y}, relative, higher is better" if trade_off.y in METRICS else f"{y}, % of the mean, lower is better"
+    y_title = f"{y}, ×" if trade_off.y in METRICS else f"{y}, %, less is better"
     return Chart(
         id=f"chart-trade-{number}",
         size="",
@@ -68,7 +68,7 @@ def _chart(number: int, trade_off: TradeOff, x: str, y: str, lines: list[tuple[s
             "horizontal": False,
             "unit": "×" if trade_off.y in METRICS else "%",
             "axis": y_title,
-            "across": f"{x}, relative, higher is better",
+            "across": f"{x}, ×, more is better",
             "labels": [label for label, _ in lines],
             "series": [
                 {

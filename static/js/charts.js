@@ -163,8 +163,8 @@
         points: series.points.filter((point) => point !== null),
         data: series.points.filter((point) => point !== null).map((point) => ({ x: point.x, xMin: point.x_low, xMax: point.x_high, y: point.value, yMin: point.low, yMax: point.high })),
         pointStyle: styles[i % styles.length],
-        pointRadius: 7,
-        pointHoverRadius: 9,
+        radius: 7,
+        hoverRadius: 9,
         borderWidth: 2,
         backgroundColor: pale(solid),
         borderColor: solid,
@@ -172,7 +172,7 @@
         errorBarWhiskerColor: solid,
       };
     }).filter((set) => set.data.length);
-    const line = { label: "no estimate is better in both", names: [], points: [], data: data.front.map(([x, y]) => ({ x, y })), showLine: true, pointRadius: 0, pointStyle: "line", borderDash: [6, 4], borderColor: colour("--muted"), borderWidth: 2 };
+    const line = { label: "no estimate is better in both", names: [], points: [], data: data.front.map(([x, y]) => ({ x, y })), showLine: true, radius: 0, pointStyle: "line", borderDash: [6, 4], borderColor: colour("--muted"), borderWidth: 2 };
     return [...sets, line];
   }
 
@@ -194,7 +194,7 @@
 
   function scatter(data, settings) {
     const [muted, line] = [colour("--muted"), colour("--line")];
-    const axis = (title) => ({ type: "linear", title: { display: true, text: title, color: muted }, ticks: { color: muted, callback: (value) => numbers.format(value) }, grid: { color: line } });
+    const axis = (title) => ({ type: "linear", grace: "5%", title: { display: true, text: title, color: muted }, ticks: { color: muted, callback: (value) => numbers.format(value) }, grid: { color: line } });
     settings.scales = { x: axis(data.across), y: axis(data.axis) };
     settings.plugins.legend.display = true;
     settings.plugins.legend.labels.usePointStyle = true;
