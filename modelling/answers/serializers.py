@@ -133,6 +133,10 @@ class GroundsSerializer(serializers.Serializer):
     storage = serializers.ListField(child=serializers.CharField(), help_text="Kinds of storage that are stated.")
     years = serializers.ListField(child=serializers.IntegerField(), help_text="Of the publications.")
     vm_counts = serializers.ListField(child=serializers.IntegerField())
+    facts = serializers.DictField(
+        child=serializers.ListField(child=serializers.CharField(allow_blank=True)),
+        help_text="What it was measured on, by fact; an empty value: some source does not state it.",
+    )
 
 
 class NextRunSerializer(serializers.Serializer):
