@@ -12,6 +12,7 @@ from .validation import views as validation_views
 
 urlpatterns = [
     path("", answer_views.answer, name="answer"),
+    path("choices/", answer_views.choices, name="question-choices"),
     path("compare/", comparison_views.compare, name="compare"),
     path("mix/", mix_views.mix_page, name="mix-page"),
     path("advisor/", advisor_views.advisor, name="advisor"),

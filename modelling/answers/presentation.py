@@ -100,6 +100,22 @@ def present(answer: Answer, names: Names) -> AnswerPage:
     )
 
 
+@dataclass(frozen=True)
+class Chosen:
+    """What the answer chooses, why it is that, and what else it could choose, as (label, address)."""
+
+    sentence: str
+    others: list[tuple[str, str]]
+
+
+def chosen(question: Question, is_left_open: bool, beside: Mapping[str, str]) -> Chosen:
+    """is_left_open : whether it is what the question leaves open, not named by its address; beside : as for address"""
+    what = AXES[question.axis].label.lower()
+    why = f"You left the {what} open, so the answer chooses it." if is_left_open else f"The answer chooses the {what}."
+    others = [(axis.label, address(replace(question, axis=axis.name), beside=beside)) for axis in AXES.values()]
+    return Chosen(why, [other for other, axis in zip(others, AXES, strict=True) if axis != question.axis])
+
+
 def _curves(number: int, metric: Metric, panel: CurvePanel, panels: Sequence[CurvePanel], names: Names) -> CurveTable:
     title = ", ".join([panel.case_study.upper(), *_told_apart(panel, panels, names)])
     counts = sorted({point.vm_count for series in panel.series for point in series.points})

@@ -1,5 +1,6 @@
 """The question as a page: a form, and its answer in place."""
 
+from hashlib import sha256
 from typing import Any
 
 from django.core.cache import cache
@@ -10,14 +11,15 @@ from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from kdb.htmx import at_address, varies_for_htmx, wants_fragment
+from modelling.ask.selectors import Machine, fit
 from modelling.comparisons.words import compare_address
 from modelling.evidence import names
 from modelling.evidence.asking import page_revision
-from modelling.evidence.forms import AskForm, QuestionForm
 from modelling.evidence.question import Question
 from modelling.models import RankingSnapshot
 
 from . import presentation, words
+from .forms import VisitorForm, left_open
 from .next_runs import campaign_address
 from .selectors import answer_in, answer_or_none, current_ranking, kept_answers, waiting_for
 
@@ -39,21 +41,30 @@ _KEPT_SECONDS = 60
 def answer(request: HttpRequest) -> HttpResponse:
     """The form alone, or with the answer to the question in the address."""
     is_fragment = wants_fragment(request)
-    if not request.GET.keys() & {"axis", *QuestionForm.field_order}:
-        form = _rendered(is_fragment, form=AskForm(), examples=_examples())
+    if not request.GET.keys() & set(VisitorForm.field_order):
+        form = _rendered(is_fragment, form=VisitorForm(), examples=_examples())
         return _respond(request, form)
-    form = AskForm(request.GET)
+    form = VisitorForm(request.GET)
     if not form.is_valid():
         return _respond(request, _rendered(is_fragment, form=form), status=422 if is_fragment else 400)
-    question = form.question()
+    if form.is_open:
+        return _respond(request, _rendered(is_fragment, form=form.as_understood(), reading=form.reading))
+    question, machine, text = form.question(), form.machine(), form.cleaned_data["text"]
     as_of = page_revision(request)
-    address = words.address(question, as_of)
-    if is_fragment:
-        return at_address(_respond(request, _answered(question, as_of, is_fragment)), address)
-    if request.get_full_path() != reverse("answer") + address.removeprefix("/"):
+    address = words.address(question, as_of, {**machine.given, **({"text": text} if text else {})})
+    if not is_fragment and request.get_full_path() != reverse("answer") + address.removeprefix("/"):
         return redirect(address)
+    content = _answered(question, machine, text, as_of, is_fragment)
+    if is_fragment:
+        return at_address(_respond(request, content), address)
     title = words.title(question, names.names())
-    return _respond(request, _answered(question, as_of, is_fragment), title=title, address=address)
+    return _respond(request, content, title=title, address=words.address(question, as_of))
+
+
+@require_safe
+def choices(request: HttpRequest) -> HttpResponse:
+    """The fields of the form with what lies behind each choice, beside what is chosen so far."""
+    return render(request, "modelling/_choices.html", {"form": VisitorForm(request.GET)})
 
 
 def _respond(request: HttpRequest, content: str, *, status: int = 200, **context: str) -> HttpResponse:
@@ -64,33 +75,42 @@ def _respond(request: HttpRequest, content: str, *, status: int = 200, **context
     return render(request, "modelling/answer.html", {"content": content, **context}, status=status)
 
 
-def _answered(question: Question, as_of: int | None, is_fragment: bool) -> str:
+def _answered(question: Question, machine: Machine, text: str, as_of: int | None, is_fragment: bool) -> str:
     """Form and answer as HTML, kept for a while: rendering them costs six times the looking up."""
     snapshot = answer_or_none(question, as_of)
+    form = VisitorForm.showing_all(question, machine, text)
     if snapshot is None:
         waiting = {"address": words.address(question), "row": waiting_for(question)}
-        return _rendered(is_fragment, form=AskForm.showing(question), waiting=waiting)
-    key = f"modelling.answer:{snapshot.digest}:{snapshot.superseded_by}:{as_of}:{is_fragment}"
-    return cache.get_or_set(key, lambda: _rendered(is_fragment, **_context(question, snapshot, as_of)), _KEPT_SECONDS)
+        return _rendered(is_fragment, form=form, waiting=waiting)
+
+    def rendered() -> str:
+        said = form.reading if text and form.is_valid() else None
+        return _rendered(is_fragment, form=form, reading=said, **_context(question, machine, snapshot, as_of))
+
+    said = sha256(f"{machine}{text}".encode()).hexdigest()
+    key = f"modelling.answer:{snapshot.digest}:{snapshot.superseded_by}:{as_of}:{is_fragment}:{said}"
+    return cache.get_or_set(key, rendered, _KEPT_SECONDS)
 
 
 def _rendered(is_fragment: bool, **context: Any) -> str:
-    empty = {"examples": [], "page": None, "waiting": None}
+    empty = {"examples": [], "page": None, "waiting": None, "reading": None}
     return render_to_string("modelling/_question.html", {**empty, **context, "is_fragment": is_fragment})
 
 
-def _context(question: Question, snapshot: RankingSnapshot, as_of: int | None) -> dict[str, Any]:
+def _context(question: Question, machine: Machine, snapshot: RankingSnapshot, as_of: int | None) -> dict[str, Any]:
     answer = answer_in(snapshot)
     then = {} if as_of is None else {"as_of": as_of}
+    is_left_open = question.axis == left_open(question, machine)
     return {
-        "form": AskForm.showing(question),
         "page": presentation.present(answer, names.names()),
+        "fit": fit(question.axis, question.filters, machine, answer.grounds.facts, names.names()),
+        "chosen": presentation.chosen(question, is_left_open, machine.given),
         "snapshot": snapshot,
         "as_of": as_of,
-        "current_address": words.address(question),
+        "current_address": words.address(question, beside=machine.given),
         "permanent_address": words.address(question, as_of or answer.revision),
-        "api_address": words.api_address(question, **then),
-        "csv_address": words.api_address(question, format="csv", **then),
+        "api_address": words.api_address(question, **machine.given, **then),
+        "csv_address": words.api_address(question, format="csv", **machine.given, **then),
         "suggestions": [] if answer.entries or as_of else _suggestions(question),
         "campaign_address": "" if answer.entries else campaign_address(question),
         "why_address": compare_address(question, **then) if answer.entries else "",

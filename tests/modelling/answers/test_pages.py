@@ -259,7 +259,7 @@ def test_an_unknown_page_is_answered_with_a_page(client: Client):
 
 
 def test_a_failure_is_answered_with_a_page(client: Client, monkeypatch):
-    monkeypatch.setattr("modelling.answers.views.AskForm", None)
+    monkeypatch.setattr("modelling.answers.views.VisitorForm", None)
     client.raise_request_exception = False
     response = client.get("/")
     assert response.status_code == 500
