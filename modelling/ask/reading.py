@@ -9,7 +9,7 @@ from experiments.imports.normalise import fold
 from modelling.evidence import names
 from modelling.evidence.words import capital, listed
 
-from .machine import BACKENDS, DISKS, SPELLINGS
+from .machine import BACKENDS, DISKS
 from .wording import understood
 
 # Kind of name: field of the question that it fills, and what the field is called.
