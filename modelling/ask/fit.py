@@ -113,7 +113,7 @@ def _said(facts: Sequence[Fact]) -> tuple[str, str]:
     if not given:
         return "Say what you have, and this line says whether the evidence is from a machine like yours.", ""
     if differing := by_state[DIFFERS]:
-        each = [f"your {_mine(fact)} was never measured here: all evidence is {_of(fact)}" for fact in differing]
+        each = [f"your {_mine(fact)} {_was(fact)} never measured here: all evidence is {_of(fact)}" for fact in differing]
         return (
             f"{capital('; '.join(each))}.",
             "What that difference does is not known: nothing behind this answer measured both.",
@@ -138,6 +138,10 @@ def _mine(fact: Fact) -> str:
         "guest_os_family": f"{fact.yours} guest",
         "vm_count": f"number of machines ({fact.yours})",
     }.get(fact.name, fact.yours)
+
+
+def _was(fact: Fact) -> str:
+    return "were" if fact.name == "host_fs" or fact.yours.endswith("s") else "was"
 
 
 def _of(fact: Fact) -> str:

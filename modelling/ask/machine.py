@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass
 from experiments.imports.normalise import fold
 
 # Kinds of disks, spelled as the kinds of storage that case studies state, and one that none has.
-DISKS = {"hdd": "hard disk", "ssd": "solid state (SSD)", "nvme": "NVMe", "network": "network storage"}
+DISKS = {"hdd": "hard disks", "ssd": "solid state (SSD)", "nvme": "NVMe", "network": "network storage"}
 # What images lie on where it is no file system of the host.
 BACKENDS = {
     "lvm": "LVM volume",

@@ -23,6 +23,8 @@ _FIELDS = {
     "benchmark": ("benchmark", "benchmark"),
 }
 
+_ELSEWHERE = (("describe the load to the advisor", "/advisor/"), ("mix it from several workloads", "/mix/"))
+
 
 @dataclass(frozen=True)
 class Unsettled:
@@ -102,7 +104,7 @@ def _unknown(word: str, workloads: Mapping[str, str], settled: Any) -> Unsettled
     if near:
         sentence = f"“{word}” is no name here and is not counted. It stands in the description of:"
     elif "workload" in settled:
-        return Unsettled(f"“{word}” is no name here and is not counted.", ())
+        return Unsettled(f"“{word}” is no name here and is not counted. To count it:", _ELSEWHERE)
     else:
         sentence, near = f"“{word}” is no name here and is not counted. Workloads with evidence of their own:", []
     choices = [(workloads[slug], _address(settled, workload=slug)) for slug in near or workloads if slug in workloads]
