@@ -25,10 +25,6 @@ class RankingForm(QuestionForm):
         super().__init__(data, axis=axis)
         self.fields |= machine_fields()
 
-    def machine(self) -> Machine:
-        """Call it on a valid form only."""
-        return Machine(*(self.cleaned_data[name] or None for name in MACHINE_FIELDS))
-
 
 class VisitorForm(AskForm):
     """What a visitor has, in his words. What he leaves open is what the answer chooses."""
@@ -97,10 +93,6 @@ class VisitorForm(AskForm):
     def question(self) -> Question:
         self.axis = self.cleaned_data["axis"] or _left_open(self.cleaned_data)
         return super().question()
-
-    def machine(self) -> Machine:
-        """Call it on a valid form only."""
-        return Machine(*(self.cleaned_data[name] or None for name in MACHINE_FIELDS))
 
     # What is offered
 

@@ -49,7 +49,7 @@ def answer(request: HttpRequest) -> HttpResponse:
         return _respond(request, _rendered(is_fragment, form=form), status=422 if is_fragment else 400)
     if form.is_open:
         return _respond(request, _rendered(is_fragment, form=form.as_understood(), reading=form.reading))
-    question, machine, text = form.question(), form.machine(), form.cleaned_data["text"]
+    question, machine, text = form.question(), Machine.of(form.cleaned_data), form.cleaned_data["text"]
     as_of = page_revision(request)
     address = words.address(question, as_of, {**machine.given, **({"text": text} if text else {})})
     if not is_fragment and request.get_full_path() != reverse("answer") + address.removeprefix("/"):

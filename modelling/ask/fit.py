@@ -113,7 +113,9 @@ def _said(facts: Sequence[Fact]) -> tuple[str, str]:
     if not given:
         return "Say what you have, and this line says whether the evidence is from a machine like yours.", ""
     if differing := by_state[DIFFERS]:
-        each = [f"your {_mine(fact)} {_was(fact)} never measured here: all evidence is {_of(fact)}" for fact in differing]
+        each = [
+            f"your {_mine(fact)} {_was(fact)} never measured here: all evidence is {_of(fact)}" for fact in differing
+        ]
         return (
             f"{capital('; '.join(each))}.",
             "What that difference does is not known: nothing behind this answer measured both.",

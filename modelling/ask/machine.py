@@ -1,5 +1,6 @@
 """What a visitor has beside what a question filters by. It narrows no evidence: it is held against it. No Django."""
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 
 from experiments.imports.normalise import fold
@@ -29,6 +30,11 @@ class Machine:
 
     disks: str | None = None
     images: str | None = None
+
+    @classmethod
+    def of(cls, said: Mapping[str, str | None]) -> "Machine":
+        """From the data of a valid form that has its fields."""
+        return cls(disks=said["disks"] or None, images=said["images"] or None)
 
     @property
     def given(self) -> dict[str, str]:

@@ -57,7 +57,7 @@ def axis_left_open(hypervisor: object, guest_fs: object, host_fs: object) -> str
     pair of file systems; with one of the two the other; with all of them the configuration.
 
     host_fs : the host file system, or whatever else images lie on
-    Source: docs/models/ranking.md, section 1.
+    Source: docs/models/ranking.md, section 2.
     """
     if not hypervisor:
         return "hypervisor"

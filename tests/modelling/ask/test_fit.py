@@ -30,7 +30,10 @@ def test_disks_that_were_never_measured_come_first():
 
 def test_images_on_what_no_study_has_differ():
     found = fitting(machine=Machine(images="ceph"))
-    assert found.sentence == "Your images on Ceph RBD were never measured here: all evidence is with images on ext4 and XFS."
+    assert (
+        found.sentence
+        == "Your images on Ceph RBD were never measured here: all evidence is with images on ext4 and XFS."
+    )
 
 
 @pytest.mark.parametrize(
