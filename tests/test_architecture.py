@@ -70,6 +70,7 @@ PLAIN = [
     *(f"modelling.comparisons.{name}" for name in ("content", "presentation", "words")),
     "modelling.mixes.presentation",
     *(f"modelling.claims.{name}" for name in ("facts", "evaluation", "condition_words", "judging", "hypotheses")),
+    *("modelling.ask.fit", "modelling.ask.machine"),
     *("modelling.advice.content", "modelling.advice.reasoning", "modelling.advice.words"),
     *(f"modelling.validation.{name}" for name in ("forecasts", "leave_one_out", "clustered", "outside", "tables")),
 ]
@@ -210,6 +211,7 @@ WRITERS = {
     "HypothesisScore": "modelling.claims.verdicts",
     "QualityReport": "modelling.validation.reports",
     "PublicationPreview": "modelling.previews.preview",
+    "KeptMachine": "modelling.ask.machines",
 }
 WRITES = r"\.(?:bulk_create|bulk_update|create|update_or_create|get_or_create|update|delete|save)\("
 

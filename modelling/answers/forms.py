@@ -6,7 +6,17 @@ from typing import Any
 
 from django import forms
 
-from modelling.ask.selectors import BACKENDS, DISKS, MACHINE_FIELDS, Machine, Reading, machine_fields, reading
+from modelling.ask.selectors import (
+    BACKENDS,
+    DISKS,
+    KEPT_FACTS,
+    MACHINE_FIELDS,
+    Machine,
+    Reading,
+    images_lie_on,
+    machine_fields,
+    reading,
+)
 from modelling.evidence import choices, names
 from modelling.evidence.axes import axis_left_open
 from modelling.evidence.forms import AskForm, QuestionForm, axis_choices
@@ -67,14 +77,7 @@ class VisitorForm(AskForm):
         return not self.cleaned_data["workload"]
 
     def clean_images(self) -> str:
-        name = self.cleaned_data["images"]
-        if not name or name in BACKENDS:
-            return name
-        slug = names.slug_for("file_system", name)
-        if slug is None:
-            allowed = ", ".join([*names.names()["file_system"], *BACKENDS])
-            raise forms.ValidationError(f"Images cannot lie on {name!r} here; allowed are {allowed}.")
-        return slug
+        return images_lie_on(self.cleaned_data["images"])
 
     def clean(self) -> dict[str, Any]:
         said = super().clean() or self.cleaned_data
@@ -93,6 +96,14 @@ class VisitorForm(AskForm):
     def question(self) -> Question:
         self.axis = self.cleaned_data["axis"] or _left_open(self.cleaned_data)
         return super().question()
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What is said of the machine, as an address and a kept machine have it."""
+        if not self.is_bound or not self.is_valid():
+            return {}
+        said = {**self.cleaned_data, "images": self.cleaned_data["images"] or self.cleaned_data["host_fs"]}
+        return {name: said[name] for name in KEPT_FACTS if said[name]}
 
     # What is offered
 

@@ -11,7 +11,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from kdb.htmx import at_address, varies_for_htmx, wants_fragment
-from modelling.ask.selectors import Machine, fit
+from modelling.ask.selectors import Machine, fit, kept_machines
 from modelling.comparisons.words import compare_address
 from modelling.evidence import names
 from modelling.evidence.asking import page_revision
@@ -42,13 +42,13 @@ def answer(request: HttpRequest) -> HttpResponse:
     """The form alone, or with the answer to the question in the address."""
     is_fragment = wants_fragment(request)
     if not request.GET.keys() & set(VisitorForm.field_order):
-        form = _rendered(is_fragment, form=VisitorForm(), examples=_examples())
-        return _respond(request, form)
+        return _respond(request, _rendered(is_fragment, form=VisitorForm(), examples=_examples()))
     form = VisitorForm(request.GET)
     if not form.is_valid():
         return _respond(request, _rendered(is_fragment, form=form), status=422 if is_fragment else 400)
     if form.is_open:
-        return _respond(request, _rendered(is_fragment, form=form.as_understood(), reading=form.reading))
+        content = _rendered(is_fragment, form=form.as_understood(), reading=form.reading)
+        return _respond(request, content, form)
     question, machine, text = form.question(), Machine.of(form.cleaned_data), form.cleaned_data["text"]
     as_of = page_revision(request)
     address = words.address(question, as_of, {**machine.given, **({"text": text} if text else {})})
@@ -56,9 +56,9 @@ def answer(request: HttpRequest) -> HttpResponse:
         return redirect(address)
     content = _answered(question, machine, text, as_of, is_fragment)
     if is_fragment:
-        return at_address(_respond(request, content), address)
+        return at_address(_respond(request, content, form), address)
     title = words.title(question, names.names())
-    return _respond(request, content, title=title, address=words.address(question, as_of))
+    return _respond(request, content, form, title=title, address=words.address(question, as_of))
 
 
 @require_safe
@@ -67,12 +67,22 @@ def choices(request: HttpRequest) -> HttpResponse:
     return render(request, "modelling/_choices.html", {"form": VisitorForm(request.GET)})
 
 
-def _respond(request: HttpRequest, content: str, *, status: int = 200, **context: str) -> HttpResponse:
-    """The content by itself for htmx, else on its page, which has a title and an address where it answers."""
-    if wants_fragment(request):
-        return HttpResponse(content, status=status)
+def _respond(
+    request: HttpRequest, content: str, form: VisitorForm | None = None, *, status: int = 200, **context: str
+) -> HttpResponse:
+    """The content by itself for htmx, else on its page, which has a title and an address where it answers.
+
+    form : valid, with the facts of a machine that whoever is signed in may keep
+    """
+    is_fragment = wants_fragment(request)
+    mine: dict[str, Any] = {"machines": None, "facts": form.facts if form else {}}
+    if request.user.is_authenticated:
+        mine["machines"] = kept_machines(request.user, form.cleaned_data["workload"] or "" if form else "")
+    if is_fragment:
+        beside = render_to_string("modelling/_machines.html", {**mine, "is_fragment": True}, request)
+        return HttpResponse(content + beside, status=status)
     context = {"title": "", "address": "", **context}
-    return render(request, "modelling/answer.html", {"content": content, **context}, status=status)
+    return render(request, "modelling/answer.html", {"content": content, **context, **mine}, status=status)
 
 
 def _answered(question: Question, machine: Machine, text: str, as_of: int | None, is_fragment: bool) -> str:
