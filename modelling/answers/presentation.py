@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from kdb.units import METRICS, Metric
 from modelling.estimation.verdict import DOUBTFUL
@@ -158,16 +157,6 @@ def _told_apart(panel: CurvePanel, panels: Sequence[CurvePanel], names: Names) -
 
 def _bounds(point: CurvePoint | None) -> dict[str, float] | None:
     return {"value": point.value, "low": point.low, "high": point.high} if point else None
-
-
-def nearest(question: Question) -> list[Question]:
-    """One filter fewer, then none, then another axis: what to ask when there is no answer."""
-    filters = list(question.filters)
-    unset: list[dict[str, Any]] = [{name: None} for name in filters]
-    wider = [replace(question, **each) for each in unset]
-    if len(filters) > 1:
-        wider.append(Question(axis=question.axis, workload=question.workload))
-    return wider + [replace(question, axis=axis) for axis in AXES if axis != question.axis]
 
 
 def _table(part: AnswerPart, relative: str, entries: Sequence[RankedEntry]) -> RankedTable:

@@ -20,8 +20,8 @@ from modelling.models import RankingSnapshot
 
 from . import presentation, words
 from .forms import VisitorForm, left_open
-from .next_runs import campaign_address
-from .selectors import answer_in, answer_or_none, current_ranking, kept_answers, waiting_for
+from .instead import instead_of
+from .selectors import answer_in, answer_or_none, waiting_for
 
 # What a first visitor may ask; each is shown when its workload is in the catalogue.
 EXAMPLES = (
@@ -31,8 +31,6 @@ EXAMPLES = (
     Question("guest-fs", "fileserver", hypervisor="proxmox"),
     Question("hypervisor", "webserver", vm_count=1),
 )
-MAX_SUGGESTIONS = 3
-MAX_WORKED_OUT = 2  # answers computed only to suggest them
 _KEPT_SECONDS = 60
 
 
@@ -121,8 +119,7 @@ def _context(question: Question, machine: Machine, snapshot: RankingSnapshot, as
         "permanent_address": words.address(question, as_of or answer.revision),
         "api_address": words.api_address(question, **machine.given, **then),
         "csv_address": words.api_address(question, format="csv", **machine.given, **then),
-        "suggestions": [] if answer.entries or as_of else _suggestions(question),
-        "campaign_address": "" if answer.entries else campaign_address(question),
+        "instead": None if as_of else instead_of(answer),
         "why_address": compare_address(question, **then) if answer.entries else "",
     }
 
@@ -130,19 +127,6 @@ def _context(question: Question, machine: Machine, snapshot: RankingSnapshot, as
 def _examples() -> list[dict[str, str]]:
     known = names.names()["workload"]
     return [_as_link(question) for question in EXAMPLES if question.workload in known]
-
-
-def _suggestions(question: Question) -> list[dict[str, Any]]:
-    """Near questions that the evidence does answer, with their verdicts: one fact loosened, then another choice."""
-    near = presentation.nearest(question)
-    kept = kept_answers(near)
-    found = [other for other in near if kept.get(other)]
-    unknown = [other for other in near if other not in kept][:MAX_WORKED_OUT]
-    while unknown and not found:
-        other = unknown.pop(0)
-        found = [other] if answer_in(current_ranking(other)).entries else []
-    answers = [answer_in(current_ranking(other)) for other in found[:MAX_SUGGESTIONS]]
-    return [{**_as_link(answer.question), "verdict": answer.verdict} for answer in answers]
 
 
 def _as_link(question: Question) -> dict[str, str]:

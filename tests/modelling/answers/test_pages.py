@@ -196,7 +196,19 @@ def test_an_empty_answer_says_what_is_missing_and_what_is_near(client: Client, p
     response = client.get("/?axis=fs-pair&workload=varmail&hypervisor=hyper-v")
     assert "does not answer this question" in text_of(response)
     assert "What is missing" in text_of(response)
-    assert "Mail server: which file-system pair?" in text_of(response)
+    text = text_of(response)
+    assert "Under any hypervisor: Mail server: which file-system pair?" in text
+    assert "What it does: Use Hyper-V." in text  # of the axis that was loosened
+    assert "No forecast is shown: none is shown to foretell a new laboratory better than “no difference”." in text
+    assert re.search(r"in \d+ of \d+ comparisons on this workload it was right, no better than chance", text)
+    assert "/laboratory/campaigns/new/?workloads=varmail" in response.content.decode()
+
+
+def test_an_order_without_numbers_shows_the_nearest_numbers(client: Client, published_evidence):
+    text = text_of(client.get(MAIL_ON_KVM))
+    assert "The nearest numbers" in text
+    assert "Under any hypervisor: Mail server: which file-system pair?" in text
+    assert "The nearest" not in text_of(client.get(FILE_SERVER))
 
 
 def test_an_answer_that_newer_evidence_may_change_says_so(client: Client, published_evidence):
