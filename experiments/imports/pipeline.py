@@ -43,6 +43,7 @@ from kdb.models import Job
 
 from .normalise import CONTEXT, KINDS
 from .readers import archives
+from .readers.table_columns import FIELDS, IGNORED, PARAMETER, may_stand_for
 from .reading import Contents, Decided, Filing, Report, Walk
 
 logger = logging.getLogger(__name__)
@@ -199,10 +200,11 @@ def checked_answers(answers: Mapping[str, Any]) -> dict[str, Any]:
     {"context": {field: text},                      for every file
      "files": {sha256: {"context": {...}, "leave_out": bool}},
      "names": {kind: {name in the files: slug}},
-     "create": {kind: {name in the files: {"slug", "name", ...}}}}
+     "create": {kind: {name in the files: {"slug", "name", ...}}},
+     "columns": {header in the tables: field, or "ignore"}}     where there are any
     """
-    if not isinstance(answers, Mapping) or set(answers) - {"context", "files", "names", "create"}:
-        raise Unusable("answers: an object with context, files, names and create is expected.")
+    if not isinstance(answers, Mapping) or set(answers) - {"context", "files", "names", "create", "columns"}:
+        raise Unusable("answers: an object with context, files, names, create and columns is expected.")
     try:
         refuse_unkeepable(answers)
     except ValueError as error:
@@ -222,7 +224,14 @@ def checked_answers(answers: Mapping[str, Any]) -> dict[str, Any]:
         if kind not in KINDS or not isinstance(wanted, Mapping):
             raise Unusable(f"create: {{kind: {{name: {{slug, name, ...}}}}}}, the kinds are {', '.join(KINDS)}.")
         create[kind] = dict(wanted)
-    return {"context": _context(answers.get("context", {})), "files": files, "names": names, "create": create}
+    columns = {header: name for header, name in _mapping(answers, "columns").items() if name not in (None, "")}
+    for header, name in columns.items():
+        if not (_is_text(name) and may_stand_for(name)):
+            raise Unusable(
+                f"columns: {header!r} may be {IGNORED}, pair, {PARAMETER}<name>, or one of {', '.join(FIELDS)}."
+            )
+    said = {"context": _context(answers.get("context", {})), "files": files, "names": names, "create": create}
+    return {**said, "columns": columns} if columns else said
 
 
 def _mapping(answers: Mapping[str, Any], name: str) -> Mapping[str, Any]:

@@ -58,6 +58,7 @@ from .normalise import (
 ROWS_AT_ONCE = 5_000
 SAMPLE_ROWS = 50  # shown in the report
 MAX_FAULTS = 200  # listed in the report; all are counted
+COLUMN = "column"  # beside the kinds of names, what may be unknown
 
 State = ImportBatch.State
 
@@ -69,7 +70,7 @@ class Report:
     rows : measurements that come in
     files : each {"name", "sha256", "size_bytes", "format", "tool_version", "rows", "refused", "warnings", "left_out"}
     faults : each {"file", "line", "field", "found", "expected", "count"}: the first line of each kind of fault
-    unknown : each {"kind", "name", "file", "line", "count"}
+    unknown : each {"kind", "name", "file", "line", "count"}, of kind "column" a header that is none of ours
     lint : each {"rule", "severity", "message", "places"}
     sample : the first rows, as the case study will have them
     """
@@ -115,7 +116,8 @@ class Contents:
                     continue
                 try:
                     self.check()
-                    self.places[file.pk] = self.process.read(raw_files.chunks(file), self.check)
+                    columns = self.batch.answers.get("columns")
+                    self.places[file.pk] = self.process.read(raw_files.chunks(file), self.check, columns)
                 except RawChunk.DoesNotExist as gone:
                     raise Decided from gone
                 except NotRead as problem:
@@ -250,6 +252,8 @@ class Walk:
             about["format"] = found.format
             for fault in found.faults:
                 self.fault(file.name, fault)
+            for fault in found.unknown:
+                self.unknown_name(file.name, Unknown(fault.line, COLUMN, fault.found))
             return None if found.faults else source_of_table(found, context)
         reading = found
         about["format"], about["tool_version"] = reading.format, reading.tool_version
@@ -285,7 +289,7 @@ class Walk:
             self.faults[key] = {"file": file_name, **asdict(fault), "count": 1}
 
     def unknown_name(self, file_name: str, unknown: Unknown) -> None:
-        key = (unknown.kind, fold(unknown.name))
+        key = (unknown.kind, unknown.name if unknown.kind == COLUMN else fold(unknown.name))
         if key in self.unknown:
             self.unknown[key]["count"] += 1
         elif len(self.unknown) < MAX_FAULTS:
