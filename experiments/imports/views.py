@@ -52,7 +52,7 @@ def import_detail(request: HttpRequest, pk: int) -> HttpResponse:
     """What was read, and what to do about it. Asked again while the files are being read."""
     batch = (
         ImportBatch.objects.filter(pk=pk, case_study__in=permissions.drafts_of(request.user))
-        .select_related("case_study", "job", "uploaded_by")
+        .select_related("case_study__storage", "job", "uploaded_by")
         .first()
     )
     if batch is None:

@@ -61,9 +61,7 @@ class ReadingProcess:
         self._given.close()
         self._found.close()
 
-    def read(
-        self, chunks: Iterable[bytes], wait: Callable[[], None], columns: Mapping[str, str] | None = None
-    ) -> int:
+    def read(self, chunks: Iterable[bytes], wait: Callable[[], None], columns: Mapping[str, str] | None = None) -> int:
         """Have a file read; returns where `content` finds what it holds.
 
         columns : what is said of columns that are none of ours (table.read_table)

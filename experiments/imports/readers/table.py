@@ -176,7 +176,7 @@ def _table(kind: str, lines: Callable[[], Lines], said: Mapping[str, str], *, de
 def _headers(
     line: int, cells: list[str], said: Mapping[str, str]
 ) -> tuple[list[Header | None], list[Fault], list[Fault]]:
-    """The meaning of each column (None: it holds nothing for us), what is wrong with the header, and foreign columns."""
+    """The meaning of each column (None: it holds nothing for us), what is wrong, and foreign columns."""
     headers: list[Header | None] = []
     faults, unknown = [], []
     if len(cells) > MAX_COLUMNS:

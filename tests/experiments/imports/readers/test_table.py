@@ -256,7 +256,8 @@ def test_a_foreign_column_is_told_and_the_rows_come_without_it(kind):
 
 @pytest.mark.parametrize("kind", FOREIGN)
 @pytest.mark.parametrize(
-    ("said", "more"), [("ignore", []), ("standard_deviation", ["standard_deviation"]), ("parameter:rpm", ["parameter:rpm"])]
+    ("said", "more"),
+    [("ignore", []), ("standard_deviation", ["standard_deviation"]), ("parameter:rpm", ["parameter:rpm"])],
 )
 def test_a_foreign_column_is_what_somebody_says_it_is(kind, said, more):
     found = read_table(FOREIGN[kind], {"speed": said, "value": "note"})  # what is ours stays ours
