@@ -134,7 +134,7 @@ class ImportSerializer(serializers.ModelSerializer):
     case_study = serializers.SlugRelatedField(slug_field="slug", read_only=True)
     uploaded_by = serializers.CharField(source="uploaded_by.username", read_only=True, allow_null=True, default=None)
     progress = serializers.IntegerField(
-        source="job.progress", read_only=True, default=None, allow_null=True, help_text="Rows read."
+        source="job.progress", read_only=True, default=None, allow_null=True, help_text="Files read, then rows."
     )
     error = serializers.CharField(
         source="why_not_read", read_only=True, help_text="Why reading failed; imports/<id>/read/ has it read again."

@@ -93,6 +93,32 @@ class UploadForm(forms.Form):
     files = SeveralFilesField(label="Result files, or ZIPs of them")
 
 
+class SeveralImportsForm(forms.Form):
+    """Imports of one draft that are confirmed or discarded together; of `confirm-ready`, all that wait for it."""
+
+    do = forms.ChoiceField(choices=[("confirm", ""), ("confirm-ready", ""), ("discard", "")])
+    imports = forms.ModelMultipleChoiceField(
+        ImportBatch.objects.none(), required=False, error_messages={"invalid_choice": "Import %(value)s is not here."}
+    )
+
+    def __init__(self, data: Any, *, case_study: CaseStudy) -> None:
+        super().__init__(data)
+        self.case_study = case_study
+        self.fields["imports"].queryset = case_study.imports.order_by("pk")
+
+    def clean(self) -> dict[str, Any]:
+        said = self.cleaned_data
+        if said.get("do") == "confirm-ready":
+            said["imports"] = list(self.case_study.imports.filter(state=ImportBatch.State.READY).order_by("pk"))
+        if not self.errors and not said["imports"]:
+            raise forms.ValidationError("Choose at least one import.")
+        return said
+
+    @property
+    def problems(self) -> list[str]:
+        return [str(message) for messages in self.errors.values() for message in messages]
+
+
 class AnswersForm(forms.Form):
     """What the user says about an import that was read: per file, unknown name, foreign column, and hint of a name."""
 

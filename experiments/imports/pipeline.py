@@ -327,6 +327,20 @@ def discard(batch: ImportBatch, *, user: User) -> None:
     logger.info("discarded import=%s", batch.pk)
 
 
+def confirm_all(batches: Iterable[ImportBatch]) -> None:
+    """File all of these, or none. Raises ImportRefused as `confirm`."""
+    with transaction.atomic():
+        for batch in batches:
+            confirm(batch)
+
+
+def discard_all(batches: Iterable[ImportBatch], *, user: User) -> None:
+    """Discard all of these, or none. Raises ImportRefused as `discard`."""
+    with transaction.atomic():
+        for batch in batches:
+            discard(batch, user=user)
+
+
 def _forget_vm_counts(case_study: CaseStudy, gone: set[int]) -> None:
     """Take these numbers of machines off the case study where nothing in it has them any more."""
     left = {count for counts in case_study.printed_ratios.values_list("vm_counts", flat=True) for count in counts}
@@ -378,7 +392,7 @@ def read(run: jobs.JobRun, import_id: int) -> None:
     if batch.state != State.READING or batch.job_id != run.job_id:
         return  # decided otherwise meanwhile
     try:
-        with Contents(batch, run.job_id) as contents:
+        with Contents(batch, run.job_id, run.step) as contents:
             _read(batch, run, contents)
     except Decided:
         logger.info("stopped reading import=%s", batch.pk)
@@ -386,7 +400,7 @@ def read(run: jobs.JobRun, import_id: int) -> None:
 
 def _read(batch: ImportBatch, run: jobs.JobRun, contents: Contents) -> None:
     if not batch.is_confirmed:
-        report = Walk(batch, contents, run.step).do()
+        report = Walk(batch, contents, lambda rows: run.step(rows, 0)).do()  # of how many is not known before
         with transaction.atomic():
             _keep(batch, run, report, report.state)
         return

@@ -101,8 +101,11 @@ class Contents:
     Used as a context, inside the attempt of the job that reads.
     """
 
-    def __init__(self, batch: ImportBatch, job_id: int) -> None:
-        self.batch, self.job_id = batch, job_id
+    def __init__(
+        self, batch: ImportBatch, job_id: int, progress: Callable[[int, int], None] = lambda done, total: None
+    ) -> None:
+        """progress : is told how many files are read, and of how many"""
+        self.batch, self.job_id, self.progress = batch, job_id, progress
         self.deadline = monotonic() + settings.KDB_READ_SECONDS
         self.places: dict[int, int | NotRead] = {}
         self.process = ReadingProcess()
@@ -111,7 +114,9 @@ class Contents:
         """Read every file that is not left out. Raises Decided."""
         with ExitStack() as stack:
             stack.enter_context(self.process)
-            for file in self.batch.files.order_by("pk"):
+            files = list(self.batch.files.order_by("pk"))
+            for number, file in enumerate(files):
+                self.progress(number, len(files))
                 if file.rows or is_left_out(self.batch, file):
                     continue
                 try:

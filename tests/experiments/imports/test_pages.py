@@ -2,10 +2,13 @@
 
 import pytest
 from django.utils.html import escape
+from django.utils.timezone import now
 
 from experiments.imports import pipeline
 from experiments.models import ImportBatch, Workload
+from kdb.models import Job
 from tests.experiments.imports.test_pipeline import FILEBENCH, TABLE, draft, rows, upload, worked  # noqa: F401
+from tests.factories import make_case_study, make_user
 
 pytestmark = [pytest.mark.django_db, pytest.mark.sqlite]
 State = ImportBatch.State
@@ -67,3 +70,54 @@ def test_a_foreign_column_is_ignored_on_the_page(receive, client):
     client.post(address, {"do": "correct", "column-0": "ignore"})
     assert (worked(batch).state, batch.answers["columns"]) == (State.READY, {"<CPU>": "ignore"})
     assert client.post(address, {"do": "correct", "column-0": "vm_disk2"}).status_code == 422
+
+
+def test_several_imports_are_confirmed_together_or_none_is(receive, draft, client):  # noqa: F811
+    one, other = receive(a__csv=TABLE), receive(b__csv=TABLE.replace("10.5", "11"))
+    wrong = receive(c__csv=TABLE.replace("XFS", "ZFS"))
+    address, all_of_them = f"/drafts/{draft.slug}/imports/", [batch.pk for batch in (one, other, wrong)]
+    answer = client.post(address, {"do": "confirm", "imports": all_of_them})
+    assert answer.status_code == 409
+    assert f"Import {wrong.pk} has errors to correct. Nothing was done." in answer.content.decode()
+    assert client.post(address, {"do": "confirm"}).status_code == 422
+    assert set(draft.imports.values_list("state", flat=True)) == {State.READY, State.FAULTY}
+    client.post(address, {"do": "confirm-ready"})
+    assert (worked(one).state, worked(other).state, len(rows(draft))) == (State.FILED, State.FILED, 10)
+    client.post(address, {"do": "discard", "imports": [wrong.pk]})
+    wrong.refresh_from_db()
+    assert wrong.state == State.DISCARDED
+
+
+def test_imports_of_other_drafts_are_not_reached_from_here(receive, client):
+    theirs = receive(a__csv=TABLE)
+    mine = make_case_study("mine", owner=make_user("researchers", username="bob"))
+    client.force_login(mine.owner)
+    answer = client.post("/drafts/mine/imports/", {"do": "discard", "imports": [theirs.pk]})
+    assert answer.status_code == 422
+    assert client.post("/drafts/lab/imports/", {"do": "discard", "imports": [theirs.pk]}).status_code == 404
+    theirs.refresh_from_db()
+    assert theirs.state == State.READY
+
+
+def test_all_that_keeps_a_draft_from_being_submitted_is_listed_with_links(receive, draft, client):  # noqa: F811
+    ready, faulty = receive(a__csv=TABLE), receive(b__csv=TABLE.replace("XFS", "ZFS"))
+    page = client.get(f"/drafts/{draft.slug}/").content.decode()
+    assert "Before it can be submitted" in page
+    assert "no results are in the case study" in page
+    for batch in (ready, faulty):
+        assert f'<a href="/imports/{batch.pk}/">Open import {batch.pk}</a>' in page
+    assert "Submit for review" not in page
+    answer = client.post(f"/case-studies/{draft.slug}/submit/")
+    assert answer.status_code == 409
+    assert f"Import {ready.pk} is not finished: confirm it" in answer.content.decode()
+
+
+def test_what_is_being_read_says_how_far_it_is(receive, draft, client):  # noqa: F811
+    batch = receive(a__csv=TABLE)
+    Job.objects.filter(pk=batch.job_id).update(state="running", finished_at=None, owner="w", heartbeat_at=now())
+    Job.objects.filter(pk=batch.job_id).update(progress=3, total=12)
+    ImportBatch.objects.filter(pk=batch.pk).update(state=State.READING)
+    assert "3 of 12 files are read." in client.get(f"/imports/{batch.pk}/").content.decode()
+    assert "1 of 1 imports is being read" in client.get(f"/drafts/{draft.slug}/").content.decode()
+    Job.objects.filter(pk=batch.job_id).update(progress=5_000, total=0)
+    assert "The files are read; 5,000 rows so far." in client.get(f"/imports/{batch.pk}/").content.decode()
