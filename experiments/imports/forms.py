@@ -177,7 +177,7 @@ class AnswersForm(forms.Form):
             if choices:
                 self.fields[name] = forms.ChoiceField(
                     required=False,
-                    label=f"“{hint.word}” is",
+                    label=f"“{hint.word}”, in {_of(len(hint.files), len(taken_in))}, is",
                     choices=[("", "not used"), *choices],
                     initial=",".join(used),
                 )
@@ -256,8 +256,8 @@ class AnswersForm(forms.Form):
         return [self[field] for _, field in self.columns]
 
     @property
-    def hint_rows(self) -> list[tuple[file_names.Hint, forms.BoundField]]:
-        return [(hint, self[field]) for hint, field in self.hints if hint.uses]
+    def hint_rows(self) -> list[forms.BoundField]:
+        return [self[field] for hint, field in self.hints if hint.uses]
 
     @property
     def words_of_disks(self) -> list[str]:
@@ -310,6 +310,12 @@ _USES = {
     "image_format": "the image format {}",
     "cache_mode": "the cache mode {}",
 }
+
+
+def _of(some: int, everything: int) -> str:
+    if some < everything:
+        return f"{some:,} of {everything:,} file names"
+    return "all file names" if everything > 1 else "its file name"
 
 
 def _use_sentence(use: file_names.Values, names: dict[tuple[str, str], str]) -> str:
