@@ -12,6 +12,7 @@ from kdb.pairs import pair_key
 from . import steering as campaigns
 from .laboratory import ssh
 from .runs import throughput
+from .ways_on import WayOn, way_on
 
 RunState = CampaignRun.State
 _ACCELERATORS = {
@@ -34,10 +35,12 @@ class HostPage:
     campaigns: list[Campaign]
     is_asking: bool
     failure: str
+    way_on: WayOn | None
 
 
 def host_page(host: Host) -> HostPage:
     open_states = (Job.State.QUEUED, Job.State.RUNNING)
+    failure = host.job.error if host.job and host.job.state == Job.State.FAILED else ""
     return HostPage(
         accepted=ssh.fingerprint(host.host_key) if host.host_key else "",
         offered=ssh.fingerprint(host.offered_key) if host.offered_key else "",
@@ -47,7 +50,8 @@ def host_page(host: Host) -> HostPage:
         machines=list(host.machines.order_by("slug")),
         campaigns=list(host.campaigns.order_by("-pk")[:20]),
         is_asking=bool(host.job and host.job.state in open_states),
-        failure=host.job.error if host.job and host.job.state == Job.State.FAILED else "",
+        failure=failure,
+        way_on=way_on(failure, host) if failure else None,
     )
 
 
@@ -124,6 +128,7 @@ class CampaignPage:
     active: CampaignRun | None
     log: list[RunLine]
     is_live: bool
+    way_on: WayOn | None  # where it paused by itself
     can: dict[str, bool]
     failures: list[CampaignRun]
 
@@ -151,6 +156,7 @@ def campaign_page(campaign: Campaign) -> CampaignPage:
         active=active,
         log=log,
         is_live=state == Campaign.State.RUNNING or active is not None,
+        way_on=way_on(campaign.state_reason, campaign.host) if campaign.state_reason else None,
         can={
             "start": state in ("planned", "paused") and not is_filed,
             "pause": state == "running",

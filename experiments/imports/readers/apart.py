@@ -110,7 +110,8 @@ class ReadingProcess:
         outcome, first = _get(self._found.fileno(), place)
         if isinstance(outcome, Reading):
             return outcome
-        return Table(*outcome, lambda: self._rows(first))
+        kind, fields, faults, unknown = outcome
+        return Table(kind, fields, faults, unknown, lambda: self._rows(first))
 
     def _rows(self, place: int) -> Iterator[Any]:
         while True:

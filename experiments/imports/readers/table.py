@@ -178,7 +178,8 @@ def _headers(
 ) -> tuple[list[Header | None], list[Fault], list[Fault]]:
     """The meaning of each column (None: it holds nothing for us), what is wrong, and foreign columns."""
     headers: list[Header | None] = []
-    faults, unknown = [], []
+    faults: list[Fault] = []
+    unknown: list[Fault] = []
     if len(cells) > MAX_COLUMNS:
         return [], [Fault(line, "header", f"{len(cells)} columns", f"at most {MAX_COLUMNS}")], []
     for cell in cells:
