@@ -9,6 +9,7 @@ from experiments.models import Campaign, CampaignRun, Host, RunArtifact, RunLine
 from kdb.models import Job
 from kdb.pairs import pair_key
 
+from . import hosts
 from . import steering as campaigns
 from .laboratory import ssh
 from .runs import throughput
@@ -36,22 +37,27 @@ class HostPage:
     is_asking: bool
     failure: str
     way_on: WayOn | None
+    check: hosts.CheckEstimate
+    check_with_limits: hosts.CheckEstimate
 
 
 def host_page(host: Host) -> HostPage:
     open_states = (Job.State.QUEUED, Job.State.RUNNING)
+    pools = [_pool(host, pool) for pool in host.pools.select_related("host_fs")]
     failure = host.job.error if host.job and host.job.state == Job.State.FAILED else ""
     return HostPage(
         accepted=ssh.fingerprint(host.host_key) if host.host_key else "",
         offered=ssh.fingerprint(host.offered_key) if host.offered_key else "",
         facts=_facts(host),
         missing=host.facts.get("missing", []),
-        pools=[_pool(host, pool) for pool in host.pools.select_related("host_fs")],
+        pools=pools,
         machines=list(host.machines.order_by("slug")),
         campaigns=list(host.campaigns.order_by("-pk")[:20]),
         is_asking=bool(host.job and host.job.state in open_states),
         failure=failure,
         way_on=way_on(failure, host) if failure else None,
+        check=hosts.check_estimate(host, len(pools)),
+        check_with_limits=hosts.check_estimate(host, len(pools), with_limits=True),
     )
 
 
@@ -125,6 +131,7 @@ class CampaignPage:
     planned: int
     ended: int
     seconds_left: int
+    estimate: campaigns.Estimate
     active: CampaignRun | None
     log: list[RunLine]
     is_live: bool
@@ -145,6 +152,7 @@ def campaign_page(campaign: Campaign) -> CampaignPage:
     active = next((run for run in runs if run.state == RunState.ACTIVE), None)
     log = list(reversed(RunLine.objects.filter(run=active).order_by("-pk")[:LOG_LINES])) if active else []
     waiting = counted[RunState.WAITING] + counted[RunState.ACTIVE]
+    estimate = campaigns.estimate(campaign)
     state, is_filed = campaign.state, campaign.case_study_id is not None
     return CampaignPage(
         columns=columns,
@@ -152,7 +160,8 @@ def campaign_page(campaign: Campaign) -> CampaignPage:
         counts=[(value, label, counted[value]) for value, label in RunState.choices if counted[value]],
         planned=len(runs),
         ended=len(runs) - waiting,
-        seconds_left=_seconds_left(campaign, runs, waiting),
+        seconds_left=_seconds_left(estimate, runs, waiting),
+        estimate=estimate,
         active=active,
         log=log,
         is_live=state == Campaign.State.RUNNING or active is not None,
@@ -173,7 +182,7 @@ def _cell(runs: list[CampaignRun]) -> dict[str, Any]:
     return {"runs": runs, "mean": sum(values) / len(values) if values else None, "values": len(values)}
 
 
-def _seconds_left(campaign: Campaign, runs: list[CampaignRun], waiting: int) -> int:
+def _seconds_left(estimate: campaigns.Estimate, runs: list[CampaignRun], waiting: int) -> int:
     """As long as the runs before took; as estimated, where there are none."""
     took = [
         (run.finished_at - run.started_at).total_seconds()
@@ -182,7 +191,7 @@ def _seconds_left(campaign: Campaign, runs: list[CampaignRun], waiting: int) -> 
     ]
     if took:
         return round(sum(took) / len(took) * waiting)
-    return round(campaigns.estimate(campaign).seconds * waiting / max(len(runs), 1))
+    return round(estimate.seconds * waiting / max(len(runs), 1))
 
 
 @dataclass(frozen=True)

@@ -28,12 +28,12 @@ def obstacles(draft: CaseStudy) -> list[Obstacle]:
     if not Measurement.objects.filter(configuration__case_study=draft).exists():
         found.append(Obstacle("There is nothing to review yet: no results are in the case study."))
     for batch in draft.imports.filter(state__in=_UNFINISHED).select_related("job").order_by("pk"):
-        why = "its reading failed; read it again, or discard it" if batch.why_not_read else _UNFINISHED[ImportBatch.State(batch.state)]
+        why = "its reading failed; read it again, or discard it" if batch.why_not_read else _UNFINISHED[batch.state]
         found.append(Obstacle(f"{str(batch).capitalize()} is not finished: {why}.", batch))
     return found
 
 
-_UNFINISHED = {
+_UNFINISHED: dict[str, str] = {
     ImportBatch.State.READING: "it is being read",
     ImportBatch.State.FAULTY: "it has errors; correct it, or discard it",
     ImportBatch.State.READY: "confirm it, or discard it",
