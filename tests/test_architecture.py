@@ -23,6 +23,7 @@ ROOMS = [
     ("experiments.imports.readers", True, "one format each: bytes to runs or cells"),
     ("experiments.imports.normalise", True, "names and units"),
     ("experiments.imports.lint", True, "plausibility"),
+    ("experiments.imports.file_names", True, "what names of files say of the configuration"),
     ("experiments.entry_names", True, "what an entry of the catalogue may be called"),
     ("experiments.claim_conditions", True, "the language in which claims say what would have to hold"),
     ("experiments.campaigns.laboratory", True, "what a campaign does to machines"),
