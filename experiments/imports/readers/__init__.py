@@ -5,7 +5,7 @@ A new format is one module with a Reader, one entry in READERS and captured outp
 
 from dataclasses import replace
 
-from .base import MAX_BYTES, Reader, Reading, Refusal
+from .base import MAX_BYTES, UTF_16, Reader, Reading, Refusal, several, text_of
 from .bonnie import Bonnie
 from .crystaldiskmark import CrystalDiskMark
 from .dbench import Dbench
@@ -37,7 +37,7 @@ READERS: tuple[Reader, ...] = (
 
 
 def detect(data: bytes) -> Reader | None:
-    """The reader that knows this content; None where none does."""
+    """The first reader that knows this content; None where none does."""
     return next((reader for reader in READERS if reader.recognises(data)), None)
 
 
@@ -47,14 +47,23 @@ def read(data: bytes) -> Reading:
         return _nothing("the file is empty")
     if len(data) > MAX_BYTES:
         return _nothing(f"the file has {len(data):,} bytes; one file has at most {MAX_BYTES:,}")
-    reader = detect(data)
-    if reader is None:
+    if data.startswith(UTF_16):
+        data = text_of(data).encode(errors="replace")
+    readings = [reader.read(data) for reader in READERS if reader.recognises(data)]
+    if not readings:
         names = ", ".join(reader.name for reader in READERS)
         return _nothing(f"this is {what_it_is(data)}; formats that are read: {names}, and tables")
-    reading = reader.read(data)
-    if several := several_file_systems(data, reading):
-        return replace(reading, runs=(), refused=(several,))
+    reading = readings[0]
+    if len(readings) > 1:
+        first_lines = {found.format: _first_line(found) for found in readings}
+        return replace(reading, runs=(), refused=(several("formats", first_lines),))
+    if mixed := several_file_systems(data, reading):
+        return replace(reading, runs=(), refused=(mixed,))
     return reading
+
+
+def _first_line(reading: Reading) -> int:
+    return min((found.line for found in (*reading.runs, *reading.refused) if found.line), default=1)
 
 
 def _nothing(reason: str) -> Reading:
