@@ -164,6 +164,9 @@ class AnswersForm(forms.Form):
         for file, names in self.files:
             own = {part: data[names[part]] for part in ("configuration", "vm_count")}
             files[file["sha256"]] = {
+                "runs": self.batch.answers.get("files", {})
+                .get(file["sha256"], {})
+                .get("runs", {}),  # said by a program
                 "leave_out": data[names["leave_out"]],
                 "context": {part: str(value) for part, value in own.items() if value not in (None, "")},
             }
