@@ -218,7 +218,9 @@ def source_of_reading(
             yield Fault(None, "runs", f"line {line}", f"a line on which a run stands: {_first(lines)}")
         for run in reading.runs:
             own = said.get(str(run.line), {})
-            operation = own.get("operation") or context.get("operation") or run.operation
+            # What the whole file is said to do fills in what a run does not tell of itself.
+            said_of_all = context.get("operation") if run.operation in ("", "mixed") else ""
+            operation = own.get("operation") or said_of_all or run.operation
             if not operation:
                 expected = f"{' or '.join(run.could_be)}, said beside the file: the file does not tell them apart"
                 yield Fault(run.line, "operation", "nothing", expected)

@@ -12,7 +12,10 @@ from experiments.imports.readers import READERS, table
 from experiments.imports.readers.base import MAX_BYTES, Reading
 
 DATA = Path(__file__).parents[3] / "data"
-FOLDERS = ("bonnie", "crystaldiskmark", "dbench", "filebench", "fio", "iozone", "phoronix", "postmark", "sysbench")
+FOLDERS = (
+    *("bonnie", "crystaldiskmark", "dbench", "dd", "diskspd", "filebench", "fio", "ioping", "iozone", "kdiskmark"),
+    *("pgbench", "phoronix", "postmark", "sysbench"),
+)
 CAPTURED = {
     f"{path.parent.name}/{path.name}": path.read_bytes()
     for folder in FOLDERS
