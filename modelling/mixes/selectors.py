@@ -9,7 +9,8 @@ from kdb.units import METRICS, THROUGHPUT
 from modelling.answers.selectors import answer_at, answer_in, assumptions, ranking_of
 from modelling.estimation.mixes import Mix, mix
 from modelling.estimation.ranking import METHOD, Ranking
-from modelling.evidence import counts
+from modelling.evidence import counts, names
+from modelling.evidence.axes import AXES
 from modelling.evidence.keeping import remembered
 from modelling.evidence.question import Question
 from modelling.explanations.selectors import forecast_between
@@ -62,7 +63,9 @@ def _share(
     forecast = ""
     if not has_numbers:
         ranked = [[entry.key for part in each.parts for entry in part.entries] for each in rankings.values()]
-        first, second, *_ = [*([entry.key for entry in own.entries]), *max(ranked, key=len), None, None]
+        first, second, *_ = [*(entry.key for entry in own.entries), *max(ranked, key=len), None, None]
         if first and second:
-            forecast = forecast_between(alone, first, second, as_of)
+            said = forecast_between(alone, first, second, as_of)
+            labels = [names.label(AXES[question.axis], key) for key in (first, second)]
+            forecast = said and f"{' against '.join(labels)}: {said}"
     return Share(workload, share, has_numbers, own.verdict, forecast)
