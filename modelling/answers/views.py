@@ -84,7 +84,7 @@ def _context(question: Question, snapshot: RankingSnapshot, as_of: int | None) -
     then = {} if as_of is None else {"as_of": as_of}
     return {
         "form": AskForm.showing(question),
-        "page": presentation.present(answer, names.names()),
+        "page": presentation.present(answer, names.names(), as_of),
         "snapshot": snapshot,
         "as_of": as_of,
         "current_address": words.address(question),
