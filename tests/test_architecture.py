@@ -69,7 +69,7 @@ PLAIN = [
         for name in ("causes", "comparison", "content", "facts", "standing", "verdicts")
     ),
     *(f"modelling.comparisons.{name}" for name in ("content", "presentation", "words")),
-    "modelling.mixes.presentation",
+    *(f"modelling.mixes.{name}" for name in ("content", "presentation", "words")),
     *(f"modelling.claims.{name}" for name in ("facts", "evaluation", "condition_words", "judging", "hypotheses")),
     *("modelling.ask.fit", "modelling.ask.machine"),
     *("modelling.advice.content", "modelling.advice.reasoning", "modelling.advice.words"),
