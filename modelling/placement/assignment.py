@@ -98,6 +98,18 @@ class Filling:
             self._places[groups, place] += sign
         self.pools[unit] = pool
 
+    def take(self, moves: list[tuple[int, int]], *, together: bool) -> None:
+        """Make these moves, which hold all constraints `together`; else those that do once others have made room."""
+        waiting, before = moves, len(moves) + 1
+        while len(waiting) < before:
+            before, refused = len(waiting), []
+            for unit, pool in waiting:
+                if together or not self.forbidden_by(unit, pool):
+                    self.move(unit, pool)
+                else:
+                    refused.append((unit, pool))
+            waiting = refused
+
     def improve(self) -> None:
         """Take single moves that gain, the largest value first, until none is left that a constraint allows."""
         values = self.problem.values
@@ -198,8 +210,8 @@ def _assigned(problem: Problem, seconds: float, gap: float) -> Assigned:
             bound = min(bound, -float(reached))
         if found.x is not None:
             taken = Filling(problem)
-            for cell in np.flatnonzero(found.x > 1 - _WHOLE):
-                taken.move(int(units[cell]), int(pools[cell]))
+            whole = np.flatnonzero(found.x > 1 - _WHOLE)
+            taken.take(list(zip(units[whole].tolist(), pools[whole].tolist(), strict=True)), together=integral)
             taken.improve()
             if taken.gain > best.gain:
                 best, method = taken, BEST_FOUND
