@@ -237,10 +237,10 @@ def _constraints(problem: Problem, units: np.ndarray, pools: np.ndarray) -> Line
         row = np.concatenate([pools[at], problem.here[units[at]]])
         return add(first, row, np.concatenate([at, at]), np.concatenate([comes, -leaves]), limit)
 
-    sizes = problem.sizes / max(problem.sizes.max(), _TINY)  # of about one, as the solver likes numbers
-    loads = problem.loads / max(problem.loads.max(), _TINY)
-    first = add(n, pools, cells, sizes[units], problem.room / max(problem.sizes.max(), _TINY))
-    headroom = np.minimum(problem.headroom / max(problem.loads.max(), _TINY), loads.sum())
+    largest, heaviest = problem.sizes.max(initial=_TINY), problem.loads.max(initial=_TINY)
+    sizes, loads = problem.sizes / largest, problem.loads / heaviest  # of about one, as the solver likes numbers
+    first = add(n, pools, cells, sizes[units], problem.room / largest)
+    headroom = np.minimum(problem.headroom / heaviest, loads.sum())  # more than all never comes
     first = add_both(first, cells, loads[units], loads[units], headroom)
     for group in problem.apart:
         at = np.flatnonzero(np.isin(units, group))

@@ -50,7 +50,9 @@ def plan(machines: Sequence[Machine], pools: Sequence[Pool], knowledge: Knowledg
     for site in dict.fromkeys(pool.site for pool in pools):
         inside = [pool for pool in pools if pool.site == site]
         names = {pool.name for pool in inside}
-        one = _Site([machine for machine in machines if machine.pool in names], inside, seen, rules)
+        if not (there := [machine for machine in machines if machine.pool in names]):
+            continue
+        one = _Site(there, inside, seen, rules)
         found.append(assign(one.problem, [pool.host_fs for pool in inside], rules.seconds, rules.gap))
         advice |= one.advice(found[-1].pools)
     return Plan(
