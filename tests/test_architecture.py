@@ -58,7 +58,10 @@ ROOMS = [
     ("modelling features", False, "the rooms of FEATURES, side by side"),
     ("modelling", False, "addresses, signals, handlers of jobs, commands"),
 ]
-FEATURES = ("ask", "answers", "explanations", "comparisons", "mixes", "claims", "advice", "previews", "validation")
+FEATURES = (
+    *("ask", "answers", "explanations", "comparisons", "mixes", "placement", "claims", "advice", "previews"),
+    "validation",
+)
 DOORS = ("selectors", "words")  # what may be asked of a feature, and how it reads
 
 # Modules inside a room with Django that are free of it themselves.
@@ -70,6 +73,8 @@ PLAIN = [
     ),
     *(f"modelling.comparisons.{name}" for name in ("content", "presentation", "words")),
     *(f"modelling.mixes.{name}" for name in ("content", "presentation", "words")),
+    *(f"modelling.placement.{name}" for name in ("content", "prospects", "assignment", "planning", "words")),
+    "modelling.placement.simulation",
     *(f"modelling.claims.{name}" for name in ("facts", "evaluation", "condition_words", "judging", "hypotheses")),
     *("modelling.ask.fit", "modelling.ask.machine"),
     *("modelling.advice.content", "modelling.advice.reasoning", "modelling.advice.words"),
