@@ -30,6 +30,7 @@ from .next_runs import next_runs
 from .set_up import set_ups
 from .trade_off import trade_offs
 
+_FACTS_OF_ARMS = ("hypervisor", "storage", "host_fs", "guest_fs", "guest_os_family", "vm_count")
 _MOST_COUNTS = 6  # numbers of machines that are looked at one by one
 
 
@@ -61,7 +62,7 @@ def answer(
         status=_status(ranking),
         verdict=decision.of_answer(parts, part_names, entry_name, missing, runs),
         machines=_machines(question, ranking, entry_name),
-        grounds=_grounds(ranking),
+        grounds=grounds(ranking),
         entries=tuple(
             RankedEntry(**vars(entry), label=entry_name(entry.key)) for part in parts for entry in part.entries
         ),
@@ -84,7 +85,7 @@ def answer(
         differences=differences(parts, {ranking.metric: ranking.arms, **others}),
         trade_offs=trade_offs(ranking, others, axis, assumptions()),
         set_ups=set_ups(ranking, entry_name),
-        notes=tuple(_notes(axis, question, ranking, scopes)),
+        notes=tuple(caveats(axis, question, ranking)),
         evidence=_evidence(ranking),
         missing=tuple(missing),
     )
@@ -130,10 +131,12 @@ def _equal(axis: Axis, ranking: Ranking, part: RankedPart) -> dict[str, str]:
     }
 
 
-def _grounds(ranking: Ranking) -> Grounds:
+def grounds(ranking: Ranking) -> Grounds:
+    """What the ranking rests on, in numbers."""
     arms, findings = ranking.arms, ranking.findings
     is_measured = arms["origin"] == "measured"
     slugs = {*arms["case_study"], *(slug for slugs in findings["case_studies"] for slug in slugs)}
+    facts = _facts(ranking)
     makers = set(arms["laboratory"]) if len(arms) else set(findings["publication"])
     return Grounds(
         laboratories=len(makers),
@@ -141,10 +144,31 @@ def _grounds(ranking: Ranking) -> Grounds:
         measurements=int(arms["measurements"][is_measured].sum()),
         derived=int((~is_measured).sum()),
         findings=len(findings.drop_duplicates("pk")) if len(findings) else 0,
-        storage=tuple(sorted(set(arms["storage"]) - {""})),
+        storage=tuple(filter(None, facts["storage"])),
         years=tuple(sorted({int(year) for year in arms["year"].dropna()})),
         vm_counts=tuple(sorted({int(count) for count in arms["vm_count"]})),
+        facts=facts,
     )
+
+
+def _facts(ranking: Ranking) -> dict[str, tuple[str, ...]]:
+    """Of arms as their configurations have them, of tier lists as the case studies they speak of do."""
+    arms, findings = ranking.arms, ranking.findings
+    found = {column: {_text(value) for value in arms[column]} for column in _FACTS_OF_ARMS}
+    for column in ("hypervisor", "guest_fs", "host_fs"):
+        found[column] |= set(map(_text, findings[column]))
+    listing = CaseStudy.objects.filter(slug__in={slug for slugs in findings["case_studies"] for slug in slugs})
+    virtual = listing.filter(configurations__hypervisor__isnull=False)
+    for kind, family, counts in virtual.values_list("storage__kind", "configurations__guest_os__family", "vm_counts"):
+        found["storage"].add(_text(kind))
+        found["guest_os_family"].add(_text(family))
+        found["vm_count"] |= {str(count) for count in counts if count}
+    by_number = partial(sorted, key=lambda value: (int(value) if value.isdecimal() else 0, value))
+    return {column: tuple(by_number(values)) for column, values in found.items()}
+
+
+def _text(value: Any) -> str:
+    return "" if pd.isna(value) else str(value)
 
 
 def _machines(question: Question, ranking: Ranking, entry_name: Callable[[str], str]) -> str:
@@ -190,7 +214,7 @@ def _evidence(ranking: Ranking) -> tuple[StudyEvidence, ...]:
     )
 
 
-def _notes(axis: Axis, question: Question, ranking: Ranking, scopes: Mapping[str, str]) -> list[str]:
+def caveats(axis: Axis, question: Question, ranking: Ranking) -> list[str]:
     """What a careful reader must know about this answer, in sentences."""
     notes = []
     arms, findings, parts = ranking.arms, ranking.findings, ranking.parts
@@ -214,7 +238,7 @@ def _notes(axis: Axis, question: Question, ranking: Ranking, scopes: Mapping[str
     counts = sorted(int(n) for n in arms["vm_count"].unique())
     if len(counts) > 1:
         notes.append(f"Averaged over {listed([str(n) for n in counts])} virtual machines.")
-    if max(counts, default=1) > 1 and CaseStudy.Scope.NOT_STATED in scopes.values():
+    if max(counts, default=1) > 1 and _scope_is_unknown(ranking):
         notes.append(
             "The sources do not say whether a value at several machines is for each machine or for all together. "
             "Ratios at one machine count do not depend on it."
@@ -264,6 +288,11 @@ def _dispute(finding: Any) -> str:
         f"{pair} stands {said[finding.text_list]} in {finding.text_source} of {finding.publication.upper()} and "
         f"{said[finding.table_list]} in its {finding.table_source}; it is placed in the middle."
     )
+
+
+def _scope_is_unknown(ranking: Ranking) -> bool:
+    slugs = set(ranking.arms["case_study"])
+    return CaseStudy.objects.filter(slug__in=slugs, value_scope=CaseStudy.Scope.NOT_STATED).exists()
 
 
 def _differs(column: str, arms: pd.DataFrame) -> bool:

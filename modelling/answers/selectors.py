@@ -13,9 +13,10 @@ from modelling.evidence.question import Question
 from modelling.models import RankingSnapshot
 
 from . import snapshots
-from .answer import answer
+from .answer import answer, caveats, grounds
 from .configurations import configurations_behind
 from .content import Answer, AnswerPart, RankedEntry
+from .decision import decided
 from .estimate import assumptions, other_arms, ranking_of
 from .snapshots import answer_as_of, compute_snapshot, note_asked
 
@@ -28,8 +29,11 @@ __all__ = [
     "answer_or_none",
     "answer_with_draft",
     "assumptions",
+    "caveats",
     "configurations_behind",
     "current_ranking",
+    "decided",
+    "grounds",
     "kept_answers",
     "ranking_as_of",
     "ranking_of",

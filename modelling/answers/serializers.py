@@ -6,7 +6,8 @@
 from rest_framework import serializers
 
 from kdb.units import METRICS
-from modelling.evidence.asking import QuestionSerializer
+from modelling.ask.selectors import ASSUMED, CHOSEN, DIFFERS, IN_PART, MATCHES, NOT_GIVEN, NOT_STATED
+from modelling.evidence.asking import GroundsSerializer, QuestionSerializer, VerdictSerializer
 from modelling.evidence.question import GRADES
 
 
@@ -63,16 +64,6 @@ class NetworkSerializer(serializers.Serializer):
     q_inconsistency = serializers.FloatField(help_text="Q between designs.")
 
 
-class VerdictSerializer(serializers.Serializer):
-    """The decision that follows from the predictive distribution, in plain words, and how strongly it may be said."""
-
-    kind = serializers.ChoiceField(choices=["winner", "no clear winner", "not known"])
-    sentence = serializers.CharField()
-    strength = serializers.ChoiceField(choices=["strong", "moderate", "weak", "very weak"])
-    reasons = serializers.ListField(child=serializers.CharField(), help_text="Why it is not surer, a sentence a step.")
-    settle = serializers.CharField(allow_blank=True, help_text="What would settle it; empty: nothing is open.")
-
-
 class PartSerializer(serializers.Serializer):
     """Entries that comparisons join; nothing is known between one part and another."""
 
@@ -127,19 +118,6 @@ class ScalingPanelSerializer(serializers.Serializer):
         choices=["per-vm", "aggregate", ""], help_text="What a value is for; empty: the source does not say."
     )
     series = ScalingSeriesSerializer(many=True)
-
-
-class GroundsSerializer(serializers.Serializer):
-    """What the answer rests on."""
-
-    laboratories = serializers.IntegerField()
-    case_studies = serializers.IntegerField()
-    measurements = serializers.IntegerField()
-    derived = serializers.IntegerField()
-    findings = serializers.IntegerField()
-    storage = serializers.ListField(child=serializers.CharField(), help_text="Kinds of storage that are stated.")
-    years = serializers.ListField(child=serializers.IntegerField(), help_text="Of the publications.")
-    vm_counts = serializers.ListField(child=serializers.IntegerField())
 
 
 class NextRunSerializer(serializers.Serializer):
@@ -237,6 +215,27 @@ class SetUpSerializer(serializers.Serializer):
     lines = SetUpLineSerializer(many=True)
 
 
+class FactSerializer(serializers.Serializer):
+    """One fact of your machine against the same of the evidence."""
+
+    name = serializers.CharField()
+    label = serializers.CharField()
+    yours = serializers.CharField(allow_blank=True, help_text="Empty: not given.")
+    evidence = serializers.ListField(child=serializers.CharField(), help_text="The values that are stated.")
+    state = serializers.ChoiceField(
+        choices=[MATCHES, IN_PART, ASSUMED, DIFFERS, NOT_STATED, NOT_GIVEN, CHOSEN],
+        help_text="Assumed equal: some source does not state it. In part: other values are averaged in.",
+    )
+
+
+class FitSerializer(serializers.Serializer):
+    """Whether the evidence is from a machine like yours: the filters, `disks` and `images`."""
+
+    sentence = serializers.CharField(allow_blank=True, help_text="Empty: there is no evidence.")
+    effect = serializers.CharField(allow_blank=True, help_text="What is known of the difference; empty: there is none.")
+    facts = FactSerializer(many=True)
+
+
 class RankingSerializer(serializers.Serializer):
     """A ranked answer. Without evidence `entries` is empty and `missing` says what would be needed."""
 
@@ -257,6 +256,7 @@ class RankingSerializer(serializers.Serializer):
         allow_blank=True, help_text="How the verdict differs by the number of machines; empty: it does not."
     )
     grounds = GroundsSerializer()
+    fit = FitSerializer()
     entries = EntrySerializer(many=True)
     parts = PartSerializer(many=True)
     best = serializers.ListField(child=serializers.CharField(), help_text="Entries to use.")

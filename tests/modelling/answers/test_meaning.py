@@ -66,14 +66,14 @@ class TestPublished:
 
     def test_machines_at_a_rate_stand_at_an_address_of_their_own(self, client):
         self.study("lab")
-        page = client.get("/machines/?axis=guest-fs&workload=fileserver&rate=140").content.decode()
+        page = client.get("/capacity/?axis=guest-fs&workload=fileserver&rate=140").content.decode()
         ext4 = re.search(r'<th scope="row">ext4</th>(.*?)</tr>', page, re.S)[1]
         # For each machine 200 at two, the most that were measured; together 200 / 2 = 100 is too little.
         assert [cell.strip() for cell in re.findall(r"<td>([^<]*)</td>", ext4)] == ["at least 2", "1"]
 
     @pytest.mark.parametrize("rate", ["", "-1", "many", "nan"])
     def test_a_rate_that_is_none_is_refused_by_its_field(self, client, rate):
-        response = client.get(f"/machines/?axis=guest-fs&workload=fileserver&rate={rate}")
+        response = client.get(f"/capacity/?axis=guest-fs&workload=fileserver&rate={rate}")
         assert (response.status_code, 'id="id_rate_error"' in response.content.decode()) == (400, True)
 
     def set_up(self):
