@@ -150,13 +150,15 @@ def _forecast(order: list[str], leads: np.ndarray, errors: np.ndarray, pairs: "_
 
 
 def _places(ranking: Ranking) -> dict[str, tuple[RankedPart, int]]:
-    """Entry to the part it is in and the number of its network; entries without numbers have no place."""
+    """Entry to the part it is in and the number of its network; entries without numbers have no place, nor those
+    measured only with options that can lose acknowledged writes: they are never recommended."""
     found: dict[str, tuple[RankedPart, int]] = {}
     number = 0
     for part in ranking.parts:
+        unsafe = {entry.key for entry in part.entries if entry.always_unsafe}
         for network in part.networks:
             number += 1
-            found |= dict.fromkeys(network.treatments, (part, number))
+            found |= {key: (part, number) for key in network.treatments if key not in unsafe}
     return found
 
 

@@ -13,7 +13,7 @@ from modelling.estimation.mixes import mix
 from modelling.estimation.verdict import STRENGTHS
 from modelling.evidence.question import Question
 from modelling.mixes.selectors import mixed
-from tests.factories import make_case_study, make_measurement
+from tests.factories import make_case_study, make_configuration, make_measurement
 
 pytestmark = pytest.mark.django_db
 
@@ -183,6 +183,18 @@ def test_a_share_that_only_lists_speak_of_is_answered_by_itself(client, publishe
     page = client.get("/mix/?axis=fs-pair&hypervisor=kvm&varmail=60&fileserver=40").content.decode()
     assert "/?axis=fs-pair&amp;workload=varmail&amp;hypervisor=kvm" in page
     assert mail.verdict.sentence in page
+
+
+def test_what_was_measured_only_without_flushes_is_not_in_a_mix():
+    study = make_case_study("lab")
+    for guest, value, options in (("btrfs", 900.0, "nobarrier"), ("ext4", 200.0, ""), ("xfs", 100.0, "")):
+        configuration = make_configuration(study, guest_fs=guest, guest_mount_options=options)
+        for workload in ("varmail", "webserver"):
+            make_measurement(value, configuration=configuration, workload=workload)
+    life.publish([study], reason="measured")
+    found = answer(varmail=75, webserver=25)
+    assert [entry.key for entry in found.entries] == ["ext4-on-ext4", "xfs-on-ext4"]
+    assert any(note.startswith("Measured only with guest mount option nobarrier") for note in found.notes)
 
 
 def test_nothing_in_common_is_no_ranking():
