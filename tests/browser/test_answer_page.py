@@ -41,7 +41,6 @@ def quiet_page(page: Page):
 
 
 def ask_for_file_server(page: Page) -> None:
-    page.get_by_label("What to choose").select_option("hypervisor")
     page.get_by_label("Workload").select_option("fileserver")
     page.get_by_role("button", name="Ask").click()
 
@@ -224,8 +223,7 @@ def test_everything_is_reached_by_keyboard(site, quiet_page: Page):
     expect(page.get_by_role("link", name="Skip to the content")).to_be_focused()
     page.keyboard.press("Enter")
     page.keyboard.press("Tab")
-    expect(page.get_by_label("What to choose")).to_be_focused()
-    page.get_by_label("Workload").focus()
+    expect(page.get_by_label("Workload")).to_be_focused()
     page.keyboard.type("File server")
     page.get_by_role("button", name="Ask").focus()
     page.keyboard.press("Enter")
