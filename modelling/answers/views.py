@@ -62,7 +62,7 @@ def answer(request: HttpRequest) -> HttpResponse:
 @require_safe
 def choices(request: HttpRequest) -> HttpResponse:
     """The fields of the form with what lies behind each choice, beside what is chosen so far."""
-    return render(request, "modelling/_choices.html", {"form": VisitorForm(request.GET)})
+    return render(request, "modelling/_choices.html", {"form": VisitorForm(request.GET, asks=False)})
 
 
 def _respond(
@@ -86,12 +86,13 @@ def _respond(
 def _answered(question: Question, machine: Machine, text: str, as_of: int | None, is_fragment: bool) -> str:
     """Form and answer as HTML, kept for a while: rendering them costs six times the looking up."""
     snapshot = answer_or_none(question, as_of)
-    form = VisitorForm.showing_all(question, machine, text)
     if snapshot is None:
+        form = VisitorForm.showing_all(question, machine, text)
         waiting = {"address": words.address(question), "row": waiting_for(question)}
         return _rendered(is_fragment, form=form, waiting=waiting)
 
     def rendered() -> str:
+        form = VisitorForm.showing_all(question, machine, text)
         said = form.reading if text and form.is_valid() else None
         return _rendered(is_fragment, form=form, reading=said, **_context(question, machine, snapshot, as_of))
 

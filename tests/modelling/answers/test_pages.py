@@ -55,6 +55,7 @@ def test_the_counts_follow_the_choice_as_a_fragment(client: Client, published_ev
     assert response.status_code == 200
     assert '<option value="kvm">KVM (no comparison yet)</option>' in response.content.decode()
     assert b"<html" not in response.content
+    assert b"aria-invalid" not in client.get("/choices/?workload=&axis=&hypervisor=kvm", **HTMX).content
 
 
 # A visitor's words and machine
