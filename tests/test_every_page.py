@@ -47,6 +47,7 @@ DEEDS = {
     "accounts/logout/",
     "accounts/tokens/<int:pk>/revoke/",
     "case-studies/<slug:slug>/<slug:step>/",
+    "drafts/<slug:slug>/imports/",
     "drafts/<slug:slug>/upload/",
     "drafts/bundle/",
     "machines/<int:pk>/delete/",

@@ -52,7 +52,7 @@ def answer(question: Question, ranking: Ranking, revision: int, measured: Sequen
         status=_status(ranking),
         verdict=decision.of_answer(parts, part_names, entry_name, missing, runs),
         machines=_machines(question, ranking, entry_name),
-        grounds=_grounds(ranking),
+        grounds=grounds(ranking),
         entries=tuple(
             RankedEntry(**vars(entry), label=entry_name(entry.key)) for part in parts for entry in part.entries
         ),
@@ -72,7 +72,7 @@ def answer(question: Question, ranking: Ranking, revision: int, measured: Sequen
         worst=tuple(key for part in parts for key in part.worst),
         scaling=curves(ranking.arms, axis, entry_name),
         next_runs=runs,
-        notes=tuple(_notes(axis, question, ranking)),
+        notes=tuple(caveats(axis, question, ranking)),
         evidence=_evidence(ranking),
         missing=tuple(missing),
     )
@@ -118,7 +118,8 @@ def _equal(axis: Axis, ranking: Ranking, part: RankedPart) -> dict[str, str]:
     }
 
 
-def _grounds(ranking: Ranking) -> Grounds:
+def grounds(ranking: Ranking) -> Grounds:
+    """What the ranking rests on, in numbers."""
     arms, findings = ranking.arms, ranking.findings
     is_measured = arms["origin"] == "measured"
     slugs = {*arms["case_study"], *(slug for slugs in findings["case_studies"] for slug in slugs)}
@@ -200,7 +201,7 @@ def _evidence(ranking: Ranking) -> tuple[StudyEvidence, ...]:
     )
 
 
-def _notes(axis: Axis, question: Question, ranking: Ranking) -> list[str]:
+def caveats(axis: Axis, question: Question, ranking: Ranking) -> list[str]:
     """What a careful reader must know about this answer, in sentences."""
     notes = []
     arms, findings, parts = ranking.arms, ranking.findings, ranking.parts

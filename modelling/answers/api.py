@@ -23,7 +23,9 @@ from modelling.evidence.asking import (
     AS_OF,
     AS_OF_PARAMETER,
     FILTERS,
+    GroundsSerializer,
     QuestionSerializer,
+    VerdictSerializer,
     asked_revision,
     question_asked,
 )
@@ -41,10 +43,10 @@ RANKING_KEYS = tuple(serializers.RankingSerializer().fields)
 KEYS_WITHIN = {
     "question": tuple(QuestionSerializer().fields),
     "entries": ENTRY_COLUMNS,
-    "verdict": tuple(serializers.VerdictSerializer().fields),
+    "verdict": tuple(VerdictSerializer().fields),
     "parts": tuple(serializers.PartSerializer().fields),
     "scaling": tuple(serializers.ScalingPanelSerializer().fields),
-    "grounds": tuple(serializers.GroundsSerializer().fields),
+    "grounds": tuple(GroundsSerializer().fields),
     "fit": tuple(serializers.FitSerializer().fields),
     "next_runs": tuple(serializers.NextRunSerializer().fields),
     "evidence": tuple(serializers.CaseStudyEvidenceSerializer().fields),

@@ -7,7 +7,7 @@ from rest_framework import serializers
 
 from kdb.units import METRICS
 from modelling.ask.selectors import ASSUMED, CHOSEN, DIFFERS, IN_PART, MATCHES, NOT_GIVEN, NOT_STATED
-from modelling.evidence.asking import QuestionSerializer
+from modelling.evidence.asking import GroundsSerializer, QuestionSerializer, VerdictSerializer
 from modelling.evidence.question import GRADES
 
 
@@ -58,16 +58,6 @@ class NetworkSerializer(serializers.Serializer):
     i2 = serializers.FloatField(allow_null=True, help_text="Share of the variation between case studies, 0 to 1.")
     q_heterogeneity = serializers.FloatField(help_text="Q within designs.")
     q_inconsistency = serializers.FloatField(help_text="Q between designs.")
-
-
-class VerdictSerializer(serializers.Serializer):
-    """The decision that follows from the predictive distribution, in plain words, and how strongly it may be said."""
-
-    kind = serializers.ChoiceField(choices=["winner", "no clear winner", "not known"])
-    sentence = serializers.CharField()
-    strength = serializers.ChoiceField(choices=["strong", "moderate", "weak", "very weak"])
-    reasons = serializers.ListField(child=serializers.CharField(), help_text="Why it is not surer, a sentence a step.")
-    settle = serializers.CharField(allow_blank=True, help_text="What would settle it; empty: nothing is open.")
 
 
 class PartSerializer(serializers.Serializer):
@@ -121,23 +111,6 @@ class ScalingPanelSerializer(serializers.Serializer):
     held = serializers.DictField(child=serializers.CharField(), help_text="What is equal, as far as it is stated.")
     sources = serializers.ListField(child=serializers.CharField(), help_text="Where the numbers stand.")
     series = ScalingSeriesSerializer(many=True)
-
-
-class GroundsSerializer(serializers.Serializer):
-    """What the answer rests on."""
-
-    laboratories = serializers.IntegerField()
-    case_studies = serializers.IntegerField()
-    measurements = serializers.IntegerField()
-    derived = serializers.IntegerField()
-    findings = serializers.IntegerField()
-    storage = serializers.ListField(child=serializers.CharField(), help_text="Kinds of storage that are stated.")
-    years = serializers.ListField(child=serializers.IntegerField(), help_text="Of the publications.")
-    vm_counts = serializers.ListField(child=serializers.IntegerField())
-    facts = serializers.DictField(
-        child=serializers.ListField(child=serializers.CharField(allow_blank=True)),
-        help_text="What it was measured on, by fact; an empty value: some source does not state it.",
-    )
 
 
 class NextRunSerializer(serializers.Serializer):

@@ -111,7 +111,7 @@ def _context(question: Question, machine: Machine, snapshot: RankingSnapshot, as
     then = {} if as_of is None else {"as_of": as_of}
     is_left_open = question.axis == left_open(question, machine)
     return {
-        "page": presentation.present(answer, names.names()),
+        "page": presentation.present(answer, names.names(), as_of),
         "fit": fit(question.axis, question.filters, machine, answer.grounds.facts, names.names()),
         "chosen": presentation.chosen(question, is_left_open, machine.given),
         "snapshot": snapshot,

@@ -9,7 +9,8 @@ from kdb.units import METRICS
 from modelling.evidence.question import Question
 from modelling.evidence.words import counted, listed, machines
 
-from .content import Grounds
+from .content import Decision as Decision
+from .content import Grounds as Grounds
 
 # What an entry of an axis is called in a sentence.
 THING = {

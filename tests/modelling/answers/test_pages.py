@@ -23,7 +23,7 @@ def text_of(response) -> str:
 
 
 def ranked(response) -> list[str]:
-    return [entry.label for entry, _ in response.context["page"].tables[0].lines]
+    return [entry.label for entry, *_ in response.context["page"].tables[0].lines]
 
 
 # Before a question
@@ -143,13 +143,13 @@ def test_guest_file_systems_on_proxmox_come_in_the_published_order(client, publi
 def test_the_chart_has_the_numbers_of_the_table(client: Client, published_evidence):
     table = client.get(FILE_SERVER).context["page"].tables[0]
     data = table.chart.data
-    assert data["labels"] == [entry.label for entry, _ in table.lines]
+    assert data["labels"] == [entry.label for entry, *_ in table.lines]
     assert data["series"][0]["points"] == [
         {
             **{"value": entry.ratio, "low": entry.low, "high": entry.high},
             **{"inner_low": entry.mean_low, "inner_high": entry.mean_high},
         }
-        for entry, _ in table.lines
+        for entry, *_ in table.lines
     ]
 
 
@@ -341,3 +341,15 @@ def test_a_failure_is_answered_with_a_page(client: Client, monkeypatch):
     response = client.get("/")
     assert response.status_code == 500
     assert "Something went wrong" in text_of(response)
+
+
+@pytest.mark.sqlite
+def test_every_row_leads_to_its_comparison_with_the_first(client: Client, published_evidence):
+    response = client.get(f"{FILE_SERVER}&as_of=1")
+    lines = response.context["page"].tables[0].lines
+    others = [lines[1][0].key] + [lines[0][0].key] * (len(lines) - 1)
+    page = response.content.decode()
+    for (entry, _, _, address), other in zip(lines, others, strict=True):
+        assert address == f"/compare/?axis=hypervisor&workload=fileserver&a={entry.key}&b={other}&as_of=1"
+        assert address.replace("&", "&amp;") in page
+    assert client.get(lines[-1][3]).status_code == 200
