@@ -172,7 +172,6 @@ def test_a_question_without_a_workload_asks_for_it_in_place(site, page: Page):
     page.goto(site)
     page.get_by_role("button", name="Ask").click()
     expect(page.get_by_text("A workload is required: choose one, or say it in your own words.")).to_be_visible()
-    expect(page).to_have_url(site + "/")
 
 
 def test_a_server_that_fails_is_not_passed_over_in_silence(site, page: Page):
