@@ -23,6 +23,7 @@ urlpatterns = [
     path("drafts/<slug:slug>/", draft_views.draft_detail, name="draft-detail"),
     path("drafts/<slug:slug>/edit/", draft_views.draft_edit, name="draft-edit"),
     path("drafts/<slug:slug>/upload/", imports.upload, name="draft-upload"),
+    path("drafts/<slug:slug>/imports/", imports.together, name="draft-imports"),
     path("imports/<int:pk>/", imports.import_detail, name="import-detail"),
     path("files/<int:pk>/", imports.raw_file, name="raw-file"),
     path("results-template.<slug:suffix>", imports.table_template, name="table-template"),

@@ -23,6 +23,7 @@ ROOMS = [
     ("experiments.imports.readers", True, "one format each: bytes to runs or cells"),
     ("experiments.imports.normalise", True, "names and units"),
     ("experiments.imports.lint", True, "plausibility"),
+    ("experiments.imports.file_names", True, "what names of files say of the configuration"),
     ("experiments.entry_names", True, "what an entry of the catalogue may be called"),
     ("experiments.claim_conditions", True, "the language in which claims say what would have to hold"),
     ("experiments.campaigns.laboratory", True, "what a campaign does to machines"),
@@ -57,7 +58,10 @@ ROOMS = [
     ("modelling features", False, "the rooms of FEATURES, side by side"),
     ("modelling", False, "addresses, signals, handlers of jobs, commands"),
 ]
-FEATURES = ("ask", "answers", "explanations", "comparisons", "mixes", "claims", "advice", "previews", "validation")
+FEATURES = (
+    *("ask", "answers", "explanations", "comparisons", "mixes", "placement", "claims", "advice", "previews"),
+    "validation",
+)
 DOORS = ("selectors", "words")  # what may be asked of a feature, and how it reads
 
 # Modules inside a room with Django that are free of it themselves.
@@ -69,7 +73,10 @@ PLAIN = [
     ),
     *(f"modelling.comparisons.{name}" for name in ("content", "presentation", "words")),
     *(f"modelling.mixes.{name}" for name in ("content", "presentation", "words")),
+    *(f"modelling.placement.{name}" for name in ("content", "prospects", "assignment", "planning", "words")),
+    "modelling.placement.simulation",
     *(f"modelling.claims.{name}" for name in ("facts", "evaluation", "condition_words", "judging", "hypotheses")),
+    *("modelling.ask.fit", "modelling.ask.machine"),
     *("modelling.advice.content", "modelling.advice.reasoning", "modelling.advice.words"),
     *(f"modelling.validation.{name}" for name in ("forecasts", "leave_one_out", "clustered", "outside", "tables")),
 ]
@@ -210,6 +217,7 @@ WRITERS = {
     "HypothesisScore": "modelling.claims.verdicts",
     "QualityReport": "modelling.validation.reports",
     "PublicationPreview": "modelling.previews.preview",
+    "KeptMachine": "modelling.ask.machines",
 }
 WRITES = r"\.(?:bulk_create|bulk_update|create|update_or_create|get_or_create|update|delete|save)\("
 

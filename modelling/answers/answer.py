@@ -27,6 +27,7 @@ from .content import Answer, AnswerPart, Grounds, NetworkFit, RankedEntry, Study
 from .estimate import assumptions
 from .next_runs import next_runs
 
+_FACTS_OF_ARMS = ("hypervisor", "storage", "host_fs", "guest_fs", "guest_os_family", "vm_count")
 _MOST_COUNTS = 6  # numbers of machines that are looked at one by one
 
 
@@ -122,6 +123,7 @@ def grounds(ranking: Ranking) -> Grounds:
     arms, findings = ranking.arms, ranking.findings
     is_measured = arms["origin"] == "measured"
     slugs = {*arms["case_study"], *(slug for slugs in findings["case_studies"] for slug in slugs)}
+    facts = _facts(ranking)
     makers = set(arms["laboratory"]) if len(arms) else set(findings["publication"])
     return Grounds(
         laboratories=len(makers),
@@ -129,10 +131,31 @@ def grounds(ranking: Ranking) -> Grounds:
         measurements=int(arms["measurements"][is_measured].sum()),
         derived=int((~is_measured).sum()),
         findings=len(findings.drop_duplicates("pk")) if len(findings) else 0,
-        storage=tuple(sorted(set(arms["storage"]) - {""})),
+        storage=tuple(filter(None, facts["storage"])),
         years=tuple(sorted({int(year) for year in arms["year"].dropna()})),
         vm_counts=tuple(sorted({int(count) for count in arms["vm_count"]})),
+        facts=facts,
     )
+
+
+def _facts(ranking: Ranking) -> dict[str, tuple[str, ...]]:
+    """Of arms as their configurations have them, of tier lists as the case studies they speak of do."""
+    arms, findings = ranking.arms, ranking.findings
+    found = {column: {_text(value) for value in arms[column]} for column in _FACTS_OF_ARMS}
+    for column in ("hypervisor", "guest_fs", "host_fs"):
+        found[column] |= set(map(_text, findings[column]))
+    listing = CaseStudy.objects.filter(slug__in={slug for slugs in findings["case_studies"] for slug in slugs})
+    virtual = listing.filter(configurations__hypervisor__isnull=False)
+    for kind, family, counts in virtual.values_list("storage__kind", "configurations__guest_os__family", "vm_counts"):
+        found["storage"].add(_text(kind))
+        found["guest_os_family"].add(_text(family))
+        found["vm_count"] |= {str(count) for count in counts if count}
+    by_number = partial(sorted, key=lambda value: (int(value) if value.isdecimal() else 0, value))
+    return {column: tuple(by_number(values)) for column, values in found.items()}
+
+
+def _text(value: Any) -> str:
+    return "" if pd.isna(value) else str(value)
 
 
 def _machines(question: Question, ranking: Ranking, entry_name: Callable[[str], str]) -> str:

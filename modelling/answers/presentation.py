@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from kdb.units import METRICS, Metric
 from modelling.comparisons.words import address_of
@@ -104,6 +103,22 @@ def present(answer: Answer, names: Names, as_of: int | None = None) -> AnswerPag
     )
 
 
+@dataclass(frozen=True)
+class Chosen:
+    """What the answer chooses, why it is that, and what else it could choose, as (label, address)."""
+
+    sentence: str
+    others: list[tuple[str, str]]
+
+
+def chosen(question: Question, is_left_open: bool, beside: Mapping[str, str]) -> Chosen:
+    """is_left_open : whether it is what the question leaves open, not named by its address; beside : as for address"""
+    what = AXES[question.axis].label.lower()
+    why = f"You left the {what} open, so the answer chooses it." if is_left_open else f"The answer chooses the {what}."
+    others = [(axis.label, address(replace(question, axis=axis.name), beside=beside)) for axis in AXES.values()]
+    return Chosen(why, [other for other, axis in zip(others, AXES, strict=True) if axis != question.axis])
+
+
 def _curves(number: int, metric: Metric, panel: CurvePanel, panels: Sequence[CurvePanel], names: Names) -> CurveTable:
     title = ", ".join([panel.case_study.upper(), *_told_apart(panel, panels, names)])
     counts = sorted({point.vm_count for series in panel.series for point in series.points})
@@ -146,16 +161,6 @@ def _told_apart(panel: CurvePanel, panels: Sequence[CurvePanel], names: Names) -
 
 def _bounds(point: CurvePoint | None) -> dict[str, float] | None:
     return {"value": point.value, "low": point.low, "high": point.high} if point else None
-
-
-def nearest(question: Question) -> list[Question]:
-    """One filter fewer, then none, then another axis: what to ask when there is no answer."""
-    filters = list(question.filters)
-    unset: list[dict[str, Any]] = [{name: None} for name in filters]
-    wider = [replace(question, **each) for each in unset]
-    if len(filters) > 1:
-        wider.append(Question(axis=question.axis, workload=question.workload))
-    return wider + [replace(question, axis=axis) for axis in AXES if axis != question.axis]
 
 
 def _table(

@@ -6,6 +6,7 @@
 from rest_framework import serializers
 
 from kdb.units import METRICS
+from modelling.ask.selectors import ASSUMED, CHOSEN, DIFFERS, IN_PART, MATCHES, NOT_GIVEN, NOT_STATED
 from modelling.evidence.asking import GroundsSerializer, QuestionSerializer, VerdictSerializer
 from modelling.evidence.question import GRADES
 
@@ -124,6 +125,27 @@ class NextRunSerializer(serializers.Serializer):
     )
 
 
+class FactSerializer(serializers.Serializer):
+    """One fact of your machine against the same of the evidence."""
+
+    name = serializers.CharField()
+    label = serializers.CharField()
+    yours = serializers.CharField(allow_blank=True, help_text="Empty: not given.")
+    evidence = serializers.ListField(child=serializers.CharField(), help_text="The values that are stated.")
+    state = serializers.ChoiceField(
+        choices=[MATCHES, IN_PART, ASSUMED, DIFFERS, NOT_STATED, NOT_GIVEN, CHOSEN],
+        help_text="Assumed equal: some source does not state it. In part: other values are averaged in.",
+    )
+
+
+class FitSerializer(serializers.Serializer):
+    """Whether the evidence is from a machine like yours: the filters, `disks` and `images`."""
+
+    sentence = serializers.CharField(allow_blank=True, help_text="Empty: there is no evidence.")
+    effect = serializers.CharField(allow_blank=True, help_text="What is known of the difference; empty: there is none.")
+    facts = FactSerializer(many=True)
+
+
 class RankingSerializer(serializers.Serializer):
     """A ranked answer. Without evidence `entries` is empty and `missing` says what would be needed."""
 
@@ -144,6 +166,7 @@ class RankingSerializer(serializers.Serializer):
         allow_blank=True, help_text="How the verdict differs by the number of machines; empty: it does not."
     )
     grounds = GroundsSerializer()
+    fit = FitSerializer()
     entries = EntrySerializer(many=True)
     parts = PartSerializer(many=True)
     best = serializers.ListField(child=serializers.CharField(), help_text="Entries to use.")

@@ -470,7 +470,7 @@ def quantiles(means: np.ndarray, deviations: np.ndarray, weights: np.ndarray, pr
 # What choosing one of them means in a new laboratory
 
 
-def _below(mean: np.ndarray, deviation: np.ndarray, chance: np.ndarray) -> np.ndarray:
+def shortfall(mean: np.ndarray, deviation: np.ndarray, chance: np.ndarray) -> np.ndarray:
     """E[(1 - exp(x)) where x < 0] of x ~ N(mean, deviation²), with the chance of x < 0."""
     mean = np.minimum(mean, 8 * deviation)  # beyond, nothing is left of it
     return chance - np.exp(mean + deviation**2 / 2) * ndtr(-mean / deviation - deviation)
@@ -483,7 +483,7 @@ def _of_two(weights: np.ndarray, means: np.ndarray, covariances: np.ndarray, mar
     return Forecast(
         best=ndtr(leads / deviation) @ weights,
         slower=ndtr((math.log1p(-margin) - leads) / deviation) @ weights,
-        loss=_below(leads, deviation, ndtr(-leads / deviation)) @ weights,
+        loss=shortfall(leads, deviation, ndtr(-leads / deviation)) @ weights,
     )
 
 
@@ -566,7 +566,7 @@ def _of_many(weights: np.ndarray, means: np.ndarray, covariances: np.ndarray, ma
         ahead = ndtr(lead / deviation)
         best += ahead.sum(axis=0)
         slower += ndtr((math.log1p(-margin) - lead) / deviation).sum(axis=0)
-        loss += _below(lead, deviation, 1.0 - ahead).sum(axis=0)
+        loss += shortfall(lead, deviation, 1.0 - ahead).sum(axis=0)
     back = np.argsort(order)
     return Forecast((best / best.sum())[back], (slower / len(node))[back], (loss / len(node))[back])
 

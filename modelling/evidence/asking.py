@@ -54,6 +54,10 @@ class GroundsSerializer(serializers.Serializer[Any]):
     storage = serializers.ListField(child=serializers.CharField(), help_text="Kinds of storage that are stated.")
     years = serializers.ListField(child=serializers.IntegerField(), help_text="Of the publications.")
     vm_counts = serializers.ListField(child=serializers.IntegerField())
+    facts = serializers.DictField(
+        child=serializers.ListField(child=serializers.CharField(allow_blank=True)),
+        help_text="What it was measured on, by fact; an empty value: some source does not state it.",
+    )
 
 
 AS_OF = "as_of"

@@ -153,7 +153,7 @@ def test_from_a_file_to_published_knowledge(page, live_server, published_evidenc
     page.get_by_label("Result files").set_input_files(tmp_path / "results.csv")
     page.get_by_role("button", name="Upload and read").click()
     page.get_by_text("Nothing was filed: 1 unknown name.").wait_for()
-    page.get_by_text("It is a new file system").click()
+    page.get_by_text("Describe it as a new file system").click()
     page.get_by_label("Slug").fill("zfs")
     page.get_by_label("Name", exact=True).fill("ZFS")
     page.get_by_role("button", name="Read again with this").click()
