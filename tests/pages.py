@@ -4,6 +4,7 @@ PUBLIC = [
     "/",
     "/?axis=fs-pair&workload=varmail&hypervisor=kvm",
     "/?axis=hypervisor&workload=fileserver",
+    "/capacity/?axis=hypervisor&workload=fileserver&rate=50",
     "/compare/",
     "/compare/?axis=hypervisor&workload=fileserver",
     "/compare/?axis=hypervisor&workload=fileserver&a=kvm&b=xen&c=proxmox&d=hyper-v",

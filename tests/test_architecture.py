@@ -47,6 +47,7 @@ ROOMS = [
     ("modelling.evidence.question", True, "what is asked"),
     ("modelling.evidence.axes", True, "what can be ranked, and what must be equal for it"),
     ("modelling.evidence.fairplay", True, "which numbers may be compared"),
+    ("modelling.evidence.durability", True, "which options can lose acknowledged writes"),
     ("modelling.evidence.words", True, "how numbers and lists read in a sentence"),
     ("modelling.estimation.graph", True, "what is joined with what"),
     ("modelling.estimation.network", True, "one estimate from many trials"),
@@ -66,7 +67,12 @@ DOORS = ("selectors", "words")  # what may be asked of a feature, and how it rea
 
 # Modules inside a room with Django that are free of it themselves.
 PLAIN = [
-    *(f"modelling.answers.{name}" for name in ("content", "heat_map", "presentation", "words")),
+    *(
+        f"modelling.answers.{name}"
+        for name in (
+            *("content", "differences", "heat_map", "meaning", "presentation", "trade_off", "trade_table", "words"),
+        )
+    ),
     *(
         f"modelling.explanations.{name}"
         for name in ("causes", "comparison", "content", "facts", "standing", "verdicts")

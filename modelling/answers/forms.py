@@ -204,3 +204,19 @@ def _asked(question: Question, machine: Machine) -> dict[str, str]:
     if question.axis == left_open(question, machine):
         del asked["axis"]
     return {**asked, **machine.given, **({"images": images} if images else {})}
+
+
+class RateForm(AskForm):
+    """A question, and the rate that each machine is to have."""
+
+    rate = forms.FloatField(
+        min_value=0.001,
+        max_value=1e9,
+        label="Rate wanted for each machine",
+        error_messages={"required": "Give the rate that each machine is to have, a number above 0."},
+    )
+    field_order = (*AskForm.field_order, "rate")
+
+    def __init__(self, data: Any = None) -> None:
+        super().__init__(data)
+        self.fields["rate"].widget.attrs["step"] = "any"

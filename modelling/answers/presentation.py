@@ -13,6 +13,8 @@ from modelling.workloads.curves import CurvePanel, CurvePoint
 
 from .content import Answer, AnswerPart, Decision, RankedEntry
 from .heat_map import Grid, heat_map
+from .meaning import Meaning, meanings
+from .trade_table import TradeTable, trade_tables
 from .words import GRADES, THING, Bar, Chart, address, forest_plot, grounds_line, never_tried, title
 
 Names = Mapping[str, Mapping[str, str]]  # kind of name to {slug: label}
@@ -64,6 +66,7 @@ class AnswerPage:
 
     grounds : what it rests on; never_tried : on what kinds of storage nothing was measured; each in a line or ""
     other_metrics : label and address of the same question by another metric
+    asked : the question as fields of a form
     grid : of file-system pairs; None where the question is not of them
     """
 
@@ -76,6 +79,9 @@ class AnswerPage:
     grades: list[tuple[str, str]]
     grid: Grid | None
     curves: list[CurveTable]
+    meanings: list[Meaning]
+    trade_offs: list[TradeTable]
+    asked: list[tuple[str, str | int]]
     answer: Answer
 
     @property
@@ -103,6 +109,9 @@ def present(answer: Answer, names: Names, as_of: int | None = None) -> AnswerPag
             _curves(number, metric, panel, answer.scaling, names)
             for number, panel in enumerate(answer.scaling, start=1)
         ],
+        meanings=meanings(answer),
+        trade_offs=trade_tables(answer),
+        asked=[("axis", question.axis), ("workload", question.workload), *question.filters.items()],
         answer=answer,
     )
 

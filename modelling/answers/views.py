@@ -11,6 +11,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from kdb.htmx import at_address, varies_for_htmx, wants_fragment
+from kdb.units import METRICS
 from modelling.ask.selectors import Machine, fit, kept_machines
 from modelling.comparisons.words import compare_address
 from modelling.evidence import names
@@ -19,8 +20,9 @@ from modelling.evidence.question import Question
 from modelling.models import RankingSnapshot
 
 from . import presentation, words
-from .forms import VisitorForm, left_open
+from .forms import RateForm, VisitorForm, left_open
 from .instead import instead_of
+from .meaning import carried_lines
 from .selectors import answer_in, answer_or_none, waiting_for
 
 # What a first visitor may ask; each is shown when its workload is in the catalogue.
@@ -123,6 +125,29 @@ def _context(question: Question, machine: Machine, snapshot: RankingSnapshot, as
         "instead": None if as_of else instead_of(answer),
         "why_address": compare_address(question, **then) if answer.entries else "",
     }
+
+
+@require_safe
+@varies_for_htmx
+def capacity(request: HttpRequest) -> HttpResponse:
+    """How many machines each configuration behind an answer carries at a rate. htmx gets the table alone."""
+    is_fragment = wants_fragment(request)
+    form, as_of = RateForm(request.GET), page_revision(request)
+    context: dict[str, Any] = {"form": form, "lines": None, "unit": "", "rate": "", "address": ""}
+    context |= {"title": "", "as_of": as_of}
+    status = 422 if is_fragment else 400
+    if form.is_valid():
+        question = form.question()
+        snapshot = answer_or_none(question, as_of)
+        if snapshot is None:
+            return redirect(words.address(question))
+        answer, rate = answer_in(snapshot), form.cleaned_data["rate"]
+        unit = METRICS[answer.metric].unit
+        titles = [table.title for table in presentation.present(answer, names.names()).curves]
+        context |= {"lines": carried_lines(answer, titles, rate), "unit": unit, "rate": rate}
+        context |= {"address": words.address(question, as_of), "title": words.title(question, names.names())}
+        status = 200
+    return render(request, f"modelling/{'_capacity' if is_fragment else 'capacity'}.html", context, status=status)
 
 
 def _examples() -> list[dict[str, str]]:
