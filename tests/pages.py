@@ -31,6 +31,7 @@ PRIVATE = [
     "/drafts/new/",
     "/drafts/my-lab/",
     "/accounts/",
+    "/machines/",
     "/laboratory/hosts/",
     "/laboratory/hosts/new/",
     "/laboratory/hosts/lab-1/",

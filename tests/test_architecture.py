@@ -58,7 +58,10 @@ ROOMS = [
     ("modelling features", False, "the rooms of FEATURES, side by side"),
     ("modelling", False, "addresses, signals, handlers of jobs, commands"),
 ]
-FEATURES = ("ask", "answers", "explanations", "comparisons", "mixes", "claims", "advice", "previews", "validation")
+FEATURES = (
+    *("ask", "answers", "explanations", "comparisons", "mixes", "placement", "claims", "advice", "previews"),
+    "validation",
+)
 DOORS = ("selectors", "words")  # what may be asked of a feature, and how it reads
 
 # Modules inside a room with Django that are free of it themselves.
@@ -69,8 +72,11 @@ PLAIN = [
         for name in ("causes", "comparison", "content", "facts", "standing", "verdicts")
     ),
     *(f"modelling.comparisons.{name}" for name in ("content", "presentation", "words")),
-    "modelling.mixes.presentation",
+    *(f"modelling.mixes.{name}" for name in ("content", "presentation", "words")),
+    *(f"modelling.placement.{name}" for name in ("content", "prospects", "assignment", "planning", "words")),
+    "modelling.placement.simulation",
     *(f"modelling.claims.{name}" for name in ("facts", "evaluation", "condition_words", "judging", "hypotheses")),
+    *("modelling.ask.fit", "modelling.ask.machine"),
     *("modelling.advice.content", "modelling.advice.reasoning", "modelling.advice.words"),
     *(f"modelling.validation.{name}" for name in ("forecasts", "leave_one_out", "clustered", "outside", "tables")),
 ]
@@ -211,6 +217,7 @@ WRITERS = {
     "HypothesisScore": "modelling.claims.verdicts",
     "QualityReport": "modelling.validation.reports",
     "PublicationPreview": "modelling.previews.preview",
+    "KeptMachine": "modelling.ask.machines",
 }
 WRITES = r"\.(?:bulk_create|bulk_update|create|update_or_create|get_or_create|update|delete|save)\("
 

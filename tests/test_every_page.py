@@ -26,6 +26,7 @@ OTHERS = [
     "/case-studies/p1/retract/",
     "/case-studies/my-lab/preview/",
     "/case-study-bundle.schema.json",
+    "/choices/?workload=varmail&hypervisor=kvm",
     "/claims/p1/",
     "/claims/p1/P1-C01/",
     "/drafts/my-lab/edit/",
@@ -49,6 +50,7 @@ DEEDS = {
     "drafts/<slug:slug>/imports/",
     "drafts/<slug:slug>/upload/",
     "drafts/bundle/",
+    "machines/<int:pk>/delete/",
 }
 
 

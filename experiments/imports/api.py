@@ -115,7 +115,9 @@ class AnswersSerializer(serializers.Serializer):
         child=serializers.CharField(), required=False, help_text="Field to text, for every file."
     )
     files = serializers.DictField(
-        child=serializers.DictField(), required=False, help_text="SHA-256 to `context` and `leave_out` of one file."
+        child=serializers.DictField(),
+        required=False,
+        help_text="SHA-256 to `context` and `leave_out` of one file, and `runs`: line to context of the runs there.",
     )
     names = serializers.DictField(
         child=serializers.DictField(), required=False, help_text="Kind to name in the files to slug of the catalogue."

@@ -271,6 +271,9 @@ class AnswersForm(forms.Form):
             own = {part: data[names[part]] for part in ("configuration", "vm_count")}
             said = {part: str(value) for part, value in own.items() if value not in (None, "")}
             files[file["sha256"]] = {
+                "runs": self.batch.answers.get("files", {})
+                .get(file["sha256"], {})
+                .get("runs", {}),  # said by a program
                 "leave_out": data[names["leave_out"]],
                 "context": {**self._hinted_context(file), **said},
             }

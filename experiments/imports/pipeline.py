@@ -52,6 +52,7 @@ READ_JOB = "read_import"
 MAX_FILES = 1_000  # of one import
 ROWS_AT_ONCE = 5_000
 SAMPLE_ROWS = 50  # shown in the report
+MAX_RUNS_SAID = 1_000  # of one file, each with context of its own
 
 State = ImportBatch.State
 
@@ -198,7 +199,8 @@ def checked_answers(answers: Mapping[str, Any]) -> dict[str, Any]:
     """The answers in their one form. Raises Unusable where they have another shape.
 
     {"context": {field: text},                      for every file
-     "files": {sha256: {"context": {...}, "leave_out": bool}},
+     "files": {sha256: {"context": {...}, "leave_out": bool,
+                        "runs": {line: {field: text}}}},   for the runs on one line of a benchmark's output
      "names": {kind: {name in the files: slug}},
      "create": {kind: {name in the files: {"slug", "name", ...}}},
      "columns": {header in the tables: field, or "ignore"}}     where there are any
@@ -211,9 +213,16 @@ def checked_answers(answers: Mapping[str, Any]) -> dict[str, Any]:
         raise Unusable(f"answers: {error}.") from error
     files = {}
     for digest, said in _mapping(answers, "files").items():
-        if not isinstance(said, Mapping) or set(said) - {"context", "leave_out"}:
-            raise Unusable("files: each is named by its SHA-256 and has context and leave_out.")
+        if not isinstance(said, Mapping) or set(said) - {"context", "leave_out", "runs"}:
+            raise Unusable("files: each is named by its SHA-256 and has context, leave_out and runs.")
         files[digest] = {"context": _context(said.get("context", {})), "leave_out": bool(said.get("leave_out"))}
+        runs = {str(line): _context(given) for line, given in _mapping(said, "runs").items()}
+        if len(runs) > MAX_RUNS_SAID or not all(re.fullmatch("[0-9]{1,9}", line) for line in runs):
+            raise Unusable(
+                f"runs: {{line: {{field: text}}}}, a line is a number, and at most {MAX_RUNS_SAID:,} are said."
+            )
+        if runs:
+            files[digest]["runs"] = runs
     names = {}
     for kind, mapped in _mapping(answers, "names").items():
         if kind not in KINDS or not isinstance(mapped, Mapping) or not all(map(_is_text, mapped.values())):

@@ -6,7 +6,7 @@ transaction of its caller, who takes everything back where the report turns out 
 
 import json
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field
 from itertools import islice
@@ -21,7 +21,7 @@ from experiments.case_studies.measurement_rows import MeasurementRow
 from experiments.catalogue import services
 from experiments.files import raw_files
 from experiments.imports.readers.apart import NotRead, ReadingProcess
-from experiments.imports.readers.base import Reading
+from experiments.imports.readers.base import Reading, Run, text_of
 from experiments.imports.readers.table import Fault, Table
 from experiments.models import (
     AuditEntry,
@@ -29,6 +29,7 @@ from experiments.models import (
     CaseStudy,
     Configuration,
     ImportBatch,
+    Measurement,
     RawChunk,
     RawFile,
     Workload,
@@ -40,6 +41,7 @@ from . import lint
 from .cells import Cells
 from .normalise import (
     EMPTY,
+    FIGURES,
     KINDS,
     REFERENCES,
     Names,
@@ -169,6 +171,7 @@ class Walk:
         self.faults: dict[tuple[Any, ...], dict[str, Any]] = {}
         self.unknown: dict[tuple[Any, ...], dict[str, Any]] = {}
         self.cells = Cells(self.case_study)
+        self.first_figures: dict[tuple[Any, ...], list[RawFile]] = {}
         answers = batch.answers
         self.names = Names(services.spellings(self.case_study), self._mapped_names(answers))
         self.normaliser = Normaliser(self.names, _configurations(self.case_study))
@@ -268,7 +271,28 @@ class Walk:
             for refusal in reading.refused:
                 self.fault(file.name, Fault(refusal.line, "file", refusal.reason, "a result, or leave the file out"))
             return None
-        return source_of_reading(reading, context)
+        if twin := self.twin(file, reading):
+            self.fault(
+                file.name, Fault(None, "file", f"the text of {twin} again", "each result once: leave this file out")
+            )
+            return None
+        return source_of_reading(reading, context, self.batch.answers.get("files", {}).get(file.sha256, {}).get("runs"))
+
+    def twin(self, file: RawFile, reading: Reading) -> str | None:
+        """The name of another file with the same text in other line ends or another encoding."""
+        run = reading.runs[0]
+        figures = [(metric, value) for metric, name in FIGURES if (value := getattr(run, name)) is not None]
+        key = (run.line, *figures)
+        metric, value = figures[0]
+        rows = Measurement.objects.filter(
+            configuration__case_study=self.case_study, line=run.line, metric=metric, value=value
+        )
+        filed = RawFile.objects.filter(pk__in=rows.values("raw_file")).exclude(batch=self.batch)
+        for other in {*self.first_figures.get(key, ()), *filed}:
+            if _lines(other) == _lines(file):
+                return other.name
+        self.first_figures.setdefault(key, []).append(file)
+        return None
 
     def take(self, file: RawFile, rows: list[Row]) -> list[tuple[Row, int]]:
         """Count the rows into their cells; each with the number of its repetition."""
@@ -387,6 +411,10 @@ class Filing(Walk):
         return report
 
 
+def _lines(file: RawFile) -> list[str]:
+    return text_of(raw_files.content(file)).splitlines()
+
+
 def _refused(reading: Reading) -> list[dict[str, Any]]:
     listed = [{"line": refusal.line, "reason": refusal.reason} for refusal in reading.refused[:MAX_FAULTS]]
     if (more := len(reading.refused) - len(listed)) > 0:
@@ -394,8 +422,14 @@ def _refused(reading: Reading) -> list[dict[str, Any]]:
     return listed
 
 
+def _percentiles(run: Run) -> Iterator[str]:
+    if run.percentiles_ms:
+        told = ", ".join(f"{name} {value:.4g} ms" for name, value in run.percentiles_ms.items())
+        yield f"Percentiles of latency stay with the file, as no metric here is one: {told}."
+
+
 def _warnings(reading: Reading) -> list[dict[str, Any]]:
-    counts = Counter((run.line, warning) for run in reading.runs for warning in run.warnings)
+    counts = Counter((run.line, warning) for run in reading.runs for warning in (*run.warnings, *_percentiles(run)))
     return [{"line": line, "warning": warning} for line, warning in islice(counts, MAX_FAULTS)]
 
 

@@ -94,6 +94,9 @@ class Grounds:
     """What an answer rests on, in numbers.
 
     storage : kinds of it, those that are stated; years : of the publications, ascending; vm_counts : ascending
+    facts : what it was measured on, to be held against a reader's machine (modelling.ask.fit): hypervisor, storage,
+    host_fs, guest_fs, guest_os_family and vm_count to their values as text, "" among them where some source does not
+    state it
     """
 
     laboratories: int
@@ -104,6 +107,7 @@ class Grounds:
     storage: tuple[str, ...]
     years: tuple[int, ...]
     vm_counts: tuple[int, ...]
+    facts: dict[str, tuple[str, ...]]
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 import pandas as pd
 
 from modelling.estimation.ranking import RankedPart, Ranking
-from modelling.estimation.verdict import NO_WINNER, NOT_KNOWN, STRENGTHS, WINNER
+from modelling.estimation.verdict import NO_WINNER, NOT_KNOWN, STRENGTHS, WINNER, Verdict
 from modelling.evidence.words import capital, listed
 
 from .content import Decision, NextRun
@@ -61,30 +61,47 @@ def of_answer(
 
 def of_part(part: RankedPart, label: Naming, runs: Sequence[NextRun]) -> Decision:
     """The decision of one part, whose entries comparisons join."""
-    use = [label(key) for key in part.best]
     first = part.entries[0]
-    if part.verdict.kind == WINNER:
+    run = next((run for run in runs if run.part == part.number), None)
+    rivals = run.labels if run else [label(entry.key) for entry in part.entries[:2]]
+    gain = run.gain if run else None
+    use, avoid = ([label(key) for key in keys] for keys in (part.best, part.worst))
+    return decided(part.verdict, use, avoid, first.expected_loss, rivals, gain)
+
+
+def decided(
+    verdict: Verdict,
+    use: Sequence[str],
+    avoid: Sequence[str],
+    loss: float | None,
+    rivals: Sequence[str],
+    gain: float | None = None,
+) -> Decision:
+    """A verdict in words.
+
+    use, avoid : labels of entries; loss : expected of the first, percent; rivals : labels of the two that one more
+    laboratory should compare, gain : what the choice is expected to gain by it, percent; None: not known
+    """
+    if verdict.kind == WINNER:
         sentence = f"Use {use[0]}."
-        if first.expected_loss is not None:
-            sentence += f" In a new laboratory it is expected to lose {_percent(first.expected_loss)} against the best."
+        if loss is not None:
+            sentence += f" In a new laboratory it is expected to lose {_percent(loss)} against the best."
         settle = ""
     else:
         among = f"No clear winner among {listed(use, 'and')}." if len(use) > 1 else ""
         sentence = among or (
             f"No clear winner: {use[0]} comes first, but choosing it is expected to cost "
-            f"{_percent(first.expected_loss or 0.0)} against the best of a new laboratory."
+            f"{_percent(loss or 0.0)} against the best of a new laboratory."
         )
-        first_run = next((run for run in runs if run.part == part.number), None)
-        rivals = first_run.labels if first_run else [label(entry.key) for entry in part.entries[:2]]
         settle = f"One more laboratory that measures {listed(rivals, 'and')} side by side would tell most"
-        settle += f": the choice then is expected to gain {_percent(first_run.gain)}." if first_run else "."
-    if part.worst:
-        sentence += f" Avoid {listed([label(key) for key in part.worst], 'or')}."
+        settle += "." if gain is None else f": the choice then is expected to gain {_percent(gain)}."
+    if avoid:
+        sentence += f" Avoid {listed(avoid, 'or')}."
     return Decision(
-        kind=part.verdict.kind,
+        kind=verdict.kind,
         sentence=sentence,
-        strength=part.verdict.strength,
-        reasons=tuple(sentence for _, sentence in part.verdict.reasons),
+        strength=verdict.strength,
+        reasons=tuple(sentence for _, sentence in verdict.reasons),
         settle=settle,
     )
 

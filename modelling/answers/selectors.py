@@ -13,8 +13,9 @@ from modelling.evidence.question import Question
 from modelling.models import RankingSnapshot
 
 from . import snapshots
-from .answer import answer
+from .answer import answer, caveats, grounds
 from .content import Answer, AnswerPart, RankedEntry
+from .decision import decided
 from .estimate import assumptions, ranking_of
 from .snapshots import answer_as_of, compute_snapshot, note_asked
 
@@ -27,7 +28,10 @@ __all__ = [
     "answer_or_none",
     "answer_with_draft",
     "assumptions",
+    "caveats",
     "current_ranking",
+    "decided",
+    "grounds",
     "kept_answers",
     "ranking_as_of",
     "ranking_of",

@@ -6,7 +6,8 @@
 from rest_framework import serializers
 
 from kdb.units import METRICS
-from modelling.evidence.asking import QuestionSerializer
+from modelling.ask.selectors import ASSUMED, CHOSEN, DIFFERS, IN_PART, MATCHES, NOT_GIVEN, NOT_STATED
+from modelling.evidence.asking import GroundsSerializer, QuestionSerializer, VerdictSerializer
 from modelling.evidence.question import GRADES
 
 
@@ -57,16 +58,6 @@ class NetworkSerializer(serializers.Serializer):
     i2 = serializers.FloatField(allow_null=True, help_text="Share of the variation between case studies, 0 to 1.")
     q_heterogeneity = serializers.FloatField(help_text="Q within designs.")
     q_inconsistency = serializers.FloatField(help_text="Q between designs.")
-
-
-class VerdictSerializer(serializers.Serializer):
-    """The decision that follows from the predictive distribution, in plain words, and how strongly it may be said."""
-
-    kind = serializers.ChoiceField(choices=["winner", "no clear winner", "not known"])
-    sentence = serializers.CharField()
-    strength = serializers.ChoiceField(choices=["strong", "moderate", "weak", "very weak"])
-    reasons = serializers.ListField(child=serializers.CharField(), help_text="Why it is not surer, a sentence a step.")
-    settle = serializers.CharField(allow_blank=True, help_text="What would settle it; empty: nothing is open.")
 
 
 class PartSerializer(serializers.Serializer):
@@ -122,19 +113,6 @@ class ScalingPanelSerializer(serializers.Serializer):
     series = ScalingSeriesSerializer(many=True)
 
 
-class GroundsSerializer(serializers.Serializer):
-    """What the answer rests on."""
-
-    laboratories = serializers.IntegerField()
-    case_studies = serializers.IntegerField()
-    measurements = serializers.IntegerField()
-    derived = serializers.IntegerField()
-    findings = serializers.IntegerField()
-    storage = serializers.ListField(child=serializers.CharField(), help_text="Kinds of storage that are stated.")
-    years = serializers.ListField(child=serializers.IntegerField(), help_text="Of the publications.")
-    vm_counts = serializers.ListField(child=serializers.IntegerField())
-
-
 class NextRunSerializer(serializers.Serializer):
     """A comparison that one more laboratory should make."""
 
@@ -145,6 +123,27 @@ class NextRunSerializer(serializers.Serializer):
     campaign = serializers.CharField(
         allow_blank=True, help_text="Page of a new campaign, filled in; empty: campaigns cannot measure it."
     )
+
+
+class FactSerializer(serializers.Serializer):
+    """One fact of your machine against the same of the evidence."""
+
+    name = serializers.CharField()
+    label = serializers.CharField()
+    yours = serializers.CharField(allow_blank=True, help_text="Empty: not given.")
+    evidence = serializers.ListField(child=serializers.CharField(), help_text="The values that are stated.")
+    state = serializers.ChoiceField(
+        choices=[MATCHES, IN_PART, ASSUMED, DIFFERS, NOT_STATED, NOT_GIVEN, CHOSEN],
+        help_text="Assumed equal: some source does not state it. In part: other values are averaged in.",
+    )
+
+
+class FitSerializer(serializers.Serializer):
+    """Whether the evidence is from a machine like yours: the filters, `disks` and `images`."""
+
+    sentence = serializers.CharField(allow_blank=True, help_text="Empty: there is no evidence.")
+    effect = serializers.CharField(allow_blank=True, help_text="What is known of the difference; empty: there is none.")
+    facts = FactSerializer(many=True)
 
 
 class RankingSerializer(serializers.Serializer):
@@ -167,6 +166,7 @@ class RankingSerializer(serializers.Serializer):
         allow_blank=True, help_text="How the verdict differs by the number of machines; empty: it does not."
     )
     grounds = GroundsSerializer()
+    fit = FitSerializer()
     entries = EntrySerializer(many=True)
     parts = PartSerializer(many=True)
     best = serializers.ListField(child=serializers.CharField(), help_text="Entries to use.")

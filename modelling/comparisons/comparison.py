@@ -190,8 +190,8 @@ def _apart(axis: Axis, a: str, b: str, all_arms: pd.DataFrame) -> str:
     mine, other = (of[key][of[key]["case_study"].isin(shared)] for key in (a, b))
     columns = [*MEASUREMENT_FIELDS, *axis.held]
     differing = [words[c] for c in columns if not set(mine[c].map(str)) & set(other[c].map(str))]
-    what = f"different {listed(differing)}" if differing else "no combination of settings in common"
-    return f"{_studies(shared)} measured both, but with {what}."
+    what = f"not with the same {listed(differing, 'or')}" if differing else "with no combination of settings in common"
+    return f"{_studies(shared)} measured both, but {what}."
 
 
 def _studies(slugs: Iterable[str]) -> str:

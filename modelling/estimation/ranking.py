@@ -3,7 +3,7 @@
 Source: docs/models/ranking.md.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -22,7 +22,7 @@ from .ordinal import Comparison, from_tiers
 from .verdict import AVOID, USE, Basis, Choice, Verdict, of_lists, of_numbers, of_part
 
 # Raised with every change that makes the same evidence give another answer: kept answers are not mixed.
-METHOD = 6
+METHOD = 7
 
 _ENDS = (0.025, 0.975)
 # A tier list's standing of a pair, from the text list and its outstanding marks.
@@ -133,11 +133,16 @@ class RankedPart:
 
 @dataclass(frozen=True)
 class Ranking:
-    """The answer: parts that no comparison joins, and the evidence that was used."""
+    """The answer: parts that no comparison joins, and the evidence that was used.
+
+    storage_asked : whether the question names a kind of storage; this_year : it is asked in, None: not told
+    """
 
     parts: tuple[RankedPart, ...]
     arms: pd.DataFrame  # of comparable_arms
     findings: pd.DataFrame  # of scored_findings
+    storage_asked: bool = False
+    this_year: int | None = None
 
     @property
     def metric(self) -> str:
@@ -176,7 +181,20 @@ def rank(
         _part(number, members, nets, comparisons, facts, axis, assumptions, about)
         for number, members in enumerate(_joined(nets, comparisons), start=1)
     ]
-    return Ranking(tuple(parts), used, scored)
+    return Ranking(tuple(parts), used, scored, storage_asked, this_year)
+
+
+def basis_between(ranking: Ranking, part: RankedPart, first: str, second: str) -> Basis:
+    """What a verdict on two entries rests on that numbers of the part join."""
+    of_key = {entry.key: entry for entry in part.entries}
+    net = next(net for net in part.networks if {first, second} <= set(net.treatments))
+    place = np.array([part.members.index(second)]), np.array([part.members.index(first)])
+    new, mean = (
+        np.exp(part.posterior.new_quantiles(*place, _ENDS)),
+        np.exp(part.posterior.mean_quantiles(*place, _ENDS)),
+    )
+    about = _About(ranking.arms, ranking.findings, ranking.storage_asked, ranking.this_year)
+    return _basis_of_two(of_key[first], of_key[second], new[0].tolist(), mean[0].tolist(), net, about)
 
 
 def scored_findings(findings: pd.DataFrame, axis: Axis) -> pd.DataFrame:
@@ -338,11 +356,18 @@ def _basis(
         return Basis(laboratories=publications.nunique(), measured=False, has_numbers=False)
     first, second = numbered[0], (numbered + numbered)[1]
     net = next(net for net in nets if reference in net.treatments)
+    ends = numbers[second.key]
+    return _basis_of_two(first, second, (ends["low"], ends["high"]), (ends["mean_low"], ends["mean_high"]), net, about)
+
+
+def _basis_of_two(
+    first: Entry, second: Entry, new: Sequence[float], mean: Sequence[float], net: Network, about: _About
+) -> Basis:
+    """new, mean : ends of the intervals of the second against the first, in a new laboratory and as a mean"""
     arms = about.arms[about.arms["entry"].isin(net.treatments)]
     both = [set(arms["group"][arms["entry"] == entry.key]) for entry in (first, second)]
     years = arms["year"].dropna()
-    ends = numbers[second.key]
-    widths = [np.log(ends["high"] / ends["low"]), np.log(ends["mean_high"] / ends["mean_low"])]
+    widths = [np.log(high / low) for low, high in (new, mean)]
     return Basis(
         laboratories=arms["laboratory"].nunique(),
         measured=first.measurements > 0,

@@ -40,6 +40,7 @@ _ARM_COLUMNS = {
     "image_format": "configuration__image_format",  # str, empty: not stated
     "disk_bus": "configuration__disk_bus",  # str, empty: not stated
     "guest_os": "configuration__guest_os__slug",  # str, missing: not stated
+    "guest_os_family": "configuration__guest_os__family",  # str, missing: not stated
     "vm_vcpus": "configuration__vm_vcpus",  # int, missing: not stated
     "vm_ram_gib": "configuration__vm_ram_gib",  # float, GiB, missing: not stated
     "origin": "origin",  # "measured" or "derived"

@@ -53,6 +53,7 @@ LONGEST_SHOWN = 120
 NOT_MEASURED = frozenset(("", "-", "–", "—", "x", "n/a", "na", "not measured"))
 
 _DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+", re.ASCII)
+_MAYBE_THOUSANDS = re.compile(r"[+-]?\d{1,3}(?:\.\d{3}){1,5}", re.ASCII)
 _XLSX_SIGN = b"PK\x03\x04"
 
 
@@ -151,6 +152,7 @@ def _table(kind: str, lines: Callable[[], Lines], said: Mapping[str, str], *, de
 
     def rows() -> Iterator[tuple[int, Cells] | Fault]:
         width, repeated = len(cells), cells
+        layout.look_for_decimal_comma(lines())
         for item in lines():
             if isinstance(item, Fault):
                 yield item
@@ -238,6 +240,7 @@ class _Layout:
         self.pair_at = next((index for index, header in plain if header.name == "pair"), None)
         self.plain = [index for index, header in plain if header.name != "pair"]
         names = [header.name for _, header in plain if header.name != "pair"]
+        self.names = [header.name if header else "" for header in headers]
         # What the header says for all rows comes after the cells.
         self.value = next((header for _, header in plain if header.name == "value"), None)
         stated = {"unit": self.value.unit, "metric": self.value.metric} if self.value else {}
@@ -252,9 +255,26 @@ class _Layout:
                 extra.append("unit")
         self.fields = (*names, *extra)
         self.decimal = [n for n, name in enumerate(self.fields) if name in NUMERIC] if decimal_comma else []
+        self.numeric_at = [
+            n for n, header in enumerate(headers) if header and (header.is_wide or header.name in NUMERIC)
+        ]
+        self.first_comma: tuple[int, str] | None = None  # line and cell
         self.native_at = {name: self.fields.index(name) for name in ("hypervisor", "guest_fs") if name in self.fields}
         self.is_simple = not extra and not self.decimal and self.plain == list(range(len(headers)))
         self.is_numeric = [header is not None and header.name in NUMERIC for header in headers]
+
+    def look_for_decimal_comma(self, lines: Lines) -> None:
+        """Whether numbers of the file have a decimal comma, beside which 1.085 may be a thousand."""
+        if not self.decimal:
+            return
+        for item in lines:
+            if isinstance(item, Fault):
+                return
+            line, cells = item
+            for index in self.numeric_at:
+                if index < len(cells) and _DECIMAL_COMMA.fullmatch(cells[index]):
+                    self.first_comma = line, cells[index]
+                    return
 
     def rows(self, line: int, given: list[Cell], texts: list[str]) -> Iterator[tuple[int, Cells] | Fault]:
         """given : the cells as the file has them; texts : the same as texts, and the same list where all are"""
@@ -276,6 +296,12 @@ class _Layout:
                 yield Fault(line, "pair", cell[:LONGEST_SHOWN] or "nothing", expected)
                 return
         own += self.constants.values()
+        for index in self.numeric_at if self.first_comma else ():
+            if _MAYBE_THOUSANDS.fullmatch(texts[index]):
+                at, comma = self.first_comma
+                expected = f"a number without a point, or a file without {comma} (line {at}): it may be a thousand"
+                yield Fault(line, self.names[index], texts[index][:LONGEST_SHOWN], expected)
+                return
         if not self.wide:
             yield line, self._numbers(own)
         for index, header in self.wide:
@@ -410,17 +436,23 @@ def _read_json_lines(data: bytes, said: Mapping[str, str]) -> Table:
 
     def row(number: int, line: str) -> tuple[int, Cells] | Fault:
         try:
-            found = json.loads(line)
+            found = json.loads(line, object_pairs_hook=_once_each)
+        except _TwiceError as twice:
+            return Fault(number, str(twice)[:LONGEST_SHOWN], "this name twice", "each name once")
         except (ValueError, RecursionError):
             found = None
         if not isinstance(found, dict):
             return Fault(number, "line", line.strip()[:LONGEST_SHOWN], "one JSON object")
         cells: list[Cell] = [""] * len(fields)
+        taken = set()
         for key, value in found.items():
             if key in passed_over:
                 continue
             if key not in names:
                 return Fault(number, key[:LONGEST_SHOWN], "this name", expected)
+            if names[key] in taken:
+                return Fault(number, key[:LONGEST_SHOWN], f"a second name of {names[key]}", "each column once")
+            taken.add(names[key])
             cell = _json_cell(names[key], value)
             if isinstance(cell, str) and len(cell) > MAX_CELL:
                 return Fault(number, key, f"{len(cell):,} characters", f"at most {MAX_CELL:,}")
@@ -439,6 +471,19 @@ def _read_json_lines(data: bytes, said: Mapping[str, str]) -> Table:
                 yield row(number, line)
 
     return Table("jsonl", fields, tuple(faults), tuple(unknown), rows)
+
+
+class _TwiceError(ValueError):
+    """A name that an object has twice: one of the two values would be lost."""
+
+
+def _once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for name, value in pairs:
+        if name in found:
+            raise _TwiceError(name)
+        found[name] = value
+    return found
 
 
 def _json_cell(name: str, value: Any) -> Cell | None:

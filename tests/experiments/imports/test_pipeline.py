@@ -58,6 +58,18 @@ def upload(content: str | bytes, name: str = "results.csv") -> raw_files.Upload:
     return raw_files.take(name, [content.encode() if isinstance(content, str) else content])
 
 
+SYSBENCH = """sysbench 1.0.20 (using system LuaJIT)
+5GiB total file size
+Block size 16KiB
+Doing sequential read test
+    reads/s:                      14646.06
+    writes/s:                     0.00
+    read, MiB/s:                  228.84
+    written, MiB/s:               0.00
+    total time:                          30.0004s
+"""
+
+
 def receive(draft: CaseStudy, *contents: str | bytes, **options) -> ImportBatch:
     files = [upload(content, f"file-{number}.txt") for number, content in enumerate(contents, start=1)]
     return pipeline.receive(draft, files, **{"user": draft.owner, "door": "command", **options})[0]
@@ -124,6 +136,26 @@ def test_a_benchmarks_output_needs_what_it_cannot_know(draft):
         ("kvm-btrfs-on-ext4", "operation_rate"),
         ("kvm-btrfs-on-ext4", "latency"),
     }
+
+
+def test_each_run_of_a_file_may_have_its_configuration(draft):
+    text = "### run one\n" + SYSBENCH + "### run two\n" + SYSBENCH
+    digest = hashlib.sha256(text.encode()).hexdigest()
+    context = {"hypervisor": "kvm", "host_fs": "ext4", "vm_count": 1, "workload": "varmail"}
+    runs = {"10": {"guest_fs": "xfs"}, "20": {"guest_fs": "btrfs"}}
+    filed(draft, text, answers={"context": context, "files": {digest: {"runs": runs}}})
+    assert {(row[0], row[5]) for row in rows(draft)} == {("kvm-xfs-on-ext4", 10), ("kvm-btrfs-on-ext4", 20)}
+
+
+def test_a_known_log_with_other_line_ends_is_known(draft):
+    context = {"hypervisor": "kvm", "host_fs": "ext4", "guest_fs": "xfs", "vm_count": 1, "workload": "varmail"}
+    twin = SYSBENCH.replace("\n", "\r\n")
+    again = worked(receive(draft, SYSBENCH, twin, answers={"context": context}))
+    assert [fault["found"] for fault in again.report["faults"]] == ["the text of file-1.txt again"]
+    filed(draft, SYSBENCH + "\n", answers={"context": context})
+    late = worked(receive(draft, twin + "\r\n", answers={"context": context}))
+    assert [fault["found"] for fault in late.report["faults"]] == ["the text of file-1.txt again"]
+    filed(draft, SYSBENCH + "\nanother run with the same figures", answers={"context": context})
 
 
 def test_repetitions_go_on_where_an_earlier_import_ended(draft):
@@ -223,6 +255,8 @@ def test_an_answer_that_fits_nothing_is_a_fault(draft, answers):
         {"names": {"planet": {"a": "b"}}},
         {"names": {"workload": {"a": 1}}},
         {"files": {"x": {"what": 1}}},
+        {"files": {"x": {"runs": {"first": {"vm_count": "1"}}}}},
+        {"files": {"x": {"runs": {"1": {"value": "1"}}}}},
         {"create": []},
         {"columns": {"speed": "nothing of ours"}},
         {"columns": {"speed": "parameter:"}},

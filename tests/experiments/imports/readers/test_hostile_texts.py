@@ -44,6 +44,14 @@ BEGINNINGS = {
         "CrystalDiskMark 8.0.1 x64 (C) 2007-2021 hiyohiyo\n[Read]\nSEQ",
     ),
     "phoronix": ("<PhoronixTestSuite>", "<PhoronixTestSuite><Result><Description>"),
+    "diskspd": (
+        "Command Line: diskspd.exe\nResults for timespan 1:\nTotal IO\ntotal:",
+        "<Results><TimeSpan><TestTimeSeconds>1</TestTimeSeconds>",
+    ),
+    "pgbench": ("transaction type: ", "transaction type: a\nnumber of transactions actually processed: 1\ntps = "),
+    "kdiskmark": ("KDiskMark (3.0.0): https://github.com\n[Read]\nSequential", "KDiskMark: https:"),
+    "dd": ("1+0 records out\n1 bytes copied, 1 s\ndd ", "1+0 records out\n9 bytes (", "dd if=/dev/zero of="),
+    "ioping": ("--- . ioping statistics ---\n1 requests completed in 1 ms, ", "--- . ioping statistics ---\nioping"),
     "table": (
         "pair,value\nxfs",
         "Throughput",

@@ -198,6 +198,25 @@ def test_a_line_that_is_no_row_is_a_fault_and_the_rest_is_read(line, field, foun
     assert (fault.line, fault.field, fault.found) == (4, field, found)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "workload;value;unit\na;1.085;MiB/s\nb;85,4;MiB/s\n",
+        "workload;value;unit\nb;85,4;MiB/s\na;1.085;MiB/s\n",
+        "workload;unit;1 VM;2 VMs\na;MiB/s;1.085;3\nb;MiB/s;85,4;4\n",
+    ],
+)
+def test_a_point_beside_decimal_commas_may_part_thousands_and_is_refused(text):
+    (fault,) = [item for item in read_table(text.encode()).rows() if isinstance(item, Fault)]
+    assert (fault.field, fault.found) == ("value", "1.085")
+    assert "85,4 (line " in fault.expected
+
+
+def test_points_alone_are_decimal():
+    rows = list(read_table(b"workload;value;unit\na;1.085;MiB/s\nb;85.4;MiB/s\n").rows())
+    assert [cells[1] for _, cells in rows] == ["1.085", "85.4"]
+
+
 def test_a_pair_is_two_names_with_on_between():
     (fault,) = row_faults("pair,workload,value\nX/E,mail,1\n")
     assert (fault.field, fault.found) == ("pair", "X/E")
@@ -228,6 +247,8 @@ def test_json_lines_have_the_fields_of_the_first():
         ('{"workload": ["mail"]}', "workload"),
         ('{"workload": true}', "workload"),
         ('{"parameters": {"a": [1]}}', "parameters"),
+        ('{"workload": "mail", "value": 3, "value": 4}', "value"),
+        ('{"parameters": {"threads": 1, "threads": 2}}', "threads"),
         ("[1]", "line"),
         ("{", "line"),
     ],
