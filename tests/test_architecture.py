@@ -74,7 +74,7 @@ PLAIN = [
     *(f"modelling.comparisons.{name}" for name in ("content", "presentation", "words")),
     "modelling.mixes.presentation",
     *(f"modelling.placement.{name}" for name in ("content", "prospects", "assignment", "planning", "fleet_file")),
-    *("modelling.placement.simulation", "modelling.placement.words"),
+    *(f"modelling.placement.{name}" for name in ("simulation", "solver_output", "words")),
     *(f"modelling.claims.{name}" for name in ("facts", "evaluation", "condition_words", "judging", "hypotheses")),
     *("modelling.advice.content", "modelling.advice.reasoning", "modelling.advice.words"),
     *(f"modelling.validation.{name}" for name in ("forecasts", "leave_one_out", "clustered", "outside", "tables")),

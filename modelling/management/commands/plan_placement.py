@@ -11,6 +11,7 @@ from modelling.placement.content import FleetError, Plan
 from modelling.placement.fleet_file import MOST_BYTES, read_fleet
 from modelling.placement.gather import in_the_catalogue, knowledge
 from modelling.placement.planning import check, plan
+from modelling.placement.solver_output import on_stderr
 from modelling.placement.words import asked_for, explained, solved
 
 
@@ -34,7 +35,8 @@ class Command(BaseCommand):
             raise CommandError(f"{file}: {error}") from error
         workloads = sorted({workload for machine in machines for workload in machine.shares})
         known = knowledge(workloads, sorted({machine.hypervisor for machine in machines}))
-        found = plan(machines, pools, known, rules)
+        with on_stderr():
+            found = plan(machines, pools, known, rules)
         self.stdout.write(json.dumps(_document(found), indent=1) if options["json"] else _sentences(found))
 
 

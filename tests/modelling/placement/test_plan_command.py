@@ -1,5 +1,6 @@
 """manage.py plan_placement: from a file and the published evidence to a plan, and what it refuses."""
 
+import ctypes
 import io
 import json
 
@@ -7,6 +8,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from experiments.case_studies import life
+from modelling.placement.solver_output import on_stderr
 from tests.factories import make_case_study, make_measurement
 
 pytestmark = [pytest.mark.django_db, pytest.mark.sqlite]
@@ -87,3 +89,13 @@ def test_a_file_that_cannot_be_is_refused_by_its_place(tmp_path, given, said):
 def test_a_file_that_is_not_there_is_said():
     with pytest.raises(CommandError, match="No such file"):
         call_command("plan_placement", "nowhere.json", stdout=io.StringIO())
+
+
+def test_what_a_library_prints_stays_out_of_what_a_command_prints(capfd):
+    libc = ctypes.CDLL(None)
+    with on_stderr():
+        libc.puts(b"of the solver")
+    libc.puts(b"of the command")
+    libc.fflush(None)
+    printed = capfd.readouterr()
+    assert (printed.out, printed.err) == ("of the command\n", "of the solver\n")
