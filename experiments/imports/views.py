@@ -63,7 +63,7 @@ def import_detail(request: HttpRequest, pk: int) -> HttpResponse:
     context = ContextForm(
         request.POST if request.method == "POST" else None,
         case_study=batch.case_study,
-        initial=batch.answers.get("context", {}),
+        initial={**batch.full_report["suggested"], **batch.answers.get("context", {})},
     )
     if request.method == "POST":
         if not may_edit:
