@@ -85,7 +85,8 @@ def read(data: bytes) -> Reading:
 
 
 def _first_line(reading: Reading) -> int:
-    return min((found.line for found in (*reading.runs, *reading.refused) if found.line), default=1)
+    lines = [run.line for run in reading.runs] + [refusal.line for refusal in reading.refused]
+    return min((line for line in lines if line), default=1)
 
 
 def _nothing(reason: str) -> Reading:

@@ -64,8 +64,9 @@ def _facts(samples: list[dict[str, Any]]) -> list[Fact]:
     values: dict[tuple[str, str], list[float]] = {}
     for sample in samples:
         cpu = sample.get("avg-cpu")
-        for key, name in _CPU.items() if isinstance(cpu, dict) else ():
-            _take(values, ("processors", name), cpu.get(key))
+        if isinstance(cpu, dict):
+            for key, name in _CPU.items():
+                _take(values, ("processors", name), cpu.get(key))
         disks = sample.get("disk")
         for disk in disks if isinstance(disks, list) else ():
             if isinstance(disk, dict) and disk.get("disk_device"):
