@@ -26,6 +26,7 @@ urlpatterns = [
     path("drafts/<slug:slug>/imports/", imports.together, name="draft-imports"),
     path("imports/<int:pk>/", imports.import_detail, name="import-detail"),
     path("files/<int:pk>/", imports.raw_file, name="raw-file"),
+    path("collect.sh", imports.collect_script, name="collect-script"),
     path("results-template.<slug:suffix>", imports.table_template, name="table-template"),
     path("search/", search.search_page, name="search"),
     path("knowledge/", knowledge.knowledge, name="knowledge"),
