@@ -17,6 +17,7 @@ PUBLIC = [
     "/case-studies/p1/fair-play/",
     "/case-studies/p1/claims/",
     "/knowledge/",
+    "/knowledge/glossary/",
     "/knowledge/revisions/",
     "/knowledge/file-systems/btrfs/",
     "/knowledge/workloads/varmail/",

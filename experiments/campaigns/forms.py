@@ -104,6 +104,8 @@ class HostForm(InSections, forms.ModelForm):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        self.fields["runs_on"].empty_label = "no machine: it is one of its own"
+        self.fields["hypervisor"].empty_label = "as a check finds it"
         self.fields["runs_on"].queryset = Host.objects.filter(runs_on=None).exclude(pk=self.instance.pk)
         if self.instance.pk:
             del self.fields["slug"]

@@ -45,8 +45,10 @@ class VisitorForm(AskForm):
     )
     reading: Reading | None = None  # of the text, where there is one
 
-    def __init__(self, data: Any = None) -> None:
+    def __init__(self, data: Any = None, *, asks: bool = True) -> None:
+        """asks : whether it is sent off; while choices are made no workload is missed yet"""
         super().__init__(data)
+        self.asks = asks and bool({"axis", "workload"} & set(self.data))
         self.fields |= machine_fields()
         self.fields["text"] = forms.CharField(
             required=False,
@@ -88,8 +90,7 @@ class VisitorForm(AskForm):
         if text := said.get("text"):
             self.reading = reading(text, said)
             said |= self.reading.values
-        asks = {"axis", "workload"} & set(self.data)
-        if not said.get("workload") and "workload" not in self.errors and asks and not text:
+        if not said.get("workload") and "workload" not in self.errors and self.asks and not text:
             self.add_error("workload", "A workload is required: choose one, or say it in your own words.")
         return said
 

@@ -15,7 +15,7 @@ from .content import Answer, AnswerPart, Decision, RankedEntry
 from .heat_map import Grid, heat_map
 from .meaning import Meaning, meanings
 from .trade_table import TradeTable, trade_tables
-from .words import GRADES, Bar, Chart, address, forest_plot, grounds_line, never_tried, title
+from .words import GRADES, THING, Bar, Chart, address, forest_plot, grounds_line, never_tried, title
 
 Names = Mapping[str, Mapping[str, str]]  # kind of name to {slug: label}
 
@@ -84,6 +84,10 @@ class AnswerPage:
     asked: list[tuple[str, str | int]]
     answer: Answer
 
+    @property
+    def has_numbers(self) -> bool:
+        return any(table.has_numbers for table in self.tables)
+
 
 def present(answer: Answer, names: Names, as_of: int | None = None) -> AnswerPage:
     """The answer made ready for its template; its comparisons stay at the revision it was asked for."""
@@ -122,10 +126,10 @@ class Chosen:
 
 def chosen(question: Question, is_left_open: bool, beside: Mapping[str, str]) -> Chosen:
     """is_left_open : whether it is what the question leaves open, not named by its address; beside : as for address"""
-    what = AXES[question.axis].label.lower()
+    what = THING[question.axis]
     why = f"You left the {what} open, so the answer chooses it." if is_left_open else f"The answer chooses the {what}."
-    others = [(axis.label, address(replace(question, axis=axis.name), beside=beside)) for axis in AXES.values()]
-    return Chosen(why, [other for other, axis in zip(others, AXES, strict=True) if axis != question.axis])
+    others = [(THING[axis], address(replace(question, axis=axis), beside=beside)) for axis in AXES]
+    return Chosen(why, [other for other in others if other[0] != what])
 
 
 def _curves(number: int, metric: Metric, panel: CurvePanel, panels: Sequence[CurvePanel], names: Names) -> CurveTable:

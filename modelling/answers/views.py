@@ -10,6 +10,7 @@ from django.template.loader import render_to_string
 from django.urls import reverse
 from django.views.decorators.http import require_safe
 
+from experiments import permissions
 from kdb.htmx import at_address, varies_for_htmx, wants_fragment
 from kdb.units import METRICS
 from modelling.ask.selectors import Machine, fit, kept_machines
@@ -54,7 +55,8 @@ def answer(request: HttpRequest) -> HttpResponse:
     address = words.address(question, as_of, {**machine.given, **({"text": text} if text else {})})
     if not is_fragment and request.get_full_path() != reverse("answer") + address.removeprefix("/"):
         return redirect(address)
-    content = _answered(question, machine, text, as_of, is_fragment)
+    may_operate = permissions.may_operate(request.user)
+    content = _answered(question, machine, text, as_of, is_fragment=is_fragment, may_operate=may_operate)
     if is_fragment:
         return at_address(_respond(request, content, form), address)
     title = words.title(question, names.names())
@@ -64,7 +66,7 @@ def answer(request: HttpRequest) -> HttpResponse:
 @require_safe
 def choices(request: HttpRequest) -> HttpResponse:
     """The fields of the form with what lies behind each choice, beside what is chosen so far."""
-    return render(request, "modelling/_choices.html", {"form": VisitorForm(request.GET)})
+    return render(request, "modelling/_choices.html", {"form": VisitorForm(request.GET, asks=False)})
 
 
 def _respond(
@@ -85,20 +87,24 @@ def _respond(
     return render(request, "modelling/answer.html", {"content": content, **context, **mine}, status=status)
 
 
-def _answered(question: Question, machine: Machine, text: str, as_of: int | None, is_fragment: bool) -> str:
+def _answered(
+    question: Question, machine: Machine, text: str, as_of: int | None, *, is_fragment: bool, may_operate: bool
+) -> str:
     """Form and answer as HTML, kept for a while: rendering them costs six times the looking up."""
     snapshot = answer_or_none(question, as_of)
-    form = VisitorForm.showing_all(question, machine, text)
     if snapshot is None:
+        form = VisitorForm.showing_all(question, machine, text)
         waiting = {"address": words.address(question), "row": waiting_for(question)}
         return _rendered(is_fragment, form=form, waiting=waiting)
 
     def rendered() -> str:
+        form = VisitorForm.showing_all(question, machine, text)
         said = form.reading if text and form.is_valid() else None
-        return _rendered(is_fragment, form=form, reading=said, **_context(question, machine, snapshot, as_of))
+        shown = _context(question, machine, snapshot, as_of)
+        return _rendered(is_fragment, form=form, reading=said, may_operate=may_operate, **shown)
 
     said = sha256(f"{machine}{text}".encode()).hexdigest()
-    key = f"modelling.answer:{snapshot.digest}:{snapshot.superseded_by}:{as_of}:{is_fragment}:{said}"
+    key = f"modelling.answer:{snapshot.digest}:{snapshot.superseded_by}:{as_of}:{is_fragment}:{may_operate}:{said}"
     return cache.get_or_set(key, rendered, _KEPT_SECONDS)
 
 
