@@ -16,7 +16,7 @@ import numpy as np
 from .bayes import Forecast, forecast
 from .network import p_scores
 from .ranking import RankedPart, Ranking, basis_between
-from .verdict import Choice, Verdict, of_numbers, of_part
+from .verdict import Choice, Verdict, durable, of_numbers, of_part
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,8 @@ class MixEntry:
     tied : whether the evidence cannot tell it from the best
     p_score : mean certainty of being better than another entry
     parts : workload to ratio against the best of the mix
-    probability_best, probability_slower, expected_loss, verdict : as of an answer's entry
+    probability_best, probability_slower, expected_loss, verdict : as of an answer's entry; None where it may not be
+        recommended, because some share measured it with nothing but options that can lose acknowledged writes
     """
 
     key: str
@@ -38,9 +39,9 @@ class MixEntry:
     tied: bool
     p_score: float
     parts: dict[str, float]
-    probability_best: float
-    probability_slower: float
-    expected_loss: float
+    probability_best: float | None
+    probability_slower: float | None
+    expected_loss: float | None
     verdict: str
 
 
@@ -104,13 +105,18 @@ def mix(rankings: Mapping[str, Ranking], weights: Mapping[str, float], margin: f
     errors = np.array([[pairs.difference(a, b)[1] for b in order] for a in order])
     leads = np.array([pairs.difference(key, best)[0] for key in order])
     scores = p_scores(leads, errors)
-    said = _forecast(order, leads, errors, pairs, margin)
-    choices = [
-        Choice(-math.expm1(lead), slower, loss)
-        for lead, slower, loss in zip(leads.tolist(), said.slower.tolist(), said.loss.tolist(), strict=True)
-    ]
+    may = durable([any(_is_always_unsafe(part, key) for part in parts.values()) for key in order])
+    allowed = [n for n, is_allowed in enumerate(may) if is_allowed]
+    chances: dict[int, float] = {}
+    choices: list[Choice | None] = [None] * len(order)
+    if allowed:
+        said = _forecast([order[n] for n in allowed], leads[allowed], errors[np.ix_(allowed, allowed)], pairs, margin)
+        for n, chance, slower, loss in zip(
+            allowed, *map(np.ndarray.tolist, (said.best, said.slower, said.loss)), strict=True
+        ):
+            chances[n], choices[n] = chance, Choice(-math.expm1(leads[n] - leads[allowed[0]]), slower, loss)
     entries = tuple(
-        _entry(key, n + 1, best, float(scores[n]), pairs, float(said.best[n]), choices[n], verdict)
+        _entry(key, n + 1, best, float(scores[n]), pairs, chances.get(n), choices[n], verdict)
         for n, (key, verdict) in enumerate(zip(order, of_numbers(choices, margin), strict=True))
     )
     return Mix(entries, tuple(_range(workload, order, pairs) for workload in shares), left_out, unmeasured)
@@ -124,14 +130,20 @@ def verdicts(found: Mix, rankings: Mapping[str, Ranking], margin: float) -> dict
     """
     if not found.entries:
         return {}
-    one, two = found.entries[:2]
-    first = Choice(0.0, one.probability_slower, one.expected_loss / 100)
+    one, two = ([entry for entry in found.entries if entry.expected_loss is not None] or found.entries)[:2]
+    first = None
+    if one.expected_loss is not None and one.probability_slower is not None:
+        first = Choice(0.0, one.probability_slower, one.expected_loss / 100)
     each = [entry.verdict for entry in found.entries]
     parts = {workload: part_of(rankings[workload], one.key) for workload in one.parts}
     return {
         workload: of_part(each, first, margin, basis_between(rankings[workload], part, one.key, two.key))
         for workload, part in parts.items()
     }
+
+
+def _is_always_unsafe(part: RankedPart, key: str) -> bool:
+    return any(entry.always_unsafe for entry in part.entries if entry.key == key)
 
 
 def part_of(ranking: Ranking, key: str) -> RankedPart:
@@ -195,7 +207,14 @@ class _Pairs:
 
 
 def _entry(
-    key: str, rank: int, best: str, p_score: float, pairs: _Pairs, is_best: float, choice: Choice, verdict: str
+    key: str,
+    rank: int,
+    best: str,
+    p_score: float,
+    pairs: _Pairs,
+    is_best: float | None,
+    choice: Choice | None,
+    verdict: str,
 ) -> MixEntry:
     """is_best : its probability"""
     effect, (low, high) = pairs.difference(key, best)[0], pairs.interval(key, best)
@@ -209,8 +228,8 @@ def _entry(
         p_score=p_score,
         parts={workload: math.exp(pairs.under(workload, key, best)) for workload in pairs.shares},
         probability_best=is_best,
-        probability_slower=choice.slower,
-        expected_loss=100 * choice.loss,
+        probability_slower=choice.slower if choice else None,
+        expected_loss=100 * choice.loss if choice else None,
         verdict=verdict,
     )
 

@@ -148,6 +148,20 @@ def test_nothing_is_called_the_one_to_use_where_there_is_no_clear_winner(client)
     assert ">use<" not in page
 
 
+def test_what_was_measured_only_with_unsafe_options_is_not_recommended():
+    """The fastest of three ran with a cache that can lose acknowledged writes."""
+    study = make_case_study("lab")
+    for workload in ("varmail", "webserver"):
+        for value, hypervisor, cache_mode in ((900.0, "kvm", "unsafe"), (100.0, "xen", "none"), (50.0, "esxi", "none")):
+            make_measurement(value, case_study=study, workload=workload, hypervisor=hypervisor, cache_mode=cache_mode)
+    life.publish([study], reason="measured")
+    found = mixed(Question("hypervisor", ""), {"varmail": 1, "webserver": 1})
+    assert [entry.key for entry in found.entries] == ["kvm", "xen", "esxi"]
+    assert found.entries[0].expected_loss is None
+    assert "use" not in {found.entries[0].verdict}
+    assert "kvm was faster, but measured only with options that can lose acknowledged writes" in found.verdict.sentence
+
+
 def test_the_filters_and_the_metric_of_an_answer_narrow_a_mix():
     publish()
     publish("rates", {"xfs_on_ext4": (9.0, 9.0), "ext4_on_ext4": (3.0, 3.0)}, metric="operation_rate", unit="ops/s")
@@ -194,6 +208,8 @@ def test_nothing_in_common_is_no_ranking():
 
 class FakePart:
     """A part with given effects and no errors to speak of."""
+
+    entries = ()
 
     def __init__(self, effects: dict[str, float]) -> None:
         self.effects = effects
