@@ -23,6 +23,7 @@ from . import presentation, words
 from .forms import VisitorForm, left_open
 from .instead import instead_of
 from .selectors import answer_in, answer_or_none, waiting_for
+from .snapshots import ahead_of
 
 # What a first visitor may ask; each is shown when its workload is in the catalogue.
 EXAMPLES = (
@@ -92,7 +93,8 @@ def _answered(
     snapshot = answer_or_none(question, as_of)
     form = VisitorForm.showing_all(question, machine, text)
     if snapshot is None:
-        waiting = {"address": words.address(question), "row": waiting_for(question)}
+        row = waiting_for(question)
+        waiting = {"address": words.address(question), "row": row, "ahead": ahead_of(row) if row else None}
         return _rendered(is_fragment, form=form, waiting=waiting)
 
     def rendered() -> str:
