@@ -16,6 +16,7 @@ urlpatterns = [
     path("choices/", answer_views.choices, name="question-choices"),
     path("machines/", ask_views.machines, name="machines"),
     path("machines/<int:pk>/delete/", ask_views.forget_machine, name="forget-machine"),
+    path("capacity/", answer_views.capacity, name="capacity"),
     path("compare/", comparison_views.compare, name="compare"),
     path("mix/", mix_views.mix_page, name="mix-page"),
     path("advisor/", advisor_views.advisor, name="advisor"),

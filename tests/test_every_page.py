@@ -41,6 +41,7 @@ OTHERS = [
     "/accounts/reset/sent/",
     "/accounts/reset/MQ/gone/",
     "/results-template.csv",
+    "/collect.sh",
 ]
 # What is only posted to.
 DEEDS = {

@@ -55,6 +55,11 @@ class ReadFileSerializer(serializers.Serializer):
     rows = serializers.IntegerField(help_text="Measurements that come in.")
     refused = serializers.ListField(child=serializers.DictField(), help_text="Runs that do not count: line, reason.")
     warnings = serializers.ListField(child=serializers.DictField(), help_text="line, warning.")
+    facts = serializers.ListField(
+        child=serializers.DictField(),
+        required=False,
+        help_text="What the file says of a machine: line, about, name, value, and the field that it fills.",
+    )
     left_out = serializers.BooleanField()
 
 
@@ -106,6 +111,11 @@ class ReportSerializer(serializers.Serializer):
     sample = serializers.ListField(child=serializers.DictField(), required=False, help_text="The first rows.")
     new_configurations = serializers.ListField(child=serializers.CharField(), required=False)
     new_names = serializers.ListField(child=serializers.DictField(), required=False)
+    suggested = serializers.DictField(
+        child=serializers.CharField(),
+        required=False,
+        help_text="Context by the facts of the files; it counts once it is in `answers.context`.",
+    )
 
 
 class AnswersSerializer(serializers.Serializer):

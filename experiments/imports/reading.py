@@ -70,7 +70,9 @@ class Report:
     """What one reading found, as plain values.
 
     rows : measurements that come in
-    files : each {"name", "sha256", "size_bytes", "format", "tool_version", "rows", "refused", "warnings", "left_out"}
+    files : each {"name", "sha256", "size_bytes", "format", "tool_version", "rows", "refused", "warnings", "facts",
+        "left_out"}; a fact is {"line", "about", "name", "value", "fills"} and counts where the context says it, too
+    suggested : context that facts fill in where all of them agree, field to text; it counts once it is said
     faults : each {"file", "line", "field", "found", "expected", "count"}: the first line of each kind of fault
     unknown : each {"kind", "name", "file", "line", "count"}, of kind "column" a header that is none of ours
     lint : each {"rule", "severity", "message", "places"}
@@ -86,6 +88,7 @@ class Report:
     sample: list[dict[str, Any]] = field(default_factory=list[Any])
     new_configurations: list[str] = field(default_factory=list)
     new_names: list[dict[str, Any]] = field(default_factory=list[Any])
+    suggested: dict[str, str] = field(default_factory=dict)
 
     @property
     def state(self) -> State:
@@ -206,10 +209,23 @@ class Walk:
         report = self.report
         report.faults = list(islice(self.faults.values(), MAX_FAULTS))
         report.unknown = list(self.unknown.values())
+        report.suggested = self.suggested()
         report.new_configurations = list(self.normaliser.new)
         if not report.fault_count and not report.unknown:
             report.lint = [asdict(finding) for finding in lint.check(self.facts())]
         return report
+
+    def suggested(self) -> dict[str, str]:
+        """Context by the facts of all files, where they agree and the catalogue knows the name."""
+        values: dict[str, set[str]] = {}
+        for about in self.report.files:
+            for fact in about["facts"]:
+                if (name := fact["fills"]) in REFERENCES:
+                    found = self.names.find(REFERENCES[name], str(fact["value"]))
+                    values.setdefault(name, set()).add(found or "")
+                elif name:
+                    values.setdefault(name, set()).add(_text(fact["value"]))
+        return {name: found for name, all_found in values.items() if len(all_found) == 1 and (found := min(all_found))}
 
     def read_file(self, file: RawFile) -> None:
         said = self.batch.answers.get("files", {}).get(file.sha256, {})
@@ -221,7 +237,7 @@ class Walk:
                 "format": "",
                 "tool_version": "",
             },
-            **{"rows": 0, "refused": [], "warnings": [], "left_out": is_left_out(self.batch, file)},
+            **{"rows": 0, "refused": [], "warnings": [], "facts": [], "left_out": is_left_out(self.batch, file)},
         }
         self.report.files.append(about)
         if about["left_out"]:
@@ -267,6 +283,9 @@ class Walk:
         about["format"], about["tool_version"] = reading.format, reading.tool_version
         about["refused"] = _refused(reading)
         about["warnings"] = _warnings(reading)
+        about["facts"] = _facts(reading, file.name)
+        if reading.facts:
+            return None
         if not reading.runs:
             for refusal in reading.refused:
                 self.fault(file.name, Fault(refusal.line, "file", refusal.reason, "a result, or leave the file out"))
@@ -420,6 +439,20 @@ def _refused(reading: Reading) -> list[dict[str, Any]]:
     if (more := len(reading.refused) - len(listed)) > 0:
         listed.append({"line": None, "reason": f"and {more:,} more"})
     return listed
+
+
+def _facts(reading: Reading, file_name: str) -> list[dict[str, Any]]:
+    """What a file says of its machine is the host's or the guest's where a folder in its name says so."""
+    side = next((part for part in file_name.split("/")[:-1] if part in ("host", "guest")), "")
+    facts = [asdict(fact) for fact in reading.facts]
+    for fact in facts:
+        if fact["fills"] in ("fs", "mount_options"):
+            fact["fills"] = f"{side}_{fact['fills']}" if side else ""
+    return facts
+
+
+def _text(value: str | int | float | bool) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def _percentiles(run: Run) -> Iterator[str]:

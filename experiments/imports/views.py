@@ -1,5 +1,7 @@
 """Imports in the browser: upload, see what was read, correct, confirm; and the files themselves."""
 
+from pathlib import Path
+
 from django.contrib.auth.decorators import login_required
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse
@@ -19,6 +21,8 @@ from . import pipeline
 from . import words as import_words
 from .pipeline import ImportRefused
 from .readers import table
+
+COLLECT_SCRIPT = Path(__file__).with_name("collect.sh")
 
 
 @require_POST
@@ -83,7 +87,7 @@ def import_detail(request: HttpRequest, pk: int) -> HttpResponse:
     context = ContextForm(
         request.POST if request.method == "POST" else None,
         case_study=batch.case_study,
-        initial=batch.answers.get("context", {}),
+        initial={**batch.full_report["suggested"], **batch.answers.get("context", {})},
     )
     if request.method == "POST":
         if not may_edit:
@@ -131,6 +135,12 @@ def raw_file(request: HttpRequest, pk: int) -> HttpResponseBase:
     if file is None or not permissions.may_see(request.user, file.case_study):
         raise Http404(f"no file {pk}")
     return raw_response(file)
+
+
+@require_safe
+def collect_script(request: HttpRequest) -> HttpResponse:
+    """A script for machines without KDB: it packs results, with what the machine says of itself, into a ZIP."""
+    return HttpResponse(COLLECT_SCRIPT.read_bytes(), content_type="text/x-shellscript; charset=utf-8")
 
 
 @require_safe

@@ -96,7 +96,7 @@ class ImportBatch(models.Model):
     def full_report(self) -> dict[str, Any]:
         """The report with everything a page asks of it, also before there is one."""
         lists = ("files", "known", "faults", "unknown", "lint", "sample", "new_configurations", "new_names")
-        return {"rows": 0, "fault_count": 0, **{name: [] for name in lists}, **self.report}
+        return {"rows": 0, "fault_count": 0, "suggested": {}, **{name: [] for name in lists}, **self.report}
 
 
 class RawFile(models.Model):

@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -24,17 +24,26 @@ from modelling.workloads.curves import curves
 
 from . import decision
 from .content import Answer, AnswerPart, Grounds, NetworkFit, RankedEntry, StudyEvidence
+from .differences import differences
 from .estimate import assumptions
 from .next_runs import next_runs
+from .set_up import set_ups
+from .trade_off import trade_offs
 
 _FACTS_OF_ARMS = ("hypervisor", "storage", "host_fs", "guest_fs", "guest_os_family", "vm_count")
 _MOST_COUNTS = 6  # numbers of machines that are looked at one by one
 
 
-def answer(question: Question, ranking: Ranking, revision: int, measured: Sequence[tuple[str, str, str]]) -> Answer:
+def answer(
+    question: Question,
+    ranking: Ranking,
+    revision: int,
+    measured: Sequence[tuple[str, str, str]],
+    others: Mapping[str, pd.DataFrame],
+) -> Answer:
     """The answer that a ranking gives to the question.
 
-    measured : what frames.metrics_measured finds
+    measured : what frames.metrics_measured finds; others : what estimate.other_arms finds of it
     """
     axis = AXES[question.axis]
     parts = ranking.parts
@@ -42,7 +51,8 @@ def answer(question: Question, ranking: Ranking, revision: int, measured: Sequen
     part_names = decision.part_names(ranking, entry_name, _name_of)
     missing = _missing(axis, question, ranking, measured)
     runs = next_runs(question, ranking, assumptions().spread)
-    others = {metric for metric, *_ in measured} - {ranking.metric}
+    studies = CaseStudy.objects.filter(slug__in=set(ranking.arms["case_study"]))
+    scopes = dict(studies.values_list("slug", "value_scope"))
     return Answer(
         question=question,
         revision=revision,
@@ -70,8 +80,11 @@ def answer(question: Question, ranking: Ranking, revision: int, measured: Sequen
         ),
         best=tuple(key for part in parts for key in part.best),
         worst=tuple(key for part in parts for key in part.worst),
-        scaling=curves(ranking.arms, axis, entry_name),
+        scaling=curves(ranking.arms, axis, entry_name, scopes),
         next_runs=runs,
+        differences=differences(parts, {ranking.metric: ranking.arms, **others}),
+        trade_offs=trade_offs(ranking, others, axis, assumptions()),
+        set_ups=set_ups(ranking, entry_name),
         notes=tuple(caveats(axis, question, ranking)),
         evidence=_evidence(ranking),
         missing=tuple(missing),
@@ -171,7 +184,7 @@ def _machines(question: Question, ranking: Ranking, entry_name: Callable[[str], 
             said[count] = alone.parts[0].best
     if not any(set(best) != set(ranking.parts[0].best) for best in said.values()):
         return ""
-    each = [f"{machines(count)} {listed(map(entry_name, best), 'or')}" for count, best in said.items()]
+    each = [f"{machines(count)} {listed(map(entry_name, best), 'or') or 'nothing'}" for count, best in said.items()]
     return f"By their number alone: with {'; with '.join(each)}."
 
 

@@ -49,6 +49,9 @@ KEYS_WITHIN = {
     "grounds": tuple(GroundsSerializer().fields),
     "fit": tuple(serializers.FitSerializer().fields),
     "next_runs": tuple(serializers.NextRunSerializer().fields),
+    "differences": tuple(serializers.DifferenceSerializer().fields),
+    "trade_offs": tuple(serializers.TradeOffSerializer().fields),
+    "set_ups": tuple(serializers.SetUpSerializer().fields),
     "evidence": tuple(serializers.CaseStudyEvidenceSerializer().fields),
 }
 

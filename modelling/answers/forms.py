@@ -45,8 +45,10 @@ class VisitorForm(AskForm):
     )
     reading: Reading | None = None  # of the text, where there is one
 
-    def __init__(self, data: Any = None) -> None:
+    def __init__(self, data: Any = None, *, asks: bool = True) -> None:
+        """asks : whether it is sent off; while choices are made no workload is missed yet"""
         super().__init__(data)
+        self.asks = asks and bool({"axis", "workload"} & set(self.data))
         self.fields |= machine_fields()
         self.fields["text"] = forms.CharField(
             required=False,
@@ -88,8 +90,7 @@ class VisitorForm(AskForm):
         if text := said.get("text"):
             self.reading = reading(text, said)
             said |= self.reading.values
-        asks = {"axis", "workload"} & set(self.data)
-        if not said.get("workload") and "workload" not in self.errors and asks and not text:
+        if not said.get("workload") and "workload" not in self.errors and self.asks and not text:
             self.add_error("workload", "A workload is required: choose one, or say it in your own words.")
         return said
 
@@ -203,3 +204,19 @@ def _asked(question: Question, machine: Machine) -> dict[str, str]:
     if question.axis == left_open(question, machine):
         del asked["axis"]
     return {**asked, **machine.given, **({"images": images} if images else {})}
+
+
+class RateForm(AskForm):
+    """A question, and the rate that each machine is to have."""
+
+    rate = forms.FloatField(
+        min_value=0.001,
+        max_value=1e9,
+        label="Rate wanted for each machine",
+        error_messages={"required": "Give the rate that each machine is to have, a number above 0."},
+    )
+    field_order = (*AskForm.field_order, "rate")
+
+    def __init__(self, data: Any = None) -> None:
+        super().__init__(data)
+        self.fields["rate"].widget.attrs["step"] = "any"

@@ -13,7 +13,7 @@ from modelling.workloads.track_record import how_often
 from .content import Answer, Decision
 from .next_runs import campaign_address
 from .selectors import answer_in, answer_or_none, kept_answers
-from .words import address, title
+from .words import THING, address, title
 
 MOST = 3  # questions beside
 MOST_WORKED_OUT = 4  # answers computed only to be shown here
@@ -84,8 +84,11 @@ def _loosened(question: Question) -> list[tuple[str, Question, str]]:
     found = [(_ANY[name], replace(question, **unset), name) for name, unset in dropped]
     if len(dropped) > 1:
         found.append(("With none of what narrows it", Question(question.axis, question.workload), ""))
-    others = [axis for axis in AXES.values() if axis.name != question.axis]
-    return found + [(f"Choosing the {axis.label.lower()}", replace(question, axis=axis.name), "") for axis in others]
+    for axis in AXES.values():
+        unset: dict[str, Any] = {name: None for name in question.filters if name in axis.entry}
+        if axis.name != question.axis:
+            found.append((f"To choose the {THING[axis.name]}", replace(question, axis=axis.name, **unset), ""))
+    return found
 
 
 def _near(question: Question, with_numbers: bool) -> tuple[Loosened, ...]:
@@ -115,7 +118,7 @@ def _known(name: str, answer: Answer) -> str:
         about = Question(_AXIS_OF[name], question.workload)
         snapshot = answer_or_none(about, None)
         if snapshot and (said := answer_in(snapshot)).entries:
-            return f"What it does: {said.verdict.sentence}"
+            return f"The {THING[about.axis]} by itself: {said.verdict.sentence}"
     return "What it does here is not known."
 
 

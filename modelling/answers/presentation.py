@@ -13,7 +13,9 @@ from modelling.workloads.curves import CurvePanel, CurvePoint
 
 from .content import Answer, AnswerPart, Decision, RankedEntry
 from .heat_map import Grid, heat_map
-from .words import GRADES, Bar, Chart, address, forest_plot, grounds_line, never_tried, title
+from .meaning import Meaning, meanings
+from .trade_table import TradeTable, trade_tables
+from .words import GRADES, THING, Bar, Chart, address, forest_plot, grounds_line, never_tried, title
 
 Names = Mapping[str, Mapping[str, str]]  # kind of name to {slug: label}
 
@@ -64,6 +66,7 @@ class AnswerPage:
 
     grounds : what it rests on; never_tried : on what kinds of storage nothing was measured; each in a line or ""
     other_metrics : label and address of the same question by another metric
+    asked : the question as fields of a form
     grid : of file-system pairs; None where the question is not of them
     """
 
@@ -76,7 +79,14 @@ class AnswerPage:
     grades: list[tuple[str, str]]
     grid: Grid | None
     curves: list[CurveTable]
+    meanings: list[Meaning]
+    trade_offs: list[TradeTable]
+    asked: list[tuple[str, str | int]]
     answer: Answer
+
+    @property
+    def has_numbers(self) -> bool:
+        return any(table.has_numbers for table in self.tables)
 
 
 def present(answer: Answer, names: Names, as_of: int | None = None) -> AnswerPage:
@@ -99,6 +109,9 @@ def present(answer: Answer, names: Names, as_of: int | None = None) -> AnswerPag
             _curves(number, metric, panel, answer.scaling, names)
             for number, panel in enumerate(answer.scaling, start=1)
         ],
+        meanings=meanings(answer),
+        trade_offs=trade_tables(answer),
+        asked=[("axis", question.axis), ("workload", question.workload), *question.filters.items()],
         answer=answer,
     )
 
@@ -113,10 +126,10 @@ class Chosen:
 
 def chosen(question: Question, is_left_open: bool, beside: Mapping[str, str]) -> Chosen:
     """is_left_open : whether it is what the question leaves open, not named by its address; beside : as for address"""
-    what = AXES[question.axis].label.lower()
+    what = THING[question.axis]
     why = f"You left the {what} open, so the answer chooses it." if is_left_open else f"The answer chooses the {what}."
-    others = [(axis.label, address(replace(question, axis=axis.name), beside=beside)) for axis in AXES.values()]
-    return Chosen(why, [other for other, axis in zip(others, AXES, strict=True) if axis != question.axis])
+    others = [(THING[axis], address(replace(question, axis=axis), beside=beside)) for axis in AXES]
+    return Chosen(why, [other for other in others if other[0] != what])
 
 
 def _curves(number: int, metric: Metric, panel: CurvePanel, panels: Sequence[CurvePanel], names: Names) -> CurveTable:

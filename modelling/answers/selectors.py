@@ -14,9 +14,10 @@ from modelling.models import RankingSnapshot
 
 from . import snapshots
 from .answer import answer, caveats, grounds
+from .configurations import configurations_behind
 from .content import Answer, AnswerPart, RankedEntry
 from .decision import decided
-from .estimate import assumptions, ranking_of
+from .estimate import assumptions, other_arms, ranking_of
 from .snapshots import answer_as_of, compute_snapshot, note_asked
 
 __all__ = [
@@ -29,6 +30,7 @@ __all__ = [
     "answer_with_draft",
     "assumptions",
     "caveats",
+    "configurations_behind",
     "current_ranking",
     "decided",
     "grounds",
@@ -118,4 +120,6 @@ def kept_answers(questions: list[Question]) -> dict[Question, bool]:
 def answer_with_draft(question: Question, case_study_id: int | None, revision: int) -> Answer:
     """The answer as it would be with one unpublished case study beside what is published; never kept."""
     ranking = ranking_of(question, with_draft=case_study_id)
-    return answer(question, ranking, revision, frames.metrics_measured(question, with_draft=case_study_id))
+    measured = frames.metrics_measured(question, with_draft=case_study_id)
+    others = other_arms(question, ranking, measured, with_draft=case_study_id)
+    return answer(question, ranking, revision, measured, others)

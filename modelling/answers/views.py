@@ -12,6 +12,7 @@ from django.views.decorators.http import require_safe
 
 from experiments import permissions
 from kdb.htmx import at_address, varies_for_htmx, wants_fragment
+from kdb.units import METRICS
 from modelling.ask.selectors import Machine, fit, kept_machines
 from modelling.comparisons.words import compare_address
 from modelling.evidence import names
@@ -20,8 +21,9 @@ from modelling.evidence.question import Question
 from modelling.models import RankingSnapshot
 
 from . import presentation, words
-from .forms import VisitorForm, left_open
+from .forms import RateForm, VisitorForm, left_open
 from .instead import instead_of
+from .meaning import carried_lines
 from .selectors import answer_in, answer_or_none, waiting_for
 from .snapshots import ahead_of
 
@@ -65,7 +67,7 @@ def answer(request: HttpRequest) -> HttpResponse:
 @require_safe
 def choices(request: HttpRequest) -> HttpResponse:
     """The fields of the form with what lies behind each choice, beside what is chosen so far."""
-    return render(request, "modelling/_choices.html", {"form": VisitorForm(request.GET)})
+    return render(request, "modelling/_choices.html", {"form": VisitorForm(request.GET, asks=False)})
 
 
 def _respond(
@@ -91,13 +93,13 @@ def _answered(
 ) -> str:
     """Form and answer as HTML, kept for a while: rendering them costs six times the looking up."""
     snapshot = answer_or_none(question, as_of)
-    form = VisitorForm.showing_all(question, machine, text)
     if snapshot is None:
-        row = waiting_for(question)
+        form, row = VisitorForm.showing_all(question, machine, text), waiting_for(question)
         waiting = {"address": words.address(question), "row": row, "ahead": ahead_of(row) if row else None}
         return _rendered(is_fragment, form=form, waiting=waiting)
 
     def rendered() -> str:
+        form = VisitorForm.showing_all(question, machine, text)
         said = form.reading if text and form.is_valid() else None
         shown = _context(question, machine, snapshot, as_of)
         return _rendered(is_fragment, form=form, reading=said, may_operate=may_operate, **shown)
@@ -129,6 +131,29 @@ def _context(question: Question, machine: Machine, snapshot: RankingSnapshot, as
         "instead": None if as_of else instead_of(answer),
         "why_address": compare_address(question, **then) if answer.entries else "",
     }
+
+
+@require_safe
+@varies_for_htmx
+def capacity(request: HttpRequest) -> HttpResponse:
+    """How many machines each configuration behind an answer carries at a rate. htmx gets the table alone."""
+    is_fragment = wants_fragment(request)
+    form, as_of = RateForm(request.GET), page_revision(request)
+    context: dict[str, Any] = {"form": form, "lines": None, "unit": "", "rate": "", "address": ""}
+    context |= {"title": "", "as_of": as_of}
+    status = 422 if is_fragment else 400
+    if form.is_valid():
+        question = form.question()
+        snapshot = answer_or_none(question, as_of)
+        if snapshot is None:
+            return redirect(words.address(question))
+        answer, rate = answer_in(snapshot), form.cleaned_data["rate"]
+        unit = METRICS[answer.metric].unit
+        titles = [table.title for table in presentation.present(answer, names.names()).curves]
+        context |= {"lines": carried_lines(answer, titles, rate), "unit": unit, "rate": rate}
+        context |= {"address": words.address(question, as_of), "title": words.title(question, names.names())}
+        status = 200
+    return render(request, f"modelling/{'_capacity' if is_fragment else 'capacity'}.html", context, status=status)
 
 
 def _examples() -> list[dict[str, str]]:

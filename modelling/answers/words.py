@@ -13,7 +13,7 @@ from .content import Decision as Decision
 from .content import Grounds as Grounds
 
 # What an entry of an axis is called in a sentence.
-_THING = {
+THING = {
     "fs-pair": "file-system pair",
     "guest-fs": "guest file system",
     "host-fs": "host file system",
@@ -72,7 +72,7 @@ def title(question: Question, names: Mapping[str, Mapping[str, str]]) -> str:
             "grade": f", evidence of grade {label} or better",
             "metric": f", by {METRICS[str(value)].label}" if name == "metric" else "",
         }[name]
-    return f"{text}: which {_THING[question.axis]}?"
+    return f"{text}: which {THING[question.axis]}?"
 
 
 def grounds_line(grounds: Grounds, storage: Mapping[str, str]) -> str:
@@ -179,5 +179,5 @@ def forest_plot(number: int, relative: str, reference: str, bars: Sequence[Bar])
 def recommendation(axis: str, count: int, best: Sequence[str]) -> str:
     """What to use, by the labels of the best of `count` entries."""
     if len(best) == count:
-        return f"The evidence cannot tell one {_THING[axis]} from another here."
+        return f"The evidence cannot tell one {THING[axis]} from another here."
     return f"Use {listed(best, 'or')}."

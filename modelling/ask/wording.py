@@ -103,4 +103,7 @@ def _named(words: list[str]) -> Iterator[tuple[str, str, str]]:
 
 
 def _slug(kind: str, name: str) -> str | None:
-    return SPELLINGS[kind].get(normalise.fold(name)) if kind in SPELLINGS else names.slug_for(kind, name)
+    if kind in SPELLINGS:
+        return SPELLINGS[kind].get(normalise.fold(name))
+    several = kind == "workload" and name.endswith("s")  # "files", "mail servers"
+    return names.slug_for(kind, name) or (names.slug_for(kind, name[:-1]) if several else None)

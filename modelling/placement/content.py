@@ -63,7 +63,7 @@ class Rules:
     least_strength : of the evidence, a word of modelling.estimation.verdict.STRENGTHS
     horizon : time over which a move must pay; copy_rate : bytes a second
     slowdown : share of its throughput that a machine loses while it is copied
-    seconds, gap : time for the exact plan of a site, and how far from the bound is near enough, a share of it
+    seconds : after which no site is searched any longer; gap : how far from the bound is near enough, a share of it
     """
 
     margin: float = 0.1
@@ -73,7 +73,7 @@ class Rules:
     horizon: float = 30 * 86_400.0
     copy_rate: float = 100 * 2.0**20
     slowdown: float = 0.5
-    seconds: float = 30.0
+    seconds: float = 20.0
     gap: float = 1e-3
 
 

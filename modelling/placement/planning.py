@@ -4,6 +4,7 @@ What-if: the same with other pools, machines or rules. Source: docs/models/place
 """
 
 import math
+import time
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import fields
@@ -47,13 +48,16 @@ def plan(machines: Sequence[Machine], pools: Sequence[Pool], knowledge: Knowledg
     seen = _Prospects(knowledge, rules)
     advice: dict[str, Advice] = {}
     found: list[Assigned] = []
-    for site in dict.fromkeys(pool.site for pool in pools):
+    end = time.monotonic() + rules.seconds
+    sites = list(dict.fromkeys(pool.site for pool in pools))
+    for number, site in enumerate(sites):
         inside = [pool for pool in pools if pool.site == site]
         names = {pool.name for pool in inside}
         if not (there := [machine for machine in machines if machine.pool in names]):
             continue
         one = _Site(there, inside, seen, rules)
-        found.append(assign(one.problem, [pool.host_fs for pool in inside], rules.seconds, rules.gap))
+        left = max(end - time.monotonic(), 0.0) / (len(sites) - number)
+        found.append(assign(one.problem, [pool.host_fs for pool in inside], left, rules.gap))
         advice |= one.advice(found[-1].pools)
     return Plan(
         advice=tuple(advice[machine.name] for machine in machines),

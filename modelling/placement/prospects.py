@@ -20,7 +20,7 @@ from modelling.estimation.verdict import STRENGTHS
 
 from .content import Prospect, Rules, Unknown
 
-_NODES = 32  # of a mixture that is mixed further: probabilities move by less than 1e-3
+_NODES = 32  # of a mixed mixture: probabilities move by less than 1e-3
 
 
 @dataclass(frozen=True)
@@ -78,11 +78,12 @@ def mixed(parts: Sequence[tuple[float, Difference]]) -> Difference:
     first, *others = [Difference(d.weights, share * d.means, share * d.deviations) for share, d in parts]
     for other in others:
         one, two = _fewer(first), _fewer(other)
-        first = Difference(
+        both = Difference(
             np.outer(one.weights, two.weights).ravel(),
             np.add.outer(one.means, two.means).ravel(),
             np.hypot.outer(one.deviations, two.deviations).ravel(),
         )
+        first = _fewer(both)
     return first
 
 

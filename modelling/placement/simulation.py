@@ -31,7 +31,7 @@ LEAVE, PINNED, APART = 0.05, 0.05, 0.1  # shares of machines: a period, of all, 
 SIZE, LOAD, VARIES = 40 * 2.0**30, 10.0, 0.7  # medians of machines in bytes and MiB/s; standard deviation of their ln
 ROOM, RESERVE, CARRIES = 0.4, 0.1, 1.3  # free and reserved space, and the most load, as shares of a pool's mean use
 SECOND_SHARE = 0.3  # of the second workload, where a machine has two
-_SEARCHED, _SEARCH_SECONDS, _GAP = 300, 60.0, 0.01  # sites up to so many cells are searched, others rounded
+_SEARCHED, _SEARCH_SECONDS, _GAP = 100, 60.0, 0.01  # sites up to so many cells are searched, others rounded
 
 
 @dataclass

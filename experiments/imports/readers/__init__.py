@@ -11,6 +11,7 @@ from .crystaldiskmark import CrystalDiskMark
 from .dbench import Dbench
 from .dd import Dd
 from .diskspd import DiskSpd
+from .facts import FACT_READERS
 from .filebench import Filebench
 from .fio_json import FioJson
 from .fio_terse import FioTerse
@@ -43,10 +44,11 @@ READERS: tuple[Reader, ...] = (
     KDiskMark(),
     Dd(),
     Ioping(),
+    *FACT_READERS,
 )
 
-# Scripts run these before the benchmark proper, to lay out a file or to look whether the disk is awake.
-BESIDE = ("dd", "ioping")
+# Scripts run these before the benchmark proper: to lay out a file, to look whether the disk is awake, to say where.
+BESIDE = {"dd", "ioping", *(reader.name for reader in FACT_READERS)}
 
 
 def detect(data: bytes) -> Reader | None:
@@ -83,7 +85,8 @@ def read(data: bytes) -> Reading:
 
 
 def _first_line(reading: Reading) -> int:
-    return min((found.line for found in (*reading.runs, *reading.refused) if found.line), default=1)
+    lines = [run.line for run in reading.runs] + [refusal.line for refusal in reading.refused]
+    return min((line for line in lines if line), default=1)
 
 
 def _nothing(reason: str) -> Reading:

@@ -27,6 +27,22 @@ class Refusal:
 
 
 @dataclass(frozen=True)
+class Fact:
+    """One thing that a file says of a machine, or of what went on; shown, and nothing else until somebody confirms it.
+
+    about : "sda", "scsi0", "pool tank", "machine", as the program names it
+    name : with its unit: "size_bytes", "cache_mode", "busy_percent"
+    fills : the field of a configuration that it answers; "fs" and "mount_options" are the host's or the guest's
+    """
+
+    about: str
+    name: str
+    value: str | int | float | bool
+    line: int | None = None
+    fills: str = ""
+
+
+@dataclass(frozen=True)
 class Operation:
     """One line of a run's breakdown, in the tool's own name: "read", "createfile1", "4KiB write"."""
 
@@ -78,13 +94,14 @@ class Run:
 
 @dataclass(frozen=True)
 class Reading:
-    """What one file holds. A file may hold good runs and refused ones."""
+    """What one file holds. A file may hold good runs and refused ones, or facts and no runs."""
 
     format: str
     tool_version: str = ""  # empty: the file does not say
     benchmark: str = ""  # the tool, as the catalogue's aliases know it: "filebench", "fio"
     runs: tuple[Run, ...] = ()
     refused: tuple[Refusal, ...] = ()
+    facts: tuple[Fact, ...] = ()
 
 
 class Reader(Protocol):

@@ -84,11 +84,9 @@ def _judge(line: int, report: re.Match[str], blocks: tuple[int, int] | None, com
     makes, drops = source in _SOURCES, target == "/dev/null"
     if makes and drops:
         return Refusal(line, "from zeros to /dev/null: no storage had a part in it")
-    operation, could_be = "", ("write", "read")
+    operation = "mixed" if source and target else ""  # of one file into another it does both
     if makes or drops:
-        operation, could_be = ("write" if makes else "read"), ()
-    elif source and target:
-        operation, could_be = "mixed", ()
+        operation = "write" if makes else "read"
     flags = {flag for name in ("oflag", "iflag", "conv") for flag in said.get(name, "").split(",") if flag in _FLAGS}
     if "sync" in said.get("conv", "").split(",") and "sync" not in said.get("oflag", "").split(","):
         flags.discard("sync")  # conv=sync pads blocks, and flushes nothing
@@ -105,7 +103,7 @@ def _judge(line: int, report: re.Match[str], blocks: tuple[int, int] | None, com
         latency_ms=seconds / count * 1000 if one_by_one else None,
         duration_s=seconds,
         operation=operation,
-        could_be=could_be,
+        could_be=() if operation else ("write", "read"),
         block_size_bytes=moved // count if count and moved % count == 0 else None,
         working_set_bytes=moved,
         parameters=parameters,

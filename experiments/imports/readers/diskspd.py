@@ -189,13 +189,13 @@ def _agreed(settings: dict[str, set[Any]]) -> dict[str, Any]:
     """Settings that all targets share."""
     one = {name: next(iter(values)) for name, values in settings.items() if len(values) == 1}
     size = _SIZE.fullmatch(one.get("block", ""))
-    mix = one.get("mix")
+    mix = {"read": "100", "write": "0"}.get(one.get("mix", ""), one.get("mix", ""))
     return {
         "block": int(size[1]) * 1024 ** " KMG".index(size[2].upper() or " ") if size else None,
         "access": one["access"].replace("interlocked ", "") if "access" in one else None,
         "queue_depth": int(one["depth"]) if "depth" in one else None,
         "threads": int(one["threads"]) if "threads" in one else None,
-        "read_percent": {"read": 100, "write": 0}.get(mix, int(mix) if mix and mix.isdigit() else None),
+        "read_percent": int(mix) if mix.isdigit() else None,
         "software_cache": one.get("cache"),
         "write_cache": one.get("write_cache"),
     }

@@ -211,16 +211,17 @@ def _entries(document: dict[str, Any]) -> list[tuple[int, dict[str, Any]]]:
 def _of_all_clients(document: dict[str, Any]) -> dict[str, Any]:
     """The options that all clients have in common, and with one value; numjobs is each client's own."""
     clients = document.get("client_stats")
-    options = [
-        client.get("job options")
+    others = [
+        client
         for client in (clients if isinstance(clients, list) else ())
         if isinstance(client, dict) and client.get("jobname") != ALL_CLIENTS
     ]
-    if not options or not all(isinstance(said, dict) for said in options):
+    options: list[dict[str, Any]] = [said for client in others if isinstance(said := client.get("job options"), dict)]
+    if not options or len(options) < len(others):
         return {}
-    first, *others = options
+    first = options[0]
     return {
-        key: first[key] for key in first if key != "numjobs" and all(said.get(key) == first[key] for said in others)
+        key: first[key] for key in first if key != "numjobs" and all(said.get(key) == first[key] for said in options)
     }
 
 

@@ -296,9 +296,10 @@ class _Layout:
                 yield Fault(line, "pair", cell[:LONGEST_SHOWN] or "nothing", expected)
                 return
         own += self.constants.values()
-        for index in self.numeric_at if self.first_comma else ():
-            if _MAYBE_THOUSANDS.fullmatch(texts[index]):
-                at, comma = self.first_comma
+        if self.first_comma:
+            at, comma = self.first_comma
+            index = next((n for n in self.numeric_at if _MAYBE_THOUSANDS.fullmatch(texts[n])), None)
+            if index is not None:
                 expected = f"a number without a point, or a file without {comma} (line {at}): it may be a thousand"
                 yield Fault(line, self.names[index], texts[index][:LONGEST_SHOWN], expected)
                 return

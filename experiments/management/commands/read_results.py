@@ -4,6 +4,7 @@ import json
 import sys
 from argparse import ArgumentParser
 from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from experiments.imports.readers.base import MAX_BYTES, Reading, Refusal, Run
 
 class Command(BaseCommand):
     help = (
-        "Read result files and print what they hold. A file is ok where at least one run was read and none was "
+        "Read result files and print what they hold. A file is ok where a run or a fact was read and none was "
         "refused; the exit status is 0 where all are. ZIPs are opened; nothing is stored."
     )
     requires_system_checks: list[str] = []
@@ -33,7 +34,7 @@ class Command(BaseCommand):
         with ReadingProcess() as process:
             for name in options["files"]:
                 for label, reading in _readings(name, process):
-                    is_ok = bool(reading.runs) and not reading.refused
+                    is_ok = bool(reading.runs or reading.facts) and not reading.refused
                     is_all_ok &= is_ok
                     write(label, reading, is_ok)
         if not is_all_ok:
@@ -65,6 +66,7 @@ class Command(BaseCommand):
             "format": reading.format,
             "tool_version": reading.tool_version,
             "runs": runs,
+            "facts": [asdict(fact) for fact in reading.facts],
             "refused": [{"line": refusal.line, "reason": refusal.reason} for refusal in reading.refused],
         }
         self.stdout.write(json.dumps(line, allow_nan=False))
@@ -77,6 +79,8 @@ class Command(BaseCommand):
             self.stdout.write(f"  {_place(run.line)}{load}: {_figures(run)}")
             for warning in run.warnings:
                 self.stdout.write(f"    {warning}")
+        for fact in reading.facts:
+            self.stdout.write(f"  {_place(fact.line)}{fact.about}: {fact.name} {fact.value}")
         for refusal in reading.refused:
             self.stdout.write(f"  {_place(refusal.line)}refused: {refusal.reason}")
 

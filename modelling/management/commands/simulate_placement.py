@@ -10,6 +10,7 @@ from modelling.evidence import names
 from modelling.placement.content import FleetError, Rules
 from modelling.placement.gather import knowledge
 from modelling.placement.simulation import HYPERVISOR, ORACLE, PERIODS, Outcome, simulate
+from modelling.placement.solver_output import on_stderr
 
 REPETITIONS = 3  # of a further laboratory, of each pair
 LEAST, MOST = 10, 100_000  # machines
@@ -52,7 +53,8 @@ class Command(BaseCommand):
         known = {workload: parts[0] for (workload, _), parts in found.items() if len(parts) == 1}
         try:
             noise = assumed.spread.variation**2 / REPETITIONS
-            outcomes = simulate(known, machines, worlds, laboratories, noise, rules, seed)
+            with on_stderr():
+                outcomes = simulate(known, machines, worlds, laboratories, noise, rules, seed)
         except FleetError as error:
             raise CommandError(f"{error}. Load the published evidence first: manage.py load_evidence.") from error
         decided = (f"{policy} {outcome.seconds:.1f} s" for policy, outcome in outcomes.items())

@@ -158,6 +158,28 @@ def test_a_known_log_with_other_line_ends_is_known(draft):
     filed(draft, SYSBENCH + "\nanother run with the same figures", answers={"context": context})
 
 
+def test_facts_of_a_machine_are_shown_and_suggested_and_do_not_count_by_themselves(draft):
+    facts = Path(__file__).parents[2] / "data/facts"
+    files = {"pack.zip/host/findmnt.json": "findmnt.json", "qm.txt": "qm.txt"}
+    uploads = [upload((facts / path).read_bytes(), name) for name, path in files.items()]
+    context = {"hypervisor": "kvm", "guest_fs": "xfs", "vm_count": 1, "workload": "varmail"}
+    answers = {"context": context}
+    batch = pipeline.receive(
+        draft, [*uploads, upload(SYSBENCH, "run.txt")], user=draft.owner, door="command", answers=answers
+    )[0]
+    report = worked(batch).report
+    assert report["fault_count"] == 0
+    assert report["suggested"] == {
+        **{"host_fs": "ext4", "host_mount_options": "rw,noatime", "vm_vcpus": "8", "vm_ram_gib": "8"},
+        **{"cache_mode": "writeback", "image_format": "qcow2", "disk_bus": "scsi"},
+    }
+    assert {fact["about"] for fact in report["files"][1]["facts"]} == {"machine", "scsi0", "scsi1"}
+    pipeline.confirm(batch)
+    worked(batch)
+    (configuration,) = draft.configurations.all()
+    assert (configuration.host_fs, configuration.cache_mode, configuration.vm_vcpus) == (None, "", None)
+
+
 def test_repetitions_go_on_where_an_earlier_import_ended(draft):
     filed(draft, TABLE)
     filed(draft, TABLE.replace("10.5", "10.6"))

@@ -13,7 +13,7 @@ import pytest
 from django.core.management import call_command
 
 DATA = Path(__file__).parents[2] / "data"
-KEYS = {"file", "ok", "format", "tool_version", "runs", "refused"}
+KEYS = {"file", "ok", "format", "tool_version", "runs", "facts", "refused"}
 RUN_KEYS = {
     *(
         "workload",

@@ -14,7 +14,7 @@ from experiments.imports.readers.base import MAX_BYTES, Reading
 DATA = Path(__file__).parents[3] / "data"
 FOLDERS = (
     *("bonnie", "crystaldiskmark", "dbench", "dd", "diskspd", "filebench", "fio", "ioping", "iozone", "kdiskmark"),
-    *("pgbench", "phoronix", "postmark", "sysbench"),
+    *("pgbench", "phoronix", "postmark", "sysbench", "facts"),
 )
 CAPTURED = {
     f"{path.parent.name}/{path.name}": path.read_bytes()
@@ -29,7 +29,11 @@ def check(reading: Reading, data: bytes) -> None:
     lines = (
         data.count(b"\n") + data.count(b"\r") + data.count(b"\x0b") + data.count(b"\x0c") + data.count(b"\x1c") + 200
     )
-    assert reading.runs or reading.refused
+    assert reading.runs or reading.refused or reading.facts
+    for fact in reading.facts:
+        assert fact.about
+        assert fact.line is None or 1 <= fact.line <= lines
+        assert not isinstance(fact.value, float) or 0 <= fact.value < float("inf")
     for run in reading.runs:
         for value in (run.throughput_mib_s, run.ops_per_s, run.latency_ms, run.duration_s):
             assert value is None or 0 < value < float("inf")
