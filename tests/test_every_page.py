@@ -26,6 +26,7 @@ OTHERS = [
     "/case-studies/p1/retract/",
     "/case-studies/my-lab/preview/",
     "/case-study-bundle.schema.json",
+    "/choices/?workload=varmail&hypervisor=kvm",
     "/claims/p1/",
     "/claims/p1/P1-C01/",
     "/drafts/my-lab/edit/",
@@ -47,8 +48,10 @@ DEEDS = {
     "accounts/logout/",
     "accounts/tokens/<int:pk>/revoke/",
     "case-studies/<slug:slug>/<slug:step>/",
+    "drafts/<slug:slug>/imports/",
     "drafts/<slug:slug>/upload/",
     "drafts/bundle/",
+    "machines/<int:pk>/delete/",
 }
 
 

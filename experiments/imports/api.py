@@ -75,7 +75,10 @@ class FaultSerializer(serializers.Serializer):
 
 
 class UnknownNameSerializer(serializers.Serializer):
-    """A name that the catalogue does not have; map it in `answers.names`, or describe it in `answers.create`."""
+    """A name that the catalogue does not have; map it in `answers.names`, or describe it in `answers.create`.
+
+    Of kind `column`: a header that is none of ours; say in `answers.columns` what it holds, or `ignore`.
+    """
 
     kind = serializers.CharField()
     name = serializers.CharField()
@@ -132,6 +135,9 @@ class AnswersSerializer(serializers.Serializer):
     create = serializers.DictField(
         child=serializers.DictField(), required=False, help_text="Kind to name in the files to a new entry's fields."
     )
+    columns = serializers.DictField(
+        child=serializers.CharField(), required=False, help_text="Header of a table to a column of ours, or `ignore`."
+    )
 
 
 class ImportSerializer(serializers.ModelSerializer):
@@ -140,7 +146,7 @@ class ImportSerializer(serializers.ModelSerializer):
     case_study = serializers.SlugRelatedField(slug_field="slug", read_only=True)
     uploaded_by = serializers.CharField(source="uploaded_by.username", read_only=True, allow_null=True, default=None)
     progress = serializers.IntegerField(
-        source="job.progress", read_only=True, default=None, allow_null=True, help_text="Rows read."
+        source="job.progress", read_only=True, default=None, allow_null=True, help_text="Files read, then rows."
     )
     error = serializers.CharField(
         source="why_not_read", read_only=True, help_text="Why reading failed; imports/<id>/read/ has it read again."
@@ -172,7 +178,7 @@ class UploadSerializer(serializers.Serializer):
     file = serializers.ListField(
         child=serializers.FileField(), help_text="One or more result files, or ZIPs of them; repeat the field."
     )
-    answers = serializers.JSONField(required=False, help_text="A JSON object: context, files, names, create.")
+    answers = serializers.JSONField(required=False, help_text="A JSON object: context, files, names, create, columns.")
     confirm = serializers.BooleanField(required=False, help_text="File at once where there is no error.")
 
 

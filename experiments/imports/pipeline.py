@@ -43,6 +43,7 @@ from kdb.models import Job
 
 from .normalise import CONTEXT, KINDS
 from .readers import archives
+from .readers.table_columns import FIELDS, IGNORED, PARAMETER, may_stand_for
 from .reading import Contents, Decided, Filing, Report, Walk
 
 logger = logging.getLogger(__name__)
@@ -201,10 +202,11 @@ def checked_answers(answers: Mapping[str, Any]) -> dict[str, Any]:
      "files": {sha256: {"context": {...}, "leave_out": bool,
                         "runs": {line: {field: text}}}},   for the runs on one line of a benchmark's output
      "names": {kind: {name in the files: slug}},
-     "create": {kind: {name in the files: {"slug", "name", ...}}}}
+     "create": {kind: {name in the files: {"slug", "name", ...}}},
+     "columns": {header in the tables: field, or "ignore"}}     where there are any
     """
-    if not isinstance(answers, Mapping) or set(answers) - {"context", "files", "names", "create"}:
-        raise Unusable("answers: an object with context, files, names and create is expected.")
+    if not isinstance(answers, Mapping) or set(answers) - {"context", "files", "names", "create", "columns"}:
+        raise Unusable("answers: an object with context, files, names, create and columns is expected.")
     try:
         refuse_unkeepable(answers)
     except ValueError as error:
@@ -231,7 +233,14 @@ def checked_answers(answers: Mapping[str, Any]) -> dict[str, Any]:
         if kind not in KINDS or not isinstance(wanted, Mapping):
             raise Unusable(f"create: {{kind: {{name: {{slug, name, ...}}}}}}, the kinds are {', '.join(KINDS)}.")
         create[kind] = dict(wanted)
-    return {"context": _context(answers.get("context", {})), "files": files, "names": names, "create": create}
+    columns = {header: name for header, name in _mapping(answers, "columns").items() if name not in (None, "")}
+    for header, name in columns.items():
+        if not (_is_text(name) and may_stand_for(name)):
+            raise Unusable(
+                f"columns: {header!r} may be {IGNORED}, pair, {PARAMETER}<name>, or one of {', '.join(FIELDS)}."
+            )
+    said = {"context": _context(answers.get("context", {})), "files": files, "names": names, "create": create}
+    return {**said, "columns": columns} if columns else said
 
 
 def _mapping(answers: Mapping[str, Any], name: str) -> Mapping[str, Any]:
@@ -327,6 +336,20 @@ def discard(batch: ImportBatch, *, user: User) -> None:
     logger.info("discarded import=%s", batch.pk)
 
 
+def confirm_all(batches: Iterable[ImportBatch]) -> None:
+    """File all of these, or none. Raises ImportRefused as `confirm`."""
+    with transaction.atomic():
+        for batch in batches:
+            confirm(batch)
+
+
+def discard_all(batches: Iterable[ImportBatch], *, user: User) -> None:
+    """Discard all of these, or none. Raises ImportRefused as `discard`."""
+    with transaction.atomic():
+        for batch in batches:
+            discard(batch, user=user)
+
+
 def _forget_vm_counts(case_study: CaseStudy, gone: set[int]) -> None:
     """Take these numbers of machines off the case study where nothing in it has them any more."""
     left = {count for counts in case_study.printed_ratios.values_list("vm_counts", flat=True) for count in counts}
@@ -378,7 +401,7 @@ def read(run: jobs.JobRun, import_id: int) -> None:
     if batch.state != State.READING or batch.job_id != run.job_id:
         return  # decided otherwise meanwhile
     try:
-        with Contents(batch, run.job_id) as contents:
+        with Contents(batch, run.job_id, run.step) as contents:
             _read(batch, run, contents)
     except Decided:
         logger.info("stopped reading import=%s", batch.pk)
@@ -386,7 +409,7 @@ def read(run: jobs.JobRun, import_id: int) -> None:
 
 def _read(batch: ImportBatch, run: jobs.JobRun, contents: Contents) -> None:
     if not batch.is_confirmed:
-        report = Walk(batch, contents, run.step).do()
+        report = Walk(batch, contents, lambda rows: run.step(rows, 0)).do()  # of how many is not known before
         with transaction.atomic():
             _keep(batch, run, report, report.state)
         return

@@ -61,6 +61,7 @@ from .normalise import (
 ROWS_AT_ONCE = 5_000
 SAMPLE_ROWS = 50  # shown in the report
 MAX_FAULTS = 200  # listed in the report; all are counted
+COLUMN = "column"  # beside the kinds of names, what may be unknown
 
 State = ImportBatch.State
 
@@ -74,7 +75,7 @@ class Report:
         "left_out"}; a fact is {"line", "about", "name", "value", "fills"} and counts where the context says it, too
     suggested : context that facts fill in where all of them agree, field to text; it counts once it is said
     faults : each {"file", "line", "field", "found", "expected", "count"}: the first line of each kind of fault
-    unknown : each {"kind", "name", "file", "line", "count"}
+    unknown : each {"kind", "name", "file", "line", "count"}, of kind "column" a header that is none of ours
     lint : each {"rule", "severity", "message", "places"}
     sample : the first rows, as the case study will have them
     """
@@ -106,8 +107,11 @@ class Contents:
     Used as a context, inside the attempt of the job that reads.
     """
 
-    def __init__(self, batch: ImportBatch, job_id: int) -> None:
-        self.batch, self.job_id = batch, job_id
+    def __init__(
+        self, batch: ImportBatch, job_id: int, progress: Callable[[int, int], None] = lambda done, total: None
+    ) -> None:
+        """progress : is told how many files are read, and of how many"""
+        self.batch, self.job_id, self.progress = batch, job_id, progress
         self.deadline = monotonic() + settings.KDB_READ_SECONDS
         self.places: dict[int, int | NotRead] = {}
         self.process = ReadingProcess()
@@ -116,12 +120,15 @@ class Contents:
         """Read every file that is not left out. Raises Decided."""
         with ExitStack() as stack:
             stack.enter_context(self.process)
-            for file in self.batch.files.order_by("pk"):
+            files = list(self.batch.files.order_by("pk"))
+            for number, file in enumerate(files):
+                self.progress(number, len(files))
                 if file.rows or is_left_out(self.batch, file):
                     continue
                 try:
                     self.check()
-                    self.places[file.pk] = self.process.read(raw_files.chunks(file), self.check)
+                    columns = self.batch.answers.get("columns")
+                    self.places[file.pk] = self.process.read(raw_files.chunks(file), self.check, columns)
                 except RawChunk.DoesNotExist as gone:
                     raise Decided from gone
                 except NotRead as problem:
@@ -271,6 +278,8 @@ class Walk:
             about["format"] = found.format
             for fault in found.faults:
                 self.fault(file.name, fault)
+            for fault in found.unknown:
+                self.unknown_name(file.name, Unknown(fault.line, COLUMN, fault.found))
             return None if found.faults else source_of_table(found, context)
         reading = found
         about["format"], about["tool_version"] = reading.format, reading.tool_version
@@ -334,7 +343,7 @@ class Walk:
             self.faults[key] = {"file": file_name, **asdict(fault), "count": 1}
 
     def unknown_name(self, file_name: str, unknown: Unknown) -> None:
-        key = (unknown.kind, fold(unknown.name))
+        key = (unknown.kind, unknown.name if unknown.kind == COLUMN else fold(unknown.name))
         if key in self.unknown:
             self.unknown[key]["count"] += 1
         elif len(self.unknown) < MAX_FAULTS:

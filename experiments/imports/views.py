@@ -13,7 +13,7 @@ from experiments import permissions
 from experiments.case_studies.draft_views import draft_or_404, render_draft
 from experiments.files import raw_files
 from experiments.files.downloads import raw_response
-from experiments.imports.forms import AnswersForm, ContextForm, UploadForm
+from experiments.imports.forms import AnswersForm, ContextForm, SeveralImportsForm, UploadForm
 from experiments.models import ImportBatch, RawFile
 from kdb.htmx import varies_for_htmx, wants_fragment
 
@@ -49,6 +49,26 @@ def upload(request: HttpRequest, slug: str) -> HttpResponse:
     return redirect("import-detail", batch.pk)
 
 
+@require_POST
+@login_required
+def together(request: HttpRequest, slug: str) -> HttpResponse:
+    """Confirm or discard several imports of a draft: all that are chosen, or none."""
+    draft = draft_or_404(request, slug)
+    if not permissions.may_edit(request.user, draft):
+        raise PermissionDenied
+    form = SeveralImportsForm(request.POST, case_study=draft)
+    if not form.is_valid():
+        return render_draft(request, draft, problem=" ".join(form.problems), status=422)
+    try:
+        if form.cleaned_data["do"] == "discard":
+            pipeline.discard_all(form.cleaned_data["imports"], user=request.user)
+        else:
+            pipeline.confirm_all(form.cleaned_data["imports"])
+    except ImportRefused as error:
+        return render_draft(request, draft, problem=f"{error} Nothing was done.", status=409)
+    return redirect("draft-detail", slug)
+
+
 @require_http_methods(["GET", "HEAD", "POST"])
 @login_required
 @varies_for_htmx
@@ -56,7 +76,7 @@ def import_detail(request: HttpRequest, pk: int) -> HttpResponse:
     """What was read, and what to do about it. Asked again while the files are being read."""
     batch = (
         ImportBatch.objects.filter(pk=pk, case_study__in=permissions.drafts_of(request.user))
-        .select_related("case_study", "job", "uploaded_by")
+        .select_related("case_study__storage", "job", "uploaded_by")
         .first()
     )
     if batch is None:

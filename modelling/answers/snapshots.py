@@ -28,7 +28,7 @@ from modelling.evidence.question import Question
 from modelling.models import RankingSnapshot
 
 from .answer import answer
-from .estimate import ranking_of
+from .estimate import other_arms, ranking_of
 
 logger = logging.getLogger(__name__)
 
@@ -110,7 +110,8 @@ def note_asked(snapshot: RankingSnapshot) -> None:
 
 def _answered(question: Question, revision: int, as_of: int | None = None) -> RankingSnapshot:
     ranking = ranking_of(question, as_of)
-    found = answer(question, ranking, revision, frames.metrics_measured(question, as_of=as_of))
+    measured = frames.metrics_measured(question, as_of=as_of)
+    found = answer(question, ranking, revision, measured, other_arms(question, ranking, measured, as_of))
     result = json.loads(json.dumps(asdict(found)))  # as it is read again
     return RankingSnapshot(
         question=question.key,

@@ -15,6 +15,7 @@ from experiments.models.case_study import laboratory
 from kdb.units import THROUGHPUT
 from modelling.models import Arm
 
+from .durability import losing_options
 from .question import GRADES, Question
 
 EMULATOR = "qemu-tcg"  # software emulation counts where it is asked for by name, and nowhere else
@@ -39,7 +40,10 @@ _ARM_COLUMNS = {
     "cache_mode": "configuration__cache_mode",  # str, empty: not stated
     "image_format": "configuration__image_format",  # str, empty: not stated
     "disk_bus": "configuration__disk_bus",  # str, empty: not stated
+    "guest_mount_options": "configuration__guest_mount_options",  # str, empty: not stated
+    "host_mount_options": "configuration__host_mount_options",  # str, empty: not stated
     "guest_os": "configuration__guest_os__slug",  # str, missing: not stated
+    "guest_os_family": "configuration__guest_os__family",  # str, missing: not stated
     "vm_vcpus": "configuration__vm_vcpus",  # int, missing: not stated
     "vm_ram_gib": "configuration__vm_ram_gib",  # float, GiB, missing: not stated
     "origin": "origin",  # "measured" or "derived"
@@ -209,8 +213,9 @@ def findings(question: Question, *, with_draft: int | None = None, as_of: int | 
     """Every published ordinal finding that the question admits, one row a finding.
 
     with_draft, as_of : as for `arms`. Columns: the keys of _FINDING_COLUMNS, and
-    case_studies tuple of slugs; cache_mode str, where all configurations it speaks of agree in one,
-    else empty. A tier list names neither VM count nor block size.
+    case_studies tuple of slugs; cache_mode str, where all configurations of its publication under the hypervisor agree
+    in one, else empty; losing tuple of what durability.losing_options says of each configuration it speaks of.
+    A tier list names neither VM count nor block size.
     """
     rows = list(
         _admitted_findings(question, _counts("case_studies", with_draft, as_of))
@@ -221,12 +226,14 @@ def findings(question: Question, *, with_draft: int | None = None, as_of: int | 
         rows = [row for row in rows if question.vm_count in row[2]]
     frame = pd.DataFrame.from_records(rows, columns=["pk", "case_study", "vm_counts", *_FINDING_COLUMNS])
     if frame.empty:
-        return frame.assign(case_studies=[], cache_mode=[])
+        return frame.assign(case_studies=[], cache_mode=[], losing=[])
     studies = frame.groupby("pk")["case_study"].agg(tuple)
     frame = frame.drop_duplicates("pk").assign(case_studies=lambda f: f["pk"].map(studies))
-    modes = _cache_modes(frame)
-    keys = frame[["publication", "hypervisor"]].itertuples(index=False, name=None)
-    return frame.assign(cache_mode=[modes.get(key, "") for key in keys])
+    modes, losing = _options(frame)
+    keys = list(frame[["publication", "hypervisor", "guest_fs", "host_fs"]].itertuples(index=False, name=None))
+    return frame.assign(
+        cache_mode=[modes.get(key[:2], "") for key in keys], losing=[tuple(losing.get(key, ())) for key in keys]
+    )
 
 
 def _counts(case_study: str, with_draft: int | None, as_of: int | None) -> Q:
@@ -266,15 +273,20 @@ def _admitted_findings(question: Question, counts: Q) -> QuerySet[OrdinalFinding
     return rows if admits_lists else rows.none()
 
 
-def _cache_modes(findings: pd.DataFrame) -> dict[tuple[str, str], str]:
-    """(publication, hypervisor) to the one cache mode its configurations agree in."""
+def _options(
+    findings: pd.DataFrame,
+) -> tuple[dict[tuple[str, ...], str], dict[tuple[str, ...], list[tuple[str, ...]]]]:
+    """(publication, hypervisor) to the one cache mode its configurations agree in; (publication, hypervisor, guest,
+    host) to what each of its configurations can lose writes by."""
     rows = Configuration.objects.filter(
         case_study__slug__in={slug for slugs in findings["case_studies"] for slug in slugs},
         hypervisor__slug__in=set(findings["hypervisor"]),
     )
-    modes: dict[tuple[str, str], set[str]] = {}
-    for publication, hypervisor, mode in rows.values_list(
-        "case_study__publication__slug", "hypervisor__slug", "cache_mode"
-    ).distinct():
-        modes.setdefault((publication, hypervisor), set()).add(mode)
-    return {key: found.pop() for key, found in modes.items() if len(found) == 1}
+    modes: dict[tuple[str, ...], set[str]] = {}
+    losing: dict[tuple[str, ...], list[tuple[str, ...]]] = {}
+    place = ("case_study__publication__slug", "hypervisor__slug", "guest_fs__slug", "host_fs__slug")
+    options = ("cache_mode", "guest_mount_options", "host_mount_options")
+    for row in rows.order_by("pk").values_list(*place, *options):
+        modes.setdefault(row[:2], set()).add(row[4])
+        losing.setdefault(row[:4], []).append(losing_options(*row[4:]))
+    return {key: found.pop() for key, found in modes.items() if len(found) == 1}, losing

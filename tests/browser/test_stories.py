@@ -15,6 +15,7 @@ from django.db import close_old_connections, connection
 from experiments.models import CaseStudy, Measurement
 from kdb import jobs
 from kdb.models import Job
+from modelling.workloads.profiles import PERSONALITIES
 from tests.factories import make_user
 
 PASSWORD = "correct horse 7"
@@ -54,6 +55,35 @@ def sign_in(page, live_server, name: str) -> None:
 # The administrator: which pair for my mail server, what to avoid, why, how sure?
 
 
+def test_what_now_for_mail_on_kvm_with_nvme_on_a_phone(page, live_server, published_evidence):
+    page.set_viewport_size({"width": 360, "height": 740})
+    page.goto(live_server.url)
+    page.get_by_label("or in your own words").fill("KVM, NVMe, mail: what now?")
+    page.get_by_role("button", name="Ask").click()
+    page.get_by_text("“now” is no name here and is not counted.").wait_for()
+    assert page.get_by_label("Kind of disks").input_value() == "nvme"
+    for said in (
+        "Very weak evidence",  # strength
+        "No clear winner among Btrfs on ext4",
+        "Your NVMe was never measured here: all evidence is from hard disks.",  # fit
+        "One laboratory, nine places in tier lists",  # basis
+    ):
+        place = page.locator("#answer").get_by_text(said).first.bounding_box()
+        assert place["y"] + place["height"] < 740 + page.evaluate(
+            "document.querySelector('#answer').getBoundingClientRect().top"
+        )
+    page.get_by_text("Your machine against that of the evidence").click()
+    page.get_by_role("cell", name="differs").wait_for()
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+
+    page.get_by_text("Change the question").click()
+    page.get_by_label("Hypervisor", exact=True).select_option("hyper-v")
+    page.locator("option", has_text="ext4 (no comparison yet)").first.wait_for(state="attached")
+    page.get_by_role("button", name="Ask").click()
+    page.get_by_role("heading", name="The nearest there is").wait_for()
+    page.get_by_text("Plan a campaign that measures it").wait_for()
+
+
 def test_an_administrator_finds_what_to_use_and_why(page, live_server, published_evidence):
     page.goto(live_server.url)
     page.get_by_label("Workload").select_option("varmail")
@@ -71,7 +101,6 @@ def test_an_administrator_finds_what_to_use_and_why(page, live_server, published
     ]
 
     page.get_by_text("Change the question").click()
-    page.get_by_label("What to choose").select_option("hypervisor")
     page.get_by_label("Workload").select_option("fileserver")
     page.get_by_label("Hypervisor", exact=True).select_option("")
     page.get_by_role("button", name="Ask").click()
@@ -82,8 +111,9 @@ def test_an_administrator_finds_what_to_use_and_why(page, live_server, published
 
     page.goto(f"{live_server.url}/compare/")
     page.get_by_label("What to choose").select_option("hypervisor")
+    # The lists follow the axis.
+    page.get_by_label("First", exact=True).locator("option[value=kvm]").wait_for(state="attached")
     page.get_by_label("Workload").select_option("fileserver")
-    page.get_by_role("button", name="Compare", exact=True).click()
     for name, key in (("First", "kvm"), ("Second", "hyper-v"), ("Third", "esxi")):
         page.get_by_label(name, exact=True).select_option(key)
     page.get_by_role("button", name="Compare", exact=True).click()
@@ -104,6 +134,32 @@ def test_an_administrator_finds_what_to_use_and_why(page, live_server, published
     assert not tip.is_visible()
     number.hover()
     assert tip.is_visible()
+
+
+def test_a_visitor_asks_in_his_own_words_then_for_a_mix_then_with_a_file(page, live_server, published_evidence):
+    page.goto(live_server.url)
+    page.get_by_role("searchbox").first.fill("Proxmox or ESXi for files?")
+    page.keyboard.press("Enter")
+    page.get_by_role("link", name="Proxmox VE or ESXi: File server").click()
+    page.get_by_text("Proxmox VE gives 1.").first.wait_for()
+
+    page.get_by_role("navigation").get_by_role("link", name="Mix", exact=True).click()
+    page.get_by_label("Mail server, share").fill("40")
+    page.get_by_label("Web server, share").fill("60")
+    page.get_by_label("What to choose").select_option("hypervisor")
+    page.get_by_role("button", name="Rank").click()
+    page.get_by_role("heading", name="40 % Mail server, 60 % Web server").wait_for()
+    page.get_by_role("heading", name="Each workload by itself").wait_for()
+    page.get_by_role("link", name="Permanent address of this mix").click()
+    page.get_by_text("As of knowledge revision 1.").wait_for()
+
+    page.goto(live_server.url)
+    page.get_by_role("link", name="Let it be read").click()
+    page.get_by_label("or a file").set_input_files(PERSONALITIES / "fileserver.f")
+    page.get_by_role("button", name="Advise").click()
+    page.get_by_text("Read from it: 73 % metadata operations").wait_for()
+    page.get_by_role("link", name="File server: which file-system pair?").first.click()
+    page.wait_for_url("**/?axis=fs-pair&workload=fileserver**")
 
 
 def test_what_is_on_the_page_is_saved_in_full(page, live_server, published_evidence, client):
@@ -153,7 +209,7 @@ def test_from_a_file_to_published_knowledge(page, live_server, published_evidenc
     page.get_by_label("Result files").set_input_files(tmp_path / "results.csv")
     page.get_by_role("button", name="Upload and read").click()
     page.get_by_text("Nothing was filed: 1 unknown name.").wait_for()
-    page.get_by_text("It is a new file system").click()
+    page.get_by_text("Describe it as a new file system").click()
     page.get_by_label("Slug").fill("zfs")
     page.get_by_label("Name", exact=True).fill("ZFS")
     page.get_by_role("button", name="Read again with this").click()

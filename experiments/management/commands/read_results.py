@@ -130,7 +130,7 @@ def _reading(data: bytes, process: ReadingProcess) -> Reading:
 
 def _reading_of_table(found: table.Table) -> Reading:
     """A table's rows as runs of one figure each; whether their names are known needs the database."""
-    runs, refused = [], [_refusal(fault) for fault in found.faults]
+    runs, refused = [], [_refusal(fault) for fault in (*found.faults, *found.unknown)]
     for item in found.rows():
         if isinstance(item, table.Fault):
             refused.append(_refusal(item))

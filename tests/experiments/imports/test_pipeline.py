@@ -238,6 +238,19 @@ def test_an_unknown_name_is_mapped_or_becomes_a_new_entry(draft):
     assert "lab" in entry.source
 
 
+def test_a_foreign_column_hides_no_other_error_and_is_mapped_or_ignored(draft):
+    lines = TABLE.replace("XFS", "ZFS").splitlines()
+    table = "\n".join([lines[0] + ",CPU idle,rpm", *(f"{line},97,{number}" for number, line in enumerate(lines[1:]))])
+    batch = worked(receive(draft, table))
+    unknown = [("column", "CPU idle", 1), ("column", "rpm", 1), ("file_system", "ZFS", 2)]
+    assert [(u["kind"], u["name"], u["line"]) for u in batch.report["unknown"]] == unknown
+    pipeline.correct(
+        batch, {"names": {"file_system": {"ZFS": "xfs"}}, "columns": {"CPU idle": "ignore", "rpm": "parameter:rpm"}}
+    )
+    assert worked(batch).state == State.READY, batch.report
+    assert [json.loads(row["parameters"]) for row in batch.report["sample"]] == [{"rpm": n} for n in range(5)]
+
+
 @pytest.mark.parametrize(
     "answers",
     [
@@ -267,6 +280,9 @@ def test_an_answer_that_fits_nothing_is_a_fault(draft, answers):
         {"files": {"x": {"runs": {"first": {"vm_count": "1"}}}}},
         {"files": {"x": {"runs": {"1": {"value": "1"}}}}},
         {"create": []},
+        {"columns": {"speed": "nothing of ours"}},
+        {"columns": {"speed": "parameter:"}},
+        {"columns": {"speed": ["note"]}},
         [],
     ],
 )
