@@ -18,6 +18,7 @@ WEB = ("django", "rest_framework", "django_filters", "drf_spectacular", "django_
 ROOMS = [
     ("kdb.units", True, "each metric: its unit and which direction is better"),
     ("kdb.pairs", True, "how a pair of file systems is spelled"),
+    ("kdb.host_storage", True, "how what disk images lie on is spelled"),
     ("kdb.csv_cells", True, "cells that no spreadsheet runs"),
     ("kdb", False, "what both applications use: settings, jobs, tokens, health, conventions of pages and API"),
     ("experiments.imports.readers", True, "one format each: bytes to runs or cells"),

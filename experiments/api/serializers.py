@@ -273,6 +273,7 @@ class ConfigurationSerializer(ReadSerializer):
     case_study = Slug("case_study.slug")
     retracted = Retracted("case_study")
     native = serializers.BooleanField(source="is_native", read_only=True)
+    host_storage = serializers.CharField(read_only=True, allow_null=True)
     pair = serializers.CharField(read_only=True, allow_null=True)
     hypervisor = Slug("hypervisor.slug", allow_null=True)
     host_os = Slug("host_os.slug", allow_null=True)
@@ -296,6 +297,9 @@ class ConfigurationSerializer(ReadSerializer):
             "host_kernel",
             "host_fs",
             "host_mount_options",
+            "backend",
+            "below",
+            "host_storage",
             "image_format",
             "cache_mode",
             "disk_bus",

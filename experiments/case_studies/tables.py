@@ -182,6 +182,8 @@ FACTS: tuple[tuple[str, Callable[[Configuration], str]], ...] = (
     ("Guest mount options", lambda c: c.guest_mount_options),
     ("Host system", lambda c: c.host_os.name if c.host_os else ""),
     ("Host kernel", lambda c: c.host_kernel),
+    ("Backend of the images", lambda c: c.get_backend_display() if c.backend else ""),
+    ("Below the backend", lambda c: c.below),
     ("Host file system", lambda c: c.host_fs.name if c.host_fs else ""),
     ("Host mount options", lambda c: c.host_mount_options),
     ("Image format", lambda c: c.image_format),

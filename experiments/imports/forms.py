@@ -38,6 +38,8 @@ class ContextForm(forms.Form):
         "host_kernel": "Host kernel",
         "host_fs": "Host file system",
         "host_mount_options": "Host mount options",
+        "backend": "What the images lie on",
+        "below": "Below it, e.g. RAID",
         "image_format": "Image format",
         "cache_mode": "Cache mode",
         "disk_bus": "Disk bus",
@@ -64,8 +66,8 @@ class ContextForm(forms.Form):
             field: forms.Field = forms.CharField(required=False, max_length=2000 if name == "note" else 200)
             if name == "configuration":
                 field = _choice([(slug, slug) for slug in slugs], "As the files say, or a new one")
-            elif name == "virtualisation":
-                field = _choice([(v, v) for v in normalise.VIRTUALISATIONS], "As the files say")
+            elif name in normalise.CHOICES:
+                field = _choice([(v, v) for v in normalise.CHOICES[name]], "As the files say")
             elif name in normalise.REFERENCES:
                 native = [("native", "Native, no hypervisor")] if name == "hypervisor" else []
                 field = _choice(

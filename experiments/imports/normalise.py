@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 from experiments.imports.readers.base import Reading
 from experiments.imports.readers.table import Cell, Cells, Fault, Table
 from experiments.imports.readers.table_columns import NUMERIC
+from kdb.host_storage import BACKENDS, VOLUMES
 from kdb.pairs import pair_key
 from kdb.units import METRICS, UNITS, convert
 
@@ -43,6 +44,7 @@ LENGTHS = {
     "virtual_devices": 120,
     "host_kernel": 80,
     "host_mount_options": 200,
+    "below": 200,
     "image_format": 40,
     "cache_mode": 40,
     "disk_bus": 40,
@@ -53,13 +55,14 @@ LENGTHS = {
     "operation": 40,
     "source": 120,
 }
-VIRTUALISATIONS = ("full", "para", "emulated", "none")
+CHOICES = {"virtualisation": ("full", "para", "emulated", "none"), "backend": tuple(BACKENDS)}
 QUALITIES = ("exact", "ocr-ambiguous", "digitised")
 NATIVE = {"native", "none", "baremetal", "nohypervisor"}  # folded; what a table writes where no hypervisor is
 
 CONFIGURATION = (
     *("configuration", "hypervisor", "hypervisor_release", "virtualisation", "virtual_devices"),
-    *("host_os", "host_kernel", "host_fs", "host_mount_options", "image_format", "cache_mode", "disk_bus"),
+    *("host_os", "host_kernel", "host_fs", "host_mount_options"),
+    *("backend", "below", "image_format", "cache_mode", "disk_bus"),
     *("guest_os", "guest_kernel", "guest_fs", "guest_mount_options", "vm_vcpus", "vm_ram_gib", "vm_disk"),
 )
 HOST = ("host_os", "host_kernel", "host_fs", "host_mount_options")  # what native has as well
@@ -326,8 +329,10 @@ def _check_sides(values: Values) -> None:
             raise _Wrong("guest_fs", "nothing", "the guest's file system, because a hypervisor is named")
         if values.get("virtualisation") == "none":
             raise _Wrong("virtualisation", "none", "full, para or emulated, because a hypervisor is named")
+        if values.get("host_fs") and values.get("backend") in VOLUMES:
+            raise _Wrong("host_fs", values["host_fs"], f"nothing, because the backend is {values['backend']}, a volume")
         return
-    for name in ("guest_fs", "guest_os", "vm_ram_gib"):
+    for name in ("guest_fs", "guest_os", "vm_ram_gib", "backend"):
         if values.get(name):
             raise _Wrong(name, _shown(values[name]), "nothing, because native has no guest")
     if values.setdefault("virtualisation", "none") in ("", None):
@@ -453,8 +458,8 @@ class _LineReader:
             return _whole(name, text, lowest=1) if text != "" else None
         if name == "vm_ram_gib":
             return _number(name, text) if text != "" else None
-        if name == "virtualisation" and text not in ("", *VIRTUALISATIONS):
-            raise _Wrong(name, text, f"one of {', '.join(VIRTUALISATIONS)}")
+        if name in CHOICES and text not in ("", *CHOICES[name]):
+            raise _Wrong(name, text, f"one of {', '.join(CHOICES[name])}")
         return _text(name, text)
 
     def _variant(self, cells: Cells) -> Variant | list[Exception]:

@@ -3,6 +3,7 @@
 from django.db import models
 from django.db.models import Q
 
+from kdb.host_storage import BACKENDS, VOLUMES, host_storage_key
 from kdb.pairs import pair_key
 
 
@@ -84,6 +85,15 @@ class Configuration(models.Model):
         "experiments.FileSystem", null=True, blank=True, on_delete=models.PROTECT, related_name="as_host"
     )
     host_mount_options = models.CharField(max_length=200, blank=True)
+    backend = models.CharField(
+        max_length=10,
+        choices=list(BACKENDS.items()),
+        blank=True,
+        help_text="What the disk images lie on; empty: a file where the host's file system is stated, else not stated.",
+    )
+    below = models.CharField(
+        max_length=200, blank=True, help_text="What lies below the backend (RAID, layout of the pool), as stated."
+    )
     image_format = models.CharField(max_length=40, blank=True)
     cache_mode = models.CharField(max_length=40, blank=True)
     disk_bus = models.CharField(max_length=40, blank=True)
@@ -115,6 +125,14 @@ class Configuration(models.Model):
                 ),
                 name="experiments_configuration_native_has_no_guest",
             ),
+            models.CheckConstraint(
+                condition=Q(host_fs__isnull=True) | ~Q(backend__in=list(VOLUMES)),
+                name="experiments_configuration_volume_has_no_host_fs",
+            ),
+            models.CheckConstraint(
+                condition=Q(hypervisor__isnull=False) | Q(backend=""),
+                name="experiments_configuration_native_has_no_backend",
+            ),
             models.CheckConstraint(  # it stands in keys, and a comma parts keys
                 condition=~Q(cache_mode__contains=","), name="experiments_configuration_cache_mode_has_no_comma"
             ),
@@ -129,6 +147,13 @@ class Configuration(models.Model):
     @property
     def is_native(self) -> bool:
         return self.hypervisor_id is None
+
+    @property
+    def host_storage(self) -> str | None:
+        """ "dir-ext4", "lvm-thin" (kdb.host_storage); None for a native configuration or where it is not stated."""
+        if self.is_native:
+            return None
+        return host_storage_key(self.backend, self.host_fs.slug if self.host_fs else None)
 
     @property
     def pair(self) -> str:

@@ -10,6 +10,7 @@ import pandas as pd
 from django.conf import settings
 
 from experiments.models import CaseStudy, Configuration
+from kdb.host_storage import BACKENDS
 from kdb.pairs import pair_key
 from kdb.units import METRICS
 from modelling.estimation.network import Network
@@ -265,9 +266,11 @@ def _differs(column: str, arms: pd.DataFrame) -> bool:
 def _confounding(axis: Axis, column: str, arms: pd.DataFrame) -> str:
     """Which entries came with another value of `column` than those they were compared with."""
     names = catalogue.names()
-    spelled = names["file_system"] if column == "host_fs" else dict(Configuration.Virtualisation.choices)
+    virtualisations = dict(Configuration.Virtualisation.choices)
+    kinds = {"host_fs": names["file_system"], "virtualisation": virtualisations, "backend": BACKENDS}
+    spelled = kinds.get(column, {})
     pairs = sorted({(row.entry, getattr(row, column)) for row in arms.itertuples(index=False)}, key=str)
-    told = [f"{label(axis, entry)} with {spelled.get(value, 'not stated')}" for entry, value in pairs]
+    told = [f"{label(axis, entry)} with {spelled.get(value, value or 'not stated')}" for entry, value in pairs]
     return (
         f"Confounded with the {COLUMN_LABELS[column]}: it comes along with the entry and differs between compared "
         f"ones ({'; '.join(told)}). A difference may be due to either."

@@ -16,6 +16,7 @@ _THING = {
     "fs-pair": "file-system pair",
     "guest-fs": "guest file system",
     "host-fs": "host file system",
+    "host-storage": "host storage",
     "hypervisor": "hypervisor",
     "configuration": "configuration",
 }
@@ -25,6 +26,7 @@ _KIND_OF_FILTER = {
     "hypervisor": "hypervisor",
     "guest_fs": "file_system",
     "host_fs": "file_system",
+    "host_storage": "host_storage",
     "storage": "storage",
     "benchmark": "benchmark",
     "guest_os_family": "guest_os_family",
@@ -60,6 +62,7 @@ def title(question: Question, names: Mapping[str, Mapping[str, str]]) -> str:
             "hypervisor": f" on {label}",
             "guest_fs": f", guest file system {label}",
             "host_fs": f", host file system {label}",
+            "host_storage": f", host storage {label}",
             "vm_count": f", {label} virtual machine{'' if label == 1 else 's'}",
             "storage": f", on {label}",
             "benchmark": f", measured with {label}",

@@ -25,6 +25,7 @@ class QuestionSerializer(serializers.Serializer[Any]):
     hypervisor = serializers.CharField(allow_null=True)
     guest_fs = serializers.CharField(allow_null=True)
     host_fs = serializers.CharField(allow_null=True)
+    host_storage = serializers.CharField(allow_null=True)
     vm_count = serializers.IntegerField(allow_null=True)
     storage = serializers.CharField(allow_null=True)
     benchmark = serializers.CharField(allow_null=True)
@@ -41,6 +42,7 @@ FILTERS = [
     OpenApiParameter("hypervisor", description="Hypervisor, by slug, name or alias: `kvm`, `proxmox`."),
     OpenApiParameter("guest_fs", description="File system of the guest: `ext4`, `xfs`, `btrfs`."),
     OpenApiParameter("host_fs", description="File system of the host."),
+    OpenApiParameter("host_storage", description="What the images lie on: `dir-ext4`, `zfs`, `lvm-thin`, `rbd`."),
     OpenApiParameter("vm_count", int, description="Virtual machines running together, 1 or more."),
     OpenApiParameter("storage", description="Kind of storage: `hdd`, `ssd`, `nvme`, `mixed`."),
     OpenApiParameter("benchmark", description="Benchmark program: `filebench`."),

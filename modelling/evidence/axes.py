@@ -38,14 +38,21 @@ AXES = {
     axis.name: axis
     for axis in (
         Axis("fs-pair", "Guest file system on host file system", ("guest_fs", "host_fs"), ("hypervisor", *ENVIRONMENT)),
-        Axis("guest-fs", "Guest file system", ("guest_fs",), ("hypervisor", "host_fs", *ENVIRONMENT)),
+        Axis("guest-fs", "Guest file system", ("guest_fs",), ("hypervisor", "host_fs", "backend", *ENVIRONMENT)),
         Axis("host-fs", "Host file system", ("host_fs",), ("hypervisor", "guest_fs", *ENVIRONMENT)),
+        Axis(
+            "host-storage",
+            "Host storage",
+            ("host_storage",),
+            ("hypervisor", "guest_fs", *(column for column in ENVIRONMENT if column != "image_format")),
+            comes_along=("image_format",),
+        ),
         Axis(
             "hypervisor",
             "Hypervisor",
             ("hypervisor",),
             ("guest_fs", *MACHINE),
-            comes_along=("host_fs", "virtualisation"),
+            comes_along=("host_fs", "backend", "virtualisation"),
         ),
         Axis("configuration", "Configuration", ("hypervisor", "guest_fs", "host_fs", "cache_mode"), MACHINE),
     )
@@ -55,6 +62,8 @@ COLUMN_LABELS = {
     "hypervisor": "hypervisor",
     "guest_fs": "guest file system",
     "host_fs": "host file system",
+    "host_storage": "host storage",
+    "backend": "backend of the images",
     "virtualisation": "kind of virtualisation",
     "cache_mode": "cache mode",
     "image_format": "image format",
@@ -66,7 +75,13 @@ COLUMN_LABELS = {
 
 
 # What kind of name each column of an entry holds (modelling.evidence.names).
-KINDS = {"hypervisor": "hypervisor", "guest_fs": "file_system", "host_fs": "file_system", "cache_mode": "cache_mode"}
+KINDS = {
+    "hypervisor": "hypervisor",
+    "guest_fs": "file_system",
+    "host_fs": "file_system",
+    "host_storage": "host_storage",
+    "cache_mode": "cache_mode",
+}
 
 
 def entry_key(axis: Axis, values: tuple[str, ...]) -> str:

@@ -16,7 +16,7 @@ def axis_choices() -> list[tuple[str, str]]:
     return [(axis.name, axis.label) for axis in AXES.values()]
 
 
-FURTHER_FILTERS = ("storage", "benchmark", "guest_os_family", "grade", "metric")
+FURTHER_FILTERS = ("host_storage", "storage", "benchmark", "guest_os_family", "grade", "metric")
 
 
 # field of the question: (kind of name in the catalogue, label on the page)
@@ -25,6 +25,7 @@ _NAMED_FIELDS = {
     "hypervisor": ("hypervisor", "Hypervisor"),
     "guest_fs": ("file_system", "Guest file system"),
     "host_fs": ("file_system", "Host file system"),
+    "host_storage": ("host_storage", "Host storage"),
     "storage": ("storage", "Storage"),
     "benchmark": ("benchmark", "Benchmark"),
     "guest_os_family": ("guest_os_family", "Guest system"),
@@ -90,6 +91,7 @@ class QuestionForm(forms.Form):
         "guest_fs",
         "host_fs",
         "vm_count",
+        "host_storage",
         "storage",
         "benchmark",
         "guest_os_family",

@@ -12,6 +12,7 @@ from django.db.models import Q, QuerySet
 
 from experiments.models import CaseStudy, Configuration, OrdinalFinding
 from experiments.models.case_study import laboratory
+from kdb.host_storage import BACKENDS, FILE, UNNAMED, host_storage_key
 from kdb.units import THROUGHPUT
 from modelling.models import Arm
 
@@ -86,7 +87,8 @@ def arms(question: Question, *, with_draft: int | None = None, as_of: int | None
 
     with_draft : a case study that counts as if it were published (modelling.previews.preview)
     as_of : what counted at this knowledge revision, in place of what counts now
-    Columns: the keys of _ARM_COLUMNS, with types and units there. Of one metric: the question's, else throughput.
+    Columns: the keys of _ARM_COLUMNS, with types and units there, and backend (of kdb.host_storage, empty: not
+    stated) and host_storage (a key of it, missing: not stated). Of one metric: the question's, else throughput.
     """
     return _frame(_admitted_arms(question).filter(_counts("configuration__case_study", with_draft, as_of)))
 
@@ -115,7 +117,12 @@ def arms_of(case_study: CaseStudy) -> pd.DataFrame:
 
 def _frame(rows: QuerySet[Arm]) -> pd.DataFrame:
     rows = rows.annotate(laboratory=laboratory("configuration__case_study__"))
-    return pd.DataFrame.from_records(list(rows.values_list(*_ARM_COLUMNS.values())), columns=list(_ARM_COLUMNS))
+    values = rows.values_list(*_ARM_COLUMNS.values(), "configuration__host_fs__slug", "configuration__backend")
+    records = [
+        (*known, backend or (FILE if host_fs else ""), host_storage_key(backend, host_fs))
+        for *known, host_fs, backend in values
+    ]
+    return pd.DataFrame.from_records(records, columns=[*_ARM_COLUMNS, "backend", "host_storage"])
 
 
 def metrics_measured(
@@ -157,14 +164,16 @@ def _admitting_arms(case_study_ids: list[int]) -> list[dict[str, Any]]:
 
     Of any metric: an answer says in which others the load was measured.
     """
-    paths = {"workload": "variant__workload__slug", **_ARM_FILTERS}
+    paths = {"workload": "variant__workload__slug", **_ARM_FILTERS, "backend": "configuration__backend"}
     rows = Arm.objects.filter(
         configuration__case_study__in=case_study_ids, configuration__hypervisor__isnull=False
     ).annotate(has_spread=Q(variance__isnull=False))
     kinds = rows.order_by().values_list(*paths.values(), "configuration__virtualisation", "origin", "has_spread")
     found = []
     for *values, virtualisation, origin, has_spread in kinds.distinct():
-        row: dict[str, Any] = {name: [value] for name, value in zip(paths, values, strict=True)}
+        said = dict(zip(paths, values, strict=True))
+        said["host_storage"] = host_storage_key(said.pop("backend"), said["host_fs"])
+        row: dict[str, Any] = {name: [value] for name, value in said.items()}
         is_emulated = virtualisation == "emulated"
         if is_emulated and row["hypervisor"] != [EMULATOR]:
             continue
@@ -189,6 +198,7 @@ def _admitting_findings(case_study_ids: list[int]) -> list[dict[str, Any]]:
         row["vm_count"].update(vm_counts)
         for name, value in zip(paths, values, strict=True):
             row[name].add(value)
+        row["host_storage"] = {host_storage_key(FILE, host_fs) for host_fs in row["host_fs"]}
     return list(found.values())
 
 
@@ -209,8 +219,8 @@ def findings(question: Question, *, with_draft: int | None = None, as_of: int | 
     """Every published ordinal finding that the question admits, one row a finding.
 
     with_draft, as_of : as for `arms`. Columns: the keys of _FINDING_COLUMNS, and
-    case_studies tuple of slugs; cache_mode str, where all configurations it speaks of agree in one,
-    else empty. A tier list names neither VM count nor block size.
+    case_studies tuple of slugs; host_storage str, that of a file on host_fs; cache_mode str, where all configurations
+    it speaks of agree in one, else empty. A tier list names neither VM count nor block size.
     """
     rows = list(
         _admitted_findings(question, _counts("case_studies", with_draft, as_of))
@@ -221,12 +231,15 @@ def findings(question: Question, *, with_draft: int | None = None, as_of: int | 
         rows = [row for row in rows if question.vm_count in row[2]]
     frame = pd.DataFrame.from_records(rows, columns=["pk", "case_study", "vm_counts", *_FINDING_COLUMNS])
     if frame.empty:
-        return frame.assign(case_studies=[], cache_mode=[])
+        return frame.assign(case_studies=[], host_storage=[], cache_mode=[])
     studies = frame.groupby("pk")["case_study"].agg(tuple)
     frame = frame.drop_duplicates("pk").assign(case_studies=lambda f: f["pk"].map(studies))
     modes = _cache_modes(frame)
     keys = frame[["publication", "hypervisor"]].itertuples(index=False, name=None)
-    return frame.assign(cache_mode=[modes.get(key, "") for key in keys])
+    return frame.assign(
+        host_storage=[host_storage_key(FILE, host_fs) for host_fs in frame["host_fs"]],
+        cache_mode=[modes.get(key, "") for key in keys],
+    )
 
 
 def _counts(case_study: str, with_draft: int | None, as_of: int | None) -> Q:
@@ -247,11 +260,23 @@ def _arms_in_any_metric(question: Question) -> QuerySet[Arm]:
     rows = rows.filter(
         **{_ARM_FILTERS[name]: value for name, value in question.filters.items() if name in _ARM_FILTERS}
     )
+    if question.host_storage:
+        rows = rows.filter(_on_host_storage(question.host_storage))
     if question.grade in ("A", "B"):
         rows = rows.filter(origin=Arm.Origin.MEASURED)
     if question.grade == "A":
         rows = rows.filter(variance__isnull=False)
     return rows
+
+
+def _on_host_storage(key: str) -> Q:
+    """Whether the arm's configuration has this key (kdb.host_storage.host_storage_key)."""
+    if key in BACKENDS:
+        return Q(configuration__backend=key)
+    if key == UNNAMED:
+        return Q(configuration__backend=FILE, configuration__host_fs__isnull=True)
+    host_fs = key.removeprefix(f"{UNNAMED}-")
+    return Q(configuration__backend__in=[FILE, ""], configuration__host_fs__slug=host_fs)
 
 
 def _admitted_findings(question: Question, counts: Q) -> QuerySet[OrdinalFinding]:
@@ -260,6 +285,8 @@ def _admitted_findings(question: Question, counts: Q) -> QuerySet[OrdinalFinding
     if question.guest_os_family:
         studies = CaseStudy.objects.filter(configurations__guest_os__family=question.guest_os_family)
         asked &= Q(case_studies__in=studies)
+    if question.host_storage:  # of a list: a file on the host's file system
+        asked &= Q(host_fs__slug=question.host_storage.removeprefix(f"{UNNAMED}-"))
     # In one call, so that all conditions are on the same case study.
     rows = OrdinalFinding.objects.filter(counts, asked, variant__workload__slug=question.workload)
     admits_lists = question.grade in (None, "D") and question.metric in (None, THROUGHPUT)

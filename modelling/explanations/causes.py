@@ -41,7 +41,7 @@ COMPONENTS = {
     ),
     "hypervisor": ("the hypervisor's processing", ("hypervisor", "hypervisor_release")),
     "host-kernel": ("the host kernel", ("host_os", "host_kernel")),
-    "host-fs": ("the host file system with its cache", ("host_fs", "host_mount_options", "cache_mode")),
+    "host-fs": ("the host file system with its cache", ("backend", "host_fs", "host_mount_options", "cache_mode")),
 }
 # Replaced as a whole with the hypervisor, whatever the sources state of them.
 _COMES_WITH_HYPERVISOR = ("virtual-hardware", "hypervisor", "host-kernel")

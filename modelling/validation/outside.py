@@ -149,6 +149,7 @@ def _arms(rows: pd.DataFrame) -> pd.DataFrame:
     return found.assign(
         variant_id=found.groupby("variant").ngroup(),
         configuration_id=found.groupby(configuration, dropna=False).ngroup(),
+        backend="",
         virtualisation="",
         guest_os=None,
         vm_vcpus=None,

@@ -347,6 +347,16 @@ BAD_ROWS = [
         "virtual without virtualisation",
         lambda: make_configuration(virtualisation="none"),
     ),
+    (
+        "experiments_configuration_volume_has_no_host_fs",
+        "a volume on a file system",
+        lambda: make_configuration(backend="lvm-thin", host_fs="ext4"),
+    ),
+    (
+        "experiments_configuration_native_has_no_backend",
+        "images without a hypervisor",
+        lambda: make_configuration(hypervisor=None, backend="file"),
+    ),
     *(
         (
             f"experiments_{model._meta.model_name}_slug_fits_addresses_and_keys",

@@ -25,6 +25,7 @@ ARM = {
     "cache_mode": "",
     "image_format": "",
     "disk_bus": "",
+    "backend": "file",
     "guest_os": "centos",
     "vm_vcpus": 4,
     "vm_ram_gib": 4.0,
@@ -45,7 +46,7 @@ def arm(value: float, **fields) -> dict:
 
 def arms(*rows: dict) -> pd.DataFrame:
     named = [{"laboratory": row["case_study"]} | row for row in rows]
-    return pd.DataFrame.from_records(named, columns=list(_ARM_COLUMNS))
+    return pd.DataFrame.from_records(named, columns=[*_ARM_COLUMNS, "backend", "host_storage"])
 
 
 def finding(guest_fs: str, host_fs: str, text_list: str, outstanding: bool = False, **fields) -> dict:

@@ -35,6 +35,13 @@ COLUMNS = (
         ("hfs", "hostfilesystem"),
     ),
     Column("host_mount_options", "Its mount options.", "noatime"),
+    Column(
+        "backend",
+        "What the images lie on: file, lvm, lvm-thin, zvol, rbd, iscsi, nvme-tcp, raw, virtiofs, 9p or nfs.",
+        "file",
+        ("hoststorage",),
+    ),
+    Column("below", "What lies below it, in words: RAID, layout of the pool."),
     Column("image_format", "Format of the disk image.", "raw", ("diskformat", "imagetype")),
     Column("cache_mode", "Cache mode of the virtual disk.", "none", ("diskcache", "cache")),
     Column("disk_bus", "Bus of the virtual disk.", "virtio", ("bus",)),
