@@ -55,15 +55,25 @@ LENGTHS = {
     "operation": 40,
     "source": 120,
 }
-CHOICES = {"virtualisation": ("full", "para", "emulated", "none"), "backend": tuple(BACKENDS)}
+CHOICES = {
+    "virtualisation": ("full", "para", "emulated", "container", "none"),
+    "backend": tuple(BACKENDS),
+    "storage_kind": ("hdd", "ssd", "nvme", "mixed"),
+    "allocation": ("sparse", "metadata", "falloc", "full"),
+    "io_mode": ("threads", "native", "io_uring"),
+    "discard": ("unmap", "ignore"),
+    "iothread": ("yes", "no"),
+    "guest_access": ("file-system", "raw-device"),
+}
 QUALITIES = ("exact", "ocr-ambiguous", "digitised")
 NATIVE = {"native", "none", "baremetal", "nohypervisor"}  # folded; what a table writes where no hypervisor is
 
 CONFIGURATION = (
     *("configuration", "hypervisor", "hypervisor_release", "virtualisation", "virtual_devices"),
     *("host_os", "host_kernel", "host_fs", "host_mount_options"),
-    *("backend", "below", "image_format", "cache_mode", "disk_bus"),
-    *("guest_os", "guest_kernel", "guest_fs", "guest_mount_options", "vm_vcpus", "vm_ram_gib", "vm_disk"),
+    *("backend", "below", "storage_kind", "image_format", "allocation", "cache_mode", "io_mode", "discard"),
+    *("disk_bus", "iothread", "guest_os", "guest_kernel", "guest_fs", "guest_access", "guest_mount_options"),
+    *("vm_vcpus", "vm_ram_gib", "vm_disk"),
 )
 HOST = ("host_os", "host_kernel", "host_fs", "host_mount_options")  # what native has as well
 WORKLOAD = ("workload", "benchmark", "benchmark_version")
@@ -308,7 +318,8 @@ class Normaliser:
 
     def _free_slug(self, values: Values) -> str:
         host = values.get("host_fs") or "unknown"
-        guest = values["hypervisor"] and f"{values['hypervisor']}-{pair_key(values['guest_fs'], host)}"
+        inside = values.get("guest_fs") or values.get("guest_access") or "unknown"
+        guest = values["hypervisor"] and f"{values['hypervisor']}-{pair_key(inside, host)}"
         stem = guest or f"native-{host}"
         slug, number = stem[:70], 1
         while slug in self.configurations:
@@ -325,14 +336,18 @@ def _check_cache_mode(values: Values) -> None:
 def _check_sides(values: Values) -> None:
     """A virtual machine has a guest file system; the bare machine has nothing of a guest."""
     if values["hypervisor"]:
-        if not values.get("guest_fs"):
-            raise _Wrong("guest_fs", "nothing", "the guest's file system, because a hypervisor is named")
+        is_container = values.get("virtualisation") == "container"
+        if not (values.get("guest_fs") or values.get("guest_access") or is_container):
+            expected = "the guest's file system, because a hypervisor is named; where it is not known, guest_access"
+            raise _Wrong("guest_fs", "nothing", f"{expected} file-system, where there is none, raw-device")
+        if values.get("guest_fs") and values.get("guest_access") == "raw-device":
+            raise _Wrong("guest_fs", values["guest_fs"], "nothing, because the guest works on the raw device")
         if values.get("virtualisation") == "none":
-            raise _Wrong("virtualisation", "none", "full, para or emulated, because a hypervisor is named")
+            raise _Wrong("virtualisation", "none", "full, para, emulated or container, because a hypervisor is named")
         if values.get("host_fs") and values.get("backend") in VOLUMES:
             raise _Wrong("host_fs", values["host_fs"], f"nothing, because the backend is {values['backend']}, a volume")
         return
-    for name in ("guest_fs", "guest_os", "vm_ram_gib", "backend"):
+    for name in ("guest_fs", "guest_access", "guest_os", "vm_ram_gib", "backend"):
         if values.get(name):
             raise _Wrong(name, _shown(values[name]), "nothing, because native has no guest")
     if values.setdefault("virtualisation", "none") in ("", None):

@@ -79,7 +79,10 @@ CLAIM = ("code", "publication", "location", "kind", "scope", "statement", "predi
 LIFE = ("owner", "status", "published_revision", "retracted_revision", "retraction_reason")
 
 # Of a configuration, what rankings hold equal or compare.
-COMPARED = ("hypervisor", "virtualisation", "host_os", "backend", "host_fs", "guest_os", "guest_fs")
+COMPARED = (
+    *("hypervisor", "virtualisation", "host_os", "backend", "host_fs", "storage_kind", "allocation"),
+    *("guest_os", "guest_fs", "guest_access"),
+)
 
 LOCK = 4_201_001  # any number no other advisory lock of this database uses
 

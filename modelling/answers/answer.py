@@ -111,10 +111,11 @@ def _network(network: Network) -> NetworkFit:
 def _equal(axis: Axis, ranking: Ranking, part: RankedPart) -> dict[str, str]:
     """What is equal in every comparison of a part, and what is only assumed to be: some of its arms do not state it."""
     arms = ranking.arms[ranking.arms["entry"].isin(part.members)]
-    unstated = {column for column in axis.held if (arms[column].isna() | (arms[column] == "")).any()}
+    missing = {column: arms[column].isna() | (arms[column] == "") for column in (*axis.held, *axis.held_where_stated)}
+    held = [column for column in missing if column in axis.held or not missing[column].all()]
     return {
-        "held_equal": listed([COLUMN_LABELS[column] for column in axis.held if column not in unstated]),
-        "assumed_equal": listed([COLUMN_LABELS[column] for column in axis.held if column in unstated]),
+        "held_equal": listed([COLUMN_LABELS[column] for column in held if not missing[column].any()]),
+        "assumed_equal": listed([COLUMN_LABELS[column] for column in held if missing[column].any()]),
     }
 
 

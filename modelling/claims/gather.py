@@ -107,6 +107,10 @@ def _numbers(case_studies: QuerySet[CaseStudy], workloads: dict[int, str]) -> It
         yield Number(f"derived:{row['pk']}", coordinates(row), (span,), is_bound, runs=0 if is_bound else 1)
 
 
+# Of a configuration, what two of them must agree in wherever a claim does not speak of it.
+_MEDIUM = ("cache_mode", "image_format", "disk_bus", "storage_kind", "allocation", "io_mode", "discard", "iothread")
+
+
 def _place(configuration: Configuration) -> dict[str, Any]:
     hypervisor = configuration.hypervisor
     guest_fs = configuration.guest_fs.slug if configuration.guest_fs else None
@@ -116,7 +120,7 @@ def _place(configuration: Configuration) -> dict[str, Any]:
         "hypervisor": hypervisor.slug if hypervisor else NATIVE,
         "hypervisor_kind": hypervisor.kind if hypervisor else None,
         "virtualisation": configuration.virtualisation,
-        "medium": (configuration.cache_mode, configuration.image_format, configuration.disk_bus),
+        "medium": tuple(getattr(configuration, column) for column in _MEDIUM),
         "machine": (configuration.guest_os_id, configuration.vm_vcpus, configuration.vm_ram_gib),
         "guest_fs": guest_fs,
         "host_fs": host_fs,

@@ -21,6 +21,8 @@ ENVIRONMENT = (
     "vm_ram_gib",
 )
 MACHINE = ("guest_os", "vm_vcpus", "vm_ram_gib")
+# What must be equal on every axis, as far as both sides state it.
+WHERE_STATED = ("storage", "allocation", "io_mode", "discard", "iothread", "guest_access")
 
 
 @dataclass(frozen=True)
@@ -32,6 +34,11 @@ class Axis:
     entry: tuple[str, ...]  # columns of the frame of arms that make an entry
     held: tuple[str, ...]  # columns two compared arms agree in
     comes_along: tuple[str, ...] = ()  # columns that may differ, and confound where they do
+
+    @property
+    def held_where_stated(self) -> tuple[str, ...]:
+        """Columns in which two compared arms agree as far as both state them."""
+        return tuple(column for column in WHERE_STATED if column not in self.comes_along)
 
 
 AXES = {
@@ -45,7 +52,7 @@ AXES = {
             "Host storage",
             ("host_storage",),
             ("hypervisor", "guest_fs", *(column for column in ENVIRONMENT if column != "image_format")),
-            comes_along=("image_format",),
+            comes_along=("image_format", "allocation"),
         ),
         Axis(
             "hypervisor",
@@ -68,6 +75,12 @@ COLUMN_LABELS = {
     "cache_mode": "cache mode",
     "image_format": "image format",
     "disk_bus": "disk bus",
+    "storage": "kind of storage",
+    "allocation": "allocation of the image",
+    "io_mode": "I/O mode",
+    "discard": "discard",
+    "iothread": "I/O thread",
+    "guest_access": "what the load works on in the guest",
     "guest_os": "guest operating system",
     "vm_vcpus": "virtual processors",
     "vm_ram_gib": "memory of a virtual machine",

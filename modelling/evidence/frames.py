@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from django.db.models import Q, QuerySet
+from django.db.models import Case, Q, QuerySet, Value, When
 
 from experiments.models import CaseStudy, Configuration, OrdinalFinding
 from experiments.models.case_study import laboratory
+from experiments.models.testbed import storage_kind
 from kdb.host_storage import BACKENDS, FILE, UNNAMED, host_storage_key
 from kdb.units import THROUGHPUT
 from modelling.models import Arm
@@ -24,7 +25,7 @@ EMULATOR = "qemu-tcg"  # software emulation counts where it is asked for by name
 _ARM_COLUMNS = {
     "case_study": "configuration__case_study__slug",  # str
     "laboratory": "laboratory",  # str, annotated by _frame
-    "storage": "configuration__case_study__storage__kind",  # str, empty: not stated
+    "storage": "kind_of_storage",  # str, empty: not stated; annotated by _frame
     "year": "configuration__case_study__publication__year",  # int, missing: not stated
     "variant_id": "variant_id",  # int
     "operation": "operation",  # str
@@ -39,6 +40,11 @@ _ARM_COLUMNS = {
     "virtualisation": "configuration__virtualisation",  # str, empty: not stated
     "cache_mode": "configuration__cache_mode",  # str, empty: not stated
     "image_format": "configuration__image_format",  # str, empty: not stated
+    "allocation": "configuration__allocation",  # str, empty: not stated
+    "io_mode": "configuration__io_mode",  # str, empty: not stated
+    "discard": "configuration__discard",  # str, empty: not stated
+    "iothread": "configuration__iothread",  # str, empty: not stated
+    "guest_access": "access_in_guest",  # str, empty: not stated; annotated by _frame
     "disk_bus": "configuration__disk_bus",  # str, empty: not stated
     "guest_os": "configuration__guest_os__slug",  # str, missing: not stated
     "vm_vcpus": "configuration__vm_vcpus",  # int, missing: not stated
@@ -68,7 +74,7 @@ _ARM_FILTERS = {
     "guest_fs": "configuration__guest_fs__slug",
     "host_fs": "configuration__host_fs__slug",
     "vm_count": "vm_count",
-    "storage": "configuration__case_study__storage__kind",
+    "storage": "kind_of_storage",
     "benchmark": "variant__benchmark__slug",
     "guest_os_family": "configuration__guest_os__family",
     "metric": "metric",
@@ -116,7 +122,14 @@ def arms_of(case_study: CaseStudy) -> pd.DataFrame:
 
 
 def _frame(rows: QuerySet[Arm]) -> pd.DataFrame:
-    rows = rows.annotate(laboratory=laboratory("configuration__case_study__"))
+    rows = rows.annotate(
+        laboratory=laboratory("configuration__case_study__"),
+        kind_of_storage=storage_kind("configuration__"),
+        access_in_guest=Case(
+            When(configuration__guest_fs__isnull=False, then=Value("file-system")),
+            default="configuration__guest_access",
+        ),
+    )
     values = rows.values_list(*_ARM_COLUMNS.values(), "configuration__host_fs__slug", "configuration__backend")
     records = [
         (*known, backend or (FILE if host_fs else ""), host_storage_key(backend, host_fs))
@@ -167,7 +180,7 @@ def _admitting_arms(case_study_ids: list[int]) -> list[dict[str, Any]]:
     paths = {"workload": "variant__workload__slug", **_ARM_FILTERS, "backend": "configuration__backend"}
     rows = Arm.objects.filter(
         configuration__case_study__in=case_study_ids, configuration__hypervisor__isnull=False
-    ).annotate(has_spread=Q(variance__isnull=False))
+    ).annotate(has_spread=Q(variance__isnull=False), kind_of_storage=storage_kind("configuration__"))
     kinds = rows.order_by().values_list(*paths.values(), "configuration__virtualisation", "origin", "has_spread")
     found = []
     for *values, virtualisation, origin, has_spread in kinds.distinct():
@@ -257,7 +270,7 @@ def _arms_in_any_metric(question: Question) -> QuerySet[Arm]:
     rows = Arm.objects.filter(variant__workload__slug=question.workload, configuration__hypervisor__isnull=False)
     if question.hypervisor != EMULATOR:
         rows = rows.exclude(configuration__virtualisation="emulated")
-    rows = rows.filter(
+    rows = rows.annotate(kind_of_storage=storage_kind("configuration__")).filter(
         **{_ARM_FILTERS[name]: value for name, value in question.filters.items() if name in _ARM_FILTERS}
     )
     if question.host_storage:

@@ -60,7 +60,8 @@ def arm_label(row: Any) -> str:
     known = names()
     file_system, hypervisor = known["file_system"], known["hypervisor"]
     host_fs = "an unknown host" if pd.isna(row.host_fs) else file_system.get(row.host_fs, row.host_fs)
-    pair = f"{file_system.get(row.guest_fs, row.guest_fs)} on {host_fs}"
+    guest_fs = "an unknown file system" if pd.isna(row.guest_fs) else file_system.get(row.guest_fs, row.guest_fs)
+    pair = f"{guest_fs} on {host_fs}"
     return f"{pair} under {hypervisor.get(row.hypervisor, row.hypervisor)}"
 
 

@@ -8,7 +8,12 @@ from kdb.host_storage import BACKENDS
 from .axes import COLUMN_LABELS, KINDS
 
 STORAGE = {"hdd": "hard disks", "ssd": "solid state", "nvme": "NVMe", "mixed": "mixed storage"}
-_VIRTUALISATION = {"full": "full hardware virtualisation", "para": "para-virtualisation", "emulated": "emulation"}
+_VIRTUALISATION = {
+    "full": "full hardware virtualisation",
+    "para": "para-virtualisation",
+    "emulated": "emulation",
+    "container": "a container",
+}
 
 
 def listed(words: Iterable[str], last: str = "and") -> str:

@@ -37,7 +37,10 @@ COMPONENTS = {
     "guest-fs": ("the guest file system", ("guest_fs", "guest_mount_options")),
     "virtual-hardware": (
         "the virtual hardware",
-        ("virtualisation", "virtual_devices", "disk_bus", "image_format", "vm_vcpus", "vm_ram_gib"),
+        (
+            *("virtualisation", "virtual_devices", "disk_bus", "image_format", "allocation", "io_mode", "discard"),
+            *("iothread", "vm_vcpus", "vm_ram_gib"),
+        ),
     ),
     "hypervisor": ("the hypervisor's processing", ("hypervisor", "hypervisor_release")),
     "host-kernel": ("the host kernel", ("host_os", "host_kernel")),

@@ -146,6 +146,8 @@ def _cache(mine: pd.DataFrame, studies: Mapping[str, CaseStudy], profile: Profil
     read_share = profile.bytes.random_read + profile.bytes.sequential_read if profile else None
     for row in single.drop_duplicates("configuration_id").itertuples(index=False):
         study = studies[row.case_study]
+        if row.storage != study.storage.kind:  # other disks than those whose limits are known
+            continue
         limits = cache_effect.Limits(
             study.storage.sequential_read_limit,
             study.storage.sequential_write_limit,

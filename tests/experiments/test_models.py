@@ -338,9 +338,9 @@ BAD_ROWS = [
         lambda: make_configuration(hypervisor=None, vm_ram_gib=4.0),
     ),
     (
-        "experiments_configuration_native_has_no_guest",
-        "virtual without a guest file system",
-        lambda: make_configuration(guest_fs=None),
+        "experiments_configuration_raw_device_has_no_guest_fs",
+        "a raw device with a file system",
+        lambda: make_configuration(guest_access="raw-device"),
     ),
     (
         "experiments_configuration_native_has_no_guest",

@@ -24,6 +24,7 @@ ARM = {
     "virtualisation": "full",
     "cache_mode": "",
     "image_format": "",
+    **dict.fromkeys(("allocation", "io_mode", "discard", "iothread", "guest_access"), ""),
     "disk_bus": "",
     "backend": "file",
     "guest_os": "centos",

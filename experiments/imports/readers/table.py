@@ -556,7 +556,8 @@ _EXAMPLES: tuple[dict[str, str], ...] = (
     {"hypervisor": "native", "guest_fs": "", "vm_count": "", "virtualisation": "none", "value": "120.9"},
 )
 _VIRTUAL_ONLY = (
-    *("hypervisor_release", "virtual_devices", "backend", "image_format", "cache_mode", "disk_bus"),
+    *("hypervisor_release", "virtual_devices", "backend", "image_format", "allocation", "cache_mode"),
+    *("io_mode", "disk_bus"),
     *("guest_os", "guest_kernel", "guest_mount_options", "vm_vcpus", "vm_ram_gib", "vm_disk"),
 )
 
