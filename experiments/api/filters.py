@@ -201,6 +201,7 @@ class ObservationFilters(django_filters.FilterSet):
 
 class MeasurementFilters(ObservationFilters):
     quality = django_filters.ChoiceFilter(choices=Measurement.Quality.choices)
+    excluded = YesNoFilter(~Q(excluded_because=""), help_text="Shown, but counted nowhere.")
 
 
 class DerivedValueFilters(ObservationFilters):

@@ -303,11 +303,13 @@ def _cell(measurements: list[Measurement], footnotes: list[str], *, skip: str) -
         if m.alternative_value is not None:
             other = f"The scan can also be read as {number(m.alternative_value)} {m.unit}."
             marks.append(_footnote(f"{other} {m.note}".strip() if m.note != skip else other, footnotes))
-        elif m.note and m.note != skip:
+        if m.excluded_because:
+            marks.append(_footnote(f"Not counted, by {m.excluded_by}: {m.excluded_because}", footnotes))
+        elif m.note and m.note != skip and m.alternative_value is None:
             marks.append(_footnote(m.note, footnotes))
     several = len(values) > 1
     return Cell(
-        value=fmean(values),
+        value=fmean([m.value for m in measurements if not m.excluded_because] or values),
         key=measurements[0].pk,
         provenance=provenance(measurements),
         low=min(values) if several else None,
@@ -332,9 +334,13 @@ def provenance(measurements: list[Measurement]) -> str:
     else:
         runs = "number of runs not stated"
     deviation = first.standard_deviation
+    ends = [f"{number(first.minimum)} to" if first.minimum else "up to"] if first.maximum else []
+    ends += [f"{number(first.maximum)} {first.unit}"] if first.maximum else []
+    ends += [f"at least {number(first.minimum)} {first.unit}"] if first.minimum and not first.maximum else []
+    left_out = f"excluded by {first.excluded_by}: {first.excluded_because}" if first.excluded_because else ""
     spread = f"standard deviation {number(deviation)} {first.unit}" if deviation and len(measurements) == 1 else ""
     quality = "" if first.quality == Measurement.Quality.EXACT else first.get_quality_display()
-    return "; ".join(filter(None, [where, benchmark, runs, spread, quality]))
+    return "; ".join(filter(None, [where, benchmark, runs, spread, " ".join(ends), quality, left_out]))
 
 
 def _footnote(text: str, footnotes: list[str]) -> int:

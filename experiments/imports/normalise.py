@@ -22,7 +22,7 @@ from experiments.imports.readers.table import Cell, Cells, Fault, Table
 from experiments.imports.readers.table_columns import NUMERIC
 from kdb.host_storage import BACKENDS, VOLUMES
 from kdb.pairs import pair_key
-from kdb.units import METRICS, UNITS, convert
+from kdb.units import METRICS, UNITS, convert, measures
 
 Values = dict[str, Any]  # of a configuration: field to value, catalogue entries as slugs
 
@@ -54,6 +54,7 @@ LENGTHS = {
     "benchmark_version": 40,
     "operation": 40,
     "source": 120,
+    "reference": 80,
 }
 CHOICES = {
     "virtualisation": ("full", "para", "emulated", "container", "none"),
@@ -79,7 +80,8 @@ HOST = ("host_os", "host_kernel", "host_fs", "host_mount_options")  # what nativ
 WORKLOAD = ("workload", "benchmark", "benchmark_version")
 NUMBERS = (
     *("vm_count", "operation", "block_size_bytes", "metric", "value", "unit", "repetition", "repetitions"),
-    *("standard_deviation", "quality", "alternative_value", "source", "note", "working_set_bytes"),
+    *("standard_deviation", "minimum", "maximum", "reference", "quality", "alternative_value", "source", "note"),
+    "working_set_bytes",
 )
 # A configuration of which nothing is known.
 EMPTY: Values = {
@@ -130,6 +132,9 @@ class Row(NamedTuple):
     repetition: int | None
     repetitions: int | None
     standard_deviation: float | None
+    minimum: float | None
+    maximum: float | None
+    reference: str
     source: str
     note: str
     working_set_bytes: int | None
@@ -148,6 +153,9 @@ class Shared(NamedTuple):
     repetition: int | None
     repetitions: int | None
     standard_deviation: float | None
+    minimum: float | None
+    maximum: float | None
+    reference: str
     source: str
     note: str
     working_set_bytes: int | None
@@ -398,7 +406,10 @@ class _LineReader:
         wrong = [part for part in (configuration, variant, shared, value) if isinstance(part, list)]
         if not (wrong or isinstance(shared, list) or isinstance(value, list)):  # said again for mypy
             vm_count = self._machines(configuration, shared.vm_count)
-            if isinstance(vm_count, int):
+            if not (shared.minimum or value) <= value <= (shared.maximum or value):
+                found = f"{value:g}, with {_shown(shared.minimum)} to {_shown(shared.maximum)} as its range"
+                wrong = [[_Wrong("value", found, "a number within minimum and maximum")]]
+            elif isinstance(vm_count, int):
                 yield Row(
                     line=line,
                     configuration=configuration,
@@ -414,6 +425,9 @@ class _LineReader:
                     repetition=shared.repetition,
                     repetitions=shared.repetitions,
                     standard_deviation=shared.standard_deviation,
+                    minimum=shared.minimum,
+                    maximum=shared.maximum,
+                    reference=shared.reference,
                     source=shared.source,
                     note=shared.note,
                     working_set_bytes=shared.working_set_bytes,
@@ -532,8 +546,11 @@ class _LineReader:
         if unit not in UNITS:
             problems.append(_Wrong("unit", unit or "nothing", f"one of {', '.join(UNITS)}"))
         metric = value("metric", _one_of(*METRICS), UNITS[unit][0] if unit in UNITS else "throughput")
-        if unit in UNITS and UNITS[unit][0] != metric:
+        if unit in UNITS and not measures(unit, metric):
             problems.append(_Wrong("unit", unit, f"a unit of {metric}"))
+        reference = value("reference", _text, "")
+        if bool(reference) != (metric == "relative"):
+            problems.append(_Wrong("reference", reference or "nothing", "what a ratio is a ratio to, and only for one"))
         quality = value("quality", _one_of(*QUALITIES), "exact")
         other = value("alternative_value", _number)
         if (other is not None) != (quality == "ocr-ambiguous"):
@@ -555,6 +572,9 @@ class _LineReader:
             repetition=value("repetition", _whole),
             repetitions=value("repetitions", _whole),
             standard_deviation=value("standard_deviation", _number_or_zero),
+            minimum=value("minimum", _number),
+            maximum=value("maximum", _number),
+            reference=reference,
             source=value("source", _text, ""),
             note=given.get("note", ""),
             working_set_bytes=value("working_set_bytes", _whole),

@@ -65,7 +65,7 @@ def _numbers(case_studies: QuerySet[CaseStudy], workloads: dict[int, str]) -> It
         }
 
     cells = (
-        Measurement.objects.filter(configuration__case_study__in=case_studies, metric="throughput")
+        Measurement.objects.filter(configuration__case_study__in=case_studies, metric="throughput", excluded_because="")
         .order_by()
         .values(*_CELL)
         .annotate(

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 # The coordinates of a measurement inside a case study, as columns of its table.
-MEASUREMENT_FIELDS = ("variant_id", "operation", "block_size_bytes", "vm_count", "metric", "unit")
+MEASUREMENT_FIELDS = ("variant_id", "operation", "block_size_bytes", "vm_count", "metric", "unit", "reference")
 FAIR_PLAY = ("case_study", *MEASUREMENT_FIELDS)
 
 

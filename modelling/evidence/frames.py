@@ -33,6 +33,7 @@ _ARM_COLUMNS = {
     "vm_count": "vm_count",  # int >= 1
     "metric": "metric",  # str
     "unit": "unit",  # str
+    "reference": "reference",  # str, what a ratio is a ratio to; empty for every other metric
     "configuration_id": "configuration_id",  # int
     "hypervisor": "configuration__hypervisor__slug",  # str
     "guest_fs": "configuration__guest_fs__slug",  # str

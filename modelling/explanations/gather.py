@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from experiments.models import CaseStudy, Configuration, Workload
-from kdb.units import LATENCY, METRICS, THROUGHPUT
+from kdb.units import METRICS, THROUGHPUT
 from modelling.answers.selectors import assumptions, ranking_of
 from modelling.claims.selectors import verdicts_on
 from modelling.estimation import forecasting, shares
@@ -172,7 +172,7 @@ def _cache(mine: pd.DataFrame, studies: Mapping[str, CaseStudy], profile: Profil
 def _scaling(mine: pd.DataFrame, everything: pd.DataFrame, studies: Mapping[str, CaseStudy]) -> tuple[Placed, ...]:
     """One verdict for each configuration and load that ran with two numbers of machines or more."""
     found = []
-    rates = everything[everything["metric"] != LATENCY]
+    rates = everything[everything["metric"].map(lambda metric: METRICS[metric].higher_is_better).astype(bool)]
     rows = rates[rates["configuration_id"].isin(mine["configuration_id"])]
     series = ["case_study", "configuration_id", "variant_id", "operation", "block_size_bytes", "unit"]
     for _, arms in rows.groupby(series, dropna=False):

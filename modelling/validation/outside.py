@@ -149,7 +149,7 @@ def _arms(rows: pd.DataFrame) -> pd.DataFrame:
     return found.assign(
         variant_id=found.groupby("variant").ngroup(),
         configuration_id=found.groupby(configuration, dropna=False).ngroup(),
-        **dict.fromkeys(("backend", "allocation", "io_mode", "discard", "iothread", "guest_access"), ""),
+        **dict.fromkeys(("reference", "backend", "allocation", "io_mode", "discard", "iothread", "guest_access"), ""),
         virtualisation="",
         guest_os=None,
         vm_vcpus=None,

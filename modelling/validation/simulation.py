@@ -95,7 +95,9 @@ def _arms(rng: np.random.Generator, seen: np.ndarray, runs: int, spread: Spread)
     study = [f"{i:06}-{j}" for i, j in zip(replication, laboratory, strict=True)]
     alike: dict[str, str | int | None]
     alike = dict.fromkeys(("operation", "metric", "unit", "hypervisor", "host_fs", "virtualisation", "cache_mode"), "")
-    alike |= dict.fromkeys(("backend", *WHERE_STATED, "image_format", "disk_bus", "guest_os", "source"), "")
+    alike |= dict.fromkeys(
+        ("reference", "backend", *WHERE_STATED, "image_format", "disk_bus", "guest_os", "source"), ""
+    )
     alike |= {"metric": THROUGHPUT}
     alike |= {"variant_id": 1, "vm_count": 1, "block_size_bytes": None, "vm_vcpus": None, "vm_ram_gib": None}
     return pd.DataFrame(

@@ -348,6 +348,21 @@ BAD_ROWS = [
         lambda: make_configuration(virtualisation="none"),
     ),
     (
+        "experiments_measurement_value_is_within_its_range",
+        "a mean above its greatest run",
+        lambda: make_measurement(120.0, maximum=110.0),
+    ),
+    (
+        "experiments_measurement_exclusion_has_reason_and_author",
+        "excluded by nobody",
+        lambda: make_measurement(excluded_because="another machine was busy"),
+    ),
+    (
+        "experiments_measurement_ratio_has_a_reference",
+        "a ratio to nothing",
+        lambda: make_measurement(1.4, metric="relative"),
+    ),
+    (
         "experiments_configuration_volume_has_no_host_fs",
         "a volume on a file system",
         lambda: make_configuration(backend="lvm-thin", host_fs="ext4"),

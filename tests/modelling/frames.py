@@ -18,6 +18,7 @@ ARM = {
     "vm_count": 1,
     "metric": "throughput",
     "unit": "MiB/s",
+    "reference": "",
     "hypervisor": "kvm",
     "guest_fs": "ext4",
     "host_fs": "ext4",

@@ -80,19 +80,22 @@ COLUMNS = (
     Column(
         "block_size_bytes", "Block size, bytes; empty where there is none.", "", ("blocksize", "blocksizebytes", "bs")
     ),
-    Column("metric", "throughput, operation_rate or latency; empty: by the unit.", "throughput"),
+    Column("metric", "What was measured, e.g. throughput or latency_p99; empty: by the unit.", "throughput"),
     Column(
         "value",
         "The number: a decimal point, nothing between the thousands, above zero.",
         "85.4",
         ("result", "mean", "average"),
     ),
-    Column("unit", "MiB/s, MB/s, ops/s or ms.", "MiB/s", ("units",)),
+    Column("unit", f"One of {', '.join(UNITS)}.", "MiB/s", ("units",)),
     Column("repetition", "Number of the run; empty: they are counted.", "", ("run", "runnumber", "iteration")),
     Column("repetitions", "Runs that the value is the mean of; empty: not stated.", "3", ("runs", "n", "samples")),
     Column(
         "standard_deviation", "Of those runs, in the unit of the value.", "1.9", ("stddev", "sd", "deviation", "stdev")
     ),
+    Column("minimum", "Least of those runs, in the unit of the value.", "", ("min",)),
+    Column("maximum", "Greatest of those runs, in the unit of the value.", "", ("max",)),
+    Column("reference", "What a ratio is a ratio to; only for the unit ratio.", ""),
     Column("working_set_bytes", "Size of all files that the load works on, bytes.", "", ("workingset", "filesetsize")),
     Column("quality", "exact, ocr-ambiguous or digitised; empty is exact.", ""),
     Column("alternative_value", "The other reading of an ocr-ambiguous value.", ""),
@@ -111,7 +114,7 @@ NUMERIC = frozenset(
         "repetitions",
         "standard_deviation",
     )
-) | {"alternative_value", "working_set_bytes"}
+) | {"alternative_value", "working_set_bytes", "minimum", "maximum"}
 
 # A header that names a quantity stands for the value, and its unit for the unit.
 METRIC_HEADERS = {

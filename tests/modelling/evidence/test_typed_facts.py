@@ -2,8 +2,9 @@
 
 import pytest
 
+from experiments.models import Measurement
 from modelling.answers.selectors import answer_with_draft
-from modelling.evidence import frames
+from modelling.evidence import counts, frames
 from modelling.evidence.axes import AXES
 from modelling.evidence.fairplay import group_numbers
 from modelling.evidence.question import Question
@@ -84,3 +85,32 @@ def test_a_container_beside_a_machine_is_confounded_with_the_kind_of_virtualisat
     found = answer_with_draft(HYPERVISOR, None, 1)
     assert [entry.confounded_with for entry in found.entries] == [("virtualisation",)] * 2
     assert any("docker with container" in note for note in found.notes)
+
+
+@pytest.mark.django_db
+@pytest.mark.sqlite
+def test_an_excluded_number_is_kept_and_counts_nowhere():
+    case_study = make_case_study()
+    for host_fs, value in (("ext4", 100.0), ("xfs", 80.0)):
+        configuration = make_configuration(case_study, host_fs=host_fs)
+        make_measurement(value, configuration=configuration)
+        said = {"excluded_because": "the host was busy", "excluded_by": "its author"}
+        make_measurement(1.0, configuration=configuration, repetition=2, **said)
+    publish(case_study)
+
+    assert [entry.ratio for entry in answer_with_draft(HOST_FS, None, 1).entries] == [1.0, pytest.approx(0.8)]
+    assert Measurement.objects.count() == 4
+    assert counts.published(1)["measurements"] == 2
+
+
+@pytest.mark.django_db
+@pytest.mark.sqlite
+def test_ratios_to_different_references_are_not_compared():
+    published_ratios = make_case_study()
+    for host_fs, reference in (("ext4", "native"), ("xfs", "native"), ("btrfs", "its first run")):
+        configuration = make_configuration(published_ratios, host_fs=host_fs)
+        make_measurement(0.8, configuration=configuration, metric="relative", unit="ratio", reference=reference)
+    publish(published_ratios)
+
+    found = answer_with_draft(HOST_FS, None, 1)
+    assert (found.metric, {entry.key for entry in found.entries}) == ("relative", {"ext4", "xfs"})
