@@ -28,6 +28,7 @@ ROOMS = [
     ("experiments.claim_conditions", True, "the language in which claims say what would have to hold"),
     ("experiments.campaigns.laboratory", True, "what a campaign does to machines"),
     ("experiments.published_evidence.files", True, "the files of fixtures/, read strictly"),
+    ("experiments.published_evidence.outside", True, "what others published, in KDB's words"),
     ("experiments.models", False, "what one row of the facts is"),
     ("experiments.signals", False, "what experiments tells the rest of the system"),
     ("experiments.templatetags", False, "how numbers and units are printed"),

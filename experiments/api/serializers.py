@@ -208,7 +208,7 @@ class PublicationSerializer(ReadSerializer):
 
     class Meta:
         model = Publication
-        fields = ("slug", "title", "authors", "venue", "year", "note", "case_studies")
+        fields = ("slug", "title", "authors", "venue", "year", "is_reviewed", "note", "case_studies")
 
 
 class ServerSerializer(ReadSerializer):

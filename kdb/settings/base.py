@@ -282,7 +282,7 @@ KDB_MARGIN = 0.1
 KDB_TIER_SCALE = 0.25
 KDB_TIER_DOUBT = 0.5
 
-# What others published beyond the evidence: forecasts are judged by it too, and no answer uses it. None: they are not.
+# What others published beyond the papers: load_evidence files it, and forecasts are judged by it too. None: neither.
 KDB_OUTSIDE: Path | None = BASE_DIR / "fixtures" / "outside"
 
 # The most seconds that the files of one import may be read for.

@@ -36,7 +36,7 @@ _KIND_OF_FILTER = {
 GRADES = {
     "A": "two or more independent laboratories measured it, with their spread",
     "B": "one laboratory measured it, or no source prints a spread",
-    "C": "derived by arithmetic from what a text states",
+    "C": "derived by arithmetic from what a text states, or measured and published without review",
     "D": "stated in words or lists only, without a number",
 }
 
@@ -68,6 +68,7 @@ def title(question: Question, names: Mapping[str, Mapping[str, str]]) -> str:
             "benchmark": f", measured with {label}",
             "guest_os_family": f", {label} guests",
             "grade": f", evidence of grade {label} or better",
+            "evidence": ", by reviewed papers alone",
             "metric": f", by {METRICS[str(value)].label}" if name == "metric" else "",
         }[name]
     return f"{text}: which {_THING[question.axis]}?"

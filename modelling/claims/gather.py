@@ -28,11 +28,13 @@ _CELL = ("configuration_id", "variant_id", "operation", "block_size_bytes", "vm_
 
 
 def read_facts(as_of: int | None = None) -> PublishedFacts:
-    """The facts of published case studies. A printed value without spread is taken as it stands.
+    """The facts of published case studies, but for those of publications without review. A printed value without
+    spread is taken as it stands.
 
     as_of : what counted at this knowledge revision, in place of what counts now
     """
     case_studies = CaseStudy.objects.published() if as_of is None else CaseStudy.objects.known_at(as_of)
+    case_studies = case_studies.exclude(publication__is_reviewed=False)
     names = dict(Hypervisor.objects.values_list("slug", "name")) | dict(FileSystem.objects.values_list("slug", "name"))
     workloads = {}
     for variant, slug, name in Workload.objects.values_list("variants__pk", "slug", "name"):

@@ -14,7 +14,7 @@ from . import counts
 from .axes import AXES
 from .counts import revision_named
 from .forms import QuestionForm
-from .question import GRADES, Question
+from .question import GRADES, PAPERS, Question
 
 
 class QuestionSerializer(serializers.Serializer[Any]):
@@ -31,6 +31,7 @@ class QuestionSerializer(serializers.Serializer[Any]):
     benchmark = serializers.CharField(allow_null=True)
     guest_os_family = serializers.CharField(allow_null=True)
     grade = serializers.ChoiceField(choices=list(GRADES), allow_null=True)
+    evidence = serializers.ChoiceField(choices=[PAPERS], allow_null=True)
     metric = serializers.ChoiceField(choices=list(METRICS), allow_null=True)
 
 
@@ -48,6 +49,7 @@ FILTERS = [
     OpenApiParameter("benchmark", description="Benchmark program: `filebench`."),
     OpenApiParameter("guest_os_family", description="Family of the guest's operating system: `linux`, `windows`."),
     OpenApiParameter("grade", enum=["A", "B", "C", "D"], description="The weakest evidence admitted."),
+    OpenApiParameter("evidence", enum=[PAPERS], description="Of reviewed papers alone; else all that is published."),
     OpenApiParameter(
         "metric",
         enum=list(METRICS),

@@ -8,7 +8,7 @@ from kdb.units import METRICS
 
 from . import names
 from .axes import AXES, KINDS, entry_parts
-from .question import GRADES, Question
+from .question import GRADES, PAPERS, Question
 
 
 def axis_choices() -> list[tuple[str, str]]:
@@ -16,7 +16,7 @@ def axis_choices() -> list[tuple[str, str]]:
     return [(axis.name, axis.label) for axis in AXES.values()]
 
 
-FURTHER_FILTERS = ("host_storage", "storage", "benchmark", "guest_os_family", "grade", "metric")
+FURTHER_FILTERS = ("host_storage", "storage", "benchmark", "guest_os_family", "grade", "evidence", "metric")
 
 
 # field of the question: (kind of name in the catalogue, label on the page)
@@ -79,6 +79,12 @@ class QuestionForm(forms.Form):
         choices=[("", "Any"), *((g, g) for g in GRADES)],
         error_messages={"invalid_choice": "%(value)r is not a grade; allowed are A, B, C, D."},
     )
+    evidence = forms.ChoiceField(
+        required=False,
+        label="Evidence from",
+        choices=[("", "All that is published"), (PAPERS, "Reviewed papers only")],
+        error_messages={"invalid_choice": f"%(value)r is not known here; allowed is {PAPERS}, or nothing for all."},
+    )
     metric = forms.ChoiceField(
         required=False,
         label="Compared by",
@@ -96,6 +102,7 @@ class QuestionForm(forms.Form):
         "benchmark",
         "guest_os_family",
         "grade",
+        "evidence",
         "metric",
     )
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from django.db.models import Case, Q, QuerySet, Value, When
+from django.db.models.functions import Coalesce
 
 from experiments.models import CaseStudy, Configuration, OrdinalFinding
 from experiments.models.case_study import laboratory
@@ -17,7 +18,7 @@ from kdb.host_storage import BACKENDS, FILE, UNNAMED, host_storage_key
 from kdb.units import THROUGHPUT
 from modelling.models import Arm
 
-from .question import GRADES, Question
+from .question import GRADES, PAPERS, Question
 
 EMULATOR = "qemu-tcg"  # software emulation counts where it is asked for by name, and nowhere else
 
@@ -26,6 +27,7 @@ _ARM_COLUMNS = {
     "case_study": "configuration__case_study__slug",  # str
     "laboratory": "laboratory",  # str, annotated by _frame
     "storage": "kind_of_storage",  # str, empty: not stated; annotated by _frame
+    "is_reviewed": "is_reviewed",  # bool, False: published without review; annotated by _frame
     "year": "configuration__case_study__publication__year",  # int, missing: not stated
     "variant_id": "variant_id",  # int
     "operation": "operation",  # str
@@ -126,6 +128,7 @@ def _frame(rows: QuerySet[Arm]) -> pd.DataFrame:
     rows = rows.annotate(
         laboratory=laboratory("configuration__case_study__"),
         kind_of_storage=storage_kind("configuration__"),
+        is_reviewed=Coalesce("configuration__case_study__publication__is_reviewed", True),
         access_in_guest=Case(
             When(configuration__guest_fs__isnull=False, then=Value("file-system")),
             default="configuration__guest_access",
@@ -178,7 +181,9 @@ def _admitting_arms(case_study_ids: list[int]) -> list[dict[str, Any]]:
 
     Of any metric: an answer says in which others the load was measured.
     """
+    reviewed = "configuration__case_study__publication__is_reviewed"
     paths = {"workload": "variant__workload__slug", **_ARM_FILTERS, "backend": "configuration__backend"}
+    paths |= {"evidence": reviewed}
     rows = Arm.objects.filter(
         configuration__case_study__in=case_study_ids, configuration__hypervisor__isnull=False
     ).annotate(has_spread=Q(variance__isnull=False), kind_of_storage=storage_kind("configuration__"))
@@ -187,11 +192,13 @@ def _admitting_arms(case_study_ids: list[int]) -> list[dict[str, Any]]:
     for *values, virtualisation, origin, has_spread in kinds.distinct():
         said = dict(zip(paths, values, strict=True))
         said["host_storage"] = host_storage_key(said.pop("backend"), said["host_fs"])
+        is_reviewed = said.pop("evidence")
         row: dict[str, Any] = {name: [value] for name, value in said.items()}
+        row["evidence"] = [PAPERS] if is_reviewed else []
         is_emulated = virtualisation == "emulated"
         if is_emulated and row["hypervisor"] != [EMULATOR]:
             continue
-        strongest = 2 if origin != Arm.Origin.MEASURED else 0 if has_spread else 1
+        strongest = 2 if origin != Arm.Origin.MEASURED or is_reviewed is False else 0 if has_spread else 1
         found.append({**row, "grade": GRADES[strongest:], "needs": {"hypervisor"} if is_emulated else set()})
     return found
 
@@ -202,6 +209,7 @@ def _admitting_findings(case_study_ids: list[int]) -> list[dict[str, Any]]:
         "workload": "variant__workload__slug",
         **_FINDING_FILTERS,
         "guest_os_family": "case_studies__configurations__guest_os__family",
+        "is_reviewed": "publication__is_reviewed",
     }
     mine = OrdinalFinding.objects.filter(case_studies__in=case_study_ids).values("pk")
     rows = OrdinalFinding.objects.filter(pk__in=mine).order_by()
@@ -212,6 +220,7 @@ def _admitting_findings(case_study_ids: list[int]) -> list[dict[str, Any]]:
         row["vm_count"].update(vm_counts)
         for name, value in zip(paths, values, strict=True):
             row[name].add(value)
+        row["evidence"] = {PAPERS} if row.pop("is_reviewed") == {True} else set()
         row["host_storage"] = {host_storage_key(FILE, host_fs) for host_fs in row["host_fs"]}
     return list(found.values())
 
@@ -276,8 +285,11 @@ def _arms_in_any_metric(question: Question) -> QuerySet[Arm]:
     )
     if question.host_storage:
         rows = rows.filter(_on_host_storage(question.host_storage))
+    reviewed = "configuration__case_study__publication__is_reviewed"
+    if question.evidence == PAPERS:
+        rows = rows.filter(**{reviewed: True})
     if question.grade in ("A", "B"):
-        rows = rows.filter(origin=Arm.Origin.MEASURED)
+        rows = rows.filter(Q(**{f"{reviewed}__isnull": True}) | Q(**{reviewed: True}), origin=Arm.Origin.MEASURED)
     if question.grade == "A":
         rows = rows.filter(variance__isnull=False)
     return rows
@@ -301,6 +313,8 @@ def _admitted_findings(question: Question, counts: Q) -> QuerySet[OrdinalFinding
         asked &= Q(case_studies__in=studies)
     if question.host_storage:  # of a list: a file on the host's file system
         asked &= Q(host_fs__slug=question.host_storage.removeprefix(f"{UNNAMED}-"))
+    if question.evidence == PAPERS:
+        asked &= Q(publication__is_reviewed=True)
     # In one call, so that all conditions are on the same case study.
     rows = OrdinalFinding.objects.filter(counts, asked, variant__workload__slug=question.workload)
     admits_lists = question.grade in (None, "D") and question.metric in (None, THROUGHPUT)

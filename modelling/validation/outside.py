@@ -1,6 +1,6 @@
-"""What others published, as arms to hold forecasts against: read for validation only, never for an answer. No Django.
+"""What others published, as arms to hold forecasts against, by coarser names than those it is filed under. No Django.
 
-A name says how a source's words are read; what is in no table is counted with its reason.
+In validation it stands in place of what experiments.published_evidence.outside files of the same case studies. A name says how a source's words are read; what is in no table is counted with its reason.
 Source: fixtures/outside/README.md; docs/models/quality.md.
 """
 
@@ -155,6 +155,7 @@ def _arms(rows: pd.DataFrame) -> pd.DataFrame:
         vm_vcpus=None,
         vm_ram_gib=None,
         year=None,
+        is_reviewed=False,
         origin="measured",
         measurements=found["size"],
         runs=found["size"],

@@ -11,6 +11,7 @@ from modelling.evidence.frames import _ARM_COLUMNS, _FINDING_COLUMNS
 ARM = {
     "case_study": "one",
     "storage": "hdd",
+    "is_reviewed": True,
     "year": None,
     "variant_id": 1,
     "operation": "mixed",
