@@ -20,7 +20,7 @@ from modelling.evidence import names as catalogue
 from modelling.evidence.axes import AXES, COLUMN_LABELS, Axis
 from modelling.evidence.names import label
 from modelling.evidence.question import Question
-from modelling.evidence.words import listed, machines
+from modelling.evidence.words import counted, listed, machines
 from modelling.workloads.curves import curves
 
 from . import decision
@@ -28,6 +28,9 @@ from .content import Answer, AnswerPart, Grounds, NetworkFit, RankedEntry, Study
 from .estimate import assumptions
 from .next_runs import next_runs
 
+# What may change how much faster one entry is than another, though it is equal in every comparison.
+_MODERATORS = ("storage", "allocation", "cache_mode")
+_LABORATORY = ("laboratory", "laboratories")
 _MOST_COUNTS = 6  # numbers of machines that are looked at one by one
 
 
@@ -209,6 +212,7 @@ def _notes(axis: Axis, question: Question, ranking: Ranking) -> list[str]:
             "Ratios at one machine count do not depend on it."
         )
     notes += [_confounding(axis, column, arms) for column in axis.comes_along if _differs(column, arms)]
+    notes += [_moderation(axis, column, arms) for column in _MODERATORS if _varies(axis, column, arms)]
     notes += [note for part in parts for network in part.networks for note in _disagreements(network)]
     if len(findings):
         notes.append(_tier_lists(ranking))
@@ -217,6 +221,26 @@ def _notes(axis: Axis, question: Question, ranking: Ranking) -> list[str]:
         disputed = findings[findings["text_list"] != findings["table_list"]].drop_duplicates("pk")
         notes += [_dispute(row) for row in disputed.itertuples(index=False)]
     return notes
+
+
+def _varies(axis: Axis, column: str, arms: pd.DataFrame) -> bool:
+    """Whether the column differs between comparisons, and neither makes entries nor comes along with them."""
+    return column not in (*axis.entry, *axis.comes_along) and len(set(arms[column]) - {""}) > 1
+
+
+def _moderation(axis: Axis, column: str, arms: pd.DataFrame) -> str:
+    """Of how many laboratories each value of the column is, where a ratio is an average over several."""
+    stated = arms[arms[column] != ""]
+    laboratories = stated.groupby(column)["laboratory"].nunique()
+    spelled = catalogue.names()["storage"] if column == "storage" else {}
+    kinds = [f"{spelled.get(value, value)} ({counted(count, *_LABORATORY)})" for value, count in laboratories.items()]
+    few = sum(laboratories >= 2) < 2
+    how_much = (
+        "With so few of each, how much is not known." if few else "It is part of the spread between laboratories."
+    )
+    asking = " A filter asks for one kind alone." if column == "storage" else ""
+    ratios = f"The {COLUMN_LABELS[column]} may change these ratios, which are averages over {listed(kinds)}."
+    return f"{ratios} {how_much}{asking}"
 
 
 def _disagreements(network: Network) -> list[str]:

@@ -238,7 +238,10 @@ def mechanisms_record(workload: str, revision: int, as_of: int | None = None) ->
 
 
 def _forecast(question: Question, a: Side, b: Side, revision: int, as_of: int | None) -> Foretold | None:
-    """By the form that is in use; None where a hypervisor or file system of the two was never compared."""
+    """By the form that is in use; None where a hypervisor or file system of the two was never compared, and for what it
+    has no parts for: host storage."""
+    if not set(AXES[question.axis].entry) <= set(forecasting.COLUMNS):
+        return None
     weights = between([forecasting.parts(a.parts), forecasting.parts(b.parts)], 0, 1)
     if not weights or question.metric not in (None, THROUGHPUT) or counts.has_more_arms_than(MOST_POOLED):
         return None

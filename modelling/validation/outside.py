@@ -1,6 +1,7 @@
 """What others published, as arms to hold forecasts against, by coarser names than those it is filed under. No Django.
 
-In validation it stands in place of what experiments.published_evidence.outside files of the same case studies. A name says how a source's words are read; what is in no table is counted with its reason.
+In validation it stands in place of what experiments.published_evidence.outside files of the same case studies. A name
+says how a source's words are read; what is in no table is counted with its reason.
 Source: fixtures/outside/README.md; docs/models/quality.md.
 """
 

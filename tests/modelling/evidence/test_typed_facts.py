@@ -114,3 +114,17 @@ def test_ratios_to_different_references_are_not_compared():
 
     found = answer_with_draft(HOST_FS, None, 1)
     assert (found.metric, {entry.key for entry in found.entries}) == ("relative", {"ext4", "xfs"})
+
+
+@pytest.mark.django_db
+@pytest.mark.sqlite
+def test_an_answer_says_where_kinds_of_storage_are_averaged_and_how_few_they_are():
+    published({"host_fs": "ext4"}, {"host_fs": "xfs"})
+    assert not any("may change" in note for note in answer_with_draft(HOST_FS, None, 1).notes)
+
+    published({"host_fs": "ext4", "storage_kind": "nvme"}, {"host_fs": "xfs", "storage_kind": "nvme"})
+    (note,) = [note for note in answer_with_draft(HOST_FS, None, 2).notes if "may change" in note]
+    assert note == (
+        "The kind of storage may change these ratios, which are averages over hard disk (one laboratory) and NVMe (one "
+        "laboratory). With so few of each, how much is not known. A filter asks for one kind alone."
+    )
