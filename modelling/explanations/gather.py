@@ -287,5 +287,5 @@ def _words(workload: str) -> dict[str, str]:
 
 def _case_studies(everything: pd.DataFrame, ranking: Ranking, a: str, b: str) -> dict[str, CaseStudy]:
     stated: Iterable[tuple[str, ...]] = ranking.findings["case_studies"]
-    slugs = set(everything["case_study"]) | {slug for found in stated for slug in found}
+    slugs = {*everything["case_study"], *ranking.arms["case_study"]} | {slug for found in stated for slug in found}
     return {study.slug: study for study in CaseStudy.objects.filter(slug__in=slugs).select_related("storage")}
