@@ -14,8 +14,8 @@ SLUG = r"\A[a-z0-9][a-z0-9_-]*\Z"
 JOINING_WORD = r"(\A|-)on(-|\Z)"
 # Names of the parameters beside which a question puts slugs, and words that stand for no entry or every one.
 RESERVED = (
-    *("axis", "workload", "hypervisor", "guest_fs", "host_fs", "vm_count", "storage", "benchmark"),
-    *("guest_os_family", "grade", "as_of", "entries", "weights", "format", "metric"),
+    *("axis", "workload", "hypervisor", "guest_fs", "host_fs", "host_storage", "vm_count", "storage", "benchmark"),
+    *("guest_os_family", "grade", "as_of", "entries", "weights", "format", "metric", "evidence"),
     *("any", "native", "new", "none", "unknown"),
 )
 

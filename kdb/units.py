@@ -32,20 +32,39 @@ METRICS = {
     for metric in (
         Metric("throughput", "MiB/s", higher_is_better=True, relative="throughput"),
         Metric("operation_rate", "ops/s", higher_is_better=True, relative="operation rate"),
+        Metric("transaction_rate", "TPS", higher_is_better=True, relative="transaction rate"),
         Metric("latency", "ms", higher_is_better=False, relative="speed by latency"),
+        *(
+            Metric(f"latency_p{nth}", "ms", higher_is_better=False, relative=f"speed by the latency of {nth} in 100")
+            for nth in (50, 95, 99)
+        ),
+        Metric("duration", "s", higher_is_better=False, relative="speed by duration"),
+        Metric("score", "score", higher_is_better=True, relative="score"),  # of one benchmark: of no other
+        Metric("relative", "ratio", higher_is_better=True, relative="speed as its source relates it"),
     )
 }
 
 THROUGHPUT = "throughput"  # what is meant where nobody says otherwise
 LATENCY = "latency"
 
-# unit: (metric, factor to the metric's canonical unit)
+# unit: (the metric it is taken for where none is named, factor to the metric's canonical unit)
 UNITS = {
     "MiB/s": ("throughput", 1.0),
     "MB/s": ("throughput", 1e6 / 2**20),
+    "KiB/s": ("throughput", 2**-10),
     "ops/s": ("operation_rate", 1.0),
+    "TPS": ("transaction_rate", 1.0),
     "ms": ("latency", 1.0),
+    "us": ("latency", 1e-3),
+    "s": ("duration", 1.0),
+    "score": ("score", 1.0),
+    "ratio": ("relative", 1.0),
 }
+
+
+def measures(unit: str, metric: str) -> bool:
+    """Whether the metric is measured in this unit: a percentile of latency is, as latency is, in ms."""
+    return unit in UNITS and METRICS[UNITS[unit][0]].unit == METRICS[metric].unit
 
 
 class UnknownUnitError(ValueError):

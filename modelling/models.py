@@ -46,6 +46,7 @@ class Arm(Observation):
                 Coalesce("block_size_bytes", 0),
                 F("metric"),
                 F("unit"),
+                F("reference"),
                 F("origin"),
                 name="modelling_arm_one_per_group",
             ),

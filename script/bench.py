@@ -39,7 +39,7 @@ CASE_STUDIES, CONFIGURATIONS, VM_COUNTS = 10, 10, (1, 2)
 FILE_SYSTEMS = ("ext4", "xfs", "btrfs", "zfs", "f2fs")
 HYPERVISORS = ("kvm", "xen", "esxi", "proxmox", "hyper-v")
 WORKLOADS = tuple(f"load-{number}" for number in range(10))
-AXES = ("fs-pair", "guest-fs", "host-fs", "hypervisor", "configuration")
+AXES = ("fs-pair", "guest-fs", "host-fs", "host-storage", "hypervisor", "configuration")
 
 
 def fill(per_cell: int) -> list:

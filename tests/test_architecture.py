@@ -18,6 +18,7 @@ WEB = ("django", "rest_framework", "django_filters", "drf_spectacular", "django_
 ROOMS = [
     ("kdb.units", True, "each metric: its unit and which direction is better"),
     ("kdb.pairs", True, "how a pair of file systems is spelled"),
+    ("kdb.host_storage", True, "how what disk images lie on is spelled"),
     ("kdb.csv_cells", True, "cells that no spreadsheet runs"),
     ("kdb.json_values", True, "what JSON can say and Python or a database cannot keep"),
     ("kdb", False, "what both applications use: settings, jobs, tokens, health, conventions of pages and API"),
@@ -29,6 +30,7 @@ ROOMS = [
     ("experiments.claim_conditions", True, "the language in which claims say what would have to hold"),
     ("experiments.campaigns.laboratory", True, "what a campaign does to machines"),
     ("experiments.published_evidence.files", True, "the files of fixtures/, read strictly"),
+    ("experiments.published_evidence.outside", True, "what others published, in KDB's words"),
     ("experiments.models", False, "what one row of the facts is"),
     ("experiments.signals", False, "what experiments tells the rest of the system"),
     ("experiments.templatetags", False, "how numbers and units are printed"),

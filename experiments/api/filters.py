@@ -32,6 +32,7 @@ from experiments.models import (
 )
 from kdb.api_errors import FaultyRequest, form_errors, name_errors
 from kdb.api_formats import FORMAT_PARAMETER
+from kdb.host_storage import BACKENDS
 from kdb.units import METRICS
 
 
@@ -168,6 +169,7 @@ class ConfigurationFilters(django_filters.FilterSet):
     hypervisor = _catalogue(Hypervisor, "hypervisor", "Hypervisor")
     guest_fs = _catalogue(FileSystem, "guest_fs", "Guest file system")
     host_fs = _catalogue(FileSystem, "host_fs", "Host file system")
+    backend = django_filters.ChoiceFilter(choices=list(BACKENDS.items()), help_text="What the disk images lie on.")
     native = YesNoFilter(Q(hypervisor__isnull=True), help_text="Without hypervisor and guest.")
     retracted = YesNoFilter(Q(case_study__status=CaseStudy.Status.RETRACTED), help_text="Of a retracted case study.")
 
@@ -199,6 +201,7 @@ class ObservationFilters(django_filters.FilterSet):
 
 class MeasurementFilters(ObservationFilters):
     quality = django_filters.ChoiceFilter(choices=Measurement.Quality.choices)
+    excluded = YesNoFilter(~Q(excluded_because=""), help_text="Shown, but counted nowhere.")
 
 
 class DerivedValueFilters(ObservationFilters):

@@ -208,7 +208,7 @@ class PublicationSerializer(ReadSerializer):
 
     class Meta:
         model = Publication
-        fields = ("slug", "title", "authors", "venue", "year", "note", "case_studies")
+        fields = ("slug", "title", "authors", "venue", "year", "is_reviewed", "note", "case_studies")
 
 
 class ServerSerializer(ReadSerializer):
@@ -273,6 +273,7 @@ class ConfigurationSerializer(ReadSerializer):
     case_study = Slug("case_study.slug")
     retracted = Retracted("case_study")
     native = serializers.BooleanField(source="is_native", read_only=True)
+    host_storage = serializers.CharField(read_only=True, allow_null=True)
     pair = serializers.CharField(read_only=True, allow_null=True)
     hypervisor = Slug("hypervisor.slug", allow_null=True)
     host_os = Slug("host_os.slug", allow_null=True)
@@ -296,12 +297,21 @@ class ConfigurationSerializer(ReadSerializer):
             "host_kernel",
             "host_fs",
             "host_mount_options",
+            "backend",
+            "below",
+            "host_storage",
+            "storage_kind",
             "image_format",
+            "allocation",
             "cache_mode",
+            "io_mode",
+            "discard",
             "disk_bus",
+            "iothread",
             "guest_os",
             "guest_kernel",
             "guest_fs",
+            "guest_access",
             "guest_mount_options",
             "vm_vcpus",
             "vm_ram_gib",
@@ -380,6 +390,11 @@ class MeasurementSerializer(ObservationSerializer):
             "repetition",
             "repetitions",
             "standard_deviation",
+            "minimum",
+            "maximum",
+            "reference",
+            "excluded_because",
+            "excluded_by",
             "source",
             "raw_file",
             "line",

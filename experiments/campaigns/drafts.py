@@ -11,6 +11,7 @@ from experiments.case_studies import life
 from experiments.files import raw_files
 from experiments.imports import pipeline
 from experiments.models import Campaign, CampaignRun, CaseStudy, Host, ImportBatch, Server, Storage
+from kdb.host_storage import FILE
 
 from .laboratory.drivers import machine_name
 from .steering import CampaignError
@@ -181,7 +182,9 @@ def _configuration(campaign: Campaign, run: CampaignRun) -> dict[str, object]:
             "virtualisation": "emulated" if is_emulated else "full",
             "virtual_devices": "virtio-blk",
             "host_mount_options": machine["host_mount_options"][:200],
-            "image_format": "raw, fully allocated",
+            "backend": FILE,
+            "image_format": "raw",
+            "allocation": "full",
             "cache_mode": campaign.cache_mode,
             "disk_bus": _DEFAULT_BUS,
             "guest_os": _system(facts["guest_image"] | {"distribution_version": _release(facts["guest_image"])}),

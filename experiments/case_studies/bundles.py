@@ -455,7 +455,7 @@ class _Taking:
         return kept
 
     def measurements(self, files: dict[str, RawFile]) -> int:
-        columns, lines = self.table(MEASUREMENTS, measurement_columns())
+        columns, lines = self.table(MEASUREMENTS, Measurement, measurement_columns())
         order = [columns.index(name.removesuffix("_id")) for name in measurement_rows.COLUMNS]
         checks = [self.check(Measurement, columns[index], files) for index in order]
         count = 0
@@ -474,7 +474,7 @@ class _Taking:
         return count
 
     def derived_values(self) -> None:
-        columns, lines = self.table(DERIVED, derived_columns())
+        columns, lines = self.table(DERIVED, DerivedValue, derived_columns())
         checks = [self.check(DerivedValue, name, {}) for name in columns]
         names = [column(DerivedValue, name).attname for name in columns]
         rows = []
@@ -486,13 +486,17 @@ class _Taking:
             rows.append(DerivedValue(**dict(zip(names, values, strict=True))))
         DerivedValue.objects.bulk_create(rows, batch_size=1000)
 
-    def table(self, name: str, expected: list[str]) -> tuple[list[str], Iterator[tuple[int, list[str]]]]:
+    def table(
+        self, name: str, model: type[models.Model], expected: list[str]
+    ) -> tuple[list[str], Iterator[tuple[int, list[str]]]]:
+        """Columns and lines; columns that may be empty may be missing, as they are in bundles of earlier versions."""
         reader = csv.reader(io.TextIOWrapper(io.BytesIO(self.members[name]), "utf-8", newline=""), strict=True)
         try:
             columns = next(reader, [])
         except (csv.Error, UnicodeDecodeError) as error:
             raise BundleError(f"{name}, line 1: {error}") from error
-        if sorted(columns) != sorted(expected):
+        missing = [name for name in expected if name not in columns and column(model, name).blank]
+        if sorted([*columns, *missing]) != sorted(expected):
             raise BundleError(f"{name}, line 1: the columns are {', '.join(expected)}.")
 
         def lines() -> Iterator[tuple[int, list[str]]]:
@@ -502,11 +506,11 @@ class _Taking:
                         raise BundleError(
                             f"{name}, line {reader.line_num}: found {len(cells)} cells, not {len(columns)}"
                         )
-                    yield reader.line_num, cells
+                    yield reader.line_num, cells + [""] * len(missing)
             except (csv.Error, UnicodeDecodeError) as error:
                 raise BundleError(f"{name}, line {reader.line_num}: {error}") from error
 
-        return columns, lines()
+        return columns + missing, lines()
 
     def check(self, model: type[models.Model], name: str, files: dict[str, RawFile]) -> Callable[[str], Any]:
         """From a cell to the value of this column; raises ValueError or KeyError."""

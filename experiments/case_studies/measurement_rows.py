@@ -24,6 +24,11 @@ class MeasurementRow(NamedTuple):
     repetition: int
     repetitions: int | None
     standard_deviation: float | None
+    minimum: float | None
+    maximum: float | None
+    reference: str
+    excluded_because: str
+    excluded_by: str
     source: str
     note: str
     raw_file_id: int | None

@@ -179,14 +179,22 @@ FACTS: tuple[tuple[str, Callable[[Configuration], str]], ...] = (
     ("Guest system", lambda c: c.guest_os.name if c.guest_os else ""),
     ("Guest kernel", lambda c: c.guest_kernel),
     ("Guest file system", lambda c: c.guest_fs.name if c.guest_fs else ""),
+    ("Load works on", lambda c: c.get_guest_access_display() if c.guest_access else ""),
     ("Guest mount options", lambda c: c.guest_mount_options),
     ("Host system", lambda c: c.host_os.name if c.host_os else ""),
     ("Host kernel", lambda c: c.host_kernel),
+    ("Backend of the images", lambda c: c.get_backend_display() if c.backend else ""),
+    ("Below the backend", lambda c: c.below),
     ("Host file system", lambda c: c.host_fs.name if c.host_fs else ""),
     ("Host mount options", lambda c: c.host_mount_options),
+    ("Kind of storage", lambda c: c.get_storage_kind_display() if c.storage_kind else ""),
     ("Image format", lambda c: c.image_format),
+    ("Allocation of the image", lambda c: c.get_allocation_display() if c.allocation else ""),
     ("Cache mode", lambda c: c.cache_mode),
+    ("I/O mode", lambda c: c.io_mode),
+    ("Discard", lambda c: c.get_discard_display() if c.discard else ""),
     ("Disk bus", lambda c: c.disk_bus),
+    ("I/O thread", lambda c: c.get_iothread_display() if c.iothread else ""),
     ("Virtual processors", lambda c: "" if c.vm_vcpus is None else str(c.vm_vcpus)),
     ("Memory of a machine", lambda c: "" if c.vm_ram_gib is None else f"{number(c.vm_ram_gib)} GiB"),
     ("Disk of a machine", lambda c: c.vm_disk),
@@ -295,11 +303,13 @@ def _cell(measurements: list[Measurement], footnotes: list[str], *, skip: str) -
         if m.alternative_value is not None:
             other = f"The scan can also be read as {number(m.alternative_value)} {m.unit}."
             marks.append(_footnote(f"{other} {m.note}".strip() if m.note != skip else other, footnotes))
-        elif m.note and m.note != skip:
+        if m.excluded_because:
+            marks.append(_footnote(f"Not counted, by {m.excluded_by}: {m.excluded_because}", footnotes))
+        elif m.note and m.note != skip and m.alternative_value is None:
             marks.append(_footnote(m.note, footnotes))
     several = len(values) > 1
     return Cell(
-        value=fmean(values),
+        value=fmean([m.value for m in measurements if not m.excluded_because] or values),
         key=measurements[0].pk,
         provenance=provenance(measurements),
         low=min(values) if several else None,
@@ -324,9 +334,13 @@ def provenance(measurements: list[Measurement]) -> str:
     else:
         runs = "number of runs not stated"
     deviation = first.standard_deviation
+    ends = [f"{number(first.minimum)} to" if first.minimum else "up to"] if first.maximum else []
+    ends += [f"{number(first.maximum)} {first.unit}"] if first.maximum else []
+    ends += [f"at least {number(first.minimum)} {first.unit}"] if first.minimum and not first.maximum else []
+    left_out = f"excluded by {first.excluded_by}: {first.excluded_because}" if first.excluded_because else ""
     spread = f"standard deviation {number(deviation)} {first.unit}" if deviation and len(measurements) == 1 else ""
     quality = "" if first.quality == Measurement.Quality.EXACT else first.get_quality_display()
-    return "; ".join(filter(None, [where, benchmark, runs, spread, quality]))
+    return "; ".join(filter(None, [where, benchmark, runs, spread, " ".join(ends), quality, left_out]))
 
 
 def _footnote(text: str, footnotes: list[str]) -> int:

@@ -41,12 +41,20 @@ class ContextForm(forms.Form):
         "host_kernel": "Host kernel",
         "host_fs": "Host file system",
         "host_mount_options": "Host mount options",
+        "backend": "What the images lie on",
+        "below": "Below it, e.g. RAID",
+        "storage_kind": "Kind of storage, where it is not the case study's",
         "image_format": "Image format",
+        "allocation": "Allocation of the image",
+        "io_mode": "I/O mode",
+        "discard": "Discard",
+        "iothread": "I/O thread",
         "cache_mode": "Cache mode",
         "disk_bus": "Disk bus",
         "guest_os": "Guest system",
         "guest_kernel": "Guest kernel",
         "guest_fs": "Guest file system",
+        "guest_access": "What the load works on, where no guest file system is stated",
         "guest_mount_options": "Guest mount options",
         "vm_vcpus": "vCPUs of a machine",
         "vm_ram_gib": "Memory of a machine, GiB",
@@ -67,8 +75,8 @@ class ContextForm(forms.Form):
             field: forms.Field = forms.CharField(required=False, max_length=2000 if name == "note" else 200)
             if name == "configuration":
                 field = _choice([(slug, slug) for slug in slugs], "As the files say, or a new one")
-            elif name == "virtualisation":
-                field = _choice([(v, v) for v in normalise.VIRTUALISATIONS], "As the files say")
+            elif name in normalise.CHOICES:
+                field = _choice([(v, v) for v in normalise.CHOICES[name]], "As the files say")
             elif name in normalise.REFERENCES:
                 native = [("native", "Native, no hypervisor")] if name == "hypervisor" else []
                 field = _choice(

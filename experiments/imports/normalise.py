@@ -20,8 +20,9 @@ from typing import Any, NamedTuple
 from experiments.imports.readers.base import Reading
 from experiments.imports.readers.table import Cell, Cells, Fault, Table
 from experiments.imports.readers.table_columns import NUMERIC
+from kdb.host_storage import BACKENDS, VOLUMES
 from kdb.pairs import pair_key
-from kdb.units import METRICS, UNITS, convert
+from kdb.units import METRICS, UNITS, convert, measures
 
 Values = dict[str, Any]  # of a configuration: field to value, catalogue entries as slugs
 
@@ -43,6 +44,7 @@ LENGTHS = {
     "virtual_devices": 120,
     "host_kernel": 80,
     "host_mount_options": 200,
+    "below": 200,
     "image_format": 40,
     "cache_mode": 40,
     "disk_bus": 40,
@@ -52,21 +54,34 @@ LENGTHS = {
     "benchmark_version": 40,
     "operation": 40,
     "source": 120,
+    "reference": 80,
 }
-VIRTUALISATIONS = ("full", "para", "emulated", "none")
+CHOICES = {
+    "virtualisation": ("full", "para", "emulated", "container", "none"),
+    "backend": tuple(BACKENDS),
+    "storage_kind": ("hdd", "ssd", "nvme", "mixed"),
+    "allocation": ("sparse", "metadata", "falloc", "full"),
+    "io_mode": ("threads", "native", "io_uring"),
+    "discard": ("unmap", "ignore"),
+    "iothread": ("yes", "no"),
+    "guest_access": ("file-system", "raw-device"),
+}
 QUALITIES = ("exact", "ocr-ambiguous", "digitised")
 NATIVE = {"native", "none", "baremetal", "nohypervisor"}  # folded; what a table writes where no hypervisor is
 
 CONFIGURATION = (
     *("configuration", "hypervisor", "hypervisor_release", "virtualisation", "virtual_devices"),
-    *("host_os", "host_kernel", "host_fs", "host_mount_options", "image_format", "cache_mode", "disk_bus"),
-    *("guest_os", "guest_kernel", "guest_fs", "guest_mount_options", "vm_vcpus", "vm_ram_gib", "vm_disk"),
+    *("host_os", "host_kernel", "host_fs", "host_mount_options"),
+    *("backend", "below", "storage_kind", "image_format", "allocation", "cache_mode", "io_mode", "discard"),
+    *("disk_bus", "iothread", "guest_os", "guest_kernel", "guest_fs", "guest_access", "guest_mount_options"),
+    *("vm_vcpus", "vm_ram_gib", "vm_disk"),
 )
 HOST = ("host_os", "host_kernel", "host_fs", "host_mount_options")  # what native has as well
 WORKLOAD = ("workload", "benchmark", "benchmark_version")
 NUMBERS = (
     *("vm_count", "operation", "block_size_bytes", "metric", "value", "unit", "repetition", "repetitions"),
-    *("standard_deviation", "quality", "alternative_value", "source", "note", "working_set_bytes"),
+    *("standard_deviation", "minimum", "maximum", "reference", "quality", "alternative_value", "source", "note"),
+    "working_set_bytes",
 )
 # A configuration of which nothing is known.
 EMPTY: Values = {
@@ -117,6 +132,9 @@ class Row(NamedTuple):
     repetition: int | None
     repetitions: int | None
     standard_deviation: float | None
+    minimum: float | None
+    maximum: float | None
+    reference: str
     source: str
     note: str
     working_set_bytes: int | None
@@ -135,6 +153,9 @@ class Shared(NamedTuple):
     repetition: int | None
     repetitions: int | None
     standard_deviation: float | None
+    minimum: float | None
+    maximum: float | None
+    reference: str
     source: str
     note: str
     working_set_bytes: int | None
@@ -325,7 +346,8 @@ class Normaliser:
 
     def _free_slug(self, values: Values) -> str:
         host = values.get("host_fs") or "unknown"
-        guest = values["hypervisor"] and f"{values['hypervisor']}-{pair_key(values['guest_fs'], host)}"
+        inside = values.get("guest_fs") or values.get("guest_access") or "unknown"
+        guest = values["hypervisor"] and f"{values['hypervisor']}-{pair_key(inside, host)}"
         stem = guest or f"native-{host}"
         slug, number = stem[:70], 1
         while slug in self.configurations:
@@ -342,12 +364,18 @@ def _check_cache_mode(values: Values) -> None:
 def _check_sides(values: Values) -> None:
     """A virtual machine has a guest file system; the bare machine has nothing of a guest."""
     if values["hypervisor"]:
-        if not values.get("guest_fs"):
-            raise _Wrong("guest_fs", "nothing", "the guest's file system, because a hypervisor is named")
+        is_container = values.get("virtualisation") == "container"
+        if not (values.get("guest_fs") or values.get("guest_access") or is_container):
+            expected = "the guest's file system, because a hypervisor is named; where it is not known, guest_access"
+            raise _Wrong("guest_fs", "nothing", f"{expected} file-system, where there is none, raw-device")
+        if values.get("guest_fs") and values.get("guest_access") == "raw-device":
+            raise _Wrong("guest_fs", values["guest_fs"], "nothing, because the guest works on the raw device")
         if values.get("virtualisation") == "none":
-            raise _Wrong("virtualisation", "none", "full, para or emulated, because a hypervisor is named")
+            raise _Wrong("virtualisation", "none", "full, para, emulated or container, because a hypervisor is named")
+        if values.get("host_fs") and values.get("backend") in VOLUMES:
+            raise _Wrong("host_fs", values["host_fs"], f"nothing, because the backend is {values['backend']}, a volume")
         return
-    for name in ("guest_fs", "guest_os", "vm_ram_gib"):
+    for name in ("guest_fs", "guest_access", "guest_os", "vm_ram_gib", "backend"):
         if values.get(name):
             raise _Wrong(name, _shown(values[name]), "nothing, because native has no guest")
     if values.setdefault("virtualisation", "none") in ("", None):
@@ -398,7 +426,10 @@ class _LineReader:
         wrong = [part for part in (configuration, variant, shared, value) if isinstance(part, list)]
         if not (wrong or isinstance(shared, list) or isinstance(value, list)):  # said again for mypy
             vm_count = self._machines(configuration, shared.vm_count)
-            if isinstance(vm_count, int):
+            if not (shared.minimum or value) <= value <= (shared.maximum or value):
+                found = f"{value:g}, with {_shown(shared.minimum)} to {_shown(shared.maximum)} as its range"
+                wrong = [[_Wrong("value", found, "a number within minimum and maximum")]]
+            elif isinstance(vm_count, int):
                 yield Row(
                     line=line,
                     configuration=configuration,
@@ -414,6 +445,9 @@ class _LineReader:
                     repetition=shared.repetition,
                     repetitions=shared.repetitions,
                     standard_deviation=shared.standard_deviation,
+                    minimum=shared.minimum,
+                    maximum=shared.maximum,
+                    reference=shared.reference,
                     source=shared.source,
                     note=shared.note,
                     working_set_bytes=shared.working_set_bytes,
@@ -473,8 +507,8 @@ class _LineReader:
             return _whole(name, text, lowest=1) if text != "" else None
         if name == "vm_ram_gib":
             return _number(name, text) if text != "" else None
-        if name == "virtualisation" and text not in ("", *VIRTUALISATIONS):
-            raise _Wrong(name, text, f"one of {', '.join(VIRTUALISATIONS)}")
+        if name in CHOICES and text not in ("", *CHOICES[name]):
+            raise _Wrong(name, text, f"one of {', '.join(CHOICES[name])}")
         return _text(name, text)
 
     def _variant(self, cells: Cells) -> Variant | list[Exception]:
@@ -532,8 +566,11 @@ class _LineReader:
         if unit not in UNITS:
             problems.append(_Wrong("unit", unit or "nothing", f"one of {', '.join(UNITS)}"))
         metric = value("metric", _one_of(*METRICS), UNITS[unit][0] if unit in UNITS else "throughput")
-        if unit in UNITS and UNITS[unit][0] != metric:
+        if unit in UNITS and not measures(unit, metric):
             problems.append(_Wrong("unit", unit, f"a unit of {metric}"))
+        reference = value("reference", _text, "")
+        if bool(reference) != (metric == "relative"):
+            problems.append(_Wrong("reference", reference or "nothing", "what a ratio is a ratio to, and only for one"))
         quality = value("quality", _one_of(*QUALITIES), "exact")
         other = value("alternative_value", _number)
         if (other is not None) != (quality == "ocr-ambiguous"):
@@ -555,6 +592,9 @@ class _LineReader:
             repetition=value("repetition", _whole),
             repetitions=value("repetitions", _whole),
             standard_deviation=value("standard_deviation", _number_or_zero),
+            minimum=value("minimum", _number),
+            maximum=value("maximum", _number),
+            reference=reference,
             source=value("source", _text, ""),
             note=given.get("note", ""),
             working_set_bytes=value("working_set_bytes", _whole),

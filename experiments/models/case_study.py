@@ -18,6 +18,9 @@ class Publication(SharedRow):
     authors = TypedJSONField(schema=texts(200), default=list, help_text="Names in printed order.")
     venue = models.CharField(max_length=300, blank=True, help_text="Empty: not stated in the text.")
     year = models.PositiveSmallIntegerField(null=True, blank=True, help_text="Empty: not stated in the text.")
+    is_reviewed = models.BooleanField(
+        default=True, help_text="Whether others reviewed it before it was published, as they do papers."
+    )
     note = models.TextField(blank=True, help_text="What is known about date and venue, and from where.")
 
     class Meta:

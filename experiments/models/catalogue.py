@@ -82,6 +82,7 @@ class Hypervisor(CatalogueEntry):
         TYPE_1 = "type-1", "type 1 (runs on the hardware)"
         TYPE_2 = "type-2", "type 2 (runs on an operating system)"
         DISPUTED = "disputed", "the sources disagree"
+        CONTAINER = "container", "containers (the host's kernel for all)"
 
     kind = models.CharField(max_length=10, choices=Kind, help_text="As the sources classify it.")
     kernel_origin = models.CharField(max_length=200, help_text="Whose kernel does the hypervisor's work.")

@@ -18,6 +18,9 @@ class Observation(models.Model):
     vm_count = models.PositiveSmallIntegerField(help_text="Virtual machines running together; 0 is native.")
     metric = models.CharField(max_length=20, choices=[(m, m) for m in METRICS], default="throughput")
     unit = models.CharField(max_length=10, choices=[(u, u) for u in UNITS])
+    reference = models.CharField(
+        max_length=80, blank=True, help_text="What a ratio is a ratio to; empty for every other metric."
+    )
     source = models.CharField(max_length=120, blank=True, help_text='"Table III"; empty for a result file.')
     note = models.TextField(blank=True)
 
@@ -39,6 +42,12 @@ class Measurement(Observation):
     repetition = models.PositiveIntegerField(default=1, help_text="Number of the run; 1 for a published mean.")
     repetitions = models.PositiveIntegerField(null=True, blank=True, help_text="Runs averaged; empty: not stated.")
     standard_deviation = models.FloatField(null=True, blank=True, help_text="Of the runs averaged, in `unit`.")
+    minimum = models.FloatField(null=True, blank=True, help_text="Least of the runs, in `unit`; empty: not stated.")
+    maximum = models.FloatField(null=True, blank=True, help_text="Greatest of the runs, in `unit`; empty: not stated.")
+    excluded_because = models.CharField(
+        max_length=300, blank=True, help_text="Why it is shown but counts nowhere; empty: it counts."
+    )
+    excluded_by = models.CharField(max_length=80, blank=True, help_text="Who excluded it: the source, or a person.")
     # No constraint and no index: deleting a file must not look through every measurement. Files of a
     # filed import stay as long as its rows do (experiments.imports.pipeline).
     raw_file = models.ForeignKey(
@@ -65,6 +74,19 @@ class Measurement(Observation):
             models.CheckConstraint(
                 condition=Q(standard_deviation__isnull=True) | Q(standard_deviation__gte=0),
                 name="experiments_measurement_deviation_is_not_negative",
+            ),
+            models.CheckConstraint(
+                condition=(Q(minimum__isnull=True) | Q(minimum__gt=0, minimum__lte=F("value")))
+                & (Q(maximum__isnull=True) | Q(maximum__gte=F("value"))),
+                name="experiments_measurement_value_is_within_its_range",
+            ),
+            models.CheckConstraint(
+                condition=Q(excluded_because="", excluded_by="") | ~Q(excluded_because="") & ~Q(excluded_by=""),
+                name="experiments_measurement_exclusion_has_reason_and_author",
+            ),
+            models.CheckConstraint(
+                condition=Q(metric="relative") & ~Q(reference="") | ~Q(metric="relative") & Q(reference=""),
+                name="experiments_measurement_ratio_has_a_reference",
             ),
             models.UniqueConstraint(
                 F("configuration"),

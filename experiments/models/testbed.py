@@ -1,8 +1,10 @@
 """What was measured on: server, storage, and the configurations between benchmark and disk."""
 
 from django.db import models
-from django.db.models import Q
+from django.db.models import F, Q, Value
+from django.db.models.functions import Coalesce, NullIf
 
+from kdb.host_storage import BACKENDS, VOLUMES, host_storage_key
 from kdb.pairs import pair_key
 
 
@@ -54,6 +56,15 @@ class Storage(models.Model):
         return self.description
 
 
+def storage_kind(path: str = "") -> Coalesce:
+    """The kind of storage of the configuration at this path, as an expression: its own, else its case study's.
+
+    path : "" of a configuration itself, else the lookup that leads to it with its underscores, "configuration__"
+    """
+    own = NullIf(F(f"{path}storage_kind"), Value(""))
+    return Coalesce(own, f"{path}case_study__storage__kind", output_field=models.CharField())
+
+
 class Configuration(models.Model):
     """Everything that stands between benchmark and disk in one case study.
 
@@ -65,7 +76,36 @@ class Configuration(models.Model):
         FULL = "full", "full hardware virtualisation"
         PARA = "para", "para-virtualised"
         EMULATED = "emulated", "software emulation"
+        CONTAINER = "container", "container (the host's kernel)"
         NONE = "none", "none (native)"
+        NOT_STATED = "", "not stated"
+
+    class Allocation(models.TextChoices):
+        SPARSE = "sparse", "sparse"
+        METADATA = "metadata", "metadata only"
+        FALLOC = "falloc", "reserved, not written"
+        FULL = "full", "fully written"
+        NOT_STATED = "", "not stated"
+
+    class InputOutput(models.TextChoices):
+        THREADS = "threads", "threads"
+        NATIVE = "native", "native"
+        IO_URING = "io_uring", "io_uring"
+        NOT_STATED = "", "not stated"
+
+    class Discard(models.TextChoices):
+        UNMAP = "unmap", "passed on"
+        IGNORE = "ignore", "ignored"
+        NOT_STATED = "", "not stated"
+
+    class InputOutputThread(models.TextChoices):
+        YES = "yes", "its own"
+        NO = "no", "none of its own"
+        NOT_STATED = "", "not stated"
+
+    class GuestAccess(models.TextChoices):
+        FILE_SYSTEM = "file-system", "a file system"
+        RAW_DEVICE = "raw-device", "the raw device, without a file system"
         NOT_STATED = "", "not stated"
 
     case_study = models.ForeignKey("experiments.CaseStudy", on_delete=models.CASCADE, related_name="configurations")
@@ -84,15 +124,39 @@ class Configuration(models.Model):
         "experiments.FileSystem", null=True, blank=True, on_delete=models.PROTECT, related_name="as_host"
     )
     host_mount_options = models.CharField(max_length=200, blank=True)
+    backend = models.CharField(
+        max_length=10,
+        choices=list(BACKENDS.items()),
+        blank=True,
+        help_text="What the disk images lie on; empty: a file where the host's file system is stated, else not stated.",
+    )
+    below = models.CharField(
+        max_length=200, blank=True, help_text="What lies below the backend (RAID, layout of the pool), as stated."
+    )
+    storage_kind = models.CharField(
+        max_length=10, choices=Storage.Kind, blank=True, help_text="Of these disks; empty: as the case study's storage."
+    )
     image_format = models.CharField(max_length=40, blank=True)
+    allocation = models.CharField(max_length=10, choices=Allocation, blank=True, help_text="Of the image's space.")
     cache_mode = models.CharField(max_length=40, blank=True)
+    io_mode = models.CharField(max_length=10, choices=InputOutput, blank=True)
+    discard = models.CharField(max_length=10, choices=Discard, blank=True, help_text="Of what the guest frees.")
     disk_bus = models.CharField(max_length=40, blank=True)
+    iothread = models.CharField(
+        max_length=10, choices=InputOutputThread, blank=True, help_text="Whether a thread of its own serves the disk."
+    )
     guest_os = models.ForeignKey(
         "experiments.OperatingSystem", null=True, blank=True, on_delete=models.PROTECT, related_name="as_guest"
     )
     guest_kernel = models.CharField(max_length=80, blank=True)
     guest_fs = models.ForeignKey(
         "experiments.FileSystem", null=True, blank=True, on_delete=models.PROTECT, related_name="as_guest"
+    )
+    guest_access = models.CharField(
+        max_length=12,
+        choices=GuestAccess,
+        blank=True,
+        help_text="What the load works on in the guest; empty: the guest's file system where it is stated.",
     )
     guest_mount_options = models.CharField(max_length=200, blank=True)
     vm_vcpus = models.PositiveSmallIntegerField(null=True, blank=True)
@@ -105,15 +169,28 @@ class Configuration(models.Model):
         constraints = [
             models.UniqueConstraint(fields=["case_study", "slug"], name="experiments_configuration_slug_is_unique"),
             models.CheckConstraint(
-                condition=Q(hypervisor__isnull=False, guest_fs__isnull=False) & ~Q(virtualisation="none")
+                condition=Q(hypervisor__isnull=False) & ~Q(virtualisation="none")
                 | Q(
                     hypervisor__isnull=True,
                     guest_fs__isnull=True,
                     guest_os__isnull=True,
+                    guest_access="",
                     vm_ram_gib__isnull=True,
                     virtualisation="none",
                 ),
                 name="experiments_configuration_native_has_no_guest",
+            ),
+            models.CheckConstraint(
+                condition=Q(host_fs__isnull=True) | ~Q(backend__in=list(VOLUMES)),
+                name="experiments_configuration_volume_has_no_host_fs",
+            ),
+            models.CheckConstraint(
+                condition=Q(guest_fs__isnull=True) | ~Q(guest_access="raw-device"),
+                name="experiments_configuration_raw_device_has_no_guest_fs",
+            ),
+            models.CheckConstraint(
+                condition=Q(hypervisor__isnull=False) | Q(backend=""),
+                name="experiments_configuration_native_has_no_backend",
             ),
             models.CheckConstraint(  # it stands in keys, and a comma parts keys
                 condition=~Q(cache_mode__contains=","), name="experiments_configuration_cache_mode_has_no_comma"
@@ -121,14 +198,34 @@ class Configuration(models.Model):
         ]
 
     def __str__(self) -> str:
-        if self.hypervisor is None or self.guest_fs is None:
+        if self.hypervisor is None:
             return f"Native, {self.host_fs.name if self.host_fs else 'file system not stated'}"
-        host_fs = self.host_fs.name if self.host_fs else "a host file system not stated"
-        return f"{self.hypervisor.name}, {self.guest_fs.name} on {host_fs}"
+        if self.host_fs:
+            host = self.host_fs.name
+        else:
+            host = self.get_backend_display() if self.backend else "a host file system not stated"
+        return f"{self.hypervisor.name}, {self.guest} on {host}"
+
+    @property
+    def guest(self) -> str:
+        """What the load works on inside: its file system, the raw device, or that it is not stated."""
+        if self.guest_fs is not None:
+            return self.guest_fs.name
+        if self.guest_access == self.GuestAccess.RAW_DEVICE:
+            return "raw device"
+        inside = "container" if self.virtualisation == self.Virtualisation.CONTAINER else "guest"
+        return f"{inside} file system not stated"
 
     @property
     def is_native(self) -> bool:
         return self.hypervisor_id is None
+
+    @property
+    def host_storage(self) -> str | None:
+        """ "dir-ext4", "lvm-thin" (kdb.host_storage); None for a native configuration or where it is not stated."""
+        if self.is_native:
+            return None
+        return host_storage_key(self.backend, self.host_fs.slug if self.host_fs else None)
 
     @property
     def pair(self) -> str:

@@ -73,10 +73,12 @@ def read_json(path: Path, sections: Collection[str]) -> dict[str, list[Entry]]:
 def as_entries(parent: Entry, name: str) -> list[Entry]:
     """The list of objects that a JSON entry holds as `name`. Raises EvidenceError where it is anything else."""
     objects = parent.fields.get(name)
-    if not isinstance(objects, list) or not all(isinstance(item, _LinedDict) for item in objects):
+    if not isinstance(objects, list) or not all(isinstance(item, dict) for item in objects):
         raise parent.error(name, "a list of objects")
     file = parent.place.split(",")[0]
-    return [Entry(f"{file}, line {item.line}", item) for item in objects]
+    return [
+        Entry(f"{file}, line {item.line}" if isinstance(item, _LinedDict) else parent.place, item) for item in objects
+    ]
 
 
 def _check_names(place: str, kind: str, found: list[str], allowed: Collection[str]) -> None:

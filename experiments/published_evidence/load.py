@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Collection
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from django.conf import settings
 from django.db import connection, models, transaction
@@ -41,6 +41,7 @@ from experiments.models import (
 from experiments.models.catalogue import CatalogueEntry, SharedRow
 from experiments.signals import claims_changed
 
+from . import outside
 from .files import Entry, EvidenceError, as_entries, read_csv, read_json
 from .rows import Saved, Wanted, referred, referred_list, save, values_of
 
@@ -58,6 +59,7 @@ CATALOGUE: dict[str, tuple[type[models.Model], str]] = {
     "workloads": (Workload, "slug"),
     "components": (ModelComponent, "slug"),
 }
+OUTSIDE_CATALOGUE = ("hypervisors", "file_systems", "operating_systems", "benchmarks", "workloads")
 SOURCES: dict[str, tuple[type[models.Model], str]] = {
     "publications": (Publication, "slug"),
     "servers": (Server, "slug"),
@@ -79,7 +81,10 @@ CLAIM = ("code", "publication", "location", "kind", "scope", "statement", "predi
 LIFE = ("owner", "status", "published_revision", "retracted_revision", "retraction_reason")
 
 # Of a configuration, what rankings hold equal or compare.
-COMPARED = ("hypervisor", "virtualisation", "host_os", "host_fs", "guest_os", "guest_fs")
+COMPARED = (
+    *("hypervisor", "virtualisation", "host_os", "backend", "host_fs", "storage_kind", "allocation"),
+    *("guest_os", "guest_fs", "guest_access"),
+)
 
 LOCK = 4_201_001  # any number no other advisory lock of this database uses
 
@@ -108,6 +113,29 @@ class Report:
             case_studies = "case study" if self.published == 1 else "case studies"
             lines.append(f"published {self.published} {case_studies} as revision {self.revision}")
         return lines or ["nothing to add: the database holds all of the published evidence"]
+
+
+def load_outside(directory: Path) -> Report:
+    """Bring the database to what others published, beside the published evidence that is loaded already.
+
+    All or nothing; case studies that are new are published together, as one revision. Raises EvidenceError.
+    """
+    catalogue = read_json(directory / "catalogue.json", OUTSIDE_CATALOGUE)
+    found = outside.read(directory)
+    with transaction.atomic():
+        _wait_for_another_load()
+        loading = _Loading()
+        for name in OUTSIDE_CATALOGUE:
+            model, key = CATALOGUE[name]
+            loading.rows[model] = {row.slug: row for row in cast(Any, model)._default_manager.all()}
+            loading.describe(model, catalogue[name], key)
+        for name, (model, key) in SOURCES.items():
+            loading.describe(model, found.sources[name], key)
+        loading.case_studies(found.sources["case_studies"])
+        loading.observations(Measurement, found.measurements, key=("repetition",), fixed=MEASURED)
+        loading.publish()
+    logger.info("loaded outside evidence added=%s", loading.report.added.total())
+    return loading.report
 
 
 def load(directory: Path = DIRECTORY) -> Report:
@@ -192,7 +220,7 @@ class _Loading:
             _check_names(model, wanted)
         saved = save(model, wanted, key)
         self.count(model, saved)
-        self.rows[model] = {row.slug: row for row in saved.rows if hasattr(row, "slug")}
+        self.rows.setdefault(model, {}).update({row.slug: row for row in saved.rows if hasattr(row, "slug")})
         if brought := [row.pk for row in saved.rows if isinstance(row, SharedRow) and row.is_draft]:
             model._default_manager.filter(pk__in=brought).update(is_draft=False)
 
@@ -216,11 +244,11 @@ class _Loading:
     def workloads(self, case_study: Entry) -> dict[str, WorkloadVariant]:
         variants = {}
         for entry in as_entries(case_study, "workloads"):
-            values = values_of(WorkloadVariant, entry, self.rows)
-            slug = values["workload"].slug
-            if slug in variants:
+            values = values_of(WorkloadVariant, entry, self.rows, others=("key",))
+            key = entry.fields.get("key", values["workload"].slug)
+            if key in variants:
                 raise entry.error("workload", "each once in a case study")
-            variants[slug] = WorkloadVariant.objects.for_parameters(**values)
+            variants[key] = WorkloadVariant.objects.for_parameters(**values)
         return variants
 
     def wanted_configurations(self, entry: Entry, case_study: CaseStudy) -> list[Wanted]:

@@ -245,6 +245,7 @@ SPECTACULAR_SETTINGS = {
         "TierEnum": "experiments.models.OrdinalFinding.Tier",
         "CaseStudyStatusEnum": "experiments.models.CaseStudy.Status",
         "ClaimKindEnum": "experiments.models.Claim.Kind",
+        "StorageKindEnum": "experiments.models.Storage.Kind",
         "MetricEnum": [(name, name) for name in METRICS],
         "ShareEnum": [("dominant", "dominant"), ("present", "present"), ("small", "small"), ("none", "none")],
     },
@@ -282,7 +283,7 @@ KDB_MARGIN = 0.1
 KDB_TIER_SCALE = 0.25
 KDB_TIER_DOUBT = 0.5
 
-# What others published beyond the evidence: forecasts are judged by it too, and no answer uses it. None: they are not.
+# What others published beyond the papers: load_evidence files it, and forecasts are judged by it too. None: neither.
 KDB_OUTSIDE: Path | None = BASE_DIR / "fixtures" / "outside"
 
 # The most seconds that the files of one import may be read for.

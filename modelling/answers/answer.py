@@ -10,6 +10,7 @@ import pandas as pd
 from django.conf import settings
 
 from experiments.models import CaseStudy, Configuration
+from kdb.host_storage import BACKENDS
 from kdb.pairs import pair_key
 from kdb.units import METRICS
 from modelling.estimation.network import Network
@@ -19,7 +20,7 @@ from modelling.evidence import names as catalogue
 from modelling.evidence.axes import AXES, COLUMN_LABELS, Axis
 from modelling.evidence.names import label
 from modelling.evidence.question import Question
-from modelling.evidence.words import listed, machines
+from modelling.evidence.words import counted, listed, machines
 from modelling.workloads.curves import curves
 
 from . import decision
@@ -30,7 +31,10 @@ from .next_runs import next_runs
 from .set_up import set_ups
 from .trade_off import trade_offs
 
-_FACTS_OF_ARMS = ("hypervisor", "storage", "host_fs", "guest_fs", "guest_os_family", "vm_count")
+_FACTS_OF_ARMS = ("hypervisor", "storage", "host_storage", "guest_fs", "guest_os_family", "vm_count")
+# What may change how much faster one entry is than another, though it is equal in every comparison.
+_MODERATORS = ("storage", "allocation", "cache_mode")
+_LABORATORY = ("laboratory", "laboratories")
 _MOST_COUNTS = 6  # numbers of machines that are looked at one by one
 
 
@@ -124,10 +128,11 @@ def _network(network: Network) -> NetworkFit:
 def _equal(axis: Axis, ranking: Ranking, part: RankedPart) -> dict[str, str]:
     """What is equal in every comparison of a part, and what is only assumed to be: some of its arms do not state it."""
     arms = ranking.arms[ranking.arms["entry"].isin(part.members)]
-    unstated = {column for column in axis.held if (arms[column].isna() | (arms[column] == "")).any()}
+    missing = {column: arms[column].isna() | (arms[column] == "") for column in (*axis.held, *axis.held_where_stated)}
+    held = [column for column in missing if column in axis.held or not missing[column].all()]
     return {
-        "held_equal": listed([COLUMN_LABELS[column] for column in axis.held if column not in unstated]),
-        "assumed_equal": listed([COLUMN_LABELS[column] for column in axis.held if column in unstated]),
+        "held_equal": listed([COLUMN_LABELS[column] for column in held if not missing[column].any()]),
+        "assumed_equal": listed([COLUMN_LABELS[column] for column in held if missing[column].any()]),
     }
 
 
@@ -155,7 +160,7 @@ def _facts(ranking: Ranking) -> dict[str, tuple[str, ...]]:
     """Of arms as their configurations have them, of tier lists as the case studies they speak of do."""
     arms, findings = ranking.arms, ranking.findings
     found = {column: {_text(value) for value in arms[column]} for column in _FACTS_OF_ARMS}
-    for column in ("hypervisor", "guest_fs", "host_fs"):
+    for column in ("hypervisor", "guest_fs", "host_storage"):
         found[column] |= set(map(_text, findings[column]))
     listing = CaseStudy.objects.filter(slug__in={slug for slugs in findings["case_studies"] for slug in slugs})
     virtual = listing.filter(configurations__hypervisor__isnull=False)
@@ -244,6 +249,7 @@ def caveats(axis: Axis, question: Question, ranking: Ranking) -> list[str]:
             "Ratios at one machine count do not depend on it."
         )
     notes += [_confounding(axis, column, arms) for column in axis.comes_along if _differs(column, arms)]
+    notes += [_moderation(axis, column, arms) for column in _MODERATORS if _varies(axis, column, arms)]
     notes += [note for part in parts for network in part.networks for note in _disagreements(network)]
     notes += _never_recommended(axis, parts)
     if len(findings):
@@ -253,6 +259,26 @@ def caveats(axis: Axis, question: Question, ranking: Ranking) -> list[str]:
         disputed = findings[findings["text_list"] != findings["table_list"]].drop_duplicates("pk")
         notes += [_dispute(row) for row in disputed.itertuples(index=False)]
     return notes
+
+
+def _varies(axis: Axis, column: str, arms: pd.DataFrame) -> bool:
+    """Whether the column differs between comparisons, and neither makes entries nor comes along with them."""
+    return column not in (*axis.entry, *axis.comes_along) and len(set(arms[column]) - {""}) > 1
+
+
+def _moderation(axis: Axis, column: str, arms: pd.DataFrame) -> str:
+    """Of how many laboratories each value of the column is, where a ratio is an average over several."""
+    stated = arms[arms[column] != ""]
+    laboratories = stated.groupby(column)["laboratory"].nunique()
+    spelled = catalogue.names()["storage"] if column == "storage" else {}
+    kinds = [f"{spelled.get(value, value)} ({counted(count, *_LABORATORY)})" for value, count in laboratories.items()]
+    few = sum(laboratories >= 2) < 2
+    how_much = (
+        "With so few of each, how much is not known." if few else "It is part of the spread between laboratories."
+    )
+    asking = " A filter asks for one kind alone." if column == "storage" else ""
+    ratios = f"The {COLUMN_LABELS[column]} may change these ratios, which are averages over {listed(kinds)}."
+    return f"{ratios} {how_much}{asking}"
 
 
 def _disagreements(network: Network) -> list[str]:
@@ -317,9 +343,11 @@ def _differs(column: str, arms: pd.DataFrame) -> bool:
 def _confounding(axis: Axis, column: str, arms: pd.DataFrame) -> str:
     """Which entries came with another value of `column` than those they were compared with."""
     names = catalogue.names()
-    spelled = names["file_system"] if column == "host_fs" else dict(Configuration.Virtualisation.choices)
+    virtualisations = dict(Configuration.Virtualisation.choices)
+    kinds = {"host_fs": names["file_system"], "virtualisation": virtualisations, "backend": BACKENDS}
+    spelled = kinds.get(column, {})
     pairs = sorted({(row.entry, getattr(row, column)) for row in arms.itertuples(index=False)}, key=str)
-    told = [f"{label(axis, entry)} with {spelled.get(value, 'not stated')}" for entry, value in pairs]
+    told = [f"{label(axis, entry)} with {spelled.get(value, value or 'not stated')}" for entry, value in pairs]
     return (
         f"Confounded with the {COLUMN_LABELS[column]}: it comes along with the entry and differs between compared "
         f"ones ({'; '.join(told)}). A difference may be due to either."

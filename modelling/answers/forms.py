@@ -41,7 +41,7 @@ class VisitorForm(AskForm):
 
     field_order = (
         *("workload", "text", "hypervisor", "disks", "images", "guest_os_family", "vm_count"),
-        *("axis", "guest_fs", "host_fs", "storage", "benchmark", "grade", "metric"),
+        *("axis", "guest_fs", "host_fs", "host_storage", "storage", "benchmark", "grade", "evidence", "metric"),
     )
     reading: Reading | None = None  # of the text, where there is one
 
@@ -118,7 +118,7 @@ class VisitorForm(AskForm):
 
     @property
     def further_fields(self) -> list[forms.BoundField]:
-        return [self[name] for name in ("axis", "guest_fs", "storage", "benchmark", "grade", "metric")]
+        return [self[name] for name in _FURTHER]
 
     def _offer_choices(self) -> None:
         """Every choice with how many case studies lie behind it; worked out when the form is shown."""
@@ -178,6 +178,7 @@ _OFFERED = {
     "guest_fs": "Not decided",
     "axis": "What is left open",
 }
+_FURTHER = ("axis", "guest_fs", "host_storage", "storage", "benchmark", "grade", "evidence", "metric")
 _COUNTED_AS = {"disks": "storage", "images": "host_fs"}  # where the evidence has the same fact
 _COUNTED_FOR = ("axis", *QuestionForm.field_order)
 
@@ -189,7 +190,8 @@ def _with_count(label: str, number: int | None) -> str:
 
 
 def _left_open(said: Mapping[str, Any]) -> str:
-    return axis_left_open(said.get("hypervisor"), said.get("guest_fs"), said.get("host_fs") or said.get("images"))
+    host = said.get("host_fs") or said.get("host_storage") or said.get("images")
+    return axis_left_open(said.get("hypervisor"), said.get("guest_fs"), host)
 
 
 def left_open(question: Question, machine: Machine) -> str:

@@ -17,6 +17,7 @@ THING = {
     "fs-pair": "file-system pair",
     "guest-fs": "guest file system",
     "host-fs": "host file system",
+    "host-storage": "host storage",
     "hypervisor": "hypervisor",
     "configuration": "configuration",
 }
@@ -26,6 +27,7 @@ _KIND_OF_FILTER = {
     "hypervisor": "hypervisor",
     "guest_fs": "file_system",
     "host_fs": "file_system",
+    "host_storage": "host_storage",
     "storage": "storage",
     "benchmark": "benchmark",
     "guest_os_family": "guest_os_family",
@@ -35,7 +37,7 @@ _KIND_OF_FILTER = {
 GRADES = {
     "A": "two or more independent laboratories measured it, with their spread",
     "B": "one laboratory measured it, or no source prints a spread",
-    "C": "derived by arithmetic from what a text states",
+    "C": "derived by arithmetic from what a text states, or measured and published without review",
     "D": "stated in words or lists only, without a number",
 }
 
@@ -65,11 +67,13 @@ def title(question: Question, names: Mapping[str, Mapping[str, str]]) -> str:
             "hypervisor": f" on {label}",
             "guest_fs": f", guest file system {label}",
             "host_fs": f", host file system {label}",
+            "host_storage": f", host storage {label}",
             "vm_count": f", {label} virtual machine{'' if label == 1 else 's'}",
             "storage": f", on {label}",
             "benchmark": f", measured with {label}",
             "guest_os_family": f", {label} guests",
             "grade": f", evidence of grade {label} or better",
+            "evidence": ", by reviewed papers alone",
             "metric": f", by {METRICS[str(value)].label}" if name == "metric" else "",
         }[name]
     return f"{text}: which {THING[question.axis]}?"

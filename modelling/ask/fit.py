@@ -4,10 +4,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from kdb.host_storage import FILE, host_storage_key
 from modelling.evidence.axes import AXES
 from modelling.evidence.words import capital, listed
 
-from .machine import BACKENDS, DISKS, Machine
+from .machine import DISKS, Machine
 
 MATCHES, IN_PART, ASSUMED = "matches", "matches in part", "assumed equal"
 DIFFERS, NOT_STATED, NOT_GIVEN, CHOSEN = "differs", "not stated", "not given", "what the answer chooses"
@@ -16,7 +17,7 @@ DIFFERS, NOT_STATED, NOT_GIVEN, CHOSEN = "differs", "not stated", "not given", "
 _FACTS = {
     "hypervisor": ("Hypervisor", "hypervisor"),
     "storage": ("Kind of disks", "storage"),
-    "host_fs": ("Where images lie", "file_system"),
+    "host_storage": ("Where images lie", "host_storage"),
     "guest_fs": ("Guest file system", "file_system"),
     "guest_os_family": ("Guest system", "guest_os_family"),
     "vm_count": ("Machines at once", ""),
@@ -73,14 +74,18 @@ def fit(
     if machine.disks:
         yours["storage"] = machine.disks
     if machine.images:
-        yours["host_fs"] = machine.images
+        yours["host_storage"] = machine.images
+    elif host_fs := yours.get("host_fs"):
+        yours["host_storage"] = host_storage_key(FILE, host_fs) or ""
+    entry = AXES[axis].entry
+    chosen = (*entry, "host_storage") if "host_fs" in entry else entry
     facts = tuple(
         Fact(
             name,
             label,
             _named(name, yours[name], names.get(kind, {})) if name in yours else "",
             tuple(_named(name, value, names.get(kind, {})) for value in stated.get(name, ()) if value),
-            _state(yours.get(name), stated.get(name, ()), name in AXES[axis].entry),
+            _state(yours.get(name), stated.get(name, ()), name in chosen),
         )
         for name, (label, kind) in _FACTS.items()
     )
@@ -90,7 +95,7 @@ def fit(
 def _named(name: str, value: str, labels: Mapping[str, str]) -> str:
     if name == "storage":
         return DISKS.get(value) or labels.get(value, value)
-    return labels.get(value) or BACKENDS.get(value, value)
+    return labels.get(value, value)
 
 
 def _state(yours: str | None, stated: Sequence[str], is_chosen: bool) -> str:
@@ -129,13 +134,13 @@ def _said(facts: Sequence[Fact]) -> tuple[str, str]:
     said = f"As far as you say, this is your machine ({alike})"
     said += f"; {listed(assumed)}: assumed equal, some source does not state it" if assumed else ""
     said += f"; {listed(beside)}: others are averaged in" if beside else ""
-    open_facts = [fact.label.lower() for fact in by_state[NOT_GIVEN] if fact.name in ("storage", "host_fs")]
+    open_facts = [fact.label.lower() for fact in by_state[NOT_GIVEN] if fact.name in ("storage", "host_storage")]
     return f"{said}. {f'Not given: {listed(open_facts)}.' if open_facts else ''}".strip(), ""
 
 
 def _mine(fact: Fact) -> str:
     return {
-        "host_fs": f"images on {fact.yours}",
+        "host_storage": f"images on {_place(fact.yours)}",
         "guest_fs": f"{fact.yours} in the guest",
         "guest_os_family": f"{fact.yours} guest",
         "vm_count": f"number of machines ({fact.yours})",
@@ -143,9 +148,17 @@ def _mine(fact: Fact) -> str:
 
 
 def _was(fact: Fact) -> str:
-    return "were" if fact.name == "host_fs" or fact.yours.endswith("s") else "was"
+    return "were" if fact.name == "host_storage" or fact.yours.endswith("s") else "was"
 
 
 def _of(fact: Fact) -> str:
+    if fact.name == "host_storage":
+        return f"with images on {listed([_place(value) for value in fact.evidence])}"
     values = listed(fact.evidence)
-    return {"host_fs": f"with images on {values}", "vm_count": f"of {values} machines"}.get(fact.name, f"from {values}")
+    return f"of {values} machines" if fact.name == "vm_count" else f"from {values}"
+
+
+def _place(label: str) -> str:
+    """What images lie on, inside a sentence: "ext4", "LVM volume"."""
+    label = label.removeprefix("Directory on ")
+    return label[:1].lower() + label[1:] if label.startswith(("File", "Raw")) else label

@@ -4,23 +4,16 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 
 from experiments.imports.normalise import fold
+from kdb.host_storage import SHARED_DIRECTORIES, VOLUMES
 
 # Kinds of disks, spelled as the kinds of storage that case studies state, and one that none has.
 DISKS = {"hdd": "hard disks", "ssd": "solid state (SSD)", "nvme": "NVMe", "network": "network storage"}
 # What images lie on where it is no file system of the host.
-BACKENDS = {
-    "lvm": "LVM volume",
-    "lvm-thin": "thin LVM volume",
-    "zfs": "ZFS",
-    "ceph": "Ceph RBD",
-    "nfs": "NFS",
-    "iscsi": "iSCSI",
-    "raw-device": "disk or partition itself",
-}
+BACKENDS = {**VOLUMES, **SHARED_DIRECTORIES}
 # Kind of name in a visitor's own words: folded spelling to what it stands for.
 SPELLINGS = {
     "disks": {"disk": "hdd", "disks": "hdd", "harddisks": "hdd", "hdds": "hdd", "ssds": "ssd", "san": "network"},
-    "images": {**{fold(slug): slug for slug in BACKENDS}, "cephrbd": "ceph", "rbd": "ceph"},
+    "images": {**{fold(slug): slug for slug in BACKENDS}, "cephrbd": "rbd", "ceph": "rbd", "thinlvm": "lvm-thin"},
 }
 
 

@@ -28,11 +28,13 @@ _CELL = ("configuration_id", "variant_id", "operation", "block_size_bytes", "vm_
 
 
 def read_facts(as_of: int | None = None) -> PublishedFacts:
-    """The facts of published case studies. A printed value without spread is taken as it stands.
+    """The facts of published case studies, but for those of publications without review. A printed value without
+    spread is taken as it stands.
 
     as_of : what counted at this knowledge revision, in place of what counts now
     """
     case_studies = CaseStudy.objects.published() if as_of is None else CaseStudy.objects.known_at(as_of)
+    case_studies = case_studies.exclude(publication__is_reviewed=False)
     names = dict(Hypervisor.objects.values_list("slug", "name")) | dict(FileSystem.objects.values_list("slug", "name"))
     workloads = {}
     for variant, slug, name in Workload.objects.values_list("variants__pk", "slug", "name"):
@@ -65,7 +67,7 @@ def _numbers(case_studies: QuerySet[CaseStudy], workloads: dict[int, str]) -> It
         }
 
     cells = (
-        Measurement.objects.filter(configuration__case_study__in=case_studies, metric="throughput")
+        Measurement.objects.filter(configuration__case_study__in=case_studies, metric="throughput", excluded_because="")
         .order_by()
         .values(*_CELL)
         .annotate(
@@ -107,6 +109,10 @@ def _numbers(case_studies: QuerySet[CaseStudy], workloads: dict[int, str]) -> It
         yield Number(f"derived:{row['pk']}", coordinates(row), (span,), is_bound, runs=0 if is_bound else 1)
 
 
+# Of a configuration, what two of them must agree in wherever a claim does not speak of it.
+_MEDIUM = ("cache_mode", "image_format", "disk_bus", "storage_kind", "allocation", "io_mode", "discard", "iothread")
+
+
 def _place(configuration: Configuration) -> dict[str, Any]:
     hypervisor = configuration.hypervisor
     guest_fs = configuration.guest_fs.slug if configuration.guest_fs else None
@@ -116,7 +122,7 @@ def _place(configuration: Configuration) -> dict[str, Any]:
         "hypervisor": hypervisor.slug if hypervisor else NATIVE,
         "hypervisor_kind": hypervisor.kind if hypervisor else None,
         "virtualisation": configuration.virtualisation,
-        "medium": (configuration.cache_mode, configuration.image_format, configuration.disk_bus),
+        "medium": tuple(getattr(configuration, column) for column in _MEDIUM),
         "machine": (configuration.guest_os_id, configuration.vm_vcpus, configuration.vm_ram_gib),
         "guest_fs": guest_fs,
         "host_fs": host_fs,

@@ -407,11 +407,17 @@ def _basis_of_two(
     )
 
 
+def _grade(laboratories: int, measured: int, numbers: int) -> str:
+    """laboratories : with spread; measured : arms of them; both of what was not published without review"""
+    return "A" if laboratories >= 2 else "B" if measured else "C" if numbers else "D"
+
+
 def _entry_facts(arms: pd.DataFrame, scored: pd.DataFrame, axis: Axis) -> dict[str, dict[str, Any]]:
     """What stands behind each entry: grade, confounding, and counts of the evidence that was compared."""
     entry, names = pd.factorize(arms["entry"].to_numpy(dtype=object))
     in_laboratory = pd.factorize(arms["laboratory"].to_numpy(dtype=object))[0] * len(names) + entry
     measured = (arms["origin"] == "measured").to_numpy()
+    reviewed = arms["is_reviewed"].to_numpy(dtype=bool)
 
     def by_entry(numbers: np.ndarray) -> dict[str, int]:
         return dict(zip(names, numbers.astype(int).tolist(), strict=True))
@@ -420,7 +426,8 @@ def _entry_facts(arms: pd.DataFrame, scored: pd.DataFrame, axis: Axis) -> dict[s
         return by_entry(np.bincount(np.unique(in_laboratory[taken]) % max(len(names), 1), minlength=len(names)))
 
     laboratories = in_laboratories(np.full(len(arms), True))
-    spread = in_laboratories(measured & ~arms["assumed"].to_numpy(dtype=bool))
+    spread = in_laboratories(measured & reviewed & ~arms["assumed"].to_numpy(dtype=bool))
+    reviewed_rows = by_entry(np.bincount(entry[measured & reviewed], minlength=len(names)))
     rows = by_entry(np.bincount(entry, measured * arms["measurements"].to_numpy(), len(names)))
     derived = by_entry(np.bincount(entry[~measured], minlength=len(names)))
     studies: dict[str, set[str]] = {}
@@ -440,7 +447,7 @@ def _entry_facts(arms: pd.DataFrame, scored: pd.DataFrame, axis: Axis) -> dict[s
             confounded.setdefault(names[number], []).append(column)
     return {
         key: {
-            "grade": "A" if spread.get(key, 0) >= 2 else "B" if rows.get(key) else "C" if derived.get(key) else "D",
+            "grade": _grade(spread.get(key, 0), reviewed_rows.get(key, 0), rows.get(key, 0) + derived.get(key, 0)),
             "confounded_with": tuple(confounded.get(key, ())),
             "unsafe_options": tuple(sorted({option for options in losing.get(key, ()) for option in options})),
             "always_unsafe": all(losing.get(key, [()])),

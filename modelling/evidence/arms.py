@@ -58,7 +58,9 @@ def comparable_arms(arms: pd.DataFrame, axis: Axis, spread: Spread) -> pd.DataFr
     values = arms[list(axis.entry)].drop_duplicates()
     keys = {value: entry_key(axis, value) for value in values.itertuples(index=False, name=None)}
     entries = list(map(keys.get, zip(*(arms[column].tolist() for column in axis.entry), strict=True)))
-    arms = arms.assign(entry=entries, group=group_numbers(arms, axis.held), **_variances(arms, spread))
+    arms = arms.assign(
+        entry=entries, group=group_numbers(arms, axis.held, axis.held_where_stated), **_variances(arms, spread)
+    )
     return arms[arms.groupby("group")["entry"].transform("nunique") > 1]
 
 

@@ -14,7 +14,7 @@ from . import counts
 from .axes import AXES
 from .counts import revision_named
 from .forms import QuestionForm
-from .question import GRADES, Question
+from .question import GRADES, PAPERS, Question
 
 
 class QuestionSerializer(serializers.Serializer[Any]):
@@ -25,11 +25,13 @@ class QuestionSerializer(serializers.Serializer[Any]):
     hypervisor = serializers.CharField(allow_null=True)
     guest_fs = serializers.CharField(allow_null=True)
     host_fs = serializers.CharField(allow_null=True)
+    host_storage = serializers.CharField(allow_null=True)
     vm_count = serializers.IntegerField(allow_null=True)
     storage = serializers.CharField(allow_null=True)
     benchmark = serializers.CharField(allow_null=True)
     guest_os_family = serializers.CharField(allow_null=True)
     grade = serializers.ChoiceField(choices=list(GRADES), allow_null=True)
+    evidence = serializers.ChoiceField(choices=[PAPERS], allow_null=True)
     metric = serializers.ChoiceField(choices=list(METRICS), allow_null=True)
 
 
@@ -68,11 +70,13 @@ FILTERS = [
     OpenApiParameter("hypervisor", description="Hypervisor, by slug, name or alias: `kvm`, `proxmox`."),
     OpenApiParameter("guest_fs", description="File system of the guest: `ext4`, `xfs`, `btrfs`."),
     OpenApiParameter("host_fs", description="File system of the host."),
+    OpenApiParameter("host_storage", description="What the images lie on: `dir-ext4`, `zfs`, `lvm-thin`, `rbd`."),
     OpenApiParameter("vm_count", int, description="Virtual machines running together, 1 or more."),
     OpenApiParameter("storage", description="Kind of storage: `hdd`, `ssd`, `nvme`, `mixed`."),
     OpenApiParameter("benchmark", description="Benchmark program: `filebench`."),
     OpenApiParameter("guest_os_family", description="Family of the guest's operating system: `linux`, `windows`."),
     OpenApiParameter("grade", enum=["A", "B", "C", "D"], description="The weakest evidence admitted."),
+    OpenApiParameter("evidence", enum=[PAPERS], description="Of reviewed papers alone; else all that is published."),
     OpenApiParameter(
         "metric",
         enum=list(METRICS),

@@ -21,6 +21,8 @@ ENVIRONMENT = (
     "vm_ram_gib",
 )
 MACHINE = ("guest_os", "vm_vcpus", "vm_ram_gib")
+# What must be equal on every axis, as far as both sides state it.
+WHERE_STATED = ("storage", "allocation", "io_mode", "discard", "iothread", "guest_access")
 
 
 @dataclass(frozen=True)
@@ -33,19 +35,31 @@ class Axis:
     held: tuple[str, ...]  # columns two compared arms agree in
     comes_along: tuple[str, ...] = ()  # columns that may differ, and confound where they do
 
+    @property
+    def held_where_stated(self) -> tuple[str, ...]:
+        """Columns in which two compared arms agree as far as both state them."""
+        return tuple(column for column in WHERE_STATED if column not in self.comes_along)
+
 
 AXES = {
     axis.name: axis
     for axis in (
         Axis("fs-pair", "Guest file system on host file system", ("guest_fs", "host_fs"), ("hypervisor", *ENVIRONMENT)),
-        Axis("guest-fs", "Guest file system", ("guest_fs",), ("hypervisor", "host_fs", *ENVIRONMENT)),
+        Axis("guest-fs", "Guest file system", ("guest_fs",), ("hypervisor", "host_fs", "backend", *ENVIRONMENT)),
         Axis("host-fs", "Host file system", ("host_fs",), ("hypervisor", "guest_fs", *ENVIRONMENT)),
+        Axis(
+            "host-storage",
+            "Host storage",
+            ("host_storage",),
+            ("hypervisor", "guest_fs", *(column for column in ENVIRONMENT if column != "image_format")),
+            comes_along=("image_format", "allocation"),
+        ),
         Axis(
             "hypervisor",
             "Hypervisor",
             ("hypervisor",),
             ("guest_fs", *MACHINE),
-            comes_along=("host_fs", "virtualisation"),
+            comes_along=("host_fs", "backend", "virtualisation"),
         ),
         Axis("configuration", "Configuration", ("hypervisor", "guest_fs", "host_fs", "cache_mode"), MACHINE),
     )
@@ -70,10 +84,18 @@ COLUMN_LABELS = {
     "hypervisor": "hypervisor",
     "guest_fs": "guest file system",
     "host_fs": "host file system",
+    "host_storage": "host storage",
+    "backend": "backend of the images",
     "virtualisation": "kind of virtualisation",
     "cache_mode": "cache mode",
     "image_format": "image format",
     "disk_bus": "disk bus",
+    "storage": "kind of storage",
+    "allocation": "allocation of the image",
+    "io_mode": "I/O mode",
+    "discard": "discard",
+    "iothread": "I/O thread",
+    "guest_access": "what the load works on in the guest",
     "guest_os": "guest operating system",
     "vm_vcpus": "virtual processors",
     "vm_ram_gib": "memory of a virtual machine",
@@ -81,7 +103,13 @@ COLUMN_LABELS = {
 
 
 # What kind of name each column of an entry holds (modelling.evidence.names).
-KINDS = {"hypervisor": "hypervisor", "guest_fs": "file_system", "host_fs": "file_system", "cache_mode": "cache_mode"}
+KINDS = {
+    "hypervisor": "hypervisor",
+    "guest_fs": "file_system",
+    "host_fs": "file_system",
+    "host_storage": "host_storage",
+    "cache_mode": "cache_mode",
+}
 
 
 def entry_key(axis: Axis, values: tuple[str, ...]) -> str:

@@ -8,7 +8,7 @@ from kdb.units import METRICS
 
 from . import names
 from .axes import AXES, KINDS, entry_parts
-from .question import GRADES, Question
+from .question import GRADES, PAPERS, Question
 from .words import listed
 
 
@@ -17,7 +17,7 @@ def axis_choices() -> list[tuple[str, str]]:
     return [(axis.name, axis.label) for axis in AXES.values()]
 
 
-FURTHER_FILTERS = ("storage", "benchmark", "guest_os_family", "grade", "metric")
+FURTHER_FILTERS = ("host_storage", "storage", "benchmark", "guest_os_family", "grade", "evidence", "metric")
 
 
 # field of the question: (kind of name in the catalogue, label on the page)
@@ -26,6 +26,7 @@ _NAMED_FIELDS = {
     "hypervisor": ("hypervisor", "Hypervisor"),
     "guest_fs": ("file_system", "Guest file system"),
     "host_fs": ("file_system", "Host file system"),
+    "host_storage": ("host_storage", "Host storage"),
     "storage": ("storage", "Storage"),
     "benchmark": ("benchmark", "Benchmark"),
     "guest_os_family": ("guest_os_family", "Guest system"),
@@ -79,6 +80,12 @@ class QuestionForm(forms.Form):
         choices=[("", "Any"), *((g, g) for g in GRADES)],
         error_messages={"invalid_choice": "%(value)r is not a grade; allowed are A, B, C, D."},
     )
+    evidence = forms.ChoiceField(
+        required=False,
+        label="Evidence from",
+        choices=[("", "All that is published"), (PAPERS, "Reviewed papers only")],
+        error_messages={"invalid_choice": f"%(value)r is not known here; allowed is {PAPERS}, or nothing for all."},
+    )
     metric = forms.ChoiceField(
         required=False,
         label="Compared by",
@@ -91,10 +98,12 @@ class QuestionForm(forms.Form):
         "guest_fs",
         "host_fs",
         "vm_count",
+        "host_storage",
         "storage",
         "benchmark",
         "guest_os_family",
         "grade",
+        "evidence",
         "metric",
     )
 

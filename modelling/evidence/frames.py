@@ -8,15 +8,18 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from django.db.models import Q, QuerySet
+from django.db.models import Case, Q, QuerySet, Value, When
+from django.db.models.functions import Coalesce
 
 from experiments.models import CaseStudy, Configuration, OrdinalFinding
 from experiments.models.case_study import laboratory
+from experiments.models.testbed import storage_kind
+from kdb.host_storage import BACKENDS, FILE, UNNAMED, host_storage_key
 from kdb.units import THROUGHPUT
 from modelling.models import Arm
 
 from .durability import losing_options
-from .question import GRADES, Question
+from .question import GRADES, PAPERS, Question
 
 EMULATOR = "qemu-tcg"  # software emulation counts where it is asked for by name, and nowhere else
 
@@ -24,7 +27,8 @@ EMULATOR = "qemu-tcg"  # software emulation counts where it is asked for by name
 _ARM_COLUMNS = {
     "case_study": "configuration__case_study__slug",  # str
     "laboratory": "laboratory",  # str, annotated by _frame
-    "storage": "configuration__case_study__storage__kind",  # str, empty: not stated
+    "storage": "kind_of_storage",  # str, empty: not stated; annotated by _frame
+    "is_reviewed": "is_reviewed",  # bool, False: published without review; annotated by _frame
     "year": "configuration__case_study__publication__year",  # int, missing: not stated
     "variant_id": "variant_id",  # int
     "operation": "operation",  # str
@@ -32,6 +36,7 @@ _ARM_COLUMNS = {
     "vm_count": "vm_count",  # int >= 1
     "metric": "metric",  # str
     "unit": "unit",  # str
+    "reference": "reference",  # str, what a ratio is a ratio to; empty for every other metric
     "configuration_id": "configuration_id",  # int
     "hypervisor": "configuration__hypervisor__slug",  # str
     "guest_fs": "configuration__guest_fs__slug",  # str
@@ -39,6 +44,11 @@ _ARM_COLUMNS = {
     "virtualisation": "configuration__virtualisation",  # str, empty: not stated
     "cache_mode": "configuration__cache_mode",  # str, empty: not stated
     "image_format": "configuration__image_format",  # str, empty: not stated
+    "allocation": "configuration__allocation",  # str, empty: not stated
+    "io_mode": "configuration__io_mode",  # str, empty: not stated
+    "discard": "configuration__discard",  # str, empty: not stated
+    "iothread": "configuration__iothread",  # str, empty: not stated
+    "guest_access": "access_in_guest",  # str, empty: not stated; annotated by _frame
     "disk_bus": "configuration__disk_bus",  # str, empty: not stated
     "guest_mount_options": "configuration__guest_mount_options",  # str, empty: not stated
     "host_mount_options": "configuration__host_mount_options",  # str, empty: not stated
@@ -71,7 +81,7 @@ _ARM_FILTERS = {
     "guest_fs": "configuration__guest_fs__slug",
     "host_fs": "configuration__host_fs__slug",
     "vm_count": "vm_count",
-    "storage": "configuration__case_study__storage__kind",
+    "storage": "kind_of_storage",
     "benchmark": "variant__benchmark__slug",
     "guest_os_family": "configuration__guest_os__family",
     "metric": "metric",
@@ -90,7 +100,8 @@ def arms(question: Question, *, with_draft: int | None = None, as_of: int | None
 
     with_draft : a case study that counts as if it were published (modelling.previews.preview)
     as_of : what counted at this knowledge revision, in place of what counts now
-    Columns: the keys of _ARM_COLUMNS, with types and units there. Of one metric: the question's, else throughput.
+    Columns: the keys of _ARM_COLUMNS, with types and units there, and backend (of kdb.host_storage, empty: not
+    stated) and host_storage (a key of it, missing: not stated). Of one metric: the question's, else throughput.
     """
     return _frame(_admitted_arms(question).filter(_counts("configuration__case_study", with_draft, as_of)))
 
@@ -103,6 +114,14 @@ def arms_of_every_workload(*, as_of: int | None = None) -> dict[str, pd.DataFram
     )
     loads = list(rows.values_list("variant__workload__slug", flat=True))
     return {str(load): frame for load, frame in _frame(rows).groupby(np.array(loads, dtype=object))}
+
+
+def every_arm() -> pd.DataFrame:
+    """Every published arm under a hypervisor, of any metric, as `arms` gives them, with workload and benchmark."""
+    rows = Arm.objects.filter(configuration__hypervisor__isnull=False).order_by("pk")
+    rows = rows.filter(_counts("configuration__case_study", None, None))
+    loads = list(rows.values_list("variant__workload__slug", "variant__benchmark__slug"))
+    return _frame(rows).assign(workload=[load for load, _ in loads], benchmark=[name for _, name in loads])
 
 
 def has_more_arms_than(number: int, question: Question) -> bool:
@@ -118,8 +137,21 @@ def arms_of(case_study: CaseStudy) -> pd.DataFrame:
 
 
 def _frame(rows: QuerySet[Arm]) -> pd.DataFrame:
-    rows = rows.annotate(laboratory=laboratory("configuration__case_study__"))
-    return pd.DataFrame.from_records(list(rows.values_list(*_ARM_COLUMNS.values())), columns=list(_ARM_COLUMNS))
+    rows = rows.annotate(
+        laboratory=laboratory("configuration__case_study__"),
+        kind_of_storage=storage_kind("configuration__"),
+        is_reviewed=Coalesce("configuration__case_study__publication__is_reviewed", True),
+        access_in_guest=Case(
+            When(configuration__guest_fs__isnull=False, then=Value("file-system")),
+            default="configuration__guest_access",
+        ),
+    )
+    values = rows.values_list(*_ARM_COLUMNS.values(), "configuration__host_fs__slug", "configuration__backend")
+    records = [
+        (*known, backend or (FILE if host_fs else ""), host_storage_key(backend, host_fs))
+        for *known, host_fs, backend in values
+    ]
+    return pd.DataFrame.from_records(records, columns=[*_ARM_COLUMNS, "backend", "host_storage"])
 
 
 def metrics_measured(
@@ -161,18 +193,24 @@ def _admitting_arms(case_study_ids: list[int]) -> list[dict[str, Any]]:
 
     Of any metric: an answer says in which others the load was measured.
     """
-    paths = {"workload": "variant__workload__slug", **_ARM_FILTERS}
+    reviewed = "configuration__case_study__publication__is_reviewed"
+    paths = {"workload": "variant__workload__slug", **_ARM_FILTERS, "backend": "configuration__backend"}
+    paths |= {"evidence": reviewed}
     rows = Arm.objects.filter(
         configuration__case_study__in=case_study_ids, configuration__hypervisor__isnull=False
-    ).annotate(has_spread=Q(variance__isnull=False))
+    ).annotate(has_spread=Q(variance__isnull=False), kind_of_storage=storage_kind("configuration__"))
     kinds = rows.order_by().values_list(*paths.values(), "configuration__virtualisation", "origin", "has_spread")
     found = []
     for *values, virtualisation, origin, has_spread in kinds.distinct():
-        row: dict[str, Any] = {name: [value] for name, value in zip(paths, values, strict=True)}
+        said = dict(zip(paths, values, strict=True))
+        said["host_storage"] = host_storage_key(said.pop("backend"), said["host_fs"])
+        is_reviewed = said.pop("evidence")
+        row: dict[str, Any] = {name: [value] for name, value in said.items()}
+        row["evidence"] = [PAPERS] if is_reviewed else []
         is_emulated = virtualisation == "emulated"
         if is_emulated and row["hypervisor"] != [EMULATOR]:
             continue
-        strongest = 2 if origin != Arm.Origin.MEASURED else 0 if has_spread else 1
+        strongest = 2 if origin != Arm.Origin.MEASURED or is_reviewed is False else 0 if has_spread else 1
         found.append({**row, "grade": GRADES[strongest:], "needs": {"hypervisor"} if is_emulated else set()})
     return found
 
@@ -183,6 +221,7 @@ def _admitting_findings(case_study_ids: list[int]) -> list[dict[str, Any]]:
         "workload": "variant__workload__slug",
         **_FINDING_FILTERS,
         "guest_os_family": "case_studies__configurations__guest_os__family",
+        "is_reviewed": "publication__is_reviewed",
     }
     mine = OrdinalFinding.objects.filter(case_studies__in=case_study_ids).values("pk")
     rows = OrdinalFinding.objects.filter(pk__in=mine).order_by()
@@ -193,6 +232,8 @@ def _admitting_findings(case_study_ids: list[int]) -> list[dict[str, Any]]:
         row["vm_count"].update(vm_counts)
         for name, value in zip(paths, values, strict=True):
             row[name].add(value)
+        row["evidence"] = {PAPERS} if row.pop("is_reviewed") == {True} else set()
+        row["host_storage"] = {host_storage_key(FILE, host_fs) for host_fs in row["host_fs"]}
     return list(found.values())
 
 
@@ -213,9 +254,9 @@ def findings(question: Question, *, with_draft: int | None = None, as_of: int | 
     """Every published ordinal finding that the question admits, one row a finding.
 
     with_draft, as_of : as for `arms`. Columns: the keys of _FINDING_COLUMNS, and
-    case_studies tuple of slugs; cache_mode str, where all configurations of its publication under the hypervisor agree
-    in one, else empty; losing tuple of what durability.losing_options says of each configuration it speaks of.
-    A tier list names neither VM count nor block size.
+    case_studies tuple of slugs; host_storage str, that of a file on host_fs; cache_mode str, where all configurations
+    of its publication under the hypervisor agree in one, else empty; losing tuple of what durability.losing_options
+    says of each configuration it speaks of. A tier list names neither VM count nor block size.
     """
     rows = list(
         _admitted_findings(question, _counts("case_studies", with_draft, as_of))
@@ -226,13 +267,15 @@ def findings(question: Question, *, with_draft: int | None = None, as_of: int | 
         rows = [row for row in rows if question.vm_count in row[2]]
     frame = pd.DataFrame.from_records(rows, columns=["pk", "case_study", "vm_counts", *_FINDING_COLUMNS])
     if frame.empty:
-        return frame.assign(case_studies=[], cache_mode=[], losing=[])
+        return frame.assign(case_studies=[], host_storage=[], cache_mode=[], losing=[])
     studies = frame.groupby("pk")["case_study"].agg(tuple)
     frame = frame.drop_duplicates("pk").assign(case_studies=lambda f: f["pk"].map(studies))
     modes, losing = _options(frame)
     keys = list(frame[["publication", "hypervisor", "guest_fs", "host_fs"]].itertuples(index=False, name=None))
     return frame.assign(
-        cache_mode=[modes.get(key[:2], "") for key in keys], losing=[tuple(losing.get(key, ())) for key in keys]
+        host_storage=[host_storage_key(FILE, host_fs) for host_fs in frame["host_fs"]],
+        cache_mode=[modes.get(key[:2], "") for key in keys],
+        losing=[tuple(losing.get(key, ())) for key in keys],
     )
 
 
@@ -251,14 +294,29 @@ def _arms_in_any_metric(question: Question) -> QuerySet[Arm]:
     rows = Arm.objects.filter(variant__workload__slug=question.workload, configuration__hypervisor__isnull=False)
     if question.hypervisor != EMULATOR:
         rows = rows.exclude(configuration__virtualisation="emulated")
-    rows = rows.filter(
+    rows = rows.annotate(kind_of_storage=storage_kind("configuration__")).filter(
         **{_ARM_FILTERS[name]: value for name, value in question.filters.items() if name in _ARM_FILTERS}
     )
+    if question.host_storage:
+        rows = rows.filter(_on_host_storage(question.host_storage))
+    reviewed = "configuration__case_study__publication__is_reviewed"
+    if question.evidence == PAPERS:
+        rows = rows.filter(**{reviewed: True})
     if question.grade in ("A", "B"):
-        rows = rows.filter(origin=Arm.Origin.MEASURED)
+        rows = rows.filter(Q(**{f"{reviewed}__isnull": True}) | Q(**{reviewed: True}), origin=Arm.Origin.MEASURED)
     if question.grade == "A":
         rows = rows.filter(variance__isnull=False)
     return rows
+
+
+def _on_host_storage(key: str) -> Q:
+    """Whether the arm's configuration has this key (kdb.host_storage.host_storage_key)."""
+    if key in BACKENDS:
+        return Q(configuration__backend=key)
+    if key == UNNAMED:
+        return Q(configuration__backend=FILE, configuration__host_fs__isnull=True)
+    host_fs = key.removeprefix(f"{UNNAMED}-")
+    return Q(configuration__backend__in=[FILE, ""], configuration__host_fs__slug=host_fs)
 
 
 def _admitted_findings(question: Question, counts: Q) -> QuerySet[OrdinalFinding]:
@@ -267,6 +325,10 @@ def _admitted_findings(question: Question, counts: Q) -> QuerySet[OrdinalFinding
     if question.guest_os_family:
         studies = CaseStudy.objects.filter(configurations__guest_os__family=question.guest_os_family)
         asked &= Q(case_studies__in=studies)
+    if question.host_storage:  # of a list: a file on the host's file system
+        asked &= Q(host_fs__slug=question.host_storage.removeprefix(f"{UNNAMED}-"))
+    if question.evidence == PAPERS:
+        asked &= Q(publication__is_reviewed=True)
     # In one call, so that all conditions are on the same case study.
     rows = OrdinalFinding.objects.filter(counts, asked, variant__workload__slug=question.workload)
     admits_lists = question.grade in (None, "D") and question.metric in (None, THROUGHPUT)

@@ -21,6 +21,7 @@ from experiments.models import (
     Workload,
 )
 from experiments.models.catalogue import CatalogueEntry
+from kdb.host_storage import host_storages
 
 from .axes import Axis, entry_label
 
@@ -64,7 +65,8 @@ def arm_label(row: Any) -> str:
     known = names()
     file_system, hypervisor = known["file_system"], known["hypervisor"]
     host_fs = "an unknown host" if pd.isna(row.host_fs) else file_system.get(row.host_fs, row.host_fs)
-    pair = f"{file_system.get(row.guest_fs, row.guest_fs)} on {host_fs}"
+    guest_fs = "an unknown file system" if pd.isna(row.guest_fs) else file_system.get(row.guest_fs, row.guest_fs)
+    pair = f"{guest_fs} on {host_fs}"
     return f"{pair} under {hypervisor.get(row.hypervisor, row.hypervisor)}"
 
 
@@ -93,8 +95,9 @@ def _read() -> dict[str, Any]:
         rows = list(visible.entries(model).values_list("slug", "name", "aliases"))
         labels[kind] = {slug: name for slug, name, _ in rows}
         spellings[kind] = normalise.spellings(rows)
-    for kind, choices in (("storage", Storage.Kind), ("guest_os_family", OperatingSystem.Family)):
-        labels[kind] = {value: label for value, label in choices.choices if value}
+    choices = {"storage": Storage.Kind.choices, "guest_os_family": OperatingSystem.Family.choices}
+    for kind, named in {**choices, "host_storage": host_storages(labels["file_system"]).items()}.items():
+        labels[kind] = {value: label for value, label in named if value}
         spellings[kind] = normalise.spellings((value, label, ()) for value, label in labels[kind].items())
     labels["cache_mode"] = {mode: mode for mode in _cache_modes()}
     described = dict(visible.entries(Workload).values_list("slug", "description"))

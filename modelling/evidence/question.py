@@ -3,8 +3,9 @@
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
-# From the strongest: A several case studies with spread, B measured, C derived from text, D stated only.
+# From the strongest: A several laboratories with spread, B measured, C derived from text or without review, D stated.
 GRADES = ("A", "B", "C", "D")
+PAPERS = "papers"  # the evidence of reviewed publications alone
 
 
 @dataclass(frozen=True)
@@ -16,11 +17,13 @@ class Question:
     hypervisor: str | None = None
     guest_fs: str | None = None
     host_fs: str | None = None
+    host_storage: str | None = None
     vm_count: int | None = None
     storage: str | None = None
     benchmark: str | None = None
     guest_os_family: str | None = None
     grade: str | None = None  # the weakest evidence admitted
+    evidence: str | None = None  # PAPERS; None: whatever is published
     metric: str | None = None  # of kdb.units.METRICS; None: throughput, and another where nothing has throughput
 
     @property

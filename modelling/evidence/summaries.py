@@ -25,7 +25,7 @@ def rebuild_arms(case_study_ids: list[int]) -> int:
 
 def _measured_arms(case_study_ids: list[int]) -> list[Arm]:
     groups = (
-        Measurement.objects.filter(configuration__case_study__in=case_study_ids)
+        Measurement.objects.filter(configuration__case_study__in=case_study_ids, excluded_because="")
         .order_by()
         .values("configuration_id", *MEASUREMENT_FIELDS)
         .annotate(

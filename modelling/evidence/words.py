@@ -3,10 +3,17 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from .axes import COLUMN_LABELS
+from kdb.host_storage import BACKENDS
+
+from .axes import COLUMN_LABELS, KINDS
 
 STORAGE = {"hdd": "hard disks", "ssd": "solid state", "nvme": "NVMe", "mixed": "mixed storage"}
-_VIRTUALISATION = {"full": "full hardware virtualisation", "para": "para-virtualisation", "emulated": "emulation"}
+_VIRTUALISATION = {
+    "full": "full hardware virtualisation",
+    "para": "para-virtualisation",
+    "emulated": "emulation",
+    "container": "a container",
+}
 
 
 def listed(words: Iterable[str], last: str = "and") -> str:
@@ -59,12 +66,11 @@ def column(name: str) -> str:
 
 def value(names: Mapping[str, Mapping[str, str]], name: str, given: Any) -> str:
     """The value of a column of the frame of arms as a reader would write it."""
-    kinds = {"hypervisor": "hypervisor", "guest_fs": "file_system", "host_fs": "file_system"}
     if given in (None, ""):
         return "not stated"
     if name == "virtualisation":
         return _VIRTUALISATION.get(str(given), str(given))
-    return names[kinds[name]].get(str(given), str(given)) if name in kinds else str(given)
+    return names.get(KINDS.get(name, ""), {}).get(str(given), str(given))
 
 
 def stated(names: Mapping[str, Mapping[str, str]], name: str, given: Any) -> str:
@@ -76,6 +82,7 @@ def stated(names: Mapping[str, Mapping[str, str]], name: str, given: Any) -> str
         "guest_kernel": f"kernel {given}",
         "host_kernel": f"kernel {given}",
         "cache_mode": f"cache {given}",
+        "backend": BACKENDS.get(str(given), ""),
         "image_format": f"{given} image",
         "hypervisor_release": f"release {given}",
         "guest_mount_options": f"mounted {given}",

@@ -37,11 +37,14 @@ COMPONENTS = {
     "guest-fs": ("the guest file system", ("guest_fs", "guest_mount_options")),
     "virtual-hardware": (
         "the virtual hardware",
-        ("virtualisation", "virtual_devices", "disk_bus", "image_format", "vm_vcpus", "vm_ram_gib"),
+        (
+            *("virtualisation", "virtual_devices", "disk_bus", "image_format", "allocation", "io_mode", "discard"),
+            *("iothread", "vm_vcpus", "vm_ram_gib"),
+        ),
     ),
     "hypervisor": ("the hypervisor's processing", ("hypervisor", "hypervisor_release")),
     "host-kernel": ("the host kernel", ("host_os", "host_kernel")),
-    "host-fs": ("the host file system with its cache", ("host_fs", "host_mount_options", "cache_mode")),
+    "host-fs": ("the host file system with its cache", ("backend", "host_fs", "host_mount_options", "cache_mode")),
 }
 # Replaced as a whole with the hypervisor, whatever the sources state of them.
 _COMES_WITH_HYPERVISOR = ("virtual-hardware", "hypervisor", "host-kernel")

@@ -136,6 +136,5 @@ class ExplanationFacts:
     @property
     def axis_column(self) -> str:
         """The column of the frame of arms that the axis is about; of a pair its guest side."""
-        return {"hypervisor": "hypervisor", "host-fs": "host_fs", "configuration": "hypervisor"}.get(
-            self.axis, "guest_fs"
-        )
+        columns = {"hypervisor": "hypervisor", "configuration": "hypervisor", "host-fs": "host_fs"}
+        return {**columns, "host-storage": "host_storage"}.get(self.axis, "guest_fs")

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from experiments.models import CaseStudy, Configuration, Workload
-from kdb.units import LATENCY, METRICS, THROUGHPUT
+from kdb.units import METRICS, THROUGHPUT
 from modelling.answers.selectors import assumptions, ranking_of
 from modelling.claims.selectors import verdicts_on
 from modelling.estimation import forecasting, shares
@@ -146,6 +146,8 @@ def _cache(mine: pd.DataFrame, studies: Mapping[str, CaseStudy], profile: Profil
     read_share = profile.bytes.random_read + profile.bytes.sequential_read if profile else None
     for row in single.drop_duplicates("configuration_id").itertuples(index=False):
         study = studies[row.case_study]
+        if row.storage != study.storage.kind:  # other disks than those whose limits are known
+            continue
         limits = cache_effect.Limits(
             study.storage.sequential_read_limit,
             study.storage.sequential_write_limit,
@@ -170,7 +172,7 @@ def _cache(mine: pd.DataFrame, studies: Mapping[str, CaseStudy], profile: Profil
 def _scaling(mine: pd.DataFrame, everything: pd.DataFrame, studies: Mapping[str, CaseStudy]) -> tuple[Placed, ...]:
     """One verdict for each configuration and load that ran with two numbers of machines or more."""
     found = []
-    rates = everything[everything["metric"] != LATENCY]
+    rates = everything[everything["metric"].map(lambda metric: METRICS[metric].higher_is_better).astype(bool)]
     rows = rates[rates["configuration_id"].isin(mine["configuration_id"])]
     series = ["case_study", "configuration_id", "variant_id", "operation", "block_size_bytes", "unit"]
     for _, arms in rows.groupby(series, dropna=False):
@@ -236,7 +238,10 @@ def mechanisms_record(workload: str, revision: int, as_of: int | None = None) ->
 
 
 def _forecast(question: Question, a: Side, b: Side, revision: int, as_of: int | None) -> Foretold | None:
-    """By the form that is in use; None where a hypervisor or file system of the two was never compared."""
+    """By the form that is in use; None where a hypervisor or file system of the two was never compared, and for what it
+    has no parts for: host storage."""
+    if not set(AXES[question.axis].entry) <= set(forecasting.COLUMNS):
+        return None
     weights = between([forecasting.parts(a.parts), forecasting.parts(b.parts)], 0, 1)
     if not weights or question.metric not in (None, THROUGHPUT) or counts.has_more_arms_than(MOST_POOLED):
         return None
@@ -282,5 +287,5 @@ def _words(workload: str) -> dict[str, str]:
 
 def _case_studies(everything: pd.DataFrame, ranking: Ranking, a: str, b: str) -> dict[str, CaseStudy]:
     stated: Iterable[tuple[str, ...]] = ranking.findings["case_studies"]
-    slugs = set(everything["case_study"]) | {slug for found in stated for slug in found}
+    slugs = {*everything["case_study"], *ranking.arms["case_study"]} | {slug for found in stated for slug in found}
     return {study.slug: study for study in CaseStudy.objects.filter(slug__in=slugs).select_related("storage")}

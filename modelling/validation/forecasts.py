@@ -51,12 +51,12 @@ class Evidence:
         self._pooled: Pooled | None = None
 
     def joined(self, arms: Mapping[str, pd.DataFrame]) -> "Evidence":
-        """The same with further arms by workload, but for those of case studies that it has already."""
-        own = {slug for frame in self.arms.values() for slug in frame["case_study"]}
-        both, findings = dict(self.arms), dict(self.findings)
+        """The same with further arms by workload, in place of those of the same case studies."""
+        further = {slug for frame in arms.values() for slug in frame["case_study"]}
+        both = {load: frame[~frame["case_study"].isin(further)] for load, frame in self.arms.items()}
+        findings = dict(self.findings)
         for workload, frame in arms.items():
-            more = frame[~frame["case_study"].isin(own)]
-            more = more.assign(variant_id=-1 - more["variant_id"], configuration_id=-1 - more["configuration_id"])
+            more = frame.assign(variant_id=-1 - frame["variant_id"], configuration_id=-1 - frame["configuration_id"])
             known = both.get(workload)
             both[workload] = more if known is None or known.empty else pd.concat([known, more], ignore_index=True)
             findings.setdefault(workload, _NO_FINDINGS)

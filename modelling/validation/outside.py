@@ -1,6 +1,7 @@
-"""What others published, as arms to hold forecasts against: read for validation only, never for an answer. No Django.
+"""What others published, as arms to hold forecasts against, by coarser names than those it is filed under. No Django.
 
-A name says how a source's words are read; what is in no table is counted with its reason.
+In validation it stands in place of what experiments.published_evidence.outside files of the same case studies. A name
+says how a source's words are read; what is in no table is counted with its reason.
 Source: fixtures/outside/README.md; docs/models/quality.md.
 """
 
@@ -149,11 +150,13 @@ def _arms(rows: pd.DataFrame) -> pd.DataFrame:
     return found.assign(
         variant_id=found.groupby("variant").ngroup(),
         configuration_id=found.groupby(configuration, dropna=False).ngroup(),
+        **dict.fromkeys(("reference", "backend", "allocation", "io_mode", "discard", "iothread", "guest_access"), ""),
         virtualisation="",
         guest_os=None,
         vm_vcpus=None,
         vm_ram_gib=None,
         year=None,
+        is_reviewed=False,
         origin="measured",
         measurements=found["size"],
         runs=found["size"],

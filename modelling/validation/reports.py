@@ -96,7 +96,7 @@ def gather() -> Evidence:
 
 
 def others() -> Outside:
-    """What others published beyond the evidence, which answers do not use."""
+    """What others published beyond the papers, as the models are judged by it."""
     return read(settings.KDB_OUTSIDE) if settings.KDB_OUTSIDE else Outside({}, 0, {})
 
 
@@ -165,9 +165,10 @@ def _of_outside(outside: Outside) -> list[str]:
     if not outside.rows:
         return []
     unused = ", ".join(f"{count} ({reason})" for reason, count in sorted(outside.unused.items()))
+    lost = sum(outside.unused.values())
     return [
         f"{outside.rows} rows of results that others published are held against the forecasts and used in making them, "
-        f"and in no answer. Of these {sum(outside.unused.values())} cannot be said in KDB's words: {unused}."
+        f"each laboratory's without its own. Of these {lost} cannot be said in the words of this report: {unused}."
     ]
 
 

@@ -16,7 +16,7 @@ from modelling.estimation.bayes import Posterior, posterior
 from modelling.estimation.network import Trial
 from modelling.estimation.verdict import USE, Choice, of_numbers
 from modelling.evidence.arms import Spread, comparable_arms, trials
-from modelling.evidence.axes import AXES
+from modelling.evidence.axes import AXES, WHERE_STATED
 
 ENTRIES = ("ext4", "btrfs", "xfs")  # the first is what one has without asking
 EFFECTS = 0.2  # standard deviation of the true effects, ln ratio
@@ -95,8 +95,10 @@ def _arms(rng: np.random.Generator, seen: np.ndarray, runs: int, spread: Spread)
     study = [f"{i:06}-{j}" for i, j in zip(replication, laboratory, strict=True)]
     alike: dict[str, str | int | None]
     alike = dict.fromkeys(("operation", "metric", "unit", "hypervisor", "host_fs", "virtualisation", "cache_mode"), "")
-    alike |= dict.fromkeys(("image_format", "disk_bus", "guest_os", "source"), "")
-    alike |= {"metric": THROUGHPUT}
+    alike |= dict.fromkeys(
+        ("reference", "backend", *WHERE_STATED, "image_format", "disk_bus", "guest_os", "source"), ""
+    )
+    alike |= {"metric": THROUGHPUT, "is_reviewed": True}
     alike |= {"variant_id": 1, "vm_count": 1, "block_size_bytes": None, "vm_vcpus": None, "vm_ram_gib": None}
     return pd.DataFrame(
         {

@@ -338,14 +338,39 @@ BAD_ROWS = [
         lambda: make_configuration(hypervisor=None, vm_ram_gib=4.0),
     ),
     (
-        "experiments_configuration_native_has_no_guest",
-        "virtual without a guest file system",
-        lambda: make_configuration(guest_fs=None),
+        "experiments_configuration_raw_device_has_no_guest_fs",
+        "a raw device with a file system",
+        lambda: make_configuration(guest_access="raw-device"),
     ),
     (
         "experiments_configuration_native_has_no_guest",
         "virtual without virtualisation",
         lambda: make_configuration(virtualisation="none"),
+    ),
+    (
+        "experiments_measurement_value_is_within_its_range",
+        "a mean above its greatest run",
+        lambda: make_measurement(120.0, maximum=110.0),
+    ),
+    (
+        "experiments_measurement_exclusion_has_reason_and_author",
+        "excluded by nobody",
+        lambda: make_measurement(excluded_because="another machine was busy"),
+    ),
+    (
+        "experiments_measurement_ratio_has_a_reference",
+        "a ratio to nothing",
+        lambda: make_measurement(1.4, metric="relative"),
+    ),
+    (
+        "experiments_configuration_volume_has_no_host_fs",
+        "a volume on a file system",
+        lambda: make_configuration(backend="lvm-thin", host_fs="ext4"),
+    ),
+    (
+        "experiments_configuration_native_has_no_backend",
+        "images without a hypervisor",
+        lambda: make_configuration(hypervisor=None, backend="file"),
     ),
     *(
         (

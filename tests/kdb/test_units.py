@@ -2,7 +2,7 @@
 
 import pytest
 
-from kdb.units import METRICS, UNITS, UnknownUnitError, convert
+from kdb.units import METRICS, UNITS, UnknownUnitError, convert, measures
 
 
 @pytest.mark.parametrize(
@@ -13,6 +13,8 @@ from kdb.units import METRICS, UNITS, UnknownUnitError, convert
         (100.0, "MiB/s", "MB/s", 104.8576),
         (250.0, "ops/s", "ops/s", 250.0),
         (3.5, "ms", "ms", 3.5),
+        (3500.0, "us", "ms", 3.5),
+        (2048.0, "KiB/s", "MiB/s", 2.0),
     ],
 )
 def test_a_value_is_the_same_in_another_unit(value, unit, to, expected):
@@ -21,11 +23,15 @@ def test_a_value_is_the_same_in_another_unit(value, unit, to, expected):
 
 @pytest.mark.parametrize("metric", METRICS.values(), ids=METRICS)
 def test_each_metric_is_kept_in_a_unit_that_needs_no_factor(metric):
-    assert UNITS[metric.unit] == (metric.name, 1.0)
+    assert UNITS[metric.unit][1] == 1.0
+    assert measures(metric.unit, metric.name)
 
 
-def test_every_unit_belongs_to_a_metric():
-    assert {metric for metric, _ in UNITS.values()} == set(METRICS)
+def test_a_unit_stands_for_the_mean_unless_a_percentile_is_named():
+    assert {metric for metric, _ in UNITS.values()} == {name for name in METRICS if "_p" not in name}
+    assert measures("us", "latency_p99")
+    assert not measures("s", "latency_p99")
+    assert not measures("furlong", "latency")
 
 
 def test_more_throughput_and_less_latency_are_better():

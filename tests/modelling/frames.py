@@ -11,6 +11,7 @@ from modelling.evidence.frames import _ARM_COLUMNS, _FINDING_COLUMNS
 ARM = {
     "case_study": "one",
     "storage": "hdd",
+    "is_reviewed": True,
     "year": None,
     "variant_id": 1,
     "operation": "mixed",
@@ -18,15 +19,18 @@ ARM = {
     "vm_count": 1,
     "metric": "throughput",
     "unit": "MiB/s",
+    "reference": "",
     "hypervisor": "kvm",
     "guest_fs": "ext4",
     "host_fs": "ext4",
     "virtualisation": "full",
     "cache_mode": "",
     "image_format": "",
+    **dict.fromkeys(("allocation", "io_mode", "discard", "iothread", "guest_access"), ""),
     "disk_bus": "",
     "guest_mount_options": "",
     "host_mount_options": "",
+    "backend": "file",
     "guest_os": "centos",
     "vm_vcpus": 4,
     "vm_ram_gib": 4.0,
@@ -47,7 +51,7 @@ def arm(value: float, **fields) -> dict:
 
 def arms(*rows: dict) -> pd.DataFrame:
     named = [{"laboratory": row["case_study"]} | row for row in rows]
-    return pd.DataFrame.from_records(named, columns=list(_ARM_COLUMNS))
+    return pd.DataFrame.from_records(named, columns=[*_ARM_COLUMNS, "backend", "host_storage"])
 
 
 def finding(guest_fs: str, host_fs: str, text_list: str, outstanding: bool = False, **fields) -> dict:

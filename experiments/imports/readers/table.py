@@ -645,7 +645,11 @@ _EXAMPLES: tuple[dict[str, str], ...] = (
     {"guest_fs": "btrfs", "value": "61.2", "standard_deviation": "2.4"},
     {"hypervisor": "native", "guest_fs": "", "vm_count": "", "virtualisation": "none", "value": "120.9"},
 )
-_GUEST_ONLY = ("guest_os", "guest_kernel", "guest_mount_options", "vm_vcpus", "vm_ram_gib", "vm_disk")
+_VIRTUAL_ONLY = (
+    *("hypervisor_release", "virtual_devices", "backend", "image_format", "allocation", "cache_mode"),
+    *("io_mode", "disk_bus"),
+    *("guest_os", "guest_kernel", "guest_mount_options", "vm_vcpus", "vm_ram_gib", "vm_disk"),
+)
 
 
 def _template_rows() -> Iterator[list[str]]:
@@ -653,8 +657,7 @@ def _template_rows() -> Iterator[list[str]]:
     for changed in _EXAMPLES:
         row = {name: column.example for name, column in FIELDS.items()} | changed
         if row["hypervisor"] == "native":
-            hidden = ("hypervisor_release", "virtual_devices", "image_format", "cache_mode", "disk_bus", *_GUEST_ONLY)
-            row |= dict.fromkeys(hidden, "")
+            row |= dict.fromkeys(_VIRTUAL_ONLY, "")
         yield [*row.values(), "16"]
 
 

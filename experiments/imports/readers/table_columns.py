@@ -23,7 +23,10 @@ COLUMNS = (
     Column("hypervisor", "Hypervisor, or native for the bare machine.", "kvm", ("virtualizer", "vmm", "platform")),
     Column("hypervisor_release", "Its release.", "QEMU 8.1.2", ("hypervisorversion",)),
     Column(
-        "virtualisation", "full, para, emulated, or none for native.", "full", ("virtualization", "virtualisationmode")
+        "virtualisation",
+        "full, para, emulated, container, or none for native.",
+        "full",
+        ("virtualization", "virtualisationmode"),
     ),
     Column("virtual_devices", "Virtual disk drivers, with version.", "virtio", ("virtualdrivers",)),
     Column("host_os", "Operating system of the host.", "debian-12", ("hostsystem", "hostoperatingsystem")),
@@ -35,12 +38,25 @@ COLUMNS = (
         ("hfs", "hostfilesystem"),
     ),
     Column("host_mount_options", "Its mount options.", "noatime"),
+    Column(
+        "backend",
+        "What the images lie on: file, lvm, lvm-thin, zvol, rbd, iscsi, nvme-tcp, raw, virtiofs, 9p or nfs.",
+        "file",
+        ("hoststorage",),
+    ),
+    Column("below", "What lies below it, in words: RAID, layout of the pool."),
+    Column("storage_kind", "hdd, ssd, nvme or mixed; empty: as the storage of the case study."),
     Column("image_format", "Format of the disk image.", "raw", ("diskformat", "imagetype")),
+    Column("allocation", "Of its space: sparse, metadata, falloc or full.", "full", ("preallocation",)),
     Column("cache_mode", "Cache mode of the virtual disk.", "none", ("diskcache", "cache")),
+    Column("io_mode", "threads, native or io_uring.", "native", ("aio", "aiomode")),
+    Column("discard", "unmap or ignore."),
     Column("disk_bus", "Bus of the virtual disk.", "virtio", ("bus",)),
+    Column("iothread", "Whether a thread of its own serves the disk: yes or no."),
     Column("guest_os", "Operating system of the guest.", "debian-12", ("guestsystem", "guestoperatingsystem")),
     Column("guest_kernel", "Its kernel.", "6.1.0-18"),
     Column("guest_fs", "File system inside the machine; empty under native.", "xfs", ("gfs", "guestfilesystem")),
+    Column("guest_access", "Where no guest_fs is stated: file-system, or raw-device for none."),
     Column("guest_mount_options", "Its mount options.", "noatime"),
     Column("vm_vcpus", "Virtual processors of one machine.", "4", ("vcpus", "vcpu")),
     Column("vm_ram_gib", "Memory of one machine, GiB.", "8", ("vmram", "vmmemorygib", "ramgib")),
@@ -64,19 +80,22 @@ COLUMNS = (
     Column(
         "block_size_bytes", "Block size, bytes; empty where there is none.", "", ("blocksize", "blocksizebytes", "bs")
     ),
-    Column("metric", "throughput, operation_rate or latency; empty: by the unit.", "throughput"),
+    Column("metric", "What was measured, e.g. throughput or latency_p99; empty: by the unit.", "throughput"),
     Column(
         "value",
         "The number: a decimal point, nothing between the thousands, above zero.",
         "85.4",
         ("result", "mean", "average"),
     ),
-    Column("unit", "MiB/s, MB/s, ops/s or ms.", "MiB/s", ("units",)),
+    Column("unit", f"One of {', '.join(UNITS)}.", "MiB/s", ("units",)),
     Column("repetition", "Number of the run; empty: they are counted.", "", ("run", "runnumber", "iteration")),
     Column("repetitions", "Runs that the value is the mean of; empty: not stated.", "3", ("runs", "n", "samples")),
     Column(
         "standard_deviation", "Of those runs, in the unit of the value.", "1.9", ("stddev", "sd", "deviation", "stdev")
     ),
+    Column("minimum", "Least of those runs, in the unit of the value.", "", ("min",)),
+    Column("maximum", "Greatest of those runs, in the unit of the value.", "", ("max",)),
+    Column("reference", "What a ratio is a ratio to; only for the unit ratio.", ""),
     Column("working_set_bytes", "Size of all files that the load works on, bytes.", "", ("workingset", "filesetsize")),
     Column("quality", "exact, ocr-ambiguous or digitised; empty is exact.", ""),
     Column("alternative_value", "The other reading of an ocr-ambiguous value.", ""),
@@ -96,7 +115,7 @@ NUMERIC = frozenset(
         "repetitions",
         "standard_deviation",
     )
-) | {"alternative_value", "working_set_bytes"}
+) | {"alternative_value", "working_set_bytes", "minimum", "maximum"}
 
 # A header that names a quantity stands for the value, and its unit for the unit.
 METRIC_HEADERS = {

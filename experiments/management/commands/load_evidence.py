@@ -1,11 +1,13 @@
-"""manage.py load_evidence: the published evidence of fixtures/ into the database."""
+"""manage.py load_evidence: the published evidence of fixtures/ into the database, and what others published."""
 
 from argparse import ArgumentParser
 from pathlib import Path
 
+from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
 from experiments.published_evidence import load as evidence
+from experiments.published_evidence import outside
 from experiments.published_evidence.files import EvidenceError
 
 
@@ -17,15 +19,30 @@ class Command(BaseCommand):
             "directory",
             nargs="?",
             type=Path,
-            default=evidence.DIRECTORY,
-            help="Where its files are (default: fixtures/).",
+            help="Where its files are (default: fixtures/, and then what others published, settings.KDB_OUTSIDE).",
+        )
+        parser.add_argument("--papers", action="store_true", help="Only the reviewed papers.")
+        parser.add_argument(
+            "--unused", action="store_true", help="Load nothing; list what of others' results cannot be said, and why."
         )
 
-    def handle(self, *args, directory: Path, verbosity: int, **options) -> None:
+    def handle(self, *args, directory: Path | None, papers: bool, unused: bool, verbosity: int, **options) -> None:
+        others = None if papers or directory else settings.KDB_OUTSIDE
         try:
-            report = evidence.load(directory)
+            if unused:
+                self.list_unused(outside.read(settings.KDB_OUTSIDE or evidence.DIRECTORY / "outside"))
+                return
+            reports = [evidence.load(directory or evidence.DIRECTORY)]
+            if others:
+                reports.append(evidence.load_outside(others))
         except EvidenceError as error:
             raise CommandError(str(error)) from error
         if verbosity:
-            for line in report.lines():
+            for line in dict.fromkeys(line for report in reports for line in report.lines()):
                 self.stdout.write(line)
+
+    def list_unused(self, found: outside.Outside) -> None:
+        for reason, places in found.unused.items():
+            self.stdout.write(f"{len(places)} of {found.rows} rows: {reason}")
+            for place in places:
+                self.stdout.write(f"  {place}")

@@ -4,6 +4,7 @@ import pytest
 
 from experiments.imports import normalise
 from experiments.imports.normalise import (
+    CHOICES,
     EMPTY,
     LENGTHS,
     Names,
@@ -19,6 +20,7 @@ from experiments.imports.readers import table_columns
 from experiments.imports.readers.base import Reading, Run
 from experiments.imports.readers.table import Fault, read_table
 from experiments.models import Configuration, Measurement, WorkloadVariant
+from experiments.models.fields import column
 
 KNOWN = {
     "hypervisor": spellings([("kvm", "KVM", ["qemu-kvm"]), ("proxmox", "Proxmox VE", ["pve"])]),
@@ -338,3 +340,29 @@ def test_the_lengths_are_those_of_the_models():
 def test_what_is_known_of_a_configuration_is_what_the_model_has():
     names = {field.name for field in Configuration._meta.concrete_fields}
     assert set(EMPTY) == names - {"id", "case_study", "slug", "note"}
+
+
+def test_the_choices_are_those_of_the_model():
+    choices = {
+        name: tuple(value for value in dict(column(Configuration, name).flatchoices) if value) for name in CHOICES
+    }
+    assert {name: set(allowed) for name, allowed in CHOICES.items()} == {name: set(c) for name, c in choices.items()}
+
+
+@pytest.mark.parametrize(
+    ("given", "field"),
+    [
+        ({"guest_fs": "", "guest_access": "raw-device"}, None),
+        ({"guest_fs": "", "guest_access": "file-system"}, None),
+        ({"guest_fs": "", "virtualisation": "container"}, None),
+        ({"guest_fs": ""}, "guest_fs"),
+        ({"guest_access": "raw-device"}, "guest_fs"),
+        ({"backend": "lvm-thin"}, "host_fs"),
+        ({"backend": "lvm-thin", "host_fs": ""}, None),
+        ({"backend": "thin"}, "backend"),
+        ({"hypervisor": "native", "guest_fs": "", "backend": "file", "vm_count": "0"}, "backend"),
+    ],
+)
+def test_a_guest_may_have_no_file_system_and_images_may_lie_on_a_volume(given, field):
+    found = only(ROW | given)
+    assert (found.field if isinstance(found, Fault) else None) == field

@@ -75,7 +75,7 @@ def test_the_answer_is_the_kept_snapshot(client, published_evidence):
 
 
 def test_a_machine_is_held_against_the_evidence_and_narrows_nothing(client, published_evidence):
-    plain, mine = client.get(MAIL_ON_KVM), client.get(f"{MAIL_ON_KVM}&disks=nvme&images=ceph")
+    plain, mine = client.get(MAIL_ON_KVM), client.get(f"{MAIL_ON_KVM}&disks=nvme&images=rbd")
     assert mine.json()["entries"] == plain.json()["entries"]
     states = {fact["name"]: fact["state"] for fact in mine.json()["fit"]["facts"]}
     assert (states["storage"], states["host_fs"], states["hypervisor"]) == ("differs", "differs", "matches")
@@ -217,7 +217,7 @@ QUESTION_FILTERS = [name for name in Question.__dataclass_fields__ if name != "a
 
 def test_an_unknown_axis_is_refused_with_the_allowed_ones(client, db):
     found = errors(client.get("/api/v1/rankings/colour/?workload=varmail"), status=404)
-    assert found["axis"]["allowed"] == ["fs-pair", "guest-fs", "host-fs", "hypervisor", "configuration"]
+    assert found["axis"]["allowed"] == ["fs-pair", "guest-fs", "host-fs", "host-storage", "hypervisor", "configuration"]
 
 
 def test_a_value_with_a_percent_sign_is_quoted_as_it_is(client, published_evidence):
@@ -226,7 +226,14 @@ def test_a_value_with_a_percent_sign_is_quoted_as_it_is(client, published_eviden
 
 def test_the_axes_are_listed_with_their_addresses(client, published_evidence):
     axes = client.get("/api/v1/rankings/").json()["axes"]
-    assert [axis["axis"] for axis in axes] == ["fs-pair", "guest-fs", "host-fs", "hypervisor", "configuration"]
+    assert [axis["axis"] for axis in axes] == [
+        "fs-pair",
+        "guest-fs",
+        "host-fs",
+        "host-storage",
+        "hypervisor",
+        "configuration",
+    ]
     for axis in axes:
         assert axis["label"]
         assert client.get(axis["url"], {"workload": "varmail"}).status_code == 200

@@ -8,9 +8,13 @@ from modelling.ask.machine import Machine
 NAMES = {
     "hypervisor": {"kvm": "KVM"},
     "file_system": {"ext4": "ext4", "xfs": "XFS"},
+    "host_storage": {"dir-ext4": "Directory on ext4", "dir-xfs": "Directory on XFS", "rbd": "Ceph RBD"},
     "storage": {"hdd": "hard disk", "ssd": "solid state", "nvme": "NVMe"},
 }
-STATED = {"hypervisor": ["kvm"], "storage": ["hdd"], "host_fs": ["ext4", "xfs"], "guest_os_family": ["", "linux"]}
+STATED = {
+    **{"hypervisor": ["kvm"], "storage": ["hdd"], "host_storage": ["dir-ext4", "dir-xfs"]},
+    "guest_os_family": ["", "linux"],
+}
 
 
 def fitting(stated=STATED, machine=None, **asked):
@@ -29,7 +33,7 @@ def test_disks_that_were_never_measured_come_first():
 
 
 def test_images_on_what_no_study_has_differ():
-    found = fitting(machine=Machine(images="ceph"))
+    found = fitting(machine=Machine(images="rbd"))
     assert (
         found.sentence
         == "Your images on Ceph RBD were never measured here: all evidence is with images on ext4 and XFS."
@@ -41,7 +45,7 @@ def test_images_on_what_no_study_has_differ():
     [
         ({"hypervisor": "kvm"}, "hypervisor", "matches"),
         ({"guest_os_family": "linux"}, "guest_os_family", "assumed equal"),
-        ({"host_fs": "ext4"}, "host_fs", "matches in part"),
+        ({"host_fs": "ext4"}, "host_storage", "matches in part"),
         ({"vm_count": 3}, "vm_count", "not stated"),
         ({}, "hypervisor", "not given"),
         ({}, "guest_fs", "what the answer chooses"),

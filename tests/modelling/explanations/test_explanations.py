@@ -262,6 +262,7 @@ def test_an_explanation_costs_a_constant_number_of_queries(published_evidence, d
 @pytest.mark.parametrize("axis", AXES)
 def test_a_key_and_its_parts_are_the_same_thing(axis):
     parts = {"hypervisor": "kvm", "guest_fs": "xfs", "host_fs": "ext4", "cache_mode": "writeback"}
+    parts |= {"host_storage": "lvm-thin"}
     key = entry_key(AXES[axis], tuple(parts[column] for column in AXES[axis].entry))
     assert entry_parts(AXES[axis], key) == {column: parts[column] for column in AXES[axis].entry}
 

@@ -1,0 +1,422 @@
+"""What others published, in KDB's words: from the rows of fixtures/outside to entries for the loader. No Django.
+
+A pattern says how a source's words are read, and is tried on them in lower case; what its source does not state stays
+not stated. What cannot be said is listed with its reason. Source: fixtures/outside/README.md.
+"""
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from .files import Entry, read_csv
+
+Row = Mapping[str, str]
+
+COLUMNS = (
+    *("source", "case_study", "hypervisor", "hypervisor_version", "guest_fs", "host_fs", "image_format", "cache_mode"),
+    *("guest_os", "benchmark", "benchmark_version", "workload", "operation", "block_size", "vm_count", "value", "unit"),
+    *("where_in_source", "quality", "note"),
+)
+
+# Patterns are tried in turn; the first that is found names the words.
+_HYPERVISORS = {
+    "gvisor": "gvisor",
+    "docker": "docker",
+    "lxc": "lxc",
+    "no kvm|tcg": "qemu-tcg",
+    "cubesandbox": "cubesandbox",
+    "firecracker": "firecracker",
+    "^kvm": "kvm",
+    "^qemu$": "qemu-unstated",
+    "proxmox": "proxmox",
+    "xen": "xen",
+    "virtualbox": "virtualbox",
+    "vmware workstation": "vmware-workstation",
+    "cloud hypervisor": "cloud-hypervisor",
+    "apple vz": "apple-vz",
+}
+_CONTAINERS = ("docker", "gvisor", "lxc")
+_GUEST_FILE_SYSTEMS = {
+    "none|zvol|virtiofs|9p|overlayfs": "",
+    "openzfs": "openzfs",
+    "bsd-zfs": "bsd-zfs",
+    **{name: name for name in ("zfs", "btrfs", "ext4", "xfs", "ntfs", "vfat")},
+}
+_BACKENDS = {  # on host file system and image together
+    "rbd": "rbd",
+    "iscsi": "iscsi",
+    "thin": "lvm-thin",
+    r"none \(lvm": "lvm",
+    "zvol|lxd zfs": "zvol",  # LXD keeps the disks of virtual machines on ZFS as volumes
+    "raw nvme|partition": "raw",
+    "nfs": "nfs",
+    "virtiofs": "virtiofs",
+    "dir on|hostpath": "file",
+}
+_HOST_FILE_SYSTEMS = {
+    "flexclone": "flexclone-ext4",
+    "cephfs": "cephfs",
+    "hfs": "hfs-plus",
+    **{name: name for name in ("zfs", "btrfs", "ext4", "xfs")},
+}
+_IMAGES = {"qcow2": "qcow2", "vmdk": "vmdk", "vdi": "vdi", r"^raw(?! block)": "raw"}
+_CACHES = {"^9p-|^vtfs-": "", "caching disabled": "write caching disabled", "loopback|blktap": ""}
+_BUSES = {"bus virtio|virtio-blk": "virtio", "bus sata": "sata"}
+_GUEST_SYSTEMS = {"coreos": "coreos", "wheezy|debian 7": "debian-7", "ubuntu 16": "ubuntu-16-04"}
+_BENCHMARKS = {
+    "sysbench": "sysbench",
+    "dd": "dd",
+    "hdparm": "hdparm",
+    "postmark": "postmark",
+    "bonnie": "bonnie",
+    "script|probe|measure-|boot": "own-script",
+}
+_LOADS = {  # on benchmark and workload
+    "filebench fileserver": "fileserver",
+    "filebench varmail": "varmail",
+    "filebench append": "sequential-write",
+    "postmark|files of": "small-files",
+    "boot": "vm-boot",
+    "dsync|fsync(?!=0)|synchronous": "sync-write",
+    "oltp|pgbench|mysqlslap": "database",
+    "blogbench": "blog",
+}
+_ACCESSES = {  # on the operation, where the benchmark alone says nothing
+    "not stated": "",
+    "meta_": "metadata",
+    r"\bfsync|sync write": "sync-write",
+    "ran.*read.write": "random-mixed",
+    "ran.*read|random seeks": "random-read",
+    "ran.*write": "random-write",
+    r"seq read\+write|copy|rewrite": "sequential-mixed",
+    "read|scrub": "sequential-read",
+    "write|compress": "sequential-write",
+}
+_UNITS = {  # to unit and metric; the tools that print KB count 1024 bytes
+    "KB/s": ("KiB/s", "throughput"),
+    "kB/s": ("KiB/s", "throughput"),
+    "IOPS": ("ops/s", "operation_rate"),
+    "/s": ("ops/s", "operation_rate"),
+    "TPS": ("TPS", "transaction_rate"),
+    "ms": ("ms", "latency"),
+    "ms latency": ("ms", "latency"),
+    "us": ("us", "latency"),
+    "us p99": ("us", "latency_p99"),
+    "s": ("s", "duration"),
+    "score": ("score", "score"),
+    "ops/s": ("ops/s", "operation_rate"),
+    "MB/s": ("MB/s", "throughput"),
+    "MiB/s": ("MiB/s", "throughput"),
+}
+_UNSAYABLE = {
+    "MB free-page delta": "its unit measures no speed",
+    "write speed (unit not stated)": "its unit is not stated",
+    "transactions": "a count of transactions in a run whose length is not stated",
+}
+_NO_HYPERVISOR_NAMED = "the hypervisor is not named"
+_NO_LOAD = "whether the load is random or sequential is not stated"
+
+_STORAGE_KINDS = {
+    **dict.fromkeys(("linuxtut_kvm_win10", "shakenfist_cache_modes", "osv_zfs_ports"), "nvme"),
+    **dict.fromkeys(("flexclone_overlayfs_filebench", "proxmox_e2386g_2023"), "nvme"),
+    **dict.fromkeys(("temoto_lxd_vm_backends", "dimoulis_pgbench", "jrs_zvol_vs_qcow2_2018"), "ssd"),
+    **dict.fromkeys(("ppeerttu_oulu_2021", "virtiofs_vs_9p_2020"), "ssd"),
+    **dict.fromkeys(("bassu_xen_zvol", "majorhayden_kvm_xen_2014"), "hdd"),
+}
+_LABORATORIES = {"systutorials_xen_file": "systutorials", "systutorials_xen_lvm": "systutorials"}
+
+# What the name of a workload says of the configuration; the rest is the workload.
+_PLACE = r"^[\w-]+: |, pool [\w-]+|, (?:host [AB]|local|EMC)[^,]*(?:\(nested\))?| ?bus=\w+|, (?:file|zvol|lvm)\b.*"
+_ONLY_PLACE = ("baseline", "virtio-blk", "virtiofs")
+_SIZES = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30}
+
+
+@dataclass(frozen=True)
+class Outside:
+    """sources : sections of the loader's case_studies.json to their entries; measurements : entries of its rows
+
+    unused : reason to the lines of measurements.csv that are in no entry for it; rows : lines there are
+    """
+
+    sources: Mapping[str, list[Entry]]
+    measurements: list[Entry]
+    unused: Mapping[str, list[str]]
+    rows: int
+
+
+def read(folder: Path) -> Outside:
+    """The results in a folder that has measurements.csv and case_studies.json. Raises EvidenceError."""
+    entries = read_csv(folder / "measurements.csv", COLUMNS)
+    about: dict[str, dict[str, str]] = json.loads((folder / "case_studies.json").read_text())
+    unused: dict[str, list[str]] = {}
+    cells: dict[tuple[str, ...], list[_Said]] = {}
+    for entry in entries:
+        said = _said(entry)
+        if isinstance(said, str):
+            unused.setdefault(said, []).append(entry.place)
+        else:
+            cells.setdefault(said.cell, []).append(said)
+    kept = [said for same in cells.values() for said in same]
+    sources: dict[str, list[Entry]] = {"publications": [], "servers": [], "storages": [], "case_studies": []}
+    for slug, facts in about.items():
+        if mine := [said for said in kept if said.row["case_study"] == slug]:
+            for section, fields in _source(slug, facts, mine).items():
+                sources[section].append(Entry(f"case_studies.json, {slug}", fields))
+    rows = [row for same in cells.values() for row in _measurements(same)]
+    return Outside(sources, rows, unused, len(entries))
+
+
+@dataclass(frozen=True)
+class _Said:
+    """One row in KDB's words. configuration, variant : fields of the models; number : of Measurement."""
+
+    place: str
+    row: Row
+    configuration: dict[str, str]
+    variant: dict[str, Any]
+    number: dict[str, Any]
+
+    @property
+    def configuration_slug(self) -> str:
+        native = "" if "hypervisor" in self.configuration else "native"
+        words = [native, *(self.configuration.get(name, "") for name in _IN_SLUG)]
+        return re.sub(r"[^a-z0-9]+", "-", " ".join(filter(None, words)).lower()).strip("-")[:80]
+
+    @property
+    def variant_key(self) -> str:
+        return json.dumps(self.variant, sort_keys=True)
+
+    @property
+    def cell(self) -> tuple[str, ...]:
+        number = self.number
+        coordinates = (number["operation"], str(number["block_size_bytes"]), number["metric"])
+        return (self.row["case_study"], self.configuration_slug, self.variant_key, *coordinates)
+
+
+_IN_SLUG = (
+    *("hypervisor", "hypervisor_release", "virtual_devices", "guest_os", "guest_fs", "guest_mount_options", "backend"),
+    *("host_fs", "host_mount_options", "below", "image_format", "cache_mode", "disk_bus", "vm_disk"),
+)
+
+
+def _said(entry: Entry) -> _Said | str:
+    """The row in KDB's words, or why it cannot be said."""
+    row: Row = entry.fields
+    if row["unit"] in _UNSAYABLE:
+        return _UNSAYABLE[row["unit"]]
+    if row["hypervisor"].startswith("unnamed"):
+        return _NO_HYPERVISOR_NAMED
+    load = _named(f"{row['benchmark']} {row['workload']}", _LOADS) or _named(row["operation"], _ACCESSES)
+    if not load:
+        return _NO_LOAD
+    is_native = row["hypervisor"] == "native" or row["hypervisor"].startswith("none")
+    configuration = _native(row) if is_native else _virtual(row)
+    workload = "" if row["workload"] in _ONLY_PLACE else re.sub(_PLACE, "", row["workload"])
+    variant = {
+        "workload": load,
+        "benchmark": _named(row["benchmark"], _BENCHMARKS) or row["benchmark"].lower(),
+        "benchmark_version": row["benchmark_version"],
+        "parameters": {"job": f"{row['benchmark']}: {workload}".removesuffix(": ")},
+    }
+    return _Said(entry.place, row, configuration, variant, _number(row, 0 if is_native else 1))
+
+
+def _named(words: str, names: Mapping[str, str]) -> str:
+    """What the words are called here; empty where nothing says so."""
+    return next((name for pattern, name in names.items() if re.search(pattern, words.lower())), "")
+
+
+def _where(row: Row) -> str:
+    """What the workload's name says of the machine or the storage it ran on."""
+    found = re.search(_PLACE, row["workload"])
+    return found[0].strip(" ,:") if found and "bus=" not in found[0] else ""
+
+
+def _native(row: Row) -> dict[str, str]:
+    over = "under OverlayFS" if row["guest_fs"] == "overlayfs" else ""
+    host_fs = row["host_fs"] or row["guest_fs"]
+    below = "; ".join(filter(None, [host_fs if host_fs.startswith("none") else "", row["image_format"], _where(row)]))
+    return _filled(
+        virtualisation="none",
+        host_os=_system(row["guest_os"]),
+        host_fs=_named(host_fs, _HOST_FILE_SYSTEMS),
+        host_mount_options=over,
+        below=below,
+    )
+
+
+def _virtual(row: Row) -> dict[str, str]:
+    hypervisor = _named(row["hypervisor"], _HYPERVISORS)
+    host = f"{row['host_fs']} {row['image_format']}"
+    is_container, shared = hypervisor in _CONTAINERS, row["guest_fs"] in ("virtiofs", "9p")
+    guest_fs = "" if is_container else _named(row["guest_fs"], _GUEST_FILE_SYSTEMS)
+    host_words = row["guest_fs"] if hypervisor == "lxc" else row["host_fs"]
+    host_fs = _named(host_words, _HOST_FILE_SYSTEMS)
+    backend = row["guest_fs"] if shared else _named(host, _BACKENDS) or ("file" if host_fs else "")
+    is_raw_inside = "none" in row["guest_fs"] or "zvol" in row["guest_fs"]
+    storage = re.sub(r"^none ?", "", row["host_fs"]) if backend != "file" or not host_fs else row["host_fs"]
+    below = "; ".join(filter(None, [storage if storage != host_fs else "", _where(row)]))
+    cache = row["cache_mode"]
+    if shared:  # "9p-none", "vtfs-auto-dax"
+        cache = cache.partition("-")[2].replace("-", " ")
+    return _filled(
+        hypervisor=hypervisor,
+        hypervisor_release=" ".join(filter(None, [row["hypervisor_version"], _product(row["hypervisor"])])),
+        virtualisation="container" if is_container else "emulated" if hypervisor == "qemu-tcg" else "",
+        virtual_devices=cache if re.search("loopback|blktap", cache) else "",
+        guest_os=_system(row["guest_os"]),
+        guest_fs=guest_fs,
+        guest_access="raw-device" if is_raw_inside else "file-system" if shared else "",
+        guest_mount_options=row["guest_fs"] if is_raw_inside or (" " in row["guest_fs"] and guest_fs == "zfs") else "",
+        backend=backend,
+        host_fs=host_fs if backend in ("file", "") else "",
+        below=below if hypervisor != "lxc" else f"in a virtual machine whose disk is a file on {row['host_fs']}",
+        image_format=_image(row["image_format"]),
+        cache_mode="" if re.search("loopback|blktap", cache) else cache,
+        disk_bus=_named(row["image_format"], _BUSES),
+        storage_kind=_storage_kind(row),
+        vm_disk="preallocated, how is not stated" if "preallocated" in row["image_format"] else "",
+    )
+
+
+def _filled(**fields: str) -> dict[str, str]:
+    return {name: value for name, value in fields.items() if value}
+
+
+def _product(words: str) -> str:
+    """ "Synology VMM" of "KVM (Synology VMM)"."""
+    found = re.search(r"\((?!no KVM|TCG)(.*)\)", words)
+    return found[1] if found else "Kata" if "Kata" in words else ""
+
+
+def _image(words: str) -> str:
+    if "qcow2 (" in words:
+        return words.replace("CoW overlay, ", "")
+    return _named(words, _IMAGES)
+
+
+def _system(words: str) -> str:
+    return _named(words, _GUEST_SYSTEMS) or re.sub(r"[^a-z0-9]+", "-", words.lower())
+
+
+def _storage_kind(row: Row) -> str:
+    """Where it is not that of the whole case study."""
+    if row["case_study"] == "ibm_roks_kubevirt" and re.search("Ceph", row["host_fs"]):
+        return "nvme"
+    return "ssd" if "SATA SSD" in row["workload"] else ""
+
+
+def _number(row: Row, vm_count: int) -> dict[str, Any]:
+    unit, metric = _UNITS[row["unit"]]
+    size = re.match(r"(\d+) ?([kmg]?)", row["block_size"].lower())
+    note = row["note"]
+    printed = f"printed in {row['unit']}" if unit == "KiB/s" else ""
+    runs = re.search(r"(?:mean|median) of (?:the )?(\d+) (?:listed|repetitions|stored|samples)", note)
+    deviation = re.search(r"\bsd ([\d.]+)", note)
+    other = re.search(r'printed as "(\d+,\d+)"', note) if row["quality"] == "ocr_ambiguous" else None
+    operation = re.sub(r"\bseq\b", "sequential", row["operation"]).removesuffix(" min").removesuffix(" max")
+    return {
+        "operation": {"total": "mixed", "transactions": "mixed"}.get(operation, operation),
+        "block_size_bytes": str(int(size[1]) * _SIZES[size[2]]) if size else "",
+        "vm_count": str(vm_count),
+        "metric": metric,
+        "unit": unit,
+        "value": row["value"],
+        **({"quality": "ocr-ambiguous", "alternative_value": other[1].replace(",", ".")} if other else {}),
+        "repetitions": runs[1] if runs else "",
+        "standard_deviation": deviation[1] if deviation else "",
+        "source": row["where_in_source"][:120],
+        "note": "; ".join(filter(None, [note, printed])),
+    }
+
+
+def _measurements(same: Sequence[_Said]) -> list[Entry]:
+    """The rows of one cell: repetitions, but the two ends of a printed range are one row with its middle."""
+    found: list[Entry] = []
+    ends: dict[str, _Said] = {}
+    for said in same:
+        end = re.search(r"range (min|max)|boot time (min|max)", f"{said.row['note']} {said.row['operation']}")
+        if end is None:
+            found.append(_measurement(said, len(found) + 1, {}))
+            continue
+        ends[end[1] or end[2]] = said
+        if len(ends) == 2:
+            low, high = sorted(float(each.number["value"]) for each in ends.values())
+            spread = {"minimum": f"{low:g}", "maximum": f"{high:g}", "value": repr((low + high) / 2)}
+            note = f"The middle of the printed range. {said.number['note']}".strip()
+            found.append(_measurement(said, len(found) + 1, {**spread, "note": note}))
+            ends = {}
+    found += [_measurement(said, len(found) + number, {}) for number, said in enumerate(ends.values(), start=1)]
+    return found
+
+
+def _measurement(said: _Said, repetition: int, more: Mapping[str, str]) -> Entry:
+    where = {
+        "case_study": said.row["case_study"],
+        "configuration": said.configuration_slug,
+        "workload": said.variant_key,
+    }
+    fields = {**where, **said.number, "repetition": str(repetition), **more}
+    return Entry(said.place, {name: value for name, value in fields.items() if value != ""})
+
+
+def _source(slug: str, about: Mapping[str, str], said: Sequence[_Said]) -> dict[str, dict[str, Any]]:
+    """The entries of one case study, by section."""
+    configurations = {each.configuration_slug: each.configuration for each in said}
+    variants = {each.variant_key: each.variant for each in said}
+    year = re.match(r"\d{4}", about.get("date", ""))
+    title = f"{slug.replace('_', ' ')}: {about.get('kind', about.get('protocol', 'as published'))}"
+    storage = about.get("storage", "")
+    ram = about.get("ram", "")
+    return {
+        "publications": {
+            "slug": slug,
+            "title": about.get("citation", title)[:300],
+            "venue": said[0].row["source"][:300],
+            "is_reviewed": False,
+            **({"year": int(year[0])} if year else {}),
+        },
+        "servers": {"slug": slug, "cpu": about.get("cpu", about.get("host", ""))[:200], "ram_kind": ram[:80]},
+        "storages": {
+            "server": slug,
+            "slug": slug,
+            "description": storage[:300] or "Not stated",
+            "kind": _STORAGE_KINDS.get(slug, ""),
+        },
+        "case_studies": {
+            "slug": slug,
+            "title": title[:300],
+            "publication": slug,
+            "server": slug,
+            "storage": slug,
+            "laboratory": _LABORATORIES.get(slug, ""),
+            "vm_counts": [1],
+            "procedure": about.get("protocol", about.get("benchmark", "")),
+            "notes": list(weaknesses(about, said)),
+            "workloads": [{**variant, "key": key} for key, variant in variants.items()],
+            "configurations": [{"slug": name, **fields} for name, fields in configurations.items()],
+        },
+    }
+
+
+def weaknesses(about: Mapping[str, str], said: Sequence[_Said]) -> Iterable[str]:
+    """What a reader must hold against the case study, a sentence each."""
+    yield "Published without review."
+    cells = Counter(each.cell for each in said)
+    spread = [each for each in said if each.number["standard_deviation"] or each.number["repetitions"]]
+    if not spread and max(cells.values()) == 1:
+        yield "One value of each kind: how many runs it is the mean of, and their spread, are not stated."
+    virtual = [each.configuration for each in said if "hypervisor" in each.configuration]
+    if not all(each.get("guest_fs") or each.get("guest_access") for each in virtual):
+        yield "The guest's file system is not stated of every configuration."
+    if not all(each.get("host_fs") or each.get("backend") for each in virtual):
+        yield "What the disk images lie on is not stated of every configuration."
+    if not _STORAGE_KINDS.get(said[0].row["case_study"]):
+        yield "The kind of disks is not stated of every configuration."
+    for name in ("incomplete", "caveat", "unstated", "note"):
+        if text := about.get(name):
+            yield f"{text[:1].upper()}{text[1:]}."

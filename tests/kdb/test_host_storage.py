@@ -1,0 +1,27 @@
+"""What disk images lie on, in one word."""
+
+import pytest
+
+from kdb.host_storage import BACKENDS, host_storage_key, host_storages
+
+
+@pytest.mark.parametrize(
+    ("backend", "host_fs", "key"),
+    [
+        ("file", "ext4", "dir-ext4"),
+        ("", "xfs", "dir-xfs"),
+        ("file", "zfs", "zfs"),
+        ("file", None, "dir"),
+        ("lvm-thin", None, "lvm-thin"),
+        ("virtiofs", "ext4", "virtiofs"),
+        ("", None, None),
+    ],
+)
+def test_only_a_file_is_named_for_its_file_system(backend, host_fs, key):
+    assert host_storage_key(backend, host_fs) == key
+
+
+def test_every_key_that_facts_can_make_has_a_label():
+    keys = {host_storage_key(backend, host_fs) for backend in BACKENDS for host_fs in ("ext4", "zfs", None)}
+
+    assert keys == host_storages({"ext4": "ext4", "zfs": "ZFS"}).keys()

@@ -1,0 +1,130 @@
+"""Facts of a configuration that two compared numbers must share as far as both state them."""
+
+import pytest
+
+from experiments.models import Measurement
+from modelling.answers.selectors import answer_with_draft
+from modelling.evidence import counts, frames
+from modelling.evidence.axes import AXES
+from modelling.evidence.fairplay import group_numbers
+from modelling.evidence.question import Question
+from tests.factories import make_case_study, make_configuration, make_measurement, publish
+from tests.modelling.frames import arm, arms
+
+HOST_FS, HYPERVISOR = Question("host-fs", "varmail"), Question("hypervisor", "varmail")
+
+
+def groups(*rows: dict) -> list[int]:
+    return group_numbers(arms(*rows), (), ("allocation", "storage")).tolist()
+
+
+def test_what_only_one_side_states_is_taken_to_be_equal():
+    assert groups(arm(1.0, allocation="full"), arm(2.0), arm(3.0, allocation="full")) == [0, 0, 0]
+
+
+def test_two_stated_values_are_kept_apart_and_the_unstated_stands_alone():
+    found = groups(arm(1.0, allocation="full"), arm(2.0), arm(3.0, allocation="sparse"), arm(4.0, allocation="full"))
+    assert found == [0, 1, 2, 0]
+
+
+def test_another_case_study_says_nothing_about_what_one_leaves_out():
+    rows = arm(1.0, allocation="full"), arm(2.0, case_study="two"), arm(3.0, case_study="two", allocation="sparse")
+    assert groups(*rows) == [0, 1, 1]
+
+
+def test_allocation_comes_along_with_host_storage_and_with_nothing_else():
+    assert [name for name, axis in AXES.items() if "allocation" not in axis.held_where_stated] == ["host-storage"]
+
+
+def published(*configurations: dict, **fields) -> None:
+    case_study = make_case_study(**fields)
+    for number, configuration in enumerate(configurations, start=1):
+        value = configuration.pop("value", 100.0 * number)
+        make_measurement(value, configuration=make_configuration(case_study, **configuration))
+    publish(case_study)
+
+
+@pytest.mark.django_db
+@pytest.mark.sqlite
+def test_a_configuration_on_other_disks_is_not_compared_with_its_neighbours():
+    published({"host_fs": "ext4"}, {"host_fs": "xfs", "storage_kind": "nvme"}, {"host_fs": "xfs"})
+
+    found = frames.arms(HOST_FS)
+    assert found["storage"].tolist() == ["hdd", "nvme", "hdd"]
+    assert len(frames.arms(Question("host-fs", "varmail", storage="nvme"))) == 1
+    assert [entry.ratio for entry in answer_with_draft(HOST_FS, None, 1).entries] == [1.0, pytest.approx(1 / 3)]
+
+
+@pytest.mark.django_db
+@pytest.mark.sqlite
+def test_a_guest_file_system_that_no_side_states_is_assumed_equal_and_said_so():
+    published({"hypervisor": "kvm", "guest_fs": None}, {"hypervisor": "xen", "guest_fs": None})
+
+    (part,) = answer_with_draft(HYPERVISOR, None, 1).parts
+    assert "guest file system" in part.assumed_equal
+    assert answer_with_draft(Question("guest-fs", "varmail"), None, 1).entries == ()
+
+
+@pytest.mark.django_db
+@pytest.mark.sqlite
+def test_a_raw_device_is_not_compared_with_a_file_system():
+    raw, named = {"guest_fs": None, "guest_access": "raw-device"}, {"guest_fs": None, "guest_access": "file-system"}
+    published({"hypervisor": "kvm"} | raw, {"hypervisor": "xen"} | named)
+
+    assert answer_with_draft(HYPERVISOR, None, 1).entries == ()
+
+
+@pytest.mark.django_db
+@pytest.mark.sqlite
+def test_a_container_beside_a_machine_is_confounded_with_the_kind_of_virtualisation():
+    published(
+        {"hypervisor": "docker", "guest_fs": None, "virtualisation": "container"},
+        {"hypervisor": "kvm", "guest_fs": None},
+    )
+
+    found = answer_with_draft(HYPERVISOR, None, 1)
+    assert [entry.confounded_with for entry in found.entries] == [("virtualisation",)] * 2
+    assert any("docker with container" in note for note in found.notes)
+
+
+@pytest.mark.django_db
+@pytest.mark.sqlite
+def test_an_excluded_number_is_kept_and_counts_nowhere():
+    case_study = make_case_study()
+    for host_fs, value in (("ext4", 100.0), ("xfs", 80.0)):
+        configuration = make_configuration(case_study, host_fs=host_fs)
+        make_measurement(value, configuration=configuration)
+        said = {"excluded_because": "the host was busy", "excluded_by": "its author"}
+        make_measurement(1.0, configuration=configuration, repetition=2, **said)
+    publish(case_study)
+
+    assert [entry.ratio for entry in answer_with_draft(HOST_FS, None, 1).entries] == [1.0, pytest.approx(0.8)]
+    assert Measurement.objects.count() == 4
+    assert counts.published(1)["measurements"] == 2
+
+
+@pytest.mark.django_db
+@pytest.mark.sqlite
+def test_ratios_to_different_references_are_not_compared():
+    published_ratios = make_case_study()
+    for host_fs, reference in (("ext4", "native"), ("xfs", "native"), ("btrfs", "its first run")):
+        configuration = make_configuration(published_ratios, host_fs=host_fs)
+        make_measurement(0.8, configuration=configuration, metric="relative", unit="ratio", reference=reference)
+    publish(published_ratios)
+
+    found = answer_with_draft(HOST_FS, None, 1)
+    assert (found.metric, {entry.key for entry in found.entries}) == ("relative", {"ext4", "xfs"})
+
+
+@pytest.mark.django_db
+@pytest.mark.sqlite
+def test_an_answer_says_where_kinds_of_storage_are_averaged_and_how_few_they_are():
+    published({"host_fs": "ext4"}, {"host_fs": "xfs"})
+    assert not any("may change" in note for note in answer_with_draft(HOST_FS, None, 1).notes)
+
+    published({"host_fs": "ext4", "storage_kind": "nvme"}, {"host_fs": "xfs", "storage_kind": "nvme"})
+    (note,) = [note for note in answer_with_draft(HOST_FS, None, 2).notes if "may change" in note]
+    assert note == (
+        "The kind of storage may change these ratios, which are averages over hard disk (one laboratory) and NVMe (one "
+        "laboratory). With so few of each, how much is not known. A filter asks for one kind alone."
+    )
