@@ -16,7 +16,7 @@ import numpy as np
 from .bayes import Forecast, forecast
 from .network import p_scores
 from .ranking import RankedPart, Ranking, basis_between
-from .verdict import Choice, Verdict, durable, of_numbers, of_part
+from .verdict import Choice, Verdict, of_numbers, of_part
 
 
 @dataclass(frozen=True)
@@ -27,8 +27,7 @@ class MixEntry:
     tied : whether the evidence cannot tell it from the best
     p_score : mean certainty of being better than another entry
     parts : workload to ratio against the best of the mix
-    probability_best, probability_slower, expected_loss, verdict : as of an answer's entry; None where it may not be
-        recommended, because some share measured it with nothing but options that can lose acknowledged writes
+    probability_best, probability_slower, expected_loss, verdict : as of an answer's entry
     """
 
     key: str
@@ -39,9 +38,9 @@ class MixEntry:
     tied: bool
     p_score: float
     parts: dict[str, float]
-    probability_best: float | None
-    probability_slower: float | None
-    expected_loss: float | None
+    probability_best: float
+    probability_slower: float
+    expected_loss: float
     verdict: str
 
 
@@ -105,18 +104,13 @@ def mix(rankings: Mapping[str, Ranking], weights: Mapping[str, float], margin: f
     errors = np.array([[pairs.difference(a, b)[1] for b in order] for a in order])
     leads = np.array([pairs.difference(key, best)[0] for key in order])
     scores = p_scores(leads, errors)
-    may = durable([any(_is_always_unsafe(part, key) for part in parts.values()) for key in order])
-    allowed = [n for n, is_allowed in enumerate(may) if is_allowed]
-    chances: dict[int, float] = {}
-    choices: list[Choice | None] = [None] * len(order)
-    if allowed:
-        said = _forecast([order[n] for n in allowed], leads[allowed], errors[np.ix_(allowed, allowed)], pairs, margin)
-        for n, chance, slower, loss in zip(
-            allowed, *map(np.ndarray.tolist, (said.best, said.slower, said.loss)), strict=True
-        ):
-            chances[n], choices[n] = chance, Choice(-math.expm1(leads[n] - leads[allowed[0]]), slower, loss)
+    said = _forecast(order, leads, errors, pairs, margin)
+    choices = [
+        Choice(-math.expm1(lead), slower, loss)
+        for lead, slower, loss in zip(leads.tolist(), said.slower.tolist(), said.loss.tolist(), strict=True)
+    ]
     entries = tuple(
-        _entry(key, n + 1, best, float(scores[n]), pairs, chances.get(n), choices[n], verdict)
+        _entry(key, n + 1, best, float(scores[n]), pairs, float(said.best[n]), choices[n], verdict)
         for n, (key, verdict) in enumerate(zip(order, of_numbers(choices, margin), strict=True))
     )
     return Mix(entries, tuple(_range(workload, order, pairs) for workload in shares), left_out, unmeasured)
@@ -130,20 +124,14 @@ def verdicts(found: Mix, rankings: Mapping[str, Ranking], margin: float) -> dict
     """
     if not found.entries:
         return {}
-    one, two = ([entry for entry in found.entries if entry.expected_loss is not None] or found.entries)[:2]
-    first = None
-    if one.expected_loss is not None and one.probability_slower is not None:
-        first = Choice(0.0, one.probability_slower, one.expected_loss / 100)
+    one, two = found.entries[:2]
+    first = Choice(0.0, one.probability_slower, one.expected_loss / 100)
     each = [entry.verdict for entry in found.entries]
     parts = {workload: part_of(rankings[workload], one.key) for workload in one.parts}
     return {
         workload: of_part(each, first, margin, basis_between(rankings[workload], part, one.key, two.key))
         for workload, part in parts.items()
     }
-
-
-def _is_always_unsafe(part: RankedPart, key: str) -> bool:
-    return any(entry.always_unsafe for entry in part.entries if entry.key == key)
 
 
 def part_of(ranking: Ranking, key: str) -> RankedPart:
@@ -162,13 +150,15 @@ def _forecast(order: list[str], leads: np.ndarray, errors: np.ndarray, pairs: "_
 
 
 def _places(ranking: Ranking) -> dict[str, tuple[RankedPart, int]]:
-    """Entry to the part it is in and the number of its network; entries without numbers have no place."""
+    """Entry to the part it is in and the number of its network; entries without numbers have no place, nor those
+    measured only with options that can lose acknowledged writes: they are never recommended."""
     found: dict[str, tuple[RankedPart, int]] = {}
     number = 0
     for part in ranking.parts:
+        unsafe = {entry.key for entry in part.entries if entry.always_unsafe}
         for network in part.networks:
             number += 1
-            found |= dict.fromkeys(network.treatments, (part, number))
+            found |= {key: (part, number) for key in network.treatments if key not in unsafe}
     return found
 
 
@@ -207,14 +197,7 @@ class _Pairs:
 
 
 def _entry(
-    key: str,
-    rank: int,
-    best: str,
-    p_score: float,
-    pairs: _Pairs,
-    is_best: float | None,
-    choice: Choice | None,
-    verdict: str,
+    key: str, rank: int, best: str, p_score: float, pairs: _Pairs, is_best: float, choice: Choice, verdict: str
 ) -> MixEntry:
     """is_best : its probability"""
     effect, (low, high) = pairs.difference(key, best)[0], pairs.interval(key, best)
@@ -228,8 +211,8 @@ def _entry(
         p_score=p_score,
         parts={workload: math.exp(pairs.under(workload, key, best)) for workload in pairs.shares},
         probability_best=is_best,
-        probability_slower=choice.slower if choice else None,
-        expected_loss=100 * choice.loss if choice else None,
+        probability_slower=choice.slower,
+        expected_loss=100 * choice.loss,
         verdict=verdict,
     )
 

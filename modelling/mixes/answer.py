@@ -10,7 +10,7 @@ from modelling.answers.selectors import assumptions, caveats, decided, grounds
 from modelling.answers.words import Decision
 from modelling.estimation.mixes import Mix, part_of, verdicts
 from modelling.estimation.ranking import Ranking
-from modelling.estimation.verdict import AVOID, NO_WINNER, NOT_KNOWN, STRENGTHS, USE, Verdict
+from modelling.estimation.verdict import AVOID, NOT_KNOWN, STRENGTHS, USE, Verdict
 from modelling.evidence import names
 from modelling.evidence.axes import AXES
 from modelling.evidence.question import Question
@@ -68,28 +68,13 @@ def _verdict(found: Mix, rankings: Mapping[str, Ranking], label: partial[str]) -
     each = verdicts(found, rankings, assumptions().margin)
     weakest = min(each.values(), key=lambda verdict: STRENGTHS.index(verdict.strength))
     said = _of_shares({workload: [reason for _, reason in verdict.reasons] for workload, verdict in each.items()})
-    risky = [entry for entry in found.entries if entry.expected_loss is None]
-    ahead = [
-        label(entry.key)
-        for entry in risky
-        if entry.rank < min((e.rank for e in found.entries if e.verdict == USE), default=0)
-    ]
-    losing = "measured only with options that can lose acknowledged writes"
-    if not found.having(USE):
-        who = listed(label(entry.key) for entry in risky)
-        return Decision(NO_WINNER, f"No recommendation: {who} {_were(risky)} {losing}.", weakest.strength, said, "")
     return decided(
         Verdict(weakest.kind, weakest.strength, tuple(("", reason) for reason in said)),
         [label(key) for key in found.having(USE)],
         [label(key) for key in found.having(AVOID)],
-        next(entry.expected_loss for entry in found.entries if entry.verdict == USE),
-        [label(entry.key) for entry in [e for e in found.entries if e not in risky][:2]],
-        durability=f" {listed(ahead)} {_were(ahead)} faster, but {losing}: not recommended." if ahead else "",
+        found.entries[0].expected_loss,
+        [label(entry.key) for entry in found.entries[:2]],
     )
-
-
-def _were(what: Sequence[object]) -> str:
-    return "was" if len(what) == 1 else "were"
 
 
 def _not_known(known: Sequence[Share]) -> Decision:

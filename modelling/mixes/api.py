@@ -35,9 +35,9 @@ class MixEntrySerializer(serializers.Serializer):
     tied = serializers.BooleanField(help_text="Whether the evidence cannot tell it from the best.")
     p_score = serializers.FloatField()
     parts = serializers.DictField(child=serializers.FloatField(), help_text="Workload to ratio against the best.")
-    probability_best = serializers.FloatField(allow_null=True, help_text="In a new laboratory, 0 to 1.")
-    probability_slower = serializers.FloatField(allow_null=True, help_text="Than the best by the margin, 0 to 1.")
-    expected_loss = serializers.FloatField(allow_null=True, help_text="Percent of the best's, when it is chosen.")
+    probability_best = serializers.FloatField(help_text="In a new laboratory, 0 to 1.")
+    probability_slower = serializers.FloatField(help_text="Than the best by the margin, 0 to 1.")
+    expected_loss = serializers.FloatField(help_text="Percent of the best's, when it is chosen.")
     verdict = serializers.ChoiceField(choices=["use", "doubtful", "avoid", "unknown"])
 
 

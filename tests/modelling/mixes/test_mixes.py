@@ -13,7 +13,7 @@ from modelling.estimation.mixes import mix
 from modelling.estimation.verdict import STRENGTHS
 from modelling.evidence.question import Question
 from modelling.mixes.selectors import mixed
-from tests.factories import make_case_study, make_configuration, make_measurement, make_variant
+from tests.factories import make_case_study, make_configuration, make_measurement
 
 pytestmark = pytest.mark.django_db
 
@@ -148,21 +148,6 @@ def test_nothing_is_called_the_one_to_use_where_there_is_no_clear_winner(client)
     assert ">use<" not in page
 
 
-def test_what_was_measured_only_with_unsafe_options_is_not_recommended():
-    """The fastest of three ran with a cache that can lose acknowledged writes."""
-    study = make_case_study("lab")
-    for value, hypervisor, mode in ((900.0, "kvm", "unsafe"), (100.0, "xen", "none"), (50.0, "esxi", "none")):
-        configuration = make_configuration(study, hypervisor=hypervisor, guest_fs="ext4", cache_mode=mode)
-        for workload in ("varmail", "webserver"):
-            make_measurement(value, configuration=configuration, variant=make_variant(workload))
-    life.publish([study], reason="measured")
-    found = mixed(Question("hypervisor", ""), {"varmail": 1, "webserver": 1})
-    assert [entry.key for entry in found.entries] == ["kvm", "xen", "esxi"]
-    assert found.entries[0].expected_loss is None
-    assert found.entries[0].verdict != "use"
-    assert "kvm was faster, but measured only with options that can lose acknowledged writes" in found.verdict.sentence
-
-
 def test_the_filters_and_the_metric_of_an_answer_narrow_a_mix():
     publish()
     publish("rates", {"xfs_on_ext4": (9.0, 9.0), "ext4_on_ext4": (3.0, 3.0)}, metric="operation_rate", unit="ops/s")
@@ -200,6 +185,18 @@ def test_a_share_that_only_lists_speak_of_is_answered_by_itself(client, publishe
     assert mail.verdict.sentence in page
 
 
+def test_what_was_measured_only_without_flushes_is_not_in_a_mix():
+    study = make_case_study("lab")
+    for guest, value, options in (("btrfs", 900.0, "nobarrier"), ("ext4", 200.0, ""), ("xfs", 100.0, "")):
+        configuration = make_configuration(study, guest_fs=guest, guest_mount_options=options)
+        for workload in ("varmail", "webserver"):
+            make_measurement(value, configuration=configuration, workload=workload)
+    life.publish([study], reason="measured")
+    found = answer(varmail=75, webserver=25)
+    assert [entry.key for entry in found.entries] == ["ext4-on-ext4", "xfs-on-ext4"]
+    assert any(note.startswith("Measured only with guest mount option nobarrier") for note in found.notes)
+
+
 def test_nothing_in_common_is_no_ranking():
     publish(values={"ext4_on_ext4": (1.0, None), "xfs_on_ext4": (2.0, None)})
     found = answer(varmail=50, webserver=50)
@@ -209,8 +206,6 @@ def test_nothing_in_common_is_no_ranking():
 
 class FakePart:
     """A part with given effects and no errors to speak of."""
-
-    entries = ()
 
     def __init__(self, effects: dict[str, float]) -> None:
         self.effects = effects
