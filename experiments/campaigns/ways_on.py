@@ -70,12 +70,12 @@ _TABLE = (
     (
         r"has no key .* in its folder",
         "The private key {key} is not on the worker's machine.",
-        "Copy it into the folder that KDB_KEYS_DIR names there, with chmod 600, or name another one here.",
+        "Copy it into the folder that KEYS_DIR names there, with chmod 600, or name another one here.",
     ),
     (
         r"may be read by others",
         "OpenSSH does not use a private key that others may read.",
-        "On the worker's machine, chmod 600 for the file {key} in the folder that KDB_KEYS_DIR names.",
+        "On the worker's machine, chmod 600 for the file {key} in the folder that KEYS_DIR names.",
     ),
     (
         r"sudo: .*(?:password|terminal|not in the sudoers|not allowed)",

@@ -4,6 +4,7 @@ Reading and filing are the same walk over the files. What differs is that filing
 transaction of its caller, who takes everything back where the report turns out faulty.
 """
 
+import hashlib
 import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
@@ -174,7 +175,8 @@ class Walk:
         self.faults: dict[tuple[Any, ...], dict[str, Any]] = {}
         self.unknown: dict[tuple[Any, ...], dict[str, Any]] = {}
         self.cells = Cells(self.case_study)
-        self.first_figures: dict[tuple[Any, ...], list[RawFile]] = {}
+        self.alike: dict[tuple[Any, ...], list[RawFile]] = {}  # files with the same figures first
+        self.texts: dict[int, bytes] = {}
         answers = batch.answers
         self.names = Names(services.spellings(self.case_study), self._mapped_names(answers))
         self.normaliser = Normaliser(self.names, _configurations(self.case_study))
@@ -301,17 +303,21 @@ class Walk:
         """The name of another file with the same text in other line ends or another encoding."""
         run = reading.runs[0]
         figures = [(metric, value) for metric, name in FIGURES if (value := getattr(run, name)) is not None]
-        key = (run.line, *figures)
         metric, value = figures[0]
-        rows = Measurement.objects.filter(
-            configuration__case_study=self.case_study, line=run.line, metric=metric, value=value
-        )
+        rows = Measurement.objects.filter(line=run.line, metric=metric, value=value)
+        rows = rows.filter(raw_file__case_study=self.case_study, raw_file__format=reading.format)
         filed = RawFile.objects.filter(pk__in=rows.values("raw_file")).exclude(batch=self.batch)
-        for other in {*self.first_figures.get(key, ()), *filed}:
-            if _lines(other) == _lines(file):
-                return other.name
-        self.first_figures.setdefault(key, []).append(file)
-        return None
+        alike = self.alike.setdefault((run.line, *figures), [])
+        others = [*alike, *filed]
+        alike.append(file)
+        return next((other.name for other in others if self.text_of(other) == self.text_of(file)), None)
+
+    def text_of(self, file: RawFile) -> bytes:
+        """What stands for a file's text, whatever its line ends and encoding; each is read once."""
+        if file.pk not in self.texts:
+            lines = text_of(raw_files.content(file)).splitlines()
+            self.texts[file.pk] = hashlib.sha256("\n".join(lines).encode(errors="replace")).digest()
+        return self.texts[file.pk]
 
     def take(self, file: RawFile, rows: list[Row]) -> list[tuple[Row, int]]:
         """Count the rows into their cells; each with the number of its repetition."""
@@ -428,10 +434,6 @@ class Filing(Walk):
         detail = f"{self.batch}: {report.rows:,} measurements from {len(report.files):,} files"
         audit(self.case_study, self.batch.uploaded_by, AuditEntry.Action.IMPORTED, detail)
         return report
-
-
-def _lines(file: RawFile) -> list[str]:
-    return text_of(raw_files.content(file)).splitlines()
 
 
 def _refused(reading: Reading) -> list[dict[str, Any]]:

@@ -245,6 +245,7 @@ def caveats(axis: Axis, question: Question, ranking: Ranking) -> list[str]:
         )
     notes += [_confounding(axis, column, arms) for column in axis.comes_along if _differs(column, arms)]
     notes += [note for part in parts for network in part.networks for note in _disagreements(network)]
+    notes += _never_recommended(axis, parts)
     if len(findings):
         notes.append(_tier_lists(ranking))
         if question.vm_count is not None:
@@ -288,6 +289,20 @@ def _dispute(finding: Any) -> str:
         f"{pair} stands {said[finding.text_list]} in {finding.text_source} of {finding.publication.upper()} and "
         f"{said[finding.table_list]} in its {finding.table_source}; it is placed in the middle."
     )
+
+
+def _never_recommended(axis: Axis, parts: Iterable[RankedPart]) -> list[str]:
+    """Which entries were measured only with which options that can lose acknowledged writes."""
+    by_options: dict[tuple[str, ...], list[str]] = {}
+    for part in parts:
+        for entry in part.entries:
+            if entry.always_unsafe:
+                by_options.setdefault(entry.unsafe_options, []).append(label(axis, entry.key))
+    return [
+        f"Measured only with {listed(options)}, which can lose acknowledged writes, and so not recommended: "
+        f"{listed(labels)}."
+        for options, labels in by_options.items()
+    ]
 
 
 def _scope_is_unknown(ranking: Ranking) -> bool:

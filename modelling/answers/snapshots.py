@@ -177,6 +177,14 @@ def _due() -> QuerySet[RankingSnapshot]:
     return _waiting().filter(Q(retry_at__isnull=True) | Q(retry_at__lte=Now())).order_by("attempts", "-asked_at", "pk")
 
 
+def ahead_of(row: RankingSnapshot) -> int:
+    """How many questions workers take up before this one that waits."""
+    alike = Q(attempts=row.attempts)
+    asked_since = alike & Q(asked_at__gt=row.asked_at)
+    came_first = alike & Q(asked_at=row.asked_at, pk__lt=row.pk)
+    return _due().filter(Q(attempts__lt=row.attempts) | asked_since | came_first).count()
+
+
 def _claim(pk: int, attempts: int) -> bool:
     """Count the attempt before it is made: a question that kills its worker is put off like one that fails."""
     delay = min(FIRST_DELAY * 2 ** min(attempts, 20), LONGEST_DELAY)

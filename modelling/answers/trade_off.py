@@ -35,7 +35,7 @@ class _Thing:
 def trade_offs(
     ranking: Ranking, others: Mapping[str, pd.DataFrame], axis: Axis, assumptions: Assumptions
 ) -> tuple[TradeOff, ...]:
-    """Each part's entries by the ranking's metric and a second thing, where two entries or more have both.
+    """Each part's entries by the ranking's metric and a second thing, where it is known of two entries or more.
 
     others : metric to a frame of modelling.evidence.arms.comparable_arms
     """
@@ -67,6 +67,8 @@ def _weighed(metric: str, part: RankedPart, entries: Sequence[Entry], other: str
         return []
     is_known = [estimate.value is not None for estimate in y.estimates]
     known = np.flatnonzero(is_known)
+    if len(known) < 2:
+        return []
     on_front = dict(zip(known.tolist(), front([(x.heights[i], y.heights[i]) for i in known]), strict=True))
     points = tuple(
         TradePoint(entry.key, x.estimates[i], y.estimates[i], standing, on_front.get(i))

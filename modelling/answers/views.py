@@ -25,6 +25,7 @@ from .forms import RateForm, VisitorForm, left_open
 from .instead import instead_of
 from .meaning import carried_lines
 from .selectors import answer_in, answer_or_none, waiting_for
+from .snapshots import ahead_of
 
 # What a first visitor may ask; each is shown when its workload is in the catalogue.
 EXAMPLES = (
@@ -93,8 +94,8 @@ def _answered(
     """Form and answer as HTML, kept for a while: rendering them costs six times the looking up."""
     snapshot = answer_or_none(question, as_of)
     if snapshot is None:
-        form = VisitorForm.showing_all(question, machine, text)
-        waiting = {"address": words.address(question), "row": waiting_for(question)}
+        form, row = VisitorForm.showing_all(question, machine, text), waiting_for(question)
+        waiting = {"address": words.address(question), "row": row, "ahead": ahead_of(row) if row else None}
         return _rendered(is_fragment, form=form, waiting=waiting)
 
     def rendered() -> str:

@@ -46,7 +46,7 @@ def standings(things: Sequence[Compared]) -> list[str]:
 
 
 def front(estimates: Sequence[tuple[float, ...]]) -> list[bool]:
-    """Whether nothing dominates each entry by its estimates alone; larger is better in each thing."""
+    """Whether nothing dominates each of one entry or more by its estimates alone; larger is better in each thing."""
     values = np.array(estimates, dtype=float)
     difference = values[:, None, :] - values[None, :, :]
     compared = [by_intervals(each, each) for each in np.moveaxis(difference, 2, 0)]

@@ -12,11 +12,12 @@ from pathlib import Path
 import pytest
 from django.db import close_old_connections, connection
 
+from experiments.case_studies import reviews
 from experiments.models import CaseStudy, Measurement
 from kdb import jobs
 from kdb.models import Job
 from modelling.workloads.profiles import PERSONALITIES
-from tests.factories import make_user
+from tests.factories import make_case_study, make_import, make_measurement, make_user
 
 PASSWORD = "correct horse 7"
 TABLE = """hypervisor,host_fs,guest_fs,workload,benchmark,benchmark_version,vm_count,value,unit
@@ -292,3 +293,67 @@ def test_pages_of_imports_fit_a_phone(page, live_server, published_evidence, wor
     for address in ("drafts/", "drafts/new/", "accounts/"):
         page.goto(f"{live_server.url}/{address}")
         assert page.evaluate("document.documentElement.scrollWidth") <= 360, address
+
+
+# The reviewer: what waits, is it sound, what has to be mended, is it now?
+
+
+def test_a_reviewers_afternoon(page, live_server, published_evidence, worker):
+    author = make_user("researchers", username="ada")
+    make_user("reviewers", username="rev", password=PASSWORD)
+    draft = make_case_study("my-lab", title="Mail in my laboratory", owner=author)
+    for guest_fs, value in (("ext4", 10.5), ("xfs", 8.5)):
+        make_measurement(value, case_study=draft, guest_fs=guest_fs, workload="varmail")
+    reviews.submit(draft, user=author)
+
+    sign_in(page, live_server, "rev")
+    page.get_by_role("navigation", name="Account").get_by_role("link", name="1 review").click()
+    page.get_by_role("link", name="Mail in my laboratory").click()
+    page.get_by_role("link", name="What it would change in the rankings").click()
+    page.get_by_role("button", name="Work it out").click()
+    page.get_by_text("Held against knowledge revision 1.").wait_for()
+    page.goto(f"{live_server.url}/drafts/my-lab/")
+    page.get_by_text("Give it back to its author").click()
+    page.locator("#return_reason").fill("Which kernel was it?")
+    page.get_by_role("button", name="Give back").click()
+    page.get_by_role("heading", name="Unpublished case studies").wait_for()
+    assert page.get_by_role("link", name="1 review").count() == 0
+
+    waiting = make_import(draft, uploaded_by=author, state="ready")
+    page.context.clear_cookies()
+    author.set_password(PASSWORD)
+    author.save()
+    sign_in(page, live_server, "ada")
+    page.get_by_role("link", name="1 draft", exact=True).click()
+    page.get_by_role("link", name="Mail in my laboratory").click()
+    assert page.get_by_text("returned to its author by rev (Which kernel was it?)").is_visible()
+    assert page.get_by_role("button", name="Submit for review").count() == 0
+    page.get_by_role("link", name=f"Open import {waiting.pk}").click()
+    page.get_by_role("button", name="Discard").click()
+    page.get_by_text("Discarded: nothing of it is in the case study.").wait_for()
+    page.goto(f"{live_server.url}/drafts/my-lab/")
+    page.get_by_role("button", name="Submit for review").click()
+    page.get_by_text("submitted for review").first.wait_for()
+
+    page.context.clear_cookies()
+    sign_in(page, live_server, "rev")
+    page.goto(f"{live_server.url}/drafts/my-lab/")
+    page.get_by_label("Reason").first.fill("The kernel is named now.")
+    page.get_by_role("button", name="Publish").click()
+    page.get_by_role("heading", name="Mail in my laboratory").wait_for()
+    assert CaseStudy.objects.get(slug="my-lab").status == "published"
+
+
+# The phone reader: somebody sent me this; what does it say, how sure, on what does it rest?
+
+
+def test_a_phone_reader_of_a_shared_link_sees_strength_and_basis_first(page, live_server, published_evidence):
+    page.set_viewport_size({"width": 360, "height": 800})
+    page.goto(f"{live_server.url}/?axis=hypervisor&workload=fileserver&as_of=1")
+    answer = page.locator("#answer .answer-head")
+    for shown in (answer.locator(".recommendation .tag"), answer.get_by_text("laboratories").first):
+        box = shown.bounding_box()
+        assert box["y"] + box["height"] <= 800, shown.inner_text()
+    assert page.get_by_text("As of knowledge revision 1.").is_visible()
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+    assert page.get_by_role("link", name="Contribute").count() == 0

@@ -94,6 +94,13 @@ def test_durability_is_known_only_where_options_are_stated():
     assert tables[0].chart is None
 
 
+def test_durability_that_is_known_of_none_is_weighed_against_nothing():
+    for cache_mode in ("none", "unsafe"):  # each entry was measured with and without flushes
+        facts = {"cache_mode": cache_mode}
+        published({"ext4": (100.0,), "xfs": (90.0,)}, laboratories=1, ext4=facts, xfs=facts)
+    assert trade_offs() == ({}, [])
+
+
 def test_without_a_second_thing_there_is_no_trade_off(client):
     published({"ext4": (110.0,), "xfs": (100.0,)}, laboratories=1)
     assert trade_offs() == ({}, [])
