@@ -5,6 +5,7 @@ import json
 import re
 
 import pytest
+from django.contrib.auth.models import AnonymousUser
 from django.test import Client
 from django.urls import reverse
 
@@ -272,6 +273,7 @@ def test_a_body_is_not_read_before_its_length_is_known(rf):
             raise AssertionError("read")
 
     request = rf.post(PAGE, {})
+    request.user = AnonymousUser()
     request.META.update({"CONTENT_LENGTH": str(10**12), "wsgi.input": Unreadable()})
     request._stream = Unreadable()
     assert advisor(request).status_code == 413

@@ -207,6 +207,8 @@ def test_nothing_in_common_is_no_ranking():
 class FakePart:
     """A part with given effects and no errors to speak of."""
 
+    entries = ()
+
     def __init__(self, effects: dict[str, float]) -> None:
         self.effects = effects
         self.networks = [type("Net", (), {"treatments": tuple(effects)})]
