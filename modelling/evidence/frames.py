@@ -119,9 +119,9 @@ def has_more_arms_than(number: int, question: Question) -> bool:
 
 
 def arms_of(case_study: CaseStudy) -> pd.DataFrame:
-    """Every arm of one case study under a hypervisor, whatever was measured; columns as for `arms`, metric beside."""
+    """Every arm of one case study under a hypervisor, whatever was measured; columns as for `arms`."""
     rows = Arm.objects.filter(configuration__case_study=case_study, configuration__hypervisor__isnull=False)
-    return _frame(rows.filter(metric=THROUGHPUT).order_by("pk"))
+    return _frame(rows.order_by("pk"))
 
 
 def _frame(rows: QuerySet[Arm]) -> pd.DataFrame:
