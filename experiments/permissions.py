@@ -64,6 +64,11 @@ def had_part(user: AbstractUser | AnonymousUser, case_study: CaseStudy) -> bool:
     )
 
 
+def may_review(user: User) -> bool:
+    """See what waits for a review, and give it back; publishing one needs may_publish."""
+    return user is None or user.has_perm("experiments.publish_casestudy")
+
+
 def may_retract(user: User, case_study: CaseStudy) -> bool:
     return case_study.status == Status.PUBLISHED and (user is None or user.has_perm("experiments.retract_casestudy"))
 

@@ -18,7 +18,7 @@ def for_user(request: HttpRequest) -> dict[str, Any]:
 
 
 def _mine(user: Any) -> dict[str, Any]:
-    """may_operate; and waiting: what, how many, where, for what there is any of. Two queries."""
+    """may_contribute, may_operate; and waiting: what, how many, where, for what there is any of. Two queries."""
     may_operate = permissions.may_operate(user)
     drafts = list(permissions.drafts_of(user).values_list("status", "owner_id"))
     counted = [
@@ -29,6 +29,7 @@ def _mine(user: Any) -> dict[str, Any]:
         campaigns = Campaign.objects.filter(owner=user, state__in=_OPEN)
         counted.append(("campaign", campaigns.count(), "campaign-list"))
     return {
+        "may_contribute": permissions.may_create(user) or permissions.may_review(user),
         "may_operate": may_operate,
         "waiting": [(name, count, reverse(address)) for name, count, address in counted if count],
     }

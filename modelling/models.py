@@ -1,5 +1,6 @@
 """What is computed and kept: summaries of measurements, and answers already worked out."""
 
+from django.conf import settings
 from django.db import models
 from django.db.models import Exists, F, OuterRef, Q
 from django.db.models.functions import Coalesce
@@ -211,3 +212,25 @@ class HypothesisScore(Judgement):
 
     def __str__(self) -> str:
         return f"{self.code} by {self.source}"
+
+
+class KeptMachine(models.Model):
+    """What somebody has, under the name he gave it: the facts of an address, to be chosen again. Empty: not said."""
+
+    owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="machines")
+    name = models.CharField(max_length=60)
+    hypervisor = models.CharField(max_length=40, blank=True, help_text="Slug.")
+    disks = models.CharField(max_length=10, blank=True, help_text="Of modelling.ask.machine.DISKS.")
+    images = models.CharField(max_length=40, blank=True, help_text="Slug of a file system, or of BACKENDS there.")
+    guest_os_family = models.CharField(max_length=10, blank=True)
+    vm_count = models.PositiveSmallIntegerField(null=True, blank=True, help_text="Machines at once.")
+
+    class Meta:
+        ordering = ["name"]
+        constraints = [
+            models.UniqueConstraint(fields=["owner", "name"], name="modelling_keptmachine_one_per_name"),
+            models.CheckConstraint(condition=~Q(name=""), name="modelling_keptmachine_has_a_name"),
+        ]
+
+    def __str__(self) -> str:
+        return self.name

@@ -11,7 +11,7 @@ from modelling.evidence import summaries
 
 from .answers import snapshots
 from .claims import verdicts
-from .evidence import names
+from .evidence import choices, names
 from .previews import preview
 from .validation import reports
 
@@ -21,6 +21,7 @@ def renew_what_depends(sender: Any, case_study_ids: list[int], revision: int, **
     """Summarise the new measurements and queue the answers they may change."""
     summaries.rebuild_arms(case_study_ids)
     names.forget()
+    choices.forget()
     preview.forget(case_study_ids)
     if snapshots.supersede(case_study_ids, revision):
         jobs.enqueue_once(snapshots.JOB)

@@ -4,6 +4,7 @@ from django.urls import path
 
 from .advice import views as advisor_views
 from .answers import views as answer_views
+from .ask import views as ask_views
 from .claims import views as claim_views
 from .comparisons import views as comparison_views
 from .mixes import views as mix_views
@@ -12,6 +13,10 @@ from .validation import views as validation_views
 
 urlpatterns = [
     path("", answer_views.answer, name="answer"),
+    path("choices/", answer_views.choices, name="question-choices"),
+    path("machines/", ask_views.machines, name="machines"),
+    path("machines/<int:pk>/delete/", ask_views.forget_machine, name="forget-machine"),
+    path("capacity/", answer_views.capacity, name="capacity"),
     path("compare/", comparison_views.compare, name="compare"),
     path("mix/", mix_views.mix_page, name="mix-page"),
     path("advisor/", advisor_views.advisor, name="advisor"),

@@ -20,10 +20,12 @@ ROOMS = [
     ("kdb.pairs", True, "how a pair of file systems is spelled"),
     ("kdb.host_storage", True, "how what disk images lie on is spelled"),
     ("kdb.csv_cells", True, "cells that no spreadsheet runs"),
+    ("kdb.json_values", True, "what JSON can say and Python or a database cannot keep"),
     ("kdb", False, "what both applications use: settings, jobs, tokens, health, conventions of pages and API"),
     ("experiments.imports.readers", True, "one format each: bytes to runs or cells"),
     ("experiments.imports.normalise", True, "names and units"),
     ("experiments.imports.lint", True, "plausibility"),
+    ("experiments.imports.file_names", True, "what names of files say of the configuration"),
     ("experiments.entry_names", True, "what an entry of the catalogue may be called"),
     ("experiments.claim_conditions", True, "the language in which claims say what would have to hold"),
     ("experiments.campaigns.laboratory", True, "what a campaign does to machines"),
@@ -48,6 +50,7 @@ ROOMS = [
     ("modelling.evidence.question", True, "what is asked"),
     ("modelling.evidence.axes", True, "what can be ranked, and what must be equal for it"),
     ("modelling.evidence.fairplay", True, "which numbers may be compared"),
+    ("modelling.evidence.durability", True, "which options can lose acknowledged writes"),
     ("modelling.evidence.words", True, "how numbers and lists read in a sentence"),
     ("modelling.estimation.graph", True, "what is joined with what"),
     ("modelling.estimation.network", True, "one estimate from many trials"),
@@ -59,19 +62,30 @@ ROOMS = [
     ("modelling features", False, "the rooms of FEATURES, side by side"),
     ("modelling", False, "addresses, signals, handlers of jobs, commands"),
 ]
-FEATURES = ("ask", "answers", "explanations", "comparisons", "mixes", "claims", "advice", "previews", "validation")
+FEATURES = (
+    *("ask", "answers", "explanations", "comparisons", "mixes", "placement", "claims", "advice", "previews"),
+    "validation",
+)
 DOORS = ("selectors", "words")  # what may be asked of a feature, and how it reads
 
 # Modules inside a room with Django that are free of it themselves.
 PLAIN = [
-    *(f"modelling.answers.{name}" for name in ("content", "heat_map", "presentation", "words")),
+    *(
+        f"modelling.answers.{name}"
+        for name in (
+            *("content", "differences", "heat_map", "meaning", "presentation", "trade_off", "trade_table", "words"),
+        )
+    ),
     *(
         f"modelling.explanations.{name}"
         for name in ("causes", "comparison", "content", "facts", "standing", "verdicts")
     ),
     *(f"modelling.comparisons.{name}" for name in ("content", "presentation", "words")),
-    "modelling.mixes.presentation",
+    *(f"modelling.mixes.{name}" for name in ("content", "presentation", "words")),
+    *(f"modelling.placement.{name}" for name in ("content", "prospects", "assignment", "planning", "fleet_file")),
+    *(f"modelling.placement.{name}" for name in ("simulation", "solver_output", "words")),
     *(f"modelling.claims.{name}" for name in ("facts", "evaluation", "condition_words", "judging", "hypotheses")),
+    *("modelling.ask.fit", "modelling.ask.machine"),
     *("modelling.advice.content", "modelling.advice.reasoning", "modelling.advice.words"),
     *(f"modelling.validation.{name}" for name in ("forecasts", "leave_one_out", "clustered", "outside", "tables")),
 ]
@@ -212,6 +226,7 @@ WRITERS = {
     "HypothesisScore": "modelling.claims.verdicts",
     "QualityReport": "modelling.validation.reports",
     "PublicationPreview": "modelling.previews.preview",
+    "KeptMachine": "modelling.ask.machines",
 }
 WRITES = r"\.(?:bulk_create|bulk_update|create|update_or_create|get_or_create|update|delete|save)\("
 

@@ -26,6 +26,7 @@ OTHERS = [
     "/case-studies/p1/retract/",
     "/case-studies/my-lab/preview/",
     "/case-study-bundle.schema.json",
+    "/choices/?workload=varmail&hypervisor=kvm",
     "/claims/p1/",
     "/claims/p1/P1-C01/",
     "/drafts/my-lab/edit/",
@@ -40,14 +41,17 @@ OTHERS = [
     "/accounts/reset/sent/",
     "/accounts/reset/MQ/gone/",
     "/results-template.csv",
+    "/collect.sh",
 ]
 # What is only posted to.
 DEEDS = {
     "accounts/logout/",
     "accounts/tokens/<int:pk>/revoke/",
     "case-studies/<slug:slug>/<slug:step>/",
+    "drafts/<slug:slug>/imports/",
     "drafts/<slug:slug>/upload/",
     "drafts/bundle/",
+    "machines/<int:pk>/delete/",
 }
 
 

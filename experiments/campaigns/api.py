@@ -232,6 +232,10 @@ class EstimateSerializer(serializers.Serializer):
     runs = serializers.IntegerField()
     seconds = serializers.IntegerField()
     pool_mib = serializers.IntegerField(help_text="Needed in the pool at a time.")
+    free_mib = serializers.IntegerField(allow_null=True, help_text="Free there at the last check; null: not known.")
+    files_mib = serializers.DictField(
+        child=serializers.IntegerField(), help_text="Workload to the files that it works on, on each machine."
+    )
     steps = StepsSerializer(many=True)
 
 
@@ -309,8 +313,7 @@ class CampaignViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, Operator
         """A dry run: the time, the space and every step of a plan, which is not stored."""
         found = steering.estimate(_campaign_form(request).instance)
         steps = [{"run": words, "steps": steps} for words, steps in found.steps]
-        answer = {"runs": found.runs, "seconds": found.seconds, "pool_mib": found.pool_mib, "steps": steps}
-        return Response(EstimateSerializer(answer).data)
+        return Response(EstimateSerializer({**vars(found), "steps": steps}).data)
 
     @extend_schema(operation_id="campaigns_start", tags=[CAMPAIGNS], request=None, responses=CampaignSerializer)
     @action(detail=True, methods=["post"])

@@ -20,8 +20,37 @@ STATED = tuple(name for name in normalise.CONFIGURATION if name != "configuratio
 CACHE_MODES = ("none", "writeback", "writethrough", "directsync", "unsafe")
 
 
-class HostForm(forms.ModelForm):
+class InSections:
+    """A form whose fields stand in sections; every field is in one of SECTIONS."""
+
+    SECTIONS: tuple[tuple[str, str, tuple[str, ...]], ...]  # title, a sentence or "", names of fields
+
+    @property
+    def sections(self) -> list[tuple[str, str, list[forms.BoundField]]]:
+        return [
+            (title, sentence, [self[name] for name in names if name in self.fields])
+            for title, sentence, names in self.SECTIONS
+        ]
+
+
+class HostForm(InSections, forms.ModelForm):
     """A machine. The short name is fixed once it exists."""
+
+    SECTIONS = (
+        ("The machine", "", ("name", "slug", "laboratory", "runs_on", "hypervisor")),
+        (
+            "How a worker logs in",
+            "A worker of the laboratory logs in with OpenSSH. You are shown the machine's key before anything is done.",
+            ("address", "port", "login", "uses_sudo", "key_name"),
+        ),
+        (
+            "What may be done there",
+            "KDB writes in the storage pools and nowhere else, and removes what it made.",
+            ("drivers", "pools", "guest_image"),
+        ),
+        ("When it must be left alone", "Every day, in UTC; empty: never.", ("window_start", "window_end")),
+        ("What no command can find out", "It goes into the configurations of what is measured here.", ("stated",)),
+    )
 
     port = forms.IntegerField(min_value=1, max_value=65_535, initial=22, label="SSH port")
     drivers = forms.MultipleChoiceField(
@@ -75,6 +104,8 @@ class HostForm(forms.ModelForm):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        self.fields["runs_on"].empty_label = "no machine: it is one of its own"
+        self.fields["hypervisor"].empty_label = "as a check finds it"
         self.fields["runs_on"].queryset = Host.objects.filter(runs_on=None).exclude(pk=self.instance.pk)
         if self.instance.pk:
             del self.fields["slug"]
@@ -140,8 +171,24 @@ class HostForm(forms.ModelForm):
         return said
 
 
-class CampaignForm(forms.ModelForm):
+class CampaignForm(InSections, forms.ModelForm):
     """A plan: what to run, on which host, by which protocol."""
+
+    SECTIONS = (
+        ("The campaign", "", ("title", "slug")),
+        ("Where it runs", "", ("host", "pool", "driver")),
+        (
+            "What is compared",
+            "Each chosen one with each other one.",
+            ("host_file_systems", "guest_file_systems", "workloads", "vm_counts"),
+        ),
+        (
+            "How it is measured",
+            "The papers ran 120 s, three or ten times.",
+            ("engine", "repetitions", "run_seconds", "cool_down_seconds", "precision_percent", "seed"),
+        ),
+        ("How large", "", ("scale_percent", "disk_mib", "vm_ram_mib", "vm_vcpus", "cache_mode")),
+    )
 
     host_file_systems = forms.MultipleChoiceField(widget=forms.CheckboxSelectMultiple, label="Host file systems")
     guest_file_systems = forms.MultipleChoiceField(

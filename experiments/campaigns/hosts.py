@@ -5,6 +5,7 @@ import logging
 import re
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,10 @@ logger = logging.getLogger(__name__)
 
 CONTACT_JOB, CHECK_JOB = "contact_host", "check_host"
 PROBE_SECONDS = 30  # a guest under hardware virtualisation is up within five
+PROBE_MIB = 64  # of its disk
+FACTS_SECONDS = 5  # to log in and to tell
 RAW_MIB = 1024
+RAW_SECONDS = 20  # ten for each direction, at most (remote.sh)
 
 _HYPERVISORS = {"kvm": "kvm", "qemu": "qemu-tcg"}
 
@@ -43,6 +47,18 @@ FROM = {
     "virsh": "package libvirt-clients (and libvirt-daemon-system for the daemon)",
     "filebench": "source, github.com/filebench/filebench: Debian has no package",
 }
+
+
+@dataclass(frozen=True)
+class CheckEstimate:
+    """What a check takes, about: seconds in all, and MiB that are written and removed again, in one pool at a time.
+
+    guest_seconds : of these, at most, for a virtual machine that is started to see whether one comes up
+    """
+
+    seconds: int
+    pool_mib: int
+    guest_seconds: int = 0
 
 
 class HostError(Exception):
@@ -129,6 +145,17 @@ def ask_contact(host: Host) -> None:
         raise HostError(f"{host} has no address: it is reached through its virtual machines only.")
     with transaction.atomic():
         _ask(host, CONTACT_JOB)
+
+
+def check_estimate(host: Host, pools: int, *, with_limits: bool = False) -> CheckEstimate:
+    """pools : their number"""
+    starts_guest = bool(host.guest_image and "libvirt" in host.drivers and pools)
+    guest_seconds = PROBE_SECONDS + libvirt.BOOT_SECONDS if starts_guest else 0  # hardware first, then software
+    return CheckEstimate(
+        seconds=FACTS_SECONDS + guest_seconds + (pools * RAW_SECONDS if with_limits else 0),
+        pool_mib=max(PROBE_MIB if starts_guest else 0, RAW_MIB if with_limits and pools else 0),
+        guest_seconds=guest_seconds,
+    )
 
 
 def ask_check(host: Host, *, with_limits: bool = False) -> None:
@@ -278,7 +305,7 @@ def _accelerator(machine: ssh.Connection, host: Host, pool: str, found: dict[str
         area.call("begin")
         try:
             area.call("make-folder", "fs", found["pools"][area.pool]["file_system"])
-            disk = area.call("make-image", "fs", "disk1", 64)["path"]
+            disk = area.call("make-image", "fs", "disk1", PROBE_MIB)["path"]
             guest = libvirt.Guest(
                 f"kdb-probe-{area.token}",
                 host.guest_image,

@@ -9,9 +9,11 @@ from experiments.models import Campaign, CampaignRun, Host, RunArtifact, RunLine
 from kdb.models import Job
 from kdb.pairs import pair_key
 
+from . import hosts
 from . import steering as campaigns
 from .laboratory import ssh
 from .runs import throughput
+from .ways_on import WayOn, way_on
 
 RunState = CampaignRun.State
 _ACCELERATORS = {
@@ -34,20 +36,28 @@ class HostPage:
     campaigns: list[Campaign]
     is_asking: bool
     failure: str
+    way_on: WayOn | None
+    check: hosts.CheckEstimate
+    check_with_limits: hosts.CheckEstimate
 
 
 def host_page(host: Host) -> HostPage:
     open_states = (Job.State.QUEUED, Job.State.RUNNING)
+    pools = [_pool(host, pool) for pool in host.pools.select_related("host_fs")]
+    failure = host.job.error if host.job and host.job.state == Job.State.FAILED else ""
     return HostPage(
         accepted=ssh.fingerprint(host.host_key) if host.host_key else "",
         offered=ssh.fingerprint(host.offered_key) if host.offered_key else "",
         facts=_facts(host),
         missing=host.facts.get("missing", []),
-        pools=[_pool(host, pool) for pool in host.pools.select_related("host_fs")],
+        pools=pools,
         machines=list(host.machines.order_by("slug")),
         campaigns=list(host.campaigns.order_by("-pk")[:20]),
         is_asking=bool(host.job and host.job.state in open_states),
-        failure=host.job.error if host.job and host.job.state == Job.State.FAILED else "",
+        failure=failure,
+        way_on=way_on(failure, host) if failure else None,
+        check=hosts.check_estimate(host, len(pools)),
+        check_with_limits=hosts.check_estimate(host, len(pools), with_limits=True),
     )
 
 
@@ -121,9 +131,11 @@ class CampaignPage:
     planned: int
     ended: int
     seconds_left: int
+    estimate: campaigns.Estimate
     active: CampaignRun | None
     log: list[RunLine]
     is_live: bool
+    way_on: WayOn | None  # where it paused by itself
     can: dict[str, bool]
     failures: list[CampaignRun]
 
@@ -140,6 +152,7 @@ def campaign_page(campaign: Campaign) -> CampaignPage:
     active = next((run for run in runs if run.state == RunState.ACTIVE), None)
     log = list(reversed(RunLine.objects.filter(run=active).order_by("-pk")[:LOG_LINES])) if active else []
     waiting = counted[RunState.WAITING] + counted[RunState.ACTIVE]
+    estimate = campaigns.estimate(campaign)
     state, is_filed = campaign.state, campaign.case_study_id is not None
     return CampaignPage(
         columns=columns,
@@ -147,10 +160,12 @@ def campaign_page(campaign: Campaign) -> CampaignPage:
         counts=[(value, label, counted[value]) for value, label in RunState.choices if counted[value]],
         planned=len(runs),
         ended=len(runs) - waiting,
-        seconds_left=_seconds_left(campaign, runs, waiting),
+        seconds_left=_seconds_left(estimate, runs, waiting),
+        estimate=estimate,
         active=active,
         log=log,
         is_live=state == Campaign.State.RUNNING or active is not None,
+        way_on=way_on(campaign.state_reason, campaign.host) if campaign.state_reason else None,
         can={
             "start": state in ("planned", "paused") and not is_filed,
             "pause": state == "running",
@@ -167,7 +182,7 @@ def _cell(runs: list[CampaignRun]) -> dict[str, Any]:
     return {"runs": runs, "mean": sum(values) / len(values) if values else None, "values": len(values)}
 
 
-def _seconds_left(campaign: Campaign, runs: list[CampaignRun], waiting: int) -> int:
+def _seconds_left(estimate: campaigns.Estimate, runs: list[CampaignRun], waiting: int) -> int:
     """As long as the runs before took; as estimated, where there are none."""
     took = [
         (run.finished_at - run.started_at).total_seconds()
@@ -176,7 +191,7 @@ def _seconds_left(campaign: Campaign, runs: list[CampaignRun], waiting: int) -> 
     ]
     if took:
         return round(sum(took) / len(took) * waiting)
-    return round(campaigns.estimate(campaign).seconds * waiting / max(len(runs), 1))
+    return round(estimate.seconds * waiting / max(len(runs), 1))
 
 
 @dataclass(frozen=True)

@@ -52,6 +52,8 @@ class Estimate:
     runs: int
     seconds: int
     pool_mib: int  # needed in the pool at a time
+    free_mib: int | None  # there at the last check; None: not known
+    files_mib: dict[str, int]  # workload to the files that it works on, on each machine
     steps: list[tuple[str, list[str]]] = field(repr=False)  # of each kind of run, in words
 
 
@@ -224,6 +226,10 @@ def estimate(campaign: Campaign) -> Estimate:
         runs=len(matrix) * campaign.repetitions,
         seconds=sum(plan.run_seconds(cell, *timing) for cell in matrix) * campaign.repetitions,
         pool_mib=host_mib,
+        free_mib=campaign.host.facts.get("pools", {}).get(str(campaign.pool), {}).get("free_mib"),
+        files_mib={
+            name: -(-engines.working_set_bytes(name, campaign.scale_percent) // 2**20) for name in campaign.workloads
+        },
         steps=[(_cell_words(cell), plan.steps(cell, *described)) for cell in kinds.values()],
     )
 

@@ -128,6 +128,8 @@ def _take(step: str, case_study: CaseStudy, reason: str, request: HttpRequest) -
             reviews.submit(case_study, user=user)
         case "return":
             life.give_back(case_study, reason=reason, user=user)
+            if not permissions.drafts_of(user).filter(pk=case_study.pk).exists():  # it is its author's again
+                return redirect("draft-list")
         case "publish":
             reviews.publish(case_study, seen=request.POST.get("content_digest", ""), reason=reason, user=user)
             return redirect("case-study-detail", case_study.slug)

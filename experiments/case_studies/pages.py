@@ -20,6 +20,7 @@ from experiments.models import (
     RawFile,
 )
 
+from .reviews import Obstacle, obstacles
 from .tables import (
     Anchors,
     DerivedGroup,
@@ -142,6 +143,19 @@ class DraftPage:
     files: list[RawFile]
     audit: list[AuditEntry]
     brings: list["Brought"]
+    obstacles: list[Obstacle]  # to its submission, while it is a draft
+
+    @property
+    def reading(self) -> list[ImportBatch]:
+        return [batch for batch in self.imports if batch.is_being_read]
+
+    @property
+    def unfinished(self) -> list[ImportBatch]:
+        return [obstacle.batch for obstacle in self.obstacles if obstacle.batch]
+
+    @property
+    def ready(self) -> list[ImportBatch]:
+        return [batch for batch in self.imports if batch.state == ImportBatch.State.READY]
 
 
 @dataclass(frozen=True)
@@ -187,8 +201,9 @@ def draft_page(draft: CaseStudy) -> DraftPage:
     return DraftPage(
         configurations=list(configurations.annotate(measurements=Count("measurement"))),
         measurements=Measurement.objects.filter(configuration__case_study=draft).count(),
-        imports=list(draft.imports.select_related("uploaded_by", "case_study")),
+        imports=list(draft.imports.select_related("uploaded_by", "case_study", "job")),
         files=list(draft.raw_files.filter(batch__state=ImportBatch.State.FILED)),
         audit=list(draft.audit_entries.select_related("actor")),
         brings=brought(draft),
+        obstacles=obstacles(draft) if draft.status == CaseStudy.Status.DRAFT else [],
     )

@@ -1,6 +1,7 @@
 """What an author submits, and a reviewer's decision, bound to what was submitted and to what the reviewer saw."""
 
 import logging
+from dataclasses import dataclass
 
 from django.contrib.auth.models import User
 from django.db import transaction
@@ -13,15 +14,38 @@ from .life import CaseStudyError
 logger = logging.getLogger(__name__)
 
 
+@dataclass(frozen=True)
+class Obstacle:
+    """One thing that keeps a draft from being submitted, and the import that it is about, where it is about one."""
+
+    sentence: str
+    batch: ImportBatch | None = None
+
+
+def obstacles(draft: CaseStudy) -> list[Obstacle]:
+    """All that keeps a draft from being submitted. Two queries."""
+    found = []
+    if not Measurement.objects.filter(configuration__case_study=draft).exists():
+        found.append(Obstacle("There is nothing to review yet: no results are in the case study."))
+    for batch in draft.imports.filter(state__in=_UNFINISHED).select_related("job").order_by("pk"):
+        why = "its reading failed; read it again, or discard it" if batch.why_not_read else _UNFINISHED[batch.state]
+        found.append(Obstacle(f"{str(batch).capitalize()} is not finished: {why}.", batch))
+    return found
+
+
+_UNFINISHED: dict[str, str] = {
+    ImportBatch.State.READING: "it is being read",
+    ImportBatch.State.FAULTY: "it has errors; correct it, or discard it",
+    ImportBatch.State.READY: "confirm it, or discard it",
+}
+
+
 def submit(case_study: CaseStudy, *, user: User) -> None:
     """Ask for review. Raises CaseStudyError where it is no draft, holds nothing, or has an import under way."""
-    waiting = [ImportBatch.State.READING, ImportBatch.State.FAULTY, ImportBatch.State.READY]
     with transaction.atomic():
         found = life.locked(case_study, CaseStudy.Status.DRAFT, "Only a draft can be submitted.")
-        if not Measurement.objects.filter(configuration__case_study=found).exists():
-            raise CaseStudyError("There is nothing to review yet: no results are in the case study.")
-        if under_way := found.imports.filter(state__in=waiting).first():
-            raise CaseStudyError(f"{str(under_way).capitalize()} is not finished: confirm or discard it first.")
+        if in_the_way := obstacles(found):
+            raise CaseStudyError(" ".join(obstacle.sentence for obstacle in in_the_way))
         found.status, found.submitted_digest = CaseStudy.Status.SUBMITTED, bundles.digest(found)
         found.save(update_fields=["status", "submitted_digest"])
         life.audit(found, user, AuditEntry.Action.SUBMITTED)

@@ -39,7 +39,12 @@ def case_study_detail(request: HttpRequest, slug: str) -> HttpResponse:
     is_public = case_study.status in (CaseStudy.Status.PUBLISHED, CaseStudy.Status.RETRACTED)
     if not is_public and not permissions.may_see(request.user, case_study):
         raise Http404(f"no visible case study {slug}")
-    context = {"page": pages.case_study_page(case_study), "case_study": case_study, "is_public": is_public}
+    context = {
+        "page": pages.case_study_page(case_study),
+        "case_study": case_study,
+        "is_public": is_public,
+        "may_retract": permissions.may_retract(request.user, case_study),
+    }
     response = render(request, "experiments/case_study_detail.html", context)
     if not is_public:
         response["Cache-Control"] = "private, no-store"

@@ -5,6 +5,7 @@ from typing import Any
 
 from django.core.exceptions import ValidationError
 from django.db.models import Q, QuerySet
+from django.utils.text import slugify
 
 from experiments import references, visible
 from experiments.imports import normalise
@@ -29,6 +30,10 @@ FIELDS = {
 }
 
 
+# Kinds of which a slug and a name say enough.
+NEED_A_NAME_ONLY = ("file_system", "operating_system", "workload", "benchmark")
+
+
 class EntryError(ValueError):
     """A new entry is not as it must be; the text says what is expected."""
 
@@ -48,6 +53,13 @@ def spellings(case_study: CaseStudy) -> dict[str, dict[str, str]]:
 
 def slugs(case_study: CaseStudy) -> dict[str, set[str]]:
     return {kind: set(entries(kind, case_study).values_list("slug", flat=True)) for kind in MODELS}
+
+
+def fields_for(found: str) -> dict[str, str]:
+    """Slug and name of a new entry that is called as a file calls it; nothing where no slug comes of it."""
+    words = [word for word in slugify(found).replace("_", "-").split("-") if word not in ("", "on")]
+    slug = "-".join(words)[:40].strip("-")
+    return {"slug": slug, "name": found} if slug else {}
 
 
 def new_entry(kind: str, found: str, fields: Any, *, source: str) -> CatalogueEntry:

@@ -6,9 +6,10 @@ from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_safe
 
 from experiments import visible
-from experiments.models import FileSystem, Hypervisor, Workload
+from experiments.models import Benchmark, FileSystem, Hypervisor, Workload
 
 from . import pages
+from .glossary import glossary
 
 
 @require_safe
@@ -17,11 +18,18 @@ def knowledge(request: HttpRequest) -> HttpResponse:
         "file_systems": visible.entries(FileSystem),
         "hypervisors": visible.entries(Hypervisor),
         "workloads": visible.entries(Workload),
+        "benchmarks": visible.entries(Benchmark),
         "publications": pages.publications(),
         "cost_matrix": pages.cost_matrix(),
         "component_map": pages.component_map(),
     }
     return render(request, "experiments/knowledge.html", context)
+
+
+@require_safe
+def glossary_page(request: HttpRequest) -> HttpResponse:
+    """What the words mean, from docs/glossary.md."""
+    return render(request, "experiments/glossary.html", {"sections": glossary()})
 
 
 @require_safe

@@ -55,6 +55,11 @@ class ReadFileSerializer(serializers.Serializer):
     rows = serializers.IntegerField(help_text="Measurements that come in.")
     refused = serializers.ListField(child=serializers.DictField(), help_text="Runs that do not count: line, reason.")
     warnings = serializers.ListField(child=serializers.DictField(), help_text="line, warning.")
+    facts = serializers.ListField(
+        child=serializers.DictField(),
+        required=False,
+        help_text="What the file says of a machine: line, about, name, value, and the field that it fills.",
+    )
     left_out = serializers.BooleanField()
 
 
@@ -70,7 +75,10 @@ class FaultSerializer(serializers.Serializer):
 
 
 class UnknownNameSerializer(serializers.Serializer):
-    """A name that the catalogue does not have; map it in `answers.names`, or describe it in `answers.create`."""
+    """A name that the catalogue does not have; map it in `answers.names`, or describe it in `answers.create`.
+
+    Of kind `column`: a header that is none of ours; say in `answers.columns` what it holds, or `ignore`.
+    """
 
     kind = serializers.CharField()
     name = serializers.CharField()
@@ -103,6 +111,11 @@ class ReportSerializer(serializers.Serializer):
     sample = serializers.ListField(child=serializers.DictField(), required=False, help_text="The first rows.")
     new_configurations = serializers.ListField(child=serializers.CharField(), required=False)
     new_names = serializers.ListField(child=serializers.DictField(), required=False)
+    suggested = serializers.DictField(
+        child=serializers.CharField(),
+        required=False,
+        help_text="Context by the facts of the files; it counts once it is in `answers.context`.",
+    )
 
 
 class AnswersSerializer(serializers.Serializer):
@@ -112,13 +125,18 @@ class AnswersSerializer(serializers.Serializer):
         child=serializers.CharField(), required=False, help_text="Field to text, for every file."
     )
     files = serializers.DictField(
-        child=serializers.DictField(), required=False, help_text="SHA-256 to `context` and `leave_out` of one file."
+        child=serializers.DictField(),
+        required=False,
+        help_text="SHA-256 to `context` and `leave_out` of one file, and `runs`: line to context of the runs there.",
     )
     names = serializers.DictField(
         child=serializers.DictField(), required=False, help_text="Kind to name in the files to slug of the catalogue."
     )
     create = serializers.DictField(
         child=serializers.DictField(), required=False, help_text="Kind to name in the files to a new entry's fields."
+    )
+    columns = serializers.DictField(
+        child=serializers.CharField(), required=False, help_text="Header of a table to a column of ours, or `ignore`."
     )
 
 
@@ -128,7 +146,7 @@ class ImportSerializer(serializers.ModelSerializer):
     case_study = serializers.SlugRelatedField(slug_field="slug", read_only=True)
     uploaded_by = serializers.CharField(source="uploaded_by.username", read_only=True, allow_null=True, default=None)
     progress = serializers.IntegerField(
-        source="job.progress", read_only=True, default=None, allow_null=True, help_text="Rows read."
+        source="job.progress", read_only=True, default=None, allow_null=True, help_text="Files read, then rows."
     )
     error = serializers.CharField(
         source="why_not_read", read_only=True, help_text="Why reading failed; imports/<id>/read/ has it read again."
@@ -160,7 +178,7 @@ class UploadSerializer(serializers.Serializer):
     file = serializers.ListField(
         child=serializers.FileField(), help_text="One or more result files, or ZIPs of them; repeat the field."
     )
-    answers = serializers.JSONField(required=False, help_text="A JSON object: context, files, names, create.")
+    answers = serializers.JSONField(required=False, help_text="A JSON object: context, files, names, create, columns.")
     confirm = serializers.BooleanField(required=False, help_text="File at once where there is no error.")
 
 

@@ -6,8 +6,11 @@ from django import forms
 from django.core.files.uploadedfile import UploadedFile
 
 from experiments.catalogue import services
-from experiments.imports import normalise
+from experiments.imports import file_names, normalise
+from experiments.imports.readers.table_columns import FIELDS, IGNORED, PARAMETER
 from experiments.models import CaseStudy, ImportBatch
+
+NEW = "new"  # no slug: a reserved word (experiments.entry_names)
 
 
 class SeveralFilesInput(forms.ClearableFileInput):
@@ -98,8 +101,34 @@ class UploadForm(forms.Form):
     files = SeveralFilesField(label="Result files, or ZIPs of them")
 
 
+class SeveralImportsForm(forms.Form):
+    """Imports of one draft that are confirmed or discarded together; of `confirm-ready`, all that wait for it."""
+
+    do = forms.ChoiceField(choices=[("confirm", ""), ("confirm-ready", ""), ("discard", "")])
+    imports = forms.ModelMultipleChoiceField(
+        ImportBatch.objects.none(), required=False, error_messages={"invalid_choice": "Import %(value)s is not here."}
+    )
+
+    def __init__(self, data: Any, *, case_study: CaseStudy) -> None:
+        super().__init__(data)
+        self.case_study = case_study
+        self.fields["imports"].queryset = case_study.imports.order_by("pk")
+
+    def clean(self) -> dict[str, Any]:
+        said = self.cleaned_data
+        if said.get("do") == "confirm-ready":
+            said["imports"] = list(self.case_study.imports.filter(state=ImportBatch.State.READY).order_by("pk"))
+        if not self.errors and not said["imports"]:
+            raise forms.ValidationError("Choose at least one import.")
+        return said
+
+    @property
+    def problems(self) -> list[str]:
+        return [str(message) for messages in self.errors.values() for message in messages]
+
+
 class AnswersForm(forms.Form):
-    """What the user says about an import that was read: per file, and per unknown name."""
+    """What the user says about an import that was read: per file, unknown name, foreign column, and hint of a name."""
 
     def __init__(self, data: Any = None, *, batch: ImportBatch, **kwargs: Any) -> None:
         super().__init__(data, **kwargs)
@@ -128,21 +157,86 @@ class AnswersForm(forms.Form):
                 initial=context.get("vm_count", ""),
             )
             self.files.append((file, names))
+        self.hints = self._hints()
+        self.columns = self._columns()
         self.names = []
         mapped = [(kind, name) for kind, names in said.get("names", {}).items() for name in names]
         created = [(kind, name) for kind, names in said.get("create", {}).items() for name in names]
-        unknown = [(entry["kind"], entry["name"]) for entry in batch.report.get("unknown", [])]
+        unknown = [
+            (entry["kind"], entry["name"]) for entry in batch.full_report["unknown"] if entry["kind"] != "column"
+        ]
         for number, (kind, name) in enumerate(dict.fromkeys([*unknown, *mapped, *created])):
             self._add_name(number, kind, name)
+
+    def _hints(self) -> list[tuple[file_names.Hint, str]]:
+        """What the names of the files say and nobody has said for all of them, each with its field."""
+        if not self.files:
+            return []
+        names, context = self._display_names(), self.batch.answers.get("context", {})
+        taken_in = [file["name"] for file, _ in self.files if not file["left_out"]]
+        found = []
+        for hint in file_names.hints(taken_in, services.spellings(self.batch.case_study)):
+            if any(use.items() <= context.items() for use in hint.uses):
+                continue
+            said = [self._own_context(file) for file, _ in self.files if file["name"] in hint.files]
+            used = next((use for use in hint.uses if all(use.items() <= own.items() for own in said)), {})
+            choices = [(",".join(use), _use_sentence(use, names)) for use in hint.uses]
+            name = f"hint-{hint.word}"
+            if choices:
+                self.fields[name] = forms.ChoiceField(
+                    required=False,
+                    label=f"“{hint.word}”, in {_of(len(hint.files), len(taken_in))}, is",
+                    choices=[("", "not used"), *choices],
+                    initial=",".join(used),
+                )
+            found.append((hint, name))
+        return found
+
+    def _display_names(self) -> dict[tuple[str, str], str]:
+        """Field of the context and slug to the name of the entry."""
+        fields = ("hypervisor", "guest_fs", "host_fs")
+        kinds = {normalise.REFERENCES[field] for field in fields}
+        known = {kind: dict(catalogue_choices(kind, self.batch.case_study)) for kind in kinds}
+        return {(field, slug): name for field in fields for slug, name in known[normalise.REFERENCES[field]].items()}
+
+    def _own_context(self, file: dict[str, Any]) -> dict[str, str]:
+        return self.batch.answers.get("files", {}).get(file["sha256"], {}).get("context", {})
+
+    def _columns(self) -> list[tuple[str, str]]:
+        """Each foreign column, unknown or said to be something, with its field."""
+        said = self.batch.answers.get("columns", {})
+        foreign = [entry["name"] for entry in self.batch.full_report["unknown"] if entry["kind"] == "column"]
+        found = []
+        for number, header in enumerate(dict.fromkeys([*foreign, *said])):
+            choices = {
+                "": "not known yet",
+                IGNORED: "nothing: ignore it",
+                PARAMETER + header: "a parameter of the load",
+            }
+            if said.get(header, "").startswith(PARAMETER):
+                choices.setdefault(said[header], f"the parameter {said[header].removeprefix(PARAMETER)}")
+            choices |= {name: name for name in ("pair", *FIELDS)}
+            self.fields[f"column-{number}"] = forms.ChoiceField(
+                required=False,
+                label=f"The column “{header}” is",
+                choices=[*choices.items()],
+                initial=said.get(header, ""),
+            )
+            found.append((header, f"column-{number}"))
+        return found
 
     def _add_name(self, number: int, kind: str, name: str) -> None:
         said = self.batch.answers
         created = said.get("create", {}).get(kind, {}).get(name, {})
+        choices = [("", "not known yet"), *catalogue_choices(kind, self.batch.case_study)]
+        as_called = services.fields_for(name) if kind in services.NEED_A_NAME_ONLY else {}
+        if as_called:
+            choices.insert(1, (NEW, f"a new {kind.replace('_', ' ')}, called so"))
         self.fields[f"name-{number}"] = forms.CharField(
             required=False,
             label=f"{name} is",
-            initial=said.get("names", {}).get(kind, {}).get(name, ""),
-            widget=forms.Select(choices=[("", "not known yet"), *catalogue_choices(kind, self.batch.case_study)]),
+            initial=said.get("names", {}).get(kind, {}).get(name, "") or (NEW if created and as_called else ""),
+            widget=forms.Select(choices=choices),
         )
         new = []
         for field in services.FIELDS[kind]:
@@ -165,25 +259,81 @@ class AnswersForm(forms.Form):
             for kind, name, field, new in self.names
         ]
 
+    @property
+    def column_rows(self) -> list[forms.BoundField]:
+        return [self[field] for _, field in self.columns]
+
+    @property
+    def hint_rows(self) -> list[forms.BoundField]:
+        return [self[field] for hint, field in self.hints if hint.uses]
+
+    @property
+    def words_of_disks(self) -> list[str]:
+        return [hint.word for hint, _ in self.hints if hint.is_of_disks]
+
     def answers(self, context: dict[str, str]) -> dict[str, Any]:
         """In the shape of experiments.imports.pipeline.checked_answers."""
         data = self.cleaned_data
         files = {}
         for file, names in self.files:
             own = {part: data[names[part]] for part in ("configuration", "vm_count")}
+            said = {part: str(value) for part, value in own.items() if value not in (None, "")}
             files[file["sha256"]] = {
+                "runs": self.batch.answers.get("files", {})
+                .get(file["sha256"], {})
+                .get("runs", {}),  # said by a program
                 "leave_out": data[names["leave_out"]],
-                "context": {part: str(value) for part, value in own.items() if value not in (None, "")},
+                "context": {**self._hinted_context(file), **said},
             }
         mapped: dict[str, dict] = {}
         create: dict[str, dict] = {}
         for kind, name, field, new in self.names:
             fields = {n.split("-", 2)[2]: str(data[n]) for n in new if data[n]}
-            if data[field]:
+            if data[field] == NEW:
+                create.setdefault(kind, {})[name] = {**services.fields_for(name), **fields}
+            elif data[field]:
                 mapped.setdefault(kind, {})[name] = data[field]
             elif fields.get("slug"):
                 create.setdefault(kind, {})[name] = fields
-        return {"context": context, "files": files, "names": mapped, "create": create}
+        columns = {header: data[field] for header, field in self.columns}
+        return {"context": context, "files": files, "names": mapped, "create": create, "columns": columns}
+
+    def _hinted_context(self, file: dict[str, Any]) -> dict[str, str]:
+        """What was said of one file and this form does not show, with the hints of its name that are used."""
+        own = {
+            name: text for name, text in self._own_context(file).items() if name not in ("configuration", "vm_count")
+        }
+        mine = [(hint, field) for hint, field in self.hints if file["name"] in hint.files and hint.uses]
+        for hint, _ in mine:
+            for name, text in (pair for use in hint.uses for pair in use.items()):
+                if own.get(name) == text:
+                    del own[name]
+        for hint, field in mine:
+            own |= next((use for use in hint.uses if ",".join(use) == self.cleaned_data[field]), {})
+        return own
+
+
+_USES = {
+    "hypervisor": "the hypervisor {}",
+    "guest_fs": "the guest file system {}",
+    "host_fs": "the host file system {}",
+    "vm_count": "the number of virtual machines at once, {}",
+    "image_format": "the image format {}",
+    "cache_mode": "the cache mode {}",
+}
+
+
+def _of(some: int, everything: int) -> str:
+    if some < everything:
+        return f"{some:,} of {everything:,} file names"
+    return "all file names" if everything > 1 else "its file name"
+
+
+def _use_sentence(use: file_names.Values, names: dict[tuple[str, str], str]) -> str:
+    """ "the guest file system XFS" """
+    if use == {"hypervisor": "native"}:
+        return "native, no hypervisor"
+    return " and ".join(_USES[field].format(names.get((field, value), value)) for field, value in use.items())
 
 
 def catalogue_choices(kind: str, case_study: CaseStudy) -> list[tuple[str, str]]:

@@ -216,7 +216,7 @@ def littles_law(facts: DraftFacts) -> Iterator[tuple[str, list[Cell]]]:
         _, implied, most, rate = max(broken, key=lambda found: found[0])
         yield (
             f"{rate.configuration}, {rate.workload}: {rate.mean:g} ops/s times the latency make {implied:.3g} "
-            f"operations under way, with {most:g} threads; is a unit wrong?",
+            f"operations under way, where {most:g} can be; is a unit wrong?",
             [rate for *_, rate in broken],
         )
 
@@ -324,13 +324,11 @@ def working_set_bytes(cell: Cell) -> int | None:
 
 
 def concurrency(parameters: Mapping[str, Any]) -> float | None:
-    """Operations that can be under way at once: threads or jobs, times queue depth; None where not stated."""
+    """Operations that can be under way at once: threads or jobs, times queue depth; None where no threads are."""
     names = ("threads", "numjobs", "jobs", "clients", "processes")
     workers = next((_positive(parameters[name]) for name in names if name in parameters), None)
     depth = next((_positive(parameters[name]) for name in ("iodepth", "queue_depth") if name in parameters), None)
-    if workers is None and depth is None:
-        return None
-    return (workers or 1) * (depth or 1)
+    return None if workers is None else workers * (depth or 1)
 
 
 def _positive(value: Any) -> float | None:

@@ -213,36 +213,56 @@ def _unshared(entries: Iterable[tuple[str, Iterable[str]]]) -> dict[str, str]:
 # From files to sources
 
 RUN_FIELDS = (
-    *(*WORKLOAD, "parameters", "operation", "block_size_bytes", "working_set_bytes"),
+    *(*WORKLOAD, "parameters", "operation", "block_size_bytes", "working_set_bytes", "note"),
     *("metric", "value", "unit"),
 )
-_FIGURES = (("throughput", "throughput_mib_s"), ("operation_rate", "ops_per_s"), ("latency", "latency_ms"))
+FIGURES = (("throughput", "throughput_mib_s"), ("operation_rate", "ops_per_s"), ("latency", "latency_ms"))
 
 
 def source_of_table(table: Table, context: Mapping[str, str]) -> Source:
     return Source(table.fields, table.rows, context)
 
 
-def source_of_reading(reading: Reading, context: Mapping[str, str]) -> Source:
-    """Each figure of each run is a line; what the tool calls its load may be renamed by the context."""
+def source_of_reading(
+    reading: Reading, context: Mapping[str, str], runs: Mapping[str, Mapping[str, str]] | None = None
+) -> Source:
+    """Each figure of each run is a line; what the tool calls its load may be renamed by the context.
 
-    def rows() -> Iterator[tuple[int | None, Cells]]:
+    runs : context of single runs, by the line that each stands on; it stands before the context of the file
+    """
+    said = runs or {}
+    own_fields = tuple(dict.fromkeys(name for given in said.values() for name in given if name not in RUN_FIELDS))
+
+    def rows() -> Iterator[tuple[int | None, Cells] | Fault]:
+        lines = {str(run.line): None for run in reading.runs}
+        for line in said.keys() - lines.keys():
+            yield Fault(None, "runs", f"line {line}", f"a line on which a run stands: {_first(lines)}")
         for run in reading.runs:
+            own = said.get(str(run.line), {})
+            # What the whole file is said to do fills in what a run does not tell of itself.
+            said_of_all = context.get("operation") if run.operation in ("", "mixed") else ""
+            operation = own.get("operation") or said_of_all or run.operation
+            if not operation:
+                expected = f"{' or '.join(run.could_be)}, said beside the file: the file does not tell them apart"
+                yield Fault(run.line, "operation", "nothing", expected)
+                continue
             load = (
-                context.get("workload") or run.workload,
-                run.benchmark or reading.benchmark,
-                run.tool_version or reading.tool_version,
+                own.get("workload") or context.get("workload") or run.workload,
+                run.benchmark or reading.benchmark or own.get("benchmark", ""),
+                run.tool_version or reading.tool_version or own.get("benchmark_version", ""),
                 json.dumps(dict(run.parameters), sort_keys=True),
-                context.get("operation") or run.operation,
+                operation,
                 run.block_size_bytes or "",
                 run.working_set_bytes or "",
+                " ".join(filter(None, (run.note, own.get("note") or context.get("note")))),
             )
-            for metric, attribute in _FIGURES:
+            beside = tuple(own.get(name, "") for name in own_fields)
+            for metric, attribute in FIGURES:
                 value = getattr(run, attribute)
                 if value is not None:
-                    yield run.line, (*load, metric, value, METRICS[metric].unit)
+                    yield run.line, (*load, metric, value, METRICS[metric].unit, *beside)
 
-    return Source(RUN_FIELDS, rows, context)
+    return Source((*RUN_FIELDS, *own_fields), rows, context)
 
 
 def source_of_rows(given: Sequence[Mapping[str, Any]], context: Mapping[str, str]) -> Source:

@@ -43,6 +43,7 @@ from kdb.models import Job
 
 from .normalise import CONTEXT, KINDS
 from .readers import archives
+from .readers.table_columns import FIELDS, IGNORED, PARAMETER, may_stand_for
 from .reading import Contents, Decided, Filing, Report, Walk
 
 logger = logging.getLogger(__name__)
@@ -51,6 +52,7 @@ READ_JOB = "read_import"
 MAX_FILES = 1_000  # of one import
 ROWS_AT_ONCE = 5_000
 SAMPLE_ROWS = 50  # shown in the report
+MAX_RUNS_SAID = 1_000  # of one file, each with context of its own
 
 State = ImportBatch.State
 
@@ -197,21 +199,30 @@ def checked_answers(answers: Mapping[str, Any]) -> dict[str, Any]:
     """The answers in their one form. Raises Unusable where they have another shape.
 
     {"context": {field: text},                      for every file
-     "files": {sha256: {"context": {...}, "leave_out": bool}},
+     "files": {sha256: {"context": {...}, "leave_out": bool,
+                        "runs": {line: {field: text}}}},   for the runs on one line of a benchmark's output
      "names": {kind: {name in the files: slug}},
-     "create": {kind: {name in the files: {"slug", "name", ...}}}}
+     "create": {kind: {name in the files: {"slug", "name", ...}}},
+     "columns": {header in the tables: field, or "ignore"}}     where there are any
     """
-    if not isinstance(answers, Mapping) or set(answers) - {"context", "files", "names", "create"}:
-        raise Unusable("answers: an object with context, files, names and create is expected.")
+    if not isinstance(answers, Mapping) or set(answers) - {"context", "files", "names", "create", "columns"}:
+        raise Unusable("answers: an object with context, files, names, create and columns is expected.")
     try:
         refuse_unkeepable(answers)
     except ValueError as error:
         raise Unusable(f"answers: {error}.") from error
     files = {}
     for digest, said in _mapping(answers, "files").items():
-        if not isinstance(said, Mapping) or set(said) - {"context", "leave_out"}:
-            raise Unusable("files: each is named by its SHA-256 and has context and leave_out.")
+        if not isinstance(said, Mapping) or set(said) - {"context", "leave_out", "runs"}:
+            raise Unusable("files: each is named by its SHA-256 and has context, leave_out and runs.")
         files[digest] = {"context": _context(said.get("context", {})), "leave_out": bool(said.get("leave_out"))}
+        runs = {str(line): _context(given) for line, given in _mapping(said, "runs").items()}
+        if len(runs) > MAX_RUNS_SAID or not all(re.fullmatch("[0-9]{1,9}", line) for line in runs):
+            raise Unusable(
+                f"runs: {{line: {{field: text}}}}, a line is a number, and at most {MAX_RUNS_SAID:,} are said."
+            )
+        if runs:
+            files[digest]["runs"] = runs
     names = {}
     for kind, mapped in _mapping(answers, "names").items():
         if kind not in KINDS or not isinstance(mapped, Mapping) or not all(map(_is_text, mapped.values())):
@@ -222,7 +233,14 @@ def checked_answers(answers: Mapping[str, Any]) -> dict[str, Any]:
         if kind not in KINDS or not isinstance(wanted, Mapping):
             raise Unusable(f"create: {{kind: {{name: {{slug, name, ...}}}}}}, the kinds are {', '.join(KINDS)}.")
         create[kind] = dict(wanted)
-    return {"context": _context(answers.get("context", {})), "files": files, "names": names, "create": create}
+    columns = {header: name for header, name in _mapping(answers, "columns").items() if name not in (None, "")}
+    for header, name in columns.items():
+        if not (_is_text(name) and may_stand_for(name)):
+            raise Unusable(
+                f"columns: {header!r} may be {IGNORED}, pair, {PARAMETER}<name>, or one of {', '.join(FIELDS)}."
+            )
+    said = {"context": _context(answers.get("context", {})), "files": files, "names": names, "create": create}
+    return {**said, "columns": columns} if columns else said
 
 
 def _mapping(answers: Mapping[str, Any], name: str) -> Mapping[str, Any]:
@@ -318,6 +336,20 @@ def discard(batch: ImportBatch, *, user: User) -> None:
     logger.info("discarded import=%s", batch.pk)
 
 
+def confirm_all(batches: Iterable[ImportBatch]) -> None:
+    """File all of these, or none. Raises ImportRefused as `confirm`."""
+    with transaction.atomic():
+        for batch in batches:
+            confirm(batch)
+
+
+def discard_all(batches: Iterable[ImportBatch], *, user: User) -> None:
+    """Discard all of these, or none. Raises ImportRefused as `discard`."""
+    with transaction.atomic():
+        for batch in batches:
+            discard(batch, user=user)
+
+
 def _forget_vm_counts(case_study: CaseStudy, gone: set[int]) -> None:
     """Take these numbers of machines off the case study where nothing in it has them any more."""
     left = {count for counts in case_study.printed_ratios.values_list("vm_counts", flat=True) for count in counts}
@@ -369,7 +401,7 @@ def read(run: jobs.JobRun, import_id: int) -> None:
     if batch.state != State.READING or batch.job_id != run.job_id:
         return  # decided otherwise meanwhile
     try:
-        with Contents(batch, run.job_id) as contents:
+        with Contents(batch, run.job_id, run.step) as contents:
             _read(batch, run, contents)
     except Decided:
         logger.info("stopped reading import=%s", batch.pk)
@@ -377,7 +409,7 @@ def read(run: jobs.JobRun, import_id: int) -> None:
 
 def _read(batch: ImportBatch, run: jobs.JobRun, contents: Contents) -> None:
     if not batch.is_confirmed:
-        report = Walk(batch, contents, run.step).do()
+        report = Walk(batch, contents, lambda rows: run.step(rows, 0)).do()  # of how many is not known before
         with transaction.atomic():
             _keep(batch, run, report, report.state)
         return

@@ -4,9 +4,10 @@ Reading and filing are the same walk over the files. What differs is that filing
 transaction of its caller, who takes everything back where the report turns out faulty.
 """
 
+import hashlib
 import json
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field
 from itertools import islice
@@ -21,7 +22,7 @@ from experiments.case_studies.measurement_rows import MeasurementRow
 from experiments.catalogue import services
 from experiments.files import raw_files
 from experiments.imports.readers.apart import NotRead, ReadingProcess
-from experiments.imports.readers.base import Reading
+from experiments.imports.readers.base import Reading, Run, text_of
 from experiments.imports.readers.table import Fault, Table
 from experiments.models import (
     AuditEntry,
@@ -29,6 +30,7 @@ from experiments.models import (
     CaseStudy,
     Configuration,
     ImportBatch,
+    Measurement,
     RawChunk,
     RawFile,
     Workload,
@@ -40,6 +42,7 @@ from . import lint
 from .cells import Cells
 from .normalise import (
     EMPTY,
+    FIGURES,
     KINDS,
     REFERENCES,
     Names,
@@ -58,6 +61,7 @@ from .normalise import (
 ROWS_AT_ONCE = 5_000
 SAMPLE_ROWS = 50  # shown in the report
 MAX_FAULTS = 200  # listed in the report; all are counted
+COLUMN = "column"  # beside the kinds of names, what may be unknown
 
 State = ImportBatch.State
 
@@ -67,9 +71,11 @@ class Report:
     """What one reading found, as plain values.
 
     rows : measurements that come in
-    files : each {"name", "sha256", "size_bytes", "format", "tool_version", "rows", "refused", "warnings", "left_out"}
+    files : each {"name", "sha256", "size_bytes", "format", "tool_version", "rows", "refused", "warnings", "facts",
+        "left_out"}; a fact is {"line", "about", "name", "value", "fills"} and counts where the context says it, too
+    suggested : context that facts fill in where all of them agree, field to text; it counts once it is said
     faults : each {"file", "line", "field", "found", "expected", "count"}: the first line of each kind of fault
-    unknown : each {"kind", "name", "file", "line", "count"}
+    unknown : each {"kind", "name", "file", "line", "count"}, of kind "column" a header that is none of ours
     lint : each {"rule", "severity", "message", "places"}
     sample : the first rows, as the case study will have them
     """
@@ -83,6 +89,7 @@ class Report:
     sample: list[dict[str, Any]] = field(default_factory=list[Any])
     new_configurations: list[str] = field(default_factory=list)
     new_names: list[dict[str, Any]] = field(default_factory=list[Any])
+    suggested: dict[str, str] = field(default_factory=dict)
 
     @property
     def state(self) -> State:
@@ -100,8 +107,11 @@ class Contents:
     Used as a context, inside the attempt of the job that reads.
     """
 
-    def __init__(self, batch: ImportBatch, job_id: int) -> None:
-        self.batch, self.job_id = batch, job_id
+    def __init__(
+        self, batch: ImportBatch, job_id: int, progress: Callable[[int, int], None] = lambda done, total: None
+    ) -> None:
+        """progress : is told how many files are read, and of how many"""
+        self.batch, self.job_id, self.progress = batch, job_id, progress
         self.deadline = monotonic() + settings.KDB_READ_SECONDS
         self.places: dict[int, int | NotRead] = {}
         self.process = ReadingProcess()
@@ -110,12 +120,15 @@ class Contents:
         """Read every file that is not left out. Raises Decided."""
         with ExitStack() as stack:
             stack.enter_context(self.process)
-            for file in self.batch.files.order_by("pk"):
+            files = list(self.batch.files.order_by("pk"))
+            for number, file in enumerate(files):
+                self.progress(number, len(files))
                 if file.rows or is_left_out(self.batch, file):
                     continue
                 try:
                     self.check()
-                    self.places[file.pk] = self.process.read(raw_files.chunks(file), self.check)
+                    columns = self.batch.answers.get("columns")
+                    self.places[file.pk] = self.process.read(raw_files.chunks(file), self.check, columns)
                 except RawChunk.DoesNotExist as gone:
                     raise Decided from gone
                 except NotRead as problem:
@@ -162,6 +175,8 @@ class Walk:
         self.faults: dict[tuple[Any, ...], dict[str, Any]] = {}
         self.unknown: dict[tuple[Any, ...], dict[str, Any]] = {}
         self.cells = Cells(self.case_study)
+        self.alike: dict[tuple[Any, ...], list[RawFile]] = {}  # files with the same figures first
+        self.texts: dict[int, bytes] = {}
         answers = batch.answers
         self.names = Names(services.spellings(self.case_study), self._mapped_names(answers))
         self.normaliser = Normaliser(self.names, _configurations(self.case_study))
@@ -196,10 +211,23 @@ class Walk:
         report = self.report
         report.faults = list(islice(self.faults.values(), MAX_FAULTS))
         report.unknown = list(self.unknown.values())
+        report.suggested = self.suggested()
         report.new_configurations = list(self.normaliser.new)
         if not report.fault_count and not report.unknown:
             report.lint = [asdict(finding) for finding in lint.check(self.facts())]
         return report
+
+    def suggested(self) -> dict[str, str]:
+        """Context by the facts of all files, where they agree and the catalogue knows the name."""
+        values: dict[str, set[str]] = {}
+        for about in self.report.files:
+            for fact in about["facts"]:
+                if (name := fact["fills"]) in REFERENCES:
+                    found = self.names.find(REFERENCES[name], str(fact["value"]))
+                    values.setdefault(name, set()).add(found or "")
+                elif name:
+                    values.setdefault(name, set()).add(_text(fact["value"]))
+        return {name: found for name, all_found in values.items() if len(all_found) == 1 and (found := min(all_found))}
 
     def read_file(self, file: RawFile) -> None:
         said = self.batch.answers.get("files", {}).get(file.sha256, {})
@@ -211,7 +239,7 @@ class Walk:
                 "format": "",
                 "tool_version": "",
             },
-            **{"rows": 0, "refused": [], "warnings": [], "left_out": is_left_out(self.batch, file)},
+            **{"rows": 0, "refused": [], "warnings": [], "facts": [], "left_out": is_left_out(self.batch, file)},
         }
         self.report.files.append(about)
         if about["left_out"]:
@@ -250,16 +278,46 @@ class Walk:
             about["format"] = found.format
             for fault in found.faults:
                 self.fault(file.name, fault)
+            for fault in found.unknown:
+                self.unknown_name(file.name, Unknown(fault.line, COLUMN, fault.found))
             return None if found.faults else source_of_table(found, context)
         reading = found
         about["format"], about["tool_version"] = reading.format, reading.tool_version
         about["refused"] = _refused(reading)
         about["warnings"] = _warnings(reading)
+        about["facts"] = _facts(reading, file.name)
+        if reading.facts:
+            return None
         if not reading.runs:
             for refusal in reading.refused:
                 self.fault(file.name, Fault(refusal.line, "file", refusal.reason, "a result, or leave the file out"))
             return None
-        return source_of_reading(reading, context)
+        if twin := self.twin(file, reading):
+            self.fault(
+                file.name, Fault(None, "file", f"the text of {twin} again", "each result once: leave this file out")
+            )
+            return None
+        return source_of_reading(reading, context, self.batch.answers.get("files", {}).get(file.sha256, {}).get("runs"))
+
+    def twin(self, file: RawFile, reading: Reading) -> str | None:
+        """The name of another file with the same text in other line ends or another encoding."""
+        run = reading.runs[0]
+        figures = [(metric, value) for metric, name in FIGURES if (value := getattr(run, name)) is not None]
+        metric, value = figures[0]
+        rows = Measurement.objects.filter(line=run.line, metric=metric, value=value)
+        rows = rows.filter(raw_file__case_study=self.case_study, raw_file__format=reading.format)
+        filed = RawFile.objects.filter(pk__in=rows.values("raw_file")).exclude(batch=self.batch)
+        alike = self.alike.setdefault((run.line, *figures), [])
+        others = [*alike, *filed]
+        alike.append(file)
+        return next((other.name for other in others if self.text_of(other) == self.text_of(file)), None)
+
+    def text_of(self, file: RawFile) -> bytes:
+        """What stands for a file's text, whatever its line ends and encoding; each is read once."""
+        if file.pk not in self.texts:
+            lines = text_of(raw_files.content(file)).splitlines()
+            self.texts[file.pk] = hashlib.sha256("\n".join(lines).encode(errors="replace")).digest()
+        return self.texts[file.pk]
 
     def take(self, file: RawFile, rows: list[Row]) -> list[tuple[Row, int]]:
         """Count the rows into their cells; each with the number of its repetition."""
@@ -285,7 +343,7 @@ class Walk:
             self.faults[key] = {"file": file_name, **asdict(fault), "count": 1}
 
     def unknown_name(self, file_name: str, unknown: Unknown) -> None:
-        key = (unknown.kind, fold(unknown.name))
+        key = (unknown.kind, unknown.name if unknown.kind == COLUMN else fold(unknown.name))
         if key in self.unknown:
             self.unknown[key]["count"] += 1
         elif len(self.unknown) < MAX_FAULTS:
@@ -390,8 +448,28 @@ def _refused(reading: Reading) -> list[dict[str, Any]]:
     return listed
 
 
+def _facts(reading: Reading, file_name: str) -> list[dict[str, Any]]:
+    """What a file says of its machine is the host's or the guest's where a folder in its name says so."""
+    side = next((part for part in file_name.split("/")[:-1] if part in ("host", "guest")), "")
+    facts = [asdict(fact) for fact in reading.facts]
+    for fact in facts:
+        if fact["fills"] in ("fs", "mount_options"):
+            fact["fills"] = f"{side}_{fact['fills']}" if side else ""
+    return facts
+
+
+def _text(value: str | int | float | bool) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _percentiles(run: Run) -> Iterator[str]:
+    if run.percentiles_ms:
+        told = ", ".join(f"{name} {value:.4g} ms" for name, value in run.percentiles_ms.items())
+        yield f"Percentiles of latency stay with the file, as no metric here is one: {told}."
+
+
 def _warnings(reading: Reading) -> list[dict[str, Any]]:
-    counts = Counter((run.line, warning) for run in reading.runs for warning in run.warnings)
+    counts = Counter((run.line, warning) for run in reading.runs for warning in (*run.warnings, *_percentiles(run)))
     return [{"line": line, "warning": warning} for line, warning in islice(counts, MAX_FAULTS)]
 
 

@@ -1,5 +1,7 @@
 """Imports in the browser: upload, see what was read, correct, confirm; and the files themselves."""
 
+from pathlib import Path
+
 from django.contrib.auth.decorators import login_required
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse
@@ -11,7 +13,7 @@ from experiments import permissions
 from experiments.case_studies.draft_views import draft_or_404, render_draft
 from experiments.files import raw_files
 from experiments.files.downloads import raw_response
-from experiments.imports.forms import AnswersForm, ContextForm, UploadForm
+from experiments.imports.forms import AnswersForm, ContextForm, SeveralImportsForm, UploadForm
 from experiments.models import ImportBatch, RawFile
 from kdb.htmx import varies_for_htmx, wants_fragment
 
@@ -19,6 +21,8 @@ from . import pipeline
 from . import words as import_words
 from .pipeline import ImportRefused
 from .readers import table
+
+COLLECT_SCRIPT = Path(__file__).with_name("collect.sh")
 
 
 @require_POST
@@ -45,6 +49,26 @@ def upload(request: HttpRequest, slug: str) -> HttpResponse:
     return redirect("import-detail", batch.pk)
 
 
+@require_POST
+@login_required
+def together(request: HttpRequest, slug: str) -> HttpResponse:
+    """Confirm or discard several imports of a draft: all that are chosen, or none."""
+    draft = draft_or_404(request, slug)
+    if not permissions.may_edit(request.user, draft):
+        raise PermissionDenied
+    form = SeveralImportsForm(request.POST, case_study=draft)
+    if not form.is_valid():
+        return render_draft(request, draft, problem=" ".join(form.problems), status=422)
+    try:
+        if form.cleaned_data["do"] == "discard":
+            pipeline.discard_all(form.cleaned_data["imports"], user=request.user)
+        else:
+            pipeline.confirm_all(form.cleaned_data["imports"])
+    except ImportRefused as error:
+        return render_draft(request, draft, problem=f"{error} Nothing was done.", status=409)
+    return redirect("draft-detail", slug)
+
+
 @require_http_methods(["GET", "HEAD", "POST"])
 @login_required
 @varies_for_htmx
@@ -52,7 +76,7 @@ def import_detail(request: HttpRequest, pk: int) -> HttpResponse:
     """What was read, and what to do about it. Asked again while the files are being read."""
     batch = (
         ImportBatch.objects.filter(pk=pk, case_study__in=permissions.drafts_of(request.user))
-        .select_related("case_study", "job", "uploaded_by")
+        .select_related("case_study__storage", "job", "uploaded_by")
         .first()
     )
     if batch is None:
@@ -63,7 +87,7 @@ def import_detail(request: HttpRequest, pk: int) -> HttpResponse:
     context = ContextForm(
         request.POST if request.method == "POST" else None,
         case_study=batch.case_study,
-        initial=batch.answers.get("context", {}),
+        initial={**batch.full_report["suggested"], **batch.answers.get("context", {})},
     )
     if request.method == "POST":
         if not may_edit:
@@ -111,6 +135,12 @@ def raw_file(request: HttpRequest, pk: int) -> HttpResponseBase:
     if file is None or not permissions.may_see(request.user, file.case_study):
         raise Http404(f"no file {pk}")
     return raw_response(file)
+
+
+@require_safe
+def collect_script(request: HttpRequest) -> HttpResponse:
+    """A script for machines without KDB: it packs results, with what the machine says of itself, into a ZIP."""
+    return HttpResponse(COLLECT_SCRIPT.read_bytes(), content_type="text/x-shellscript; charset=utf-8")
 
 
 @require_safe

@@ -17,6 +17,8 @@ def fault_sentence(fault: dict[str, Any]) -> str:
 
 def unknown_sentence(unknown: dict[str, Any]) -> str:
     place = f"{unknown['file']}, line {unknown['line']}" if unknown["line"] else unknown["file"]
+    if unknown["kind"] == "column":
+        return f"{place}: {unknown['name']!r} is no column of the template: say what it holds, or that it is ignored"
     return f"{place}: {unknown['name']!r} is no {unknown['kind'].replace('_', ' ')} of the catalogue"
 
 

@@ -21,7 +21,7 @@ def files(apps, schema_editor):
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("experiments", "0019_reserve_metric"),
+        ("experiments", "0020_index_what_is_searched"),
     ]
 
     operations = [

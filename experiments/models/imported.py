@@ -84,10 +84,19 @@ class ImportBatch(models.Model):
         return (self.job and self.job.error) or "Its reading was broken off."
 
     @property
+    def how_far(self) -> str:
+        """What is done of a reading that is under way: "3 of 12 files are read." """
+        if self.job is None or self.job.state == self.job.State.QUEUED:
+            return "It waits for a worker."
+        if self.job.total:
+            return f"{self.job.progress:,} of {self.job.total:,} files are read."
+        return f"The files are read; {self.job.progress:,} {'row' if self.job.progress == 1 else 'rows'} so far."
+
+    @property
     def full_report(self) -> dict[str, Any]:
         """The report with everything a page asks of it, also before there is one."""
         lists = ("files", "known", "faults", "unknown", "lint", "sample", "new_configurations", "new_names")
-        return {"rows": 0, "fault_count": 0, **{name: [] for name in lists}, **self.report}
+        return {"rows": 0, "fault_count": 0, "suggested": {}, **{name: [] for name in lists}, **self.report}
 
 
 class RawFile(models.Model):

@@ -27,6 +27,7 @@ class HitSerializer(serializers.Serializer):
     title = serializers.CharField()
     address = serializers.CharField(help_text="Its page on this server.")
     excerpt = serializers.CharField(allow_blank=True, help_text="The text around what was asked.")
+    is_retracted = serializers.BooleanField(help_text="It is, or speaks of nothing but, retracted case studies.")
 
 
 class HitsSerializer(serializers.Serializer):
@@ -49,7 +50,7 @@ class SearchView(PublicView):
         tags=["search"],
     )
     def get(self, request: Request) -> Response:
-        """Search everything visible: case studies, publications, the catalogue, claims, and what the words ask."""
+        """Search everything visible (glossary, case studies, publications, catalogue, claims), and what it asks."""
         form = SearchForm(request.query_params)
         refuse_faults(form, request.query_params)
         asked = form.cleaned_data["q"]

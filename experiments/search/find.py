@@ -1,23 +1,36 @@
-"""Search over everything that is visible: case studies, publications, catalogue, claims.
+"""Search over everything that is visible: the glossary, case studies, publications, catalogue, claims.
 
-PostgreSQL searches its full text (English stems, `"a phrase"`, `-without`, `or`), ranked by how well a row
-fits; elsewhere every word must stand somewhere in the row. One query a kind, whatever is asked.
+Every word must stand somewhere in the row, in any case; `"a phrase"` counts as a word, and `-without` must not stand
+there. What is named so comes first. The same on every database; PostgreSQL has an index of the texts (`index`). One
+query a kind, whatever is asked, and two for the machines of case studies.
 """
 
+import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import reduce
 from operator import and_, or_
 from typing import Any
 
-from django.contrib.postgres.search import SearchQuery, SearchRank, SearchVector
 from django.db import connection
-from django.db.models import Q, QuerySet
+from django.db.models import Case, Exists, Expression, JSONField, Model, OuterRef, Q, QuerySet, TextField, Value, When
+from django.db.models.functions import Cast, Concat
 from django.urls import reverse
 
 from experiments import visible
-from experiments.models import FileSystem, Hypervisor, Workload
+from experiments.catalogue.glossary import glossary
+from experiments.models import (
+    Benchmark,
+    CaseStudy,
+    Claim,
+    FileSystem,
+    Hypervisor,
+    Publication,
+    Server,
+    Storage,
+    Workload,
+)
 from experiments.models.catalogue import CatalogueEntry
 
 LONGEST = 200  # characters of a search
@@ -28,32 +41,57 @@ _EXCERPT = 240
 
 @dataclass(frozen=True)
 class Hit:
-    """One thing found: the kind's label, its title, page and the text around what was asked."""
+    """One thing found: the kind's label, its title, page and the text around what was asked.
+
+    is_retracted : whether it is, or speaks of nothing but, retracted case studies
+    """
 
     kind: str
     title: str
     address: str
     excerpt: str
+    is_retracted: bool = False
 
 
 @dataclass(frozen=True)
-class _Kind:
+class Kind:
+    """fields : of the row itself, what it is called by first; text : what is shown of it
+    machines : field of the row to the model it leads to and the fields of that
+    """
+
     label: str
+    model: type[Model]
     rows: Callable[[], QuerySet[Any]]
     fields: tuple[str, ...]
     title: Callable[[Any], str]
     address: Callable[[Any], str]
     text: Callable[[Any], str]
+    machines: tuple[tuple[str, type[Model], tuple[str, ...]], ...] = ()
+    is_retracted: Callable[[Any], bool] = lambda row: False
+
+    @property
+    def searched(self) -> Expression:
+        """The fields as one text, which is what the index of PostgreSQL is on."""
+        kinds = {field.name: field for field in self.model._meta.get_fields()}
+        texts = [Cast(name, TextField()) if isinstance(kinds[name], JSONField) else name for name in self.fields]
+        return Concat(*[part for text in texts for part in (text, Value(" "))], output_field=TextField())
 
 
-def _described(entry: CatalogueEntry) -> str:
-    return entry.description
-
-
-def _catalogue(label: str, model: type[CatalogueEntry], address: Callable[[Any], str]) -> _Kind:
-    return _Kind(
-        label, lambda: visible.entries(model), ("slug", "name", "aliases", "description"), str, address, _described
+def _catalogue(label: str, model: type[CatalogueEntry], address: Callable[[Any], str]) -> Kind:
+    return Kind(
+        label,
+        model,
+        lambda: visible.entries(model),
+        ("name", "slug", "aliases", "description"),
+        str,
+        address,
+        lambda entry: entry.description,
     )
+
+
+def _claims() -> QuerySet[Claim]:
+    live = Exists(CaseStudy.objects.published().filter(claims=OuterRef("pk")))
+    return visible.claims().select_related("publication").annotate(is_live=live)
 
 
 # What is searched, in the order it is shown.
@@ -61,59 +99,117 @@ KINDS = (
     _catalogue("File system", FileSystem, lambda row: reverse("file-system-detail", args=[row.slug])),
     _catalogue("Hypervisor", Hypervisor, lambda row: reverse("hypervisor-detail", args=[row.slug])),
     _catalogue("Workload", Workload, lambda row: reverse("workload-detail", args=[row.slug])),
-    _Kind(
+    _catalogue("Benchmark", Benchmark, lambda row: f"{reverse('knowledge')}#benchmark-{row.slug}"),
+    Kind(
         "Case study",
+        CaseStudy,
         lambda: visible.case_studies().select_related("server", "storage"),
-        ("slug", "title", "procedure", "notes", "server__model", "server__cpu", "storage__description"),
+        ("title", "slug", "procedure", "notes"),
         lambda row: row.title,
         lambda row: reverse("case-study-detail", args=[row.slug]),
         lambda row: " ".join([row.procedure, row.server.model, row.storage.description, *row.notes]),
+        (("server", Server, ("model", "cpu")), ("storage", Storage, ("description",))),
+        lambda row: row.status == CaseStudy.Status.RETRACTED,
     ),
-    _Kind(
+    Kind(
         "Publication",
+        Publication,
         visible.publications,
-        ("slug", "title", "authors", "venue"),
+        ("title", "slug", "authors", "venue"),
         lambda row: row.title,
         lambda row: f"{reverse('knowledge')}#{row.slug}",
         lambda row: ", ".join([*row.authors, row.venue]),
     ),
-    _Kind(
+    Kind(
         "Claim",
-        lambda: visible.claims().select_related("publication"),
+        Claim,
+        _claims,
         ("code", "statement", "scope", "location"),
         lambda row: row.code,
         lambda row: reverse("claim-detail", args=[row.publication.slug, row.code]),
         lambda row: row.statement,
+        is_retracted=lambda row: not row.is_live,
     ),
 )
 
 
 # What other rooms find in a text, shown first: they add a function of the text here.
-FURTHER_KINDS = ("Comparison", "Answer")
+FURTHER_KINDS = ("Comparison", "Answer", "Glossary")
 FURTHER: list[Callable[[str], list[Hit]]] = []
 
 
 def search(text: str) -> list[Hit]:
     """Everything visible that fits, at most MOST of a kind; nothing where nothing is asked."""
     text = text[:LONGEST].replace("\x00", " ").strip()
-    words = re.findall(r"\w[\w.+-]*", text)[:MOST_WORDS]
-    if not words:
+    wanted, unwanted = _words(text)
+    if not wanted:
         return []
     further = [hit for find in FURTHER for hit in find(text)]
-    return further + [hit for kind in KINDS for hit in _hits(kind, text, words)]
+    found = [hit for kind in KINDS for hit in _hits(kind, wanted, unwanted)]
+    return further + _terms(wanted, unwanted) + found
 
 
-def _hits(kind: _Kind, text: str, words: list[str]) -> list[Hit]:
-    rows = kind.rows().order_by("pk").distinct()
-    if connection.vendor == "postgresql":
-        query = SearchQuery(text, search_type="websearch", config="english")
-        vector = SearchVector(*kind.fields, config="english")
-        found = rows.annotate(fits=SearchRank(vector, query), vector=vector).filter(vector=query)
-        found = found.order_by("-fits", "pk")
-    else:
-        anywhere = (reduce(or_, (Q(**{f"{name}__icontains": word}) for name in kind.fields)) for word in words)
-        found = rows.filter(reduce(and_, anywhere))
-    return [Hit(kind.label, kind.title(row), kind.address(row), _around(kind.text(row), words)) for row in found[:MOST]]
+def _words(text: str) -> tuple[list[str], list[str]]:
+    """Words and phrases that must stand there, and those that must not."""
+    found = re.findall(r'(?:(?<=\s)|^)(-?)"([^"]+)"|(?:(?<=\s)|^)(-?)([^\s"]+)', text)
+    wanted: list[str] = []
+    unwanted: list[str] = []
+    for minus, phrase, sign, word in found:
+        said = [" ".join(phrase.split())] if phrase else re.findall(r"\w[\w.+-]*", word)
+        (unwanted if minus or sign else wanted).extend(filter(None, said))
+    return wanted[:MOST_WORDS], unwanted[:MOST_WORDS]
+
+
+def _terms(wanted: list[str], unwanted: list[str]) -> list[Hit]:
+    """Of the glossary: by their names, because its texts name everything."""
+
+    def fits(name: str) -> bool:
+        folded = name.casefold()
+        return all(w.casefold() in folded for w in wanted) and not any(w.casefold() in folded for w in unwanted)
+
+    found = [term for section in glossary() for term in section.terms if term.anchors and fits(term.name)][:MOST]
+    page = reverse("glossary")
+    return [Hit("Glossary", term.name, f"{page}#{term.anchors[0]}", _around(term.text, wanted)) for term in found]
+
+
+def _hits(kind: Kind, wanted: list[str], unwanted: list[str]) -> list[Hit]:
+    rows = found_rows(kind, wanted, unwanted)[:MOST]
+    return [
+        Hit(kind.label, kind.title(row), kind.address(row), _around(kind.text(row), wanted), kind.is_retracted(row))
+        for row in rows
+    ]
+
+
+def found_rows(kind: Kind, wanted: list[str], unwanted: list[str]) -> QuerySet[Any]:
+    """The rows of a kind that every wanted word stands in and no unwanted one, those that are named so first."""
+    machines = {
+        field: [(row[0], " ".join(row[1:]).casefold()) for row in model._default_manager.values_list("pk", *fields)]
+        for field, model, fields in kind.machines
+    }
+
+    def stands(word: str) -> Q:
+        own = [Q(searched__icontains=spelling) for spelling in _spellings(word)]
+        theirs = [
+            Q(**{f"{field}__in": pks})
+            for field, texts in machines.items()
+            if (pks := [pk for pk, text in texts if word.casefold() in text])
+        ]
+        return reduce(or_, [*own, *theirs])
+
+    rows = kind.rows().annotate(searched=kind.searched).filter(reduce(and_, map(stands, wanted)))
+    for word in unwanted:
+        rows = rows.exclude(stands(word))
+    named = reduce(and_, (Q(**{f"{kind.fields[0]}__icontains": word}) for word in wanted))
+    return rows.order_by(Case(When(named, then=0), default=1), "pk").distinct()
+
+
+def _spellings(word: str) -> Iterable[str]:
+    """The word as rows may have it: a database may know the case of ASCII only, and SQLite escapes other letters in
+    lists."""
+    if word.isascii():
+        return [word]
+    cases = dict.fromkeys([word, word.lower(), word.upper(), word.capitalize()])
+    return [*cases, *(json.dumps(each)[1:-1] for each in cases if connection.vendor == "sqlite")]
 
 
 def _around(text: str, words: list[str]) -> str:

@@ -11,7 +11,8 @@ from rest_framework.response import Response
 
 from kdb.api_errors import FaultyRequest, FieldError, form_errors
 from kdb.api_views import PublicView
-from modelling.evidence.asking import QuestionSerializer
+from kdb.units import METRICS
+from modelling.evidence.asking import GroundsSerializer, QuestionSerializer, VerdictSerializer
 
 from .forms import BY_HAND, AdviceForm
 from .gather import advise
@@ -131,6 +132,11 @@ class RecommendationSerializer(serializers.Serializer):
     without = serializers.ListField(
         child=serializers.CharField(), help_text="Filters left out, as nothing answers the question with them."
     )
+    metric = serializers.ChoiceField(choices=list(METRICS), help_text="What the answer compares by.")
+    verdict = VerdictSerializer()
+    grounds = GroundsSerializer()
+    notes = serializers.ListField(child=serializers.CharField(), help_text="What a careful reader must know.")
+    entries = AdvisedEntrySerializer(many=True, help_text="All that the answer ranks.")
     parts = AdvisedPartSerializer(many=True)
     missing = serializers.ListField(child=serializers.CharField())
     agreement = AgreementSerializer()

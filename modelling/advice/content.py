@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from modelling.answers.words import Decision, Grounds
 from modelling.evidence.question import Question
 from modelling.workloads.mechanisms import Term
 from modelling.workloads.profiles import Profile
@@ -59,6 +60,7 @@ class Recommendation:
     """The answer on a near workload.
 
     is_far : it is for orientation and does not carry over; without : filters left out, as nothing answers with them
+    metric, verdict, grounds, notes : of the answer; entries : all that it ranks
     """
 
     workload: str
@@ -70,6 +72,11 @@ class Recommendation:
     url: str
     api_url: str
     without: tuple[str, ...]
+    metric: str
+    verdict: Decision
+    grounds: Grounds
+    notes: tuple[str, ...]
+    entries: tuple[AdvisedEntry, ...]
     parts: tuple[AdvisedPart, ...]
     missing: tuple[str, ...]
     agreement: SaidAgreement

@@ -3,7 +3,8 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from modelling.answers.words import GRADES
+from kdb.units import METRICS, Metric
+from modelling.answers.words import GRADES, Bar, Chart, forest_plot, grounds_line, never_tried
 from modelling.evidence.words import capital, listed, load, percent, size
 from modelling.workloads.mechanisms import Matrix, Term, is_stated
 from modelling.workloads.profiles import Profile
@@ -129,35 +130,89 @@ class ProfileRow:
 
 
 @dataclass(frozen=True)
+class Recommended:
+    """The answer on a near workload as it is shown.
+
+    apology : why it is without some filters; the others as of an answer's page
+    """
+
+    answer: Recommendation
+    apology: str
+    grounds: str
+    never_tried: str
+    metric: Metric
+    chart: Chart | None
+
+
+@dataclass(frozen=True)
 class AdvicePage:
     """Everything the advice's template prints.
 
-    facts : what else the profile holds, label and value; recommended : each with why it is without some filters
+    read : what was read from what was given, in a sentence
+    facts : what else the profile holds, label and value
     pairs : of the prediction, each with what it should gain and lose by, as side and kinds of operations
     """
 
     advice: Advice
+    read: str
     basis: str
     grades: list[tuple[str, str]]
     rows: list[ProfileRow]
     facts: list[tuple[str, str]]
-    recommended: list[tuple[Recommendation, str]]
+    recommended: list[Recommended]
     pairs: list[tuple[PredictedPair, list[tuple[str, str]], list[tuple[str, str]]]]
 
 
-def page(advice: Advice) -> AdvicePage:
+def page(advice: Advice, names: Names) -> AdvicePage:
     """Advice made ready for its template."""
     shown = [part for each in advice.recommendation if not each.is_far for part in each.parts]
     grades = {entry.grade for part in shown for entry in part.best + part.worst}
     return AdvicePage(
         advice=advice,
+        read=_read(advice.profile),
         basis=_basis(advice.nearest[0]) if advice.nearest else "",
         grades=[(grade, text) for grade, text in GRADES.items() if grade in grades],
         rows=_rows(advice.profile),
         facts=_facts(advice.profile),
-        recommended=[(each, without(each.without, each.label)) for each in advice.recommendation],
+        recommended=[_recommended(place, each, names) for place, each in enumerate(advice.recommendation, start=1)],
         pairs=[(pair, _causes(pair.terms, 1), _causes(pair.terms, -1)) for pair in advice.prediction.pairs],
     )
+
+
+def _recommended(place: int, each: Recommendation, names: Names) -> Recommended:
+    metric = METRICS[each.metric]
+    tones = {
+        entry.key: tone
+        for part in each.parts
+        for tone, found in (("good", part.best), ("bad", part.worst))
+        for entry in found
+    }
+    bars = [
+        Bar(entry.label, entry.ratio, entry.low, entry.high, tone=tones.get(entry.key))
+        for entry in each.entries
+        if entry.ratio is not None
+    ]
+    is_drawn = len(each.parts) == 1 and bars and not each.is_far
+    return Recommended(
+        each,
+        without(each.without, each.label),
+        capital(grounds_line(each.grounds, names["storage"])),
+        never_tried(each.grounds, names["storage"]),
+        metric,
+        forest_plot(place, capital(metric.relative), bars[0].label, bars) if is_drawn else None,
+    )
+
+
+def _read(profile: Profile) -> str:
+    """ "55 % metadata operations, 15 % random reads; 16 threads, 1,000 files"."""
+    shares = sorted(
+        [*zip(_KINDS, profile.operations.shares(), strict=True), *_unmoved(profile)], key=lambda kind: -kind[1]
+    )
+    said = [f"{percent(share)} {kind[:1].lower()}{kind[1:]}" for kind, share in shares if share >= 0.005]
+    counts = [
+        f"{number:,} {what}" for number, what in ((profile.concurrency, "threads"), (profile.files, "files")) if number
+    ]
+    return "; ".join(filter(None, [listed(said), listed(counts)]))
 
 
 def _basis(nearest: NamedNeighbour) -> str:
@@ -173,9 +228,13 @@ def _rows(profile: Profile) -> list[ProfileRow]:
     kinds = zip(_KINDS, profile.operations.shares(), profile.bytes.shares(), strict=True)
     return [
         *(ProfileRow(label, percent(share), percent(moved)) for label, share, moved in kinds),
-        ProfileRow("Metadata operations", percent(profile.metadata_share), None),
-        ProfileRow("Flushes (fsync)", percent(profile.flush_share), None),
+        *(ProfileRow(label, percent(share), None) for label, share in _unmoved(profile)),
     ]
+
+
+def _unmoved(profile: Profile) -> list[tuple[str, float]]:
+    """Kinds of operations that move no bytes, with their shares."""
+    return [("Metadata operations", profile.metadata_share), ("Flushes (fsync)", profile.flush_share)]
 
 
 def _facts(profile: Profile) -> list[tuple[str, str]]:

@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -25,19 +25,29 @@ from modelling.workloads.curves import curves
 
 from . import decision
 from .content import Answer, AnswerPart, Grounds, NetworkFit, RankedEntry, StudyEvidence
+from .differences import differences
 from .estimate import assumptions
 from .next_runs import next_runs
+from .set_up import set_ups
+from .trade_off import trade_offs
 
 # What may change how much faster one entry is than another, though it is equal in every comparison.
 _MODERATORS = ("storage", "allocation", "cache_mode")
 _LABORATORY = ("laboratory", "laboratories")
+_FACTS_OF_ARMS = ("hypervisor", "storage", "host_fs", "guest_fs", "guest_os_family", "vm_count")
 _MOST_COUNTS = 6  # numbers of machines that are looked at one by one
 
 
-def answer(question: Question, ranking: Ranking, revision: int, measured: Sequence[tuple[str, str, str]]) -> Answer:
+def answer(
+    question: Question,
+    ranking: Ranking,
+    revision: int,
+    measured: Sequence[tuple[str, str, str]],
+    others: Mapping[str, pd.DataFrame],
+) -> Answer:
     """The answer that a ranking gives to the question.
 
-    measured : what frames.metrics_measured finds
+    measured : what frames.metrics_measured finds; others : what estimate.other_arms finds of it
     """
     axis = AXES[question.axis]
     parts = ranking.parts
@@ -45,7 +55,8 @@ def answer(question: Question, ranking: Ranking, revision: int, measured: Sequen
     part_names = decision.part_names(ranking, entry_name, _name_of)
     missing = _missing(axis, question, ranking, measured)
     runs = next_runs(question, ranking, assumptions().spread)
-    others = {metric for metric, *_ in measured} - {ranking.metric}
+    studies = CaseStudy.objects.filter(slug__in=set(ranking.arms["case_study"]))
+    scopes = dict(studies.values_list("slug", "value_scope"))
     return Answer(
         question=question,
         revision=revision,
@@ -55,7 +66,7 @@ def answer(question: Question, ranking: Ranking, revision: int, measured: Sequen
         status=_status(ranking),
         verdict=decision.of_answer(parts, part_names, entry_name, missing, runs),
         machines=_machines(question, ranking, entry_name),
-        grounds=_grounds(ranking),
+        grounds=grounds(ranking),
         entries=tuple(
             RankedEntry(**vars(entry), label=entry_name(entry.key)) for part in parts for entry in part.entries
         ),
@@ -73,9 +84,12 @@ def answer(question: Question, ranking: Ranking, revision: int, measured: Sequen
         ),
         best=tuple(key for part in parts for key in part.best),
         worst=tuple(key for part in parts for key in part.worst),
-        scaling=curves(ranking.arms, axis, entry_name),
+        scaling=curves(ranking.arms, axis, entry_name, scopes),
         next_runs=runs,
-        notes=tuple(_notes(axis, question, ranking)),
+        differences=differences(parts, {ranking.metric: ranking.arms, **others}),
+        trade_offs=trade_offs(ranking, others, axis, assumptions()),
+        set_ups=set_ups(ranking, entry_name),
+        notes=tuple(caveats(axis, question, ranking)),
         evidence=_evidence(ranking),
         missing=tuple(missing),
     )
@@ -122,10 +136,12 @@ def _equal(axis: Axis, ranking: Ranking, part: RankedPart) -> dict[str, str]:
     }
 
 
-def _grounds(ranking: Ranking) -> Grounds:
+def grounds(ranking: Ranking) -> Grounds:
+    """What the ranking rests on, in numbers."""
     arms, findings = ranking.arms, ranking.findings
     is_measured = arms["origin"] == "measured"
     slugs = {*arms["case_study"], *(slug for slugs in findings["case_studies"] for slug in slugs)}
+    facts = _facts(ranking)
     makers = set(arms["laboratory"]) if len(arms) else set(findings["publication"])
     return Grounds(
         laboratories=len(makers),
@@ -133,10 +149,31 @@ def _grounds(ranking: Ranking) -> Grounds:
         measurements=int(arms["measurements"][is_measured].sum()),
         derived=int((~is_measured).sum()),
         findings=len(findings.drop_duplicates("pk")) if len(findings) else 0,
-        storage=tuple(sorted(set(arms["storage"]) - {""})),
+        storage=tuple(filter(None, facts["storage"])),
         years=tuple(sorted({int(year) for year in arms["year"].dropna()})),
         vm_counts=tuple(sorted({int(count) for count in arms["vm_count"]})),
+        facts=facts,
     )
+
+
+def _facts(ranking: Ranking) -> dict[str, tuple[str, ...]]:
+    """Of arms as their configurations have them, of tier lists as the case studies they speak of do."""
+    arms, findings = ranking.arms, ranking.findings
+    found = {column: {_text(value) for value in arms[column]} for column in _FACTS_OF_ARMS}
+    for column in ("hypervisor", "guest_fs", "host_fs"):
+        found[column] |= set(map(_text, findings[column]))
+    listing = CaseStudy.objects.filter(slug__in={slug for slugs in findings["case_studies"] for slug in slugs})
+    virtual = listing.filter(configurations__hypervisor__isnull=False)
+    for kind, family, counts in virtual.values_list("storage__kind", "configurations__guest_os__family", "vm_counts"):
+        found["storage"].add(_text(kind))
+        found["guest_os_family"].add(_text(family))
+        found["vm_count"] |= {str(count) for count in counts if count}
+    by_number = partial(sorted, key=lambda value: (int(value) if value.isdecimal() else 0, value))
+    return {column: tuple(by_number(values)) for column, values in found.items()}
+
+
+def _text(value: Any) -> str:
+    return "" if pd.isna(value) else str(value)
 
 
 def _machines(question: Question, ranking: Ranking, entry_name: Callable[[str], str]) -> str:
@@ -152,7 +189,7 @@ def _machines(question: Question, ranking: Ranking, entry_name: Callable[[str], 
             said[count] = alone.parts[0].best
     if not any(set(best) != set(ranking.parts[0].best) for best in said.values()):
         return ""
-    each = [f"{machines(count)} {listed(map(entry_name, best), 'or')}" for count, best in said.items()]
+    each = [f"{machines(count)} {listed(map(entry_name, best), 'or') or 'nothing'}" for count, best in said.items()]
     return f"By their number alone: with {'; with '.join(each)}."
 
 
@@ -182,7 +219,7 @@ def _evidence(ranking: Ranking) -> tuple[StudyEvidence, ...]:
     )
 
 
-def _notes(axis: Axis, question: Question, ranking: Ranking) -> list[str]:
+def caveats(axis: Axis, question: Question, ranking: Ranking) -> list[str]:
     """What a careful reader must know about this answer, in sentences."""
     notes = []
     arms, findings, parts = ranking.arms, ranking.findings, ranking.parts
@@ -214,6 +251,7 @@ def _notes(axis: Axis, question: Question, ranking: Ranking) -> list[str]:
     notes += [_confounding(axis, column, arms) for column in axis.comes_along if _differs(column, arms)]
     notes += [_moderation(axis, column, arms) for column in _MODERATORS if _varies(axis, column, arms)]
     notes += [note for part in parts for network in part.networks for note in _disagreements(network)]
+    notes += _never_recommended(axis, parts)
     if len(findings):
         notes.append(_tier_lists(ranking))
         if question.vm_count is not None:
@@ -277,6 +315,20 @@ def _dispute(finding: Any) -> str:
         f"{pair} stands {said[finding.text_list]} in {finding.text_source} of {finding.publication.upper()} and "
         f"{said[finding.table_list]} in its {finding.table_source}; it is placed in the middle."
     )
+
+
+def _never_recommended(axis: Axis, parts: Iterable[RankedPart]) -> list[str]:
+    """Which entries were measured only with which options that can lose acknowledged writes."""
+    by_options: dict[tuple[str, ...], list[str]] = {}
+    for part in parts:
+        for entry in part.entries:
+            if entry.always_unsafe:
+                by_options.setdefault(entry.unsafe_options, []).append(label(axis, entry.key))
+    return [
+        f"Measured only with {listed(options)}, which can lose acknowledged writes, and so not recommended: "
+        f"{listed(labels)}."
+        for options, labels in by_options.items()
+    ]
 
 
 def _scope_is_unknown(ranking: Ranking) -> bool:

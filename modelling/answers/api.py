@@ -1,6 +1,7 @@
 """Rankings as data, and the state of the whole."""
 
 from dataclasses import asdict
+from functools import partial
 from typing import Any
 
 from django.http import HttpResponse, HttpResponseBase, JsonResponse
@@ -16,12 +17,15 @@ from kdb import __version__, status
 from kdb.api_formats import CsvRenderer, csv_text
 from kdb.api_views import PublicView
 from kdb.entity_tags import tagged, tagged_json
+from modelling.ask.selectors import BACKENDS, DISKS, Machine, fit
 from modelling.evidence import counts, names
 from modelling.evidence.asking import (
     AS_OF,
     AS_OF_PARAMETER,
     FILTERS,
+    GroundsSerializer,
     QuestionSerializer,
+    VerdictSerializer,
     asked_revision,
     question_asked,
 )
@@ -30,6 +34,7 @@ from modelling.evidence.question import Question
 from modelling.models import RankingSnapshot
 
 from . import serializers, snapshots
+from .forms import RankingForm
 from .heat_map import heat_map
 from .selectors import answer_in, answer_or_none, waiting_for
 
@@ -38,11 +43,15 @@ RANKING_KEYS = tuple(serializers.RankingSerializer().fields)
 KEYS_WITHIN = {
     "question": tuple(QuestionSerializer().fields),
     "entries": ENTRY_COLUMNS,
-    "verdict": tuple(serializers.VerdictSerializer().fields),
+    "verdict": tuple(VerdictSerializer().fields),
     "parts": tuple(serializers.PartSerializer().fields),
     "scaling": tuple(serializers.ScalingPanelSerializer().fields),
-    "grounds": tuple(serializers.GroundsSerializer().fields),
+    "grounds": tuple(GroundsSerializer().fields),
+    "fit": tuple(serializers.FitSerializer().fields),
     "next_runs": tuple(serializers.NextRunSerializer().fields),
+    "differences": tuple(serializers.DifferenceSerializer().fields),
+    "trade_offs": tuple(serializers.TradeOffSerializer().fields),
+    "set_ups": tuple(serializers.SetUpSerializer().fields),
     "evidence": tuple(serializers.CaseStudyEvidenceSerializer().fields),
 }
 
@@ -65,7 +74,17 @@ class RankingView(PublicView):
 
     @extend_schema(
         operation_id="ranking",
-        parameters=[OpenApiParameter("axis", location="path", enum=list(AXES)), *FILTERS, AS_OF_PARAMETER],
+        parameters=[
+            OpenApiParameter("axis", location="path", enum=list(AXES)),
+            *FILTERS,
+            OpenApiParameter("disks", enum=list(DISKS), description="Kind of disks you have; see `fit`."),
+            OpenApiParameter(
+                "images",
+                enum=list(BACKENDS),
+                description="What your images lie on, where it is no file system of the host; see `fit`.",
+            ),
+            AS_OF_PARAMETER,
+        ],
         responses={200: serializers.RankingSerializer, 202: serializers.BeingWorkedOutSerializer},
         tags=["rankings"],
     )
@@ -75,15 +94,16 @@ class RankingView(PublicView):
         The entity tag names the answer and its format: ask again with If-None-Match and get 304
         until a publication changes the answer. 202: a large answer is being worked out; ask again.
         """
-        question, _ = question_asked(request, axis, further=(AS_OF,))
+        question, form = question_asked(request, axis, RankingForm, further=(AS_OF,))
+        machine = Machine.of(form.cleaned_data)
         snapshot = answer_or_none(question, asked_revision(request))
         if snapshot is None:
             return being_worked_out(question)
         file_format = request.accepted_renderer.format
-        tag = f"{snapshot.digest}-{snapshot.superseded_by or ''}-{file_format}"
+        tag = "-".join([snapshot.digest, str(snapshot.superseded_by or ""), *machine.given.values(), file_format])
         modified = int(snapshot.computed_at.timestamp())
-        respond = as_csv if file_format == "csv" else as_json
-        return tagged(request, tag, lambda: respond(snapshot), modified=modified)
+        respond = partial(as_csv, snapshot) if file_format == "csv" else partial(as_json, snapshot, question, machine)
+        return tagged(request, tag, respond, modified=modified)
 
 
 class HeatMapView(PublicView):
@@ -134,9 +154,10 @@ def being_worked_out(question: Question) -> Response:
     return Response(body, status=202, headers={"Retry-After": "2", "Cache-Control": "no-store"})
 
 
-def as_json(snapshot: RankingSnapshot) -> HttpResponse:
-    """The whole answer."""
-    body = in_documented_order({**snapshot.result, "superseded_by": snapshot.superseded_by})
+def as_json(snapshot: RankingSnapshot, question: Question, machine: Machine) -> HttpResponse:
+    """The whole answer, and how the machine stands to its evidence."""
+    found = fit(question.axis, question.filters, machine, snapshot.result["grounds"]["facts"], names.names())
+    body = in_documented_order({**snapshot.result, "superseded_by": snapshot.superseded_by, "fit": asdict(found)})
     return JsonResponse(body, json_dumps_params={"separators": (",", ":")})
 
 

@@ -94,6 +94,9 @@ class Grounds:
     """What an answer rests on, in numbers.
 
     storage : kinds of it, those that are stated; years : of the publications, ascending; vm_counts : ascending
+    facts : what it was measured on, to be held against a reader's machine (modelling.ask.fit): hypervisor, storage,
+    host_fs, guest_fs, guest_os_family and vm_count to their values as text, "" among them where some source does not
+    state it
     """
 
     laboratories: int
@@ -104,6 +107,7 @@ class Grounds:
     storage: tuple[str, ...]
     years: tuple[int, ...]
     vm_counts: tuple[int, ...]
+    facts: dict[str, tuple[str, ...]]
 
 
 @dataclass(frozen=True)
@@ -122,6 +126,113 @@ class NextRun:
     campaign: str
 
 
+@dataclass(frozen=True)
+class MeasuredDifference:
+    """What the first of a part and another entry reached side by side, in one fair-play group of one case study.
+
+    first, other : keys; values in `unit`, as the source gives them, and for several runs their geometric mean
+    derived : whether one of the two follows from the source's text by arithmetic; sources : where the two stand
+    """
+
+    part: int
+    first: str
+    other: str
+    case_study: str
+    sources: tuple[str, ...]
+    metric: str
+    unit: str
+    operation: str
+    block_size_bytes: int | None
+    vm_count: int
+    first_value: float
+    other_value: float
+    derived: bool
+
+
+@dataclass(frozen=True)
+class StatedValue:
+    """A value in one line of text, whether it can lose acknowledged writes, and the case studies that state it."""
+
+    value: str
+    loses_writes: bool
+    case_studies: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class SetUpFact:
+    """One fact of the configurations behind an entry.
+
+    not_stated_by : case studies that do not state it; not_tried : what those that state it did not try
+    """
+
+    fact: str
+    stated: tuple[StatedValue, ...]
+    not_stated_by: tuple[str, ...]
+    not_tried: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class SetUpLine:
+    """A command line, or a remark after "# ", and the case studies whose configurations it follows."""
+
+    text: str
+    case_studies: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class SetUp:
+    """The first entry to use of a part, as it was measured.
+
+    durability : what is known of acknowledged writes, in a sentence
+    lines : command lines, where the facts come to any; names in capitals after $ are the reader's own
+    """
+
+    part: int
+    key: str
+    label: str
+    durability: str
+    facts: tuple[SetUpFact, ...]
+    lines: tuple[SetUpLine, ...]
+
+
+@dataclass(frozen=True)
+class TradeEstimate:
+    """What an entry is worth in one thing, with its 95 % interval; None: not known.
+
+    A ratio to the reference of the part in a metric, larger being better; the coefficient of variation of the runs, a
+    share, less being better; of durability 1 where acknowledged writes were kept, 0 where they can be lost.
+    """
+
+    value: float | None
+    low: float | None
+    high: float | None
+
+
+@dataclass(frozen=True)
+class TradePoint:
+    """One entry of a trade-off.
+
+    standing : dominated, in the Pareto set or cannot tell (modelling.estimation.pareto), beyond the intervals
+    on_front : whether no other dominates it by the estimates alone; None where one is not known
+    """
+
+    key: str
+    x: TradeEstimate
+    y: TradeEstimate
+    standing: str
+    on_front: bool | None
+
+
+@dataclass(frozen=True)
+class TradeOff:
+    """The entries of a part by two things: x, the answer's metric, and y, another metric, spread or durability."""
+
+    part: int
+    x: str
+    y: str
+    points: tuple[TradePoint, ...]
+
+
 @dataclass(frozen=True, kw_only=True)
 class Answer:
     """The answer to a question at a knowledge revision.
@@ -133,6 +244,9 @@ class Answer:
     machines : how the verdict differs by the number of machines, in a sentence; "": it does not
     scaling : the metric over the number of machines
     next_runs : what one more laboratory should compare, what tells most first
+    differences : what the entries reached beside the first of their part, nearest rival first
+    trade_offs : the entries by two things at once, where the evidence has both
+    set_ups : how the first to use was set up, of each part that has one
     notes : what a careful reader must know; missing : what would have to be measured where nothing is ranked
     """
 
@@ -152,6 +266,9 @@ class Answer:
     worst: tuple[str, ...]
     scaling: tuple[CurvePanel, ...]
     next_runs: tuple[NextRun, ...]
+    differences: tuple[MeasuredDifference, ...]
+    trade_offs: tuple[TradeOff, ...]
+    set_ups: tuple[SetUp, ...]
     notes: tuple[str, ...]
     evidence: tuple[StudyEvidence, ...]
     missing: tuple[str, ...]

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 import pandas as pd
 
 from modelling.estimation.ranking import RankedPart, Ranking
-from modelling.estimation.verdict import NO_WINNER, NOT_KNOWN, STRENGTHS, WINNER
+from modelling.estimation.verdict import NO_WINNER, NOT_KNOWN, STRENGTHS, WINNER, Verdict
 from modelling.evidence.words import capital, listed
 
 from .content import Decision, NextRun
@@ -61,23 +61,65 @@ def of_answer(
 
 def of_part(part: RankedPart, label: Naming, runs: Sequence[NextRun]) -> Decision:
     """The decision of one part, whose entries comparisons join."""
-    use = [label(key) for key in part.best]
-    first = part.entries[0]
-    if part.verdict.kind == WINNER:
+    if not part.best:
+        return _nothing_durable(part, label)
+    first = next(entry for entry in part.entries if entry.key in part.best)
+    run = next((run for run in runs if run.part == part.number), None)
+    rivals = run.labels if run else [label(entry.key) for entry in part.entries[:2]]
+    gain = run.gain if run else None
+    use, avoid = ([label(key) for key in keys] for keys in (part.best, part.worst))
+    return decided(part.verdict, use, avoid, first.expected_loss, rivals, gain, _durability(part, label))
+
+
+def decided(
+    verdict: Verdict,
+    use: Sequence[str],
+    avoid: Sequence[str],
+    loss: float | None,
+    rivals: Sequence[str],
+    gain: float | None = None,
+    durability: str = "",
+) -> Decision:
+    """A verdict in words.
+
+    use, avoid : labels of entries; loss : expected of the first, percent; rivals : labels of the two that one more
+    laboratory should compare, gain : what the choice is expected to gain by it, percent; None: not known
+    durability : sentences on options that can lose acknowledged writes
+    """
+    if verdict.kind == WINNER:
         sentence = f"Use {use[0]}."
-        if first.expected_loss is not None:
-            sentence += f" In a new laboratory it is expected to lose {_percent(first.expected_loss)} against the best."
+        if loss is not None:
+            sentence += f" In a new laboratory it is expected to lose {_percent(loss)} against the best."
         settle = ""
     else:
         among = f"No clear winner among {listed(use, 'and')}." if len(use) > 1 else ""
         sentence = among or (
             f"No clear winner: {use[0]} comes first, but choosing it is expected to cost "
-            f"{_percent(first.expected_loss or 0.0)} against the best of a new laboratory."
+            f"{_percent(loss or 0.0)} against the best of a new laboratory."
         )
-        first_run = next((run for run in runs if run.part == part.number), None)
-        rivals = first_run.labels if first_run else [label(entry.key) for entry in part.entries[:2]]
         settle = f"One more laboratory that measures {listed(rivals, 'and')} side by side would tell most"
-        settle += f": the choice then is expected to gain {_percent(first_run.gain)}." if first_run else "."
+        settle += "." if gain is None else f": the choice then is expected to gain {_percent(gain)}."
+    sentence += durability
+    if avoid:
+        sentence += f" Avoid {listed(avoid, 'or')}."
+    return Decision(
+        kind=verdict.kind,
+        sentence=sentence,
+        strength=verdict.strength,
+        reasons=tuple(sentence for _, sentence in verdict.reasons),
+        settle=settle,
+    )
+
+
+def _nothing_durable(part: RankedPart, label: Naming) -> Decision:
+    """The decision of a part of which nothing may be recommended (modelling.estimation.verdict.durable)."""
+    unsafe = [entry for entry in part.entries if entry.always_unsafe]
+    who = listed([label(entry.key) for entry in unsafe])
+    options = dict.fromkeys(option for entry in unsafe for option in entry.unsafe_options)
+    sentence = (
+        f"No recommendation: {who} {'was' if len(unsafe) == 1 else 'were'} measured only with options that can lose "
+        f"acknowledged writes ({listed(options)})."
+    )
     if part.worst:
         sentence += f" Avoid {listed([label(key) for key in part.worst], 'or')}."
     return Decision(
@@ -85,8 +127,27 @@ def of_part(part: RankedPart, label: Naming, runs: Sequence[NextRun]) -> Decisio
         sentence=sentence,
         strength=part.verdict.strength,
         reasons=tuple(sentence for _, sentence in part.verdict.reasons),
-        settle=settle,
+        settle=f"A case study that measures {who} without them would tell.",
     )
+
+
+def _durability(part: RankedPart, label: Naming) -> str:
+    """What is said of options that can lose acknowledged writes: of what is faster with them, and of what to use."""
+    said = ""
+    ahead = part.entries[: [entry.key in part.best for entry in part.entries].index(True)]
+    for entry in ahead:
+        if entry.always_unsafe:
+            said += (
+                f" {label(entry.key)} comes before, but was measured only with {listed(entry.unsafe_options)}, which "
+                "can lose acknowledged writes, and is not recommended."
+            )
+    for entry in part.entries:
+        if entry.key in part.best and entry.unsafe_options:
+            said += (
+                f" Some numbers of {label(entry.key)} were measured with {listed(entry.unsafe_options)}, which can "
+                "lose acknowledged writes: use it without."
+            )
+    return said
 
 
 def part_names(ranking: Ranking, label: Naming, name_of: Callable[[str, str], str]) -> list[str]:

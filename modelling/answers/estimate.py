@@ -1,14 +1,16 @@
 """The estimate that an answer is made of: evidence from the database, ranked under the assumptions of the settings."""
 
+from collections.abc import Iterable
 from dataclasses import replace
 
+import pandas as pd
 from django.conf import settings
 
 from experiments.models import KnowledgeRevision
 from kdb.units import METRICS
 from modelling.estimation.ranking import Assumptions, Ranking, rank
 from modelling.evidence import frames, names
-from modelling.evidence.arms import Spread
+from modelling.evidence.arms import Spread, comparable_arms
 from modelling.evidence.axes import AXES
 from modelling.evidence.question import Question
 
@@ -47,6 +49,30 @@ def ranking_of(question: Question, as_of: int | None = None, *, with_draft: int 
             if other.parts:
                 return other
     return ranking
+
+
+def other_arms(
+    question: Question,
+    ranking: Ranking,
+    measured: Iterable[tuple[str, str, str]],
+    as_of: int | None = None,
+    *,
+    with_draft: int | None = None,
+) -> dict[str, pd.DataFrame]:
+    """Metric to the arms that may be compared in it, of each metric but the ranking's; a query each.
+
+    measured : what frames.metrics_measured finds; as_of, with_draft : as for ranking_of
+    """
+    others = {metric for metric, *_ in measured} - {ranking.metric}
+    return {
+        metric: comparable_arms(
+            frames.arms(replace(question, metric=metric), as_of=as_of, with_draft=with_draft),
+            AXES[question.axis],
+            assumptions().spread,
+        )
+        for metric in METRICS
+        if metric in others
+    }
 
 
 def _in_one_metric(question: Question, as_of: int | None, with_draft: int | None) -> Ranking:

@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from kdb.units import METRICS, Metric
+from modelling.comparisons.words import address_of
 from modelling.estimation.verdict import DOUBTFUL
 from modelling.evidence.axes import AXES, COLUMN_LABELS
 from modelling.evidence.question import Question
@@ -13,7 +13,9 @@ from modelling.workloads.curves import CurvePanel, CurvePoint
 
 from .content import Answer, AnswerPart, Decision, RankedEntry
 from .heat_map import Grid, heat_map
-from .words import GRADES, Bar, Chart, address, forest_plot, grounds_line, never_tried, title
+from .meaning import Meaning, meanings
+from .trade_table import TradeTable, trade_tables
+from .words import GRADES, THING, Bar, Chart, address, forest_plot, grounds_line, never_tried, title
 
 Names = Mapping[str, Mapping[str, str]]  # kind of name to {slug: label}
 
@@ -24,7 +26,8 @@ class RankedTable:
 
     relative : what its ratios are of; name : what tells it from the other parts
     reference : label of the entry that ratios are against
-    lines : each entry with the labels of those it cannot be told apart from
+    lines : each entry with the labels of those it cannot be told apart from, and with the label of the first (of the
+        first that of the second) and where the two are compared
     """
 
     number: int
@@ -36,7 +39,7 @@ class RankedTable:
     held_equal: str
     assumed_equal: str
     verdict: Decision
-    lines: list[tuple[RankedEntry, list[str]]]
+    lines: list[tuple[RankedEntry, list[str], str, str]]
     best: list[RankedEntry]
     doubtful: list[RankedEntry]
     avoid: list[RankedEntry]
@@ -63,6 +66,7 @@ class AnswerPage:
 
     grounds : what it rests on; never_tried : on what kinds of storage nothing was measured; each in a line or ""
     other_metrics : label and address of the same question by another metric
+    asked : the question as fields of a form
     grid : of file-system pairs; None where the question is not of them
     """
 
@@ -75,11 +79,18 @@ class AnswerPage:
     grades: list[tuple[str, str]]
     grid: Grid | None
     curves: list[CurveTable]
+    meanings: list[Meaning]
+    trade_offs: list[TradeTable]
+    asked: list[tuple[str, str | int]]
     answer: Answer
 
+    @property
+    def has_numbers(self) -> bool:
+        return any(table.has_numbers for table in self.tables)
 
-def present(answer: Answer, names: Names) -> AnswerPage:
-    """The answer made ready for its template."""
+
+def present(answer: Answer, names: Names, as_of: int | None = None) -> AnswerPage:
+    """The answer made ready for its template; its comparisons stay at the revision it was asked for."""
     question, metric = answer.question, METRICS[answer.metric]
     present_grades = {entry.grade for entry in answer.entries}
     is_grid = question.axis == "fs-pair" and answer.entries
@@ -89,15 +100,36 @@ def present(answer: Answer, names: Names) -> AnswerPage:
         never_tried=never_tried(answer.grounds, names["storage"]),
         metric=metric,
         other_metrics=[(METRICS[name].label, address(replace(question, metric=name))) for name in answer.other_metrics],
-        tables=[_table(part, capital(metric.relative), answer.entries_of(part)) for part in answer.parts],
+        tables=[
+            _table(question, part, capital(metric.relative), answer.entries_of(part), as_of) for part in answer.parts
+        ],
         grades=[(grade, text) for grade, text in GRADES.items() if grade in present_grades],
         grid=heat_map(answer.entries, names["file_system"]) if is_grid else None,
         curves=[
             _curves(number, metric, panel, answer.scaling, names)
             for number, panel in enumerate(answer.scaling, start=1)
         ],
+        meanings=meanings(answer),
+        trade_offs=trade_tables(answer),
+        asked=[("axis", question.axis), ("workload", question.workload), *question.filters.items()],
         answer=answer,
     )
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """What the answer chooses, why it is that, and what else it could choose, as (label, address)."""
+
+    sentence: str
+    others: list[tuple[str, str]]
+
+
+def chosen(question: Question, is_left_open: bool, beside: Mapping[str, str]) -> Chosen:
+    """is_left_open : whether it is what the question leaves open, not named by its address; beside : as for address"""
+    what = THING[question.axis]
+    why = f"You left the {what} open, so the answer chooses it." if is_left_open else f"The answer chooses the {what}."
+    others = [(THING[axis], address(replace(question, axis=axis), beside=beside)) for axis in AXES]
+    return Chosen(why, [other for other in others if other[0] != what])
 
 
 def _curves(number: int, metric: Metric, panel: CurvePanel, panels: Sequence[CurvePanel], names: Names) -> CurveTable:
@@ -144,17 +176,12 @@ def _bounds(point: CurvePoint | None) -> dict[str, float] | None:
     return {"value": point.value, "low": point.low, "high": point.high} if point else None
 
 
-def nearest(question: Question) -> list[Question]:
-    """One filter fewer, then none, then another axis: what to ask when there is no answer."""
-    filters = list(question.filters)
-    unset: list[dict[str, Any]] = [{name: None} for name in filters]
-    wider = [replace(question, **each) for each in unset]
-    if len(filters) > 1:
-        wider.append(Question(axis=question.axis, workload=question.workload))
-    return wider + [replace(question, axis=axis) for axis in AXES if axis != question.axis]
-
-
-def _table(part: AnswerPart, relative: str, entries: Sequence[RankedEntry]) -> RankedTable:
+def _table(
+    question: Question, part: AnswerPart, relative: str, entries: Sequence[RankedEntry], as_of: int | None
+) -> RankedTable:
+    first, second, *_ = entries
+    then = {} if as_of is None else {"as_of": as_of}
+    others = [second if entry is first else first for entry in entries]
     labels = {entry.key: entry.label for entry in entries}
     reference = labels[part.reference]
     bars = [
@@ -181,7 +208,15 @@ def _table(part: AnswerPart, relative: str, entries: Sequence[RankedEntry]) -> R
         held_equal=part.held_equal,
         assumed_equal=part.assumed_equal,
         verdict=part.verdict,
-        lines=[(entry, [labels[key] for key in entry.tied_with]) for entry in entries],
+        lines=[
+            (
+                entry,
+                [labels[key] for key in entry.tied_with],
+                other.label,
+                address_of(question, (entry.key, other.key), **then),
+            )
+            for entry, other in zip(entries, others, strict=True)
+        ],
         best=[entry for entry in entries if entry.is_best],
         doubtful=[entry for entry in entries if entry.verdict == DOUBTFUL],
         avoid=[entry for entry in entries if entry.is_worst],

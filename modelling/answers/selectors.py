@@ -13,9 +13,11 @@ from modelling.evidence.question import Question
 from modelling.models import RankingSnapshot
 
 from . import snapshots
-from .answer import answer
+from .answer import answer, caveats, grounds
+from .configurations import configurations_behind
 from .content import Answer, AnswerPart, RankedEntry
-from .estimate import assumptions, ranking_of
+from .decision import decided
+from .estimate import assumptions, other_arms, ranking_of
 from .snapshots import answer_as_of, compute_snapshot, note_asked
 
 __all__ = [
@@ -27,7 +29,11 @@ __all__ = [
     "answer_or_none",
     "answer_with_draft",
     "assumptions",
+    "caveats",
+    "configurations_behind",
     "current_ranking",
+    "decided",
+    "grounds",
     "kept_answers",
     "ranking_as_of",
     "ranking_of",
@@ -114,4 +120,6 @@ def kept_answers(questions: list[Question]) -> dict[Question, bool]:
 def answer_with_draft(question: Question, case_study_id: int | None, revision: int) -> Answer:
     """The answer as it would be with one unpublished case study beside what is published; never kept."""
     ranking = ranking_of(question, with_draft=case_study_id)
-    return answer(question, ranking, revision, frames.metrics_measured(question, with_draft=case_study_id))
+    measured = frames.metrics_measured(question, with_draft=case_study_id)
+    others = other_arms(question, ranking, measured, with_draft=case_study_id)
+    return answer(question, ranking, revision, measured, others)

@@ -6,7 +6,8 @@
 from rest_framework import serializers
 
 from kdb.units import METRICS
-from modelling.evidence.asking import QuestionSerializer
+from modelling.ask.selectors import ASSUMED, CHOSEN, DIFFERS, IN_PART, MATCHES, NOT_GIVEN, NOT_STATED
+from modelling.evidence.asking import GroundsSerializer, QuestionSerializer, VerdictSerializer
 from modelling.evidence.question import GRADES
 
 
@@ -39,6 +40,10 @@ class EntrySerializer(serializers.Serializer):
     confounded_with = serializers.ListField(
         child=serializers.CharField(), help_text="What came along with it and differed between compared arms."
     )
+    unsafe_options = serializers.ListField(
+        child=serializers.CharField(), help_text="Those it was measured with that can lose acknowledged writes."
+    )
+    always_unsafe = serializers.BooleanField(help_text="Never measured without one: it is not recommended.")
     case_studies = serializers.IntegerField()
     laboratories = serializers.IntegerField(help_text="That measured it.")
     measurements = serializers.IntegerField()
@@ -57,16 +62,6 @@ class NetworkSerializer(serializers.Serializer):
     i2 = serializers.FloatField(allow_null=True, help_text="Share of the variation between case studies, 0 to 1.")
     q_heterogeneity = serializers.FloatField(help_text="Q within designs.")
     q_inconsistency = serializers.FloatField(help_text="Q between designs.")
-
-
-class VerdictSerializer(serializers.Serializer):
-    """The decision that follows from the predictive distribution, in plain words, and how strongly it may be said."""
-
-    kind = serializers.ChoiceField(choices=["winner", "no clear winner", "not known"])
-    sentence = serializers.CharField()
-    strength = serializers.ChoiceField(choices=["strong", "moderate", "weak", "very weak"])
-    reasons = serializers.ListField(child=serializers.CharField(), help_text="Why it is not surer, a sentence a step.")
-    settle = serializers.CharField(allow_blank=True, help_text="What would settle it; empty: nothing is open.")
 
 
 class PartSerializer(serializers.Serializer):
@@ -119,20 +114,10 @@ class ScalingPanelSerializer(serializers.Serializer):
     block_size_bytes = serializers.IntegerField(allow_null=True)
     held = serializers.DictField(child=serializers.CharField(), help_text="What is equal, as far as it is stated.")
     sources = serializers.ListField(child=serializers.CharField(), help_text="Where the numbers stand.")
+    scope = serializers.ChoiceField(
+        choices=["per-vm", "aggregate", ""], help_text="What a value is for; empty: the source does not say."
+    )
     series = ScalingSeriesSerializer(many=True)
-
-
-class GroundsSerializer(serializers.Serializer):
-    """What the answer rests on."""
-
-    laboratories = serializers.IntegerField()
-    case_studies = serializers.IntegerField()
-    measurements = serializers.IntegerField()
-    derived = serializers.IntegerField()
-    findings = serializers.IntegerField()
-    storage = serializers.ListField(child=serializers.CharField(), help_text="Kinds of storage that are stated.")
-    years = serializers.ListField(child=serializers.IntegerField(), help_text="Of the publications.")
-    vm_counts = serializers.ListField(child=serializers.IntegerField())
 
 
 class NextRunSerializer(serializers.Serializer):
@@ -145,6 +130,110 @@ class NextRunSerializer(serializers.Serializer):
     campaign = serializers.CharField(
         allow_blank=True, help_text="Page of a new campaign, filled in; empty: campaigns cannot measure it."
     )
+
+
+class DifferenceSerializer(serializers.Serializer):
+    """What the first of a part and another entry reached side by side in one case study, all else equal."""
+
+    part = serializers.IntegerField()
+    first = serializers.CharField(help_text="Key of the part's reference.")
+    other = serializers.CharField(help_text="Key of what it was measured beside.")
+    case_study = serializers.CharField()
+    sources = serializers.ListField(child=serializers.CharField(), help_text="Where the numbers stand.")
+    metric = serializers.ChoiceField(choices=list(METRICS))
+    unit = serializers.CharField()
+    operation = serializers.CharField()
+    block_size_bytes = serializers.IntegerField(allow_null=True)
+    vm_count = serializers.IntegerField()
+    first_value = serializers.FloatField(help_text="In `unit`; of several runs the geometric mean.")
+    other_value = serializers.FloatField(help_text="Likewise.")
+    derived = serializers.BooleanField(help_text="Whether one of them follows from a text by arithmetic.")
+
+
+class TradeEstimateSerializer(serializers.Serializer):
+    """A ratio to the part's reference in a metric, larger being better; of spread the coefficient of variation of the
+    runs; of durability 1 where acknowledged writes were kept, 0 where they can be lost. Null: not known."""
+
+    value = serializers.FloatField(allow_null=True)
+    low = serializers.FloatField(allow_null=True, help_text="Lower end of its 95 % interval.")
+    high = serializers.FloatField(allow_null=True, help_text="Upper end of it.")
+
+
+class TradePointSerializer(serializers.Serializer):
+    key = serializers.CharField()
+    x = TradeEstimateSerializer()
+    y = TradeEstimateSerializer()
+    standing = serializers.ChoiceField(
+        choices=["dominated", "in the Pareto set", "cannot tell"], help_text="Beyond the intervals."
+    )
+    on_front = serializers.BooleanField(
+        allow_null=True, help_text="Whether no other dominates it by the estimates alone; null: one is not known."
+    )
+
+
+class TradeOffSerializer(serializers.Serializer):
+    """Entries of a part by two things at once: the answer's metric and another."""
+
+    part = serializers.IntegerField()
+    x = serializers.ChoiceField(choices=list(METRICS))
+    y = serializers.ChoiceField(choices=[*METRICS, "spread", "durability"])
+    points = TradePointSerializer(many=True)
+
+
+class StatedValueSerializer(serializers.Serializer):
+    value = serializers.CharField()
+    loses_writes = serializers.BooleanField(help_text="Whether it can lose acknowledged writes: do not copy it.")
+    case_studies = serializers.ListField(child=serializers.CharField(), help_text="That state it.")
+
+
+class SetUpFactSerializer(serializers.Serializer):
+    """One fact of the configurations behind an entry."""
+
+    fact = serializers.CharField()
+    stated = StatedValueSerializer(many=True)
+    not_stated_by = serializers.ListField(child=serializers.CharField(), help_text="Case studies that do not state it.")
+    not_tried = serializers.ListField(
+        child=serializers.CharField(), help_text="Choices that the case studies that state it did not try."
+    )
+
+
+class SetUpLineSerializer(serializers.Serializer):
+    """A command line, or a remark after "# "; names after $ are the reader's own."""
+
+    text = serializers.CharField()
+    case_studies = serializers.ListField(child=serializers.CharField(), help_text="Whose configurations it follows.")
+
+
+class SetUpSerializer(serializers.Serializer):
+    """The first entry to use of a part, as it was measured."""
+
+    part = serializers.IntegerField()
+    key = serializers.CharField()
+    label = serializers.CharField()
+    durability = serializers.CharField(help_text="What is known of acknowledged writes.")
+    facts = SetUpFactSerializer(many=True)
+    lines = SetUpLineSerializer(many=True)
+
+
+class FactSerializer(serializers.Serializer):
+    """One fact of your machine against the same of the evidence."""
+
+    name = serializers.CharField()
+    label = serializers.CharField()
+    yours = serializers.CharField(allow_blank=True, help_text="Empty: not given.")
+    evidence = serializers.ListField(child=serializers.CharField(), help_text="The values that are stated.")
+    state = serializers.ChoiceField(
+        choices=[MATCHES, IN_PART, ASSUMED, DIFFERS, NOT_STATED, NOT_GIVEN, CHOSEN],
+        help_text="Assumed equal: some source does not state it. In part: other values are averaged in.",
+    )
+
+
+class FitSerializer(serializers.Serializer):
+    """Whether the evidence is from a machine like yours: the filters, `disks` and `images`."""
+
+    sentence = serializers.CharField(allow_blank=True, help_text="Empty: there is no evidence.")
+    effect = serializers.CharField(allow_blank=True, help_text="What is known of the difference; empty: there is none.")
+    facts = FactSerializer(many=True)
 
 
 class RankingSerializer(serializers.Serializer):
@@ -167,12 +256,16 @@ class RankingSerializer(serializers.Serializer):
         allow_blank=True, help_text="How the verdict differs by the number of machines; empty: it does not."
     )
     grounds = GroundsSerializer()
+    fit = FitSerializer()
     entries = EntrySerializer(many=True)
     parts = PartSerializer(many=True)
     best = serializers.ListField(child=serializers.CharField(), help_text="Entries to use.")
     worst = serializers.ListField(child=serializers.CharField(), help_text="Entries to avoid.")
     scaling = ScalingPanelSerializer(many=True)
     next_runs = NextRunSerializer(many=True)
+    differences = DifferenceSerializer(many=True, help_text="The nearest rival first, at most 40.")
+    trade_offs = TradeOffSerializer(many=True)
+    set_ups = SetUpSerializer(many=True)
     notes = serializers.ListField(child=serializers.CharField())
     evidence = CaseStudyEvidenceSerializer(many=True)
     missing = serializers.ListField(child=serializers.CharField())

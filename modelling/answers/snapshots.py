@@ -28,7 +28,7 @@ from modelling.evidence.question import Question
 from modelling.models import RankingSnapshot
 
 from .answer import answer
-from .estimate import ranking_of
+from .estimate import other_arms, ranking_of
 
 logger = logging.getLogger(__name__)
 
@@ -110,7 +110,8 @@ def note_asked(snapshot: RankingSnapshot) -> None:
 
 def _answered(question: Question, revision: int, as_of: int | None = None) -> RankingSnapshot:
     ranking = ranking_of(question, as_of)
-    found = answer(question, ranking, revision, frames.metrics_measured(question, as_of=as_of))
+    measured = frames.metrics_measured(question, as_of=as_of)
+    found = answer(question, ranking, revision, measured, other_arms(question, ranking, measured, as_of))
     result = json.loads(json.dumps(asdict(found)))  # as it is read again
     return RankingSnapshot(
         question=question.key,
@@ -174,6 +175,14 @@ def _waiting() -> Any:
 def _due() -> QuerySet[RankingSnapshot]:
     """Those to be tried now: the ones that never failed first, then what people asked lately."""
     return _waiting().filter(Q(retry_at__isnull=True) | Q(retry_at__lte=Now())).order_by("attempts", "-asked_at", "pk")
+
+
+def ahead_of(row: RankingSnapshot) -> int:
+    """How many questions workers take up before this one that waits."""
+    alike = Q(attempts=row.attempts)
+    asked_since = alike & Q(asked_at__gt=row.asked_at)
+    came_first = alike & Q(asked_at=row.asked_at, pk__lt=row.pk)
+    return _due().filter(Q(attempts__lt=row.attempts) | asked_since | came_first).count()
 
 
 def _claim(pk: int, attempts: int) -> bool:

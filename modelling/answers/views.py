@@ -1,5 +1,6 @@
 """The question as a page: a form, and its answer in place."""
 
+from hashlib import sha256
 from typing import Any
 
 from django.core.cache import cache
@@ -9,17 +10,22 @@ from django.template.loader import render_to_string
 from django.urls import reverse
 from django.views.decorators.http import require_safe
 
+from experiments import permissions
 from kdb.htmx import at_address, varies_for_htmx, wants_fragment
+from kdb.units import METRICS
+from modelling.ask.selectors import Machine, fit, kept_machines
 from modelling.comparisons.words import compare_address
 from modelling.evidence import names
 from modelling.evidence.asking import page_revision
-from modelling.evidence.forms import AskForm, QuestionForm
 from modelling.evidence.question import Question
 from modelling.models import RankingSnapshot
 
 from . import presentation, words
-from .next_runs import campaign_address
-from .selectors import answer_in, answer_or_none, current_ranking, kept_answers, waiting_for
+from .forms import RateForm, VisitorForm, left_open
+from .instead import instead_of
+from .meaning import carried_lines
+from .selectors import answer_in, answer_or_none, waiting_for
+from .snapshots import ahead_of
 
 # What a first visitor may ask; each is shown when its workload is in the catalogue.
 EXAMPLES = (
@@ -29,8 +35,6 @@ EXAMPLES = (
     Question("guest-fs", "fileserver", hypervisor="proxmox"),
     Question("hypervisor", "webserver", vm_count=1),
 )
-MAX_SUGGESTIONS = 3
-MAX_WORKED_OUT = 2  # answers computed only to suggest them
 _KEPT_SECONDS = 60
 
 
@@ -39,80 +43,122 @@ _KEPT_SECONDS = 60
 def answer(request: HttpRequest) -> HttpResponse:
     """The form alone, or with the answer to the question in the address."""
     is_fragment = wants_fragment(request)
-    if not request.GET.keys() & {"axis", *QuestionForm.field_order}:
-        form = _rendered(is_fragment, form=AskForm(), examples=_examples())
-        return _respond(request, form)
-    form = AskForm(request.GET)
+    if not request.GET.keys() & set(VisitorForm.field_order):
+        return _respond(request, _rendered(is_fragment, form=VisitorForm(), examples=_examples()))
+    form = VisitorForm(request.GET)
     if not form.is_valid():
         return _respond(request, _rendered(is_fragment, form=form), status=422 if is_fragment else 400)
-    question = form.question()
+    if form.is_open:
+        content = _rendered(is_fragment, form=form.as_understood(), reading=form.reading)
+        return _respond(request, content, form)
+    question, machine, text = form.question(), Machine.of(form.cleaned_data), form.cleaned_data["text"]
     as_of = page_revision(request)
-    address = words.address(question, as_of)
-    if is_fragment:
-        return at_address(_respond(request, _answered(question, as_of, is_fragment)), address)
-    if request.get_full_path() != reverse("answer") + address.removeprefix("/"):
+    address = words.address(question, as_of, {**machine.given, **({"text": text} if text else {})})
+    if not is_fragment and request.get_full_path() != reverse("answer") + address.removeprefix("/"):
         return redirect(address)
+    may_operate = permissions.may_operate(request.user)
+    content = _answered(question, machine, text, as_of, is_fragment=is_fragment, may_operate=may_operate)
+    if is_fragment:
+        return at_address(_respond(request, content, form), address)
     title = words.title(question, names.names())
-    return _respond(request, _answered(question, as_of, is_fragment), title=title, address=address)
+    return _respond(request, content, form, title=title, address=words.address(question, as_of))
 
 
-def _respond(request: HttpRequest, content: str, *, status: int = 200, **context: str) -> HttpResponse:
-    """The content by itself for htmx, else on its page, which has a title and an address where it answers."""
-    if wants_fragment(request):
-        return HttpResponse(content, status=status)
+@require_safe
+def choices(request: HttpRequest) -> HttpResponse:
+    """The fields of the form with what lies behind each choice, beside what is chosen so far."""
+    return render(request, "modelling/_choices.html", {"form": VisitorForm(request.GET, asks=False)})
+
+
+def _respond(
+    request: HttpRequest, content: str, form: VisitorForm | None = None, *, status: int = 200, **context: str
+) -> HttpResponse:
+    """The content by itself for htmx, else on its page, which has a title and an address where it answers.
+
+    form : valid, with the facts of a machine that whoever is signed in may keep
+    """
+    is_fragment = wants_fragment(request)
+    mine: dict[str, Any] = {"machines": None, "facts": form.facts if form else {}}
+    if request.user.is_authenticated:
+        mine["machines"] = kept_machines(request.user, form.cleaned_data["workload"] or "" if form else "")
+    if is_fragment:
+        beside = render_to_string("modelling/_machines.html", {**mine, "is_fragment": True}, request)
+        return HttpResponse(content + beside, status=status)
     context = {"title": "", "address": "", **context}
-    return render(request, "modelling/answer.html", {"content": content, **context}, status=status)
+    return render(request, "modelling/answer.html", {"content": content, **context, **mine}, status=status)
 
 
-def _answered(question: Question, as_of: int | None, is_fragment: bool) -> str:
+def _answered(
+    question: Question, machine: Machine, text: str, as_of: int | None, *, is_fragment: bool, may_operate: bool
+) -> str:
     """Form and answer as HTML, kept for a while: rendering them costs six times the looking up."""
     snapshot = answer_or_none(question, as_of)
     if snapshot is None:
-        waiting = {"address": words.address(question), "row": waiting_for(question)}
-        return _rendered(is_fragment, form=AskForm.showing(question), waiting=waiting)
-    key = f"modelling.answer:{snapshot.digest}:{snapshot.superseded_by}:{as_of}:{is_fragment}"
-    return cache.get_or_set(key, lambda: _rendered(is_fragment, **_context(question, snapshot, as_of)), _KEPT_SECONDS)
+        form, row = VisitorForm.showing_all(question, machine, text), waiting_for(question)
+        waiting = {"address": words.address(question), "row": row, "ahead": ahead_of(row) if row else None}
+        return _rendered(is_fragment, form=form, waiting=waiting)
+
+    def rendered() -> str:
+        form = VisitorForm.showing_all(question, machine, text)
+        said = form.reading if text and form.is_valid() else None
+        shown = _context(question, machine, snapshot, as_of)
+        return _rendered(is_fragment, form=form, reading=said, may_operate=may_operate, **shown)
+
+    said = sha256(f"{machine}{text}".encode()).hexdigest()
+    key = f"modelling.answer:{snapshot.digest}:{snapshot.superseded_by}:{as_of}:{is_fragment}:{may_operate}:{said}"
+    return cache.get_or_set(key, rendered, _KEPT_SECONDS)
 
 
 def _rendered(is_fragment: bool, **context: Any) -> str:
-    empty = {"examples": [], "page": None, "waiting": None}
+    empty = {"examples": [], "page": None, "waiting": None, "reading": None}
     return render_to_string("modelling/_question.html", {**empty, **context, "is_fragment": is_fragment})
 
 
-def _context(question: Question, snapshot: RankingSnapshot, as_of: int | None) -> dict[str, Any]:
+def _context(question: Question, machine: Machine, snapshot: RankingSnapshot, as_of: int | None) -> dict[str, Any]:
     answer = answer_in(snapshot)
     then = {} if as_of is None else {"as_of": as_of}
+    is_left_open = question.axis == left_open(question, machine)
     return {
-        "form": AskForm.showing(question),
-        "page": presentation.present(answer, names.names()),
+        "page": presentation.present(answer, names.names(), as_of),
+        "fit": fit(question.axis, question.filters, machine, answer.grounds.facts, names.names()),
+        "chosen": presentation.chosen(question, is_left_open, machine.given),
         "snapshot": snapshot,
         "as_of": as_of,
-        "current_address": words.address(question),
+        "current_address": words.address(question, beside=machine.given),
         "permanent_address": words.address(question, as_of or answer.revision),
-        "api_address": words.api_address(question, **then),
-        "csv_address": words.api_address(question, format="csv", **then),
-        "suggestions": [] if answer.entries or as_of else _suggestions(question),
-        "campaign_address": "" if answer.entries else campaign_address(question),
+        "api_address": words.api_address(question, **machine.given, **then),
+        "csv_address": words.api_address(question, format="csv", **machine.given, **then),
+        "instead": None if as_of else instead_of(answer),
         "why_address": compare_address(question, **then) if answer.entries else "",
     }
+
+
+@require_safe
+@varies_for_htmx
+def capacity(request: HttpRequest) -> HttpResponse:
+    """How many machines each configuration behind an answer carries at a rate. htmx gets the table alone."""
+    is_fragment = wants_fragment(request)
+    form, as_of = RateForm(request.GET), page_revision(request)
+    context: dict[str, Any] = {"form": form, "lines": None, "unit": "", "rate": "", "address": ""}
+    context |= {"title": "", "as_of": as_of}
+    status = 422 if is_fragment else 400
+    if form.is_valid():
+        question = form.question()
+        snapshot = answer_or_none(question, as_of)
+        if snapshot is None:
+            return redirect(words.address(question))
+        answer, rate = answer_in(snapshot), form.cleaned_data["rate"]
+        unit = METRICS[answer.metric].unit
+        titles = [table.title for table in presentation.present(answer, names.names()).curves]
+        context |= {"lines": carried_lines(answer, titles, rate), "unit": unit, "rate": rate}
+        context |= {"address": words.address(question, as_of), "title": words.title(question, names.names())}
+        status = 200
+    return render(request, f"modelling/{'_capacity' if is_fragment else 'capacity'}.html", context, status=status)
 
 
 def _examples() -> list[dict[str, str]]:
     known = names.names()["workload"]
     return [_as_link(question) for question in EXAMPLES if question.workload in known]
-
-
-def _suggestions(question: Question) -> list[dict[str, Any]]:
-    """Near questions that the evidence does answer, with their verdicts: one fact loosened, then another choice."""
-    near = presentation.nearest(question)
-    kept = kept_answers(near)
-    found = [other for other in near if kept.get(other)]
-    unknown = [other for other in near if other not in kept][:MAX_WORKED_OUT]
-    while unknown and not found:
-        other = unknown.pop(0)
-        found = [other] if answer_in(current_ranking(other)).entries else []
-    answers = [answer_in(current_ranking(other)) for other in found[:MAX_SUGGESTIONS]]
-    return [{**_as_link(answer.question), "verdict": answer.verdict} for answer in answers]
 
 
 def _as_link(question: Question) -> dict[str, str]:

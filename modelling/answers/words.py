@@ -9,10 +9,11 @@ from kdb.units import METRICS
 from modelling.evidence.question import Question
 from modelling.evidence.words import counted, listed, machines
 
-from .content import Grounds
+from .content import Decision as Decision
+from .content import Grounds as Grounds
 
 # What an entry of an axis is called in a sentence.
-_THING = {
+THING = {
     "fs-pair": "file-system pair",
     "guest-fs": "guest file system",
     "host-fs": "host file system",
@@ -41,10 +42,14 @@ GRADES = {
 }
 
 
-def address(question: Question, as_of: int | None = None) -> str:
-    """The question's own address on the site, the same for every spelling it was asked in."""
+def address(question: Question, as_of: int | None = None, beside: Mapping[str, str] | None = None) -> str:
+    """The question's own address on the site, the same for every spelling it was asked in.
+
+    beside : what else a visitor said, which changes nothing in the answer: his machine, his words
+    """
     then = {} if as_of is None else {"as_of": as_of}
-    return "/?" + urlencode({"axis": question.axis, "workload": question.workload, **question.filters, **then})
+    asked = {"axis": question.axis, "workload": question.workload, **question.filters}
+    return "/?" + urlencode({**asked, **(beside or {}), **then})
 
 
 def api_address(question: Question, **extra: str | int) -> str:
@@ -71,7 +76,7 @@ def title(question: Question, names: Mapping[str, Mapping[str, str]]) -> str:
             "evidence": ", by reviewed papers alone",
             "metric": f", by {METRICS[str(value)].label}" if name == "metric" else "",
         }[name]
-    return f"{text}: which {_THING[question.axis]}?"
+    return f"{text}: which {THING[question.axis]}?"
 
 
 def grounds_line(grounds: Grounds, storage: Mapping[str, str]) -> str:
@@ -87,7 +92,7 @@ def grounds_line(grounds: Grounds, storage: Mapping[str, str]) -> str:
         )
         if number
     ]
-    if grounds.measurements or grounds.derived:
+    if said:
         said.append(" and ".join(storage.get(kind, kind) for kind in grounds.storage) or "kind of storage not stated")
     said += [_span(grounds.years)] if grounds.years else []
     if grounds.vm_counts:
@@ -99,7 +104,7 @@ def grounds_line(grounds: Grounds, storage: Mapping[str, str]) -> str:
 def never_tried(grounds: Grounds, storage: Mapping[str, str]) -> str:
     """On which kinds of storage nothing behind the answer was measured, in a sentence; "" where nothing is open."""
     missing = [name for kind, name in storage.items() if kind not in ("mixed", *grounds.storage)]
-    if not missing or not (grounds.measurements or grounds.derived):
+    if not missing or not grounds.laboratories:
         return ""
     return f"Never measured here on {listed(missing, 'or')}: whether it holds there is not known."
 
@@ -178,5 +183,5 @@ def forest_plot(number: int, relative: str, reference: str, bars: Sequence[Bar])
 def recommendation(axis: str, count: int, best: Sequence[str]) -> str:
     """What to use, by the labels of the best of `count` entries."""
     if len(best) == count:
-        return f"The evidence cannot tell one {_THING[axis]} from another here."
+        return f"The evidence cannot tell one {THING[axis]} from another here."
     return f"Use {listed(best, 'or')}."

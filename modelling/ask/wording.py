@@ -5,13 +5,16 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from experiments.imports import normalise
 from modelling.evidence import names
+
+from .machine import SPELLINGS
 
 LONGEST = 200  # characters of a text
 MOST_WORDS = 20
 _LONGEST_NAME = 4  # words
 # In this order, where a spelling belongs to two kinds.
-_KINDS = ("workload", "hypervisor", "file_system", "storage", "guest_os_family", "benchmark")
+_KINDS = ("workload", "hypervisor", "file_system", "storage", "guest_os_family", "benchmark", *SPELLINGS)
 _SILENT = {
     *(
         "a",
@@ -40,11 +43,13 @@ class Understood:
     """What a text names.
 
     found : kind of name to slugs, in the order of the text, each once
+    read : every name as (words as they were written, kind, slug), in the order of the text
     pairs : file systems that stand as "A on B", guest and host
     unknown : words that no name accounts for, as they were written
     """
 
     found: dict[str, tuple[str, ...]]
+    read: tuple[tuple[str, str, str], ...]
     pairs: tuple[tuple[str, str], ...]
     unknown: tuple[str, ...]
 
@@ -63,32 +68,42 @@ def understood(text: str) -> Understood:
     named = list(_named(words))
     found: dict[str, list[str]] = {}
     unknown = []
-    for kind, slug in named:
+    for written, kind, slug in named:
         if kind:
             found.setdefault(kind, []).append(slug)
-        elif slug.casefold() not in _SILENT:
-            unknown.append(slug)
+        elif written.casefold() not in _SILENT:
+            unknown.append(written)
     pairs = [
-        (one[1], other[1])
+        (one[2], other[2])
         for one, between, other in zip(named, named[1:], named[2:], strict=False)
-        if one[0] == other[0] == "file_system" and between == ("", "on")
+        if one[1] == other[1] == "file_system" and between == ("on", "", "")
     ]
     return Understood(
-        {kind: tuple(dict.fromkeys(slugs)) for kind, slugs in found.items()}, tuple(pairs), tuple(unknown)
+        found={kind: tuple(dict.fromkeys(slugs)) for kind, slugs in found.items()},
+        read=tuple(each for each in named if each[1]),
+        pairs=tuple(pairs),
+        unknown=tuple(unknown),
     )
 
 
-def _named(words: list[str]) -> Iterator[tuple[str, str]]:
-    """Kind and slug of each name, and ("", word) for what is none."""
+def _named(words: list[str]) -> Iterator[tuple[str, str, str]]:
+    """Each name as it was written, its kind and slug, and (word, "", "") for what is none."""
     place = 0
     while place < len(words):
         for length in range(min(_LONGEST_NAME, len(words) - place), 0, -1):
             name = " ".join(words[place : place + length])
-            hit = next(((kind, slug) for kind in _KINDS if (slug := names.slug_for(kind, name))), None)
+            hit = next(((kind, slug) for kind in _KINDS if (slug := _slug(kind, name))), None)
             if hit:
-                yield hit
+                yield name, *hit
                 place += length
                 break
         else:
-            yield "", words[place]
+            yield words[place], "", ""
             place += 1
+
+
+def _slug(kind: str, name: str) -> str | None:
+    if kind in SPELLINGS:
+        return SPELLINGS[kind].get(normalise.fold(name))
+    several = kind == "workload" and name.endswith("s")  # "files", "mail servers"
+    return names.slug_for(kind, name) or (names.slug_for(kind, name[:-1]) if several else None)

@@ -9,11 +9,10 @@ from dataclasses import replace
 from itertools import combinations
 
 import pandas as pd
-from django.db.models import Q
 
 from experiments.case_studies.tables import FACTS
 from experiments.models import Configuration
-from modelling.answers.selectors import ranking_of
+from modelling.answers.selectors import configurations_behind, ranking_of
 from modelling.estimation.ranking import Ranking
 from modelling.evidence import frames
 from modelling.evidence.axes import AXES, COLUMN_LABELS, Axis, entry_key
@@ -55,7 +54,7 @@ def compare(question: Question, keys: Sequence[str], revision: int, as_of: int |
         revision=revision,
         metric=ranking.metric,
         entries=tuple(_entry(axis, key, ranking, all_arms) for key in keys),
-        environment=_environment(_configurations(keys, ranking, all_arms)),
+        environment=_environment(configurations_behind(keys, ranking, all_arms)),
         pairs=tuple(_pair(axis, a, b, ranking, all_arms) for a, b in combinations(keys, 2)),
     )
 
@@ -77,26 +76,6 @@ def _entry(axis: Axis, key: str, ranking: Ranking, all_arms: pd.DataFrame) -> Co
         grade=found.grade if found else None,
         case_studies=tuple(sorted(studies)),
     )
-
-
-def _configurations(keys: Sequence[str], ranking: Ranking, all_arms: pd.DataFrame) -> list[list[Configuration]]:
-    """The configurations behind each entry: those with numbers, and those that a tier list speaks of."""
-    measured = {key: set(all_arms[all_arms["entry"] == key]["configuration_id"]) for key in keys}
-    listed_at: dict[tuple[str | None, ...], set[str]] = {}
-    for row in ranking.findings[ranking.findings["entry"].isin(keys)].itertuples(index=False):
-        for slug in row.case_studies:
-            listed_at.setdefault((slug, row.hypervisor, row.guest_fs, row.host_fs), set()).add(row.entry)
-    related = ("case_study__server", "case_study__storage", "hypervisor", "guest_fs", "host_fs", "guest_os", "host_os")
-    of_lists = Q(case_study__slug__in={slug for slug, *_ in listed_at}, hypervisor__isnull=False)
-    rows = Configuration.objects.filter(Q(pk__in=set().union(*measured.values())) | of_lists)
-    found: dict[str, list[Configuration]] = {key: [] for key in keys}
-    for row in rows.select_related(*related).order_by("pk"):
-        place = (row.case_study, row.hypervisor, row.guest_fs, row.host_fs)
-        stated = listed_at.get(tuple(part.slug if part else None for part in place), set())
-        for key in keys:
-            if row.pk in measured[key] or key in stated:
-                found[key].append(row)
-    return list(found.values())
 
 
 def _environment(of_entries: list[list[Configuration]]) -> tuple[EnvironmentFact, ...]:
@@ -190,8 +169,8 @@ def _apart(axis: Axis, a: str, b: str, all_arms: pd.DataFrame) -> str:
     mine, other = (of[key][of[key]["case_study"].isin(shared)] for key in (a, b))
     columns = [*MEASUREMENT_FIELDS, *axis.held]
     differing = [words[c] for c in columns if not set(mine[c].map(str)) & set(other[c].map(str))]
-    what = f"different {listed(differing)}" if differing else "no combination of settings in common"
-    return f"{_studies(shared)} measured both, but with {what}."
+    what = f"not with the same {listed(differing, 'or')}" if differing else "with no combination of settings in common"
+    return f"{_studies(shared)} measured both, but {what}."
 
 
 def _studies(slugs: Iterable[str]) -> str:

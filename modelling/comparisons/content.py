@@ -47,6 +47,23 @@ class ComparedPair:
 
 
 @dataclass(frozen=True)
+class Offer:
+    """A link: what stands there, and where."""
+
+    title: str
+    address: str
+
+
+@dataclass(frozen=True)
+class Instead:
+    """What there is in place of a comparison that no numbers make: comparisons in numbers, nearest first; answers that
+    hold the entries."""
+
+    comparisons: tuple[Offer, ...]
+    answers: tuple[Offer, ...]
+
+
+@dataclass(frozen=True)
 class Comparison:
     """Two to six entries of one axis side by side. metric : what is compared (kdb.units.METRICS)"""
 

@@ -3,12 +3,14 @@
 from collections.abc import Iterable
 from itertools import product
 from typing import Any
+from urllib.parse import urlencode
 
 from django import forms
+from django.urls import reverse
 
 from modelling.evidence import names
 from modelling.evidence.axes import AXES, KINDS, entry_key, entry_label
-from modelling.evidence.forms import LONGEST_KEY, AskForm, QuestionForm, entry_error
+from modelling.evidence.forms import LONGEST_KEY, AskForm, QuestionForm, axes_with, entry_error
 from modelling.evidence.question import Question
 
 from .comparison import MOST
@@ -23,8 +25,8 @@ class ComparisonForm(QuestionForm):
         keys = [key.strip() for key in self.cleaned_data["entries"].split(",")]
         if errors := [error for key in keys if self.axis in AXES and (error := entry_error(self.axis, key))]:
             raise forms.ValidationError(errors)
-        if len(set(keys)) != len(keys):
-            raise forms.ValidationError("Give different entries.")
+        if repeated := [key for place, key in enumerate(keys) if key in keys[:place]]:
+            raise forms.ValidationError(f"Give different entries; {repeated[0]} stands here twice.")
         if not 2 <= len(keys) <= MOST:
             raise forms.ValidationError(f"Give two to {MOST} entries.")
         return keys
@@ -38,9 +40,17 @@ class CompareForm(AskForm):
 
     field_order = ("axis", *QuestionForm.field_order, *ENTRY_FIELDS)
 
-    def __init__(self, data: Any = None) -> None:
+    def __init__(self, data: Any = None, *, axis: str = "") -> None:
+        """axis : whose entries are offered by a form that nothing was asked with yet"""
         super().__init__(data)
+        self.axis = axis or self.axis
+        self.initial = {"axis": self.axis}
         known = entry_choices(self.axis, names.names())
+        self.fields["axis"].widget.attrs |= {
+            "hx-get": reverse("compare"),
+            "hx-target": "#entries",
+            "hx-swap": "outerHTML",
+        }
         for name, label in ENTRY_FIELDS.items():
             choices = [("", "As the answer ranks them" if name in "ab" else "–"), *known]
             chosen = (data or {}).get(name) or ""
@@ -61,7 +71,8 @@ class CompareForm(AskForm):
                 self.add_error(name, error)
         repeated = [name for name, key in given.items() if list(given.values()).index(key) < list(given).index(name)]
         for name in repeated:
-            self.add_error(name, "Give different entries.")
+            chosen = names.label(AXES[self.axis], given[name]) if name not in self.errors else given[name]
+            self.add_error(name, f"{chosen} is chosen twice: give different entries, or leave this one open.")
         if len(given) == 1:
             missing = "b" if "a" in given else "a"
             self.add_error(missing, "Give two to six entries, or none for the best and the last of the answer.")
@@ -72,6 +83,16 @@ class CompareForm(AskForm):
         """The form filled in with what was compared."""
         asked = {name: str(value) for name, value in question.as_dict().items() if value is not None}
         return cls({**asked, **dict(zip(ENTRY_FIELDS, keys, strict=False))})
+
+    def elsewhere(self) -> list[tuple[str, str]]:
+        """The axes to which all given entries belong, where this one is not among them: label and where they are
+        compared on it."""
+        given = [key for name in ENTRY_FIELDS if (key := self.data.get(name))]
+        axes = [axis for axis in AXES if given and all(axis in axes_with(key) for key in given)]
+        asked = {name: value for name in self.fields if (value := self.data.get(name))}
+        addresses = [f"{reverse('compare')}?{urlencode({**asked, 'axis': axis})}" for axis in axes]
+        labels = [AXES[axis].label.lower() for axis in axes]
+        return [] if self.axis in axes else list(zip(labels, addresses, strict=True))
 
     @property
     def question_fields(self) -> list[forms.BoundField]:

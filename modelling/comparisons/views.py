@@ -8,13 +8,14 @@ from experiments import visible
 from kdb.htmx import varies_for_htmx, wants_fragment
 from modelling.evidence import counts, names
 from modelling.evidence.asking import page_revision
+from modelling.evidence.axes import AXES
 from modelling.explanations.selectors import explained
 
 from . import words
 from .fair_play_audit import audit
 from .forms import ENTRY_FIELDS, CompareForm
 from .presentation import present_comparison
-from .selectors import compared
+from .selectors import compared, instead_of
 
 
 @require_safe
@@ -31,10 +32,11 @@ def fair_play(request: HttpRequest, slug: str) -> HttpResponse:
 def compare(request: HttpRequest) -> HttpResponse:
     """Two to six entries of one axis side by side, and why the first stands where it does against the second.
 
-    htmx gets the explanation alone.
+    htmx gets the explanation alone; with nothing but an axis in the address, the lists of its entries.
     """
-    if not request.GET:
-        return render(request, "modelling/compare.html", {"form": CompareForm(), "explanation": None})
+    if request.GET.keys() <= {"axis"} and (axis := request.GET.get("axis") or "fs-pair") in AXES:
+        template = "_entries" if wants_fragment(request) else "compare"
+        return render(request, f"modelling/{template}.html", {"form": CompareForm(axis=axis), "explanation": None})
     form, as_of = CompareForm(request.GET), page_revision(request)
     if not form.is_valid():
         status = 422 if wants_fragment(request) else 400
@@ -51,6 +53,7 @@ def compare(request: HttpRequest) -> HttpResponse:
         "form": CompareForm.showing(question, keys),
         "explanation": explanation,
         "page": present_comparison(comparison, workload, as_of) if comparison else None,
+        "instead": instead_of(comparison, as_of) if comparison else None,
         "as_of": as_of,
         "revision": as_of or counts.revision(),
         "current_address": words.compare_address(question, **entries),

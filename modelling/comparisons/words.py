@@ -12,9 +12,9 @@ def compare_address(question: Question, **extra: str | int) -> str:
     return f"/compare/?{urlencode(query)}"
 
 
-def address_of(question: Question, keys: Sequence[str]) -> str:
+def address_of(question: Question, keys: Sequence[str], **extra: str | int) -> str:
     """Where the comparison of these entries stands; of the first six."""
-    return compare_address(question, **dict(zip("abcdef", keys, strict=False)))
+    return compare_address(question, **dict(zip("abcdef", keys, strict=False)), **extra)
 
 
 def comparison_api_address(question: Question, keys: Iterable[str], **extra: str | int) -> str:

@@ -159,15 +159,8 @@ class Posterior:
         Its effects are theta + N(0, tau² / 2 I). For two and three treatments in closed form; for more
         on a fixed point set, with an error below 0.002 in each probability.
         """
-        size = len(self.treatments)
-        if size == 1:
-            return Forecast(np.ones(1), np.zeros(1), np.zeros(1))
-        covariances = self.covariances + (self.taus**2 / 2)[:, None, None] * np.eye(size)
-        if size == 2:
-            return _of_two(self.weights, self.means, covariances, margin)
-        if size == 3:
-            return _of_three(self.weights, self.means, covariances, margin)
-        return _of_many(self.weights, self.means, covariances, margin)
+        covariances = self.covariances + (self.taus**2 / 2)[:, None, None] * np.eye(len(self.treatments))
+        return forecast(self.weights, self.means, covariances, margin)
 
 
 @dataclass(frozen=True)
@@ -182,6 +175,18 @@ class Forecast:
     best: np.ndarray
     slower: np.ndarray
     loss: np.ndarray
+
+
+def forecast(weights: np.ndarray, means: np.ndarray, covariances: np.ndarray, margin: float) -> Forecast:
+    """What choosing each of n treatments means, where their values are a mixture of normal distributions.
+
+    weights : (T,), their sum is 1; means : (T, n) and covariances : (T, n, n) of ln(value), up to a constant
+    """
+    size = means.shape[1]
+    if size == 1:
+        return Forecast(np.ones(1), np.zeros(1), np.zeros(1))
+    by_size = {2: _of_two, 3: _of_three}
+    return by_size.get(size, _of_many)(weights, means, covariances, margin)
 
 
 # The posterior
@@ -465,7 +470,7 @@ def quantiles(means: np.ndarray, deviations: np.ndarray, weights: np.ndarray, pr
 # What choosing one of them means in a new laboratory
 
 
-def _below(mean: np.ndarray, deviation: np.ndarray, chance: np.ndarray) -> np.ndarray:
+def shortfall(mean: np.ndarray, deviation: np.ndarray, chance: np.ndarray) -> np.ndarray:
     """E[(1 - exp(x)) where x < 0] of x ~ N(mean, deviation²), with the chance of x < 0."""
     mean = np.minimum(mean, 8 * deviation)  # beyond, nothing is left of it
     return chance - np.exp(mean + deviation**2 / 2) * ndtr(-mean / deviation - deviation)
@@ -478,7 +483,7 @@ def _of_two(weights: np.ndarray, means: np.ndarray, covariances: np.ndarray, mar
     return Forecast(
         best=ndtr(leads / deviation) @ weights,
         slower=ndtr((math.log1p(-margin) - leads) / deviation) @ weights,
-        loss=_below(leads, deviation, ndtr(-leads / deviation)) @ weights,
+        loss=shortfall(leads, deviation, ndtr(-leads / deviation)) @ weights,
     )
 
 
@@ -561,7 +566,7 @@ def _of_many(weights: np.ndarray, means: np.ndarray, covariances: np.ndarray, ma
         ahead = ndtr(lead / deviation)
         best += ahead.sum(axis=0)
         slower += ndtr((math.log1p(-margin) - lead) / deviation).sum(axis=0)
-        loss += _below(lead, deviation, 1.0 - ahead).sum(axis=0)
+        loss += shortfall(lead, deviation, 1.0 - ahead).sum(axis=0)
     back = np.argsort(order)
     return Forecast((best / best.sum())[back], (slower / len(node))[back], (loss / len(node))[back])
 

@@ -2,9 +2,9 @@
 
 For workloads k with shares w_k (sum 1), ln ratio of a to b in the mix is the sum of w_k times their estimated ln ratio
 under k. The evidence of different workloads is taken as independent, so variances, and the squares of the distances
-from estimate to either end of the interval, add with w_k squared (Zou and Donner 2008, 10.1002/sim.3095). Entries
-that some workload has no numbers for are not ranked: a missing number is neither zero nor average.
-See docs/models/mixes.md.
+from estimate to either end of the interval, add with w_k squared (Zou and Donner 2008, 10.1002/sim.3095). What a choice
+means in a new laboratory is read off the normal distribution with these variances. Entries that some workload has no
+numbers for are not ranked: a missing number is neither zero nor average. See docs/models/mixes.md.
 """
 
 import math
@@ -13,8 +13,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from .bayes import Forecast, forecast
 from .network import p_scores
-from .ranking import RankedPart, Ranking
+from .ranking import RankedPart, Ranking, basis_between
+from .verdict import Choice, Verdict, of_numbers, of_part
 
 
 @dataclass(frozen=True)
@@ -25,6 +27,7 @@ class MixEntry:
     tied : whether the evidence cannot tell it from the best
     p_score : mean certainty of being better than another entry
     parts : workload to ratio against the best of the mix
+    probability_best, probability_slower, expected_loss, verdict : as of an answer's entry
     """
 
     key: str
@@ -35,6 +38,10 @@ class MixEntry:
     tied: bool
     p_score: float
     parts: dict[str, float]
+    probability_best: float
+    probability_slower: float
+    expected_loss: float
+    verdict: str
 
 
 @dataclass(frozen=True)
@@ -56,7 +63,7 @@ class Range:
 class Mix:
     """left_out : entry to the workloads that have no numbers joining it to the ranked ones
 
-    unmeasured : of these, entry to the workloads that have no numbers of it at all
+    unmeasured : of these, entry to the workloads that have no comparable numbers of it at all
     """
 
     entries: tuple[MixEntry, ...]
@@ -64,9 +71,13 @@ class Mix:
     left_out: dict[str, tuple[str, ...]]
     unmeasured: dict[str, tuple[str, ...]]
 
+    def having(self, verdict: str) -> tuple[str, ...]:
+        """Keys of the entries with this verdict, best first."""
+        return tuple(entry.key for entry in self.entries if entry.verdict == verdict)
 
-def mix(rankings: Mapping[str, Ranking], weights: Mapping[str, float]) -> Mix:
-    """Rank by the weighted geometric mean; weights are positive and need not add up to 1."""
+
+def mix(rankings: Mapping[str, Ranking], weights: Mapping[str, float], margin: float = 0.1) -> Mix:
+    """Rank by the weighted geometric mean; weights are positive and need not add up to 1. margin : as of an answer"""
     total = sum(weights.values())
     shares = {workload: weight / total for workload, weight in weights.items() if weight > 0}
     places = {workload: _places(rankings[workload]) for workload in shares}
@@ -91,19 +102,63 @@ def mix(rankings: Mapping[str, Ranking], weights: Mapping[str, float]) -> Mix:
     order = sorted(ranked, key=lambda key: -pairs.difference(key, ranked[0])[0])
     best = order[0]
     errors = np.array([[pairs.difference(a, b)[1] for b in order] for a in order])
-    scores = p_scores(np.array([pairs.difference(key, best)[0] for key in order]), errors)
-    entries = tuple(_entry(key, n + 1, best, float(scores[n]), pairs) for n, key in enumerate(order))
+    leads = np.array([pairs.difference(key, best)[0] for key in order])
+    scores = p_scores(leads, errors)
+    said = _forecast(order, leads, errors, pairs, margin)
+    choices = [
+        Choice(-math.expm1(lead), slower, loss)
+        for lead, slower, loss in zip(leads.tolist(), said.slower.tolist(), said.loss.tolist(), strict=True)
+    ]
+    entries = tuple(
+        _entry(key, n + 1, best, float(scores[n]), pairs, float(said.best[n]), choices[n], verdict)
+        for n, (key, verdict) in enumerate(zip(order, of_numbers(choices, margin), strict=True))
+    )
     return Mix(entries, tuple(_range(workload, order, pairs) for workload in shares), left_out, unmeasured)
 
 
+def verdicts(found: Mix, rankings: Mapping[str, Ranking], margin: float) -> dict[str, Verdict]:
+    """The verdict on the mix as each share bears it: workload to kind, strength and its steps.
+
+    The kind is the mix's own and the same in each; the strength is that of the share's evidence on the first two of
+    the mix. Empty where nothing is ranked.
+    """
+    if not found.entries:
+        return {}
+    one, two = found.entries[:2]
+    first = Choice(0.0, one.probability_slower, one.expected_loss / 100)
+    each = [entry.verdict for entry in found.entries]
+    parts = {workload: part_of(rankings[workload], one.key) for workload in one.parts}
+    return {
+        workload: of_part(each, first, margin, basis_between(rankings[workload], part, one.key, two.key))
+        for workload, part in parts.items()
+    }
+
+
+def part_of(ranking: Ranking, key: str) -> RankedPart:
+    """The part in which numbers speak of the entry. Raises KeyError where there is none."""
+    return _places(ranking)[key][0]
+
+
+def _forecast(order: list[str], leads: np.ndarray, errors: np.ndarray, pairs: "_Pairs", margin: float) -> Forecast:
+    """What choosing each entry means in a new laboratory. leads : (n,) ln ratios against the first; errors : (n, n)"""
+    if len(pairs.parts) == 1:  # its own, of which the normal distribution is an approximation
+        (part,) = pairs.parts.values()
+        return part.posterior.among(np.array([part.members.index(key) for key in order])).forecast(margin)
+    squares = errors**2
+    covariance = (squares[:, :1] + squares[:1, :] - squares) / 2  # of the ln ratios against the first
+    return forecast(np.ones(1), leads[None], covariance[None], margin)
+
+
 def _places(ranking: Ranking) -> dict[str, tuple[RankedPart, int]]:
-    """Entry to the part it is in and the number of its network; entries without numbers have no place."""
+    """Entry to the part it is in and the number of its network; entries without numbers have no place, nor those
+    measured only with options that can lose acknowledged writes: they are never recommended."""
     found: dict[str, tuple[RankedPart, int]] = {}
     number = 0
     for part in ranking.parts:
+        unsafe = {entry.key for entry in part.entries if entry.always_unsafe}
         for network in part.networks:
             number += 1
-            found |= dict.fromkeys(network.treatments, (part, number))
+            found |= {key: (part, number) for key in network.treatments if key not in unsafe}
     return found
 
 
@@ -141,7 +196,10 @@ class _Pairs:
         return self.parts[workload].difference(a, b)[0] if a != b else 0.0
 
 
-def _entry(key: str, rank: int, best: str, p_score: float, pairs: _Pairs) -> MixEntry:
+def _entry(
+    key: str, rank: int, best: str, p_score: float, pairs: _Pairs, is_best: float, choice: Choice, verdict: str
+) -> MixEntry:
+    """is_best : its probability"""
     effect, (low, high) = pairs.difference(key, best)[0], pairs.interval(key, best)
     return MixEntry(
         key=key,
@@ -152,6 +210,10 @@ def _entry(key: str, rank: int, best: str, p_score: float, pairs: _Pairs) -> Mix
         tied=key != best and high >= 0,
         p_score=p_score,
         parts={workload: math.exp(pairs.under(workload, key, best)) for workload in pairs.shares},
+        probability_best=is_best,
+        probability_slower=choice.slower,
+        expected_loss=100 * choice.loss,
+        verdict=verdict,
     )
 
 

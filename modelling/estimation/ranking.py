@@ -3,7 +3,7 @@
 Source: docs/models/ranking.md.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -14,12 +14,13 @@ import pandas as pd
 from kdb.units import THROUGHPUT
 from modelling.evidence.arms import Spread, comparable_arms, trials
 from modelling.evidence.axes import Axis, entry_key
+from modelling.evidence.durability import losing_options
 
 from .bayes import Posterior, posterior
 from .graph import connected
 from .network import Fit, Network, networks
 from .ordinal import Comparison, from_tiers
-from .verdict import AVOID, USE, Basis, Choice, Verdict, of_lists, of_numbers, of_part
+from .verdict import AVOID, USE, Basis, Choice, Verdict, durable, of_lists, of_numbers, of_part
 
 # Raised with every change that makes the same evidence give another answer: kept answers are not mixed.
 METHOD = 7
@@ -59,8 +60,9 @@ class Entry:
     and high as what a new laboratory will see; None where no chain of measured comparisons leads there. p_score is the
     mean certainty of being better than another entry in a new laboratory. There too: probability_best,
     probability_slower (than the best by the margin), and expected_loss in percent when it is chosen; None without
-    numbers. verdict : use, doubtful, avoid or unknown (modelling.estimation.verdict).
+    numbers, and of what is never recommended. verdict : use, doubtful, avoid or unknown (modelling.estimation.verdict).
     confounded_with names what came along with the entry and differed between compared arms.
+    unsafe_options : those it was measured with that can lose acknowledged writes; always_unsafe : never without one
     """
 
     key: str
@@ -79,6 +81,8 @@ class Entry:
     grade: str
     tied_with: tuple[str, ...]
     confounded_with: tuple[str, ...]
+    unsafe_options: tuple[str, ...]
+    always_unsafe: bool
     case_studies: int
     laboratories: int
     measurements: int
@@ -92,7 +96,7 @@ class RankedPart:
 
     number: int
     basis: str  # "numbers", "findings" or "both"
-    reference: str  # the best entry with numbers, or the best entry where there are none
+    reference: str  # the best entry with numbers that may be recommended, else with numbers, else the best entry
     entries: tuple[Entry, ...]
     best: tuple[str, ...]
     worst: tuple[str, ...]
@@ -133,11 +137,16 @@ class RankedPart:
 
 @dataclass(frozen=True)
 class Ranking:
-    """The answer: parts that no comparison joins, and the evidence that was used."""
+    """The answer: parts that no comparison joins, and the evidence that was used.
+
+    storage_asked : whether the question names a kind of storage; this_year : it is asked in, None: not told
+    """
 
     parts: tuple[RankedPart, ...]
     arms: pd.DataFrame  # of comparable_arms
     findings: pd.DataFrame  # of scored_findings
+    storage_asked: bool = False
+    this_year: int | None = None
 
     @property
     def metric(self) -> str:
@@ -176,7 +185,20 @@ def rank(
         _part(number, members, nets, comparisons, facts, axis, assumptions, about)
         for number, members in enumerate(_joined(nets, comparisons), start=1)
     ]
-    return Ranking(tuple(parts), used, scored)
+    return Ranking(tuple(parts), used, scored, storage_asked, this_year)
+
+
+def basis_between(ranking: Ranking, part: RankedPart, first: str, second: str) -> Basis:
+    """What a verdict on two entries rests on that numbers of the part join."""
+    of_key = {entry.key: entry for entry in part.entries}
+    net = next(net for net in part.networks if {first, second} <= set(net.treatments))
+    place = np.array([part.members.index(second)]), np.array([part.members.index(first)])
+    new, mean = (
+        np.exp(part.posterior.new_quantiles(*place, _ENDS)),
+        np.exp(part.posterior.mean_quantiles(*place, _ENDS)),
+    )
+    about = _About(ranking.arms, ranking.findings, ranking.storage_asked, ranking.this_year)
+    return _basis_of_two(of_key[first], of_key[second], new[0].tolist(), mean[0].tolist(), net, about)
 
 
 def scored_findings(findings: pd.DataFrame, axis: Axis) -> pd.DataFrame:
@@ -257,12 +279,13 @@ def _part(
     else:  # lists carry no spread: only what they put into one tier is alike
         alike = np.abs(effects[:, None] - effects[None, :]) < 1e-6
         ranks = [1 + int((effects > effects[i] + 1e-6).sum()) for i in order]
-    reference, numbers = _numbers(members, order, inside, found, assumptions.margin)
+    may = dict(zip(members, durable([facts[key]["always_unsafe"] for key in members]), strict=True))
+    reference, numbers = _numbers(members, order, inside, found, assumptions.margin, may)
     choices = [_choice(numbers.get(members[i])) for i in order]
     if inside:
         verdicts = of_numbers(choices, assumptions.margin)
     else:
-        verdicts = of_lists([sorted(set(ranks)).index(rank) for rank in ranks])
+        verdicts = of_lists([rank if may[members[i]] else None for i, rank in zip(order, ranks, strict=True)])
     scores = (certainties.sum(axis=1) - 0.5) / max(len(members) - 1, 1)
     entries = tuple(
         Entry(
@@ -298,11 +321,20 @@ _NO_NUMBERS = dict.fromkeys(
 
 
 def _numbers(
-    members: tuple[str, ...], order: np.ndarray, nets: tuple[Network, ...], found: Posterior, margin: float
-) -> tuple[str, dict[str, dict[str, float]]]:
-    """The reference, and what is known of each entry that numbers join to it, by the names of Entry."""
+    members: tuple[str, ...],
+    order: np.ndarray,
+    nets: tuple[Network, ...],
+    found: Posterior,
+    margin: float,
+    may: Mapping[str, bool],
+) -> tuple[str, dict[str, dict[str, float | None]]]:
+    """The reference, and what is known of each entry that numbers join to it, by the names of Entry.
+
+    may : whether each entry may be recommended; what choosing it means is said among those alone
+    """
     net_of = {entry: net for net in nets for entry in net.treatments}
-    reference = next((i for i in order if members[i] in net_of), order[0])
+    numbered = [i for i in order if members[i] in net_of]
+    reference = next((i for i in numbered if may[members[i]]), numbered[0] if numbered else order[0])
     if members[reference] not in net_of:
         return members[reference], {}
     joined = np.array([i for i in order if net_of.get(members[i]) is net_of[members[reference]]])
@@ -310,39 +342,56 @@ def _numbers(
     ratio = np.exp(found.effects[joined] - found.effects[reference])
     low, high = np.exp(found.new_quantiles(joined, against, _ENDS)).T
     mean_low, mean_high = np.exp(found.mean_quantiles(joined, against, _ENDS)).T
-    said = found.among(joined).forecast(margin)
-    columns = (ratio, low, high, mean_low, mean_high, said.best, said.slower, 100 * said.loss)
+    columns = (ratio, low, high, mean_low, mean_high)
     rows = zip(*(column.tolist() for column in columns), strict=True)
-    return members[reference], {
-        members[i]: dict(zip(_NO_NUMBERS, row, strict=True)) for i, row in zip(joined, rows, strict=True)
+    numbers = {
+        members[i]: {**_NO_NUMBERS, **dict(zip(_NO_NUMBERS, row, strict=False))}
+        for i, row in zip(joined, rows, strict=True)
     }
+    choosable = np.array([i for i in joined if may[members[i]]])
+    if len(choosable):
+        said = found.among(choosable).forecast(margin)
+        chosen = zip(choosable, said.best.tolist(), said.slower.tolist(), (100 * said.loss).tolist(), strict=True)
+        for i, best, slower, loss in chosen:
+            numbers[members[i]] |= {"probability_best": best, "probability_slower": slower, "expected_loss": loss}
+    return members[reference], numbers
 
 
-def _choice(numbers: dict[str, float] | None) -> Choice | None:
-    if numbers is None:
+def _choice(numbers: dict[str, Any] | None) -> Choice | None:
+    if numbers is None or numbers["expected_loss"] is None:
         return None
     return Choice(1.0 - numbers["ratio"], numbers["probability_slower"], numbers["expected_loss"] / 100)
 
 
 def _basis(
     entries: tuple[Entry, ...],
-    numbers: dict[str, dict[str, float]],
+    numbers: dict[str, dict[str, Any]],
     reference: str,
     nets: tuple[Network, ...],
     about: _About,
 ) -> Basis:
-    """What the verdict on a part rests on; the first and the second are those with numbers where there are any."""
+    """What the verdict on a part rests on; the first and the second are those with numbers where there are any, and of
+    them those that may be recommended where there are any."""
     numbered = [entry for entry in entries if entry.key in numbers]
+    numbered = [entry for entry in numbered if entry.expected_loss is not None] or numbered
     if not numbered:
         publications = about.findings[about.findings["entry"].isin([entry.key for entry in entries])]["publication"]
-        return Basis(laboratories=publications.nunique(), measured=False, has_numbers=False)
+        unsafe = any(entry.unsafe_options for entry in entries if entry.verdict == USE)
+        return Basis(laboratories=publications.nunique(), measured=False, has_numbers=False, unsafe=unsafe)
     first, second = numbered[0], (numbered + numbered)[1]
     net = next(net for net in nets if reference in net.treatments)
+    ends = numbers[second.key]
+    return _basis_of_two(first, second, (ends["low"], ends["high"]), (ends["mean_low"], ends["mean_high"]), net, about)
+
+
+def _basis_of_two(
+    first: Entry, second: Entry, new: Sequence[float], mean: Sequence[float], net: Network, about: _About
+) -> Basis:
+    """new, mean : ends of the intervals of the second against the first, in a new laboratory and as a mean"""
     arms = about.arms[about.arms["entry"].isin(net.treatments)]
     both = [set(arms["group"][arms["entry"] == entry.key]) for entry in (first, second)]
     years = arms["year"].dropna()
-    ends = numbers[second.key]
-    widths = [np.log(ends["high"] / ends["low"]), np.log(ends["mean_high"] / ends["mean_low"])]
+    widths = [np.log(high / low) for low, high in (new, mean)]
     return Basis(
         laboratories=arms["laboratory"].nunique(),
         measured=first.measurements > 0,
@@ -350,6 +399,7 @@ def _basis(
         wider=float(widths[0] / widths[1]) if widths[1] > 0 else None,
         direct=not both[0].isdisjoint(both[1]),
         confounded=bool(first.confounded_with or second.confounded_with),
+        unsafe=bool(first.unsafe_options),
         storage=tuple(sorted(set(arms["storage"].unique()) - {""})),
         storage_asked=about.storage_asked,
         newest=int(years.max()) if len(years) else None,
@@ -387,6 +437,7 @@ def _entry_facts(arms: pd.DataFrame, scored: pd.DataFrame, axis: Axis) -> dict[s
     for key, slugs in zip(scored["entry"], scored["case_studies"], strict=True) if len(scored) else ():
         studies.setdefault(key, set()).update(slugs)
         stated[key] = stated.get(key, 0) + 1
+    losing = _losing(arms, scored)
     confounded: dict[str, list[str]] = {}
     _, first, group = np.unique(arms["group"].to_numpy(dtype=int), return_index=True, return_inverse=True)
     for column in axis.comes_along:
@@ -398,6 +449,8 @@ def _entry_facts(arms: pd.DataFrame, scored: pd.DataFrame, axis: Axis) -> dict[s
         key: {
             "grade": _grade(spread.get(key, 0), reviewed_rows.get(key, 0), rows.get(key, 0) + derived.get(key, 0)),
             "confounded_with": tuple(confounded.get(key, ())),
+            "unsafe_options": tuple(sorted({option for options in losing.get(key, ()) for option in options})),
+            "always_unsafe": all(losing.get(key, [()])),
             "case_studies": len(slugs),
             "laboratories": laboratories.get(key, 0),
             "measurements": rows.get(key, 0),
@@ -406,3 +459,17 @@ def _entry_facts(arms: pd.DataFrame, scored: pd.DataFrame, axis: Axis) -> dict[s
         }
         for key, slugs in studies.items()
     }
+
+
+def _losing(arms: pd.DataFrame, scored: pd.DataFrame) -> dict[str, list[tuple[str, ...]]]:
+    """Entry to the options of each of its arms that can lose acknowledged writes; without arms, of what lists speak
+    of."""
+    columns = ["entry", "cache_mode", "guest_mount_options", "host_mount_options"]
+    found: dict[str, list[tuple[str, ...]]] = {}
+    for entry, *options in arms[columns].drop_duplicates().itertuples(index=False, name=None):
+        found.setdefault(entry, []).append(losing_options(*options))
+    measured = set(found)
+    for entry, each in zip(scored["entry"], scored["losing"], strict=True) if len(scored) else ():
+        if entry not in measured and each:
+            found.setdefault(entry, []).extend(each)
+    return found

@@ -31,15 +31,18 @@ class Choice:
 
 
 def of_numbers(choices: Sequence[Choice | None], margin: float) -> list[str]:
-    """The verdict on each entry, given in the order of their estimates, best first; None: without numbers.
+    """The verdict on each entry, given in the order of their estimates, best first; None: without numbers, or not to
+    be recommended (durable).
 
     use : from the first with numbers down to the last whose expected loss is within the margin and that is not
-    behind by more than it by its estimate; without entries that have no number, and ending before an avoided one
+    behind by more than it by its estimate; without entries that are None, and ending before an avoided one
     avoid : at least 90 % probably slower than the best by the margin
     doubtful : more likely than not slower by the margin, or below an avoided one
     unknown : neither
     """
     known = {index: choice for index, choice in enumerate(choices) if choice is not None}
+    if not known:
+        return [UNKNOWN] * len(choices)
     best, *others = known
     avoided = [index for index in others if known[index].slower >= SURE]
     last_before = avoided[0] if avoided else len(choices)
@@ -58,10 +61,24 @@ def of_numbers(choices: Sequence[Choice | None], margin: float) -> list[str]:
     return found
 
 
-def of_lists(tiers: Sequence[int]) -> list[str]:
-    """The verdict on each entry where only tier lists speak: use the first tier, avoid the last, best tier 0 first."""
-    last = max(tiers)
-    return [USE if tier == 0 else AVOID if tier == last else UNKNOWN for tier in tiers]
+def of_lists(tiers: Sequence[int | None]) -> list[str]:
+    """The verdict on each entry where only tier lists speak: use the first tier, avoid the last, least number best.
+
+    None: not to be recommended (durable)
+    """
+    known = [tier for tier in tiers if tier is not None]
+    said = {max(known): AVOID, min(known): USE} if known else {}
+    return [UNKNOWN if tier is None else said.get(tier, UNKNOWN) for tier in tiers]
+
+
+def durable(always_unsafe: Sequence[bool]) -> list[bool]:
+    """Which entries may be recommended: not those measured with nothing but options that can lose acknowledged
+    writes (modelling.evidence.durability), and none where that leaves fewer than two to choose from.
+
+    An entry beaten only by such ones is not shown to be slower than what one may use, nor faster than anything.
+    """
+    may = [not unsafe for unsafe in always_unsafe]
+    return may if all(may) or sum(may) > 1 else [False] * len(may)
 
 
 @dataclass(frozen=True)
@@ -73,6 +90,7 @@ class Basis:
     wider : width of the prediction of the second against the first, as a multiple of that of the mean
     direct : whether some fair-play group holds the first and the second
     confounded : whether something came along with the first or the second
+    unsafe : whether the first was measured with an option that can lose acknowledged writes, among others
     storage : kinds of storage behind the numbers; storage_asked : whether the question names one
     newest : year of the newest source; None: not known; this_year : the year it is asked in; None: not told
     """
@@ -83,6 +101,7 @@ class Basis:
     wider: float | None = None
     direct: bool = True
     confounded: bool = False
+    unsafe: bool = False
     storage: tuple[str, ...] = ()
     storage_asked: bool = False
     newest: int | None = None
@@ -110,8 +129,9 @@ def strength(basis: Basis) -> tuple[str, tuple[tuple[str, str], ...]]:
 
     Strong to begin with. Steps down: two for one laboratory, one for two; one for derived numbers, two for lists
     alone, which are never more than weak; one each where laboratories disagree, the first two were never measured side
-    by side, something came along with them, all is from one kind of storage that the question does not name, or the
-    newest source is more than ten years old.
+    by side, something came along with them, the first was measured also with an option that can lose acknowledged
+    writes, all is from one kind of storage that the question does not name, or the newest source is more than ten years
+    old.
     """
     steps: list[tuple[int, str, str]] = []
     if basis.laboratories < 2:
@@ -128,6 +148,8 @@ def strength(basis: Basis) -> tuple[str, tuple[tuple[str, str], ...]]:
         steps.append((1, "indirect", "The first two were never measured side by side."))
     if basis.confounded:
         steps.append((1, "confounded", "Something else came along with the choice and may be the cause."))
+    if basis.unsafe:
+        steps.append((1, "durability", "Some numbers of the first rest on options that can lose acknowledged writes."))
     if len(basis.storage) == 1 and not basis.storage_asked:
         kind = STORAGE.get(basis.storage[0], basis.storage[0])
         steps.append((1, "storage", f"All numbers are from one kind of storage ({kind})."))

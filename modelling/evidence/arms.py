@@ -79,11 +79,7 @@ def _variances(arms: pd.DataFrame, spread: Spread) -> dict[str, np.ndarray]:
     """
     measured = (arms["origin"] == "measured").to_numpy()
     stated = arms["variance"].to_numpy(dtype=float, na_value=np.nan)
-    runs = arms["runs"].to_numpy(dtype=float, na_value=np.nan)
-    rows = arms["measurements"].to_numpy(dtype=float)
-    runs = np.where(np.isnan(runs), 1.0, runs)
-    freedom = np.where(measured & ~np.isnan(stated), np.where(rows > 1, rows, runs) - 1.0, 0.0)
-    squares = freedom * np.where(freedom > 0, stated * runs, 0.0)
+    runs, freedom, squares = _own_spread(arms)
     study = arms.groupby(["case_study", "variant_id", "metric"], sort=False).ngroup().to_numpy()
     d0, d1 = spread.study_freedom, spread.arm_freedom
     behind = d0 + np.bincount(study, freedom)[study]
@@ -94,6 +90,30 @@ def _variances(arms: pd.DataFrame, spread: Spread) -> dict[str, np.ndarray]:
     of_mean = of_arm / runs * (stdtrit(degrees, 0.975) / NORMAL_95) ** 2
     rounding = np.where(measured, 0.0, np.nan_to_num(stated))
     return {"assumed": freedom == 0, "arm_variance": of_mean + rounding}
+
+
+def _own_spread(arms: pd.DataFrame) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Runs of each arm; degrees of freedom of their spread, 0 where none is stated; and freedom times the variance of
+    one run, of ln(value)."""
+    stated = arms["variance"].to_numpy(dtype=float, na_value=np.nan)
+    runs = arms["runs"].to_numpy(dtype=float, na_value=np.nan)
+    rows = arms["measurements"].to_numpy(dtype=float)
+    runs = np.where(np.isnan(runs), 1.0, runs)
+    measured = (arms["origin"] == "measured").to_numpy()
+    freedom = np.where(measured & ~np.isnan(stated), np.where(rows > 1, rows, runs) - 1.0, 0.0)
+    return runs, freedom, freedom * np.where(freedom > 0, stated * runs, 0.0)
+
+
+def spread_of_entries(arms: pd.DataFrame) -> dict[str, tuple[float, float]]:
+    """Entry to (degrees of freedom, variance of one run of ln(value)), pooled over its arms that state a spread.
+
+    arms : DataFrame of comparable_arms. Without one whose runs are all equal: that is rounding, and tells of no spread.
+    """
+    _, freedom, squares = _own_spread(arms)
+    sums = pd.DataFrame({"entry": arms["entry"].to_numpy(), "freedom": freedom, "squares": squares})
+    sums = sums.groupby("entry").sum()
+    known = sums[sums["squares"] > 0]
+    return {str(row.Index): (float(row.freedom), float(row.squares / row.freedom)) for row in known.itertuples()}
 
 
 def trials(arms: pd.DataFrame) -> list[Trial]:

@@ -35,6 +35,33 @@ class QuestionSerializer(serializers.Serializer[Any]):
     metric = serializers.ChoiceField(choices=list(METRICS), allow_null=True)
 
 
+class VerdictSerializer(serializers.Serializer[Any]):
+    """The decision that follows from the predictive distribution, in plain words, and how strongly it may be said."""
+
+    kind = serializers.ChoiceField(choices=["winner", "no clear winner", "not known"])
+    sentence = serializers.CharField()
+    strength = serializers.ChoiceField(choices=["strong", "moderate", "weak", "very weak"])
+    reasons = serializers.ListField(child=serializers.CharField(), help_text="Why it is not surer, a sentence a step.")
+    settle = serializers.CharField(allow_blank=True, help_text="What would settle it; empty: nothing is open.")
+
+
+class GroundsSerializer(serializers.Serializer[Any]):
+    """What the answer rests on."""
+
+    laboratories = serializers.IntegerField()
+    case_studies = serializers.IntegerField()
+    measurements = serializers.IntegerField()
+    derived = serializers.IntegerField()
+    findings = serializers.IntegerField()
+    storage = serializers.ListField(child=serializers.CharField(), help_text="Kinds of storage that are stated.")
+    years = serializers.ListField(child=serializers.IntegerField(), help_text="Of the publications.")
+    vm_counts = serializers.ListField(child=serializers.IntegerField())
+    facts = serializers.DictField(
+        child=serializers.ListField(child=serializers.CharField(allow_blank=True)),
+        help_text="What it was measured on, by fact; an empty value: some source does not state it.",
+    )
+
+
 AS_OF = "as_of"
 
 

@@ -65,6 +65,21 @@ AXES = {
     )
 }
 
+
+def axis_left_open(hypervisor: object, guest_fs: object, host_fs: object) -> str:
+    """The axis that a question leaves open, by what is given of it: without a hypervisor the hypervisor; under one the
+    pair of file systems; with one of the two the other; with all of them the configuration.
+
+    host_fs : the host file system, or whatever else images lie on
+    Source: docs/models/ranking.md, section 2.
+    """
+    if not hypervisor:
+        return "hypervisor"
+    if guest_fs and host_fs:
+        return "configuration"
+    return "host-fs" if guest_fs else "guest-fs" if host_fs else "fs-pair"
+
+
 COLUMN_LABELS = {
     "hypervisor": "hypervisor",
     "guest_fs": "guest file system",

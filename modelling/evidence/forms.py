@@ -9,6 +9,7 @@ from kdb.units import METRICS
 from . import names
 from .axes import AXES, KINDS, entry_parts
 from .question import GRADES, PAPERS, Question
+from .words import listed
 
 
 def axis_choices() -> list[tuple[str, str]]:
@@ -163,8 +164,19 @@ class AskForm(QuestionForm):
 LONGEST_KEY = 200  # three slugs and a cache mode
 
 
+def axes_with(key: str) -> list[str]:
+    """The axes of which this is an entry by its form and its names."""
+    return [axis for axis in AXES if not _fault(axis, key)]
+
+
 def entry_error(axis: str, key: str) -> str:
     """What is wrong with an entry's key, or "". It need not be ranked: the model may speak of any."""
+    fault = _fault(axis, key)
+    others = [AXES[other].label.lower() for other in axes_with(key)] if fault else []
+    return f"{fault} It is an entry of the axis {listed(others, 'or')}." if others else fault
+
+
+def _fault(axis: str, key: str) -> str:
     try:
         parts = entry_parts(AXES[axis], key)
     except ValueError:

@@ -18,6 +18,7 @@ from kdb.host_storage import BACKENDS, FILE, UNNAMED, host_storage_key
 from kdb.units import THROUGHPUT
 from modelling.models import Arm
 
+from .durability import losing_options
 from .question import GRADES, PAPERS, Question
 
 EMULATOR = "qemu-tcg"  # software emulation counts where it is asked for by name, and nowhere else
@@ -49,7 +50,10 @@ _ARM_COLUMNS = {
     "iothread": "configuration__iothread",  # str, empty: not stated
     "guest_access": "access_in_guest",  # str, empty: not stated; annotated by _frame
     "disk_bus": "configuration__disk_bus",  # str, empty: not stated
+    "guest_mount_options": "configuration__guest_mount_options",  # str, empty: not stated
+    "host_mount_options": "configuration__host_mount_options",  # str, empty: not stated
     "guest_os": "configuration__guest_os__slug",  # str, missing: not stated
+    "guest_os_family": "configuration__guest_os__family",  # str, missing: not stated
     "vm_vcpus": "configuration__vm_vcpus",  # int, missing: not stated
     "vm_ram_gib": "configuration__vm_ram_gib",  # float, GiB, missing: not stated
     "origin": "origin",  # "measured" or "derived"
@@ -243,7 +247,8 @@ def findings(question: Question, *, with_draft: int | None = None, as_of: int | 
 
     with_draft, as_of : as for `arms`. Columns: the keys of _FINDING_COLUMNS, and
     case_studies tuple of slugs; host_storage str, that of a file on host_fs; cache_mode str, where all configurations
-    it speaks of agree in one, else empty. A tier list names neither VM count nor block size.
+    of its publication under the hypervisor agree in one, else empty; losing tuple of what durability.losing_options
+    says of each configuration it speaks of. A tier list names neither VM count nor block size.
     """
     rows = list(
         _admitted_findings(question, _counts("case_studies", with_draft, as_of))
@@ -254,14 +259,15 @@ def findings(question: Question, *, with_draft: int | None = None, as_of: int | 
         rows = [row for row in rows if question.vm_count in row[2]]
     frame = pd.DataFrame.from_records(rows, columns=["pk", "case_study", "vm_counts", *_FINDING_COLUMNS])
     if frame.empty:
-        return frame.assign(case_studies=[], host_storage=[], cache_mode=[])
+        return frame.assign(case_studies=[], host_storage=[], cache_mode=[], losing=[])
     studies = frame.groupby("pk")["case_study"].agg(tuple)
     frame = frame.drop_duplicates("pk").assign(case_studies=lambda f: f["pk"].map(studies))
-    modes = _cache_modes(frame)
-    keys = frame[["publication", "hypervisor"]].itertuples(index=False, name=None)
+    modes, losing = _options(frame)
+    keys = list(frame[["publication", "hypervisor", "guest_fs", "host_fs"]].itertuples(index=False, name=None))
     return frame.assign(
-        host_storage=[host_storage_key(FILE, host_fs) for host_fs in frame["host_fs"]],
-        cache_mode=[modes.get(key, "") for key in keys],
+        host_storage=[host_storage_key(FILE, key[3]) for key in keys],
+        cache_mode=[modes.get(key[:2], "") for key in keys],
+        losing=[tuple(losing.get(key, ())) for key in keys],
     )
 
 
@@ -321,15 +327,20 @@ def _admitted_findings(question: Question, counts: Q) -> QuerySet[OrdinalFinding
     return rows if admits_lists else rows.none()
 
 
-def _cache_modes(findings: pd.DataFrame) -> dict[tuple[str, str], str]:
-    """(publication, hypervisor) to the one cache mode its configurations agree in."""
+def _options(
+    findings: pd.DataFrame,
+) -> tuple[dict[tuple[str, ...], str], dict[tuple[str, ...], list[tuple[str, ...]]]]:
+    """(publication, hypervisor) to the one cache mode its configurations agree in; (publication, hypervisor, guest,
+    host) to what each of its configurations can lose writes by."""
     rows = Configuration.objects.filter(
         case_study__slug__in={slug for slugs in findings["case_studies"] for slug in slugs},
         hypervisor__slug__in=set(findings["hypervisor"]),
     )
-    modes: dict[tuple[str, str], set[str]] = {}
-    for publication, hypervisor, mode in rows.values_list(
-        "case_study__publication__slug", "hypervisor__slug", "cache_mode"
-    ).distinct():
-        modes.setdefault((publication, hypervisor), set()).add(mode)
-    return {key: found.pop() for key, found in modes.items() if len(found) == 1}
+    modes: dict[tuple[str, ...], set[str]] = {}
+    losing: dict[tuple[str, ...], list[tuple[str, ...]]] = {}
+    place = ("case_study__publication__slug", "hypervisor__slug", "guest_fs__slug", "host_fs__slug")
+    options = ("cache_mode", "guest_mount_options", "host_mount_options")
+    for row in rows.order_by("pk").values_list(*place, *options):
+        modes.setdefault(row[:2], set()).add(row[4])
+        losing.setdefault(row[:4], []).append(losing_options(*row[4:]))
+    return {key: found.pop() for key, found in modes.items() if len(found) == 1}, losing

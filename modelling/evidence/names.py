@@ -40,6 +40,11 @@ def names() -> dict[str, dict[str, str]]:
     return _catalogue()["names"]
 
 
+def described() -> dict[str, str]:
+    """Workload to what the catalogue says it does."""
+    return _catalogue()["described"]
+
+
 def vm_counts() -> list[int]:
     """Every VM count that a published case study ran, ascending; native (0) is not among them."""
     return _catalogue()["vm_counts"]
@@ -95,5 +100,7 @@ def _read() -> dict[str, Any]:
         labels[kind] = {value: label for value, label in named if value}
         spellings[kind] = normalise.spellings((value, label, ()) for value, label in labels[kind].items())
     labels["cache_mode"] = {mode: mode for mode in _cache_modes()}
+    described = dict(visible.entries(Workload).values_list("slug", "description"))
     counts = CaseStudy.objects.published().values_list("vm_counts", flat=True)
-    return {"names": labels, "spellings": spellings, "vm_counts": sorted({n for row in counts for n in row if n})}
+    run = sorted({n for row in counts for n in row if n})
+    return {"names": labels, "spellings": spellings, "described": described, "vm_counts": run}

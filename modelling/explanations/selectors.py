@@ -12,7 +12,7 @@ from modelling.evidence.question import Question
 
 from . import explain
 from .between import contrast_between, direct_groups, shared_part, tiers_between
-from .content import Explanation, Open, Reference, Step
+from .content import Explanation, ForecastRatio, Open, Reference, Step
 from .facts import Contrast, Ranked, Side
 from .gather import gather, mechanisms_record
 
@@ -21,6 +21,7 @@ __all__ = [
     "contrast_between",
     "direct_groups",
     "explained",
+    "forecast_between",
     "mechanisms_record",
     "shared_part",
     "tiers_between",
@@ -43,6 +44,12 @@ def explained(question: Question, a: str | None = None, b: str | None = None, as
         a, b = entries[0].key, entries[-1].key
     key = f"modelling.explanation:{snapshot.digest}:{as_of or counts.revision()}:{a}:{b}"
     return remembered(key, lambda: _explanation(question, snapshot.revision, a, b, as_of))
+
+
+def forecast_between(question: Question, a: str, b: str, as_of: int | None = None) -> str:
+    """What the form that is in use forecasts of two entries that no numbers join, in sentences; "": nothing."""
+    steps = explained(question, a, b, as_of).steps
+    return next((step.text for step in steps if isinstance(step.data, ForecastRatio)), "")
 
 
 def _explanation(question: Question, revision: int, a: str, b: str, as_of: int | None) -> Explanation:

@@ -8,7 +8,7 @@ class Migration(migrations.Migration):
 
     dependencies = [
         ('experiments', '0024_add_ranges_and_exclusions'),
-        ('modelling', '0009_tell_open_claims_from_partly_false'),
+        ('modelling', '0010_add_kept_machines'),
     ]
 
     operations = [

@@ -7,10 +7,18 @@ from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
 
-from kdb.api_errors import refuse_faults
 from kdb.api_views import PublicView
 from kdb.entity_tags import tagged_json
-from modelling.evidence import counts, names
+from kdb.units import METRICS
+from modelling.evidence.asking import (
+    AS_OF,
+    AS_OF_PARAMETER,
+    FILTERS,
+    GroundsSerializer,
+    VerdictSerializer,
+    asked_revision,
+    question_asked,
+)
 from modelling.evidence.axes import AXES
 
 from .forms import MixApiForm
@@ -21,12 +29,16 @@ class MixEntrySerializer(serializers.Serializer):
     key = serializers.CharField()
     label = serializers.CharField()
     rank = serializers.IntegerField()
-    ratio = serializers.FloatField(help_text="Throughput of the mix against the best: a weighted geometric mean.")
+    ratio = serializers.FloatField(help_text="Of the mix against the best, in the metric: a weighted geometric mean.")
     low = serializers.FloatField(help_text="Of its 95 % interval.")
     high = serializers.FloatField()
     tied = serializers.BooleanField(help_text="Whether the evidence cannot tell it from the best.")
     p_score = serializers.FloatField()
     parts = serializers.DictField(child=serializers.FloatField(), help_text="Workload to ratio against the best.")
+    probability_best = serializers.FloatField(help_text="In a new laboratory, 0 to 1.")
+    probability_slower = serializers.FloatField(help_text="Than the best by the margin, 0 to 1.")
+    expected_loss = serializers.FloatField(help_text="Percent of the best's, when it is chosen.")
+    verdict = serializers.ChoiceField(choices=["use", "doubtful", "avoid", "unknown"])
 
 
 class RangeSerializer(serializers.Serializer):
@@ -40,18 +52,40 @@ class RangeSerializer(serializers.Serializer):
     above = serializers.CharField(allow_null=True, help_text="Best above `high`.")
 
 
+class ShareSerializer(serializers.Serializer):
+    """What is known of one workload of the mix by itself."""
+
+    workload = serializers.CharField()
+    share = serializers.FloatField()
+    has_numbers = serializers.BooleanField(help_text="Whether numbers compare any entries under it.")
+    verdict = VerdictSerializer(help_text="Of the answer on it alone.")
+    forecast = serializers.CharField(
+        allow_blank=True, help_text="Without numbers: what a model expects of two entries; no mix contains it."
+    )
+
+
 class MixSerializer(serializers.Serializer):
     """Entries ranked for a mix of workloads."""
 
     axis = serializers.ChoiceField(choices=list(AXES))
+    filters = serializers.DictField(help_text="That narrow the evidence, by the names of the parameters.")
+    metric = serializers.ChoiceField(choices=list(METRICS), help_text="What is compared.")
     weights = serializers.DictField(child=serializers.FloatField(), help_text="Workload to share; they add up to 1.")
     revision = serializers.IntegerField(help_text="Knowledge revision it was computed from.")
+    verdict = VerdictSerializer()
+    grounds = GroundsSerializer()
     entries = MixEntrySerializer(many=True)
     ranges = RangeSerializer(many=True)
     left_out = serializers.DictField(
         child=serializers.ListField(child=serializers.CharField()),
         help_text="Entry to the workloads that have no numbers joining it to the ranked ones.",
     )
+    unmeasured = serializers.DictField(
+        child=serializers.ListField(child=serializers.CharField()),
+        help_text="Of these, entry to the workloads that have no comparable numbers of it at all.",
+    )
+    shares = ShareSerializer(many=True)
+    notes = serializers.ListField(child=serializers.CharField(), help_text="What a careful reader must know.")
 
 
 class MixView(PublicView):
@@ -60,28 +94,16 @@ class MixView(PublicView):
         parameters=[
             OpenApiParameter("axis", required=True, enum=list(AXES)),
             OpenApiParameter("weights", required=True, description="Workload and weight: `varmail:60,webserver:40`."),
-            OpenApiParameter("hypervisor", description="Hypervisor, by slug or alias."),
-            OpenApiParameter("guest_fs", description="File system of the guest."),
-            OpenApiParameter("host_fs", description="File system of the host."),
-            OpenApiParameter("vm_count", int, description="Virtual machines running together, 1 or more."),
+            *(parameter for parameter in FILTERS if parameter.name != "workload"),
+            AS_OF_PARAMETER,
         ],
         responses=MixSerializer,
         tags=["rankings"],
     )
     def get(self, request: Request) -> HttpResponseBase:
         """Which entry of an axis is best for a mix of workloads, and how far the shares may move."""
-        form = MixApiForm(request.query_params)
-        refuse_faults(form, request.query_params)
-        question, weights = form.question(), form.cleaned_data["weights"]
-        found = mixed(question, weights)
-        total = sum(weights.values())
-        axis = AXES[question.axis]
-        body = {
-            "axis": question.axis,
-            "weights": {workload: weight / total for workload, weight in weights.items()},
-            "revision": counts.revision(),
-            "entries": [{**asdict(entry), "label": names.label(axis, entry.key)} for entry in found.entries],
-            "ranges": [asdict(each) for each in found.ranges],
-            "left_out": found.left_out,
-        }
-        return tagged_json(request, body)
+        axis = request.query_params.get("axis", "")
+        question, form = question_asked(request, axis, MixApiForm, ("axis", AS_OF))
+        found = asdict(mixed(question, form.cleaned_data["weights"], asked_revision(request)))
+        by = found.pop("question")["metric"]
+        return tagged_json(request, {"axis": axis, "filters": question.filters, "metric": by, **found})

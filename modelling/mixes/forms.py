@@ -2,15 +2,15 @@
 
 import math
 import re
+from dataclasses import replace
 from typing import Any
 
 from django import forms
 
 from modelling.evidence import names
-from modelling.evidence.forms import CatalogueField, axis_choices
+from modelling.evidence.forms import AskForm, QuestionForm
 from modelling.evidence.question import Question
 
-FILTERS = ("hypervisor", "guest_fs", "host_fs", "vm_count")
 _NONE = "Give at least one workload a share above 0."
 
 
@@ -40,38 +40,25 @@ def _some(weights: dict[str, float]) -> dict[str, float]:
     return weights
 
 
-class MixQuestionForm(forms.Form):
-    """Axis and filters, as for a ranking."""
+class _AnyWorkload(QuestionForm):
+    """A question on an axis without a workload of its own."""
 
-    def __init__(self, data: Any = None) -> None:
-        super().__init__(data)
-        self.fields["axis"] = forms.ChoiceField(
-            label="What to choose",
-            choices=axis_choices(),
-            error_messages={"invalid_choice": "%(value)r cannot be ranked; choose from the list."},
-        )
-        for name, kind, label in (
-            ("hypervisor", "hypervisor", "Hypervisor"),
-            ("guest_fs", "file_system", "Guest file system"),
-            ("host_fs", "file_system", "Host file system"),
-        ):
-            self.fields[name] = CatalogueField(kind, label=label, required=False)
-        self.fields["vm_count"] = forms.IntegerField(
-            required=False, min_value=1, max_value=32767, label="Virtual machines"
-        )
+    def __init__(self, data: Any = None, **options: Any) -> None:
+        super().__init__(data, **options)
+        del self.fields["workload"]
 
     def question(self) -> Question:
-        """The question without its workload; call it on a valid form only."""
-        return Question(self.cleaned_data["axis"], "", **{name: self.cleaned_data[name] or None for name in FILTERS})
+        self.cleaned_data["workload"] = ""
+        return replace(super().question(), workload="")
 
 
-class MixApiForm(MixQuestionForm):
-    def __init__(self, data: Any = None) -> None:
-        super().__init__(data)
+class MixApiForm(_AnyWorkload):
+    def __init__(self, data: Any, *, axis: str) -> None:
+        super().__init__(data, axis=axis)
         self.fields["weights"] = WeightsField(max_length=500)
 
 
-class MixForm(MixQuestionForm):
+class MixForm(_AnyWorkload, AskForm):
     """A field for each workload of the catalogue, in percent or any other unit."""
 
     def __init__(self, data: Any = None) -> None:
@@ -83,15 +70,16 @@ class MixForm(MixQuestionForm):
             )
 
     def clean(self) -> dict[str, Any]:
-        said = super().clean()
+        said = super().clean() or self.cleaned_data
         weights = {slug: said.get(slug) or 0.0 for slug, _ in self.workloads}
         if not self.errors:
             said["weights"] = {slug: weight for slug, weight in _some(weights).items() if math.isfinite(weight)}
         return said
 
     @property
-    def filters(self) -> list[forms.BoundField]:
-        return [self[name] for name in ("axis", *FILTERS)]
+    def question_fields(self) -> list[forms.BoundField]:
+        shares = dict(self.workloads)
+        return [field for field in self.main_fields if field.name not in shares]
 
     @property
     def shares(self) -> list[forms.BoundField]:

@@ -1,78 +1,118 @@
 """A mix as its page shows it: sentences and a chart. No queries, no HTML."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from modelling.answers.words import Bar, Chart, forest_plot, recommendation
-from modelling.estimation.mixes import Mix, MixEntry
+from kdb.units import METRICS, THROUGHPUT, Metric
+from modelling.answers.words import Bar, Chart, address, forest_plot, grounds_line, never_tried
+from modelling.estimation.verdict import AVOID, DOUBTFUL, USE, WINNER
 from modelling.evidence.axes import AXES, entry_label
-from modelling.evidence.words import listed
+from modelling.evidence.question import Question
+from modelling.evidence.words import capital, listed
+
+from .content import MixAnswer, NamedMixEntry, Share
+
+Names = Mapping[str, Mapping[str, str]]  # kind of name to {slug: label}
 
 
 @dataclass(frozen=True)
 class MixLine:
-    """A row of the table. parts : ratio under each workload alone, in their order"""
+    """A row of the table. parts : ratio under each workload alone, in their order; tag : its verdict as the style sheet
+    and as the reader has it, ("", "") for none"""
 
-    entry: MixEntry
-    label: str
+    entry: NamedMixEntry
     parts: list[float]
-    is_best: bool
+    tag: tuple[str, str]
+
+
+@dataclass(frozen=True)
+class ShareLine:
+    """A workload of the mix. percent : its share; address : of the answer on it alone"""
+
+    share: Share
+    label: str
+    percent: float
+    address: str
 
 
 @dataclass(frozen=True)
 class MixPage:
-    """workloads : slug, label and share in percent; ranges, left_out : sentences"""
+    """answer, metric : what is shown; grounds, never_tried : as of an answer; ranges, left_out : sentences"""
 
-    recommendation: str
-    workloads: list[tuple[str, str, float]]
+    answer: MixAnswer
+    metric: Metric
+    grounds: str
+    never_tried: str
+    shares: list[ShareLine]
     entries: list[MixLine]
     ranges: list[str]
     left_out: list[str]
     chart: Chart | None
 
 
-def present_mix(axis: str, found: Mix, weights: Mapping[str, float], names: dict[str, dict[str, str]]) -> MixPage:
-    """A mix ready for its template."""
-    total = sum(weights.values())
-    labels = names["workload"]
-    known = [(slug, labels[slug], 100 * weight / total) for slug, weight in weights.items() if weight]
-    is_open = any(entry.tied for entry in found.entries)
+_TAGS = {AVOID: ("bad", "avoid"), DOUBTFUL: ("", "doubtful")}
+
+
+def present_mix(
+    answer: MixAnswer, asked: Question, names: Mapping[str, Mapping[str, str]], as_of: int | None = None
+) -> MixPage:
+    """A mix ready for its template. asked : the question as it was asked"""
+    axis, workloads = AXES[asked.axis], names["workload"]
+    metric = METRICS[answer.question.metric or THROUGHPUT]
+    tags = _TAGS | {USE: ("good", "use") if answer.verdict.kind == WINNER else ("open", "among the first")}
     lines = [
-        MixLine(
-            entry,
-            entry_label(AXES[axis], entry.key, names),
-            [entry.parts[slug] for slug, _, _ in known],
-            entry.rank == 1 and not is_open,
-        )
-        for entry in found.entries
+        MixLine(entry, [entry.parts[share.workload] for share in answer.shares], tags.get(entry.verdict, ("", "")))
+        for entry in answer.entries
     ]
-    best = [line.label for line in lines if line.entry.rank == 1 or line.entry.tied]
     ranges = []
-    for each in found.ranges:
+    for each in answer.ranges:
         for share, other, side in ((each.low, each.below, "below"), (each.high, each.above, "above")):
             if other is not None:
-                best_there = entry_label(AXES[axis], other, names)
+                first = entry_label(axis, other, names)
                 ranges.append(
-                    f"{labels[each.workload]}, {100 * each.share:.0f} % here: {best_there} is best "
-                    f"{side} {100 * share:.0f} %."
+                    f"{workloads[each.workload]}, {100 * each.share:.0f} % here: {first} comes first {side} "
+                    f"{100 * share:.0f} %."
                 )
-    left_out = [
-        f"{entry_label(AXES[axis], key, names)}: {_why_left_out(missing, found.unmeasured[key], labels)}"
-        for key, missing in found.left_out.items()
-    ]
     bars = [
-        Bar(line.label, line.entry.ratio, line.entry.low, line.entry.high, tone="good" if line.is_best else None)
+        Bar(
+            line.entry.label,
+            line.entry.ratio,
+            line.entry.low,
+            line.entry.high,
+            tone=line.tag[0] if line.tag[0] in ("good", "bad") else None,
+        )
         for line in lines
     ]
-    chart = forest_plot(1, "Throughput", lines[0].label, bars) if lines else None
-    sentence = recommendation(axis, len(lines), best) if lines else ""
-    return MixPage(sentence, known, lines, ranges, left_out, chart)
+    return MixPage(
+        answer=answer,
+        metric=metric,
+        grounds=capital(grounds_line(answer.grounds, names["storage"])) if lines else "",
+        never_tried=never_tried(answer.grounds, names["storage"]),
+        shares=[
+            ShareLine(
+                share,
+                workloads[share.workload],
+                100 * share.share,
+                address(replace(asked, workload=share.workload), as_of),
+            )
+            for share in answer.shares
+        ],
+        entries=lines,
+        ranges=ranges,
+        left_out=[
+            f"{entry_label(axis, key, names)}: {_why_left_out(missing, answer.unmeasured[key], workloads)}"
+            for key, missing in answer.left_out.items()
+        ],
+        chart=forest_plot(1, capital(metric.relative), lines[0].entry.label, bars) if lines else None,
+    )
 
 
 def _why_left_out(missing: Sequence[str], unmeasured: Sequence[str], labels: Mapping[str, str]) -> str:
     """For which workloads nobody measured it, and for which nothing joins its numbers to those of the others."""
     apart = [slug for slug in missing if slug not in unmeasured]
-    said = [f"no numbers under {listed(labels[slug] for slug in unmeasured)}"] if unmeasured else []
+    said = (
+        [f"no numbers that may be compared under {listed(labels[slug] for slug in unmeasured)}"] if unmeasured else []
+    )
     if apart:
         said.append(f"its numbers under {listed(labels[slug] for slug in apart)} are joined to none of those ranked")
     return "; ".join(said) or "too few to rank"

@@ -1,16 +1,16 @@
 """A mix of workloads as a page."""
 
-from urllib.parse import urlencode
-
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
-from modelling.evidence import counts, names
+from modelling.evidence import names
+from modelling.evidence.asking import page_revision
 
-from .forms import FILTERS, MixForm
+from .forms import MixForm
 from .presentation import present_mix
 from .selectors import mixed
+from .words import mix_address, mix_api_address
 
 
 @require_safe
@@ -19,12 +19,17 @@ def mix_page(request: HttpRequest) -> HttpResponse:
     if not request.GET:
         return render(request, "modelling/mix.html", {"form": MixForm(), "page": None})
     form = MixForm(request.GET)
+    as_of = page_revision(request)
     if not form.is_valid():
         return render(request, "modelling/mix.html", {"form": form, "page": None}, status=400)
     question, weights = form.question(), form.cleaned_data["weights"]
-    found = mixed(question, weights)
-    page = present_mix(question.axis, found, weights, names.names())
-    asked = {name: value for name in ("axis", *FILTERS) if (value := form.cleaned_data[name])}
-    asked["weights"] = ",".join(f"{slug}:{weight:g}" for slug, weight in weights.items() if weight)
-    shown = {"form": form, "page": page, "revision": counts.revision(), "api": f"/api/v1/mixes/?{urlencode(asked)}"}
+    found = mixed(question, weights, as_of)
+    shown = {
+        "form": form,
+        "page": present_mix(found, question, names.names(), as_of),
+        "as_of": as_of,
+        "current_address": mix_address(question, weights),
+        "permanent_address": mix_address(question, weights, as_of=found.revision),
+        "api_address": mix_api_address(question, weights, **({"as_of": as_of} if as_of else {})),
+    }
     return render(request, "modelling/mix.html", shown)

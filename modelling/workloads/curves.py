@@ -5,10 +5,11 @@ Source: docs/models/cache-and-scaling.md.
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from modelling.evidence.arms import NORMAL_95
@@ -41,6 +42,7 @@ class CurvePanel:
     """Throughput over the number of machines in one case study, all else equal.
 
     held : the columns the axis holds fixed, as far as they are stated; sources : where the numbers stand
+    scope : whether a value is per-vm or aggregate, for all machines together; "": the source does not say
     """
 
     case_study: str
@@ -49,13 +51,41 @@ class CurvePanel:
     block_size_bytes: int | None
     held: dict[str, str]
     sources: tuple[str, ...]
+    scope: str
     series: tuple[CurveSeries, ...]
 
 
-def curves(arms: pd.DataFrame, axis: Axis, label: Callable[[str], str]) -> tuple[CurvePanel, ...]:
+@dataclass(frozen=True)
+class Carried:
+    """How many machines together keep a rate each: `machines`, or at least so many where more were not measured, or
+    fewer than so many where fewer were not."""
+
+    machines: int
+    at_least: bool = False
+    fewer_than: bool = False
+
+
+def carried(values: Sequence[tuple[int, float]], rate: float, *, aggregate: bool) -> Carried:
+    """How many machines keep the rate each, up to the first number that does not.
+
+    values : number of machines, ascending, and the value there; aggregate : a value is for all machines together
+    Between two measured numbers the value is interpolated linearly; beyond them nothing is said.
+    """
+    counts, heights = zip(*values, strict=True)
+    for count in range(counts[0], counts[-1] + 1):
+        value = float(np.interp(count, counts, heights)) / (count if aggregate else 1)
+        if value < rate:
+            first = count == counts[0]
+            return Carried(count if first else count - 1, fewer_than=first)
+    return Carried(counts[-1], at_least=True)
+
+
+def curves(
+    arms: pd.DataFrame, axis: Axis, label: Callable[[str], str], scopes: Mapping[str, str]
+) -> tuple[CurvePanel, ...]:
     """The panels of an answer in which an entry ran with two numbers of machines or more.
 
-    arms : DataFrame of comparable_arms; label : of an entry's key
+    arms : DataFrame of comparable_arms; label : of an entry's key; scopes : of the values of each case study
     """
     panel = [field for field in FAIR_PLAY if field != "vm_count"] + list(axis.held)
     found = []
@@ -72,6 +102,7 @@ def curves(arms: pd.DataFrame, axis: Axis, label: Callable[[str], str]) -> tuple
                 block_size_bytes=None if pd.isna(block_size) else int(block_size),
                 held={c: _text(first[c]) for c in axis.held if not pd.isna(first[c]) and first[c] != ""},
                 sources=tuple(sorted(set(rows["source"]) - {""})),
+                scope=scopes.get(first["case_study"], ""),
                 series=tuple(
                     CurveSeries(entry, tuple(_point(row) for row in arms_of.itertuples(index=False)), label(entry))
                     for (entry, _), arms_of in rows.sort_values("vm_count").groupby(["entry", "configuration_id"])

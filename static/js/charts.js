@@ -1,8 +1,9 @@
 /* Draws each canvas[data-chart] from the json_script element it names.
 
-   The data: {"kind": "bar" | "forest" | "line", "horizontal": bool, "across": title of the names' axis, if any, "unit": str, "axis": str, "labels": [str],
+   The data: {"kind": "bar" | "forest" | "line" | "scatter", "horizontal": bool, "across": title of the names' axis, if any, "unit": str, "axis": str, "labels": [str],
    "series": [{"name": str, "points": [{"value": number, "low": number, "high": number, "inner_low": number, "inner_high": number} | null]}],
    "tones": ["good" | "bad" | null] for the points of a single series, or null, "reference": number | null}.
+   "scatter": points have x, x_low, x_high besides, null where another series has the entry; series have a tone; "front": [[x, value]].
    A point without an interval has low and high null, or both equal to its value. The same numbers stand in a table beside the
    canvas, so without this script nothing is lost. */
 (() => {
@@ -151,6 +152,58 @@
     },
   };
 
+  /* Marks with error bars in both directions, named beside them, and a broken line through what no estimate beats. */
+  function scattered(data) {
+    const styles = ["rectRot", "crossRot", "circle"];
+    const sets = data.series.map((series, i) => {
+      const solid = toned(series.tone);
+      return {
+        label: series.name,
+        names: data.labels.filter((_, j) => series.points[j] !== null),
+        points: series.points.filter((point) => point !== null),
+        data: series.points.filter((point) => point !== null).map((point) => ({ x: point.x, xMin: point.x_low, xMax: point.x_high, y: point.value, yMin: point.low, yMax: point.high })),
+        pointStyle: styles[i % styles.length],
+        radius: 7,
+        hoverRadius: 9,
+        borderWidth: 2,
+        backgroundColor: pale(solid),
+        borderColor: solid,
+        errorBarColor: solid,
+        errorBarWhiskerColor: solid,
+      };
+    }).filter((set) => set.data.length);
+    const line = { label: "no estimate is better in both", names: [], points: [], data: data.front.map(([x, y]) => ({ x, y })), showLine: true, radius: 0, pointStyle: "line", borderDash: [6, 4], borderColor: colour("--muted"), borderWidth: 2 };
+    return [...sets, line];
+  }
+
+  const named = {
+    id: "named",
+    afterDatasetsDraw(chart, args, settings) {
+      const context = chart.ctx;
+      context.save();
+      context.fillStyle = settings.colour;
+      context.font = `12px ${Chart.defaults.font.family}`;
+      chart.data.datasets.forEach((set, i) => set.names.forEach((name, j) => {
+        const { x, y } = chart.getDatasetMeta(i).data[j];
+        context.textAlign = x > chart.chartArea.left + chart.chartArea.width / 2 ? "right" : "left";
+        context.fillText(name, context.textAlign === "right" ? x - 10 : x + 10, y - 8);
+      }));
+      context.restore();
+    },
+  };
+
+  function scatter(data, settings) {
+    const [muted, line] = [colour("--muted"), colour("--line")];
+    const axis = (title) => ({ type: "linear", grace: "5%", title: { display: true, text: title, color: muted }, ticks: { color: muted, callback: (value) => numbers.format(value) }, grid: { color: line } });
+    settings.scales = { x: axis(data.across), y: axis(data.axis) };
+    settings.plugins.legend.display = true;
+    settings.plugins.legend.labels.usePointStyle = true;
+    settings.plugins.tooltip.callbacks.label = (item) => `${item.dataset.names[item.dataIndex]}: ${describe({ value: item.parsed.x, low: item.raw.xMin, high: item.raw.xMax }, "×")}, ${describe(item.dataset.points[item.dataIndex], data.unit)}`;
+    settings.plugins.tooltip.filter = (item) => item.dataset.names.length > 0;
+    settings.plugins.named = { colour: colour("--text") };
+    return { type: "scatterWithErrorBars", data: { datasets: scattered(data) }, options: settings, plugins: [named] };
+  }
+
   function draw(canvas) {
     const data = JSON.parse(document.getElementById(canvas.dataset.chart).textContent);
     const drawn = Chart.getChart(canvas);
@@ -163,6 +216,9 @@
 
   function configuration(data) {
     const settings = options(data);
+    if (data.kind === "scatter") {
+      return scatter(data, settings);
+    }
     if (data.kind !== "forest") {
       return { type: types[data.kind], data: { labels: data.labels, datasets: datasets(data) }, options: settings };
     }

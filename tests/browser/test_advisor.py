@@ -73,6 +73,7 @@ def test_it_works_without_javascript(site, browser: Browser):
     page.goto(site)
     paste(page, MAIL)
     expect(page.get_by_role("heading", name=HEADING)).to_be_visible()
+    page.get_by_text("Change the load").click()
     paste(page, "nonsense")
     expect(page.get_by_text("Line 1, column 1")).to_be_visible()
     context.close()

@@ -41,7 +41,6 @@ def quiet_page(page: Page):
 
 
 def ask_for_file_server(page: Page) -> None:
-    page.get_by_label("What to choose").select_option("hypervisor")
     page.get_by_label("Workload").select_option("fileserver")
     page.get_by_role("button", name="Ask").click()
 
@@ -169,17 +168,15 @@ def test_a_field_that_is_not_understood_is_marked_in_place(site, page: Page):
     expect(page.get_by_label("Workload")).to_have_attribute("aria-invalid", "true")
 
 
-def test_a_question_without_a_workload_is_not_sent(site, quiet_page: Page):
-    page = quiet_page
+def test_a_question_without_a_workload_asks_for_it_in_place(site, page: Page):
     page.goto(site)
     page.get_by_role("button", name="Ask").click()
-    expect(page).to_have_url(site + "/")
-    expect(page.get_by_role("heading", name="Questions to begin with")).to_be_visible()
+    expect(page.get_by_text("A workload is required: choose one, or say it in your own words.")).to_be_visible()
 
 
 def test_a_server_that_fails_is_not_passed_over_in_silence(site, page: Page):
     page.goto(site)
-    page.route("**/?axis=*", lambda route: route.fulfill(status=503, body=""))
+    page.route("**/?workload=*", lambda route: route.fulfill(status=503, body=""))
     ask_for_file_server(page)
     expect(page.get_by_text("The server could not answer.")).to_be_visible()
 
@@ -224,8 +221,7 @@ def test_everything_is_reached_by_keyboard(site, quiet_page: Page):
     expect(page.get_by_role("link", name="Skip to the content")).to_be_focused()
     page.keyboard.press("Enter")
     page.keyboard.press("Tab")
-    expect(page.get_by_label("What to choose")).to_be_focused()
-    page.get_by_label("Workload").focus()
+    expect(page.get_by_label("Workload")).to_be_focused()
     page.keyboard.type("File server")
     page.get_by_role("button", name="Ask").focus()
     page.keyboard.press("Enter")

@@ -12,10 +12,12 @@ from pathlib import Path
 import pytest
 from django.db import close_old_connections, connection
 
+from experiments.case_studies import reviews
 from experiments.models import CaseStudy, Measurement
 from kdb import jobs
 from kdb.models import Job
-from tests.factories import make_user
+from modelling.workloads.profiles import PERSONALITIES
+from tests.factories import make_case_study, make_import, make_measurement, make_user
 
 PASSWORD = "correct horse 7"
 TABLE = """hypervisor,host_fs,guest_fs,workload,benchmark,benchmark_version,vm_count,value,unit
@@ -54,6 +56,35 @@ def sign_in(page, live_server, name: str) -> None:
 # The administrator: which pair for my mail server, what to avoid, why, how sure?
 
 
+def test_what_now_for_mail_on_kvm_with_nvme_on_a_phone(page, live_server, published_evidence):
+    page.set_viewport_size({"width": 360, "height": 740})
+    page.goto(live_server.url)
+    page.get_by_label("or in your own words").fill("KVM, NVMe, mail: what now?")
+    page.get_by_role("button", name="Ask").click()
+    page.get_by_text("“now” is no name here and is not counted.").wait_for()
+    assert page.get_by_label("Kind of disks").input_value() == "nvme"
+    for said in (
+        "Very weak evidence",  # strength
+        "No clear winner among Btrfs on ext4",
+        "Your NVMe was never measured here: all evidence is from hard disks.",  # fit
+        "One laboratory, nine places in tier lists",  # basis
+    ):
+        place = page.locator("#answer").get_by_text(said).first.bounding_box()
+        assert place["y"] + place["height"] < 740 + page.evaluate(
+            "document.querySelector('#answer').getBoundingClientRect().top"
+        )
+    page.get_by_text("Your machine against that of the evidence").click()
+    page.get_by_role("cell", name="differs").wait_for()
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+
+    page.get_by_text("Change the question").click()
+    page.get_by_label("Hypervisor", exact=True).select_option("hyper-v")
+    page.locator("option", has_text="ext4 (no comparison yet)").first.wait_for(state="attached")
+    page.get_by_role("button", name="Ask").click()
+    page.get_by_role("heading", name="The nearest there is").wait_for()
+    page.get_by_text("Plan a campaign that measures it").wait_for()
+
+
 def test_an_administrator_finds_what_to_use_and_why(page, live_server, published_evidence):
     page.goto(live_server.url)
     page.get_by_label("Workload").select_option("varmail")
@@ -71,7 +102,6 @@ def test_an_administrator_finds_what_to_use_and_why(page, live_server, published
     ]
 
     page.get_by_text("Change the question").click()
-    page.get_by_label("What to choose").select_option("hypervisor")
     page.get_by_label("Workload").select_option("fileserver")
     page.get_by_label("Hypervisor", exact=True).select_option("")
     page.get_by_role("button", name="Ask").click()
@@ -82,8 +112,9 @@ def test_an_administrator_finds_what_to_use_and_why(page, live_server, published
 
     page.goto(f"{live_server.url}/compare/")
     page.get_by_label("What to choose").select_option("hypervisor")
+    # The lists follow the axis.
+    page.get_by_label("First", exact=True).locator("option[value=kvm]").wait_for(state="attached")
     page.get_by_label("Workload").select_option("fileserver")
-    page.get_by_role("button", name="Compare", exact=True).click()
     for name, key in (("First", "kvm"), ("Second", "hyper-v"), ("Third", "esxi")):
         page.get_by_label(name, exact=True).select_option(key)
     page.get_by_role("button", name="Compare", exact=True).click()
@@ -104,6 +135,32 @@ def test_an_administrator_finds_what_to_use_and_why(page, live_server, published
     assert not tip.is_visible()
     number.hover()
     assert tip.is_visible()
+
+
+def test_a_visitor_asks_in_his_own_words_then_for_a_mix_then_with_a_file(page, live_server, published_evidence):
+    page.goto(live_server.url)
+    page.get_by_role("searchbox").first.fill("Proxmox or ESXi for files?")
+    page.keyboard.press("Enter")
+    page.get_by_role("link", name="Proxmox VE or ESXi: File server").click()
+    page.get_by_text("Proxmox VE gives 1.").first.wait_for()
+
+    page.get_by_role("navigation").get_by_role("link", name="Mix", exact=True).click()
+    page.get_by_label("Mail server, share").fill("40")
+    page.get_by_label("Web server, share").fill("60")
+    page.get_by_label("What to choose").select_option("hypervisor")
+    page.get_by_role("button", name="Rank").click()
+    page.get_by_role("heading", name="40 % Mail server, 60 % Web server").wait_for()
+    page.get_by_role("heading", name="Each workload by itself").wait_for()
+    page.get_by_role("link", name="Permanent address of this mix").click()
+    page.get_by_text("As of knowledge revision 1.").wait_for()
+
+    page.goto(live_server.url)
+    page.get_by_role("link", name="Let it be read").click()
+    page.get_by_label("or a file").set_input_files(PERSONALITIES / "fileserver.f")
+    page.get_by_role("button", name="Advise").click()
+    page.get_by_text("Read from it: 73 % metadata operations").wait_for()
+    page.get_by_role("link", name="File server: which file-system pair?").first.click()
+    page.wait_for_url("**/?axis=fs-pair&workload=fileserver**")
 
 
 def test_what_is_on_the_page_is_saved_in_full(page, live_server, published_evidence, client):
@@ -153,7 +210,7 @@ def test_from_a_file_to_published_knowledge(page, live_server, published_evidenc
     page.get_by_label("Result files").set_input_files(tmp_path / "results.csv")
     page.get_by_role("button", name="Upload and read").click()
     page.get_by_text("Nothing was filed: 1 unknown name.").wait_for()
-    page.get_by_text("It is a new file system").click()
+    page.get_by_text("Describe it as a new file system").click()
     page.get_by_label("Slug").fill("zfs")
     page.get_by_label("Name", exact=True).fill("ZFS")
     page.get_by_role("button", name="Read again with this").click()
@@ -236,3 +293,67 @@ def test_pages_of_imports_fit_a_phone(page, live_server, published_evidence, wor
     for address in ("drafts/", "drafts/new/", "accounts/"):
         page.goto(f"{live_server.url}/{address}")
         assert page.evaluate("document.documentElement.scrollWidth") <= 360, address
+
+
+# The reviewer: what waits, is it sound, what has to be mended, is it now?
+
+
+def test_a_reviewers_afternoon(page, live_server, published_evidence, worker):
+    author = make_user("researchers", username="ada")
+    make_user("reviewers", username="rev", password=PASSWORD)
+    draft = make_case_study("my-lab", title="Mail in my laboratory", owner=author)
+    for guest_fs, value in (("ext4", 10.5), ("xfs", 8.5)):
+        make_measurement(value, case_study=draft, guest_fs=guest_fs, workload="varmail")
+    reviews.submit(draft, user=author)
+
+    sign_in(page, live_server, "rev")
+    page.get_by_role("navigation", name="Account").get_by_role("link", name="1 review").click()
+    page.get_by_role("link", name="Mail in my laboratory").click()
+    page.get_by_role("link", name="What it would change in the rankings").click()
+    page.get_by_role("button", name="Work it out").click()
+    page.get_by_text("Held against knowledge revision 1.").wait_for()
+    page.goto(f"{live_server.url}/drafts/my-lab/")
+    page.get_by_text("Give it back to its author").click()
+    page.locator("#return_reason").fill("Which kernel was it?")
+    page.get_by_role("button", name="Give back").click()
+    page.get_by_role("heading", name="Unpublished case studies").wait_for()
+    assert page.get_by_role("link", name="1 review").count() == 0
+
+    waiting = make_import(draft, uploaded_by=author, state="ready")
+    page.context.clear_cookies()
+    author.set_password(PASSWORD)
+    author.save()
+    sign_in(page, live_server, "ada")
+    page.get_by_role("link", name="1 draft", exact=True).click()
+    page.get_by_role("link", name="Mail in my laboratory").click()
+    assert page.get_by_text("returned to its author by rev (Which kernel was it?)").is_visible()
+    assert page.get_by_role("button", name="Submit for review").count() == 0
+    page.get_by_role("link", name=f"Open import {waiting.pk}").click()
+    page.get_by_role("button", name="Discard").click()
+    page.get_by_text("Discarded: nothing of it is in the case study.").wait_for()
+    page.goto(f"{live_server.url}/drafts/my-lab/")
+    page.get_by_role("button", name="Submit for review").click()
+    page.get_by_text("submitted for review").first.wait_for()
+
+    page.context.clear_cookies()
+    sign_in(page, live_server, "rev")
+    page.goto(f"{live_server.url}/drafts/my-lab/")
+    page.get_by_label("Reason").first.fill("The kernel is named now.")
+    page.get_by_role("button", name="Publish").click()
+    page.get_by_role("heading", name="Mail in my laboratory").wait_for()
+    assert CaseStudy.objects.get(slug="my-lab").status == "published"
+
+
+# The phone reader: somebody sent me this; what does it say, how sure, on what does it rest?
+
+
+def test_a_phone_reader_of_a_shared_link_sees_strength_and_basis_first(page, live_server, published_evidence):
+    page.set_viewport_size({"width": 360, "height": 800})
+    page.goto(f"{live_server.url}/?axis=hypervisor&workload=fileserver&as_of=1")
+    answer = page.locator("#answer .answer-head")
+    for shown in (answer.locator(".recommendation .tag"), answer.get_by_text("laboratories").first):
+        box = shown.bounding_box()
+        assert box["y"] + box["height"] <= 800, shown.inner_text()
+    assert page.get_by_text("As of knowledge revision 1.").is_visible()
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+    assert page.get_by_role("link", name="Contribute").count() == 0

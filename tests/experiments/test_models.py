@@ -24,7 +24,7 @@ from experiments.models import (
     WorkloadVariant,
 )
 from kdb import tokens
-from modelling.models import Arm, ClaimVerdict, HypothesisScore, QualityReport, RankingSnapshot
+from modelling.models import Arm, ClaimVerdict, HypothesisScore, KeptMachine, QualityReport, RankingSnapshot
 from tests.evidence import own_models
 from tests.factories import (
     make_case_study,
@@ -392,6 +392,16 @@ BAD_ROWS = [
     ("modelling_snapshot_one_per_revision", "one answer twice", lambda: twice(make_snapshot)),
     ("modelling_qualityreport_one_per_revision", "one report twice", lambda: twice(make_quality_report)),
     ("modelling_snapshot_superseded_later", "superseded at once", lambda: make_snapshot(superseded_by=2)),
+    (
+        "modelling_keptmachine_one_per_name",
+        "two machines of one name",
+        lambda: twice(KeptMachine.objects.create, owner=make_user(), name="a"),
+    ),
+    (
+        "modelling_keptmachine_has_a_name",
+        "a machine without a name",
+        lambda: KeptMachine.objects.create(owner=make_user()),
+    ),
     (
         "modelling_claimverdict_one_per_scope",
         "two verdicts on one claim",

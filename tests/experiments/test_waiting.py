@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.factories import make_case_study, make_user
+from tests.factories import make_case_study, make_user, publish
 
 pytestmark = [pytest.mark.django_db, pytest.mark.sqlite]
 
@@ -17,6 +17,33 @@ def test_a_visitor_may_sign_in_and_sees_nothing_of_others(client):
     assert 'href="/accounts/login/">Sign in</a>' in shown
     assert "Sign out" not in shown
     assert "review" not in shown
+
+
+@pytest.mark.parametrize(
+    ("group", "rooms"),
+    [
+        (None, []),
+        ("", []),
+        ("researchers", ["Contribute"]),
+        ("reviewers", ["Contribute"]),
+        ("operators", ["Contribute", "Campaigns"]),
+        ("administrators", ["Contribute", "Campaigns"]),
+    ],
+)
+def test_rooms_are_shown_to_those_who_may_enter_them(client, group, rooms):
+    if group is not None:
+        client.force_login(make_user(group))
+    shown = header(client)
+    assert [room for room in ("Contribute", "Campaigns") if f">{room}</a>" in shown] == rooms
+
+
+@pytest.mark.parametrize("group", [None, "researchers", "reviewers"])
+def test_a_published_case_study_can_be_retracted_by_those_who_see_the_link(client, group):
+    publish(make_case_study("lab"))
+    if group is not None:
+        client.force_login(make_user(group))
+    page = client.get("/case-studies/lab/").content.decode()
+    assert ('href="/case-studies/lab/retract/"' in page) == (group == "reviewers")
 
 
 def test_an_author_sees_the_drafts_that_wait(client):

@@ -29,6 +29,8 @@ ARM = {
     **dict.fromkeys(("allocation", "io_mode", "discard", "iothread", "guest_access"), ""),
     "disk_bus": "",
     "backend": "file",
+    "guest_mount_options": "",
+    "host_mount_options": "",
     "guest_os": "centos",
     "vm_vcpus": 4,
     "vm_ram_gib": 4.0,
@@ -65,16 +67,17 @@ def finding(guest_fs: str, host_fs: str, text_list: str, outstanding: bool = Fal
         "table_source": "Table 2",
         "case_studies": ("one",),
         "cache_mode": "",
+        "losing": (),
     } | fields
 
 
 def findings(*rows: dict) -> pd.DataFrame:
-    return pd.DataFrame.from_records(list(rows), columns=[*_FINDING_COLUMNS, "case_studies", "cache_mode"])
+    return pd.DataFrame.from_records(list(rows), columns=[*_FINDING_COLUMNS, "case_studies", "cache_mode", "losing"])
 
 
 def ranked_entry(key: str, **fields) -> RankedEntry:
     """A line of a ranking of which only tier lists speak, but for what `fields` say."""
     said = {"label": key, "rank": 1, "part": 1, "verdict": "unknown", "p_score": 0.5, "grade": "D"}
-    beside = dict.fromkeys(("tied_with", "confounded_with"), ())
+    beside = {**dict.fromkeys(("tied_with", "confounded_with", "unsafe_options"), ()), "always_unsafe": False}
     counts = dict.fromkeys(("case_studies", "laboratories", "measurements", "derived", "findings"), 0)
     return RankedEntry(key=key, **{**_NO_NUMBERS, **said, **beside, **counts, **fields})

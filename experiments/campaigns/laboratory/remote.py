@@ -39,7 +39,9 @@ def call(machine: Connection, verb: str, *arguments: object, timeout: float = 60
     words = ["sh", "-c", SCRIPT, "kdb-remote", verb, *map(str, arguments)]
     answer = machine.run(words, timeout=timeout)
     if answer.status:
-        lines = [line for line in answer.errors.splitlines() if line.strip()] or [f"status {answer.status}"]
+        # A login shell that runs nothing says so where an answer would stand, if at all.
+        lines = [line for line in (answer.errors or answer.text).splitlines() if line.strip()]
+        lines = lines or [f"status {answer.status}"]
         if answer.status == _REFUSED and lines[-1].startswith("superseded"):
             raise Superseded(lines[-1])
         # A refusal is the last word; a program that failed says why first, and then how it is used.

@@ -11,6 +11,7 @@ import logging
 import os
 import selectors
 import shlex
+import socket
 import subprocess
 import tempfile
 import time
@@ -104,8 +105,24 @@ def scan(host: str, port: int) -> str:
         if len(parts) >= 3 and parts[1] in KINDS:
             keys[parts[1]] = f"{parts[1]} {parts[2]}"
     if not keys:
-        raise Unreachable(f"{host} port {port} shows no SSH host key. {_last_line(done.errors)}".strip())
+        raise Unreachable(f"{host} port {port} shows no SSH host key: {_greeting(host, port)}")
     return keys[min(keys, key=KINDS.index)]
+
+
+def _greeting(host: str, port: int) -> str:
+    """What happens at the port, in words: ssh-keyscan does not say why it found nothing."""
+    try:
+        with socket.create_connection((host, port), timeout=CONNECT_SECONDS) as asked:
+            said = asked.recv(_CHUNK_BYTES)
+    except TimeoutError:
+        return "it does not answer."
+    except OSError as error:
+        return f"{error.strerror or error}."
+    if not said:
+        return "it hangs up before a word."
+    if not said.startswith(b"SSH-"):
+        return "what listens there says no SSH greeting."
+    return f"its SSH server has no key of a kind that is taken ({', '.join(KINDS)})."
 
 
 class Connection:

@@ -5,16 +5,22 @@ A new format is one module with a Reader, one entry in READERS and captured outp
 
 from dataclasses import replace
 
-from .base import MAX_BYTES, Reader, Reading, Refusal
+from .base import MAX_BYTES, UTF_16, Reader, Reading, Refusal, several, text_of
 from .bonnie import Bonnie
 from .crystaldiskmark import CrystalDiskMark
 from .dbench import Dbench
+from .dd import Dd
+from .diskspd import DiskSpd
+from .facts import FACT_READERS
 from .filebench import Filebench
 from .fio_json import FioJson
 from .fio_terse import FioTerse
 from .fio_text import FioText
+from .ioping import Ioping
 from .iozone import Iozone
+from .kdiskmark import KDiskMark
 from .other_formats import what_it_is
+from .pgbench import Pgbench
 from .phoronix import Phoronix
 from .postmark import Postmark
 from .sections import several_file_systems
@@ -33,11 +39,20 @@ READERS: tuple[Reader, ...] = (
     Postmark(),
     CrystalDiskMark(),
     Phoronix(),
+    DiskSpd(),
+    Pgbench(),
+    KDiskMark(),
+    Dd(),
+    Ioping(),
+    *FACT_READERS,
 )
+
+# Scripts run these before the benchmark proper: to lay out a file, to look whether the disk is awake, to say where.
+BESIDE = {"dd", "ioping", *(reader.name for reader in FACT_READERS)}
 
 
 def detect(data: bytes) -> Reader | None:
-    """The reader that knows this content; None where none does."""
+    """The first reader that knows this content; None where none does."""
     return next((reader for reader in READERS if reader.recognises(data)), None)
 
 
@@ -47,14 +62,31 @@ def read(data: bytes) -> Reading:
         return _nothing("the file is empty")
     if len(data) > MAX_BYTES:
         return _nothing(f"the file has {len(data):,} bytes; one file has at most {MAX_BYTES:,}")
-    reader = detect(data)
-    if reader is None:
+    if data.startswith(UTF_16):
+        data = text_of(data).encode(errors="replace")
+    readings = [reader.read(data) for reader in READERS if reader.recognises(data)]
+    if not readings:
         names = ", ".join(reader.name for reader in READERS)
         return _nothing(f"this is {what_it_is(data)}; formats that are read: {names}, and tables")
-    reading = reader.read(data)
-    if several := several_file_systems(data, reading):
-        return replace(reading, runs=(), refused=(several,))
+    beside = [found for found in readings if found.format in BESIDE and len(readings) > 1]
+    readings = [found for found in readings if found not in beside] or beside
+    reading = readings[0]
+    if len(readings) > 1:
+        first_lines = {found.format: _first_line(found) for found in readings}
+        return replace(reading, runs=(), refused=(several("formats", first_lines),))
+    passed_over = tuple(
+        Refusal(_first_line(found), f"{found.format} beside {reading.format} is not read: give it its own file")
+        for found in beside
+    )
+    reading = replace(reading, refused=(*reading.refused, *passed_over))
+    if mixed := several_file_systems(data, reading):
+        return replace(reading, runs=(), refused=(mixed,))
     return reading
+
+
+def _first_line(reading: Reading) -> int:
+    lines = [run.line for run in reading.runs] + [refusal.line for refusal in reading.refused]
+    return min((line for line in lines if line), default=1)
 
 
 def _nothing(reason: str) -> Reading:

@@ -1,10 +1,12 @@
 """Reading in a process of its own, with limits of time and memory: whatever a file does to a reader ends in a sentence.
 
-The process gets the bytes of a file in one unnamed file and leaves what it found in another, a part at a time,
+The process gets the bytes of a file in one unnamed file, and what is said of foreign columns in the line that asks
+for it to be read; it leaves what it found in another file, a part at a time,
 so that neither side holds a large table. It is started when it is needed, again after it was stopped, and ends
 with whoever started it. It knows no database and none of the settings.
 """
 
+import json
 import os
 import pickle
 import resource
@@ -13,7 +15,7 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -59,9 +61,10 @@ class ReadingProcess:
         self._given.close()
         self._found.close()
 
-    def read(self, chunks: Iterable[bytes], wait: Callable[[], None]) -> int:
+    def read(self, chunks: Iterable[bytes], wait: Callable[[], None], columns: Mapping[str, str] | None = None) -> int:
         """Have a file read; returns where `content` finds what it holds.
 
+        columns : what is said of columns that are none of ours (table.read_table)
         wait : called each second; what it raises stops the process
         Raises NotRead where a limit was met, ProcessEndedError.
         """
@@ -74,7 +77,7 @@ class ReadingProcess:
         assert process.stdin
         assert process.stdout
         try:
-            process.stdin.write(b"%d\n" % self._end)
+            process.stdin.write(f"{self._end} {json.dumps(columns or {})}\n".encode())
             answers = select.poll()
             answers.register(process.stdout, select.POLLIN)
             while not answers.poll(1000):  # ms
@@ -107,8 +110,8 @@ class ReadingProcess:
         outcome, first = _get(self._found.fileno(), place)
         if isinstance(outcome, Reading):
             return outcome
-        kind, fields, faults = outcome
-        return Table(kind, fields, faults, lambda: self._rows(first))
+        kind, fields, faults, unknown = outcome
+        return Table(kind, fields, faults, unknown, lambda: self._rows(first))
 
     def _rows(self, place: int) -> Iterator[Any]:
         while True:
@@ -162,13 +165,13 @@ def _get(file: int, place: int) -> tuple[Any, int]:
 # In the process
 
 
-def _read(data: bytes, file: int, place: int) -> None:
-    """Put what the file holds: a Reading, or a table's format, fields and faults and then its rows."""
+def _read(data: bytes, columns: Mapping[str, str], file: int, place: int) -> None:
+    """Put what the file holds: a Reading, or a table without its rows and then these."""
     if not table.recognises(data):
         _put(file, place, readers.read(data))
         return
-    found = table.read_table(data)
-    place = _put(file, place, (found.format, found.fields, found.faults))
+    found = table.read_table(data, columns)
+    place = _put(file, place, (found.format, found.fields, found.faults, found.unknown))
     rows = found.rows()
     while chunk := list(islice(rows, _ROWS_AT_ONCE)):
         place = _put(file, place, chunk)
@@ -181,12 +184,13 @@ def main(given: int, found: int, seconds: int, memory_bytes: int) -> None:
     _limit(resource.RLIMIT_AS, memory_bytes)
     _limit(resource.RLIMIT_FSIZE, FOUND_BYTES)
     for line in sys.stdin.buffer:
-        place = int(line)
+        at, _, columns = line.partition(b" ")
+        place = int(at)
         used = resource.getrusage(resource.RUSAGE_SELF)
         _limit(resource.RLIMIT_CPU, int(used.ru_utime + used.ru_stime) + 1 + seconds)
         wrong: NotRead | None = None
         try:
-            _read(os.pread(given, os.fstat(given).st_size, 0), found, place)
+            _read(os.pread(given, os.fstat(given).st_size, 0), json.loads(columns), found, place)
         except MemoryError:
             wrong = NotRead(f"more than {memory_bytes // 2**20:,} MiB of memory", "a file that needs less: split it")
         except OSError as error:  # the limit, or the disk is full

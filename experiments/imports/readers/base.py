@@ -14,6 +14,7 @@ from typing import Protocol
 
 MAX_BYTES = 64 * 2**20  # of one result file; more is refused before it is read
 MAX_LINES = 1_000_000  # of one text
+UTF_16 = (b"\xff\xfe", b"\xfe\xff")  # what begins such a text
 _LINES_AT_ONCE = 2**16  # characters
 
 
@@ -23,6 +24,22 @@ class Refusal:
 
     line: int | None
     reason: str
+
+
+@dataclass(frozen=True)
+class Fact:
+    """One thing that a file says of a machine, or of what went on; shown, and nothing else until somebody confirms it.
+
+    about : "sda", "scsi0", "pool tank", "machine", as the program names it
+    name : with its unit: "size_bytes", "cache_mode", "busy_percent"
+    fills : the field of a configuration that it answers; "fs" and "mount_options" are the host's or the guest's
+    """
+
+    about: str
+    name: str
+    value: str | int | float | bool
+    line: int | None = None
+    fills: str = ""
 
 
 @dataclass(frozen=True)
@@ -45,12 +62,15 @@ class Run:
     workload : as the tool names it; the catalogue's name is found later (experiments.imports.normalise)
     line : of the summary the figures stand on
     operation : "read", "write", "random-read" ... where the run did nothing else; "mixed" is the whole load
+    could_be : what the operation may have been where the file does not say which, and operation is ""; it is asked
     benchmark, tool_version : of this run; empty where the Reading's own hold for it
     working_set_bytes : size of all files it works on, where the file tells; it may vary from run to run
     parameters : what the file itself says of the load and what is the same in every run of it, because
         runs are compared where these are equal: threads, files, queue depth ...
+    percentiles_ms : "p50", "p95", "p99" of the latency, ms; shown, and kept with the file, never a measurement
     operations : the breakdown, in printed order; shown, and kept with the file, never a measurement
-    warnings : sentences that stay with the data
+    note : what stays with each of its measurements
+    warnings : sentences that stay with the import
     """
 
     workload: str
@@ -60,24 +80,28 @@ class Run:
     latency_ms: float | None = None
     duration_s: float | None = None
     operation: str = "mixed"
+    could_be: tuple[str, ...] = ()
     block_size_bytes: int | None = None
     benchmark: str = ""
     tool_version: str = ""
     working_set_bytes: int | None = None
+    percentiles_ms: Mapping[str, float] = field(default_factory=dict)
     operations: tuple[Operation, ...] = ()
     parameters: Mapping[str, str | int | float] = field(default_factory=dict)
+    note: str = ""
     warnings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class Reading:
-    """What one file holds. A file may hold good runs and refused ones."""
+    """What one file holds. A file may hold good runs and refused ones, or facts and no runs."""
 
     format: str
     tool_version: str = ""  # empty: the file does not say
     benchmark: str = ""  # the tool, as the catalogue's aliases know it: "filebench", "fio"
     runs: tuple[Run, ...] = ()
     refused: tuple[Refusal, ...] = ()
+    facts: tuple[Fact, ...] = ()
 
 
 class Reader(Protocol):
@@ -176,7 +200,7 @@ class LineNumbers:
 
 def text_of(data: bytes) -> str:
     """The bytes as text: UTF-8, UTF-16 by its mark, else Latin-1, so that no byte is lost; no NULs."""
-    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+    if data.startswith(UTF_16):
         text = data.decode("utf-16", errors="replace")
     else:
         try:

@@ -34,6 +34,7 @@ _OLD = re.compile(
     r"^\s*(Sequential|Random) (Read|Write)(?: (\d{1,6})([KM])i?B)?"
     r"(?: \((?:QD= *(\d{1,5})|(?:Q= *(\d{1,5}), ?)?T= *(\d{1,4}))\))? *:\s*(\S{1,20}) MB/s(?: \[ *(\S{1,20}) IOPS\])?"
 )
+_ROW = re.compile(r"\s*(?:SEQ|RND|Sequential|Random)\b.{0,40}(?:\(Q|iB\b|: )")
 _TEST = re.compile(r"^\s*Test ?: (\d{1,9}) ?([MG])i?B\b.{0,120}?\(x(\d{1,3})\)")
 _ROUNDED = "A figure is the best of the repetitions, not their mean."
 
@@ -64,6 +65,10 @@ class CrystalDiskMark:
                 part.add_new(number, found)
             elif found := _OLD.match(line):
                 part.add_old(number, found)
+            elif _ROW.match(line):
+                part.refused.append(
+                    Refusal(number, f"a line of results that is cut, or changed: {line.strip()[:80]!r}")
+                )
         outcomes.add(*part.refused, *_runs(part))
         if not outcomes.count:
             outcomes.add(Refusal(None, "there is no line with a result: the text is cut"))

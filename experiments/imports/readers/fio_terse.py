@@ -5,7 +5,8 @@
 Of a direction: total KiB, bandwidth KiB/s, IOPS, runtime ms, then latencies in us: slat and clat (least, greatest,
 mean, deviation), 20 percentiles, lat (the same four), bandwidth. 121 fields without disks, 9 more for each.
 
-Bandwidth and IOPS are cut to whole numbers: throughput is computed from KiB and runtime.
+Bandwidth and IOPS are cut to whole numbers: throughput is computed from KiB and runtime. Percentiles are of clat, like
+"50.000000%=148". Whether a load is in sequence or at random no field says.
 
 Source: stat.c (show_thread_status_terse_v3_v4) of fio 2.0.8 to 2.1.2.
 """
@@ -13,15 +14,18 @@ Source: stat.c (show_thread_status_terse_v3_v4) of fio 2.0.8 to 2.1.2.
 import re
 
 from .base import Operation, Outcomes, Reading, Refusal, Run, lines_of, text_of, whole_or_nothing
+from .fio_json import operation_of
 
 MAX_RUNS = 20_000
 FIELDS, FIELDS_A_DISK = 121, 9
 MAX_FIELDS = 10_000
 _READ, _WRITE, _LATENCY = 5, 46, 34  # where the parts begin, and the mean of lat in them
+_PERCENTILES = slice(12, 32)
 
 _LINE = re.compile(r"^([2-5]);(?:fio-)?(\d[\w.\-]{0,30});[^;\n]{0,200};\d{1,9};\d{1,5};\d", re.MULTILINE)
 _HEADING = re.compile(r"(Host|Guest):[ \t]{0,80}$")
 _SIGNAL = re.compile(r"fio: terminating on signal \d+")
+_PERCENTILE = re.compile(r"(50|95|99)\.0{1,6}%=(\d{1,15})", re.ASCII)
 _NUMBER = re.compile(r"\d{1,15}(?:\.\d{1,9})?", re.ASCII)
 
 
@@ -88,6 +92,8 @@ def _judge(line: int, begin: re.Match[str], fields: list[str], signal: str) -> R
         for name, part in parts.items()
         if part[2]
     )
+    operation, could_be = operation_of("", list(parts))
+    percentiles = fields[_READ if "read" in parts else _WRITE :][_PERCENTILES] if len(parts) == 1 else []
     return Run(
         workload=fields[2].strip()[:80] or "fio",
         line=line,
@@ -95,7 +101,11 @@ def _judge(line: int, begin: re.Match[str], fields: list[str], signal: str) -> R
         ops_per_s=rate or None,
         latency_ms=weighted / rate / 1000 if rate and weighted else None,
         duration_s=runtime / 1000,
-        operation=next(iter(parts)) if len(parts) == 1 else "mixed",
+        operation=operation,
+        could_be=could_be,
+        percentiles_ms={
+            f"p{found[1]}": float(found[2]) / 1000 for text in percentiles if (found := _PERCENTILE.fullmatch(text))
+        },
         operations=operations if len(parts) > 1 else (),
         warnings=("The terse line does not say what the load was: give its block size and options beside the file.",),
     )

@@ -1,20 +1,30 @@
-"""IOzone's text: the table of automatic and single mode.
+"""IOzone's text: the table of automatic and single mode, and throughput mode.
 
                                                               random    random     bkwd    record    stride
               kB  reclen    write  rewrite    read    reread    read     write     read   rewrite      read   fwrite ...
               64       4      538      838    29036     2868    32241    11070    15079     13490      7753  1143223 ...
+
+Throughput mode (-t), where several processes or threads work at once, each on a file of its own:
+
+    Throughput test with 4 processes
+    Each process writes a 2097152 kByte file in 128 kByte records
+    Children see throughput for  4 initial writers  =  109333.84 kB/sec
+    Parent sees throughput for  4 initial writers   =  109326.48 kB/sec
+
+The children's is the sum of their rates while all of them ran; the parent's is all bytes over the whole time.
 
 - Figures are KiB/s ("kBytes/sec" of 1024 bytes), the file size and the record length KiB.
 - Tests that were not run leave their column blank, so a figure belongs to the header it ends below.
 - The last four columns go through stdio: with -I (O_DIRECT) they still use the page cache.
 - Without "iozone test complete." the test did not finish.
 
-Source: iozone.c of IOzone 3.327 to 3.482.
+Source: iozone.c of IOzone 3.327 to 3.482; outputs of 3.242 and later.
 """
 
 import re
+from collections.abc import Iterator
 
-from .base import Outcomes, Reading, Refusal, Run, lines_of, text_of, whole_or_nothing
+from .base import Operation, Outcomes, Reading, Refusal, Run, lines_of, text_of, whole_or_nothing
 
 MAX_RUNS = 50_000
 MAX_LINE = 1_000
@@ -32,6 +42,27 @@ _ROW = re.compile(r"\s{0,200}\d{1,15}\s{1,200}\d{1,15}(?:\s|$)", re.ASCII)  # si
 _COMPLETE = "iozone test complete"
 _UNIT = re.compile(r"Output is in (\S{1,40}(?: \S{1,40}){0,3})")
 _COMMAND = re.compile(r"Command line used: (.{1,500})")
+_AT_ONCE = re.compile(r"Throughput test with (\d{1,6}) (?:process|thread)")
+_EACH = re.compile(r"Each (?:process|thread) writes a (\d{1,15}) [kK][Bb]yte file in (\d{1,12}) [kK][Bb]yte records")
+_CHILDREN = re.compile(
+    r"Children see throughput for {1,4}(\d{1,6}) ([a-z -]{1,30}?)\s{1,20}=\s{1,20}"
+    r"(\d{1,15}\.\d\d) [kK](?:B|[Bb]ytes)/sec"
+)
+_PARENT = re.compile(r"Parent sees throughput for .{1,80}?=\s{1,20}(\d{1,15}\.\d\d) [kK](?:B|[Bb]ytes)/sec")
+_WHO = {
+    "initial writers": "write",
+    "rewriters": "rewrite",
+    "readers": "read",
+    "re-readers": "reread",
+    "reverse readers": "backward-read",
+    "stride readers": "stride-read",
+    "random readers": "random-read",
+    "random writers": "random-write",
+    "mixed workload": "mixed",
+    "fwriters": "fwrite",
+    "freaders": "fread",
+}
+_APART = "The parent saw {:.4g} MiB/s, less than half: the processes hardly ran together."
 _COLOUR = re.compile(r"\x1b(?:\[[\d;]{0,20}[A-Za-z]|\([AB0])")
 _FLAGS = {"I": "direct_io", "e": "flush_included", "c": "close_included", "o": "sync_writes", "B": "mmap", "p": "purge"}
 
@@ -51,8 +82,9 @@ class Iozone:
         outcomes = Outcomes("figures", MAX_RUNS)
         for test in _tests(lines):
             outcomes.add(*_read_test(lines, *test))
+        outcomes.add(*_throughput_mode(lines))
         if not outcomes.count:
-            outcomes.add(Refusal(None, "there is no table of results; throughput mode and others are not read"))
+            outcomes.add(Refusal(None, "there is neither a table of results nor one of throughput mode"))
         version = next((run.tool_version for run in outcomes.runs if run.tool_version), "")
         return Reading(self.name, version, self.name, outcomes.runs, outcomes.refused)
 
@@ -94,6 +126,70 @@ def _read_test(lines: list[str], start: int, end: int) -> list[Run | Refusal]:
         reason = "the test did not finish: 'iozone test complete.' is missing after its table"
         return [Refusal(last + 1, reason)]
     return outcomes or [Refusal(start + 1, "the table has no figures")]
+
+
+def _throughput_mode(lines: list[str]) -> Iterator[Run | Refusal]:
+    version = ""
+    test: _Throughput | None = None
+    for number, line in enumerate(lines, start=1):
+        line = line[:MAX_LINE].strip(" \t>")
+        if found := _VERSION.search(line):
+            version = found[1]
+        elif found := _AT_ONCE.match(line):
+            yield from test.judged() if test else ()
+            test = _Throughput(number, int(found[1]), version)
+        elif test and (found := _EACH.match(line)):
+            test.size, test.record = int(found[1]) * 1024, int(found[2]) * 1024
+        elif found := _CHILDREN.match(line):
+            if test is None:
+                yield Refusal(number, "the line 'Throughput test with ...' is missing above: how many ran is not known")
+                return
+            test.rows.append((number, found[2].strip(), float(found[3])))
+        elif test and test.rows and (found := _PARENT.match(line)):
+            test.parents[test.rows[-1][0]] = float(found[1])
+        elif test and _COMPLETE in line:
+            test.is_complete = True
+            yield from test.judged()
+            test = None
+    yield from test.judged() if test else ()
+
+
+class _Throughput:
+    """One throughput test: what so many processes at once did."""
+
+    def __init__(self, line: int, processes: int, version: str) -> None:
+        self.line, self.processes, self.version = line, processes, version
+        self.size = self.record = 0
+        self.rows: list[tuple[int, str, float]] = []
+        self.parents: dict[int, float] = {}
+        self.is_complete = False
+
+    def judged(self) -> Iterator[Run | Refusal]:
+        if not self.rows:
+            yield Refusal(self.line, "the throughput test has no figures: it did not finish")
+        for line, who, rate in self.rows:
+            operation = _WHO.get(who)
+            parent = self.parents.get(line)
+            if operation is None:
+                yield Refusal(line, f"what {who[:40]!r} did is not known here; {', '.join(_WHO)} are")
+            elif not rate:
+                yield Refusal(line, f"{who}: 0 kB/sec is no result")
+            elif parent is None:
+                yield Refusal(line, f"{who}: what the parent saw is missing: the text is cut")
+            else:
+                said = {"processes": self.processes, "file_size_bytes": self.size}
+                yield Run(
+                    workload="iozone",
+                    line=line,
+                    throughput_mib_s=rate / 1024,
+                    operation=operation,
+                    block_size_bytes=self.record or None,
+                    tool_version=self.version,
+                    working_set_bytes=self.processes * self.size or None,
+                    operations=(Operation("parent", line, throughput_mib_s=parent / 1024 or None),),
+                    parameters={name: value for name, value in said.items() if value},
+                    warnings=(_APART.format(parent / 1024),) if parent < rate / 2 else (),
+                )
 
 
 def _cells(line: str, edges: list[int]) -> dict[int, int] | None:

@@ -16,17 +16,13 @@ dbench-1.0, fs-mark-1.0.
 import re
 from collections.abc import Iterator
 from typing import Any
-from xml.etree.ElementTree import Element, ParseError
-
-from defusedxml import DefusedXmlException
-from defusedxml.ElementTree import fromstring
+from xml.etree.ElementTree import Element
 
 from .base import LineNumbers, Outcomes, Reading, Refusal, Run, TooMuch, text_of, whole_or_nothing
+from .xml_tree import NoTreeError, root_of, text_at
 
 MAX_RESULTS = 5_000
 MAX_RUNS = 50_000
-MAX_DEPTH = 50
-MAX_XML = 16 * 2**20  # bytes; a thousand results are three
 
 # Test and scale: figure of a Run, and the factor to its unit.
 UNITS = {
@@ -57,16 +53,10 @@ class Phoronix:
 
     @whole_or_nothing
     def read(self, data: bytes) -> Reading:
-        if len(data) > MAX_XML:
-            return self._nothing(f"the file has {len(data):,} bytes; a composite.xml has at most {MAX_XML:,} here")
-        if _depth(data) > MAX_DEPTH:
-            return self._nothing(f"elements are nested deeper than {MAX_DEPTH}")
         try:
-            root = fromstring(data)
-        except DefusedXmlException as error:
-            return self._nothing(f"the XML defines or refers to something, as no result does ({type(error).__name__})")
-        except (ParseError, ValueError, LookupError, RecursionError) as error:
-            return self._nothing(f"the XML is cut, or broken ({error})")
+            root = root_of(data)
+        except NoTreeError as error:
+            return self._nothing(str(error))
         text = text_of(data)
         numbers = LineNumbers(text)
         lines = [numbers.at(match.start()) for match in re.finditer("<Result>", text)]
@@ -78,7 +68,7 @@ class Phoronix:
         for number, result in enumerate(results):
             line = lines[number] if number < len(lines) else None
             for entry in result.findall("Data/Entry"):
-                name = _text(entry, "Identifier")
+                name = text_at(entry, "Identifier")
                 system = system or name
                 if name != system:
                     reason = f"system {name[:80]!r} here and {system[:80]!r} above; export each system by itself"
@@ -87,45 +77,32 @@ class Phoronix:
                 outcomes.add(*_judge(line, result, entry))
         if not outcomes.count:
             return self._nothing("there is no result in it")
-        version = _text(root, "Generated/TestClient").removeprefix("Phoronix Test Suite").strip(" v")[:40]
+        version = text_at(root, "Generated/TestClient").removeprefix("Phoronix Test Suite").strip(" v")[:40]
         return Reading(self.name, version, "phoronix", outcomes.runs, tuple(dict.fromkeys(outcomes.refused)))
 
     def _nothing(self, reason: str) -> Reading:
         return Reading(self.name, benchmark="phoronix", refused=(Refusal(None, reason),))
 
 
-def _depth(data: bytes) -> int:
-    """How deep elements are nested, counted before a parser recurses."""
-    depth = deepest = 0
-    for match in re.finditer(rb"<(/?)[A-Za-z][^<>]{0,500}?(/?)>", data):
-        depth += -1 if match[1] else not match[2]
-        deepest = max(deepest, depth)
-    return deepest
-
-
-def _text(element: Element, path: str) -> str:
-    return (element.findtext(path) or "").strip()
-
-
 def _judge(line: int | None, result: Element, entry: Element) -> Iterator[Run | Refusal]:
-    if _text(result, "Arguments").startswith("test install"):
+    if text_at(result, "Arguments").startswith("test install"):
         return  # how long its installation took
-    title, scale = _text(result, "Title")[:80], _text(result, "Scale")[:40]
-    found = _TEST.fullmatch(_text(result, "Identifier"))
+    title, scale = text_at(result, "Title")[:80], text_at(result, "Scale")[:40]
+    found = _TEST.fullmatch(text_at(result, "Identifier"))
     if not found:
         yield Refusal(line, f"{title or 'a result'} does not say which test it is of")
         return
-    test, version = found[1], _text(result, "AppVersion")[:40] or found[2]
+    test, version = found[1], text_at(result, "AppVersion")[:40] or found[2]
     if (test, scale) not in UNITS:
         tests = ", ".join(sorted({name for name, _ in UNITS}))
         yield Refusal(line, f"{test} in {scale or 'no unit'} is no storage test whose unit is known here; {tests} are")
         return
-    values = [part for part in _text(entry, "RawString").split(":") if part] or [_text(entry, "Value")]
+    values = [part for part in text_at(entry, "RawString").split(":") if part] or [text_at(entry, "Value")]
     if not all(_NUMBER.fullmatch(value) and float(value) for value in values):
         yield Refusal(line, f"{test}: the test failed, there is no value")
         return
     attribute, factor = UNITS[test, scale]
-    said = _description(_text(result, "Description"))
+    said = _description(text_at(result, "Description"))
     operation = _OPERATIONS.get(said.pop("test", said.pop("type", "")).lower(), "mixed")
     for value in values:
         figure: dict[str, Any] = {attribute: float(value) * factor}

@@ -1,4 +1,4 @@
-"""sysbench fileio, 0.4.12 and 1.0. A file may hold several runs, each from its banner on.
+"""sysbench fileio and OLTP, 0.4.12 to 1.1. A file may hold several runs, each from its banner on.
 
     sysbench 1.0.20 (using ...)            sysbench 0.4.12:  multi-threaded system evaluation benchmark
     Number of threads: 1                   Number of threads: 1
@@ -11,10 +11,19 @@
         total time: 30.0004s               total time: 300.0016s
         avg: 0.07                          avg: 0.29ms
 
+1.1 ("sysbench 1.1.0-3ceba0b (using ...)") sums up in other words, of files without the time:
+
+        read:  IOPS=141.90 141.90 MiB/s (148.79 MB/s)
+        write: IOPS=0.00 0.00 MiB/s (0.00 MB/s)
+
+OLTP, of every version; the rate is of transactions, and only a command that the file shows says which script ran:
+
+        transactions:                        4296   (427.24 per sec.)
+
 0.4.12 writes Mb and Gb for MiB and GiB (requests times block size say so). Rates are of reads and writes,
 without fsync; the latency is the mean over requests, in ms.
 
-Source: sb_fileio.c of sysbench 0.4.12 and 1.0.20.
+Source: sb_fileio.c of sysbench 0.4.12 and 1.0.20; outputs of 1.1.0.
 """
 
 import re
@@ -24,7 +33,9 @@ from .base import LineNumbers, Outcomes, Reading, Refusal, Run, lines_of, text_o
 
 MAX_RUNS = 10_000
 
-_BANNER = re.compile(r"^sysbench v?(\d[\w.]{0,20})(?::| \(|$)", re.MULTILINE)
+_BANNER = re.compile(r"^sysbench v?(\d[\w.\-]{0,20})(?::| \(|$)", re.MULTILINE)
+_KNOWN = ("0.4", "0.5", "1.0", "1.1")
+_SQL = (b"SQL statistics:", b"OLTP test statistics:")
 _MODES = {
     "sequential read": ("seqrd", "read"),
     "sequential write": ("seqwr", "write"),
@@ -37,6 +48,8 @@ _MODES = {
 _POWERS = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4}
 _BLANKS = r"[ \t]{0,80}"
 _NUMBER = r"(\d{1,15}(?:\.\d{1,9})?)"
+_TIME = rf"^{_BLANKS}(?:total time|time elapsed):{_BLANKS}{_NUMBER}s{_BLANKS}$"
+_AVERAGE = rf"^{_BLANKS}avg:{_BLANKS}{_NUMBER}(?:ms)?{_BLANKS}$"
 
 
 class Sysbench:
@@ -44,7 +57,9 @@ class Sysbench:
 
     def recognises(self, data: bytes) -> bool:
         start = data[: 2**20]
-        return b"sysbench" in start and (b"total file size" in start or b"Extra file open flags" in start)
+        return b"sysbench" in start and any(
+            sign in start for sign in (b"total file size", b"Extra file open flags", *_SQL)
+        )
 
     @whole_or_nothing
     def read(self, data: bytes) -> Reading:
@@ -82,27 +97,33 @@ class _Part:
 def _read_run(part: _Part, version: str) -> Run | Refusal:
     if fatal := part.find(r"^.{0,200}(?:FATAL: .{1,200}|Fatal error.{0,200})$"):
         return Refusal(part.line(fatal), f"sysbench failed: {fatal[0].strip()}")
+    if not version.startswith(_KNOWN):
+        return Refusal(part.first, f"sysbench {version} is not known here; {', '.join(_KNOWN)} are")
+    if part.find(r"^(?:SQL|OLTP test) statistics:"):
+        return _read_sql(part, version)
     mode = part.find(rf"^Doing (.{{1,60}}?) test{_BLANKS}$")
     if not mode or mode[1] not in _MODES:
         found = f"{mode[1]!r}" if mode else "none"
         return Refusal(part.first, f"no test of files that is known here (found {found})")
-    time = part.find(rf"^{_BLANKS}total time:{_BLANKS}{_NUMBER}s{_BLANKS}$")
-    if not time:
+    newest = _newest_figures(part)
+    time = part.find(_TIME)
+    end = time or part.find(rf"^{_BLANKS}(?:read|write):{_BLANKS}IOPS=")
+    if not end:
         return Refusal(part.line(mode), "the run did not finish: there is no total time")
     workload, operation = _MODES[mode[1]]
-    throughput, rate = _new_figures(part) or _old_figures(part)
+    throughput, rate = newest or _new_figures(part) or _old_figures(part)
     if not throughput or not rate:
-        return Refusal(part.line(time), "nothing was read or written: the throughput is missing or zero")
-    latency = part.number(rf"^{_BLANKS}avg:{_BLANKS}{_NUMBER}(?:ms)?{_BLANKS}$")
+        return Refusal(part.line(end), "nothing was read or written: the throughput is missing or zero")
+    latency = part.number(_AVERAGE)
     total = part.find(rf"^{_NUMBER}([KMGT]?)(?:i?B|b) total file size")
     block = part.find(rf"^Block size {_NUMBER}([KMGT]?)(?:i?B|b)")
     return Run(
         workload=workload,
-        line=part.line(time),
+        line=part.line(end),
         throughput_mib_s=throughput,
         ops_per_s=rate,
         latency_ms=latency or None,
-        duration_s=float(time[1]) or None,
+        duration_s=float(time[1]) or None if time else None,
         operation=operation,
         block_size_bytes=_bytes(block),
         tool_version=version,
@@ -110,6 +131,39 @@ def _read_run(part: _Part, version: str) -> Run | Refusal:
         parameters=_parameters(part, _bytes(total)),
         warnings=() if latency else ("The mean latency is printed as zero: it is below 0.01 ms.",),
     )
+
+
+def _read_sql(part: _Part, version: str) -> Run | Refusal:
+    """OLTP: transactions a second."""
+    done = part.find(rf"^{_BLANKS}transactions:{_BLANKS}\d{{1,15}}{_BLANKS}\({_NUMBER} per sec\.\)")
+    time = part.find(_TIME)
+    if not done or not time:
+        return Refusal(part.first, "the run did not finish: its transactions or its total time are missing")
+    if not float(done[1]):
+        return Refusal(part.line(done), "no transaction was done: their rate is zero")
+    latency = part.number(_AVERAGE)
+    percentile = part.number(
+        rf"^{_BLANKS}(?:approx\.{_BLANKS})?{_BLANKS}95(?:th)? percentile:{_BLANKS}{_NUMBER}(?:ms)?"
+    )
+    script = part.find(r"^.{0,300}\b(oltp_[a-z_]{1,30}|select_random_(?:points|ranges))\b")
+    said = {"rate_of": "transactions", "threads": _whole(part.number(rf"^Number of threads: {_NUMBER}"))}
+    return Run(
+        workload=script[1] if script else "oltp",
+        line=part.line(done),
+        ops_per_s=float(done[1]),
+        latency_ms=latency or None,
+        duration_s=float(time[1]) or None,
+        tool_version=version,
+        percentiles_ms={"p95": percentile} if percentile else {},
+        parameters={name: value for name, value in said.items() if value is not None},
+    )
+
+
+def _newest_figures(part: _Part) -> tuple[float, float] | None:
+    """MiB/s and requests a second of 1.1."""
+    found = [part.find(rf"^{_BLANKS}{name}:{_BLANKS}IOPS={_NUMBER} {_NUMBER} MiB/s") for name in ("read", "write")]
+    sums = [tuple(map(float, match.groups())) for match in found if match]
+    return (sum(mib for _, mib in sums), sum(rate for rate, _ in sums)) if sums else None
 
 
 def _new_figures(part: _Part) -> tuple[float, float] | None:

@@ -18,7 +18,7 @@ import io
 import json
 import re
 import zipfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from datetime import date, datetime, time, timedelta
@@ -29,7 +29,17 @@ from kdb.csv_cells import unescaped
 from kdb.pairs import LONGEST_PAIR, written_pair
 
 from .archives import check_directory
-from .table_columns import COLUMNS, FIELDS, NUMERIC, PARAMETER, Header, UnknownHeader, meaning
+from .table_columns import (
+    COLUMNS,
+    FIELDS,
+    IGNORED,
+    MAX_HEADER,
+    NUMERIC,
+    PARAMETER,
+    Header,
+    UnknownHeader,
+    meaning,
+)
 
 MAX_HEADER_LINES = 20  # title lines that may stand before the header
 MAX_COLUMNS = 500
@@ -43,6 +53,7 @@ LONGEST_SHOWN = 120
 NOT_MEASURED = frozenset(("", "-", "–", "—", "x", "n/a", "na", "not measured"))
 
 _DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+", re.ASCII)
+_MAYBE_THOUSANDS = re.compile(r"[+-]?\d{1,3}(?:\.\d{3}){1,5}", re.ASCII)
 _XLSX_SIGN = b"PK\x03\x04"
 
 
@@ -63,11 +74,15 @@ Lines = Iterator[tuple[int, list[Any]] | Fault]  # of CSV texts, of XLSX a Cell 
 
 @dataclass(frozen=True)
 class Table:
-    """One table. fields : names of the cells that rows() yields; with faults there are no rows."""
+    """One table. fields : names of the cells that rows() yields; with faults there are no rows.
+
+    unknown : faults that name columns which are none of ours; the rows come without them
+    """
 
     format: str
     fields: tuple[str, ...] = ()
     faults: tuple[Fault, ...] = ()
+    unknown: tuple[Fault, ...] = ()
     _rows: Callable[[], Iterator[tuple[int, Cells] | Fault]] = field(default=lambda: iter(()), repr=False)
 
     def rows(self) -> Iterator[tuple[int, Cells] | Fault]:
@@ -85,18 +100,22 @@ def recognises(data: bytes) -> bool:
     return _find_header(_csv_lines(text, _delimiter(text))) is not None
 
 
-def read_table(data: bytes) -> Table:
-    """The table in a file that `recognises` knows. Never raises."""
+def read_table(data: bytes, columns: Mapping[str, str] | None = None) -> Table:
+    """The table in a file that `recognises` knows. Never raises.
+
+    columns : what is said of headers that are none of ours: header to field, or IGNORED
+    """
+    columns = columns or {}
     if data.startswith(_XLSX_SIGN):
-        return _read_xlsx(data)
+        return _read_xlsx(data, columns)
     if _start(data).lstrip().startswith("{"):
-        return _read_json_lines(data)
+        return _read_json_lines(data, columns)
     delimiter = _delimiter(_start(data))
 
     def lines() -> Lines:
         return _csv_lines(_stream(data), delimiter)
 
-    return _table("csv", lines, decimal_comma=delimiter == ";")
+    return _table("csv", lines, columns, decimal_comma=delimiter == ";")
 
 
 # What the three have in common: a header, and lines of cells
@@ -120,19 +139,20 @@ def _find_header(lines: Lines) -> tuple[int, list[str]] | None:
     return None
 
 
-def _table(kind: str, lines: Callable[[], Lines], *, decimal_comma: bool = False) -> Table:
+def _table(kind: str, lines: Callable[[], Lines], said: Mapping[str, str], *, decimal_comma: bool = False) -> Table:
     found = _find_header(lines())
     if found is None:
         expected = "a header with a column of values and others of the template"
         return Table(kind, faults=(Fault(None, "header", "none", expected),))
     at, cells = found
-    headers, faults = _headers(at, cells)
+    headers, faults, unknown = _headers(at, cells, said)
     if faults:
-        return Table(kind, faults=tuple(faults))
+        return Table(kind, faults=tuple(faults), unknown=tuple(unknown))
     layout = _Layout(headers, decimal_comma)
 
     def rows() -> Iterator[tuple[int, Cells] | Fault]:
         width, repeated = len(cells), cells
+        layout.look_for_decimal_comma(lines())
         for item in lines():
             if isinstance(item, Fault):
                 yield item
@@ -152,22 +172,28 @@ def _table(kind: str, lines: Callable[[], Lines], *, decimal_comma: bool = False
             else:
                 yield from layout.rows(line, given, texts)
 
-    return Table(kind, layout.fields, (), rows)
+    return Table(kind, layout.fields, (), tuple(unknown), rows)
 
 
-def _headers(line: int, cells: list[str]) -> tuple[list[Header | None], list[Fault]]:
-    """The meaning of each column (None: an empty one), and what is wrong with the header."""
+def _headers(
+    line: int, cells: list[str], said: Mapping[str, str]
+) -> tuple[list[Header | None], list[Fault], list[Fault]]:
+    """The meaning of each column (None: it holds nothing for us), what is wrong, and foreign columns."""
     headers: list[Header | None] = []
-    faults = []
+    faults: list[Fault] = []
+    unknown: list[Fault] = []
     if len(cells) > MAX_COLUMNS:
-        return [], [Fault(line, "header", f"{len(cells)} columns", f"at most {MAX_COLUMNS}")]
+        return [], [Fault(line, "header", f"{len(cells)} columns", f"at most {MAX_COLUMNS}")], []
     for cell in cells:
         header = None
         if cell:
             try:
-                header = meaning(cell)
-            except UnknownHeader as unknown:
-                faults.append(Fault(line, "header", cell[:LONGEST_SHOWN], str(unknown)))
+                header = _meaning(cell, said)
+            except UnknownHeader as error:
+                is_foreign = not error.is_value and _is_short(cell)
+                (unknown if is_foreign else faults).append(
+                    Fault(line, "header", cell if is_foreign else cell[:LONGEST_SHOWN], str(error))
+                )
         headers.append(header)
     plain = [header.name for header in headers if header and not header.is_wide]
     faults += [
@@ -188,7 +214,21 @@ def _headers(line: int, cells: list[str]) -> tuple[list[Header | None], list[Fau
     has_unit = any(header and header.unit for header in headers)
     if has_unit and "unit" in plain:
         faults.append(Fault(line, "header", "unit", "either a column unit or the unit in the header of the values"))
-    return headers, faults
+    return headers, faults, list(dict.fromkeys(unknown))
+
+
+def _is_short(header: str) -> bool:
+    return 0 < len(header) <= MAX_HEADER
+
+
+def _meaning(cell: str, said: Mapping[str, str]) -> Header | None:
+    """What a header means, or is said to mean; None for a column that is to be ignored. Raises UnknownHeader."""
+    try:
+        return meaning(cell)
+    except UnknownHeader as unknown:
+        if unknown.is_value or cell not in said:
+            raise
+        return None if said[cell] == IGNORED else Header(said[cell])
 
 
 class _Layout:
@@ -200,6 +240,7 @@ class _Layout:
         self.pair_at = next((index for index, header in plain if header.name == "pair"), None)
         self.plain = [index for index, header in plain if header.name != "pair"]
         names = [header.name for _, header in plain if header.name != "pair"]
+        self.names = [header.name if header else "" for header in headers]
         # What the header says for all rows comes after the cells.
         self.value = next((header for _, header in plain if header.name == "value"), None)
         stated = {"unit": self.value.unit, "metric": self.value.metric} if self.value else {}
@@ -214,9 +255,26 @@ class _Layout:
                 extra.append("unit")
         self.fields = (*names, *extra)
         self.decimal = [n for n, name in enumerate(self.fields) if name in NUMERIC] if decimal_comma else []
+        self.numeric_at = [
+            n for n, header in enumerate(headers) if header and (header.is_wide or header.name in NUMERIC)
+        ]
+        self.first_comma: tuple[int, str] | None = None  # line and cell
         self.native_at = {name: self.fields.index(name) for name in ("hypervisor", "guest_fs") if name in self.fields}
         self.is_simple = not extra and not self.decimal and self.plain == list(range(len(headers)))
         self.is_numeric = [header is not None and header.name in NUMERIC for header in headers]
+
+    def look_for_decimal_comma(self, lines: Lines) -> None:
+        """Whether numbers of the file have a decimal comma, beside which 1.085 may be a thousand."""
+        if not self.decimal:
+            return
+        for item in lines:
+            if isinstance(item, Fault):
+                return
+            line, cells = item
+            for index in self.numeric_at:
+                if index < len(cells) and _DECIMAL_COMMA.fullmatch(cells[index]):
+                    self.first_comma = line, cells[index]
+                    return
 
     def rows(self, line: int, given: list[Cell], texts: list[str]) -> Iterator[tuple[int, Cells] | Fault]:
         """given : the cells as the file has them; texts : the same as texts, and the same list where all are"""
@@ -238,6 +296,13 @@ class _Layout:
                 yield Fault(line, "pair", cell[:LONGEST_SHOWN] or "nothing", expected)
                 return
         own += self.constants.values()
+        if self.first_comma:
+            at, comma = self.first_comma
+            index = next((n for n in self.numeric_at if _MAYBE_THOUSANDS.fullmatch(texts[n])), None)
+            if index is not None:
+                expected = f"a number without a point, or a file without {comma} (line {at}): it may be a thousand"
+                yield Fault(line, self.names[index], texts[index][:LONGEST_SHOWN], expected)
+                return
         if not self.wide:
             yield line, self._numbers(own)
         for index, header in self.wide:
@@ -332,12 +397,12 @@ def _first_object(text: str) -> dict[str, Any] | None:
         return None
     if not isinstance(found, dict) or not found:
         return None
-    names = _json_names(found)
+    names = _json_names(found, {})
     return found if "value" in names.values() and len(names) > 1 else None
 
 
-def _json_names(found: dict[str, Any]) -> dict[str, str]:
-    """Key to field, for the keys that are ours."""
+def _json_names(found: dict[str, Any], said: Mapping[str, str]) -> dict[str, str]:
+    """Key to field, for the keys that are ours or said to be; IGNORED for those that are said to be nothing."""
     names = {}
     for key in found:
         if key == "parameters":
@@ -346,37 +411,49 @@ def _json_names(found: dict[str, Any]) -> dict[str, str]:
         try:
             header = meaning(key)
         except UnknownHeader:
+            if said.get(key, "pair") != "pair":  # which is for tables with a header
+                names[key] = said[key]
             continue
         if not header.is_wide and header.name != "pair" and not header.unit and not header.metric:
             names[key] = header.name
     return names
 
 
-def _read_json_lines(data: bytes) -> Table:
+def _read_json_lines(data: bytes, said: Mapping[str, str]) -> Table:
     first = _first_object(_start(data))
     if first is None:
         return Table("jsonl", faults=(Fault(1, "line", "no object of ours", "an object with a value on each line"),))
-    names = _json_names(first)
-    faults = [
-        Fault(1, key[:LONGEST_SHOWN], "this name", f"one of {', '.join(FIELDS)}, parameters")
-        for key in first
-        if key not in names
-    ]
-    fields = tuple(dict.fromkeys(names.values()))
+    names = _json_names(first, said)
+    given = [name for name in names.values() if name != IGNORED]
+    fields = tuple(dict.fromkeys(given))
+    faults = [Fault(1, "header", name, "each name once") for name in fields if given.count(name) > 1]
+    foreign = [key for key in first if key not in names]
+    expected_name = f"one of {', '.join(FIELDS)}, parameters"
+    faults += [Fault(1, key[:LONGEST_SHOWN], "this name", expected_name) for key in foreign if not _is_short(key)]
+    unknown = [Fault(1, "header", key, expected_name) for key in foreign if _is_short(key)]
+    passed_over = {*foreign, *(key for key, name in names.items() if name == IGNORED)}
     at = {name: index for index, name in enumerate(fields)}
     expected = f"one of the first line: {', '.join(names)}"
 
     def row(number: int, line: str) -> tuple[int, Cells] | Fault:
         try:
-            found = json.loads(line)
+            found = json.loads(line, object_pairs_hook=_once_each)
+        except _TwiceError as twice:
+            return Fault(number, str(twice)[:LONGEST_SHOWN], "this name twice", "each name once")
         except (ValueError, RecursionError):
             found = None
         if not isinstance(found, dict):
             return Fault(number, "line", line.strip()[:LONGEST_SHOWN], "one JSON object")
         cells: list[Cell] = [""] * len(fields)
+        taken = set()
         for key, value in found.items():
+            if key in passed_over:
+                continue
             if key not in names:
                 return Fault(number, key[:LONGEST_SHOWN], "this name", expected)
+            if names[key] in taken:
+                return Fault(number, key[:LONGEST_SHOWN], f"a second name of {names[key]}", "each column once")
+            taken.add(names[key])
             cell = _json_cell(names[key], value)
             if isinstance(cell, str) and len(cell) > MAX_CELL:
                 return Fault(number, key, f"{len(cell):,} characters", f"at most {MAX_CELL:,}")
@@ -394,7 +471,20 @@ def _read_json_lines(data: bytes) -> Table:
             if line.strip():
                 yield row(number, line)
 
-    return Table("jsonl", fields, tuple(faults), rows)
+    return Table("jsonl", fields, tuple(faults), tuple(unknown), rows)
+
+
+class _TwiceError(ValueError):
+    """A name that an object has twice: one of the two values would be lost."""
+
+
+def _once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for name, value in pairs:
+        if name in found:
+            raise _TwiceError(name)
+        found[name] = value
+    return found
 
 
 def _json_cell(name: str, value: Any) -> Cell | None:
@@ -424,7 +514,7 @@ def _is_xlsx(data: bytes) -> bool:
         return False
 
 
-def _read_xlsx(data: bytes) -> Table:
+def _read_xlsx(data: bytes, said: Mapping[str, str]) -> Table:
     import openpyxl
 
     try:
@@ -455,7 +545,7 @@ def _read_xlsx(data: bytes) -> Table:
         except Exception as error:
             yield Fault(None, "workbook", f"{type(error).__name__}: {error}"[:LONGEST_SHOWN], "one that can be read")
 
-    return _table("xlsx", lines)
+    return _table("xlsx", lines, said)
 
 
 _ROW_OR_CELL = re.compile(rb"<(?:\w{1,20}:)?(?:(row)(?=[\s/>])|c(?=[\s/>]))")

@@ -103,6 +103,7 @@ COLUMNS = (
     Column("note", "Anything a reader should know.", "", ("notes", "comment", "remark")),
 )
 FIELDS = {column.name: column for column in COLUMNS}
+IGNORED = "ignore"  # said of a column that is none of ours and shall not come in
 NUMERIC = frozenset(
     (
         "vm_vcpus",
@@ -140,6 +141,11 @@ def fold(header: str) -> str:
 ALIASES = {
     spelling: column.name for column in COLUMNS for spelling in (fold(column.name), *map(fold, column.aliases))
 } | {"pair": "pair", "fspair": "pair", "filesystempair": "pair", "parameters": "parameters"}
+
+
+def may_stand_for(name: str) -> bool:
+    """Whether somebody may say this of a column that is none of ours."""
+    return name in (*FIELDS, "pair", IGNORED) or (name.startswith(PARAMETER) and len(name) > len(PARAMETER))
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from typing import Any
 from django.core.management import BaseCommand, CommandError
 
 from experiments.campaigns import hosts
+from experiments.campaigns.ways_on import told
 from experiments.models import Host
 from kdb import jobs
 from kdb.models import Job
@@ -30,5 +31,5 @@ class Command(BaseCommand):
         jobs.run(host.job_id)
         host.refresh_from_db()
         if host.job.state == Job.State.FAILED:
-            raise CommandError(host.job.error)
+            raise CommandError(told(host.job.error, host))
         self.stdout.write(json.dumps(host.facts, indent=1))

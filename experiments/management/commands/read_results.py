@@ -4,13 +4,14 @@ import json
 import sys
 from argparse import ArgumentParser
 from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from django.core.management import BaseCommand
 
 from experiments.imports import readers
-from experiments.imports.normalise import convert_to_canonical
+from experiments.imports.normalise import FIGURES, PARAMETER, convert_to_canonical
 from experiments.imports.readers import archives, table
 from experiments.imports.readers.apart import NotRead, ReadingProcess
 from experiments.imports.readers.base import MAX_BYTES, Reading, Refusal, Run
@@ -18,7 +19,7 @@ from experiments.imports.readers.base import MAX_BYTES, Reading, Refusal, Run
 
 class Command(BaseCommand):
     help = (
-        "Read result files and print what they hold. A file is ok where at least one run was read and none was "
+        "Read result files and print what they hold. A file is ok where a run or a fact was read and none was "
         "refused; the exit status is 0 where all are. ZIPs are opened; nothing is stored."
     )
     requires_system_checks: list[str] = []
@@ -33,7 +34,7 @@ class Command(BaseCommand):
         with ReadingProcess() as process:
             for name in options["files"]:
                 for label, reading in _readings(name, process):
-                    is_ok = bool(reading.runs) and not reading.refused
+                    is_ok = bool(reading.runs or reading.facts) and not reading.refused
                     is_all_ok &= is_ok
                     write(label, reading, is_ok)
         if not is_all_ok:
@@ -43,9 +44,16 @@ class Command(BaseCommand):
         runs = [
             {
                 "workload": run.workload,
+                "benchmark": run.benchmark or reading.benchmark,
+                "operation": run.operation or None,
+                "could_be": list(run.could_be),
+                "block_size_bytes": run.block_size_bytes,
+                "parameters": dict(run.parameters),
+                "metrics": [metric for metric, attribute in FIGURES if getattr(run, attribute) is not None],
                 "throughput_mib_s": run.throughput_mib_s,
                 "ops_per_s": run.ops_per_s,
                 "latency_ms": run.latency_ms,
+                "percentiles_ms": dict(run.percentiles_ms),
                 "duration_s": run.duration_s,
                 "line": run.line,
                 "warnings": list(run.warnings),
@@ -58,6 +66,7 @@ class Command(BaseCommand):
             "format": reading.format,
             "tool_version": reading.tool_version,
             "runs": runs,
+            "facts": [asdict(fact) for fact in reading.facts],
             "refused": [{"line": refusal.line, "reason": refusal.reason} for refusal in reading.refused],
         }
         self.stdout.write(json.dumps(line, allow_nan=False))
@@ -66,9 +75,12 @@ class Command(BaseCommand):
         tool = " ".join(filter(None, (reading.format or "unknown format", reading.tool_version)))
         self.stdout.write(f"{label}: {tool}")
         for run in reading.runs:
-            self.stdout.write(f"  {_place(run.line)}{run.workload or 'unnamed load'}: {_figures(run)}")
+            load = " ".join(filter(None, (run.workload or "unnamed load", run.operation or " or ".join(run.could_be))))
+            self.stdout.write(f"  {_place(run.line)}{load}: {_figures(run)}")
             for warning in run.warnings:
                 self.stdout.write(f"    {warning}")
+        for fact in reading.facts:
+            self.stdout.write(f"  {_place(fact.line)}{fact.about}: {fact.name} {fact.value}")
         for refusal in reading.refused:
             self.stdout.write(f"  {_place(refusal.line)}refused: {refusal.reason}")
 
@@ -118,7 +130,7 @@ def _reading(data: bytes, process: ReadingProcess) -> Reading:
 
 def _reading_of_table(found: table.Table) -> Reading:
     """A table's rows as runs of one figure each; whether their names are known needs the database."""
-    runs, refused = [], [_refusal(fault) for fault in found.faults]
+    runs, refused = [], [_refusal(fault) for fault in (*found.faults, *found.unknown)]
     for item in found.rows():
         if isinstance(item, table.Fault):
             refused.append(_refusal(item))
@@ -131,8 +143,35 @@ def _reading_of_table(found: table.Table) -> Reading:
             refused.append(Refusal(line, str(error)))
             continue
         attribute = {"throughput": "throughput_mib_s", "operation_rate": "ops_per_s", "latency": "latency_ms"}[metric]
-        runs.append(Run(row.get("workload", ""), line, **{attribute: value}))
+        runs.append(
+            Run(
+                str(row.get("workload", "")),
+                line,
+                operation=str(row.get("operation") or "mixed"),
+                block_size_bytes=_whole(row.get("block_size_bytes", "")),
+                benchmark=str(row.get("benchmark", "")),
+                parameters=_parameters(row),
+                **{attribute: value},
+            )
+        )
     return Reading(found.format, runs=tuple(runs), refused=tuple(refused))
+
+
+def _whole(cell: table.Cell) -> int | None:
+    text = str(cell).removesuffix(".0")
+    return int(text) if text.isascii() and text.isdecimal() and len(text) < 20 else None
+
+
+def _parameters(row: dict[str, table.Cell]) -> dict[str, table.Cell]:
+    cells = {name: cell for name, cell in row.items() if name.startswith(PARAMETER) and cell != ""}
+    try:
+        found = json.loads(str(row.get("parameters") or "{}"))
+    except (ValueError, RecursionError):
+        found = None
+    return {
+        **(found if isinstance(found, dict) else {}),
+        **{name.removeprefix(PARAMETER): cell for name, cell in cells.items()},
+    }
 
 
 def _refusal(fault: table.Fault) -> Refusal:

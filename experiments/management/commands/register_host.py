@@ -9,6 +9,7 @@ from django.http import QueryDict
 from experiments.campaigns import hosts
 from experiments.campaigns.forms import HostForm
 from experiments.campaigns.laboratory import ssh
+from experiments.campaigns.ways_on import told
 from experiments.models import Host
 from kdb import jobs
 from kdb.models import Job
@@ -75,4 +76,4 @@ class Command(BaseCommand):
         jobs.run(host.job_id)
         host.refresh_from_db()
         if host.job.state == Job.State.FAILED:
-            raise CommandError(host.job.error)
+            raise CommandError(told(host.job.error, host))

@@ -3,7 +3,8 @@
 import pytest
 from django.test import Client
 
-from experiments.campaigns import steering
+from experiments.campaigns import hosts, steering
+from experiments.campaigns.forms import CampaignForm, HostForm
 from experiments.campaigns.laboratory import ssh
 from experiments.models import Campaign, CampaignRun, Host, RunArtifact
 from kdb import tokens
@@ -154,6 +155,20 @@ def test_a_host_is_registered_alike(people, host):
     assert first.job.queue == "lab-local"
 
 
+def test_every_field_of_a_form_stands_in_one_of_its_sections(people, host):
+    for form in (HostForm(), HostForm(instance=host), CampaignForm()):
+        shown = [field.name for _, _, fields in form.sections for field in fields]
+        assert sorted(shown) == sorted(form.fields)
+
+
+def test_a_check_says_what_it_takes_before_it_is_asked_for(people, host):
+    page = client_of(people["owner"], api=False).get("/laboratory/hosts/lab/").content.decode()
+    assert "A check takes about 5\xa0s and writes nothing." in page
+    host.drivers, host.guest_image = ["libvirt"], "/srv/guest"
+    found = hosts.check_estimate(host, pools=3, with_limits=True)
+    assert (found.seconds, found.guest_seconds, found.pool_mib) == (5 + 150 + 60, 150, 1024)
+
+
 @pytest.mark.parametrize(
     ("field", "value", "words"),
     [
@@ -194,6 +209,10 @@ def test_a_campaign_is_planned_alike(people, host):
     body = PLAN | {"slug": "other", "host": "lab", "pool": "/srv/pool"}
     estimate = api.post("/api/v1/campaigns/estimate/", body, "application/json").json()
     assert (estimate["runs"], estimate["seconds"]) == (4, looked.context["estimate"].seconds)
+    assert (estimate["pool_mib"], estimate["files_mib"]) == (
+        looked.context["estimate"].pool_mib,
+        {"varmail": 16},
+    )  # 1,000 files of 16 KiB
     assert "drop the caches" in " ".join(estimate["steps"][0]["steps"])
     assert api.post("/api/v1/campaigns/", body, "application/json").status_code == 201
     first, second = (Campaign.objects.get(slug=slug) for slug in ("plan", "other"))

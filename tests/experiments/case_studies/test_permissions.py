@@ -120,6 +120,7 @@ PAGES = [
     ("get", "/drafts/lab/edit/", {"anonymous": 302, "nobody": 404, "owner": 200, "researcher": 404}),
     ("post", "/drafts/lab/edit/", {"anonymous": 302, "nobody": 404, "owner": 422, "researcher": 404}),
     ("post", "/drafts/lab/upload/", {"anonymous": 302, "nobody": 404, "owner": 422, "researcher": 404}),
+    ("post", "/drafts/lab/imports/", {"anonymous": 302, "nobody": 404, "owner": 422, "researcher": 404}),
     ("get", "/imports/{import}/", {"anonymous": 302, "nobody": 404, "owner": 200, "researcher": 404}),
     ("post", "/imports/{import}/", {"anonymous": 302, "nobody": 404, "researcher": 404}),
     ("get", "/files/{file}/", {"anonymous": 404, "nobody": 404, "owner": 200, "researcher": 404, "administrator": 200}),

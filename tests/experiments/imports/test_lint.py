@@ -114,6 +114,11 @@ def test_a_latency_that_leaves_operations_out_is_not_held_to_littles_law():
     assert "Little's law" not in rules(cell(1000, **RATE, **said), cell(99, **LATENCY, **said))
 
 
+def test_threads_are_spoken_of_only_where_they_are_stated():
+    said = {"parameters": {"iodepth": 1}}
+    assert "Little's law" not in rules(cell(1000, **RATE, **said), cell(99, **LATENCY, **said))
+
+
 def test_only_what_cannot_be_is_an_error():
     assert {rule.name for rule in lint.RULES if rule.severity == "error"} == {"impossible throughput"}
 

@@ -242,6 +242,31 @@ def test_a_load_may_be_called_what_it_is():
     assert row.variant.workload == "varmail"
 
 
+def test_a_run_may_have_a_context_of_its_own():
+    runs = (Run("mail", 3, ops_per_s=1.0), Run("mail", 9, ops_per_s=2.0, note="Rounded."))
+    reading = Reading("filebench", "1.5", "filebench", runs=runs)
+    by = normaliser({"main": described(hypervisor="kvm", host_fs="ext4", guest_fs="xfs")})
+    context = {"configuration": "main", "vm_count": "1"}
+    said = {"9": {"vm_count": "3", "operation": "random-read", "note": "At night."}}
+    first, second = by.rows(source_of_reading(reading, context, said))
+    assert (first.vm_count, first.operation, first.note) == (1, "mixed", "")
+    assert (second.vm_count, second.operation, second.note) == (3, "random-read", "Rounded. At night.")
+    (fault,) = [row for row in by.rows(source_of_reading(reading, context, {"4": {}})) if isinstance(row, Fault)]
+    assert (fault.field, fault.found, fault.expected) == ("runs", "line 4", "a line on which a run stands: 3, 9")
+
+
+def test_an_operation_that_the_file_does_not_tell_is_asked_for():
+    run = Run("mail", 3, ops_per_s=1.0, operation="", could_be=("read", "random-read"))
+    reading = Reading("filebench", "1.5", "filebench", runs=(run,))
+    by = normaliser({"main": described(hypervisor="kvm", host_fs="ext4", guest_fs="xfs")})
+    context = {"configuration": "main", "vm_count": "1"}
+    (fault,) = by.rows(source_of_reading(reading, context))
+    assert (fault.line, fault.field, fault.found) == (3, "operation", "nothing")
+    assert fault.expected.startswith("read or random-read")
+    (row,) = by.rows(source_of_reading(reading, context, {"3": {"operation": "random-read"}}))
+    assert row.operation == "random-read"
+
+
 class Exactly(float):
     """A float that cannot become a text."""
 

@@ -58,6 +58,18 @@ def upload(content: str | bytes, name: str = "results.csv") -> raw_files.Upload:
     return raw_files.take(name, [content.encode() if isinstance(content, str) else content])
 
 
+SYSBENCH = """sysbench 1.0.20 (using system LuaJIT)
+5GiB total file size
+Block size 16KiB
+Doing sequential read test
+    reads/s:                      14646.06
+    writes/s:                     0.00
+    read, MiB/s:                  228.84
+    written, MiB/s:               0.00
+    total time:                          30.0004s
+"""
+
+
 def receive(draft: CaseStudy, *contents: str | bytes, **options) -> ImportBatch:
     files = [upload(content, f"file-{number}.txt") for number, content in enumerate(contents, start=1)]
     return pipeline.receive(draft, files, **{"user": draft.owner, "door": "command", **options})[0]
@@ -126,6 +138,48 @@ def test_a_benchmarks_output_needs_what_it_cannot_know(draft):
     }
 
 
+def test_each_run_of_a_file_may_have_its_configuration(draft):
+    text = "### run one\n" + SYSBENCH + "### run two\n" + SYSBENCH
+    digest = hashlib.sha256(text.encode()).hexdigest()
+    context = {"hypervisor": "kvm", "host_fs": "ext4", "vm_count": 1, "workload": "varmail"}
+    runs = {"10": {"guest_fs": "xfs"}, "20": {"guest_fs": "btrfs"}}
+    filed(draft, text, answers={"context": context, "files": {digest: {"runs": runs}}})
+    assert {(row[0], row[5]) for row in rows(draft)} == {("kvm-xfs-on-ext4", 10), ("kvm-btrfs-on-ext4", 20)}
+
+
+def test_a_known_log_with_other_line_ends_is_known(draft):
+    context = {"hypervisor": "kvm", "host_fs": "ext4", "guest_fs": "xfs", "vm_count": 1, "workload": "varmail"}
+    twin = SYSBENCH.replace("\n", "\r\n")
+    again = worked(receive(draft, SYSBENCH, twin, answers={"context": context}))
+    assert [fault["found"] for fault in again.report["faults"]] == ["the text of file-1.txt again"]
+    filed(draft, SYSBENCH + "\n", answers={"context": context})
+    late = worked(receive(draft, twin + "\r\n", answers={"context": context}))
+    assert [fault["found"] for fault in late.report["faults"]] == ["the text of file-1.txt again"]
+    filed(draft, SYSBENCH + "\nanother run with the same figures", answers={"context": context})
+
+
+def test_facts_of_a_machine_are_shown_and_suggested_and_do_not_count_by_themselves(draft):
+    facts = Path(__file__).parents[2] / "data/facts"
+    files = {"pack.zip/host/findmnt.json": "findmnt.json", "qm.txt": "qm.txt"}
+    uploads = [upload((facts / path).read_bytes(), name) for name, path in files.items()]
+    context = {"hypervisor": "kvm", "guest_fs": "xfs", "vm_count": 1, "workload": "varmail"}
+    answers = {"context": context}
+    batch = pipeline.receive(
+        draft, [*uploads, upload(SYSBENCH, "run.txt")], user=draft.owner, door="command", answers=answers
+    )[0]
+    report = worked(batch).report
+    assert report["fault_count"] == 0
+    assert report["suggested"] == {
+        **{"host_fs": "ext4", "host_mount_options": "rw,noatime", "vm_vcpus": "8", "vm_ram_gib": "8"},
+        **{"cache_mode": "writeback", "image_format": "qcow2", "disk_bus": "scsi"},
+    }
+    assert {fact["about"] for fact in report["files"][1]["facts"]} == {"machine", "scsi0", "scsi1"}
+    pipeline.confirm(batch)
+    worked(batch)
+    (configuration,) = draft.configurations.all()
+    assert (configuration.host_fs, configuration.cache_mode, configuration.vm_vcpus) == (None, "", None)
+
+
 def test_repetitions_go_on_where_an_earlier_import_ended(draft):
     filed(draft, TABLE)
     filed(draft, TABLE.replace("10.5", "10.6"))
@@ -184,6 +238,19 @@ def test_an_unknown_name_is_mapped_or_becomes_a_new_entry(draft):
     assert "lab" in entry.source
 
 
+def test_a_foreign_column_hides_no_other_error_and_is_mapped_or_ignored(draft):
+    lines = TABLE.replace("XFS", "ZFS").splitlines()
+    table = "\n".join([lines[0] + ",CPU idle,rpm", *(f"{line},97,{number}" for number, line in enumerate(lines[1:]))])
+    batch = worked(receive(draft, table))
+    unknown = [("column", "CPU idle", 1), ("column", "rpm", 1), ("file_system", "ZFS", 2)]
+    assert [(u["kind"], u["name"], u["line"]) for u in batch.report["unknown"]] == unknown
+    pipeline.correct(
+        batch, {"names": {"file_system": {"ZFS": "xfs"}}, "columns": {"CPU idle": "ignore", "rpm": "parameter:rpm"}}
+    )
+    assert worked(batch).state == State.READY, batch.report
+    assert [json.loads(row["parameters"]) for row in batch.report["sample"]] == [{"rpm": n} for n in range(5)]
+
+
 @pytest.mark.parametrize(
     "answers",
     [
@@ -210,7 +277,12 @@ def test_an_answer_that_fits_nothing_is_a_fault(draft, answers):
         {"names": {"planet": {"a": "b"}}},
         {"names": {"workload": {"a": 1}}},
         {"files": {"x": {"what": 1}}},
+        {"files": {"x": {"runs": {"first": {"vm_count": "1"}}}}},
+        {"files": {"x": {"runs": {"1": {"value": "1"}}}}},
         {"create": []},
+        {"columns": {"speed": "nothing of ours"}},
+        {"columns": {"speed": "parameter:"}},
+        {"columns": {"speed": ["note"]}},
         [],
     ],
 )

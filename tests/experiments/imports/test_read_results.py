@@ -13,8 +13,21 @@ import pytest
 from django.core.management import call_command
 
 DATA = Path(__file__).parents[2] / "data"
-KEYS = {"file", "ok", "format", "tool_version", "runs", "refused"}
-RUN_KEYS = {"workload", "throughput_mib_s", "ops_per_s", "latency_ms", "duration_s", "line", "warnings"}
+KEYS = {"file", "ok", "format", "tool_version", "runs", "facts", "refused"}
+RUN_KEYS = {
+    *(
+        "workload",
+        "benchmark",
+        "operation",
+        "could_be",
+        "block_size_bytes",
+        "parameters",
+        "metrics",
+        "line",
+        "warnings",
+    ),
+    *("throughput_mib_s", "ops_per_s", "latency_ms", "percentiles_ms", "duration_s"),
+}
 
 
 def lines(*files: Path | str) -> list[dict]:
@@ -45,6 +58,22 @@ def test_a_table_is_read_with_its_units(tmp_path):
         (None, 3.0, 3),
     ]
     assert line["refused"] == [{"line": 4, "reason": "value: found 0, expected is a number above zero, like 123.4"}]
+
+
+def test_the_load_of_a_run_is_told_with_its_figures(tmp_path):
+    (tmp_path / "t.csv").write_text(
+        "workload,operation,block_size_bytes,parameter:threads,value,unit\nmail,random-read,4096,16,3,ms\n"
+    )
+    table, fio = lines(tmp_path / "t.csv", DATA / "fio/fio-3.33.json")
+    told = ("operation", "block_size_bytes", "parameters", "metrics")
+    assert [table["runs"][0][name] for name in told] == ["random-read", 4096, {"threads": "16"}, ["latency"]]
+    first = fio["runs"][0]
+    assert (first["operation"], first["block_size_bytes"], first["parameters"]["rw"]) == (
+        "random-read",
+        4096,
+        "randread",
+    )
+    assert first["metrics"] == ["throughput", "operation_rate", "latency"]
 
 
 def test_a_zip_gives_a_line_a_member(tmp_path):

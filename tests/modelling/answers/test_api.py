@@ -71,7 +71,22 @@ def test_a_question_without_evidence_says_what_is_missing(client, published_evid
 def test_the_answer_is_the_kept_snapshot(client, published_evidence):
     answer = ranking(client, "fs-pair", workload="varmail", hypervisor="kvm", vm_count=1)
     snapshot = current_ranking(Question("fs-pair", "varmail", hypervisor="kvm", vm_count=1))
-    assert answer == {**snapshot.result, "superseded_by": None}
+    assert answer == {**snapshot.result, "superseded_by": None, "fit": answer["fit"]}
+
+
+def test_a_machine_is_held_against_the_evidence_and_narrows_nothing(client, published_evidence):
+    plain, mine = client.get(MAIL_ON_KVM), client.get(f"{MAIL_ON_KVM}&disks=nvme&images=ceph")
+    assert mine.json()["entries"] == plain.json()["entries"]
+    states = {fact["name"]: fact["state"] for fact in mine.json()["fit"]["facts"]}
+    assert (states["storage"], states["host_fs"], states["hypervisor"]) == ("differs", "differs", "matches")
+    assert "Your NVMe was never measured here: all evidence is from hard disks" in mine.json()["fit"]["sentence"]
+    assert mine["ETag"] != plain["ETag"]
+
+
+def test_a_machine_that_is_not_understood_is_refused_by_field(client, published_evidence):
+    found = errors(client.get(f"{MAIL_ON_KVM}&disks=tape&images=ext4"))
+    assert "nvme" in found["disks"]["allowed"]
+    assert "host_fs" in found["images"]["message"]
 
 
 def test_keys_come_in_the_documented_order_on_every_database(client, published_evidence):
@@ -194,7 +209,7 @@ def test_a_question_needs_a_workload(client, published_evidence):
 
 def test_an_unknown_filter_is_refused_with_the_allowed_ones(client, published_evidence):
     found = errors(client.get(f"{MAIL_ON_KVM}&vms=1"))
-    assert found["vms"]["allowed"] == [*QUESTION_FILTERS, "as_of", "format"]
+    assert found["vms"]["allowed"] == [*QUESTION_FILTERS, "disks", "images", "as_of", "format"]
 
 
 QUESTION_FILTERS = [name for name in Question.__dataclass_fields__ if name != "axis"]

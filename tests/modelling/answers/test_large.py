@@ -45,6 +45,9 @@ def test_the_page_asks_again_by_itself_until_the_answer_is_there(client):
     page = client.get(PAGE).content.decode()
     assert "This answer is being worked out" in page
     assert 'hx-trigger="every 2s"' in page
+    assert "No other question comes first." in page
+    client.get("/?axis=host-fs&workload=varmail")  # asked later, so it comes first
+    assert "1 other question comes first." in client.get(PAGE).content.decode()
     work()
     page = client.get(PAGE).content.decode()
     assert "being worked out" not in page

@@ -23,7 +23,7 @@ def text_of(response) -> str:
 
 
 def ranked(response) -> list[str]:
-    return [entry.label for entry, _ in response.context["page"].tables[0].lines]
+    return [entry.label for entry, *_ in response.context["page"].tables[0].lines]
 
 
 # Before a question
@@ -39,6 +39,71 @@ def test_the_front_page_explains_itself_and_offers_questions(client: Client, pub
 
 def test_an_empty_knowledge_base_says_how_to_fill_it(client: Client):
     assert "load_evidence" in text_of(client.get("/"))
+
+
+def test_the_form_says_what_lies_behind_each_choice(client: Client, published_evidence):
+    content = client.get("/?axis=fs-pair&workload=varmail").content.decode()
+    assert '<option value="kvm">KVM (three case studies)</option>' in content
+    assert '<option value="hyper-v">Hyper-V (no comparison yet)</option>' in content
+    assert re.search(r'<option value="vmfs">VMFS', content)  # images lie on it
+    in_guest = re.search(r'<select name="guest_fs".*?</select>', content, re.DOTALL).group()
+    assert "vmfs" not in in_guest
+
+
+def test_the_counts_follow_the_choice_as_a_fragment(client: Client, published_evidence):
+    response = client.get("/choices/?workload=atto&hypervisor=", **HTMX)
+    assert response.status_code == 200
+    assert '<option value="kvm">KVM (no comparison yet)</option>' in response.content.decode()
+    assert b"<html" not in response.content
+    assert b"aria-invalid" not in client.get("/choices/?workload=&axis=&hypervisor=kvm", **HTMX).content
+
+
+# A visitor's words and machine
+
+
+def test_what_is_left_open_is_what_the_answer_chooses(client: Client, published_evidence):
+    assert client.get("/?workload=fileserver")["Location"] == FILE_SERVER
+    assert client.get("/?workload=varmail&hypervisor=proxmox&images=ext4")["Location"] == (
+        "/?axis=guest-fs&workload=varmail&hypervisor=proxmox&host_fs=ext4"
+    )
+    assert "You left the hypervisor open" in text_of(client.get(FILE_SERVER))
+    assert "You left" not in text_of(client.get(f"{FILE_SERVER}&hypervisor=kvm"))
+
+
+def test_a_machine_stays_in_the_address_and_is_held_against_the_evidence(client: Client, published_evidence):
+    response = client.get(f"{MAIL_ON_KVM}&disks=nvme")
+    assert "Your NVMe was never measured here: all evidence is from hard disks." in text_of(response)
+    assert re.search(r"Kind of disks NVMe hard disks differs", text_of(response))
+    assert f'rel="canonical" href="http://testserver{MAIL_ON_KVM}"'.replace("&", "&amp;") in response.content.decode()
+    assert ranked(response) == ranked(client.get(MAIL_ON_KVM))
+
+
+def test_own_words_lead_to_the_answer_and_say_what_they_were_read_as(client: Client, published_evidence):
+    response = client.get("/?text=mail server with MySQL on kvm", follow=True)
+    assert response.redirect_chain[-1][0] == f"{MAIL_ON_KVM}&text=mail+server+with+MySQL+on+kvm"
+    assert "“mail server”: workload Mail server" in text_of(response)
+    assert "“MySQL” is no name here and is not counted." in text_of(response)
+    assert "answer-heading" in response.content.decode()
+
+
+def test_words_without_a_workload_keep_what_they_say_and_ask_for_it(client: Client, published_evidence):
+    response = client.get("/?text=nvme+under+kvm&workload=&axis=")
+    assert response.status_code == 200
+    assert '<option value="kvm" selected>' in response.content.decode()
+    assert "answer-heading" not in response.content.decode()
+
+
+def test_a_machine_alone_fills_the_form(client: Client, published_evidence):
+    response = client.get("/?hypervisor=kvm&disks=nvme")
+    assert response.status_code == 200
+    assert 'value="nvme" selected' in response.content.decode()
+    assert b"aria-invalid" not in response.content
+
+
+def test_two_places_for_the_images_are_refused(client: Client, published_evidence):
+    response = client.get("/?workload=varmail&host_fs=ext4&images=xfs")
+    assert response.status_code == 400
+    assert "give one of them" in text_of(response)
 
 
 # The answer
@@ -78,13 +143,13 @@ def test_guest_file_systems_on_proxmox_come_in_the_published_order(client, publi
 def test_the_chart_has_the_numbers_of_the_table(client: Client, published_evidence):
     table = client.get(FILE_SERVER).context["page"].tables[0]
     data = table.chart.data
-    assert data["labels"] == [entry.label for entry, _ in table.lines]
+    assert data["labels"] == [entry.label for entry, *_ in table.lines]
     assert data["series"][0]["points"] == [
         {
             **{"value": entry.ratio, "low": entry.low, "high": entry.high},
             **{"inner_low": entry.mean_low, "inner_high": entry.mean_high},
         }
-        for entry, _ in table.lines
+        for entry, *_ in table.lines
     ]
 
 
@@ -132,7 +197,19 @@ def test_an_empty_answer_says_what_is_missing_and_what_is_near(client: Client, p
     response = client.get("/?axis=fs-pair&workload=varmail&hypervisor=hyper-v")
     assert "does not answer this question" in text_of(response)
     assert "What is missing" in text_of(response)
-    assert "Mail server: which file-system pair?" in text_of(response)
+    text = text_of(response)
+    assert "Under any hypervisor: Mail server: which file-system pair?" in text
+    assert "The hypervisor by itself: Use Hyper-V." in text  # of the axis that was loosened
+    assert "No forecast is shown: none is shown to foretell a new laboratory better than “no difference”." in text
+    assert re.search(r"in \d+ of \d+ comparisons on this workload it was right, no better than chance", text)
+    assert "/laboratory/campaigns/" not in response.content.decode()  # for those who may plan one
+
+
+def test_an_order_without_numbers_shows_the_nearest_numbers(client: Client, published_evidence):
+    text = text_of(client.get(MAIL_ON_KVM))
+    assert "The nearest numbers" in text
+    assert "Under any hypervisor: Mail server: which file-system pair?" in text
+    assert "The nearest" not in text_of(client.get(FILE_SERVER))
 
 
 def test_an_answer_that_newer_evidence_may_change_says_so(client: Client, published_evidence):
@@ -259,8 +336,20 @@ def test_an_unknown_page_is_answered_with_a_page(client: Client):
 
 
 def test_a_failure_is_answered_with_a_page(client: Client, monkeypatch):
-    monkeypatch.setattr("modelling.answers.views.AskForm", None)
+    monkeypatch.setattr("modelling.answers.views.VisitorForm", None)
     client.raise_request_exception = False
     response = client.get("/")
     assert response.status_code == 500
     assert "Something went wrong" in text_of(response)
+
+
+@pytest.mark.sqlite
+def test_every_row_leads_to_its_comparison_with_the_first(client: Client, published_evidence):
+    response = client.get(f"{FILE_SERVER}&as_of=1")
+    lines = response.context["page"].tables[0].lines
+    others = [lines[1][0].key] + [lines[0][0].key] * (len(lines) - 1)
+    page = response.content.decode()
+    for (entry, _, _, address), other in zip(lines, others, strict=True):
+        assert address == f"/compare/?axis=hypervisor&workload=fileserver&a={entry.key}&b={other}&as_of=1"
+        assert address.replace("&", "&amp;") in page
+    assert client.get(lines[-1][3]).status_code == 200

@@ -16,6 +16,7 @@ pytestmark = pytest.mark.django_db
         ("proxmox vs esxi", {"hypervisor": ("proxmox", "esxi")}),
         ("xfs or btrfs for a file server?", {"file_system": ("xfs", "btrfs"), "workload": ("fileserver",)}),
         ("kvm kvm", {"hypervisor": ("kvm",)}),
+        ("Proxmox or ESXi for files?", {"hypervisor": ("proxmox", "esxi"), "workload": ("fileserver",)}),
     ],
 )
 def test_names_are_understood_in_any_spelling(published_evidence, text, found):

@@ -73,7 +73,7 @@ def test_what_differs_inside_one_case_study_is_named():
     found = pair("ext4-on-ext4", "xfs-on-ext4")
     assert (found.basis, found.why) == (
         "not at all",
-        "LAB measured both, but with different number of virtual machines.",
+        "LAB measured both, but not with the same number of virtual machines.",
     )
 
 
@@ -122,7 +122,7 @@ def test_the_environment_lists_what_differs_first_and_leaves_open_what_is_not_st
 
 def test_the_number_of_queries_does_not_grow_with_what_is_compared(published_evidence, django_assert_max_num_queries):
     keys = ["ext4-on-ext4", "xfs-on-ext4", "btrfs-on-ext4", "ext4-on-xfs", "xfs-on-xfs", "btrfs-on-btrfs"]
-    with django_assert_max_num_queries(12):
+    with django_assert_max_num_queries(13):
         assert len(compare(QUESTION, keys, 1).pairs) == 15
 
 
@@ -141,7 +141,7 @@ def test_an_entry_agrees_with_the_ranking(published_evidence, client):
     ("entries", "message"),
     [
         ("ext4-on-ext4", "two to 6"),
-        ("ext4-on-ext4,ext4-on-ext4", "different"),
+        ("ext4-on-ext4,ext4-on-ext4", "different entries"),
         ("ext4-on-ext4,nonsense", "not an entry of this axis"),
         ("ext4-on-ext4,zfs-on-ext4", "'zfs' in 'zfs-on-ext4' is not known"),
         (",".join(f"{a}-on-{b}" for a in ("ext4", "xfs", "btrfs") for b in ("ext4", "xfs", "btrfs")), "two to 6"),
@@ -190,3 +190,53 @@ def test_without_numbers_the_sentence_says_why(published_evidence, client):
     headline = page.split('class="recommendation">')[1].split("<")[0]
     assert headline.startswith("Nothing is known of ext4 on ext4 against XFS on Btrfs in numbers.")
     assert "Only the tier lists of" in headline
+
+
+@pytest.mark.sqlite
+def test_entries_that_no_number_joins_lead_to_what_can_be_compared(published_evidence, client):
+    asked = "axis=fs-pair&workload=fileserver&a=ext4-on-ext4&b=ext4-on-vmfs"
+    response = client.get(f"/compare/?{asked}")
+    offered = response.context["instead"]
+    assert [offer.title for offer in offered.answers] == [
+        "ext4 on ext4 and ext4 on VMFS are ranked in “File server: which file-system pair?”"
+    ]
+    assert len(offered.comparisons) == 2
+    for offer in [*offered.comparisons, *offered.answers]:
+        assert html.escape(offer.address) in response.content.decode()
+    for offer in offered.comparisons:
+        page = client.get(offer.address)
+        assert page.context["instead"] is None
+        assert " times the throughput of " in page.context["page"].headline
+
+
+@pytest.mark.sqlite
+def test_a_filter_that_keeps_two_entries_apart_is_left_out_in_the_offer(published_evidence, client):
+    asked = "/compare/?axis=guest-fs&workload=webserver&hypervisor=kvm&a=ext4&b=xfs"
+    (offer,) = client.get(asked).context["instead"].comparisons
+    assert offer.address == "/compare/?axis=guest-fs&workload=webserver&a=ext4&b=xfs"
+
+
+@pytest.mark.sqlite
+def test_entries_of_another_axis_lead_to_it(published_evidence, client):
+    response = client.get("/compare/?axis=fs-pair&workload=fileserver&a=kvm&b=xen")
+    page = html.unescape(response.content.decode())
+    assert response.status_code == 400
+    assert "It is an entry of the axis hypervisor." in page
+    there = "/compare/?axis=hypervisor&workload=fileserver&a=kvm&b=xen"
+    assert f'href="{there}"' in page
+    assert client.get(there).status_code == 200
+    hostile = client.get("/compare/", {"axis": "fs-pair", "workload": "fileserver", "a": "<b>", "b": "xen"})
+    assert "<b>" not in hostile.content.decode()
+
+
+@pytest.mark.sqlite
+def test_the_lists_of_entries_are_those_of_the_axis_in_the_address(published_evidence, client):
+    page = client.get("/compare/?axis=hypervisor")
+    lists = client.get("/compare/?axis=hypervisor", headers={"HX-Request": "true"})
+    for response in (page, lists):
+        text = response.content.decode()
+        assert response.status_code == 200
+        assert '<option value="kvm">KVM</option>' in text
+        assert "ext4-on-ext4" not in text
+    assert lists.content.decode().lstrip().startswith('<div id="entries">')
+    assert client.get("/compare/?axis=nonsense").status_code == 400

@@ -64,7 +64,8 @@ def test_each_job_is_a_run_with_its_load():
     assert (writes.workload, writes.operation, writes.block_size_bytes) == ("mail-write", "write", 65536)
     assert (mixed.operation, mixed.parameters["numjobs"]) == ("mixed", 2)
     assert [part.name for part in mixed.operations] == ["read", "write"]
-    assert writes.parameters.items() >= {"rw": "write", "bs": "64k", "fsync": 8, "numjobs": 1}.items()
+    assert writes.parameters.items() >= {"rw": "write", "bs": "64k", "fsync": 8}.items()
+    assert "numjobs" not in writes.parameters  # one entry may stand for many processes
 
 
 def test_figures_are_those_of_the_captured_counters():
@@ -138,7 +139,7 @@ def test_a_limited_rate_is_said():
 
 def test_what_names_files_is_no_parameter():
     named = job(read=section(1, 1, 1)) | {"job options": {"rw": "read", "filename": "/dev/sdx", "directory": "/srv/x"}}
-    assert only_run(document(named)).parameters == {"rw": "read", "numjobs": 1}
+    assert only_run(document(named)).parameters == {"rw": "read"}
 
 
 @pytest.mark.parametrize(
@@ -176,8 +177,103 @@ def test_what_is_no_result_is_refused(text, reason):
     assert reason in only_reason(text)
 
 
-def test_fios_json_deep_in_somebody_elses_is_not_taken_for_a_result():
-    assert not FioJson().recognises(json.dumps({"host1": json.loads(document())}).encode())
+# What 2,300 unseen files found
+
+
+@pytest.mark.parametrize(
+    ("options", "directions", "operation"),
+    [
+        ({"rw": "randrw", "rwmixread": "100"}, ["read"], "random-read"),
+        ({"rw": "randrw"}, ["write"], "random-write"),
+        ({"rw": "rw"}, ["write"], "write"),
+        ({"rw": "randread:8"}, ["read"], "random-read"),
+        ({"rw": "randrw"}, ["read", "write"], "mixed"),
+    ],
+)
+def test_a_load_of_two_directions_that_went_one_way_keeps_its_order(options, directions, operation):
+    parts = dict.fromkeys(directions, section(1, 1, 256))
+    assert only_run(document(job(**parts) | {"job options": options})).operation == operation
+
+
+def test_a_job_without_rw_is_asked_about_and_never_taken_for_sequential():
+    run = only_run(document(job(read=section(1, 1, 1))))
+    assert (run.operation, run.could_be) == ("", ("read", "random-read"))
+    assert "numjobs" not in run.parameters
+
+
+def test_all_clients_have_the_load_that_each_of_them_has():
+    clients = [job(name, read=section(1, 1, 1)) | {"job options": {"rw": "randread", "numjobs": "4"}} for name in "ab"]
+    text = json.dumps({"fio version": "fio-3.1", "client_stats": [*clients, job("All clients", read=section(2, 1, 2))]})
+    run = only_run(text)
+    assert (run.operation, run.parameters) == ("random-read", {"rw": "randread"})
+    other = text.replace("randread", "read", 1)
+    assert only_run(other).could_be == ("read", "random-read")
+
+
+@pytest.mark.parametrize(
+    ("bs", "directions", "size"),
+    [
+        ("4Ki", ["read"], 4096),
+        ("4k,64k", ["write"], 65536),
+        ("4k,64k", ["read", "write"], None),
+        ("8k,8k", ["read", "write"], 8192),
+        ("4k-64k", ["read"], None),
+    ],
+)
+def test_a_block_size_is_that_of_what_was_done(bs, directions, size):
+    parts = dict.fromkeys(directions, section(1, 1, 256))
+    assert only_run(document(job(**parts) | {"job options": {"bs": bs}})).block_size_bytes == size
+
+
+def test_2_1_has_a_rate_and_no_number_of_requests():
+    old = {key: value for key, value in section(100, 10, 0, unit=1024).items() if key != "total_ios"} | {"iops": 2560}
+    run = only_run(document(job(read=old), version="2.1.10"))
+    assert (run.ops_per_s, run.throughput_mib_s) == (pytest.approx(2560), pytest.approx(10))
+
+
+def test_percentiles_are_those_that_fio_prints():
+    printed = json.loads(captured("fio-3.33.json"))["jobs"][0]["read"]["clat_ns"]["percentile"]
+    reads, _, mixed = read(captured("fio-3.33.json")).runs
+    assert reads.percentiles_ms == {f"p{n}": pytest.approx(printed[f"{n}.000000"] / 1e6) for n in (50, 95, 99)}
+    assert mixed.percentiles_ms == {}  # of reads and of writes, which cannot be added up
+
+
+def test_bins_of_several_processes_are_added_up():
+    bins = [{"100": 50, "200": 45, "400": 5}, {"100": 50, "300": 45, "800": 5}]
+    jobs = [job(read=section(1, 1, 100, lat={"clat_ns": {"bins": found}})) for found in bins]
+    assert only_run(document(*jobs)).percentiles_ms == pytest.approx({"p50": 1e-4, "p95": 3e-4, "p99": 8e-4})
+    entry = json.loads(captured("fio-3.33-plus.json"))["jobs"][0]["write"]["clat_ns"]
+    del (lone := {"clat_ns": dict(entry)})["clat_ns"]["percentile"]
+    twice = document(*[job(write=section(1, 1, 100, lat=lone))] * 2)
+    assert only_run(twice).percentiles_ms["p99"] == pytest.approx(entry["percentile"]["99.000000"] / 1e6, rel=0.02)
+
+
+# Inside other documents
+
+
+def inside(*names: str, rw: str = "read") -> dict:
+    return {name: json.loads(document(job(read=section(1, 1, 1)) | {"job options": {"rw": rw}})) for name in names}
+
+
+def test_fios_json_inside_somebody_elses_is_read_wherever_it_stands():
+    for outer in (
+        {"results": [inside("a")]},
+        {"a": json.dumps(inside("b")["b"])},
+        {"time": 1, **inside("b")["b"]},
+        [inside("a", rw="write")["a"], inside("b", rw="read")["b"]],
+    ):
+        text = json.dumps(outer, indent=1)
+        reading = read(text)
+        assert reading.refused == ()
+        assert [run.throughput_mib_s for run in reading.runs] == [1.0] * len(reading.runs) != []
+        assert all("jobname" in text.splitlines()[run.line - 1] for run in reading.runs)
+
+
+def test_one_load_under_two_names_is_refused_by_the_names():
+    assert "'pve > random' (line 1), '2gb > random' (line 1)" in only_reason(
+        json.dumps({"pve": inside("random"), "2gb": inside("random")})
+    )
+    assert len(read(json.dumps({**inside("a"), **inside("b", rw="write")})).runs) == 2
 
 
 # Terse
@@ -186,8 +282,8 @@ def test_fios_json_deep_in_somebody_elses_is_not_taken_for_a_result():
 def test_terse_lines_are_the_same_runs_as_the_json():
     reading = FioTerse().read(captured("fio-3.33-terse.txt").encode())
     assert [(run.workload, run.operation, run.line) for run in reading.runs] == [
-        ("mail-read", "read", 1),
-        ("mail-write", "write", 2),
+        ("mail-read", "", 1),
+        ("mail-write", "", 2),
         ("mixed", "mixed", 3),
     ]
     fields = captured("fio-3.33-terse.txt").splitlines()[0].split(";")
@@ -195,6 +291,8 @@ def test_terse_lines_are_the_same_runs_as_the_json():
     assert first.throughput_mib_s == pytest.approx(int(fields[5]) / 1024 / (int(fields[8]) / 1000))
     assert (first.ops_per_s, first.duration_s) == (int(fields[7]), int(fields[8]) / 1000)
     assert first.latency_ms == pytest.approx(float(fields[39]) / 1000)
+    assert first.could_be == ("read", "random-read")
+    assert first.percentiles_ms == {"p50": 0.032, "p95": 0.041, "p99": 0.055}
 
 
 LINE = captured("fio-3.33-terse.txt").splitlines()[0]
@@ -225,10 +323,61 @@ def test_host_and_guest_in_one_file_are_not_mixed_up():
 # Text
 
 
-def test_text_for_people_is_known_and_refused_with_what_to_do():
+def test_text_for_people_is_read_and_marked_as_rounded():
     reading = FioText().read(captured("fio-3.33-people.txt").encode())
-    assert reading.runs == ()
-    assert "--output-format=json" in reading.refused[0].reason
+    (run,) = reading.runs
+    assert (reading.tool_version, run.workload, run.operation, run.block_size_bytes) == (
+        "3.33",
+        "people",
+        "write",
+        65536,
+    )
+    assert (run.throughput_mib_s, run.ops_per_s, run.latency_ms, run.duration_s, run.line) == (
+        *(2000.0, 32000.0, pytest.approx(0.01669002), 0.002, 6),
+    )
+    assert run.percentiles_ms == {
+        "p50": pytest.approx(0.01568),
+        "p95": pytest.approx(0.018304),
+        "p99": pytest.approx(0.033536),
+    }
+    assert run.parameters == {"rw": "write", "ioengine": "psync", "iodepth": 1, "numjobs": 1}
+    assert "Rounded" in run.note
+
+
+OLD_TEXT = """mail: (g=0): rw=randrw, bs=4K-4K/8K-8K/4K-4K, ioengine=libaio, iodepth=8
+fio-2.2.10
+mail: (groupid=0, jobs=4): err= 0: pid=7: Fri Feb  9 12:56:50 2018
+  read : io=1024.0MB, bw=20480KB/s, iops=5120, runt= 51200msec
+     lat (usec): min=1, max=9, avg=200.00, stdev= 1.00
+  write: io=1024.0MB, bw=40960KB/s, iops=5120, runt= 25600msec
+     lat (msec): min=1, max=9, avg= 1.00, stdev= 1.00
+"""
+
+
+def test_text_of_2_x_is_in_powers_of_1024_and_its_directions_add_up():
+    (run,) = FioText().read(OLD_TEXT.encode()).runs
+    assert (run.operation, run.throughput_mib_s, run.ops_per_s) == ("mixed", 60.0, 10240.0)
+    assert (run.latency_ms, run.duration_s, run.block_size_bytes) == (pytest.approx(0.6), 51.2, None)
+    assert [(part.name, part.throughput_mib_s) for part in run.operations] == [("read", 20.0), ("write", 40.0)]
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        (OLD_TEXT.replace("err= 0", "err= 28"), "failed with error 28"),
+        (OLD_TEXT.replace("mail: (groupid", "fio: terminating on signal 2\nmail: (groupid"), "interrupted"),
+        (OLD_TEXT.partition("  read")[0], "its figures are cut"),
+        (OLD_TEXT.replace("mail: (groupid", "(groupid"), "the text is cut"),
+        (OLD_TEXT + OLD_TEXT.replace("2.2.10", "3.1"), "two installations"),
+    ],
+)
+def test_text_that_is_no_result_is_refused(text, reason):
+    assert reason in FioText().read(text.encode()).refused[0].reason
+
+
+def test_text_without_the_line_of_its_load_is_asked_about():
+    (run,) = FioText().read(OLD_TEXT[OLD_TEXT.index("fio-2") : OLD_TEXT.index("  write")].encode()).runs
+    assert (run.operation, run.could_be, run.parameters) == ("", ("read", "random-read"), {"numjobs": 4})
 
 
 @pytest.mark.parametrize("name", ["fio-3.33.json", "fio-3.33-terse.txt"])

@@ -44,6 +44,21 @@ BEGINNINGS = {
         "CrystalDiskMark 8.0.1 x64 (C) 2007-2021 hiyohiyo\n[Read]\nSEQ",
     ),
     "phoronix": ("<PhoronixTestSuite>", "<PhoronixTestSuite><Result><Description>"),
+    "diskspd": (
+        "Command Line: diskspd.exe\nResults for timespan 1:\nTotal IO\ntotal:",
+        "<Results><TimeSpan><TestTimeSeconds>1</TestTimeSeconds>",
+    ),
+    "pgbench": ("transaction type: ", "transaction type: a\nnumber of transactions actually processed: 1\ntps = "),
+    "kdiskmark": ("KDiskMark (3.0.0): https://github.com\n[Read]\nSequential", "KDiskMark: https:"),
+    "dd": ("1+0 records out\n1 bytes copied, 1 s\ndd ", "1+0 records out\n9 bytes (", "dd if=/dev/zero of="),
+    "ioping": ("--- . ioping statistics ---\n1 requests completed in 1 ms, ", "--- . ioping statistics ---\nioping"),
+    "lsblk": ('{"blockdevices": [', '{"blockdevices": [{"name":'),
+    "findmnt": ('{"filesystems": [{"fstype": ', '{"filesystems": [{"fstype": "xfs", "target":'),
+    "zpool": ("pool: a\nstate: ONLINE\nREAD WRITE CKSUM\n NAME STATE\n", "pool: a\nstate: ONLINE\nREAD WRITE CKSUM"),
+    "qm-config": ("cores: 1\nmemory: 1\nscsi0: a", "cores: 1\nmemory: 1\nscsi0: a\n"),
+    "virsh-dumpxml": ("<domain type='kvm'>", "<domain type='kvm'><devices><disk"),
+    "iostat": ('{"sysstat": {"hosts": [{"statistics": [{"disk":', '{"sysstat": {"hosts": "disk"'),
+    "pidstat": ("PID Command %CPU CPU)\nAverage: PID", "PID Command %CPU CPU)\nAverage: PID Command\nAverage: "),
     "table": (
         "pair,value\nxfs",
         "Throughput",
@@ -65,7 +80,7 @@ def feed() -> None:
             if reader := by_name.get(name):
                 reader.recognises(data)
                 found = reader.read(data)
-                assert found.runs or found.refused
+                assert found.runs or found.refused or found.facts
             else:
                 if name == "nothing":
                     assert read(data).refused  # every reader looked at it, and whoever says what it is

@@ -12,7 +12,10 @@ from experiments.imports.readers import READERS, table
 from experiments.imports.readers.base import MAX_BYTES, Reading
 
 DATA = Path(__file__).parents[3] / "data"
-FOLDERS = ("bonnie", "crystaldiskmark", "dbench", "filebench", "fio", "iozone", "phoronix", "postmark", "sysbench")
+FOLDERS = (
+    *("bonnie", "crystaldiskmark", "dbench", "dd", "diskspd", "filebench", "fio", "ioping", "iozone", "kdiskmark"),
+    *("pgbench", "phoronix", "postmark", "sysbench", "facts"),
+)
 CAPTURED = {
     f"{path.parent.name}/{path.name}": path.read_bytes()
     for folder in FOLDERS
@@ -26,7 +29,11 @@ def check(reading: Reading, data: bytes) -> None:
     lines = (
         data.count(b"\n") + data.count(b"\r") + data.count(b"\x0b") + data.count(b"\x0c") + data.count(b"\x1c") + 200
     )
-    assert reading.runs or reading.refused
+    assert reading.runs or reading.refused or reading.facts
+    for fact in reading.facts:
+        assert fact.about
+        assert fact.line is None or 1 <= fact.line <= lines
+        assert not isinstance(fact.value, float) or 0 <= fact.value < float("inf")
     for run in reading.runs:
         for value in (run.throughput_mib_s, run.ops_per_s, run.latency_ms, run.duration_s):
             assert value is None or 0 < value < float("inf")
@@ -34,6 +41,8 @@ def check(reading: Reading, data: bytes) -> None:
         assert run.line is None or 1 <= run.line <= lines
         assert len(run.operation) <= 40
         assert all(isinstance(value, str | int | float) for value in run.parameters.values())
+        assert all(0 < value < float("inf") for value in run.percentiles_ms.values())
+        assert bool(run.operation) != bool(run.could_be)
     for refusal in reading.refused:
         assert refusal.reason
         assert refusal.line is None or 1 <= refusal.line <= lines
@@ -46,6 +55,21 @@ def test_every_captured_output_is_known_to_exactly_one_reader(name):
     ]
     assert not table.recognises(CAPTURED[name])
     check(readers.read(CAPTURED[name]), CAPTURED[name])
+
+
+@pytest.mark.parametrize("name", CAPTURED)
+def test_line_ends_and_encodings_make_no_other_runs(name):
+    data = CAPTURED[name].replace(b"\r\n", b"\n")
+    twin, wide = (readers.read(other) for other in (data.replace(b"\n", b"\r\n"), data.decode().encode("utf-16")))
+    assert readers.read(data) == twin == wide
+
+
+def test_two_formats_in_one_file_are_refused_with_both_named():
+    both = CAPTURED["dbench/dbench-4.00.txt"] + b"\n" + CAPTURED["sysbench/sysbench-1.0.txt"]
+    reading = readers.read(both)
+    assert reading.runs == ()
+    assert "results of 2 formats in one file: 'sysbench' (line " in reading.refused[0].reason
+    assert "'dbench' (line " in reading.refused[0].reason
 
 
 @pytest.mark.parametrize("reader", READERS, ids=lambda reader: reader.name)

@@ -171,7 +171,6 @@ def test_a_decimal_comma_is_one_where_semicolons_part_the_cells():
 @pytest.mark.parametrize(
     ("header", "found"),
     [
-        ("workload,value,speed", "speed"),
         ("workload,value,value", "value"),
         ("workload,vm_count,1 VM", "vm_count"),
         ("workload,value,1 VM,unit", "value"),
@@ -198,6 +197,25 @@ def test_a_header_that_contradicts_itself_is_refused(header, found):
 def test_a_line_that_is_no_row_is_a_fault_and_the_rest_is_read(line, field, found):
     (fault,) = row_faults(f"{PLAIN}{line}\n")
     assert (fault.line, fault.field, fault.found) == (4, field, found)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "workload;value;unit\na;1.085;MiB/s\nb;85,4;MiB/s\n",
+        "workload;value;unit\nb;85,4;MiB/s\na;1.085;MiB/s\n",
+        "workload;unit;1 VM;2 VMs\na;MiB/s;1.085;3\nb;MiB/s;85,4;4\n",
+    ],
+)
+def test_a_point_beside_decimal_commas_may_part_thousands_and_is_refused(text):
+    (fault,) = [item for item in read_table(text.encode()).rows() if isinstance(item, Fault)]
+    assert (fault.field, fault.found) == ("value", "1.085")
+    assert "85,4 (line " in fault.expected
+
+
+def test_points_alone_are_decimal():
+    rows = list(read_table(b"workload;value;unit\na;1.085;MiB/s\nb;85.4;MiB/s\n").rows())
+    assert [cells[1] for _, cells in rows] == ["1.085", "85.4"]
 
 
 def test_a_pair_is_two_names_with_on_between():
@@ -230,6 +248,8 @@ def test_json_lines_have_the_fields_of_the_first():
         ('{"workload": ["mail"]}', "workload"),
         ('{"workload": true}', "workload"),
         ('{"parameters": {"a": [1]}}', "parameters"),
+        ('{"workload": "mail", "value": 3, "value": 4}', "value"),
+        ('{"parameters": {"threads": 1, "threads": 2}}', "threads"),
         ("[1]", "line"),
         ("{", "line"),
     ],
@@ -239,9 +259,45 @@ def test_a_json_line_that_is_no_row_is_a_fault(line, field):
     assert (fault.line, fault.field) == (2, field)
 
 
-def test_a_first_json_line_with_foreign_names_is_a_fault_of_the_file():
-    (fault,) = read('{"value": 1, "workload": "mail", "speed": 2}').faults
-    assert (fault.line, fault.field) == (1, "speed")
+FOREIGN = {
+    "csv": b"workload,unit,value,speed\nmail,ms,1,2\n",
+    "jsonl": b'{"workload": "mail", "unit": "ms", "value": 1, "speed": 2}\n',
+    "xlsx": workbook(["workload", "unit", "value", "speed"], ["mail", "ms", 1, 2]),
+}
+
+
+@pytest.mark.parametrize("kind", FOREIGN)
+def test_a_foreign_column_is_told_and_the_rows_come_without_it(kind):
+    found = read_table(FOREIGN[kind])
+    (fault,) = found.unknown
+    assert (found.format, found.faults, fault.line, fault.found) == (kind, (), 1, "speed")
+    assert found.fields == ("workload", "unit", "value")
+    ((_, cells),) = found.rows()
+    assert [str(cell) for cell in cells] == ["mail", "ms", "1"]
+
+
+@pytest.mark.parametrize("kind", FOREIGN)
+@pytest.mark.parametrize(
+    ("said", "more"),
+    [("ignore", []), ("standard_deviation", ["standard_deviation"]), ("parameter:rpm", ["parameter:rpm"])],
+)
+def test_a_foreign_column_is_what_somebody_says_it_is(kind, said, more):
+    found = read_table(FOREIGN[kind], {"speed": said, "value": "note"})  # what is ours stays ours
+    assert (found.unknown, found.faults) == ((), ())
+    assert [*found.fields] == ["workload", "unit", "value", *more]
+    ((_, cells),) = found.rows()
+    assert [str(cell) for cell in cells[3:]] == ["2"] * len(more)
+
+
+@pytest.mark.parametrize("kind", FOREIGN)
+def test_a_foreign_column_cannot_be_a_column_that_is_there(kind):
+    (fault,) = read_table(FOREIGN[kind], {"speed": "value"}).faults
+    assert (fault.found, fault.field) == ("value", "header")
+
+
+def test_a_decimal_comma_is_one_in_a_foreign_column_of_numbers():
+    table_found = read_table(b"workload;unit;value;scatter\nmail;ms;1,5;0,2\n", {"scatter": "standard_deviation"})
+    assert [cells for _, cells in table_found.rows()] == [("mail", "ms", "1.5", "0.2")]
 
 
 # XLSX

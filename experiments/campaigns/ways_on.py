@@ -1,0 +1,159 @@
+"""Why a host cannot be used, and what to do about it: one table of what OpenSSH, sudo, login shells and KDB say.
+
+The first row whose pattern is found in a message holds. A message that no row knows stands alone.
+"""
+
+import re
+from dataclasses import dataclass
+
+from experiments.models import Host
+
+
+@dataclass(frozen=True)
+class WayOn:
+    """cause : what is the matter, in plain words; next_step : what a person does about it, and where"""
+
+    cause: str
+    next_step: str
+
+
+_TRY = "On the worker's machine, try ssh -p {port} {login}@{address} true"
+
+# Pattern, cause, next step; {address}, {port}, {login}, {key} and {queue} are the host's.
+_TABLE = (
+    (
+        r"Name or service not known|Could not resolve hostname|name resolution|No address associated",
+        "The worker's name server does not know the name {address}.",
+        "Correct the name, or give the IP address instead. On the worker's machine, getent hosts {address} must print "
+        "it.",
+    ),
+    (
+        r"Connection refused",
+        "The machine is there, and nothing listens on port {port}.",
+        "Start its SSH server (on Debian: apt-get install openssh-server, systemctl enable --now ssh), or correct the "
+        "port.",
+    ),
+    (
+        r"No route to host|Network is unreachable",
+        "The worker's machine has no way to {address}.",
+        "Connect the two networks, or let a worker inside the host's network do its runs: give the host that "
+        "laboratory's name.",
+    ),
+    (
+        r"says no SSH",
+        "Something else than an SSH server listens on port {port}.",
+        "Correct the port: on the machine, ss -tlnp lists what listens where.",
+    ),
+    (
+        r"kex_exchange_identification|Connection closed|Connection reset|hangs up",
+        "The machine hangs up before anybody can log in: it limits who may connect, or is still starting.",
+        "Look at journalctl -u ssh there; fail2ban, AllowUsers, MaxStartups and hosts.deny are the usual reasons. Then "
+        "try again.",
+    ),
+    (
+        r"shows another host key",
+        "The machine was installed anew, or another one answers in its place.",
+        "Find out which. Compare the fingerprint on the machine itself before you accept the new key.",
+    ),
+    (
+        r"Too many authentication failures",
+        "The worker's ssh agent offered more keys than the machine tries.",
+        "Put the right key into the worker's folder of keys, and name it here.",
+    ),
+    (
+        r"does not let this login in",
+        "The machine does not accept this key for {login}.",
+        "Append the public key (ssh-keygen -y -f prints it from the private one, {key}) to .ssh/authorized_keys of "
+        "{login} there; the file and its folder may be written by {login} only. A key with a passphrase cannot be "
+        "used.",
+    ),
+    (
+        r"has no key .* in its folder",
+        "The private key {key} is not on the worker's machine.",
+        "Copy it into the folder that KEYS_DIR names there, with chmod 600, or name another one here.",
+    ),
+    (
+        r"may be read by others",
+        "OpenSSH does not use a private key that others may read.",
+        "On the worker's machine, chmod 600 for the file {key} in the folder that KEYS_DIR names.",
+    ),
+    (
+        r"sudo: .*(?:password|terminal|not in the sudoers|not allowed)",
+        "{login} may not sudo without a password.",
+        'Add the line "{login} ALL=(root) NOPASSWD: ALL" there with visudo -f /etc/sudoers.d/kdb, or log in as root.',
+    ),
+    (
+        r"sudo: (?:command )?not found|Unknown command: sudo|sudo: Command not found",
+        "The machine has no sudo.",
+        "Install it, or log in as root without sudo.",
+    ),
+    (
+        r"currently not available|nologin|: status 1$|restricted|rbash",
+        "{login} may log in and run no commands: its login shell ends at once, or is a restricted one.",
+        "Give it an ordinary shell there: usermod --shell /bin/sh {login}.",
+    ),
+    (
+        r"Unmatched '''|Command not found\.|Undefined variable|Illegal variable name|fish: |Badly placed",
+        "The login shell of {login} (csh, tcsh, or another one of its own language) takes our commands apart.",
+        "Give it an ordinary shell there: usermod --shell /bin/sh {login}. Other people's logins stay as they are.",
+    ),
+    (
+        r"did not answer within",
+        "Logging in, or the command after it, took too long.",
+        _TRY + ": more than two seconds come from name service (UseDNS no), a home folder on the network, a shell that "
+        "loads much (.bashrc, config.fish), or a machine that is busy.",
+    ),
+    (
+        r"does not answer|timed out",
+        "Nothing answers at {address}: the machine is off, or a firewall drops what comes from the worker.",
+        "Switch it on, or let the worker's address through to port {port}. " + _TRY + ".",
+    ),
+    (
+        r"sent more than",
+        "The login prints text of its own between our answers.",
+        "Let the shell's start files of {login} print nothing where nobody types (in bash: return early unless $PS1).",
+    ),
+    (
+        r"has no OpenSSH client",
+        "The worker's machine cannot speak SSH.",
+        "Install OpenSSH there (on Debian: apt-get install openssh-client), and try again.",
+    ),
+    (
+        r"is there and is not KDB's|is not a folder of this machine|belongs to the system|through a symbolic link",
+        "A storage pool is not what it was said to be.",
+        "Make the folder, or correct the path: an absolute path to a folder of its own, without symbolic links.",
+    ),
+    (
+        r"No virtual machine comes up",
+        "libvirt is there and starts no guest of ours.",
+        "On the machine, virsh -c qemu:///system list must work for {login}, /dev/kvm must be there, and the folder of "
+        "the guest image must be readable for libvirt's user.",
+    ),
+    (
+        r"Given up after|ended without a result",
+        "Workers died, or were stopped, while they talked to the machine.",
+        "Look at the worker's log; then ask again. A worker of this laboratory is started so: celery --app kdb worker "
+        "--queues {queue}.",
+    ),
+)
+
+
+def way_on(message: str, host: Host) -> WayOn | None:
+    """The cause behind a message about a host and the next step; None where no row of the table knows it."""
+    about = {
+        "address": host.address or "the host",
+        "port": host.port,
+        "login": host.login,
+        "key": host.key_name or "of the worker's ssh agent",
+        "queue": host.queue,
+    }
+    for pattern, cause, next_step in _TABLE:
+        if re.search(pattern, message):
+            return WayOn(cause.format(**about), next_step.format(**about))
+    return None
+
+
+def told(message: str, host: Host) -> str:
+    """The message with its cause and the next step, for terminals."""
+    found = way_on(message, host)
+    return f"{message}\n{found.cause}\n{found.next_step}" if found else message

@@ -1,0 +1,85 @@
+"""What names of files say of the configuration: offered to who imports them, never applied unasked. No Django.
+
+"kvm_xfs-on-ext4_2vms_run1.json" says KVM, XFS on ext4, and two machines. A lone file system may be the guest's or the
+host's. What a name says of disks belongs to the case study, not to a configuration.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from .normalise import fold
+
+Values = dict[str, str]  # field of the context to what it would be
+
+_IMAGE_FORMATS = ("qcow2", "raw", "vdi", "vhdx", "vmdk")
+_CACHE_MODES = ("directsync", "unsafe", "writeback", "writethrough")
+_BARE = ("native", "baremetal")
+_MACHINES = re.compile(r"([1-9]\d{0,3})vms?")
+_DISKS = re.compile(r"raid\d{1,2}|ssd|hdd|nvme")
+_LONGEST = 3  # words of one name of the catalogue, "proxmox-ve-8"
+MOST = 40  # hints of one import
+
+
+@dataclass(frozen=True)
+class Hint:
+    """One thing that file names say. uses : what it may be used for; none where it is not of the configuration."""
+
+    word: str
+    uses: tuple[Values, ...]
+    files: tuple[str, ...]
+
+    @property
+    def is_of_disks(self) -> bool:
+        return not self.uses
+
+
+def hints(names: Iterable[str], spellings: Mapping[str, Mapping[str, str]]) -> list[Hint]:
+    """What these file names say, each thing once, in the order it is met; at most MOST.
+
+    spellings : kind to folded spelling to slug (catalogue.services.spellings)
+    """
+    found: dict[str, tuple[tuple[Values, ...], list[str]]] = {}
+    for name in names:
+        for word, uses in dict(_said(_words(name), spellings)).items():
+            if word in found or len(found) < MOST:
+                found.setdefault(word, (uses, []))[1].append(name)
+    return [Hint(word, uses, tuple(files)) for word, (uses, files) in found.items()]
+
+
+def _words(name: str) -> list[str]:
+    stem = re.sub(r"\.\w{1,5}$", "", name.casefold())
+    return re.findall(r"[^\W_]+", stem)
+
+
+def _said(words: list[str], spellings: Mapping[str, Mapping[str, str]]) -> Iterator[tuple[str, tuple[Values, ...]]]:
+    at = 0
+    while at < len(words):
+        length = min(_LONGEST, len(words) - at)
+        uses, word = None, ""
+        while length and uses is None:
+            word = "-".join(words[at : at + length])
+            uses = _uses(words[at : at + length], spellings)
+            length -= uses is None
+        if uses is not None:
+            yield word, uses
+        at += max(length, 1)
+
+
+def _uses(words: list[str], spellings: Mapping[str, Mapping[str, str]]) -> tuple[Values, ...] | None:
+    """What the words together may be used for; None where they say nothing."""
+    word, file_systems = fold("".join(words)), spellings["file_system"]
+    if len(words) == 3 and words[1] == "on" and words[0] in file_systems and words[2] in file_systems:
+        return ({"guest_fs": file_systems[words[0]], "host_fs": file_systems[words[2]]},)
+    if word in _BARE:
+        return ({"hypervisor": "native"},)
+    if slug := spellings["hypervisor"].get(word):
+        return ({"hypervisor": slug},)
+    if slug := file_systems.get(word):
+        return ({"guest_fs": slug}, {"host_fs": slug})
+    if machines := _MACHINES.fullmatch(word):
+        return ({"vm_count": machines[1]},)
+    for field, known in (("image_format", _IMAGE_FORMATS), ("cache_mode", _CACHE_MODES)):
+        if word in known:
+            return ({field: word},)
+    return () if _DISKS.fullmatch(word) else None

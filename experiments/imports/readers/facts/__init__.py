@@ -1,0 +1,15 @@
+"""What programs say of a machine, or of what went on while a benchmark ran: facts, each with its place, and no results.
+
+One module a program. A fact is shown; it becomes part of a configuration where somebody confirms it.
+"""
+
+from ..base import Reader
+from .findmnt import Findmnt
+from .iostat import Iostat
+from .lsblk import Lsblk
+from .pidstat import Pidstat
+from .qm import Qm
+from .virsh import Virsh
+from .zpool import Zpool
+
+FACT_READERS: tuple[Reader, ...] = (Lsblk(), Findmnt(), Zpool(), Qm(), Virsh(), Iostat(), Pidstat())

@@ -1,0 +1,32 @@
+"""The configurations behind entries of a ranking."""
+
+from collections.abc import Sequence
+
+import pandas as pd
+from django.db.models import Q
+
+from experiments.models import Configuration
+from modelling.estimation.ranking import Ranking
+
+
+def configurations_behind(keys: Sequence[str], ranking: Ranking, arms: pd.DataFrame) -> list[list[Configuration]]:
+    """Those with numbers, and those that a tier list speaks of, by entry; one query.
+
+    arms : frame of modelling.evidence.frames.arms with the column entry
+    """
+    measured = {key: set(arms[arms["entry"] == key]["configuration_id"]) for key in keys}
+    listed_at: dict[tuple[str | None, ...], set[str]] = {}
+    for row in ranking.findings[ranking.findings["entry"].isin(keys)].itertuples(index=False):
+        for slug in row.case_studies:
+            listed_at.setdefault((slug, row.hypervisor, row.guest_fs, row.host_fs), set()).add(row.entry)
+    related = ("case_study__server", "case_study__storage", "hypervisor", "guest_fs", "host_fs", "guest_os", "host_os")
+    of_lists = Q(case_study__slug__in={slug for slug, *_ in listed_at}, hypervisor__isnull=False)
+    rows = Configuration.objects.filter(Q(pk__in=set().union(*measured.values())) | of_lists)
+    found: dict[str, list[Configuration]] = {key: [] for key in keys}
+    for row in rows.select_related(*related).order_by("pk"):
+        place = (row.case_study, row.hypervisor, row.guest_fs, row.host_fs)
+        stated = listed_at.get(tuple(part.slug if part else None for part in place), set())
+        for key in keys:
+            if row.pk in measured[key] or key in stated:
+                found[key].append(row)
+    return list(found.values())

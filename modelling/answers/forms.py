@@ -1,0 +1,222 @@
+"""What a visitor has and leaves open, and a ranking with the machine it is held against, checked."""
+
+from collections.abc import Mapping
+from functools import cached_property, partial
+from typing import Any
+
+from django import forms
+
+from modelling.ask.selectors import (
+    BACKENDS,
+    DISKS,
+    KEPT_FACTS,
+    MACHINE_FIELDS,
+    Machine,
+    Reading,
+    images_lie_on,
+    machine_fields,
+    reading,
+)
+from modelling.evidence import choices, names
+from modelling.evidence.axes import axis_left_open
+from modelling.evidence.forms import AskForm, QuestionForm, axis_choices
+from modelling.evidence.question import Question
+from modelling.evidence.words import counted
+
+LONGEST_TEXT = 200
+
+
+class RankingForm(QuestionForm):
+    """A question as a program asks it, with the machine that its evidence is held against."""
+
+    field_order = (*QuestionForm.field_order, *MACHINE_FIELDS)
+
+    def __init__(self, data: Any, *, axis: str) -> None:
+        super().__init__(data, axis=axis)
+        self.fields |= machine_fields()
+
+
+class VisitorForm(AskForm):
+    """What a visitor has, in his words. What he leaves open is what the answer chooses."""
+
+    field_order = (
+        *("workload", "text", "hypervisor", "disks", "images", "guest_os_family", "vm_count"),
+        *("axis", "guest_fs", "host_fs", "storage", "benchmark", "grade", "metric"),
+    )
+    reading: Reading | None = None  # of the text, where there is one
+
+    def __init__(self, data: Any = None, *, asks: bool = True) -> None:
+        """asks : whether it is sent off; while choices are made no workload is missed yet"""
+        super().__init__(data)
+        self.asks = asks and bool({"axis", "workload"} & set(self.data))
+        self.fields |= machine_fields()
+        self.fields["text"] = forms.CharField(
+            required=False,
+            max_length=LONGEST_TEXT,
+            label="or in your own words",
+            widget=forms.TextInput(attrs={"placeholder": "mail server with small files"}),
+        )
+        self.fields["images"] = forms.CharField(required=False, max_length=40, label="Images lie on")
+        self.fields["workload"].required = self.fields["workload"].widget.is_required = False
+        self.fields["vm_count"].label = "Machines at once"
+        self.fields["storage"].label = "Only evidence from"
+        self._offer_choices()
+        self.order_fields(self.field_order)
+
+    @classmethod
+    def showing_all(cls, question: Question, machine: Machine, text: str = "") -> "VisitorForm":
+        """The form with what was asked filled in."""
+        return cls(dict(_asked(question, machine), text=text))
+
+    def as_understood(self) -> "VisitorForm":
+        """The same with what its words were read as filled in."""
+        said = {name: str(value) for name, value in self.cleaned_data.items() if value not in (None, "")}
+        return VisitorForm({**said, "images": said.get("images") or said.get("host_fs", "")})
+
+    @property
+    def is_open(self) -> bool:
+        """Whether a valid form names no workload yet: words that leave it to be chosen, or a machine alone."""
+        return not self.cleaned_data["workload"]
+
+    def clean_images(self) -> str:
+        return images_lie_on(self.cleaned_data["images"])
+
+    def clean(self) -> dict[str, Any]:
+        said = super().clean() or self.cleaned_data
+        if (on := said.get("images")) and on not in BACKENDS:
+            if said.get("host_fs") not in (None, "", on):
+                self.add_error("images", f"The address says {said['host_fs']!r} as well (host_fs); give one of them.")
+            said["host_fs"], said["images"] = on, ""
+        if text := said.get("text"):
+            self.reading = reading(text, said)
+            said |= self.reading.values
+        if not said.get("workload") and "workload" not in self.errors and self.asks and not text:
+            self.add_error("workload", "A workload is required: choose one, or say it in your own words.")
+        return said
+
+    def question(self) -> Question:
+        self.axis = self.cleaned_data["axis"] or _left_open(self.cleaned_data)
+        return super().question()
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What is said of the machine, as an address and a kept machine have it."""
+        if not self.is_bound or not self.is_valid():
+            return {}
+        said = {**self.cleaned_data, "images": self.cleaned_data["images"] or self.cleaned_data["host_fs"]}
+        return {name: said[name] for name in KEPT_FACTS if said[name]}
+
+    # What is offered
+
+    @property
+    def load_fields(self) -> list[forms.BoundField]:
+        return [self["workload"], self["text"]]
+
+    @property
+    def machine_fields(self) -> list[forms.BoundField]:
+        return [self[name] for name in ("hypervisor", "disks", "images", "guest_os_family", "vm_count")]
+
+    @property
+    def further_fields(self) -> list[forms.BoundField]:
+        return [self[name] for name in ("axis", "guest_fs", "storage", "benchmark", "grade", "metric")]
+
+    def _offer_choices(self) -> None:
+        """Every choice with how many case studies lie behind it; worked out when the form is shown."""
+        for name, empty in _OFFERED.items():
+            field = self.fields[name]
+            field.widget = forms.Select(choices=partial(self._offered, name, empty), attrs=field.widget.attrs)
+
+    def _offered(self, name: str, empty: str) -> list[tuple[Any, str]]:
+        counts = self._behind.case_studies.get(_COUNTED_AS.get(name, name), {})
+        column = _COUNTED_AS.get(name, name)
+        used, chosen = self._behind.used.get(column), self._given.get(column)
+        systems = names.names()["file_system"]
+        options = [
+            (value, _with_count(label, counts.get(value)))
+            for value, label in self._values[column].items()
+            if not used or value not in systems or value in used or value == chosen
+        ]
+        return [("", empty), *options]
+
+    @cached_property
+    def _given(self) -> dict[str, Any]:
+        """What is chosen, as far as it is understood."""
+        self.is_valid()
+        given = dict(self.cleaned_data) if self.is_bound else {}
+        if given.get("images"):  # no study has them there: they filter nothing, but leave no host file system open
+            given["axis"] = given.get("axis") or _left_open(given)
+        return given
+
+    @cached_property
+    def _values(self) -> Mapping[str, Mapping[Any, str]]:
+        """Field of a question to what may be chosen, with its label."""
+        known = names.names()
+        counts = {*names.vm_counts(), *filter(None, [self._given.get("vm_count")])}
+        return {
+            **{name: known[name] for name in ("workload", "hypervisor", "guest_os_family")},
+            "guest_fs": known["file_system"],
+            "host_fs": {**known["file_system"], **BACKENDS},
+            "storage": DISKS,
+            "vm_count": {count: str(count) for count in sorted(counts)},
+            "axis": dict(axis_choices()),
+        }
+
+    @cached_property
+    def _behind(self) -> choices.Behind:
+        given = {name: value for name, value in self._given.items() if name in _COUNTED_FOR}
+        return choices.behind(self._values, given)
+
+
+# Field that says how much lies behind each choice: what it says where nothing is chosen.
+_OFFERED = {
+    "workload": "Choose one",
+    "hypervisor": "Not decided",
+    "disks": "Not said",
+    "images": "Not decided",
+    "guest_os_family": "Not said",
+    "vm_count": "Any number",
+    "guest_fs": "Not decided",
+    "axis": "What is left open",
+}
+_COUNTED_AS = {"disks": "storage", "images": "host_fs"}  # where the evidence has the same fact
+_COUNTED_FOR = ("axis", *QuestionForm.field_order)
+
+
+def _with_count(label: str, number: int | None) -> str:
+    if number is None:
+        return label
+    return f"{label} ({counted(number, 'case study', 'case studies')})" if number else f"{label} (no comparison yet)"
+
+
+def _left_open(said: Mapping[str, Any]) -> str:
+    return axis_left_open(said.get("hypervisor"), said.get("guest_fs"), said.get("host_fs") or said.get("images"))
+
+
+def left_open(question: Question, machine: Machine) -> str:
+    """The axis that would be asked about if none were named."""
+    return _left_open({**question.as_dict(), **machine.given})
+
+
+def _asked(question: Question, machine: Machine) -> dict[str, str]:
+    """The fields of the form that a question and a machine fill; the axis where it is not the one left open."""
+    asked = {name: str(value) for name, value in question.as_dict().items() if value is not None}
+    images = machine.images or question.host_fs
+    if question.axis == left_open(question, machine):
+        del asked["axis"]
+    return {**asked, **machine.given, **({"images": images} if images else {})}
+
+
+class RateForm(AskForm):
+    """A question, and the rate that each machine is to have."""
+
+    rate = forms.FloatField(
+        min_value=0.001,
+        max_value=1e9,
+        label="Rate wanted for each machine",
+        error_messages={"required": "Give the rate that each machine is to have, a number above 0."},
+    )
+    field_order = (*AskForm.field_order, "rate")
+
+    def __init__(self, data: Any = None) -> None:
+        super().__init__(data)
+        self.fields["rate"].widget.attrs["step"] = "any"

@@ -1,0 +1,166 @@
+"""How the entry to use was set up where it was measured: the facts of its configurations, each with its source, and the
+command lines they come to.
+
+Nothing is added that no case study states. A line is made only of words of the tables below and of mount options that
+are spelled as mount knows them; every other text is shown as what a source says, never as part of a command.
+"""
+
+import re
+import shlex
+from collections.abc import Callable, Iterable, Sequence
+
+from experiments.campaigns.forms import CACHE_MODES
+from experiments.case_studies.tables import FACTS
+from experiments.models import Configuration
+from modelling.estimation.ranking import Entry, Ranking
+from modelling.evidence.durability import losing_options
+from modelling.evidence.words import listed
+
+from .configurations import configurations_behind
+from .content import SetUp, SetUpFact, SetUpLine, StatedValue
+
+# What KDB keeps of no configuration, so that no source can be followed for it.
+UNRECORDED = ("Options of mkfs", "Preallocation of the image", "I/O scheduler")
+_CACHE_MODES = tuple(mode for mode in CACHE_MODES if not losing_options(mode, "", ""))
+_IMAGE_FORMATS = ("raw", "qcow2")
+_CHOICES = {"Cache mode": _CACHE_MODES, "Image format": _IMAGE_FORMATS}  # what might have been tried
+_MAKES = ("ext2", "ext3", "ext4", "xfs", "btrfs", "f2fs", "jfs", "nilfs2", "reiserfs")  # mkfs.NAME of the same name
+_IMAGES = {
+    "raw": "-f raw",
+    "qcow2": "-f qcow2",
+    "raw, fully allocated": "-f raw -o preallocation=falloc",  # as KDB's campaigns make it
+}
+_MOUNT_OPTIONS = re.compile(r"[A-Za-z0-9_=.:+/-]+(,[A-Za-z0-9_=.:+/-]+)*")
+_Fact = Callable[[Configuration], str]
+_QEMU = ("kvm", "proxmox", "qemu-tcg")  # whose images qemu-img makes
+
+
+def set_ups(ranking: Ranking, label: Callable[[str], str]) -> tuple[SetUp, ...]:
+    """For each part the first entry to use, as it was measured; one query. label : of an entry's key"""
+    firsts = [(part, next(e for e in part.entries if e.key in part.best)) for part in ranking.parts if part.best]
+    behind = configurations_behind([entry.key for _, entry in firsts], ranking, ranking.arms) if firsts else []
+    return tuple(
+        SetUp(
+            part=part.number,
+            key=entry.key,
+            label=label(entry.key),
+            durability=_durability(entry, configurations),
+            facts=tuple(_facts(configurations)),
+            lines=tuple(_lines(configurations)),
+        )
+        for (part, entry), configurations in zip(firsts, behind, strict=True)
+        if configurations
+    )
+
+
+def _durability(entry: Entry, configurations: Sequence[Configuration]) -> str:
+    """What is known of writes that were acknowledged, in a sentence."""
+    if entry.unsafe_options:
+        return (
+            f"Some of its numbers were measured with {listed(entry.unsafe_options)}, which can lose acknowledged "
+            "writes: left out of the commands, so it may be slower than measured."
+        )
+    silent = _studies(
+        c for c in configurations if not (c.cache_mode and c.guest_mount_options and c.host_mount_options)
+    )
+    if silent:
+        return (
+            "No stated option can lose acknowledged writes, but cache mode or mount options are not stated by "
+            f"{listed(slug.upper() for slug in silent)}."
+        )
+    return "No option it was measured with can lose acknowledged writes."
+
+
+def _facts(configurations: Sequence[Configuration]) -> Iterable[SetUpFact]:
+    for name, fact in FACTS:
+        stated = _by_value(configurations, fact)
+        silent = _studies(c for c in configurations if not fact(c))
+        tried = re.findall(r"[a-z0-9]+", " ".join(stated).lower())
+        yield SetUpFact(
+            fact=name,
+            stated=tuple(StatedValue(value, _loses(name, value), studies) for value, studies in stated.items()),
+            not_stated_by=silent,
+            not_tried=tuple(choice for choice in _CHOICES.get(name, ()) if stated and choice not in tried),
+        )
+    for name in UNRECORDED:
+        yield SetUpFact(fact=name, stated=(), not_stated_by=_studies(configurations), not_tried=())
+
+
+def _loses(fact: str, value: str) -> bool:
+    """Whether the value of one of the FACTS can lose acknowledged writes."""
+    texts = (value if fact == name else "" for name in ("Cache mode", "Guest mount options", "Host mount options"))
+    return bool(losing_options(*texts))
+
+
+def _by_value(configurations: Iterable[Configuration], fact: _Fact) -> dict[str, tuple[str, ...]]:
+    """Each stated value in one line of text, to the case studies that state it."""
+    found: dict[str, list[Configuration]] = {}
+    for configuration in configurations:
+        if value := " ".join(fact(configuration).split()):
+            found.setdefault(value, []).append(configuration)
+    return {value: _studies(of) for value, of in sorted(found.items())}
+
+
+def _studies(configurations: Iterable[Configuration]) -> tuple[str, ...]:
+    return tuple(sorted({configuration.case_study.slug for configuration in configurations}))
+
+
+def _lines(configurations: Sequence[Configuration]) -> Iterable[SetUpLine]:
+    """In the order of the work: a command where all configurations that state the fact agree in it, else a remark."""
+    is_qemu = all(c.hypervisor and c.hypervisor.slug in _QEMU for c in configurations)
+
+    def host_fs(c: Configuration) -> str:
+        return c.host_fs.slug if c.host_fs else ""
+
+    def guest_fs(c: Configuration) -> str:
+        return c.guest_fs.slug if c.guest_fs else ""
+
+    yield from _file_system(configurations, "host", host_fs, lambda c: c.host_mount_options)
+    image, studies = _agreed(configurations, lambda c: c.image_format.lower())
+    if is_qemu and image in _IMAGES:
+        yield SetUpLine(f'qemu-img create {_IMAGES[image]} "$HOST_FOLDER/$IMAGE" "$DISK_SIZE"', studies)
+    else:
+        yield _remark("image format", configurations, lambda c: c.image_format)
+    mode, studies = _agreed(configurations, lambda c: "" if losing_options(c.cache_mode, "", "") else c.cache_mode)
+    if mode in _CACHE_MODES:
+        yield SetUpLine(f"# virtual disk: cache={mode}", studies)
+    else:
+        yield _remark("cache mode", configurations, lambda c: c.cache_mode)
+    yield from _file_system(configurations, "guest", guest_fs, lambda c: c.guest_mount_options)
+
+
+def _file_system(
+    configurations: Sequence[Configuration], side: str, name: _Fact, options: _Fact
+) -> Iterable[SetUpLine]:
+    """How the file system of a side, host or guest, is made and mounted."""
+    made, makers = _agreed(configurations, name)
+    if made not in _MAKES:
+        yield _remark(f"{side} file system", configurations, name)
+        return
+    device, folder = f'"${side.upper()}_DEVICE"', f'"${side.upper()}_FOLDER"'
+    yield SetUpLine(f"mkfs.{made} {device}", makers)
+    mounted, mounters = _agreed(configurations, lambda c: _durable(options(c)))
+    if _MOUNT_OPTIONS.fullmatch(mounted):
+        yield SetUpLine(f"mount -t {made} -o {shlex.quote(mounted)} {device} {folder}", mounters)
+        return
+    yield _remark(f"{side} mount options", configurations, options)
+    yield SetUpLine(f"mount -t {made} {device} {folder}", makers)
+
+
+def _remark(what: str, configurations: Sequence[Configuration], fact: _Fact) -> SetUpLine:
+    """What no command stands for: it is not stated, or not one word that is known here."""
+    stated = _by_value(configurations, fact)
+    studies = _studies(c for c in configurations if fact(c)) if stated else _studies(configurations)
+    return SetUpLine(f"# {what}: {'see the facts' if stated else 'not stated'}", studies)
+
+
+def _agreed(configurations: Iterable[Configuration], fact: _Fact) -> tuple[str, tuple[str, ...]]:
+    """The one value that is stated, and by which case studies; "" where none is, or several are."""
+    stated = _by_value(configurations, fact)
+    return next(iter(stated.items())) if len(stated) == 1 else ("", ())
+
+
+def _durable(options: str) -> str:
+    """Mount options without those that can lose acknowledged writes."""
+    each = (option.strip() for option in options.split(","))
+    return ",".join(option for option in each if option and not losing_options("", option, ""))

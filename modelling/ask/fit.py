@@ -1,0 +1,151 @@
+"""Whether the evidence is from a machine like the visitor's. Plain functions over what is stated. No Django."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from modelling.evidence.axes import AXES
+from modelling.evidence.words import capital, listed
+
+from .machine import BACKENDS, DISKS, Machine
+
+MATCHES, IN_PART, ASSUMED = "matches", "matches in part", "assumed equal"
+DIFFERS, NOT_STATED, NOT_GIVEN, CHOSEN = "differs", "not stated", "not given", "what the answer chooses"
+
+# What is compared: (fact of the evidence, label, kind of its names), in the order of the table.
+_FACTS = {
+    "hypervisor": ("Hypervisor", "hypervisor"),
+    "storage": ("Kind of disks", "storage"),
+    "host_fs": ("Where images lie", "file_system"),
+    "guest_fs": ("Guest file system", "file_system"),
+    "guest_os_family": ("Guest system", "guest_os_family"),
+    "vm_count": ("Machines at once", ""),
+}
+
+
+@dataclass(frozen=True)
+class Fact:
+    """One fact of the visitor's machine against the same of the evidence.
+
+    yours : as a reader would write it; "": not given. evidence : the values that are stated, likewise
+    state : matches; matches in part (other values beside it); assumed equal (some source does not state it); differs;
+    not stated; not given; what the answer chooses
+    """
+
+    name: str
+    label: str
+    yours: str
+    evidence: tuple[str, ...]
+    state: str
+
+
+@dataclass(frozen=True)
+class Fit:
+    """sentence : whether the evidence is the visitor's machine; effect : what is known of the difference, or that
+    nothing is; "": there is none. facts : each, in the order of the table
+    """
+
+    sentence: str
+    effect: str
+    facts: tuple[Fact, ...]
+
+    @property
+    def says_disks(self) -> bool:
+        """Whether the sentence speaks of the kind of disks."""
+        return any(fact.name == "storage" and fact.yours for fact in self.facts)
+
+
+def fit(
+    axis: str,
+    asked: Mapping[str, Any],
+    machine: Machine,
+    stated: Mapping[str, Sequence[str]],
+    names: Mapping[str, Mapping[str, str]],
+) -> Fit:
+    """How a visitor's machine stands to what the evidence of an answer was measured on.
+
+    asked : filter of the question to its value, those that are set
+    stated : fact of the evidence to its values, "" among them where some source does not state it; empty: no evidence
+    names : kind of name to slug to name
+    "Matches" is said only where both sides are stated.
+    """
+    yours = {name: str(value) for name, value in asked.items()}
+    if machine.disks:
+        yours["storage"] = machine.disks
+    if machine.images:
+        yours["host_fs"] = machine.images
+    facts = tuple(
+        Fact(
+            name,
+            label,
+            _named(name, yours[name], names.get(kind, {})) if name in yours else "",
+            tuple(_named(name, value, names.get(kind, {})) for value in stated.get(name, ()) if value),
+            _state(yours.get(name), stated.get(name, ()), name in AXES[axis].entry),
+        )
+        for name, (label, kind) in _FACTS.items()
+    )
+    return Fit(*_said(facts), facts) if any(stated.values()) else Fit("", "", facts)
+
+
+def _named(name: str, value: str, labels: Mapping[str, str]) -> str:
+    if name == "storage":
+        return DISKS.get(value) or labels.get(value, value)
+    return labels.get(value) or BACKENDS.get(value, value)
+
+
+def _state(yours: str | None, stated: Sequence[str], is_chosen: bool) -> str:
+    if yours is None:
+        return CHOSEN if is_chosen else NOT_GIVEN
+    known = [value for value in stated if value]
+    if not known:
+        return NOT_STATED
+    if yours not in known:
+        return DIFFERS
+    if len(known) > 1:
+        return IN_PART
+    return ASSUMED if len(stated) > 1 else MATCHES
+
+
+def _said(facts: Sequence[Fact]) -> tuple[str, str]:
+    """The sentence of the first screen and what is known of the difference."""
+    by_state = {state: [fact for fact in facts if fact.state == state] for state in (DIFFERS, NOT_STATED, NOT_GIVEN)}
+    given = [fact for fact in facts if fact.yours]
+    if not given:
+        return "Say what you have, and this line says whether the evidence is from a machine like yours.", ""
+    if differing := by_state[DIFFERS]:
+        each = [
+            f"your {_mine(fact)} {_was(fact)} never measured here: all evidence is {_of(fact)}" for fact in differing
+        ]
+        return (
+            f"{capital('; '.join(each))}.",
+            "What that difference does is not known: nothing behind this answer measured both.",
+        )
+    if unstated := by_state[NOT_STATED]:
+        mine = listed([_mine(fact) for fact in unstated])
+        return f"Whether the evidence is from your {mine} is not known: its sources do not state that.", ""
+    alike = listed([_mine(fact) for fact in given])
+    assumed = [fact.label.lower() for fact in given if fact.state == ASSUMED]
+    beside = [fact.label.lower() for fact in given if fact.state == IN_PART]
+    said = f"As far as you say, this is your machine ({alike})"
+    said += f"; {listed(assumed)}: assumed equal, some source does not state it" if assumed else ""
+    said += f"; {listed(beside)}: others are averaged in" if beside else ""
+    open_facts = [fact.label.lower() for fact in by_state[NOT_GIVEN] if fact.name in ("storage", "host_fs")]
+    return f"{said}. {f'Not given: {listed(open_facts)}.' if open_facts else ''}".strip(), ""
+
+
+def _mine(fact: Fact) -> str:
+    return {
+        "host_fs": f"images on {fact.yours}",
+        "guest_fs": f"{fact.yours} in the guest",
+        "guest_os_family": f"{fact.yours} guest",
+        "vm_count": f"number of machines ({fact.yours})",
+    }.get(fact.name, fact.yours)
+
+
+def _was(fact: Fact) -> str:
+    return "were" if fact.name == "host_fs" or fact.yours.endswith("s") else "was"
+
+
+def _of(fact: Fact) -> str:
+    values = listed(fact.evidence)
+    return {"host_fs": f"with images on {values}", "vm_count": f"of {values} machines"}.get(fact.name, f"from {values}")

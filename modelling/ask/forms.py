@@ -1,0 +1,73 @@
+"""What a visitor says of his machine, checked."""
+
+from typing import Any
+
+from django import forms
+
+from modelling.evidence import names
+from modelling.evidence.forms import CatalogueField
+
+from .machine import BACKENDS, DISKS
+
+MACHINE_FIELDS = ("disks", "images")
+
+
+def machine_fields() -> dict[str, forms.Field]:
+    """The fields of modelling.ask.machine.Machine, by name."""
+    return {
+        "disks": forms.ChoiceField(
+            required=False,
+            label="Kind of disks",
+            choices=[("", "Not said"), *DISKS.items()],
+            error_messages={"invalid_choice": f"%(value)r is no kind of disks; allowed are {', '.join(DISKS)}."},
+        ),
+        "images": forms.ChoiceField(
+            required=False,
+            label="Images lie on",
+            choices=[("", "Not said"), *BACKENDS.items()],
+            error_messages={
+                "invalid_choice": f"Images cannot lie on %(value)r here; allowed are {', '.join(BACKENDS)}; "
+                "a file system is given as host_fs."
+            },
+        ),
+    }
+
+
+KEPT_FACTS = ("hypervisor", "disks", "images", "guest_os_family", "vm_count")
+
+
+def images_lie_on(name: str) -> str:
+    """The slug of a file system or of BACKENDS that this names; "" for none. Raises ValidationError."""
+    if not name or name in BACKENDS:
+        return name
+    slug = names.slug_for("file_system", name)
+    if slug is None:
+        allowed = ", ".join([*names.names()["file_system"], *BACKENDS])
+        raise forms.ValidationError(f"Images cannot lie on {name!r} here; allowed are {allowed}.")
+    return slug
+
+
+class KeptMachineForm(forms.Form):
+    """A machine to be kept: a name, and at least one fact."""
+
+    name = forms.CharField(max_length=60, label="Name")
+    hypervisor = CatalogueField("hypervisor", required=False)
+    disks = machine_fields()["disks"]
+    images = forms.CharField(required=False, max_length=40)
+    guest_os_family = CatalogueField("guest_os_family", required=False)
+    vm_count = forms.IntegerField(required=False, min_value=1, max_value=32767)
+
+    def clean_images(self) -> str:
+        return images_lie_on(self.cleaned_data["images"])
+
+    def clean(self) -> dict[str, Any]:
+        said = super().clean() or self.cleaned_data
+        if not self.errors and not any(said.get(name) for name in KEPT_FACTS):
+            raise forms.ValidationError("Say something of the machine on the first page, then keep it.")
+        return said
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """As KeptMachine has them, of a valid form."""
+        said = {name: self.cleaned_data[name] for name in KEPT_FACTS}
+        return {name: value if name == "vm_count" else value or "" for name, value in said.items()}

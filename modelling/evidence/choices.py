@@ -1,0 +1,215 @@
+"""How much evidence lies behind each choice of a question, given what is chosen already.
+
+Counted from what is kept in memory for a minute, so that no page asks the database for it.
+"""
+
+import hashlib
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import chain
+from typing import Any
+
+from django.conf import settings
+from django.core.cache import cache
+
+from experiments.models import CaseStudy, OrdinalFinding
+from kdb.units import THROUGHPUT
+from modelling.models import Arm
+
+from . import counts
+from .axes import AXES, axis_left_open
+from .frames import EMULATOR
+from .question import GRADES
+
+_SECONDS = 60
+_KEY = "modelling.evidence.choices"
+
+# Columns of a configuration, from an arm; the first four are filters of a question.
+_COLUMNS = {
+    **{name: f"configuration__{name}__slug" for name in ("hypervisor", "guest_fs", "host_fs")},
+    "guest_os_family": "configuration__guest_os__family",
+    **{name: f"configuration__{name}" for name in ("virtualisation", "cache_mode", "image_format", "disk_bus")},
+    "guest_os": "configuration__guest_os__slug",
+    **{name: f"configuration__{name}" for name in ("vm_vcpus", "vm_ram_gib")},
+}
+_GROUP = {
+    "case_study": "configuration__case_study__slug",
+    "workload": "variant__workload__slug",
+    "vm_count": "vm_count",
+    "storage": "configuration__case_study__storage__kind",
+    "benchmark": "variant__benchmark__slug",
+    "metric": "metric",
+}
+_LIKE = ("variant_id", "operation", "block_size_bytes", "unit")
+
+
+@dataclass(frozen=True)
+class Compared:
+    """Configurations whose numbers, or places in tier lists, may stand beside each other.
+
+    case_studies : that say it; said : filter of a question to the values that admit all of it
+    rows : column of a configuration to its value; a list knows some columns only
+    """
+
+    case_studies: tuple[str, ...]
+    said: Mapping[str, tuple[Any, ...]]
+    rows: tuple[Mapping[str, Any], ...]
+
+    def compares(self, axis: str, filters: Mapping[str, Any]) -> bool:
+        """Whether two entries of the axis are among the rows that these filters admit, all that is held being equal."""
+        entries: dict[Any, set[Any]] = defaultdict(set)
+        entry, held = AXES[axis].entry, AXES[axis].held
+        for row in self.rows:
+            if row.get("virtualisation") == "emulated" and filters.get("hypervisor") != EMULATOR:
+                continue
+            if all(row.get(name) == value for name, value in filters.items() if name in row):
+                key = tuple(row.get(column) for column in entry)
+                if None not in key:
+                    entries[tuple(row.get(column) for column in held)].add(key)
+        return any(len(found) > 1 for found in entries.values())
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What is published, as choices ask for it; `version` tells one from the next.
+
+    too_much : whether it is more than is counted on the way to a page
+    """
+
+    version: str = ""
+    compared: tuple[Compared, ...] = ()
+    too_much: bool = False
+    used: Mapping[str, frozenset[str]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Behind:
+    """case_studies : field of a question to each of its values to how many compare something, were it chosen
+    used : guest_fs and host_fs to the slugs that some published configuration has there
+    Both are empty where more than settings.KDB_MOST_ARMS_AT_ONCE arms are published: then nothing is said.
+    """
+
+    case_studies: Mapping[str, Mapping[Any, int]]
+    used: Mapping[str, frozenset[str]]
+
+
+def behind(field_values: Mapping[str, Iterable[Any]], given: Mapping[str, Any]) -> Behind:
+    """What lies behind each value of these fields beside what is given.
+
+    given : fields of a question, those that are set; without an axis the one that is left open
+    """
+    version = cache.get(_KEY) or _evidence().version
+    asked = {name: value for name, value in given.items() if value not in (None, "")}
+    fields = {name: list(values) for name, values in field_values.items()}
+    key = f"{_KEY}:{version}:{hashlib.sha256(repr((sorted(asked.items()), fields)).encode()).hexdigest()}"
+    found: Behind | None = cache.get(key)
+    if found is None:
+        evidence = _evidence()
+        counted = {} if evidence.too_much else {n: _count(evidence, n, values, asked) for n, values in fields.items()}
+        found = Behind(counted, evidence.used)
+        cache.set(key, found, _SECONDS)
+    return found
+
+
+def forget() -> None:
+    """Read the evidence anew at the next question."""
+    cache.delete(_KEY)
+
+
+def _count(evidence: Evidence, name: str, values: Iterable[Any], asked: Mapping[str, Any]) -> dict[Any, int]:
+    others = {key: value for key, value in asked.items() if key not in (name, "axis")}
+    near = [each for each in evidence.compared if _admits(each, others)]
+    found = {}
+    for value in values:
+        filters = others if name == "axis" else {**others, name: value}
+        axis = value if name == "axis" else asked.get("axis") or axis_left_open(*_decided(filters))
+        behind = [
+            each.case_studies for each in near if _admits(each, filters) and each.compares(axis, _of_rows(filters))
+        ]
+        found[value] = len(set(chain.from_iterable(behind)))
+    return found
+
+
+def _decided(filters: Mapping[str, Any]) -> tuple[Any, Any, Any]:
+    return filters.get("hypervisor"), filters.get("guest_fs"), filters.get("host_fs")
+
+
+def _admits(each: Compared, filters: Mapping[str, Any]) -> bool:
+    return all(value in each.said[name] for name, value in filters.items() if name in each.said)
+
+
+def _of_rows(filters: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in filters.items() if name in _COLUMNS}
+
+
+def _evidence() -> Evidence:
+    version = cache.get(_KEY)
+    found = cache.get(f"{_KEY}:{version}") if version else None
+    if found is None:
+        found = _read()
+        cache.set(f"{_KEY}:{found.version}", found, _SECONDS + 5)
+        cache.set(_KEY, found.version, _SECONDS)
+    return found
+
+
+def _read() -> Evidence:
+    if counts.has_more_arms_than(settings.KDB_MOST_ARMS_AT_ONCE):
+        return Evidence(version="too-much", too_much=True)
+    compared = tuple(chain(_of_arms(), _of_lists()))
+    used = {
+        column: frozenset(row[column] for each in compared for row in each.rows if row[column])
+        for column in ("guest_fs", "host_fs")
+    }
+    return Evidence(hashlib.sha256(repr(compared).encode()).hexdigest()[:16], compared, used=used)
+
+
+def _of_arms() -> Iterator[Compared]:
+    """Each set of configurations that one case study measured alike, once for all that it measured of them."""
+    rows = Arm.objects.filter(
+        configuration__case_study__in=CaseStudy.objects.published(), configuration__hypervisor__isnull=False
+    ).order_by("pk")
+    paths = [*_GROUP.values(), *_LIKE, *_COLUMNS.values(), "origin", "variance"]
+    groups: dict[tuple[Any, ...], set[tuple[Any, ...]]] = defaultdict(set)
+    for values in rows.values_list(*paths):
+        group, row = values[: len(_GROUP) + len(_LIKE)], values[len(_GROUP) + len(_LIKE) :]
+        *columns, origin, variance = row
+        strongest = 2 if origin != Arm.Origin.MEASURED else 0 if variance is not None else 1
+        for grade in (None, *GRADES[strongest:]):
+            groups[(grade, *group)].add(tuple(columns))
+    merged: dict[tuple[Any, ...], set[Any]] = defaultdict(set)
+    for (grade, *group), configurations in groups.items():
+        merged[(*group[: len(_GROUP)], frozenset(configurations))].add(grade)
+    for (case_study, *said, configurations), grades in merged.items():
+        filters = {name: (value,) for name, value in zip(list(_GROUP)[1:], said, strict=True)}
+        found = tuple(dict(zip(_COLUMNS, each, strict=True)) for each in sorted(configurations, key=repr))
+        yield Compared((case_study,), {**filters, "grade": tuple(sorted(filter(None, grades)))}, found)
+
+
+def _of_lists() -> Iterator[Compared]:
+    paths = ("publication", "hypervisor__slug", "guest_fs__slug", "host_fs__slug", "variant__workload__slug")
+    about = (
+        "case_studies__slug",
+        "case_studies__storage__kind",
+        "case_studies__vm_counts",
+        "variant__benchmark__slug",
+    )
+    rows = OrdinalFinding.objects.filter(case_studies__in=CaseStudy.objects.published()).order_by("pk")
+    lists: dict[tuple[Any, ...], list[tuple[Any, ...]]] = defaultdict(list)
+    for publication, hypervisor, guest_fs, host_fs, workload, *rest in rows.values_list(*paths, *about):
+        case_study, storage, vm_counts, benchmark = rest
+        key = (publication, hypervisor, workload, case_study, storage, tuple(vm_counts), benchmark)
+        lists[key].append((guest_fs, host_fs))
+    for (_, hypervisor, workload, case_study, storage, vm_counts, benchmark), pairs in lists.items():
+        said = {
+            "workload": (workload,),
+            "vm_count": vm_counts,
+            "storage": (storage,),
+            "benchmark": (benchmark,),
+            "metric": (THROUGHPUT,),
+            "grade": ("D",),
+        }
+        found = tuple(
+            {"hypervisor": hypervisor, "guest_fs": guest, "host_fs": host, "cache_mode": ""} for guest, host in pairs
+        )
+        yield Compared((case_study,), said, found)

@@ -1,0 +1,107 @@
+"""manage.py simulate_placement: what moving machines between pools gains and harms, by six policies."""
+
+import json
+
+import numpy as np
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from modelling.answers.selectors import assumptions
+from modelling.evidence import names
+from modelling.placement.content import FleetError, Rules
+from modelling.placement.gather import knowledge
+from modelling.placement.simulation import HYPERVISOR, ORACLE, PERIODS, Outcome, simulate
+from modelling.placement.solver_output import on_stderr
+
+REPETITIONS = 3  # of a further laboratory, of each pair
+LEAST, MOST = 10, 100_000  # machines
+
+
+class Command(BaseCommand):
+    help = (
+        "Simulates fleets of virtual machines whose true throughput is drawn from what the answers foretell for pairs "
+        "of file systems under KVM, and prints what each policy of moving them gains and harms."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--machines", type=int, default=1000, help=f"Of a fleet, {LEAST} to {MOST}; 1000.")
+        parser.add_argument(
+            "--worlds", type=int, help="Fleets, each with effects of its own; 10, or fewer where machines are many."
+        )
+        parser.add_argument(
+            "--laboratories",
+            type=int,
+            default=0,
+            help="That measure every pair before anything is decided, beside the evidence there is; 0.",
+        )
+        parser.add_argument("--seed", type=int, default=1)
+        parser.add_argument("--json", action="store_true", help="Print JSON in place of a table.")
+
+    def handle(self, *args, machines: int, worlds: int | None, laboratories: int, seed: int, **options) -> None:
+        if worlds is None:
+            worlds = min(10, max(1, 10_000 // max(machines, 1)))
+        for name, value, low, high in (
+            ("machines", machines, LEAST, MOST),
+            ("worlds", worlds, 1, 1000),
+            ("laboratories", laboratories, 0, 100),
+            ("seed", seed, 0, 2**63),
+        ):
+            if not low <= value <= high:
+                raise CommandError(f"--{name} {value}: between {low} and {high}.")
+        assumed = assumptions()
+        rules = Rules(margin=assumed.margin)
+        found = knowledge(names.names()["workload"], [HYPERVISOR])
+        known = {workload: parts[0] for (workload, _), parts in found.items() if len(parts) == 1}
+        try:
+            noise = assumed.spread.variation**2 / REPETITIONS
+            with on_stderr():
+                outcomes = simulate(known, machines, worlds, laboratories, noise, rules, seed)
+        except FleetError as error:
+            raise CommandError(f"{error}. Load the published evidence first: manage.py load_evidence.") from error
+        decided = (f"{policy} {outcome.seconds:.1f} s" for policy, outcome in outcomes.items())
+        self.stderr.write(f"time to decide: {', '.join(decided)}")  # beside the report, which the seed alone decides
+        best = float(np.mean(outcomes[ORACLE].gains))
+        report = {
+            "machines": machines,
+            "worlds": worlds,
+            "laboratories": laboratories,
+            "seed": seed,
+            "periods": PERIODS,
+            "workloads": sorted(known),
+            "policies": [{"policy": policy, **_told(outcome, best)} for policy, outcome in outcomes.items()],
+        }
+        self.stdout.write(json.dumps(report, indent=1) if options["json"] else _table(report))
+
+
+def _told(outcome: Outcome, best: float) -> dict:
+    """gain_percent of throughput against never moving, a geometric mean over machines, periods and worlds."""
+    mean, error = float(np.mean(outcome.gains)), None
+    if len(outcome.gains) > 1:
+        error = 100 * float(np.std(outcome.gains, ddof=1) / np.sqrt(len(outcome.gains)))
+    return {
+        "gain_percent": 100 * float(np.expm1(mean)),
+        "standard_error": error,
+        "of_oracle_percent": 100 * mean / best if best > 0 else None,
+        "machines": outcome.lives,
+        "moves": outcome.moves,
+        "harmed": outcome.harmed,
+        "bytes_copied": round(outcome.bytes_copied),
+        "gap_percent": None if outcome.gap is None else 100 * outcome.gap,
+    }
+
+
+def _table(report: dict) -> str:
+    lines = [
+        f"{report['worlds']} fleets of {report['machines']} machines over {report['periods']} periods; workloads: "
+        f"{', '.join(report['workloads'])}; further laboratories: {report['laboratories']}",
+        "",
+        "policy   gain %   +-  of oracle %   machines    moves   harmed   TiB copied   gap %",
+    ]
+    for each in report["policies"]:
+        error = "" if each["standard_error"] is None else f"{each['standard_error']:.1f}"
+        share = "" if each["of_oracle_percent"] is None else f"{each['of_oracle_percent']:.0f}"
+        gap = "" if each["gap_percent"] is None else f"{each['gap_percent']:.1f}"
+        lines.append(
+            f"{each['policy']:7} {each['gain_percent']:7.1f} {error:>4} {share:>12} {each['machines']:>10} "
+            f"{each['moves']:>8} {each['harmed']:>8} {each['bytes_copied'] / 2**40:12.1f} {gap:>7}"
+        )
+    return "\n".join(line.rstrip() for line in lines)

@@ -1,0 +1,104 @@
+"""From a mix to its answer: labels, verdict, grounds and notes in sentences."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+
+import pandas as pd
+
+from modelling.answers.selectors import assumptions, caveats, decided, grounds
+from modelling.answers.words import Decision
+from modelling.estimation.mixes import Mix, part_of, verdicts
+from modelling.estimation.ranking import Ranking
+from modelling.estimation.verdict import AVOID, NOT_KNOWN, STRENGTHS, USE, Verdict
+from modelling.evidence import names
+from modelling.evidence.axes import AXES
+from modelling.evidence.question import Question
+from modelling.evidence.words import listed
+
+from .content import MixAnswer, NamedMixEntry, Share
+
+
+def answer(
+    question: Question,
+    shares: Mapping[str, float],
+    found: Mix,
+    rankings: Mapping[str, Ranking],
+    known: Sequence[Share],
+    revision: int,
+) -> MixAnswer:
+    """The answer that a mix of rankings gives. question : as of MixAnswer; known : of each share"""
+    axis = AXES[question.axis]
+    label = partial(names.label, axis)
+    used = {workload: _used(ranking, found) for workload, ranking in rankings.items()} if found.entries else {}
+    notes = {
+        workload: caveats(axis, replace(question, workload=workload), ranking) for workload, ranking in used.items()
+    }
+    empty = next(iter(rankings.values()))
+    arms, findings = ([getattr(ranking, kind) for ranking in used.values()] for kind in ("arms", "findings"))
+    everything = Ranking(
+        (),
+        pd.concat(arms) if arms else empty.arms.iloc[:0],
+        pd.concat(findings) if findings else empty.findings.iloc[:0],
+    )
+    return MixAnswer(
+        question=question,
+        weights=shares,
+        revision=revision,
+        verdict=_verdict(found, rankings, label) if found.entries else _not_known(known),
+        grounds=grounds(everything),
+        entries=tuple(NamedMixEntry(**vars(entry), label=label(entry.key)) for entry in found.entries),
+        ranges=found.ranges,
+        left_out=found.left_out,
+        unmeasured=found.unmeasured,
+        shares=tuple(known),
+        notes=_of_shares(notes),
+    )
+
+
+def _used(ranking: Ranking, found: Mix) -> Ranking:
+    """What of a ranking is in the mix: the part that holds its entries."""
+    part = part_of(ranking, found.entries[0].key)
+    arms, findings = (rows[rows["entry"].isin(part.members)] for rows in (ranking.arms, ranking.findings))
+    return replace(ranking, parts=(part,), arms=arms, findings=findings)
+
+
+def _verdict(found: Mix, rankings: Mapping[str, Ranking], label: partial[str]) -> Decision:
+    """As strong as the weakest of its shares, whose reasons it has."""
+    each = verdicts(found, rankings, assumptions().margin)
+    weakest = min(each.values(), key=lambda verdict: STRENGTHS.index(verdict.strength))
+    said = _of_shares({workload: [reason for _, reason in verdict.reasons] for workload, verdict in each.items()})
+    return decided(
+        Verdict(weakest.kind, weakest.strength, tuple(("", reason) for reason in said)),
+        [label(key) for key in found.having(USE)],
+        [label(key) for key in found.having(AVOID)],
+        found.entries[0].expected_loss,
+        [label(entry.key) for entry in found.entries[:2]],
+    )
+
+
+def _not_known(known: Sequence[Share]) -> Decision:
+    bare = [_name(share.workload) for share in known if not share.has_numbers]
+    return Decision(
+        kind=NOT_KNOWN,
+        sentence="Not known: no two entries have numbers that may be compared under all of these workloads.",
+        strength=STRENGTHS[0],
+        reasons=(f"No numbers compare anything under {listed(bare)}.",) if bare else (),
+        settle="A case study that measures two entries under each of these workloads would settle it.",
+    )
+
+
+def _of_shares(said: Mapping[str, Iterable[str]]) -> tuple[str, ...]:
+    """Sentences on the workloads, each once: with the names of those it is about where it is not about all."""
+    about: dict[str, list[str]] = {}
+    for workload, sentences in said.items():
+        for sentence in sentences:
+            about.setdefault(sentence, []).append(_name(workload))
+    return tuple(
+        sentence if len(workloads) == len(said) else f"{listed(workloads)}: {sentence}"
+        for sentence, workloads in about.items()
+    )
+
+
+def _name(workload: str) -> str:
+    return names.names()["workload"].get(workload, workload)

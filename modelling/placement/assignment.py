@@ -1,0 +1,252 @@
+"""Which unit goes to which pool: a mixed-integer programme. No Django.
+
+A unit is a machine, or several that lie together. With x_ip = 1 where unit i moves to pool p,
+
+    maximise sum of v_ip x_ip,  sum over p of x_ip <= 1
+    sum over i of size_i x_ip <= room_p                          what leaves frees nothing: its image is kept
+    load that comes to p - load that leaves p <= max(most_p - load_p, 0)
+    of each group, comers to p <= 1 where it has no member in p, else <= leavers of p / members in p
+
+over v_ip > 0 only: nothing is moved to its own loss, and staying is always allowed.
+Three answers, until one is near enough to its bound: the largest gain first; the linear relaxation, whose whole
+moves are taken and then the largest gains that still fit; the search for whole numbers, as long as there is time.
+Solved by HiGHS (Huangfu and Hall 2018, 10.1007/s12532-017-0130-5) through scipy. Source: docs/models/placement.md.
+"""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from scipy.optimize import Bounds, LinearConstraint, milp
+from scipy.sparse import csr_array
+
+from .content import BEST_FOUND, EXACT, GREEDY, METHODS
+
+MOST_CELLS = 50_000  # units times pools that are planned at once; more are divided into regions
+RELAXATION_SECONDS = 60.0  # that it may take at most, beside the time of the search
+_TINY, _WHOLE = 1e-9, 1e-6
+
+
+@dataclass(frozen=True)
+class Problem:
+    """n units and P pools.
+
+    values : (n, P) gain of each pool, not above 0: not to be moved there
+    here : (n,) pool of each unit; sizes, loads : (n,)
+    room : (P,) bytes that may come; headroom : (P,) load that may come, infinite where no limit is known
+    apart : groups of units of which no two move into one pool
+    """
+
+    values: np.ndarray
+    here: np.ndarray
+    sizes: np.ndarray
+    loads: np.ndarray
+    room: np.ndarray
+    headroom: np.ndarray
+    apart: Sequence[np.ndarray] = ()
+
+
+@dataclass(frozen=True)
+class Assigned:
+    """pools : (n,) where each unit ends; bound : no assignment gains more; method : one of content.METHODS"""
+
+    pools: np.ndarray
+    gain: float
+    bound: float
+    method: str
+    regions: int = 1
+
+
+@dataclass
+class Filling:
+    """Pools as they fill up, one move at a time; what it allows keeps every constraint of the problem."""
+
+    problem: Problem
+    pools: np.ndarray = field(init=False)
+
+    def __post_init__(self) -> None:
+        problem = self.problem
+        self.pools = problem.here.copy()
+        self._room, self._headroom = problem.room.copy(), problem.headroom.copy()
+        self._groups: dict[int, list[int]] = {}
+        self._places = np.zeros((len(problem.apart), len(problem.room)), int)
+        for number, units in enumerate(problem.apart):
+            self._places[number] = 1 - np.bincount(problem.here[units], minlength=len(problem.room))
+            for unit in units:
+                self._groups.setdefault(int(unit), []).append(number)
+
+    def forbidden_by(self, unit: int, pool: int) -> str:
+        """The constraint against the move: space, load, apart; "": none."""
+        comes = pool != self.problem.here[unit]
+        if comes and self.problem.sizes[unit] > self._room[pool] * (1 + _TINY):
+            return "space"
+        if comes and self.problem.loads[unit] > self._headroom[pool] * (1 + _TINY):
+            return "load"
+        if comes and any(self._places[group, pool] < 1 for group in self._groups.get(unit, ())):
+            return "apart"
+        return ""
+
+    def move(self, unit: int, pool: int) -> None:
+        """Move it, whatever stands against it."""
+        problem, old = self.problem, self.pools[unit]
+        groups = self._groups.get(unit, [])
+        for place, sign in ((old, 1), (pool, -1)):
+            if place != problem.here[unit]:
+                self._room[place] += sign * problem.sizes[unit]
+            self._headroom[place] += sign * problem.loads[unit]
+            self._places[groups, place] += sign
+        self.pools[unit] = pool
+
+    def take(self, moves: list[tuple[int, int]], *, together: bool) -> None:
+        """Make these moves, which hold all constraints `together`; else those that do once others have made room."""
+        waiting, before = moves, len(moves) + 1
+        while len(waiting) < before:
+            before, refused = len(waiting), []
+            for unit, pool in waiting:
+                if together or not self.forbidden_by(unit, pool):
+                    self.move(unit, pool)
+                else:
+                    refused.append((unit, pool))
+            waiting = refused
+
+    def improve(self) -> None:
+        """Take single moves that gain, the largest value first, until none is left that a constraint allows."""
+        values = self.problem.values
+        changed = True
+        while changed:
+            changed = False
+            now = np.maximum(values[np.arange(len(self.pools)), self.pools], 0.0)
+            units, pools = np.nonzero(values > now[:, None] + _TINY)
+            for place in np.argsort(-values[units, pools], kind="stable"):
+                unit, pool = int(units[place]), int(pools[place])
+                held = values[unit, self.pools[unit]] if self.pools[unit] != self.problem.here[unit] else 0.0
+                if values[unit, pool] > held + _TINY and not self.forbidden_by(unit, pool):
+                    self.move(unit, pool)
+                    changed = True
+
+    @property
+    def gain(self) -> float:
+        """Sum of the values of all that moved."""
+        moved = np.flatnonzero(self.pools != self.problem.here)
+        return float(self.problem.values[moved, self.pools[moved]].sum())
+
+
+def greedy(problem: Problem) -> Filling:
+    """The largest gain first."""
+    filling = Filling(problem)
+    filling.improve()
+    return filling
+
+
+def assign(problem: Problem, kinds: Sequence[str], seconds: float, gap: float) -> Assigned:
+    """The best assignment that is found in the time, in regions where there are more than MOST_CELLS cells.
+
+    kinds : (P,) what the pools' gains depend on; each region gets of all kinds
+    seconds : for the search of all regions together; 0: none
+    gap : how far from the bound is near enough, a share of it
+    """
+    regions = divided(len(problem.here), kinds)
+    pools, found = problem.here.copy(), []
+    end = time.monotonic() + seconds
+    for number, members in enumerate(regions):
+        units = np.flatnonzero(np.isin(problem.here, members))
+        place = np.full(len(problem.room), -1)
+        place[members] = np.arange(len(members))
+        inside = np.full(len(problem.here), -1)
+        inside[units] = np.arange(len(units))
+        groups = (inside[group] for group in problem.apart)
+        part = replace(
+            problem,
+            values=problem.values[np.ix_(units, members)],
+            here=place[problem.here[units]],
+            sizes=problem.sizes[units],
+            loads=problem.loads[units],
+            room=problem.room[members],
+            headroom=problem.headroom[members],
+            apart=[kept for group in groups if len(kept := group[group >= 0]) > 1],
+        )
+        left = max(end - time.monotonic(), 0.0) / (len(regions) - number)
+        found.append(_assigned(part, left, gap))
+        pools[units] = members[found[number].pools]
+    return Assigned(
+        pools,
+        gain=sum(each.gain for each in found),
+        bound=sum(each.bound for each in found),
+        method=max((each.method for each in found), key=METHODS.index, default=EXACT),
+        regions=len(regions),
+    )
+
+
+def divided(units: int, kinds: Sequence[str]) -> list[np.ndarray]:
+    """The pools of each region: dealt out kind by kind, so that no region has more than MOST_CELLS cells on average."""
+    number = max(1, min(int(np.ceil(np.sqrt(units * len(kinds) / MOST_CELLS))), len(kinds) // 2))
+    order = np.argsort(np.array(kinds), kind="stable")
+    return [np.sort(order[start::number]) for start in range(number)]
+
+
+def _assigned(problem: Problem, seconds: float, gap: float) -> Assigned:
+    """By the largest gain first, then by the relaxation, then by the search, until the gap is reached."""
+    end = time.monotonic() + seconds
+    best, method = greedy(problem), GREEDY
+    bound = float(np.maximum(problem.values.max(axis=1, initial=0.0), 0.0).sum())
+    units, pools = np.nonzero(problem.values > 0)
+    constraints = _constraints(problem, units, pools)
+    for integral in (False, True):
+        left = end - time.monotonic() if integral else RELAXATION_SECONDS
+        if bound - best.gain <= gap * bound or left <= 0:
+            break
+        found = milp(
+            -problem.values[units, pools],
+            integrality=np.full(len(units), integral),
+            bounds=Bounds(0, 1),
+            constraints=constraints,
+            options={"time_limit": left, "mip_rel_gap": gap},
+        )
+        if not integral and found.status:  # time was up: neither a bound nor an answer
+            continue
+        reached = found.mip_dual_bound if integral else found.fun
+        if reached is not None and np.isfinite(reached):
+            bound = min(bound, -float(reached))
+        if found.x is not None:
+            taken = Filling(problem)
+            whole = np.flatnonzero(found.x > 1 - _WHOLE)
+            taken.take(list(zip(units[whole].tolist(), pools[whole].tolist(), strict=True)), together=integral)
+            taken.improve()
+            if taken.gain > best.gain:
+                best, method = taken, BEST_FOUND
+    if bound - best.gain <= gap * bound:
+        method = EXACT
+    return Assigned(best.pools, best.gain, max(bound, best.gain), method)
+
+
+def _constraints(problem: Problem, units: np.ndarray, pools: np.ndarray) -> LinearConstraint:
+    """A x <= b over the cells (units[c], pools[c])."""
+    n, size = problem.values.shape
+    cells = np.arange(len(units))
+    rows, columns, entries, limits = [units], [cells], [np.ones(len(units))], [np.ones(n)]
+
+    def add(first: int, row: np.ndarray, column: np.ndarray, entry: np.ndarray, limit: np.ndarray) -> int:
+        rows.append(first + row)
+        columns.append(column)
+        entries.append(entry)
+        limits.append(limit)
+        return first + len(limit)
+
+    def add_both(first: int, at: np.ndarray, comes: np.ndarray, leaves: np.ndarray, limit: np.ndarray) -> int:
+        row = np.concatenate([pools[at], problem.here[units[at]]])
+        return add(first, row, np.concatenate([at, at]), np.concatenate([comes, -leaves]), limit)
+
+    largest, heaviest = problem.sizes.max(initial=_TINY), problem.loads.max(initial=_TINY)
+    sizes, loads = problem.sizes / largest, problem.loads / heaviest  # of about one, as the solver likes numbers
+    first = add(n, pools, cells, sizes[units], problem.room / largest)
+    headroom = np.minimum(problem.headroom / heaviest, loads.sum())  # more than all never comes
+    first = add_both(first, cells, loads[units], loads[units], headroom)
+    for group in problem.apart:
+        at = np.flatnonzero(np.isin(units, group))
+        now = np.bincount(problem.here[group], minlength=size)
+        share = 1.0 / np.maximum(now, 1)[problem.here[units[at]]]
+        first = add_both(first, at, np.ones(len(at)), share, (now == 0).astype(float))
+    shape = (first, len(units))
+    matrix = csr_array((np.concatenate(entries), (np.concatenate(rows), np.concatenate(columns))), shape=shape)
+    return LinearConstraint(matrix, -np.inf, np.concatenate(limits))

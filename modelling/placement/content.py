@@ -1,0 +1,188 @@
+"""What a plan is made of and what it says. No Django.
+
+Bytes are bytes, loads MiB/s, times seconds; gains are shares (0.1 is a tenth).
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from modelling.estimation.verdict import STRENGTHS, SURE
+
+
+class FleetError(ValueError):
+    """Machines, pools or rules that cannot be; the text names the one, the field, and what is allowed."""
+
+
+@dataclass(frozen=True)
+class Pool:
+    """Where images lie.
+
+    free_bytes : of it reserve_bytes stay free
+    most_load : all its machines together may ask of it; None: not known, and then nothing is held against it
+    site : machines move between pools of one site only
+    """
+
+    name: str
+    host_fs: str
+    free_bytes: float
+    reserve_bytes: float = 0.0
+    most_load: float | None = None
+    site: str = ""
+
+
+@dataclass(frozen=True)
+class Machine:
+    """A virtual machine, and what it does.
+
+    pool : where it lies; shares : known workload to its share of the time, above 0, need not add up to 1
+    size_bytes : to be copied; load : on average
+    excluded : pools it must not move to
+    apart : of machines with the same name here no two move into one pool; together : those are in one pool
+    """
+
+    name: str
+    pool: str
+    guest_fs: str
+    hypervisor: str
+    shares: Mapping[str, float]
+    size_bytes: float
+    load: float = 0.0
+    is_pinned: bool = False
+    excluded: tuple[str, ...] = ()
+    apart: str = ""
+    together: str = ""
+
+
+@dataclass(frozen=True)
+class Rules:
+    """What a move must promise.
+
+    margin : gain that counts
+    least_gaining, most_losing : probability of gaining the margin at least, and of being slower at all
+    least_strength : of the evidence, a word of modelling.estimation.verdict.STRENGTHS
+    horizon : time over which a move must pay; copy_rate : bytes a second
+    slowdown : share of its throughput that a machine loses while it is copied
+    seconds : after which no site is searched any longer; gap : how far from the bound is near enough, a share of it
+    """
+
+    margin: float = 0.1
+    least_gaining: float = 0.5
+    most_losing: float = 1.0 - SURE
+    least_strength: str = STRENGTHS[1]
+    horizon: float = 30 * 86_400.0
+    copy_rate: float = 100 * 2.0**20
+    slowdown: float = 0.5
+    seconds: float = 20.0
+    gap: float = 1e-3
+
+
+@dataclass(frozen=True)
+class Prospect:
+    """What a laboratory like those that were measured, but new, will see of a machine there against here.
+
+    ratio : of the throughput, with low and high its 95 % interval
+    gain : expected, a share of the better of both: what staying is expected to lose less what moving is
+    gaining, losing : probability of gaining the margin at least, and of being slower
+    strength : of the weakest answer it rests on; laboratories : of that answer
+    """
+
+    ratio: float
+    low: float
+    high: float
+    gain: float
+    gaining: float
+    losing: float
+    strength: str
+    laboratories: int
+
+
+@dataclass(frozen=True)
+class Unknown:
+    """Why nothing can be said of a move: workload to what is missing, "numbers" (only lists know it) or "answer"."""
+
+    missing: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Better:
+    """A pool that promises more than where the machine ends, and the constraint that forbids it."""
+
+    pool: str
+    gain: float
+    forbidden_by: str
+
+
+@dataclass(frozen=True)
+class Advice:
+    """What to do with one machine.
+
+    pool : where it ends; it stays where that is `here`
+    gain : expected, net of the copy; None where it stays
+    prospect : there against here, of a move; else of the pool that came nearest to one
+    why : a word of WHYS; better : of all pools it may not have, the one with the most gain
+    """
+
+    machine: str
+    here: str
+    pool: str
+    why: str
+    gain: float | None = None
+    prospect: Prospect | None = None
+    copy_bytes: float = 0.0
+    copy_seconds: float = 0.0
+    better: Better | None = None
+
+    @property
+    def is_move(self) -> bool:
+        """Whether it is to move."""
+        return self.pool != self.here
+
+
+# Why a machine moves or stays: the gain; no room; it must; one kind of host storage only; no evidence; weak
+# evidence; a gain too small, or less than the copy costs.
+MOVES, CONSTRAINED, PINNED, NO_CHOICE, NOT_KNOWN, NOT_SURE, NO_GAIN = WHYS = (
+    *("moves", "constrained", "pinned", "no choice", "not known", "not sure", "no gain"),
+)
+
+
+@dataclass(frozen=True)
+class ToMeasure:
+    """Two pairs that nobody compared by numbers under a load, and how many machines wait for it."""
+
+    workload: str
+    hypervisor: str
+    pairs: tuple[str, str]
+    machines: int
+
+
+# How a site was planned: within the gap; time was up; time was up, and nothing was found better than taking the largest
+# gain first.
+EXACT, BEST_FOUND, GREEDY = METHODS = ("exact", "best found", "greedy")
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What to do with all machines, in their order.
+
+    gain : sum of the machines' expected gains; bound : no plan under the same constraints and in the same regions gains
+        more; gap : what may be missing, a share of the bound
+    method : the least exact of the regions'; regions : that were planned each for itself
+    """
+
+    advice: tuple[Advice, ...]
+    gain: float
+    bound: float
+    method: str
+    regions: int
+    to_measure: tuple[ToMeasure, ...]
+
+    @property
+    def gap(self) -> float:
+        """Share of the bound that a better plan could still gain."""
+        return max(0.0, 1.0 - self.gain / self.bound) if self.bound > 0 else 0.0
+
+    @cached_property
+    def moves(self) -> tuple[Advice, ...]:
+        """The moves, the largest gain first."""
+        return tuple(sorted((each for each in self.advice if each.is_move), key=lambda each: -(each.gain or 0.0)))

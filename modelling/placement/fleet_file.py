@@ -1,0 +1,70 @@
+"""A fleet as JSON: {"pools": [...], "machines": [...], "rules": {...}}, the fields those of content. No Django."""
+
+import json
+from dataclasses import MISSING, fields
+from typing import Any
+
+import cattrs
+from jsonschema import Draft202012Validator
+
+from kdb.json_values import refuse_unkeepable
+
+from .content import FleetError, Machine, Pool, Rules
+
+MOST_BYTES = 50 * 2**20
+_TEXT = {"type": "string", "maxLength": 200}
+_OF_TYPE: dict[Any, dict[str, Any]] = {
+    str: _TEXT,
+    float: {"type": "number"},
+    bool: {"type": "boolean"},
+    float | None: {"type": ["number", "null"]},
+    tuple[str, ...]: {"type": "array", "items": _TEXT},
+}
+_SHARES = {"type": "object", "additionalProperties": {"type": "number"}}
+
+
+def _schema(kind: type[Pool | Machine | Rules]) -> dict[str, Any]:
+    """What an object must look like to become one of these."""
+    asked = fields(kind)
+    return {
+        "type": "object",
+        "properties": {each.name: _OF_TYPE.get(each.type, _SHARES) for each in asked},
+        "required": [each.name for each in asked if each.default is MISSING],
+        "additionalProperties": False,
+    }
+
+
+_FLEET = Draft202012Validator(
+    {
+        "type": "object",
+        "properties": {
+            "pools": {"type": "array", "items": _schema(Pool), "minItems": 1},
+            "machines": {"type": "array", "items": _schema(Machine)},
+            "rules": _schema(Rules),
+        },
+        "required": ["pools", "machines"],
+        "additionalProperties": False,
+    }
+)
+
+
+def read_fleet(text: bytes) -> tuple[list[Machine], list[Pool], Rules]:
+    """Machines, pools and rules; raises FleetError at what is not as it must be, by its place."""
+    if len(text) > MOST_BYTES:
+        raise FleetError(f"{len(text)} bytes; {MOST_BYTES} at most")
+    try:
+        found = json.loads(text, parse_constant=_not_a_number)
+        refuse_unkeepable(found)
+    except (ValueError, RecursionError) as error:  # of bytes that are no UTF-8, too
+        raise FleetError(f"no JSON: {error}") from error
+    for fault in _FLEET.iter_errors(found):
+        raise FleetError(f"{fault.json_path[2:] or 'the file'}: {fault.message[:500]}")
+    return (
+        cattrs.structure(found["machines"], list[Machine]),
+        cattrs.structure(found["pools"], list[Pool]),
+        cattrs.structure(found.get("rules", {}), Rules),
+    )
+
+
+def _not_a_number(name: str) -> float:
+    raise ValueError(f"{name} is no number of JSON")

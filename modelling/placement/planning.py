@@ -1,0 +1,278 @@
+"""A plan for all machines, with what each move rests on and what forbade a better one. No Django.
+
+What-if: the same with other pools, machines or rules. Source: docs/models/placement.md.
+"""
+
+import math
+import time
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import fields
+from functools import cache
+
+import numpy as np
+
+from kdb.pairs import pair_key
+from modelling.estimation.verdict import STRENGTHS
+
+from .assignment import Assigned, Filling, Problem, assign
+from .content import (
+    CONSTRAINED,
+    EXACT,
+    METHODS,
+    MOVES,
+    NO_CHOICE,
+    NO_GAIN,
+    NOT_KNOWN,
+    NOT_SURE,
+    PINNED,
+    Advice,
+    Better,
+    FleetError,
+    Machine,
+    Plan,
+    Pool,
+    Prospect,
+    Rules,
+    ToMeasure,
+    Unknown,
+)
+from .prospects import Knowledge, is_sure, prospect
+
+_NOT_A_MOVE = -math.inf
+
+
+def plan(machines: Sequence[Machine], pools: Sequence[Pool], knowledge: Knowledge, rules: Rules) -> Plan:
+    """The moves that gain most under the constraints; raises FleetError where the input cannot be."""
+    check(machines, pools, rules)
+    seen = _Prospects(knowledge, rules)
+    advice: dict[str, Advice] = {}
+    found: list[Assigned] = []
+    end = time.monotonic() + rules.seconds
+    sites = list(dict.fromkeys(pool.site for pool in pools))
+    for number, site in enumerate(sites):
+        inside = [pool for pool in pools if pool.site == site]
+        names = {pool.name for pool in inside}
+        if not (there := [machine for machine in machines if machine.pool in names]):
+            continue
+        one = _Site(there, inside, seen, rules)
+        left = max(end - time.monotonic(), 0.0) / (len(sites) - number)
+        found.append(assign(one.problem, [pool.host_fs for pool in inside], left, rules.gap))
+        advice |= one.advice(found[-1].pools)
+    return Plan(
+        advice=tuple(advice[machine.name] for machine in machines),
+        gain=sum(each.gain for each in found),
+        bound=sum(each.bound for each in found),
+        method=max((each.method for each in found), key=METHODS.index, default=EXACT),
+        regions=sum(each.regions for each in found),
+        to_measure=_to_measure(machines, pools, seen),
+    )
+
+
+def cost(machine_bytes: float, rules: Rules) -> float:
+    """Share of a machine's throughput over the horizon that copying it costs."""
+    return rules.slowdown * machine_bytes / rules.copy_rate / rules.horizon
+
+
+class _Prospects:
+    """Prospects by what they depend on, each worked out once."""
+
+    def __init__(self, knowledge: Knowledge, rules: Rules) -> None:
+        @cache
+        def of(
+            hypervisor: str, guest_fs: str, shares: tuple[tuple[str, float], ...], there: str, here: str
+        ) -> Prospect | Unknown:
+            return prospect(knowledge, hypervisor, guest_fs, dict(shares), there, here, rules.margin)
+
+        self._of = of
+
+    def __call__(self, machine: Machine, there: str, here: str) -> Prospect | Unknown:
+        return self._of(machine.hypervisor, machine.guest_fs, tuple(sorted(machine.shares.items())), there, here)
+
+
+class _Site:
+    """The machines of one site as units over its pools."""
+
+    def __init__(self, machines: Sequence[Machine], pools: Sequence[Pool], seen: _Prospects, rules: Rules) -> None:
+        self.machines, self.pools, self.seen, self.rules = machines, pools, seen, rules
+        place = {pool.name: index for index, pool in enumerate(pools)}
+        self.here = np.array([place[machine.pool] for machine in machines], int)
+        units = {machine.together or f"\0{machine.name}": len(machines) for machine in machines}
+        numbers = {name: number for number, name in enumerate(units)}
+        self.unit = np.array([numbers[machine.together or f"\0{machine.name}"] for machine in machines], int)
+        self.members = [np.flatnonzero(self.unit == number) for number in range(len(units))]
+        self.allowed = np.array([[self._reason(m, p) for p in range(len(pools))] for m in range(len(machines))], object)
+        self.allowed = self.allowed.reshape(len(machines), len(pools))
+        self.net = np.array([[self._net(m, p) for p in range(len(pools))] for m in range(len(machines))], float)
+        self.net = self.net.reshape(len(machines), len(pools))
+        values = np.zeros((len(units), len(pools)))
+        np.add.at(values, self.unit, np.where(self.allowed == "", self.net, _NOT_A_MOVE))
+        sizes = np.array([machine.size_bytes for machine in machines], float)
+        loads = np.array([machine.load for machine in machines], float)
+        most = np.array([math.inf if pool.most_load is None else pool.most_load for pool in pools])
+        groups: dict[str, list[int]] = {}
+        for number, machine in enumerate(machines):
+            if machine.apart:
+                groups.setdefault(machine.apart, []).append(self.unit[number])
+        self.problem = Problem(
+            values=values,
+            here=np.array([self.here[members[0]] for members in self.members], int),
+            sizes=np.bincount(self.unit, sizes, len(units)),
+            loads=np.bincount(self.unit, loads, len(units)),
+            room=np.array([max(pool.free_bytes - pool.reserve_bytes, 0.0) for pool in pools]),
+            headroom=np.maximum(most - np.bincount(self.here, loads, len(pools)), 0.0),
+            apart=[np.array(units) for units in groups.values() if len(units) > 1],
+        )
+
+    def _reason(self, machine: int, pool: int) -> str:
+        """What forbids the move whatever the others do; "": nothing."""
+        one = self.machines[machine]
+        members = self.members[self.unit[machine]]
+        if any(self.machines[other].is_pinned for other in members):
+            return "pinned" if one.is_pinned else "together"
+        if self.pools[pool].name in one.excluded:
+            return "excluded"
+        if len({self.machines[other].pool for other in members}) > 1:
+            return "together"
+        if any(self.pools[pool].name in self.machines[other].excluded for other in members):
+            return "together"
+        return ""
+
+    def _net(self, machine: int, pool: int) -> float:
+        """Expected gain less the cost of the copy, where the evidence carries a move."""
+        found = self._prospect(machine, pool)
+        if not isinstance(found, Prospect) or not is_sure(found, self.rules):
+            return _NOT_A_MOVE
+        return found.gain - cost(self.machines[machine].size_bytes, self.rules)
+
+    def _prospect(self, machine: int, pool: int) -> Prospect | Unknown | None:
+        """None on the same host file system, of which the evidence cannot tell one pool from another."""
+        there, here = self.pools[pool].host_fs, self.pools[self.here[machine]].host_fs
+        return None if there == here else self.seen(self.machines[machine], there, here)
+
+    def advice(self, ends: np.ndarray) -> dict[str, Advice]:
+        """What to do with each machine, where the units end in these pools."""
+        filling = Filling(self.problem)
+        for unit in np.flatnonzero(ends != self.problem.here):
+            filling.move(int(unit), int(ends[unit]))
+        return {each.name: self._advice(n, int(ends[self.unit[n]]), filling) for n, each in enumerate(self.machines)}
+
+    def _advice(self, number: int, end: int, filling: Filling) -> Advice:
+        machine = self.machines[number]
+        here = self.here[number]
+        stays = filling.pools[self.unit[number]] == filling.problem.here[self.unit[number]]
+        better = self._better(number, here if stays else end, filling)
+        if not stays:
+            return Advice(
+                machine.name,
+                machine.pool,
+                self.pools[end].name,
+                MOVES,
+                float(self.net[number, end]),
+                self._moved(number, end),
+                machine.size_bytes,
+                machine.size_bytes / self.rules.copy_rate,
+                better,
+            )
+        others = [found for p in range(len(self.pools)) if (found := self._prospect(number, p)) is not None]
+        known = [found for found in others if isinstance(found, Prospect)]
+        nearest = max(known, key=lambda found: found.gain, default=None)
+        if machine.is_pinned:
+            why = PINNED
+        elif better is not None:
+            why = CONSTRAINED
+        elif not others:
+            why = NO_CHOICE
+        elif len(known) < len(others) and (nearest is None or nearest.gain <= 0):
+            why = NOT_KNOWN
+        elif nearest is not None and nearest.gain > cost(machine.size_bytes, self.rules):
+            why = NO_GAIN if is_sure(nearest, self.rules) else NOT_SURE
+        else:
+            why = NO_GAIN
+        return Advice(machine.name, machine.pool, machine.pool, why, prospect=nearest, better=better)
+
+    def _moved(self, number: int, end: int) -> Prospect:
+        found = self._prospect(number, end)
+        assert isinstance(found, Prospect)
+        return found
+
+    def _better(self, number: int, end: int, filling: Filling) -> Better | None:
+        """The pool that promises this machine most beyond where it ends, with what forbids it."""
+        gains = self.net[number]
+        held = gains[end] if end != self.here[number] else 0.0
+        best = int(np.argmax(gains))
+        if not gains[best] > max(held, 0.0) + 1e-9:
+            return None
+        unit = int(self.unit[number])
+        reason = self.allowed[number, best] or filling.forbidden_by(unit, best)
+        return Better(
+            self.pools[best].name,
+            float(gains[best]),
+            reason or ("together" if len(self.members[unit]) > 1 else "region"),
+        )
+
+
+def _to_measure(machines: Sequence[Machine], pools: Sequence[Pool], seen: _Prospects) -> tuple[ToMeasure, ...]:
+    """What keeps machines where they are for want of numbers, the most machines first."""
+    of_site: dict[str, set[str]] = {}
+    for pool in pools:
+        of_site.setdefault(pool.site, set()).add(pool.host_fs)
+    where = {pool.name: pool for pool in pools}
+    waiting: Counter[tuple[str, str, tuple[str, str]]] = Counter()
+    for machine in machines:
+        here = where[machine.pool]
+        for there in sorted(of_site[here.site] - {here.host_fs}) if not machine.is_pinned else ():
+            found = seen(machine, there, here.host_fs)
+            if isinstance(found, Unknown):
+                first, second = sorted(pair_key(machine.guest_fs, host_fs) for host_fs in (here.host_fs, there))
+                waiting.update((workload, machine.hypervisor, (first, second)) for workload in found.missing)
+    ordered = sorted(waiting.items(), key=lambda item: (-item[1], item[0]))
+    return tuple(ToMeasure(*asked, machines=number) for asked, number in ordered)
+
+
+def check(machines: Sequence[Machine], pools: Sequence[Pool], rules: Rules) -> None:
+    """Raises FleetError at the first field that cannot be."""
+    for kind, names in (("pool", [pool.name for pool in pools]), ("machine", [machine.name for machine in machines])):
+        twice = [name for name, number in Counter(names).items() if number > 1]
+        if twice:
+            raise FleetError(f"{kind} {twice[0]!r} is given twice; names differ")
+    for pool in pools:
+        _number(f"pool {pool.name!r}, free_bytes", pool.free_bytes)
+        _number(f"pool {pool.name!r}, reserve_bytes", pool.reserve_bytes)
+        if pool.most_load is not None:
+            _number(f"pool {pool.name!r}, most_load", pool.most_load)
+    known = {pool.name for pool in pools}
+    units: dict[str, list[Machine]] = {}
+    for machine in machines:
+        name = f"machine {machine.name!r}"
+        for field, asked in (("pool", {machine.pool}), ("excluded", set(machine.excluded))):
+            if unknown := sorted(asked - known):
+                raise FleetError(f"{name}, {field}: {unknown[0]!r} is none of the pools")
+        _number(f"{name}, size_bytes", machine.size_bytes)
+        _number(f"{name}, load", machine.load)
+        if not machine.shares:
+            raise FleetError(f"{name}, shares: none is given; at least one workload with a share above 0")
+        for workload, share in machine.shares.items():
+            _number(f"{name}, share of {workload}", share, above=True)
+        if machine.together:
+            units.setdefault(machine.together, []).append(machine)
+    for group, members in units.items():
+        apart = Counter(machine.apart for machine in members if machine.apart)
+        if both := [name for name, number in apart.items() if number > 1]:
+            raise FleetError(f"machines of {group!r} are to lie together, and as {both[0]!r} apart; one of the two")
+    for each in fields(rules):
+        found = getattr(rules, each.name)
+        if each.name == "least_strength":
+            if found not in STRENGTHS:
+                raise FleetError(f"rules, least_strength: {found!r}; one of {', '.join(STRENGTHS)}")
+        else:
+            _number(f"rules, {each.name}", found, above=each.name in ("horizon", "copy_rate"))
+            if each.name in ("margin", "least_gaining", "most_losing", "slowdown", "gap") and found > 1:
+                raise FleetError(f"rules, {each.name}: {found}; a share, 1 at most")
+    if rules.margin >= 1:
+        raise FleetError(f"rules, margin: {rules.margin}; below 1")
+
+
+def _number(name: str, found: float, *, above: bool = False) -> None:
+    if not math.isfinite(found) or found < 0 or (above and found == 0):
+        raise FleetError(f"{name}: {found}; a number {'above 0' if above else 'of 0 or more'}")

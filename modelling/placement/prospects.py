@@ -1,0 +1,161 @@
+"""What moving one machine promises, from predictive distributions and never from a point. No Django.
+
+The difference of ln throughput there and here, as a new laboratory will see it, is a mixture of normals over tau
+(modelling.estimation.bayes); that of a mix of workloads is the sum of w_k times each, taken as independent.
+Source: docs/models/placement.md.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import ndtr
+
+from kdb.pairs import pair_key
+from modelling.estimation.bayes import Posterior, quantiles, shortfall
+from modelling.estimation.ranking import Ranking
+from modelling.estimation.verdict import STRENGTHS
+
+from .content import Prospect, Rules, Unknown
+
+_NODES = 32  # of a mixed mixture: probabilities move by less than 1e-3
+
+
+@dataclass(frozen=True)
+class Known:
+    """What one part of an answer knows of pairs of file systems.
+
+    numbers : the sets of pairs that measured comparisons join; strength : of its verdict
+    """
+
+    posterior: Posterior
+    numbers: tuple[frozenset[str], ...]
+    strength: str
+    laboratories: int
+
+    def joins(self, pair: str, other: str) -> bool:
+        """Whether measured comparisons lead from one to the other."""
+        return any({pair, other} <= joined for joined in self.numbers)
+
+
+# Workload and hypervisor to the parts of the answer.
+Knowledge = Mapping[tuple[str, str], Sequence[Known]]
+
+
+def known_of(ranking: Ranking) -> tuple[Known, ...]:
+    """What a ranking of the axis fs-pair knows."""
+    return tuple(
+        Known(
+            part.posterior,
+            tuple(frozenset(network.treatments) for network in part.networks),
+            part.verdict.strength,
+            max((entry.laboratories for entry in part.entries), default=0),
+        )
+        for part in ranking.parts
+    )
+
+
+class Difference(NamedTuple):
+    """A mixture of normals: weights of sum one, means, deviations; (T,) each; ln ratio."""
+
+    weights: np.ndarray
+    means: np.ndarray
+    deviations: np.ndarray
+
+
+def difference(posterior: Posterior, there: str, here: str) -> Difference:
+    """ln throughput of one treatment less that of another, as a new laboratory will see it."""
+    i, j = posterior.treatments.index(there), posterior.treatments.index(here)
+    own = posterior.covariances
+    variances = np.maximum(own[:, i, i] + own[:, j, j] - 2 * own[:, i, j], 0.0) + posterior.taus**2
+    return Difference(posterior.weights, posterior.means[:, i] - posterior.means[:, j], np.sqrt(variances))
+
+
+def mixed(parts: Sequence[tuple[float, Difference]]) -> Difference:
+    """The sum of shares times independent differences; shares add up to 1."""
+    first, *others = [Difference(d.weights, share * d.means, share * d.deviations) for share, d in parts]
+    for other in others:
+        one, two = _fewer(first), _fewer(other)
+        both = Difference(
+            np.outer(one.weights, two.weights).ravel(),
+            np.add.outer(one.means, two.means).ravel(),
+            np.hypot.outer(one.deviations, two.deviations).ravel(),
+        )
+        first = _fewer(both)
+    return first
+
+
+def _fewer(found: Difference) -> Difference:
+    """The mixture with at most _NODES normals: neighbours in deviation joined, with their mean and variance."""
+    if len(found.weights) <= _NODES:
+        return found
+    order = np.argsort(found.deviations)
+    weights, means, deviations = (column[order] for column in found)
+    place = np.minimum((np.cumsum(weights) - weights / 2) * _NODES, _NODES - 1).astype(int)
+    total = np.bincount(place, weights, _NODES)
+    kept = total > 0
+    total = total[kept]
+    mean = np.bincount(place, weights * means, _NODES)[kept] / total
+    square = np.bincount(place, weights * (means**2 + deviations**2), _NODES)[kept] / total
+    return Difference(total, mean, np.sqrt(np.maximum(square - mean**2, 0.0)))
+
+
+def expected_gain(found: Difference) -> float:
+    """E[1 - exp(-d); d > 0] - E[1 - exp(d); d < 0]: odd in d, so doubt alone is no gain."""
+    weights, means, deviations = found
+    below, above = ndtr(-means / deviations), ndtr(means / deviations)
+    return float(weights @ (shortfall(-means, deviations, above) - shortfall(means, deviations, below)))
+
+
+def prospect(
+    knowledge: Knowledge,
+    hypervisor: str,
+    guest_fs: str,
+    shares: Mapping[str, float],
+    there: str,
+    here: str,
+    margin: float,
+) -> Prospect | Unknown:
+    """What a machine will see on the host file system `there` against `here`, two different ones."""
+    pairs = pair_key(guest_fs, there), pair_key(guest_fs, here)
+    total = sum(shares.values())
+    parts, used, missing = [], [], {}
+    for workload, share in shares.items():
+        answers = knowledge.get((workload, hypervisor), ())
+        known = next((each for each in answers if each.joins(*pairs)), None)
+        if known is None:
+            is_listed = any({*pairs} <= set(each.posterior.treatments) for each in answers)
+            missing[workload] = "numbers" if is_listed else "answer"
+        else:
+            used.append(known)
+            parts.append((share / total, difference(known.posterior, *pairs)))
+    if missing:
+        return Unknown(missing)
+    found = mixed(parts)
+    weakest = min(used, key=lambda known: STRENGTHS.index(known.strength))
+    low, middle, high = (
+        math.exp(quantiles(found.means[None], found.deviations[None], found.weights, probability)[0])
+        for probability in (0.025, 0.5, 0.975)
+    )
+    chance = found.weights @ ndtr((found.means - np.array([[-math.log1p(-margin)], [0.0]])) / found.deviations).T
+    return Prospect(
+        ratio=middle,
+        low=low,
+        high=high,
+        gain=expected_gain(found),
+        gaining=float(chance[0]),
+        losing=1.0 - float(chance[1]),
+        strength=weakest.strength,
+        laboratories=weakest.laboratories,
+    )
+
+
+def is_sure(found: Prospect, rules: Rules) -> bool:
+    """Whether the evidence carries a move."""
+    return (
+        found.gaining >= rules.least_gaining
+        and found.losing <= rules.most_losing
+        and STRENGTHS.index(found.strength) >= STRENGTHS.index(rules.least_strength)
+    )

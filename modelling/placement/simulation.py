@@ -1,0 +1,377 @@
+"""Fleets whose truth is known, and six ways to place them. No Django.
+
+A world draws the effects of pairs of file systems from their posterior, lets further laboratories measure them if
+asked, and gives each site effects of its own, as a new laboratory has them, that drift. Machines come and go, and every
+policy sees the same. Source: docs/models/placement.md.
+"""
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from kdb.pairs import pair_key, pair_parts
+from modelling.estimation.bayes import Posterior
+from modelling.estimation.verdict import Basis, strength
+
+from .assignment import Filling, Problem, assign
+from .content import FleetError, Prospect, Rules
+from .prospects import Known, is_sure, prospect
+
+POLICIES = NEVER, LIST, RANDOM, POINT, KDB, ORACLE = ("never", "list", "random", "point", "kdb", "oracle")
+# The oracle knows the true effects and those to come. It plans for the lives of its machines or for the period alone,
+# and in hindsight takes what came to most, another policy's moves if need be.
+_ORACLES = _FOR_LIFE, _FOR_PERIOD = ("oracle for life", "oracle for the period")
+HYPERVISOR = "kvm"
+PERIODS = 4  # each as long as the horizon of the rules
+SITE, MACHINES_A_POOL = 1000, 50
+DRIFT = 0.05  # standard deviation of a site's effects from one period to the next, ln ratio
+LEAVE, PINNED, APART = 0.05, 0.05, 0.1  # shares of machines: a period, of all, in pairs that are kept apart
+SIZE, LOAD, VARIES = 40 * 2.0**30, 10.0, 0.7  # medians of machines in bytes and MiB/s; standard deviation of their ln
+ROOM, RESERVE, CARRIES = 0.4, 0.1, 1.3  # free and reserved space, and the most load, as shares of a pool's mean use
+SECOND_SHARE = 0.3  # of the second workload, where a machine has two
+_SEARCHED, _SEARCH_SECONDS, _GAP = 100, 60.0, 0.01  # sites up to so many cells are searched, others rounded
+
+
+@dataclass
+class Outcome:
+    """What a policy came to, over all worlds.
+
+    gains : of each world, mean ln throughput of a machine and period against never moving
+    lives, harmed : machines that were there, and those that would have fared better unmoved
+    seconds : to decide; planned, bound : sums of what the plans promised and of their bounds; 0 where it makes none
+    """
+
+    gains: list[float] = field(default_factory=list)
+    moves: int = 0
+    lives: int = 0
+    harmed: int = 0
+    bytes_copied: float = 0.0
+    seconds: float = 0.0
+    planned: float = 0.0
+    bound: float = 0.0
+
+    @property
+    def gap(self) -> float | None:
+        """Share of what was possible that the plans missed, by their own bounds; None: it plans nothing."""
+        return 1.0 - self.planned / self.bound if self.bound > 0 else None
+
+    def add(self, other: "Outcome") -> None:
+        """Count what the other did as well, but for its gains."""
+        for name in ("moves", "lives", "harmed", "bytes_copied", "seconds", "planned", "bound"):
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+
+
+@dataclass(frozen=True)
+class Fleet:
+    """The machines of one site over the periods, and its pools.
+
+    slots : (T, n) number of the machine in each slot; a newcomer has its predecessor's size, load and first pool
+    left : (T, n) periods that it will still be there, this one counted
+    kinds : (T, n) place in `loads`, whose rows are shares of the workloads and a guest file system
+    host : (P,) place of the pool's host file system; first : (n,) pool
+    """
+
+    slots: np.ndarray
+    left: np.ndarray
+    kinds: np.ndarray
+    host: np.ndarray
+    first: np.ndarray
+    sizes: np.ndarray
+    loads: np.ndarray
+    room: float
+    most: np.ndarray
+    is_pinned: np.ndarray
+    apart: Sequence[np.ndarray]
+
+
+def simulate(
+    known: Mapping[str, Known], machines: int, worlds: int, laboratories: int, noise: float, rules: Rules, seed: int
+) -> dict[str, Outcome]:
+    """What each policy comes to.
+
+    Parameters
+    ----------
+    known : workload to what is known of all its pairs
+    machines : of a fleet, in sites of SITE; worlds : fleets, each with effects of its own
+    laboratories : that measure every pair before anything is decided, beside what is known
+    noise : variance of ln throughput of what a laboratory measures
+
+    Raises FleetError where there is no workload, or workloads know different pairs.
+    """
+    pairs = {tuple(sorted(each.posterior.treatments)) for each in known.values()}
+    if len(pairs) != 1:
+        raise FleetError("pairs under KVM: every workload must know the same ones, and one workload at least")
+    outcomes = {policy: Outcome() for policy in POLICIES}
+    for stream in np.random.SeedSequence(seed).spawn(worlds):
+        rng = np.random.default_rng(stream)
+        world = _World(known, laboratories, noise, rules, rng)
+        gained = dict.fromkeys(POLICIES, 0.0)
+        for size in _sites(machines):
+            site, truth, lot = fleet(size, world, rng), world.site_effects(rng), rng.integers(2**32)
+            ran = {
+                way: _run(way, site, truth, world, rules, np.random.default_rng(lot))
+                for way in (*POLICIES[:-1], *_ORACLES)
+            }
+            ran[ORACLE] = max(reversed(ran.values()), key=lambda outcome: outcome.gains[0])
+            for policy, outcome in outcomes.items():
+                outcome.add(ran[policy])
+                gained[policy] += ran[policy].gains[0]
+        for policy, outcome in outcomes.items():
+            outcome.gains.append(gained[policy] / machines / PERIODS)
+    return outcomes
+
+
+def _sites(machines: int) -> list[int]:
+    number = -(-machines // SITE)
+    return [len(part) for part in np.array_split(np.arange(machines), number)]
+
+
+class _World:
+    """True effects, and what each policy believes of them by kind of load, host here and host there.
+
+    kinds : rows of (shares (K,), guest file system)
+    """
+
+    def __init__(
+        self, known: Mapping[str, Known], laboratories: int, noise: float, rules: Rules, rng: np.random.Generator
+    ) -> None:
+        self.workloads = sorted(known)
+        self.pairs = sorted(known[self.workloads[0]].posterior.treatments)
+        parts = [pair_parts(pair) for pair in self.pairs]
+        self.guests, self.hosts = (sorted({part[side] for part in parts}) for side in (0, 1))
+        self.draws = [_drawn(known[workload].posterior, self.pairs, rng) for workload in self.workloads]
+        learnt = {
+            workload: measured(known[workload], self.pairs, effects, tau, laboratories, noise, rng)
+            for workload, (effects, tau) in zip(self.workloads, self.draws, strict=True)
+        }
+        of_mix = np.eye(len(self.workloads))
+        two = [
+            (1 - SECOND_SHARE) * of_mix[i] + SECOND_SHARE * of_mix[j]
+            for i in range(len(of_mix))
+            for j in range(len(of_mix))
+            if i != j
+        ]
+        self.kinds = [(shares, guest) for shares in [*of_mix, *two] for guest in self.guests]
+        size = len(self.hosts)
+        self.point = np.zeros((len(self.kinds), size, size))
+        self.sure = np.full_like(self.point, -np.inf)
+        self.listed = np.zeros((len(self.kinds), size), bool)
+        estimates = np.array(
+            [[learnt[w].posterior.effects[learnt[w].posterior.treatments.index(p)] for p in self.pairs] for w in learnt]
+        )
+        knowledge = {(workload, HYPERVISOR): [each] for workload, each in learnt.items()}
+        for kind, (shares, guest) in enumerate(self.kinds):
+            at = [self.pairs.index(pair_key(guest, host)) for host in self.hosts]
+            expected = shares @ estimates[:, at]
+            self.listed[kind, np.argmax(estimates[np.argmax(shares), at].round(9))] = True
+            ahead = expected[None, :] - expected[:, None]
+            self.point[kind] = -np.sign(ahead) * np.expm1(-np.abs(ahead))
+            mix = {workload: share for workload, share in zip(self.workloads, shares, strict=True) if share}
+            for here in range(size):
+                for there in range(size):
+                    if here != there:
+                        hosts = self.hosts[there], self.hosts[here]
+                        found = prospect(knowledge, HYPERVISOR, guest, mix, *hosts, rules.margin)
+                        if isinstance(found, Prospect) and is_sure(found, rules):
+                            self.sure[kind, here, there] = found.gain
+
+    def site_effects(self, rng: np.random.Generator) -> np.ndarray:
+        """(T, kinds, hosts) ln throughput of a site: that of a new laboratory, drifting."""
+        found = np.zeros((PERIODS, len(self.workloads), len(self.pairs)))
+        for place, (effects, tau) in enumerate(self.draws):
+            own = effects + tau / np.sqrt(2) * rng.normal(size=len(effects))
+            steps = DRIFT * rng.normal(size=(PERIODS, len(effects)))
+            steps[0] = 0.0
+            found[:, place] = own + np.cumsum(steps, axis=0)
+        return np.stack(
+            [
+                np.tensordot(
+                    found[:, :, [self.pairs.index(pair_key(guest, host)) for host in self.hosts]], shares, (1, 0)
+                )
+                for shares, guest in self.kinds
+            ],
+            axis=1,
+        )
+
+
+def _drawn(posterior: Posterior, pairs: Sequence[str], rng: np.random.Generator) -> tuple[np.ndarray, float]:
+    """Effects of the pairs, means over laboratories, and tau."""
+    node = rng.choice(len(posterior.weights), p=posterior.weights)
+    effects = rng.multivariate_normal(posterior.means[node], posterior.covariances[node], method="eigh")
+    at = [posterior.treatments.index(pair) for pair in pairs]
+    return effects[at], float(posterior.taus[node])
+
+
+def measured(
+    known: Known,
+    pairs: Sequence[str],
+    effects: np.ndarray,
+    tau: float,
+    laboratories: int,
+    noise: float,
+    rng: np.random.Generator,
+) -> Known:
+    """What is known once so many laboratories have measured all pairs, whose true effects these are.
+
+    Given tau each laboratory is one observation of the contrasts, with variance tau² / 2 + noise an arm. `pieces` and
+    `densities` of the posterior stay those of before.
+    """
+    if not laboratories:
+        return known
+    found = known.posterior
+    size = len(pairs)
+    contrasts = np.linalg.qr(np.column_stack([np.ones(size), np.eye(size)[:, 1:]]))[0][:, 1:].T
+    means, covariances, logs = found.means.copy(), found.covariances.copy(), np.log(found.weights)
+    at = [found.treatments.index(pair) for pair in pairs]
+    for _ in range(laboratories):
+        seen = np.zeros(size)
+        seen[at] = effects + np.sqrt(tau**2 / 2 + noise) * rng.normal(size=size)
+        for node, own in enumerate(found.taus):
+            towards = covariances[node] @ contrasts.T
+            spread = contrasts @ towards + (own**2 / 2 + noise) * np.eye(size - 1)
+            missed = contrasts @ (seen - means[node])
+            gain = np.linalg.solve(spread, towards.T).T
+            logs[node] -= (np.linalg.slogdet(spread)[1] + missed @ np.linalg.solve(spread, missed)) / 2
+            means[node] += gain @ missed
+            covariances[node] -= gain @ towards.T
+    weights = np.exp(logs - logs.max())
+    return Known(
+        replace(found, weights=weights / weights.sum(), means=means, covariances=covariances),
+        numbers=(frozenset(pairs),),
+        strength=strength(Basis(laboratories=laboratories, measured=True, has_numbers=True))[0],
+        laboratories=laboratories,
+    )
+
+
+def fleet(size: int, world: _World, rng: np.random.Generator) -> Fleet:
+    """A site of so many machines: a pool for MACHINES_A_POOL of them, one for each host file system at least."""
+    pools = max(len(world.hosts), size // MACHINES_A_POOL)
+    host, first = np.arange(pools) % len(world.hosts), rng.integers(0, pools, size)
+    sizes = SIZE * np.exp(VARIES * rng.normal(size=size))
+    loads = LOAD * np.exp(VARIES * rng.normal(size=size))
+    slots = np.tile(np.arange(size), (PERIODS, 1))
+    kinds = np.tile(rng.integers(0, len(world.kinds), size), (PERIODS, 1))
+    left = np.ones((PERIODS, size), int)
+    for period in range(1, PERIODS):
+        new = rng.random(size) < LEAVE
+        slots[period:, new] = slots[:period].max() + 1 + np.arange(new.sum())
+        kinds[period:, new] = rng.integers(0, len(world.kinds), new.sum())
+    for period in range(PERIODS - 2, -1, -1):
+        left[period] = np.where(slots[period] == slots[period + 1], left[period + 1] + 1, 1)
+    paired = rng.permutation(size)[: int(APART * size) // 2 * 2].reshape(-1, 2)
+    mean_load = loads.sum() / pools
+    return Fleet(
+        slots=slots,
+        left=left,
+        kinds=kinds,
+        host=host,
+        first=first,
+        sizes=sizes,
+        loads=loads,
+        room=(ROOM - RESERVE) * sizes.sum() / pools,
+        most=np.full(pools, CARRIES * mean_load),
+        is_pinned=rng.random(size) < PINNED,
+        apart=list(paired),
+    )
+
+
+def _run(
+    policy: str,
+    site: Fleet,
+    truth: np.ndarray,
+    world: _World,
+    rules: Rules,
+    lot: np.random.Generator,
+) -> Outcome:
+    """What one way to decide comes to; its gain is the sum of ln throughput over machines and periods."""
+    outcome = Outcome()
+    size, slot = len(site.first), np.arange(len(site.first))
+    pools, room = site.first.copy(), np.full(len(site.host), site.room)
+    life = np.zeros(int(site.slots.max()) + 1)
+    total = 0.0
+    for period in range(PERIODS):
+        came = np.ones(size, bool) if period == 0 else site.slots[period] != site.slots[period - 1]
+        if period:
+            room += np.bincount(pools[came], site.sizes[came], len(room))
+            room -= np.bincount(site.first[came], site.sizes[came], len(room))
+            pools[came] = site.first[came]
+        own = truth[:, site.kinds[period]][:, slot[:, None], site.host[None, :]] if policy in _ORACLES else None
+        begun = time.perf_counter()
+        ends, planned, bound = _decide(policy, site, period, pools, np.maximum(room, 0.0), came, own, world, rules, lot)
+        outcome.seconds += time.perf_counter() - begun
+        outcome.planned += planned
+        outcome.bound += bound
+        moved = ends != pools
+        room += np.bincount(pools[moved], site.sizes[moved], len(room))  # the old image is gone after the period
+        room -= np.bincount(ends[moved], site.sizes[moved], len(room))
+        pools = ends
+        outcome.moves += int(moved.sum())
+        outcome.bytes_copied += float(site.sizes[moved].sum())
+        now = truth[period, site.kinds[period]]
+        gained = now[slot, site.host[pools]] - now[slot, site.host[site.first]]
+        gained = gained + np.where(moved, _copied(site.sizes, rules), 0.0)
+        np.add.at(life, site.slots[period], gained)
+        total += float(gained.sum())
+    outcome.lives = len(life)
+    outcome.harmed = int((life < -1e-9).sum())
+    outcome.gains.append(total)
+    return outcome
+
+
+def _copied(sizes: np.ndarray, rules: Rules) -> np.ndarray:
+    """ln of what a copy leaves of a period's throughput."""
+    return np.log1p(-np.minimum(rules.slowdown * sizes / rules.copy_rate / rules.horizon, 0.99))
+
+
+def _decide(
+    policy: str,
+    site: Fleet,
+    period: int,
+    pools: np.ndarray,
+    room: np.ndarray,
+    came: np.ndarray,
+    own: np.ndarray | None,
+    world: _World,
+    rules: Rules,
+    lot: np.random.Generator,
+) -> tuple[np.ndarray, float, float]:
+    """Where each machine goes; what the plan promises and its bound, 0 where there is none."""
+    if policy == NEVER:
+        return pools, 0.0, 0.0
+    kinds, here = site.kinds[period], site.host[pools]
+    if policy in _ORACLES:
+        assert own is not None
+        ahead = np.zeros(own.shape[1:])
+        for later in range(period, PERIODS if policy == _FOR_LIFE else period + 1):
+            ahead += np.where((site.left[period] > later - period)[:, None], own[later], 0.0)
+        values = ahead - ahead[np.arange(len(pools)), pools][:, None] + _copied(site.sizes, rules)[:, None]
+    elif policy in (POINT, KDB):
+        table = world.point if policy == POINT else world.sure
+        values = table[kinds, here][:, site.host] + np.expm1(_copied(site.sizes, rules))[:, None]
+    elif policy == LIST:
+        values = np.where(world.listed[kinds][:, site.host], 1.0, -np.inf)
+        values[world.listed[kinds, here]] = -np.inf
+    else:
+        values = np.full((len(pools), len(site.host)), -np.inf)
+        chosen = lot.integers(0, len(site.host), len(pools))
+        values[came, chosen[came]] = 1.0
+    values[site.host[None, :] == here[:, None]] = -np.inf
+    values[site.is_pinned] = -np.inf
+    problem = Problem(
+        values=values,
+        here=pools,
+        sizes=site.sizes,
+        loads=site.loads,
+        room=room,
+        headroom=np.maximum(site.most - np.bincount(pools, site.loads, len(site.host)), 0.0),
+        apart=site.apart,
+    )
+    if policy in (LIST, RANDOM):
+        filling = Filling(problem)
+        filling.improve()
+        return filling.pools, 0.0, 0.0
+    search = _SEARCH_SECONDS if values.size <= _SEARCHED else 0.0
+    found = assign(problem, [str(host) for host in site.host], search, _GAP)
+    return found.pools, found.gain, found.bound

@@ -1,0 +1,47 @@
+"""The facts of configurations reach the verdict: nothing that can lose acknowledged writes is recommended."""
+
+import pytest
+
+from modelling.answers.selectors import current_ranking
+from modelling.evidence.question import Question
+from tests.factories import (
+    make_case_study,
+    make_configuration,
+    make_finding,
+    make_measurement,
+    make_publication,
+    publish,
+)
+
+pytestmark = [pytest.mark.django_db, pytest.mark.sqlite]
+MAIL = Question(axis="guest-fs", workload="varmail")
+
+
+def said_of(result):
+    return {entry["key"]: (entry["verdict"], entry["unsafe_options"]) for entry in result["entries"]}
+
+
+def test_numbers_measured_without_barriers_recommend_nothing(client):
+    study = make_case_study()
+    for guest_fs, value, options in (("btrfs", 900.0, "noatime,nobarrier"), ("ext4", 300.0, ""), ("xfs", 100.0, "")):
+        configuration = make_configuration(study, guest_fs=guest_fs, guest_mount_options=options)
+        make_measurement(value, configuration=configuration)
+    publish(study)
+    result = current_ranking(MAIL).result
+    assert said_of(result)["btrfs"] == ("unknown", ["guest mount option nobarrier"])
+    assert (result["best"], result["reference"]) == (["ext4"], "ext4")
+    page = client.get("/?axis=guest-fs&workload=varmail").content.decode()
+    assert "btrfs comes before, but was measured only with guest mount option nobarrier" in page
+    assert "only measured with guest mount option nobarrier" in page
+
+
+def test_lists_on_an_unsafe_cache_recommend_nothing():
+    publication = make_publication("paper")
+    study = make_case_study(publication=publication)
+    for guest_fs, tier in (("ext4", "best"), ("xfs", "unlisted"), ("btrfs", "worst")):
+        make_configuration(study, guest_fs=guest_fs, cache_mode="unsafe")
+        make_finding(tier, guest_fs=guest_fs, publication=publication, case_studies=[study])
+    publish(study)
+    result = current_ranking(MAIL).result
+    assert all(said == ("unknown", ["cache mode unsafe"]) for said in said_of(result).values())
+    assert result["verdict"]["sentence"].startswith("No recommendation: ext4, xfs and btrfs were measured only with")

@@ -1,0 +1,67 @@
+"""Whether the evidence is the visitor's machine: said only of what is stated on both sides."""
+
+import pytest
+
+from modelling.ask.fit import fit
+from modelling.ask.machine import Machine
+
+NAMES = {
+    "hypervisor": {"kvm": "KVM"},
+    "file_system": {"ext4": "ext4", "xfs": "XFS"},
+    "storage": {"hdd": "hard disk", "ssd": "solid state", "nvme": "NVMe"},
+}
+STATED = {"hypervisor": ["kvm"], "storage": ["hdd"], "host_fs": ["ext4", "xfs"], "guest_os_family": ["", "linux"]}
+
+
+def fitting(stated=STATED, machine=None, **asked):
+    return fit("guest-fs", asked, machine or Machine(), stated, NAMES)
+
+
+def state(found, name) -> str:
+    return next(fact.state for fact in found.facts if fact.name == name)
+
+
+def test_disks_that_were_never_measured_come_first():
+    found = fitting(machine=Machine(disks="nvme"), hypervisor="kvm")
+    assert found.sentence == "Your NVMe was never measured here: all evidence is from hard disks."
+    assert found.effect.startswith("What that difference does is not known")
+    assert state(found, "storage") == "differs"
+
+
+def test_images_on_what_no_study_has_differ():
+    found = fitting(machine=Machine(images="ceph"))
+    assert (
+        found.sentence
+        == "Your images on Ceph RBD were never measured here: all evidence is with images on ext4 and XFS."
+    )
+
+
+@pytest.mark.parametrize(
+    ("asked", "name", "expected"),
+    [
+        ({"hypervisor": "kvm"}, "hypervisor", "matches"),
+        ({"guest_os_family": "linux"}, "guest_os_family", "assumed equal"),
+        ({"host_fs": "ext4"}, "host_fs", "matches in part"),
+        ({"vm_count": 3}, "vm_count", "not stated"),
+        ({}, "hypervisor", "not given"),
+        ({}, "guest_fs", "what the answer chooses"),
+    ],
+)
+def test_each_fact_says_how_it_stands(asked, name, expected):
+    assert state(fitting(**asked), name) == expected
+
+
+def test_what_no_source_states_is_not_called_like_yours():
+    found = fitting({**STATED, "storage": [""]}, Machine(disks="hdd"))
+    assert found.sentence == "Whether the evidence is from your hard disks is not known: its sources do not state that."
+
+
+def test_a_machine_like_the_evidence_says_what_is_only_assumed():
+    found = fitting(machine=Machine(disks="hdd"), hypervisor="kvm", guest_os_family="linux")
+    assert "this is your machine" in found.sentence
+    assert "guest system: assumed equal" in found.sentence
+    assert found.effect == ""
+
+
+def test_without_evidence_nothing_is_said():
+    assert fitting({"storage": []}, Machine(disks="hdd")).sentence == ""

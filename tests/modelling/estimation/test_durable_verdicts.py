@@ -1,0 +1,88 @@
+"""What was measured only with options that can lose acknowledged writes is never recommended."""
+
+import pytest
+
+from modelling.answers import decision
+from modelling.estimation.ranking import Assumptions, rank
+from modelling.estimation.verdict import durable, of_lists, of_numbers
+from modelling.evidence.arms import Spread
+from modelling.evidence.axes import AXES
+from tests.modelling.frames import arm, arms, finding, findings
+
+UNSAFE = {"cache_mode": "unsafe"}
+
+
+def ranked(*rows, stated=(), axis="hypervisor"):
+    """Entries of three laboratories that agree, each row a hypervisor's value with further fields."""
+    taken = Assumptions(Spread(0.02, 1e9, 1e9), 0.087, tier_doubt=0.5, tau_scales={"": 1e-6})
+    frame = arms(*(arm(case_study=study, **row) for study in ("one", "two", "three") for row in rows))
+    return rank(frame, findings(*stated), AXES[axis], taken).parts[0]
+
+
+def said(part):
+    return decision.of_part(part, str.upper, ())
+
+
+def test_the_fastest_is_not_used_where_it_was_measured_only_with_an_unsafe_cache():
+    part = ranked({"value": 300, "hypervisor": "xen", **UNSAFE}, {"value": 200}, {"value": 100, "hypervisor": "esxi"})
+    assert [(entry.key, entry.verdict) for entry in part.entries] == [
+        ("xen", "unknown"),
+        ("kvm", "use"),
+        ("esxi", "avoid"),
+    ]
+    first, winner, _ = part.entries
+    assert (first.unsafe_options, first.always_unsafe, first.expected_loss) == (("cache mode unsafe",), True, None)
+    # Against what one may use: KVM loses nothing to Xen's 300, and ratios are against it.
+    assert (part.reference, winner.expected_loss < 1) == ("kvm", True)
+    assert (winner.ratio, first.ratio) == (1.0, pytest.approx(1.5))
+    decided = said(part)
+    assert decided.sentence.startswith("Use KVM. In a new laboratory it is expected to lose less than")
+    assert "XEN comes before, but was measured only with cache mode unsafe, which can lose" in decided.sentence
+
+
+def test_a_winner_measured_with_and_without_says_so_and_is_a_step_less_sure():
+    safe = {"value": 200}, {"value": 100, "hypervisor": "esxi"}
+    plain = ranked(*safe)
+    mixed = ranked(*safe, {"value": 220, "cache_mode": "none", "host_mount_options": "noatime,nobarrier"})
+    assert (plain.verdict.strength, mixed.verdict.strength) == ("moderate", "weak")
+    assert dict(mixed.verdict.reasons)["durability"].startswith("Some numbers of the first rest on options")
+    assert (mixed.best, mixed.entries[0].always_unsafe) == (("kvm",), False)
+    assert "Some numbers of KVM were measured with host mount option nobarrier" in said(mixed).sentence
+
+
+def test_nothing_is_recommended_where_everything_was_measured_without_flushes():
+    part = ranked({"value": 300, "hypervisor": "xen", **UNSAFE}, {"value": 200, **UNSAFE})
+    assert (part.best, part.worst, part.verdict.kind) == ((), (), "no clear winner")
+    assert said(part).sentence == (
+        "No recommendation: XEN and KVM were measured only with options that can lose acknowledged writes "
+        "(cache mode unsafe)."
+    )
+    assert said(part).settle == "A case study that measures XEN and KVM without them would tell."
+
+
+def test_one_that_was_compared_with_unsafe_ones_alone_is_not_recommended_either():
+    part = ranked({"value": 300, "hypervisor": "xen", **UNSAFE}, {"value": 200})
+    assert part.best == ()
+    assert durable([True, False]) == [False, False]
+    assert durable([True, False, False]) == [False, True, True]
+
+
+def test_tier_lists_on_unsafe_configurations_recommend_nothing():
+    lists = [
+        finding("ext4", "ext4", "best", losing=(("cache mode unsafe",),)),
+        finding("xfs", "ext4", "unlisted", losing=((), ("cache mode unsafe",))),
+        finding("btrfs", "ext4", "worst"),
+    ]
+    part = rank(arms(), findings(*lists), AXES["fs-pair"], Assumptions(Spread(0.05), 0.087, tier_doubt=0.5)).parts[0]
+    assert [(entry.key, entry.verdict) for entry in part.entries] == [
+        ("ext4-on-ext4", "unknown"),
+        ("xfs-on-ext4", "use"),
+        ("btrfs-on-ext4", "avoid"),
+    ]
+    assert "durability" in dict(part.verdict.reasons)
+
+
+def test_without_anything_to_choose_every_verdict_is_unknown():
+    assert of_numbers([None, None], 0.1) == ["unknown", "unknown"]
+    assert of_lists([None, None]) == ["unknown", "unknown"]
+    assert of_lists([None, 2, 3, 4]) == ["unknown", "use", "unknown", "avoid"]

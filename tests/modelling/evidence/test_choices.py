@@ -1,0 +1,59 @@
+"""How much lies behind each choice: what an answer would find, from memory."""
+
+import pytest
+
+from modelling.answers.estimate import ranking_of
+from modelling.evidence import choices, names
+from modelling.evidence.axes import AXES, axis_left_open
+from modelling.evidence.question import Question
+
+pytestmark = [pytest.mark.django_db, pytest.mark.sqlite]
+
+
+def behind(field, values, **given):
+    return choices.behind({field: values}, given).case_studies[field]
+
+
+@pytest.mark.parametrize("workload", ["varmail", "atto"])
+def test_a_choice_has_evidence_where_its_question_has_an_answer(published_evidence, workload):
+    hypervisors = list(names.names()["hypervisor"])
+    for axis in AXES:
+        found = behind("hypervisor", hypervisors, workload=workload, axis=axis)
+        answered = {name: bool(ranking_of(Question(axis, workload, hypervisor=name)).parts) for name in hypervisors}
+        assert {name: number > 0 for name, number in found.items()} == answered, axis
+
+
+def test_case_studies_are_counted_not_rows(published_evidence):
+    assert behind("workload", ["varmail"], hypervisor="kvm") == {"varmail": 3}
+
+
+def test_nothing_published_is_nothing_behind(db):
+    choices.forget()
+    assert behind("workload", ["varmail"]) == {"varmail": 0}
+
+
+def test_what_lies_behind_costs_no_query_once_it_is_known(published_evidence, django_assert_num_queries):
+    behind("workload", ["varmail"])
+    with django_assert_num_queries(0):
+        behind("workload", ["varmail"])
+
+
+def test_too_much_to_count_says_nothing(published_evidence, settings):
+    settings.KDB_MOST_ARMS_AT_ONCE = 3
+    choices.forget()
+    assert choices.behind({"workload": ["varmail"]}, {}).case_studies == {}
+
+
+@pytest.mark.parametrize(
+    ("hypervisor", "guest_fs", "host_fs", "axis"),
+    [
+        ("", "", "", "hypervisor"),
+        ("", "xfs", "", "hypervisor"),
+        ("kvm", "", "", "fs-pair"),
+        ("kvm", "", "lvm", "guest-fs"),
+        ("kvm", "xfs", "", "host-fs"),
+        ("kvm", "xfs", "ext4", "configuration"),
+    ],
+)
+def test_the_axis_is_what_is_left_open(hypervisor, guest_fs, host_fs, axis):
+    assert axis_left_open(hypervisor, guest_fs, host_fs) == axis

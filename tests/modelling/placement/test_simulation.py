@@ -1,0 +1,119 @@
+"""Small versions of manage.py simulate_placement; docs/placement.md has the large ones."""
+
+import io
+import json
+
+import numpy as np
+import pytest
+from django.core.management import CommandError, call_command
+
+from modelling.estimation.bayes import posterior
+from modelling.estimation.network import Trial
+from modelling.placement.content import Rules
+from modelling.placement.prospects import Known
+from modelling.placement.simulation import POLICIES, measured, simulate
+from tests.modelling.placement.beliefs import known
+
+PAIRS = [f"{guest}-on-{host}" for guest in ("ext4", "xfs") for host in ("ext4", "xfs")]
+
+
+def beliefs(spread: float) -> dict[str, Known]:
+    """Of two workloads, by lists alone: every effect about zero, give or take the spread, tau 0.2."""
+    found = {}
+    for workload in ("varmail", "webserver"):
+        one = known(dict.fromkeys(PAIRS, 0.0), tau=0.2, numbers=False)
+        one.posterior.covariances[:] = spread**2 * (np.eye(4) - 0.25)
+        found[workload] = one
+    return found
+
+
+def simulated(laboratories: int, machines: int = 60, seed: int = 1, spread: float = 0.4):
+    return simulate(beliefs(spread), machines, 3, laboratories, 1e-3, Rules(), seed)
+
+
+@pytest.fixture(scope="module")
+def informed():
+    return simulated(laboratories=3)
+
+
+def test_what_lists_alone_say_moves_no_machine(informed):
+    by_lists = simulated(laboratories=0)
+    assert by_lists["kdb"].moves == by_lists["never"].moves == 0
+    assert by_lists["kdb"].gains == by_lists["never"].gains == [0.0] * 3
+    assert by_lists["point"].bytes_copied == by_lists["list"].gains[0] * 0  # no effect is ahead of another
+    assert informed["kdb"].moves > 0
+
+
+def test_no_policy_gains_more_than_the_oracle_in_any_world(informed):
+    assert tuple(informed) == POLICIES
+    for outcome in informed.values():
+        assert all(ours <= best + 1e-12 for ours, best in zip(outcome.gains, informed["oracle"].gains, strict=True))
+    assert informed["oracle"].harmed < informed["kdb"].harmed + informed["list"].harmed
+    assert informed["random"].harmed > 0
+    assert informed["never"].harmed == informed["never"].bytes_copied == 0
+
+
+def test_doubt_taken_into_account_harms_fewer_of_those_it_moves(informed):
+    kdb, point = informed["kdb"], informed["point"]
+    assert kdb.harmed / kdb.moves < point.harmed / point.moves
+    assert np.mean(kdb.gains) > 0
+
+
+def test_the_same_seed_gives_the_same_and_every_policy_sees_the_same_machines():
+    first, again, other = (simulated(2, machines=20, seed=seed) for seed in (1, 1, 2))
+    told = [
+        {policy: (outcome.gains, outcome.moves, outcome.harmed) for policy, outcome in each.items()}
+        for each in (first, again, other)
+    ]
+    assert told[0] == told[1] != told[2]
+    assert len({outcome.lives for outcome in first.values()}) == 1
+
+
+def test_learning_from_laboratories_is_the_posterior_of_their_trials():
+    """From a first laboratory's posterior, a second one's numbers: the mixture over tau is updated exactly."""
+    rng = np.random.default_rng(4)
+    pairs, noise = PAIRS[:3], 0.01
+    one = Trial.from_arms("one", pairs, np.array([0.0, 0.3, -0.1]), np.full(3, noise))
+    before = Known(posterior(pairs, [one], 0.3), (frozenset(pairs),), "weak", 1)
+    effects, tau = np.array([0.1, 0.2, 0.3]), 0.25
+    seen = effects + np.sqrt(tau**2 / 2 + noise) * np.random.default_rng(4).normal(size=3)
+    ours = measured(before, pairs, effects, tau, 1, noise, rng).posterior
+    exact = posterior(pairs, [one, Trial.from_arms("two", pairs, seen, np.full(3, noise))], 0.3)
+    assert ours.fit().effects == pytest.approx(exact.fit().effects, abs=1e-4)
+    assert ours.new_errors() == pytest.approx(exact.new_errors(), abs=1e-3)
+
+
+@pytest.mark.sqlite
+@pytest.mark.slow
+def test_the_command_prints_the_same_figures_as_a_table_and_as_json(published_evidence):
+    found = []
+    for form in ([], ["--json"]):
+        out = io.StringIO()
+        call_command("simulate_placement", "--machines", "20", "--worlds", "1", *form, stdout=out, stderr=io.StringIO())
+        found.append(out.getvalue())
+    report = json.loads(found[1])
+    assert [each["policy"] for each in report["policies"]] == list(POLICIES)
+    assert report["workloads"] == ["fileserver", "randomfileaccess", "varmail", "webserver"]
+    for each in report["policies"]:
+        line = next(line for line in found[0].splitlines() if line.startswith(each["policy"]))
+        assert line.split()[1] == f"{each['gain_percent']:.1f}"
+    by_policy = {each["policy"]: each for each in report["policies"]}
+    assert by_policy["never"] == by_policy["kdb"] | {"policy": "never"}  # lists alone, today
+    assert by_policy["oracle"]["gain_percent"] > 0
+
+
+@pytest.mark.sqlite
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (["--machines", "9"], "--machines 9: between 10 and 100000"),
+        (["--worlds", "0"], "--worlds 0: between 1 and 1000"),
+        (["--laboratories", "-1"], "--laboratories -1: between 0 and 100"),
+        (["--seed", "-1"], "--seed -1: between 0 and"),
+        ([], "load_evidence"),
+    ],
+)
+def test_what_cannot_be_simulated_is_said(given, said):
+    with pytest.raises(CommandError, match=said):
+        call_command("simulate_placement", *given, stdout=io.StringIO())
