@@ -245,6 +245,8 @@ SPECTACULAR_SETTINGS = {
         "TierEnum": "experiments.models.OrdinalFinding.Tier",
         "CaseStudyStatusEnum": "experiments.models.CaseStudy.Status",
         "ClaimKindEnum": "experiments.models.Claim.Kind",
+        "HypervisorKindEnum": "experiments.models.Hypervisor.Kind",
+        "StorageKindEnum": [("hdd", "hard disk"), ("ssd", "solid state"), ("nvme", "NVMe"), ("mixed", "mixed")],
         "MetricEnum": [(name, name) for name in METRICS],
         "ShareEnum": [("dominant", "dominant"), ("present", "present"), ("small", "small"), ("none", "none")],
     },

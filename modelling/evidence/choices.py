@@ -14,13 +14,15 @@ from django.conf import settings
 from django.core.cache import cache
 
 from experiments.models import CaseStudy, OrdinalFinding
+from experiments.models.testbed import storage_kind
+from kdb.host_storage import FILE, host_storage_key
 from kdb.units import THROUGHPUT
 from modelling.models import Arm
 
 from . import counts
-from .axes import AXES, axis_left_open
+from .axes import AXES, WHERE_STATED, axis_left_open
 from .frames import EMULATOR
-from .question import GRADES
+from .question import GRADES, PAPERS
 
 _SECONDS = 60
 _KEY = "modelling.evidence.choices"
@@ -31,17 +33,19 @@ _COLUMNS = {
     "guest_os_family": "configuration__guest_os__family",
     **{name: f"configuration__{name}" for name in ("virtualisation", "cache_mode", "image_format", "disk_bus")},
     "guest_os": "configuration__guest_os__slug",
-    **{name: f"configuration__{name}" for name in ("vm_vcpus", "vm_ram_gib")},
+    **{name: f"configuration__{name}" for name in ("vm_vcpus", "vm_ram_gib", "backend")},
+    **{name: f"configuration__{name}" for name in WHERE_STATED if name != "storage"},
+    "storage": "kind_of_storage",
 }
 _GROUP = {
     "case_study": "configuration__case_study__slug",
     "workload": "variant__workload__slug",
     "vm_count": "vm_count",
-    "storage": "configuration__case_study__storage__kind",
     "benchmark": "variant__benchmark__slug",
     "metric": "metric",
+    "is_reviewed": "configuration__case_study__publication__is_reviewed",
 }
-_LIKE = ("variant_id", "operation", "block_size_bytes", "unit")
+_LIKE = ("variant_id", "operation", "block_size_bytes", "unit", "reference")
 
 
 @dataclass(frozen=True)
@@ -58,16 +62,26 @@ class Compared:
 
     def compares(self, axis: str, filters: Mapping[str, Any]) -> bool:
         """Whether two entries of the axis are among the rows that these filters admit, all that is held being equal."""
-        entries: dict[Any, set[Any]] = defaultdict(set)
+        groups: dict[Any, list[Mapping[str, Any]]] = defaultdict(list)
         entry, held = AXES[axis].entry, AXES[axis].held
         for row in self.rows:
             if row.get("virtualisation") == "emulated" and filters.get("hypervisor") != EMULATOR:
                 continue
-            if all(row.get(name) == value for name, value in filters.items() if name in row):
-                key = tuple(row.get(column) for column in entry)
-                if None not in key:
-                    entries[tuple(row.get(column) for column in held)].add(key)
-        return any(len(found) > 1 for found in entries.values())
+            is_admitted = all(row.get(name) == value for name, value in filters.items() if name in row)
+            if is_admitted and None not in [row.get(column) for column in entry]:
+                groups[tuple(row.get(column) for column in held)].append(row)
+        alike = list(groups.values())
+        for column in AXES[axis].held_where_stated:
+            alike = [part for rows in alike for part in _alike(rows, column)]
+        return any(len({tuple(row.get(column) for column in entry) for row in rows}) > 1 for rows in alike)
+
+
+def _alike(rows: list[Mapping[str, Any]], column: str) -> list[list[Mapping[str, Any]]]:
+    """The rows as fairplay.group_numbers parts them by a column that is held where it is stated."""
+    parts: dict[Any, list[Mapping[str, Any]]] = defaultdict(list)
+    for row in rows:
+        parts[row.get(column) or ""].append(row)
+    return list(parts.values()) if len(parts.keys() - {""}) > 1 else [rows]
 
 
 @dataclass(frozen=True)
@@ -140,7 +154,7 @@ def _admits(each: Compared, filters: Mapping[str, Any]) -> bool:
 
 
 def _of_rows(filters: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in filters.items() if name in _COLUMNS}
+    return {name: value for name, value in filters.items() if name in (*_COLUMNS, "host_storage")}
 
 
 def _evidence() -> Evidence:
@@ -169,21 +183,37 @@ def _of_arms() -> Iterator[Compared]:
     rows = Arm.objects.filter(
         configuration__case_study__in=CaseStudy.objects.published(), configuration__hypervisor__isnull=False
     ).order_by("pk")
+    rows = rows.annotate(kind_of_storage=storage_kind("configuration__"))
     paths = [*_GROUP.values(), *_LIKE, *_COLUMNS.values(), "origin", "variance"]
     groups: dict[tuple[Any, ...], set[tuple[Any, ...]]] = defaultdict(set)
     for values in rows.values_list(*paths):
         group, row = values[: len(_GROUP) + len(_LIKE)], values[len(_GROUP) + len(_LIKE) :]
         *columns, origin, variance = row
-        strongest = 2 if origin != Arm.Origin.MEASURED else 0 if variance is not None else 1
+        is_unreviewed = group[list(_GROUP).index("is_reviewed")] is False
+        strongest = 2 if origin != Arm.Origin.MEASURED or is_unreviewed else 0 if variance is not None else 1
         for grade in (None, *GRADES[strongest:]):
             groups[(grade, *group)].add(tuple(columns))
     merged: dict[tuple[Any, ...], set[Any]] = defaultdict(set)
     for (grade, *group), configurations in groups.items():
         merged[(*group[: len(_GROUP)], frozenset(configurations))].add(grade)
     for (case_study, *said, configurations), grades in merged.items():
-        filters = {name: (value,) for name, value in zip(list(_GROUP)[1:], said, strict=True)}
-        found = tuple(dict(zip(_COLUMNS, each, strict=True)) for each in sorted(configurations, key=repr))
+        filters: dict[str, tuple[Any, ...]] = {
+            name: (value,) for name, value in zip(list(_GROUP)[1:], said, strict=True)
+        }
+        filters["evidence"] = (PAPERS,) if filters.pop("is_reviewed") == (True,) else ()
+        found = tuple(_row(dict(zip(_COLUMNS, each, strict=True))) for each in sorted(configurations, key=repr))
         yield Compared((case_study,), {**filters, "grade": tuple(sorted(filter(None, grades)))}, found)
+
+
+def _row(said: dict[str, Any]) -> dict[str, Any]:
+    """The columns of a configuration with what follows from them."""
+    host_storage = host_storage_key(said["backend"], said["host_fs"])
+    access = said["guest_access"] or ("file-system" if said["guest_fs"] else "")
+    return said | {
+        "host_storage": host_storage,
+        "backend": said["backend"] or (FILE if said["host_fs"] else ""),
+        "guest_access": access,
+    }
 
 
 def _of_lists() -> Iterator[Compared]:
@@ -193,14 +223,15 @@ def _of_lists() -> Iterator[Compared]:
         "case_studies__storage__kind",
         "case_studies__vm_counts",
         "variant__benchmark__slug",
+        "publication__is_reviewed",
     )
     rows = OrdinalFinding.objects.filter(case_studies__in=CaseStudy.objects.published()).order_by("pk")
     lists: dict[tuple[Any, ...], list[tuple[Any, ...]]] = defaultdict(list)
     for publication, hypervisor, guest_fs, host_fs, workload, *rest in rows.values_list(*paths, *about):
-        case_study, storage, vm_counts, benchmark = rest
-        key = (publication, hypervisor, workload, case_study, storage, tuple(vm_counts), benchmark)
+        case_study, storage, vm_counts, benchmark, is_reviewed = rest
+        key = (publication, hypervisor, workload, case_study, storage, tuple(vm_counts), benchmark, is_reviewed)
         lists[key].append((guest_fs, host_fs))
-    for (_, hypervisor, workload, case_study, storage, vm_counts, benchmark), pairs in lists.items():
+    for (_, hypervisor, workload, case_study, storage, vm_counts, benchmark, is_reviewed), pairs in lists.items():
         said = {
             "workload": (workload,),
             "vm_count": vm_counts,
@@ -208,8 +239,11 @@ def _of_lists() -> Iterator[Compared]:
             "benchmark": (benchmark,),
             "metric": (THROUGHPUT,),
             "grade": ("D",),
+            "evidence": (PAPERS,) if is_reviewed else (),
         }
         found = tuple(
-            {"hypervisor": hypervisor, "guest_fs": guest, "host_fs": host, "cache_mode": ""} for guest, host in pairs
+            {"hypervisor": hypervisor, "guest_fs": guest, "host_fs": host, "cache_mode": ""}
+            | {"host_storage": host_storage_key(FILE, host)}
+            for guest, host in pairs
         )
         yield Compared((case_study,), said, found)
