@@ -17,8 +17,8 @@ class Question:
     hypervisor: str | None = None
     guest_fs: str | None = None
     host_fs: str | None = None
-    host_storage: str | None = None
     vm_count: int | None = None
+    host_storage: str | None = None
     storage: str | None = None
     benchmark: str | None = None
     guest_os_family: str | None = None

@@ -9,6 +9,7 @@ import pytest
 from experiments.api_urls import router
 from experiments.case_studies import life
 from experiments.models import CaseStudy, Claim, Measurement, Publication, Server, Storage, Workload
+from kdb.units import METRICS
 from tests import factories
 
 LISTS = [f"/api/v1/{name}/" for name in (*(prefix for prefix, _, _ in router.registry), "configurations", "claims")]
@@ -279,7 +280,7 @@ def test_an_unknown_value_is_refused_with_what_is_allowed(client, published_evid
     found = errors(client.get(path))
     assert found["hypervisor"]["allowed"] == ["esxi", "hyper-v", "kvm", "proxmox", "qemu-tcg", "xen"]
     assert found["workload"]["allowed"] == [*Workload.objects.values_list("slug", flat=True)]
-    assert found["metric"]["allowed"] == ["throughput", "operation_rate", "latency"]
+    assert found["metric"]["allowed"] == [*METRICS]
     assert found["native"]["allowed"] == ["true", "false"]
     assert "whole number" in found["vm_count"]["message"]
 

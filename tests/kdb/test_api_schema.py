@@ -85,6 +85,7 @@ ENTRIES = {
     "fs-pair": "ext4-on-ext4,xfs-on-ext4",
     "guest-fs": "ext4,xfs",
     "host-fs": "ext4,xfs",
+    "host-storage": "dir-ext4,lvm-thin",
     "hypervisor": "kvm,xen",
     "configuration": "kvm:ext4-on-ext4,xen:ext4-on-ext4",
 }

@@ -263,7 +263,12 @@ def test_a_failed_publication_leaves_the_database_untouched(monkeypatch):
         ("measurements.csv", 9, {"value": ""}, 'value: found "", allowed is a finite number'),
         ("measurements.csv", 9, {"vm_count": "1.5"}, 'vm_count: found "1.5", allowed is a whole number, not negative'),
         ("measurements.csv", 9, {"vm_count": "-1"}, 'vm_count: found "-1", allowed is a whole number, not negative'),
-        ("measurements.csv", 9, {"unit": "GB/s"}, 'unit: found "GB/s", allowed is one of MiB/s, MB/s, ops/s, ms'),
+        (
+            "measurements.csv",
+            9,
+            {"unit": "GB/s"},
+            'unit: found "GB/s", allowed is one of MiB/s, MB/s, KiB/s, ops/s, TPS, ms, us, s, score, ratio',
+        ),
         ("measurements.csv", 9, {"case_study": "p9"}, 'case_study: found "p9", allowed is one of p0, p1, p2, p3-cs1'),
         ("measurements.csv", 9, {"configuration": "kvm"}, 'configuration: found "kvm", allowed is one of esxi-btrfs'),
         ("measurements.csv", 9, {"workload": "mail"}, 'found "mail", allowed is one of fileserver, varmail, webserver'),

@@ -4,6 +4,7 @@ import math
 
 import pytest
 
+from kdb.units import METRICS
 from modelling.answers import snapshots
 from modelling.answers.selectors import current_ranking, ranking_of
 from modelling.evidence import frames
@@ -129,4 +130,4 @@ def test_a_comparison_by_latency_calls_the_faster_one_faster(client):
 def test_an_unknown_metric_is_refused_with_those_there_are(client):
     found = client.get("/api/v1/rankings/guest-fs/", {"workload": "varmail", "metric": "speed"})
     assert found.status_code == 400
-    assert "throughput, operation_rate, latency" in found.content.decode()
+    assert ", ".join(METRICS) in found.content.decode()
