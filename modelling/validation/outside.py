@@ -151,6 +151,7 @@ def _arms(rows: pd.DataFrame) -> pd.DataFrame:
         variant_id=found.groupby("variant").ngroup(),
         configuration_id=found.groupby(configuration, dropna=False).ngroup(),
         **dict.fromkeys(("reference", "backend", "allocation", "io_mode", "discard", "iothread", "guest_access"), ""),
+        **dict.fromkeys(("guest_mount_options", "host_mount_options"), ""),
         virtualisation="",
         guest_os=None,
         vm_vcpus=None,

@@ -98,6 +98,7 @@ def _arms(rng: np.random.Generator, seen: np.ndarray, runs: int, spread: Spread)
     alike |= dict.fromkeys(
         ("reference", "backend", *WHERE_STATED, "image_format", "disk_bus", "guest_os", "source"), ""
     )
+    alike |= dict.fromkeys(("guest_mount_options", "host_mount_options"), "")
     alike |= {"metric": THROUGHPUT, "is_reviewed": True}
     alike |= {"variant_id": 1, "vm_count": 1, "block_size_bytes": None, "vm_vcpus": None, "vm_ram_gib": None}
     return pd.DataFrame(
