@@ -232,7 +232,7 @@ def _admitting_findings(case_study_ids: list[int]) -> list[dict[str, Any]]:
         row["vm_count"].update(vm_counts)
         for name, value in zip(paths, values, strict=True):
             row[name].add(value)
-        row["evidence"] = {PAPERS} if row.pop("is_reviewed") == {True} else set()
+        row["evidence"] = {PAPERS} if row["is_reviewed"] == {True} else set()
         row["host_storage"] = {host_storage_key(FILE, host_fs) for host_fs in row["host_fs"]}
     return list(found.values())
 

@@ -90,17 +90,18 @@ def _cache_modes() -> list[str]:
 
 
 def _read() -> dict[str, Any]:
-    labels, spellings = {}, {}
+    labels, spellings, described = {}, {}, {}
     for kind, model in _NAMED.items():
-        rows = list(visible.entries(model).values_list("slug", "name", "aliases"))
-        labels[kind] = {slug: name for slug, name, _ in rows}
-        spellings[kind] = normalise.spellings(rows)
+        rows = list(visible.entries(model).values_list("slug", "name", "aliases", "description"))
+        labels[kind] = {slug: name for slug, name, *_ in rows}
+        spellings[kind] = normalise.spellings((slug, name, aliases) for slug, name, aliases, _ in rows)
+        if model is Workload:
+            described = {slug: description for slug, *_, description in rows}
     choices = {"storage": Storage.Kind.choices, "guest_os_family": OperatingSystem.Family.choices}
     for kind, named in {**choices, "host_storage": host_storages(labels["file_system"]).items()}.items():
         labels[kind] = {value: label for value, label in named if value}
         spellings[kind] = normalise.spellings((value, label, ()) for value, label in labels[kind].items())
     labels["cache_mode"] = {mode: mode for mode in _cache_modes()}
-    described = dict(visible.entries(Workload).values_list("slug", "description"))
     counts = CaseStudy.objects.published().values_list("vm_counts", flat=True)
     run = sorted({n for row in counts for n in row if n})
     return {"names": labels, "spellings": spellings, "described": described, "vm_counts": run}

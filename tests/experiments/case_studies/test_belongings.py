@@ -47,7 +47,7 @@ from tests.experiments.imports.test_pipeline import changed
 pytestmark = pytest.mark.django_db
 
 WORD = "quokka"  # stands in every name that a draft brings, and nowhere else
-MOST_PAGES = 400
+MOST_PAGES = 480
 ORIGINS = {"kernel_origin": "its own", "virtual_device_origin": "its own"}
 
 
