@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from django.contrib.auth.models import AnonymousUser
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.functional import SimpleLazyObject
@@ -13,8 +14,9 @@ _OPEN = [Campaign.State.RUNNING, Campaign.State.PAUSED]
 
 
 def for_user(request: HttpRequest) -> dict[str, Any]:
-    """Context of templates: `mine`, read when it is shown, and only for who is signed in."""
-    return {"mine": SimpleLazyObject(lambda: _mine(request.user))}
+    """Context of templates: `mine`, read when it is shown, and only for who is signed in. Nobody is where a request
+    was refused before anybody asked who sends it."""
+    return {"mine": SimpleLazyObject(lambda: _mine(getattr(request, "user", None) or AnonymousUser()))}
 
 
 def _mine(user: Any) -> dict[str, Any]:

@@ -36,7 +36,7 @@ class Section:
 @cache
 def glossary() -> tuple[Section, ...]:
     """The file's sections in their order. A term begins its paragraph in bold; further paragraphs belong to it."""
-    _, *parts = re.split(r"^## +(.+)\n", PATH.read_text("utf-8"), flags=re.MULTILINE)
+    _, *parts = re.split(r"^## (.+)\n", PATH.read_text("utf-8"), flags=re.MULTILINE)
     taken: set[str] = set()
     return tuple(
         Section(title, tuple(_term(each, taken) for each in re.split(r"\n\n(?=\*\*)", body.strip())))

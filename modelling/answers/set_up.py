@@ -30,7 +30,7 @@ _IMAGES = {
     "qcow2": "-f qcow2",
     "raw, fully allocated": "-f raw -o preallocation=falloc",  # as KDB's campaigns make it
 }
-_MOUNT_OPTIONS = re.compile(r"[A-Za-z0-9_=.:+/-]+(,[A-Za-z0-9_=.:+/-]+)*")
+_MOUNT_OPTION = re.compile(r"[A-Za-z0-9_=.:+/-]+")
 _Fact = Callable[[Configuration], str]
 _QEMU = ("kvm", "proxmox", "qemu-tcg")  # whose images qemu-img makes
 
@@ -140,7 +140,7 @@ def _file_system(
     device, folder = f'"${side.upper()}_DEVICE"', f'"${side.upper()}_FOLDER"'
     yield SetUpLine(f"mkfs.{made} {device}", makers)
     mounted, mounters = _agreed(configurations, lambda c: _durable(options(c)))
-    if _MOUNT_OPTIONS.fullmatch(mounted):
+    if all(map(_MOUNT_OPTION.fullmatch, mounted.split(","))):
         yield SetUpLine(f"mount -t {made} -o {shlex.quote(mounted)} {device} {folder}", mounters)
         return
     yield _remark(f"{side} mount options", configurations, options)

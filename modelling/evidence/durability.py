@@ -34,5 +34,5 @@ def losing_options(cache_mode: str, guest_mount_options: str, host_mount_options
 
 
 def _words(text: str) -> set[str]:
-    joined = re.sub(r"\s*=\s*", "=", text.lower())
+    joined = "=".join(part.strip() for part in text.lower().split("="))
     return {word.rpartition(".")[2] for word in re.findall(r"[^\s,;()]+", joined)}

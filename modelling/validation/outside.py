@@ -63,9 +63,9 @@ _LOADS = {
     "oltp|pgbench|mysqlslap": "database",
     "blogbench": "blog",
     "ran.*read.write|rndrw": "random-mixed",
-    "ran.*read|random seeks": "random-read",
+    r"ran.*\bread|randread|random seeks": "random-read",
     "ran.*write": "random-write",
-    "read": "sequential-read",
+    "(?<!th)read": "sequential-read",  # not of threads
     "write": "sequential-write",
     "copy": "sequential-mixed",
 }

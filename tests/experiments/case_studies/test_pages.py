@@ -202,8 +202,8 @@ def test_knowledge_shows_the_cost_matrix_and_the_seven_components(client: Client
     assert "p3 Table 1" in text
 
 
-def test_knowledge_costs_eight_queries(client: Client, published_evidence, django_assert_num_queries):
-    with django_assert_num_queries(8):
+def test_knowledge_costs_nine_queries(client: Client, published_evidence, django_assert_num_queries):
+    with django_assert_num_queries(9):
         client.get(reverse("knowledge"))
 
 

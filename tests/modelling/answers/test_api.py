@@ -78,7 +78,7 @@ def test_a_machine_is_held_against_the_evidence_and_narrows_nothing(client, publ
     plain, mine = client.get(MAIL_ON_KVM), client.get(f"{MAIL_ON_KVM}&disks=nvme&images=rbd")
     assert mine.json()["entries"] == plain.json()["entries"]
     states = {fact["name"]: fact["state"] for fact in mine.json()["fit"]["facts"]}
-    assert (states["storage"], states["host_fs"], states["hypervisor"]) == ("differs", "differs", "matches")
+    assert (states["storage"], states["host_storage"], states["hypervisor"]) == ("differs", "differs", "matches")
     assert "Your NVMe was never measured here: all evidence is from hard disks" in mine.json()["fit"]["sentence"]
     assert mine["ETag"] != plain["ETag"]
 
