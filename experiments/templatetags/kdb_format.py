@@ -132,6 +132,12 @@ def item(mapping: dict[str, Any], key: Any) -> Any:
 
 
 @register.filter
+def words(name: str) -> str:
+    """A field's name as a reader would write it: "cache mode"."""
+    return name.replace("_", " ")
+
+
+@register.filter
 def anchor(source: str) -> str:
     """The fragment of an address that leads to a source's table: "Section 6.1" is "section-6-1"."""
     return slugify(source.replace(".", " "))

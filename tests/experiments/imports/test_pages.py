@@ -1,5 +1,7 @@
 """The page of an import: what is offered there, and what becomes of it only where somebody says so."""
 
+from pathlib import Path
+
 import pytest
 from django.utils.html import escape
 from django.utils.timezone import now
@@ -70,6 +72,14 @@ def test_a_foreign_column_is_ignored_on_the_page(receive, client):
     client.post(address, {"do": "correct", "column-0": "ignore"})
     assert (worked(batch).state, batch.answers["columns"]) == (State.READY, {"<CPU>": "ignore"})
     assert client.post(address, {"do": "correct", "column-0": "vm_disk2"}).status_code == 422
+
+
+def test_what_a_file_says_of_its_machine_is_listed_and_fills_the_form(receive, client):
+    facts = (Path(__file__).parents[2] / "data/facts/qm.txt").read_text()
+    page = client.get(f"/imports/{receive(qm__txt=facts).pk}/").content.decode()
+    assert "facts of the machine" in page
+    assert "scsi0: cache mode writeback" in page
+    assert 'value="writeback"' in page
 
 
 def test_several_imports_are_confirmed_together_or_none_is(receive, draft, client):  # noqa: F811
