@@ -49,7 +49,7 @@ def test_from_a_machine_to_a_draft(page, live_server, client, plain_lab, keys, p
     page.check("[name=host_file_systems][value=ext4]")
     page.check("[name=workloads][value=varmail]")
     page.click("text=Check and estimate")
-    page.wait_for_selector("text=1 runs, about")
+    page.wait_for_selector("text=1 run, about")
     page.click("text=Plan it")
     page.click("button:has-text('Start')")
     page.wait_for_selector("text=waits for a worker")
