@@ -7,6 +7,7 @@ from django import forms
 
 from modelling.evidence.forms import CatalogueField
 from modelling.workloads import profiles, wml
+from modelling.workloads.fio_job import fio_profile, is_fio_job
 from modelling.workloads.profiles import Accesses, Profile
 
 from .reasoning import SharesError, by_hand
@@ -85,7 +86,7 @@ class AdviceForm(forms.Form):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.fields["personality"] = PersonalityField(label="Filebench personality")
+        self.fields["personality"] = PersonalityField(label="Filebench personality or fio job file")
         for name, label in SHARES.items():
             self.fields[name] = ShareField(whole=self.whole, label=label)
         for name, (label, most) in COUNTS.items():
@@ -110,7 +111,7 @@ class AdviceForm(forms.Form):
 
     def _read(self, text: str) -> None:
         try:
-            self.profile = profiles.profile(wml.parse(text))
+            self.profile = fio_profile(text) if is_fio_job(text) else profiles.profile(wml.parse(text))
         except wml.WmlError as error:
             end = "" if error.reason.endswith("?") else "."
             params = {"line": error.line, "column": error.column, "reason": f"{error.reason}{end}"}
@@ -148,7 +149,7 @@ class AdvisorForm(AdviceForm):
             data = data.copy()
             data["personality"] = file.read().decode("utf-8-sig", errors="replace")
         super().__init__(data, files, **kwargs)
-        self.fields["file"] = forms.FileField(required=False, label="or a file (.f, 1 MiB at most)")
+        self.fields["file"] = forms.FileField(required=False, label="or a file (.f or .fio, 1 MiB at most)")
         self.fields["personality"].widget = forms.Textarea(
             attrs={"rows": 14, "spellcheck": "false", "autocapitalize": "off", "autocomplete": "off", "wrap": "off"}
         )

@@ -418,3 +418,14 @@ def test_the_empty_form_costs_no_query_once_the_catalogue_is_known(
     client.get(PAGE)
     with django_assert_num_queries(0):
         client.get(reverse("advisor"))
+
+
+@pytest.mark.sqlite
+def test_a_fio_job_file_is_advised_like_a_personality(client, published_evidence):
+    job = b"[mail]\nrw=randrw\nrwmixread=50\nbs=16k\nfsync=1\nioengine=libaio\n"
+    said = text_of(client.post(PAGE, {"file": file_of(job)}))
+    assert "Not read: ioengine." in said
+    assert "metadata operations are taken to be none" in said
+    assert ask_api(client, {"personality": job.decode()}).json()["profile"]["flush_share"] == pytest.approx(1 / 3)
+    refused = ask_api(client, {"personality": "[mail]\nrw=trim\n"})
+    assert "Line 2, column 1: rw=trim: allowed are read" in str(refused.json())
