@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from experiments.campaigns.forms import CACHE_MODES
 from experiments.case_studies.tables import FACTS
 from experiments.models import Configuration
+from kdb.host_storage import FILE
 from modelling.estimation.ranking import Entry, Ranking
 from modelling.evidence.durability import losing_options
 from modelling.evidence.words import listed
@@ -20,16 +21,12 @@ from .configurations import configurations_behind
 from .content import SetUp, SetUpFact, SetUpLine, StatedValue
 
 # What KDB keeps of no configuration, so that no source can be followed for it.
-UNRECORDED = ("Options of mkfs", "Preallocation of the image", "I/O scheduler")
+UNRECORDED = ("Options of mkfs", "I/O scheduler")
 _CACHE_MODES = tuple(mode for mode in CACHE_MODES if not losing_options(mode, "", ""))
 _IMAGE_FORMATS = ("raw", "qcow2")
 _CHOICES = {"Cache mode": _CACHE_MODES, "Image format": _IMAGE_FORMATS}  # what might have been tried
 _MAKES = ("ext2", "ext3", "ext4", "xfs", "btrfs", "f2fs", "jfs", "nilfs2", "reiserfs")  # mkfs.NAME of the same name
-_IMAGES = {
-    "raw": "-f raw",
-    "qcow2": "-f qcow2",
-    "raw, fully allocated": "-f raw -o preallocation=falloc",  # as KDB's campaigns make it
-}
+_PREALLOCATED = {"sparse": "off", "metadata": "metadata", "falloc": "falloc", "full": "full"}  # as qemu-img has them
 _MOUNT_OPTION = re.compile(r"[A-Za-z0-9_=.:+/-]+")
 _Fact = Callable[[Configuration], str]
 _QEMU = ("kvm", "proxmox", "qemu-tcg")  # whose images qemu-img makes
@@ -115,18 +112,30 @@ def _lines(configurations: Sequence[Configuration]) -> Iterable[SetUpLine]:
     def guest_fs(c: Configuration) -> str:
         return c.guest_fs.slug if c.guest_fs else ""
 
-    yield from _file_system(configurations, "host", host_fs, lambda c: c.host_mount_options)
-    image, studies = _agreed(configurations, lambda c: c.image_format.lower())
-    if is_qemu and image in _IMAGES:
-        yield SetUpLine(f'qemu-img create {_IMAGES[image]} "$HOST_FOLDER/$IMAGE" "$DISK_SIZE"', studies)
+    if all(c.backend in ("", FILE) for c in configurations):
+        yield from _file_system(configurations, "host", host_fs, lambda c: c.host_mount_options)
+        yield from _image(configurations, is_qemu)
     else:
-        yield _remark("image format", configurations, lambda c: c.image_format)
+        yield _remark("host storage", configurations, lambda c: c.get_backend_display() if c.backend else "")
     mode, studies = _agreed(configurations, lambda c: "" if losing_options(c.cache_mode, "", "") else c.cache_mode)
     if mode in _CACHE_MODES:
         yield SetUpLine(f"# virtual disk: cache={mode}", studies)
     else:
         yield _remark("cache mode", configurations, lambda c: c.cache_mode)
     yield from _file_system(configurations, "guest", guest_fs, lambda c: c.guest_mount_options)
+
+
+def _image(configurations: Sequence[Configuration], is_qemu: bool) -> Iterable[SetUpLine]:
+    """How the image of a disk is made in a folder of the host."""
+    image, studies = _agreed(configurations, lambda c: c.image_format.lower())
+    if not is_qemu or image not in _IMAGE_FORMATS:
+        yield _remark("image format", configurations, lambda c: c.image_format)
+        return
+    allocation, _ = _agreed(configurations, lambda c: c.allocation)
+    options = f" -o preallocation={_PREALLOCATED[allocation]}" if allocation else ""
+    yield SetUpLine(f'qemu-img create -f {image}{options} "$HOST_FOLDER/$IMAGE" "$DISK_SIZE"', studies)
+    if not allocation:
+        yield _remark("allocation of the image", configurations, lambda c: c.allocation)
 
 
 def _file_system(

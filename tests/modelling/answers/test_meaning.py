@@ -83,7 +83,8 @@ class TestPublished:
         self.study(
             "lab",
             guest_mount_options="rw,noatime",
-            image_format="raw, fully allocated",
+            image_format="raw",
+            allocation="falloc",
             cache_mode="writeback",
         )
         assert [line.text for line in self.set_up().lines] == [
