@@ -122,7 +122,7 @@ def test_an_empty_place_becomes_a_running_server_that_stops_without_a_trace(star
     server = start()
     server.wait_until_ready()
     assert server.answers()
-    assert server.ask("SELECT count(*) FROM experiments_casestudy") == [(7,)]
+    assert server.ask("SELECT count(*) FROM experiments_casestudy") == [(43,)]
     wait_until(lambda: server.ask("SELECT count(*) FROM experiments_workerheartbeat") == [(1,)])
     wait_until(lambda: len(server.family()) == 10)  # web with two workers, two workers with two each, beat
     family = server.family()
@@ -142,7 +142,7 @@ def test_an_empty_place_becomes_a_running_server_that_stops_without_a_trace(star
 
     again = start()
     again.wait_until_ready()
-    assert again.ask("SELECT count(*) FROM experiments_casestudy") == [(7,)]
+    assert again.ask("SELECT count(*) FROM experiments_casestudy") == [(43,)]
     assert not any("evidence" in line for line in again.said)
     assert f"{server.data_dir} could be read by others; now only by you.\n" in again.said
     assert server.data_dir.stat().st_mode & 0o777 == 0o700
