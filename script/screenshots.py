@@ -1,4 +1,4 @@
-"""Pictures of the five main pages, light, dark and on a phone, into docs/screenshots.
+"""Pictures of the first and the five main pages, light, dark and on a phone, into docs/screenshots.
 
 Called by script/screenshots with the address of a server that has the published evidence and nothing else.
 """
@@ -12,6 +12,7 @@ from playwright.sync_api import sync_playwright
 FOLDER = Path(__file__).resolve().parents[1] / "docs" / "screenshots"
 # Page: (its address, the words of a heading or button to scroll to, or "")
 PAGES = {
+    "ask": ("/", ""),
     "answer": ("/?axis=hypervisor&workload=fileserver", "File server: which hypervisor?"),
     "compare": ("/compare/?axis=hypervisor&workload=fileserver&a=kvm&b=xen&c=proxmox&d=hyper-v", "Side by side"),
     "mix": ("/mix/?axis=hypervisor&vm_count=1&varmail=50&webserver=30&fileserver=20", ""),

@@ -129,6 +129,7 @@ def test_every_documented_operation_answers_on_the_published_evidence(client, sc
         assert response["Content-Type"].split(";")[0] in operation["responses"]["200"]["content"], address
 
 
+@pytest.mark.sqlite
 def test_every_documented_value_of_a_parameter_is_accepted(client, schema, published):
     for path, operation in operations(schema):
         address = address_of(path, operation, client)

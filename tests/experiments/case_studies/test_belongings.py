@@ -233,6 +233,7 @@ ASKED = [  # answered with an error that names what is allowed, before publicati
 ]
 
 
+@pytest.mark.sqlite
 def test_nobody_meets_what_a_draft_brings_until_it_is_published(client, bundle):
     draft = brought(bundle)
     other = imported("quokka-import")
