@@ -297,6 +297,7 @@ def test_a_ranking_does_not_depend_on_the_unit(values, factor):
     assert shape(ranked(some_arms(values))) == shape(ranked(some_arms(values, factor)))
 
 
+@pytest.mark.slow
 @settings(max_examples=50, deadline=None)
 @given(
     VALUES.filter(lambda v: len({round(np.log(a * b), 6) for a, b in zip(v[:3], v[3:], strict=True)}) == 3),

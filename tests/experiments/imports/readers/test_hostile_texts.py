@@ -10,6 +10,8 @@ import sys
 from itertools import product
 from pathlib import Path
 
+import pytest
+
 from experiments.imports.readers import READERS, read, table
 
 ROOT = Path(__file__).resolve().parents[4]
@@ -94,6 +96,7 @@ def test_every_reader_is_fed():
     assert BEGINNINGS.keys() == {*(reader.name for reader in READERS), "table", "nothing"}
 
 
+@pytest.mark.slow
 def test_a_long_run_of_any_sign_is_read_in_bounded_work():
     fed = subprocess.run(
         [sys.executable, "-c", f"import {__name__} as texts; texts.feed()"], cwd=ROOT, capture_output=True, text=True
