@@ -95,8 +95,8 @@ class Grounds:
 
     storage : kinds of it, those that are stated; years : of the publications, ascending; vm_counts : ascending
     facts : what it was measured on, to be held against a reader's machine (modelling.ask.fit): hypervisor, storage,
-    host_fs, guest_fs, guest_os_family and vm_count to their values as text, "" among them where some source does not
-    state it
+    host_storage, guest_fs, guest_os_family and vm_count to their values as text, "" among them where some source does
+    not state it
     """
 
     laboratories: int

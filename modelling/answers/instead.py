@@ -23,14 +23,16 @@ _ANY = {
     "hypervisor": "Under any hypervisor",
     "guest_fs": "With any guest file system",
     "host_fs": "On any host file system",
+    "host_storage": "On any host storage",
     "vm_count": "With any number of machines",
     "storage": "On any kind of storage",
     "benchmark": "By any benchmark",
     "guest_os_family": "With any guest system",
     "grade": "With weaker evidence as well",
+    "evidence": "With what was published without review as well",
     "metric": "By whatever was measured",
 }
-_AXIS_OF = {"hypervisor": "hypervisor", "guest_fs": "guest-fs", "host_fs": "host-fs"}
+_AXIS_OF = {"hypervisor": "hypervisor", "guest_fs": "guest-fs", "host_fs": "host-fs", "host_storage": "host-storage"}
 
 
 @dataclass(frozen=True)

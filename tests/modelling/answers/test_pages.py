@@ -353,3 +353,16 @@ def test_every_row_leads_to_its_comparison_with_the_first(client: Client, publis
         assert address == f"/compare/?axis=hypervisor&workload=fileserver&a={entry.key}&b={other}&as_of=1"
         assert address.replace("&", "&amp;") in page
     assert client.get(lines[-1][3]).status_code == 200
+
+
+@pytest.mark.sqlite
+@pytest.mark.parametrize(
+    "narrowed",
+    [
+        *("host_storage=dir-ext4", "host_storage=rbd", "evidence=papers", "storage=nvme", "benchmark=filebench"),
+        *("guest_os_family=linux", "grade=A", "metric=latency", "vm_count=7", "host_fs=ext4", "guest_fs=xfs"),
+    ],
+)
+def test_whatever_narrows_a_question_without_numbers_may_be_dropped(client, published_evidence, narrowed):
+    page = client.get(f"/?axis=fs-pair&workload=varmail&hypervisor=kvm&{narrowed}")
+    assert (page.status_code, "The nearest" in text_of(page)) == (200, True)
