@@ -60,6 +60,17 @@ class ReadFileSerializer(serializers.Serializer):
         required=False,
         help_text="What the file says of a machine: line, about, name, value, and the field that it fills.",
     )
+    parts = serializers.ListField(
+        child=serializers.DictField(),
+        required=False,
+        help_text="Of a file of several systems, each to be described in `answers.files`: name, line, number of runs.",
+    )
+    runs = serializers.ListField(
+        child=serializers.DictField(),
+        required=False,
+        help_text="The first of its runs: line, workload, operation or what it could_be, part.",
+    )
+    run_count = serializers.IntegerField(required=False, help_text="Of a benchmark's output.")
     left_out = serializers.BooleanField()
 
 
@@ -127,7 +138,8 @@ class AnswersSerializer(serializers.Serializer):
     files = serializers.DictField(
         child=serializers.DictField(),
         required=False,
-        help_text="SHA-256 to `context` and `leave_out` of one file, and `runs`: line to context of the runs there.",
+        help_text="SHA-256 to `context` and `leave_out` of one file; its `parts`, by name, have the same; its `runs` "
+        "are line to context of the runs there.",
     )
     names = serializers.DictField(
         child=serializers.DictField(), required=False, help_text="Kind to name in the files to slug of the catalogue."
