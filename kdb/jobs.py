@@ -43,6 +43,7 @@ from django.utils.timezone import now
 
 from kdb.celery import app
 from kdb.models import Job
+from kdb.operating import request_ids
 
 logger = logging.getLogger(__name__)
 
@@ -88,7 +89,7 @@ def enqueue(kind: str, *, queue: str = "", **arguments: Any) -> Job:
     load_handlers()
     if kind not in _handlers:
         raise UnknownKind(f"no handler for jobs of kind {kind}; known are {', '.join(sorted(_handlers)) or 'none'}")
-    job = Job.objects.create(kind=kind, queue=queue, arguments=arguments)
+    job = Job.objects.create(kind=kind, queue=queue, arguments=arguments, request_id=request_ids.current())
     transaction.on_commit(partial(_wake, job.pk, queue))
     return job
 
@@ -169,6 +170,11 @@ def run(job_id: int) -> bool:
     if job is None:
         logger.info("no such job waits job=%s", job_id)
         return False
+    with request_ids.under(job.request_id):
+        return _do(job)
+
+
+def _do(job: Job) -> bool:
     mine = JobRun(job)
     logger.info("began kind=%s %s", job.kind, mine)
     try:

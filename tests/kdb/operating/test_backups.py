@@ -17,8 +17,8 @@ from django.db import connection
 from django.test import Client
 
 from experiments.models import CaseStudy, Measurement, RawFile
-from kdb import backups
 from kdb.models import WorkerHeartbeat
+from kdb.operating import backups
 from modelling.models import RankingSnapshot
 from tests import factories
 
