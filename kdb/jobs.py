@@ -49,6 +49,7 @@ logger = logging.getLogger(__name__)
 
 RUN_TASK = "experiments.run_job"  # the Celery task in kdb.tasks
 MAX_ATTEMPTS = 5
+NO_DATABASE = "the database could not be used"  # in the error of a job that gave up for it
 _RETRY_DELAY = timedelta(minutes=1)
 _LONGEST_RETRY_DELAY = timedelta(minutes=10)
 
@@ -189,7 +190,7 @@ def _do(job: Job) -> bool:
         logger.exception("lost the database kind=%s %s", job.kind, mine)
         if not connection.in_atomic_block:
             connection.close()  # a dead connection would not even take the news
-        mine.try_again(str(error))
+        mine.try_again(f"{NO_DATABASE}: {error}")
         return False
     except Exception as error:
         logger.exception("failed kind=%s %s", job.kind, mine)

@@ -15,12 +15,12 @@ from experiments.models import KnowledgeRevision
 from kdb.entity_tags import tagged
 from modelling.estimation.ranking import METHOD
 from modelling.evidence import names
+from modelling.evidence.forms import AskForm
 from modelling.evidence.question import Question
 from modelling.models import RankingSnapshot
 
 from . import words
 from .content import Answer
-from .forms import AskForm
 from .selectors import answer_in, answer_or_none
 
 MOST = 20  # entries; answers that nobody asks for are forgotten sooner (modelling.answers.snapshots)
