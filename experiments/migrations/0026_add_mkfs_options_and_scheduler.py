@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('experiments', '0024_add_is_reviewed'),
+        ('experiments', '0025_add_what_is_observed'),
     ]
 
     operations = [
