@@ -9,7 +9,7 @@ from datetime import date
 import numpy as np
 import pandas as pd
 
-from kdb.host_storage import FILE, host_storage_parts
+from kdb.host_storage import host_storage_parts
 from kdb.pairs import pair_key
 from kdb.units import THROUGHPUT
 from modelling.evidence.arms import Spread, comparable_arms, trials
