@@ -11,7 +11,7 @@ from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema, extend_schema_view
 from rest_framework import mixins, serializers, status
 from rest_framework.decorators import action
-from rest_framework.exceptions import APIException, PermissionDenied
+from rest_framework.exceptions import APIException, ParseError, PermissionDenied
 from rest_framework.parsers import BaseParser, MultiPartParser
 from rest_framework.permissions import AllowAny
 from rest_framework.request import Request
@@ -28,7 +28,7 @@ from experiments.models import CaseStudy, ImportBatch, RawFile
 from kdb.api_errors import FaultyRequest, FieldError, name_errors
 from kdb.api_formats import JsonParser
 
-from . import pipeline
+from . import json_array, pipeline
 from .normalise import CONTEXT
 from .words import fault_sentence, summary, unknown_sentence
 
@@ -200,6 +200,10 @@ class JsonLinesParser(StreamParser):
     media_type = "application/x-ndjson"
 
 
+class JsonArrayParser(StreamParser):
+    media_type = "application/json"
+
+
 _IDEMPOTENCY_KEY = OpenApiParameter(
     "Idempotency-Key",
     str,
@@ -298,12 +302,16 @@ class BulkViewSet(OwnedViewSet):
     """Measurements in bulk, in one request."""
 
     serializer_class = ImportSerializer
-    parser_classes = [CsvParser, JsonLinesParser]
+    parser_classes = [CsvParser, JsonLinesParser, JsonArrayParser]
 
     @extend_schema(
         operation_id="drafts_measurements_create",
         tags=["drafts"],
-        request={"text/csv": OpenApiTypes.BINARY, "application/x-ndjson": OpenApiTypes.BINARY},
+        request={
+            "text/csv": OpenApiTypes.BINARY,
+            "application/x-ndjson": OpenApiTypes.BINARY,
+            "application/json": {"type": "array", "items": {"type": "object", "additionalProperties": True}},
+        },
         responses={201: ImportSerializer, 200: ImportSerializer},
         parameters=[
             _IDEMPOTENCY_KEY,
@@ -311,9 +319,9 @@ class BulkViewSet(OwnedViewSet):
         ],
     )
     def create(self, request: Request, slug: str) -> Response:
-        """A table (CSV, or JSON lines) of up to 64 MiB, read as it arrives and filed before the answer: all or nothing.
+        """A table (CSV, JSON lines, or a JSON array) of up to 64 MiB, read as it arrives and filed before the answer.
 
-        422 names every kind of error by line and field, and nothing is kept.
+        All or nothing: 422 names every kind of error by line (of an array: object) and field, and nothing is kept.
         """
         if errors := name_errors(request.query_params, (*CONTEXT, "format")):
             raise FaultyRequest(errors)
@@ -321,9 +329,14 @@ class BulkViewSet(OwnedViewSet):
         suffix = "csv" if request.content_type.startswith("text/csv") else "jsonl"
         context = {name: text for name, text in request.query_params.items() if name in CONTEXT}
         try:
-            upload = raw_files.take(f"request.{suffix}", _body(request.data))
+            body = _body(request.data)
+            if request.content_type.startswith("application/json"):
+                body = json_array.lines_of(body)
+            upload = raw_files.take(f"request.{suffix}", body)
         except raw_files.UploadError as error:
             raise TooLarge(str(error)) from error
+        except ValueError as error:
+            raise ParseError(f"JSON parse error - {error}") from None
         batch, is_new = receive(request, draft, [upload], answers={"context": context}, is_confirmed=True)
         try:
             batch = pipeline.finish(batch)

@@ -16,6 +16,7 @@ from .catalogue import (
 from .imported import AuditEntry, ImportBatch, RawChunk, RawFile
 from .laboratory import Host, PrivateKey, StoragePool
 from .measurement import DerivedValue, Measurement
+from .observed import DiskStatistics, ObservedDisk, ObservedMachine, ObservedPool, Signature
 from .statement import Claim, OrdinalFinding, PrintedRatio
 from .testbed import Configuration, Server, Storage
 
@@ -29,6 +30,7 @@ __all__ = [
     "ComponentName",
     "Configuration",
     "DerivedValue",
+    "DiskStatistics",
     "FileSystem",
     "Host",
     "Hypervisor",
@@ -37,6 +39,9 @@ __all__ = [
     "Measurement",
     "MechanismCost",
     "ModelComponent",
+    "ObservedDisk",
+    "ObservedMachine",
+    "ObservedPool",
     "OperatingSystem",
     "OrdinalFinding",
     "PrintedRatio",
@@ -47,6 +52,7 @@ __all__ = [
     "RunArtifact",
     "RunLine",
     "Server",
+    "Signature",
     "Storage",
     "StoragePool",
     "Workload",
