@@ -87,7 +87,7 @@ PLAIN = [
     *(f"modelling.claims.{name}" for name in ("facts", "evaluation", "condition_words", "judging", "hypotheses")),
     *("modelling.ask.fit", "modelling.ask.machine"),
     *("modelling.advice.content", "modelling.advice.reasoning", "modelling.advice.words"),
-    *(f"modelling.validation.{name}" for name in ("forecasts", "leave_one_out", "clustered", "outside", "tables")),
+    *(f"modelling.validation.{name}" for name in ("forecasts", "leave_one_out", "clustered", "tables")),
 ]
 
 # Where addresses are put together, everything below is known.
