@@ -29,6 +29,7 @@ ROOMS = [
     ("experiments.entry_names", True, "what an entry of the catalogue may be called"),
     ("experiments.claim_conditions", True, "the language in which claims say what would have to hold"),
     ("experiments.campaigns.laboratory", True, "what a campaign does to machines"),
+    ("experiments.placement_driver", True, "the virtual machines of others on a host: list and observe them"),
     ("experiments.published_evidence.files", True, "the files of fixtures/, read strictly"),
     ("experiments.published_evidence.outside", True, "what others published, in KDB's words"),
     ("experiments.models", False, "what one row of the facts is"),
@@ -46,6 +47,8 @@ ROOMS = [
     ("experiments.published_evidence", False, "the fixtures, loaded"),
     ("experiments.imports", False, "results into a draft"),
     ("experiments.campaigns", False, "hosts, plans, runs, and the drafts they become"),
+    ("experiments.observation.sums", True, "counters into sums by minute"),
+    ("experiments.observation", False, "what the virtual machines of others do on a host"),
     ("experiments", False, "addresses, admin, commands, handlers of jobs"),
     ("modelling.evidence.question", True, "what is asked"),
     ("modelling.evidence.axes", True, "what can be ranked, and what must be equal for it"),
@@ -64,7 +67,7 @@ ROOMS = [
 ]
 FEATURES = (
     *("ask", "answers", "explanations", "comparisons", "mixes", "placement", "claims", "advice", "previews"),
-    "validation",
+    *("validation",),
 )
 DOORS = ("selectors", "words")  # what may be asked of a feature, and how it reads
 

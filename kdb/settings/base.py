@@ -293,6 +293,11 @@ KDB_READ_SECONDS = integer("READ_SECONDS", 600, lowest=10, highest=86_400)
 # A running job whose worker was silent for this long goes back to the queue.
 KDB_JOB_LEASE_SECONDS = integer("JOB_LEASE_SECONDS", 60, lowest=1, highest=3600)
 
+# For how many days the sums of what observed disks do are kept: by minute, by hour, by day.
+KDB_OBSERVATION_MINUTES_DAYS = integer("OBSERVATION_MINUTES_DAYS", 7, lowest=2, highest=366)
+KDB_OBSERVATION_HOURS_DAYS = integer("OBSERVATION_HOURS_DAYS", 90, lowest=7, highest=3_660)
+KDB_OBSERVATION_DAYS_DAYS = integer("OBSERVATION_DAYS_DAYS", 1_830, lowest=30, highest=36_600)
+
 # Answers kept in the database; beyond that the least recently asked are forgotten and worked out anew when asked.
 KDB_KEPT_ANSWERS = integer("KEPT_ANSWERS", 2_000, lowest=100, highest=20_000)
 # From more arms than these an answer that was never given is left to a worker: nobody waits longer than 0.3 s.
