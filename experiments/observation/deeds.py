@@ -84,4 +84,5 @@ def _words(changed: dict[str, Any]) -> str:
 
 def note(host: Host, user: User, action: str, detail: str) -> None:
     """An entry of the host's audit trail, in the transaction of the deed."""
-    HostAuditEntry.objects.create(host=host, actor=user, action=action, detail=detail)
+    actor: Any = user  # signed in, or None
+    HostAuditEntry.objects.create(host=host, actor=actor, action=action, detail=detail)

@@ -4,20 +4,19 @@ from datetime import datetime, timedelta
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import Max, Min, Sum
+from django.db.models import Max, Min
 from django.db.models.functions import TruncDay, TruncHour
 from django.utils.timezone import now
 
 from experiments.models import DiskStatistics, ObservedMachine, ObservedPool
-from experiments.placement_driver.counters import NAMES, Counts
 from kdb import jobs
 from kdb.models import Job
 
-from .sums import Watched
-from .watching import COUNTED, statistics
+from . import rows
 
 JOB = "roll_up_observation"
 EVERY = timedelta(minutes=10)
+LENGTHS = {"hour": timedelta(hours=1), "day": timedelta(days=1)}
 _STEPS = (
     # from, to, how its beginning is found, and how far back late parts may still come
     ("minute", "hour", TruncHour, timedelta(hours=2)),
@@ -37,52 +36,27 @@ def look_after() -> None:
 
 def roll_up(run: jobs.JobRun) -> None:
     """What the job does."""
-    for finer, coarser, beginning, late in _STEPS:
-        _sum_up(finer, coarser, beginning, late)
+    for finer, coarser, truncated, late in _STEPS:
+        _sum_up(finer, coarser, truncated, late)
     prune()
 
 
-def _sum_up(finer: str, coarser: str, beginning: type, late: timedelta) -> None:
+def _sum_up(finer: str, coarser: str, truncated: type[TruncHour | TruncDay], late: timedelta) -> None:
     """Sum what came since the last row of the coarser span, that one and those before it once more."""
-    rows = DiskStatistics.objects
-    last = rows.filter(span=coarser).aggregate(at=Max("starts_at"))["at"]
-    first = rows.filter(span=finer).aggregate(at=Min("starts_at"))["at"]
+    last = DiskStatistics.objects.filter(span=coarser).aggregate(at=Max("starts_at"))["at"]
+    first = DiskStatistics.objects.filter(span=finer).aggregate(at=Min("starts_at"))["at"]
     if first is None:
         return
     # A span whose first parts are forgotten already is not summed again: it would lose them.
-    begin = first if last is None else max(last - late, _whole_after(first, coarser))
-    begin = begin.replace(minute=0, second=0, microsecond=0, **({"hour": 0} if coarser == "day" else {}))
-    sums = (
-        rows.filter(span=finer, starts_at__gte=begin)
-        .annotate(beginning=beginning("starts_at"))
-        .values("disk", "beginning")
-        .annotate(**{f"sum_{name}": Sum(name) for name in COUNTED})
-        .order_by()
-    )
-    summed = [
-        statistics(
-            row["disk"],
-            coarser,
-            row["beginning"],
-            Watched(
-                row["sum_seconds"], row["sum_busy_seconds"], Counts(**{name: row[f"sum_{name}"] for name in NAMES})
-            ),
-        )
-        for row in sums
-    ]
-    rows.bulk_create(
-        summed,
-        update_conflicts=True,
-        unique_fields=["disk", "span", "starts_at"],
-        update_fields=COUNTED,
-        batch_size=1000,
-    )
+    begin = first if last is None else max(last - late, _beginning(first, coarser) + LENGTHS[coarser])
+    parts = DiskStatistics.objects.filter(span=finer, starts_at__gte=_beginning(begin, coarser))
+    sums = rows.summed(parts.annotate(beginning=truncated("starts_at")), "disk", "beginning")
+    rows.save([rows.statistics(by["disk"], coarser, by["beginning"], watched) for by, watched in sums])
 
 
-def _whole_after(first: datetime, span: str) -> datetime:
-    """The beginning of the first span that no forgotten part can belong to."""
-    begin = first.replace(minute=0, second=0, microsecond=0, **({"hour": 0} if span == "day" else {}))
-    return begin + (timedelta(days=1) if span == "day" else timedelta(hours=1))
+def _beginning(moment: datetime, span: str) -> datetime:
+    hour = moment.replace(minute=0, second=0, microsecond=0)
+    return hour.replace(hour=0) if span == "day" else hour
 
 
 @transaction.atomic

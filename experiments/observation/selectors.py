@@ -4,15 +4,15 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from django.db.models import QuerySet, Sum
+from django.db.models import QuerySet
 from django.utils.timezone import now
 
 from experiments.models import DiskStatistics, Host, ObservedDisk, ObservedMachine, ObservedPool
-from experiments.placement_driver.counters import NAMES, Counts
+from experiments.placement_driver.counters import total
 from kdb.host_storage import host_storage_key
 
+from .rows import summed, watched
 from .sums import Watched
-from .watching import COUNTED
 
 LOAD_NOW = timedelta(minutes=10)  # that the load now is the mean of
 _MIB = 2**20
@@ -83,18 +83,12 @@ def rows(chosen: QuerySet[ObservedMachine]) -> list[MachineRow]:
 
 def _loads(machines_: Iterable[int]) -> dict[int, Load]:
     """Machine to the mean load of the last minutes."""
-    summed = (
-        DiskStatistics.objects.filter(disk__machine__in=list(machines_), span="minute", starts_at__gte=now() - LOAD_NOW)
-        .values("disk__machine", "disk")
-        .annotate(**{f"sum_{name}": Sum(name) for name in COUNTED})
-        .order_by()
+    lately = DiskStatistics.objects.filter(
+        disk__machine__in=list(machines_), span="minute", starts_at__gte=now() - LOAD_NOW
     )
     by_machine: dict[int, list[Watched]] = {}
-    for row in summed:
-        counts = Counts(**{name: row[f"sum_{name}"] for name in NAMES})
-        by_machine.setdefault(row["disk__machine"], []).append(
-            Watched(row["sum_seconds"], row["sum_busy_seconds"], counts)
-        )
+    for by, sums_ in summed(lately, "disk__machine", "disk"):
+        by_machine.setdefault(by["disk__machine"], []).append(sums_)
     return {pk: load(disks) for pk, disks in by_machine.items()}
 
 
@@ -126,15 +120,18 @@ def sums(machine: ObservedMachine, span: str, begin: datetime | None = None) -> 
         chosen = chosen.filter(starts_at__gte=begin)
     found: dict[datetime, Watched] = {}
     for row in chosen:
-        one = Watched(row.seconds, row.busy_seconds, Counts(**{name: getattr(row, name) for name in NAMES}))
+        one = watched(row)
         found[row.starts_at] = together(found[row.starts_at], one) if row.starts_at in found else one
     return list(found.items())
 
 
 def together(one: Watched, other: Watched) -> Watched:
     """Two disks in the same time."""
-    counts = Counts(*(a + b for a, b in zip(vars(one.counts).values(), vars(other.counts).values(), strict=True)))
-    return Watched(max(one.seconds, other.seconds), max(one.busy_seconds, other.busy_seconds), counts)
+    return Watched(
+        max(one.seconds, other.seconds),
+        max(one.busy_seconds, other.busy_seconds),
+        total([one.counts, other.counts]),
+    )
 
 
 def pools(host: Host) -> list[ObservedPool]:

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import astuple, dataclass
 from datetime import datetime, timedelta
+from typing import Any
 
 from experiments.placement_driver.counters import Counts, since, total
 
@@ -66,6 +67,6 @@ def _shared_out(began: datetime, ended: datetime, did: Counts) -> Iterator[tuple
         began = until
 
 
-def counts_of(kept: Mapping[str, float] | None) -> Counts | None:
+def counts_of(kept: Mapping[str, Any] | None) -> Counts | None:
     """Counters as they are kept in the database."""
     return None if kept is None else Counts(**kept)

@@ -27,6 +27,7 @@ from experiments.placement_driver.libvirt_listing import ListedMachine, Listing
 from kdb import jobs
 from kdb.models import Job
 
+from . import rows
 from .sums import Watched, by_minute, counts_of, joined
 
 logger = logging.getLogger(__name__)
@@ -240,34 +241,9 @@ def _add(sums: Mapping[tuple[int, datetime], Watched]) -> None:
     held = DiskStatistics.objects.filter(
         disk__in={pk for pk, _ in sums}, span="minute", starts_at__gte=minutes[0], starts_at__lte=minutes[-1]
     )
-    there = {(row.disk_id, row.starts_at): _watched(row) for row in held}
+    there = {(row.disk_id, row.starts_at): rows.watched(row) for row in held}
     whole = {key: joined([there[key], part]) if key in there else part for key, part in sums.items()}
-    DiskStatistics.objects.bulk_create(
-        [statistics(pk, "minute", minute, watched) for (pk, minute), watched in whole.items()],
-        update_conflicts=True,
-        unique_fields=["disk", "span", "starts_at"],
-        update_fields=COUNTED,
-        batch_size=1000,
-    )
-
-
-COUNTED = ["seconds", "busy_seconds", *(name for name in Counts.__dataclass_fields__)]
-
-
-def statistics(disk_id: int, span: str, starts_at: datetime, watched: Watched) -> DiskStatistics:
-    busy = min(watched.busy_seconds, watched.seconds)
-    return DiskStatistics(
-        disk_id=disk_id,
-        span=span,
-        starts_at=starts_at,
-        seconds=watched.seconds,
-        busy_seconds=busy,
-        **asdict(watched.counts),
-    )
-
-
-def _watched(row: DiskStatistics) -> Watched:
-    return Watched(row.seconds, row.busy_seconds, Counts(**{name: getattr(row, name) for name in COUNTED[2:]}))
+    rows.save([rows.statistics(pk, "minute", minute, watched) for (pk, minute), watched in whole.items()])
 
 
 # When to look

@@ -15,6 +15,7 @@ Source: virsh(1), domstats; captured with libvirt 9.0.
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import astuple, dataclass, fields
+from typing import Any
 
 _DOMAIN = re.compile(r"Domain: '(.*)'")
 _LINE = re.compile(r"block\.(\d{1,4})\.([a-z.]{1,20})=(.*)")
@@ -98,4 +99,5 @@ def _has(disk: Mapping[str, str], *keys: str) -> bool:
 
 
 def _counts(disk: Mapping[str, str]) -> Counts:
-    return Counts(*(int(disk[key]) * _NANO if key.endswith("times") else int(disk[key]) for key in _PRINTED))
+    values: list[Any] = [int(disk[key]) * _NANO if key.endswith("times") else int(disk[key]) for key in _PRINTED]
+    return Counts(*values)
