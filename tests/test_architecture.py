@@ -67,7 +67,7 @@ ROOMS = [
 ]
 FEATURES = (
     *("ask", "answers", "explanations", "comparisons", "mixes", "placement", "claims", "advice", "previews"),
-    *("validation",),
+    *("validation", "detection"),
 )
 DOORS = ("selectors", "words")  # what may be asked of a feature, and how it reads
 
@@ -88,6 +88,7 @@ PLAIN = [
     *(f"modelling.placement.{name}" for name in ("content", "prospects", "assignment", "planning", "fleet_file")),
     *(f"modelling.placement.{name}" for name in ("simulation", "solver_output", "words")),
     *(f"modelling.claims.{name}" for name in ("facts", "evaluation", "condition_words", "judging", "hypotheses")),
+    *(f"modelling.detection.{name}" for name in ("features", "classifier", "content", "evaluation")),
     *("modelling.ask.fit", "modelling.ask.machine"),
     *("modelling.advice.content", "modelling.advice.reasoning", "modelling.advice.words"),
     *(f"modelling.validation.{name}" for name in ("forecasts", "leave_one_out", "clustered", "outside", "tables")),
@@ -230,6 +231,8 @@ WRITERS = {
     "QualityReport": "modelling.validation.reports",
     "PublicationPreview": "modelling.previews.preview",
     "KeptMachine": "modelling.ask.machines",
+    "DetectionModel": "modelling.detection.keeping",
+    "DetectedHour": "modelling.detection.keeping",
 }
 WRITES = r"\.(?:bulk_create|bulk_update|create|update_or_create|get_or_create|update|delete|save)\("
 
