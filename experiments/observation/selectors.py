@@ -36,6 +36,10 @@ class Load:
     def mib(self) -> float:
         return self.read_mib + self.write_mib
 
+    @property
+    def requests(self) -> float:
+        return self.reads + self.writes + self.flushes
+
 
 @dataclass(frozen=True)
 class MachineRow:

@@ -13,6 +13,8 @@ from .content import Mix
 from .keeping import current
 
 HOURS = 24  # that a mix is of
+NO_MODEL = "No model was made yet."
+NOTHING = Mix({}, 0.0, 0, 0.0, 0.0, "Nothing was watched in the last 24 hours, or it is not told yet.")
 LEAST_MINUTES = 5  # like something known, for a mix to be told
 
 
@@ -28,7 +30,7 @@ def mixes_of(machines: Iterable[int], hours: int = HOURS) -> dict[int, Mix]:
     by_machine: dict[int, list[DetectedHour]] = defaultdict(list)
     for hour in chosen:
         by_machine[hour.machine_id].append(hour)
-    why_not = model.why_not if model is not None else "No model was made yet."
+    why_not = model.why_not if model is not None else NO_MODEL
     return {machine: _mix(rows, why_not) for machine, rows in by_machine.items()}
 
 
