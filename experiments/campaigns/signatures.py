@@ -14,7 +14,7 @@ from experiments.placement_driver.counters import Counts, since
 
 from .laboratory.libvirt import TESTED, virsh
 from .laboratory.remote import Refused
-from .laboratory.ssh import Connection
+from .laboratory.ssh import Connection, Unreachable
 
 logger = logging.getLogger(__name__)
 
@@ -66,8 +66,8 @@ def sampler(host: Connection | None, domains: Mapping[int, str]) -> Sampler:
         if host is None or not domains:
             return {}
         try:
-            found = counters.read(virsh(host, "domstats", "--block", *domains.values()))
-        except Refused as error:  # what is wrong with a machine its own check says
+            found = counters.read(virsh(host, "domstats", "--block", "--nowait", *domains.values()))
+        except (Refused, Unreachable) as error:  # what is wrong with a machine, or its host, other checks say
             logger.warning("no statistics of a run's machines reason=%r", str(error))
             return {}
         seen = {number: found.get(name, {}).get(TESTED) for number, name in domains.items()}

@@ -60,9 +60,10 @@ class DetectionReportSerializer(serializers.Serializer):
     confusion_of_runs = _confusion()
     calibration = CalibrationBinSerializer(many=True)
     log_score = serializers.FloatField(help_text="Mean ln of the probability of what ran; 0 is best.")
-    strength = serializers.FloatField(help_text="Of the regression's coefficients (C).")
+    penalty = serializers.FloatField(help_text="Of a signature on the wrong side (C).")
     farthest = serializers.FloatField(help_text="Distance beyond which nothing is known, standard deviations.")
     foreign = _confusion()
+    foreign_unseen = _confusion()
 
 
 class DetectionModelSerializer(serializers.Serializer):

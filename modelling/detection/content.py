@@ -38,7 +38,8 @@ class Report:
     """How good a model is, by runs left out. Rows of the confusion are what ran, columns what was said.
 
     stretch : of single signatures; of whole runs (about a minute) where `whole`
-    foreign : kind of a load that is none of the known ones to how many runs, and what was said of them
+    foreign : kind of a load that is no workload here to what was said of its runs, left out like the others
+    foreign_unseen : the same by models that never saw a load of its kind
     """
 
     workloads: list[str]
@@ -50,6 +51,7 @@ class Report:
     confusion_of_runs: dict[str, dict[str, int]]
     calibration: list[Bin]
     log_score: float
-    strength: float
+    penalty: float
     farthest: float
     foreign: dict[str, dict[str, int]] = field(default_factory=dict)
+    foreign_unseen: dict[str, dict[str, int]] = field(default_factory=dict)

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
@@ -49,54 +49,68 @@ def whole_runs(signatures: Iterable[Known]) -> list[Known]:
 
 
 def model_of(signatures: Sequence[Known], workloads: Sequence[str]) -> tuple[Classifier, Report]:
-    """A model of the signatures of these workloads, and how good it is; the others are held against it.
+    """A model of the signatures, and how good it is by runs left out.
 
-    Raises classifier.TooFewError.
+    workloads : that may be told; what else ran is learnt as well, as something that is none of them
+    Raises classifier.TooFewError where fewer than two of the workloads have enough.
     """
-    known = [each for each in signatures if each.workload in workloads]
-    everything = training_of([*known, *whole_runs(known)])
-    model = fit(everything)
-    runs = [each for each in whole_runs(known) if each.workload in model.classes]
+    told = tuple(workloads)
+    model = _fitted(signatures, told)
+    runs = whole_runs(signatures)
+    known = [each for each in signatures if each.workload in model.workloads]
+    foreign = [each for each in runs if each.workload not in told]
+    probabilities = left_out(model.training, model.penalty)
+    by_left_out = _by_left_out(model, [*known, *foreign, *(each for each in runs if each.workload in model.workloads)])
+    alone, joined = by_left_out[: len(known)], by_left_out[len(known) :]
     return model, Report(
-        workloads=model.classes,
-        signatures=_counted(each.workload for each in known if each.workload in model.classes),
-        runs=_counted(each.workload for each in runs),
-        too_few=_counted(each.workload for each in known if each.workload not in model.classes),
+        workloads=model.workloads,
+        signatures=_counted(each.workload for each in known),
+        runs=_counted(each.workload for each in runs if each.workload in model.workloads),
+        too_few=_counted(each.workload for each in signatures if each.workload in told and each not in known),
         idle=_counted(each.workload for each in known if is_idle(each.counts, each.seconds)),
-        confusion=_by_left_out(model, [each for each in known if each.workload in model.classes]),
-        confusion_of_runs=_by_left_out(model, runs),
-        calibration=calibration(model.training, left_out(model.training, model.strength)),
-        log_score=log_score(model.training, left_out(model.training, model.strength)),
-        strength=model.strength,
+        confusion=confusion(alone),
+        confusion_of_runs=confusion(pair for pair in joined if pair[0] in told),
+        calibration=calibration(model.training, probabilities),
+        log_score=log_score(model.training, probabilities),
+        penalty=model.penalty,
         farthest=model.farthest,
-        foreign=confusion(
-            (each.workload, said(model, each))
-            for each in whole_runs([each for each in signatures if each.workload not in workloads])
-        ),
+        foreign=confusion(pair for pair in joined if pair[0] not in told),
+        foreign_unseen=confusion(_by_models_without(signatures, told, foreign)),
     )
+
+
+def _fitted(signatures: Iterable[Known], told: tuple[str, ...]) -> Classifier:
+    signatures = list(signatures)
+    return fit(training_of([*signatures, *whole_runs(signatures)]), told)
 
 
 def said(model: Classifier, one: Known) -> str:
     """The likeliest workload, or that it is idle, or unlike anything known."""
     if is_idle(one.counts, one.seconds):
         return IDLE
-    features = np.array([vector(one.counts)])
-    if not model.is_known(features)[0]:
-        return UNLIKE
-    return model.classes[int(model.probabilities(features)[0].argmax())]
+    told = model.tell(np.array([vector(one.counts)]))[0]
+    return told or UNLIKE
 
 
-def _by_left_out(model: Classifier, signatures: Sequence[Known]) -> dict[str, dict[str, int]]:
-    """What a model says of each run that was fitted to the others, with the same strength and farthest distance."""
-    pairs: list[tuple[str, str]] = []
+def _by_left_out(model: Classifier, signatures: Sequence[Known]) -> list[tuple[str, str]]:
+    """What ran and what is said of it, by models fitted to other runs with the same parameters."""
     held = np.array(model.training.groups)
+    others: dict[str, Classifier] = {}
     for fitted, foretold in folds(model.training):
-        out = set(held[foretold])
-        other = Classifier(model.training.chosen(fitted), model.strength, model.farthest)
-        pairs += [(each.workload, said(other, each)) for each in signatures if each.run in out]
-    working = set(held)
-    pairs += [(each.workload, IDLE) for each in signatures if each.run not in working]
-    return confusion(pairs)
+        other = replace(model, training=model.training.chosen(fitted))
+        others |= dict.fromkeys(held[foretold], other)
+    return [(each.workload, said(others.get(each.run, model), each)) for each in signatures]
+
+
+def _by_models_without(
+    signatures: Sequence[Known], told: tuple[str, ...], foreign: Sequence[Known]
+) -> list[tuple[str, str]]:
+    """What is said of foreign loads by models that never saw one of their kind."""
+    pairs = []
+    for kind in sorted({each.workload for each in foreign}):
+        model = _fitted([each for each in signatures if each.workload != kind], told)
+        pairs += [(kind, said(model, each)) for each in foreign if each.workload == kind]
+    return pairs
 
 
 def confusion(pairs: Iterable[tuple[str, str]]) -> dict[str, dict[str, int]]:

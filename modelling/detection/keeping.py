@@ -97,7 +97,8 @@ def as_json(model: Classifier) -> dict[str, Any]:
         "rows": model.training.features.tolist(),
         "workloads": list(model.training.workloads),
         "runs": list(model.training.groups),
-        "strength": model.strength,
+        "told": list(model.told),
+        "penalty": model.penalty,
         "farthest": model.farthest,
     }
 
@@ -112,7 +113,7 @@ def _fitted_again(pk: int, digest: str) -> Classifier:
     """digest : so that another database's model with this key is another one"""
     kept = DetectionModel.objects.get(pk=pk, digest=digest).training
     training = Training(np.array(kept["rows"]), tuple(kept["workloads"]), tuple(kept["runs"]))
-    return Classifier(training, kept["strength"], kept["farthest"])
+    return Classifier(training, tuple(kept["told"]), kept["penalty"], kept["farthest"])
 
 
 # Hours
@@ -167,12 +168,12 @@ def hour_of(model: Classifier, minutes: Iterable[Watched]) -> _Hour:
             working.append(minute.counts)
     if working:
         features = matrix(working)
-        known = model.is_known(features)
+        known = np.array([bool(name) for name in model.tell(features)])
         found.unlike = int((~known).sum())
         if known.any():
-            probabilities = model.probabilities(features[known])
-            found.shares |= dict(zip(model.classes, probabilities.sum(axis=0).tolist(), strict=True))
-            found.certainty = float(probabilities.max(axis=1).sum())
+            shares = model.shares(features[known])
+            found.shares |= dict(zip(model.workloads, shares.sum(axis=0).tolist(), strict=True))
+            found.certainty = float(model.probabilities(features[known]).max(axis=1).sum())
     found.shares = dict(found.shares)
     return found
 

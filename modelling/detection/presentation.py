@@ -38,8 +38,8 @@ def mix_words(mix: Mix | None, names: Mapping[str, str], hypervisor: str, machin
     likely = sorted(mix.shares.items(), key=lambda share: -share[1])
     text = ", ".join(f"{names.get(workload, workload)} {share:.0%}" for workload, share in likely if share >= 0.05)
     weights = {workload: round(share * 100) for workload, share in likely if share >= 0.05}
-    filters = {name: value for name, value in (("hypervisor", hypervisor), ("guest_fs", machine_fs)) if value}
-    address = mix_address(Question(axis="host-storage", workload="", **filters), weights)
+    question = Question("host-storage", "", hypervisor=hypervisor or None, guest_fs=machine_fs or None)
+    address = mix_address(question, weights)
     return MixWords(text, f"{mix.probability:.0%} sure on average; {beside}.", address)
 
 
