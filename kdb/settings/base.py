@@ -286,6 +286,8 @@ KDB_TIER_DOUBT = 0.5
 
 # What others published beyond the papers: load_evidence files it, and forecasts are judged by it too. None: neither.
 KDB_OUTSIDE: Path | None = BASE_DIR / "fixtures" / "outside"
+# Block statistics of known loads, from which detection learns from the start; load_evidence files them. None: none.
+KDB_SIGNATURES: Path | None = BASE_DIR / "fixtures" / "signatures.csv"
 
 # The most seconds that the files of one import may be read for.
 KDB_READ_SECONDS = integer("READ_SECONDS", 600, lowest=10, highest=86_400)

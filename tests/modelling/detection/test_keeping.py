@@ -109,7 +109,7 @@ def test_a_run_that_failed_teaches_nothing(known):
     run = factories.make_run(state="failed", reason="void")
     run.signatures.create(workload="mail", starts_after=0, seconds=10, reads=5, **dict.fromkeys(keeping.NAMES[1:], 0))
     assert len(keeping.signatures()) == len(signatures())
-    run.state, run.reason = "done", ""
+    run.state, run.reason, run.figures = "done", "", [{"machine": 1}]
     run.finished_at = now()
     run.save()
     assert len(keeping.signatures()) == len(signatures()) + 1
