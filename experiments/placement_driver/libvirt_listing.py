@@ -85,7 +85,7 @@ def counts(host: Connection) -> dict[str, dict[str, Counts]]:
 
     Raises Refused where libvirt does not answer, and what ssh raises.
     """
-    found = counters.read(_virsh(host, "domstats", "--block", "--list-running", "--nowait"))
+    found = counters.read(_virsh(host, "domstats", "--block", "--list-active", "--nowait"))
     return {name: disks for name, disks in found.items() if not is_of_a_campaign(name)}
 
 
@@ -98,7 +98,7 @@ def listing(host: Connection) -> Listing:
     domains = [_tree(text) for text in _dumped(host, "list --all --uuid", "dumpxml", "domain")]
     domains = [domain for domain in domains if not is_of_a_campaign(text_at(domain, "name"))]
     snapshots = set(_virsh(host, "list", "--all", "--with-snapshot", "--uuid").split())
-    sizes = counters.sizes(_virsh(host, "domstats", "--block", "--list-running", "--nowait"))
+    sizes = counters.sizes(_virsh(host, "domstats", "--block", "--list-active", "--nowait"))
     named = [_tree(text) for text in _dumped(host, "pool-list --all --uuid", "pool-dumpxml", "pool")]
     storage = _Storage(host, named, [path for domain in domains for path in _image_paths(domain)])
     machines = tuple(_machine(domain, snapshots, sizes, storage) for domain in domains)

@@ -175,3 +175,8 @@ def test_kept_counters_are_read_back_as_they_were(host):
     watching.keep(host, [look(0, reads=3, read_seconds=0.25)])
     disk = ObservedMachine.objects.get().disks.get()
     assert disk.counts == asdict(Counts(reads=3, read_seconds=0.25))
+
+
+@pytest.mark.parametrize(("every", "machines", "seconds"), [(10, 3, 10), (10, 50, 30), (5, 50, 30), (10, 1000, 60)])
+def test_many_machines_are_looked_at_less_often(every, machines, seconds):
+    assert watching.interval(every, machines) == seconds
