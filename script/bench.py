@@ -400,10 +400,9 @@ def measure_observation(guests: int = 40, machines: int = 100, repetitions: int 
             # What the login's shell does before each command is its own affair.
             look = (costs["a look"] - costs["a command"]) * machines / guests
             once = (costs["a list"] - 8 * costs["a command"]) * machines / guests
+            whole = look / every + once / watching.LIST_EVERY.total_seconds()
             print(
-                f"{machines} machines, a look every {every:g} s, without the login shell: {look / every:.2%} of a core; "
-                f"with a list every {watching.LIST_EVERY.total_seconds():g} s "
-                f"{look / every + once / watching.LIST_EVERY.total_seconds():.2%}"
+                f"{machines} machines, a look every {every:g} s: {look / every:.2%} of a core, {whole:.2%} with lists"
             )
             began = time.process_time()
             watching.keep_listing(host, libvirt_listing.listing(machine))

@@ -63,7 +63,6 @@ class DetectionReportSerializer(serializers.Serializer):
     penalty = serializers.FloatField(help_text="Of a signature on the wrong side (C).")
     farthest = serializers.FloatField(help_text="Distance beyond which nothing is known, standard deviations.")
     foreign = _confusion()
-    foreign_unseen = _confusion()
 
 
 class DetectionModelSerializer(serializers.Serializer):

@@ -71,7 +71,7 @@ def enough(training: Training, told: tuple[str, ...]) -> Training:
 class Classifier:
     """A fitted model.
 
-    told : the workloads that may be told; the other classes are learnt to be told from them
+    told : the workloads that may be told
     penalty : of PENALTIES
     farthest : the distance beyond which nothing is known
     """

@@ -38,8 +38,7 @@ class Report:
     """How good a model is, by runs left out. Rows of the confusion are what ran, columns what was said.
 
     stretch : of single signatures; of whole runs (about a minute) where `whole`
-    foreign : kind of a load that is no workload here to what was said of its runs, left out like the others
-    foreign_unseen : the same by models that never saw a load of its kind
+    foreign : kind of a load that is no workload here, from which nothing was learnt, to what was said of its runs
     """
 
     workloads: list[str]
@@ -54,4 +53,3 @@ class Report:
     penalty: float
     farthest: float
     foreign: dict[str, dict[str, int]] = field(default_factory=dict)
-    foreign_unseen: dict[str, dict[str, int]] = field(default_factory=dict)

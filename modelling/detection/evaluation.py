@@ -51,7 +51,7 @@ def whole_runs(signatures: Iterable[Known]) -> list[Known]:
 def model_of(signatures: Sequence[Known], workloads: Sequence[str]) -> tuple[Classifier, Report]:
     """A model of the signatures, and how good it is by runs left out.
 
-    workloads : that may be told; what else ran is learnt as well, as something that is none of them
+    workloads : that may be told; what else ran teaches nothing, and is held against the model
     Raises classifier.TooFewError where fewer than two of the workloads have enough.
     """
     told = tuple(workloads)
@@ -75,13 +75,12 @@ def model_of(signatures: Sequence[Known], workloads: Sequence[str]) -> tuple[Cla
         penalty=model.penalty,
         farthest=model.farthest,
         foreign=confusion(pair for pair in joined if pair[0] not in told),
-        foreign_unseen=confusion(_by_models_without(signatures, told, foreign)),
     )
 
 
 def _fitted(signatures: Iterable[Known], told: tuple[str, ...]) -> Classifier:
-    signatures = list(signatures)
-    return fit(training_of([*signatures, *whole_runs(signatures)]), told)
+    known = [each for each in signatures if each.workload in told]
+    return fit(training_of([*known, *whole_runs(known)]), told)
 
 
 def said(model: Classifier, one: Known) -> str:
@@ -100,17 +99,6 @@ def _by_left_out(model: Classifier, signatures: Sequence[Known]) -> list[tuple[s
         other = replace(model, training=model.training.chosen(fitted))
         others |= dict.fromkeys(held[foretold], other)
     return [(each.workload, said(others.get(each.run, model), each)) for each in signatures]
-
-
-def _by_models_without(
-    signatures: Sequence[Known], told: tuple[str, ...], foreign: Sequence[Known]
-) -> list[tuple[str, str]]:
-    """What is said of foreign loads by models that never saw one of their kind."""
-    pairs = []
-    for kind in sorted({each.workload for each in foreign}):
-        model = _fitted([each for each in signatures if each.workload != kind], told)
-        pairs += [(kind, said(model, each)) for each in foreign if each.workload == kind]
-    return pairs
 
 
 def confusion(pairs: Iterable[tuple[str, str]]) -> dict[str, dict[str, int]]:

@@ -125,7 +125,6 @@ def detection_model(request: HttpRequest) -> HttpResponse:
                 confusion_table("About a minute", report["confusion_of_runs"], workloads, words),
                 confusion_table("Ten seconds", report["confusion"], workloads, words),
                 confusion_table("Loads that are none of them", report["foreign"], workloads, words),
-                confusion_table("The same, of a kind that was never seen", report["foreign_unseen"], workloads, words),
             ],
         }
     return render(request, "modelling/detection_model.html", shown)

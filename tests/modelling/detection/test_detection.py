@@ -78,12 +78,11 @@ def test_what_is_far_from_all_that_is_known_is_unlike_it(model):
     assert said(model, Known("", "", 60, Counts(writes=30, write_bytes=2**17))) == IDLE
 
 
-def test_what_is_learnt_as_none_of_the_workloads_is_not_told():
-    shapes = {**SHAPES, "database": (300, 8, 130, 8, 130)}
-    model, report = model_of(signatures(shapes), list(SHAPES))
-    assert said(model, Known("", "", 60, load(shapes["database"], 60, seed=5))) == UNLIKE
-    assert report.foreign == {"database": {UNLIKE: 6}}
-    assert model.shares(np.array([vector(load(SHAPES["mail"]))])).sum() == pytest.approx(1)
+def test_loads_that_are_no_workload_teach_nothing_and_are_held_against_the_model(model):
+    shapes = {**SHAPES, "backup": (300, 1024, 1, 4, 0)}
+    other, report = model_of(signatures(shapes), list(SHAPES))
+    assert report.foreign == {"backup": {UNLIKE: 6}}
+    assert (other.workloads, other.farthest) == (model.workloads, model.farthest)
 
 
 def test_runs_are_foretold_by_models_of_other_runs():
