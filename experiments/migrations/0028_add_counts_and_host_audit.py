@@ -8,7 +8,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('experiments', '0025_add_what_is_observed'),
+        ('experiments', '0027_add_machine'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
