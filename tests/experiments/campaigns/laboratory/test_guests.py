@@ -54,7 +54,7 @@ def test_a_killed_machine_voids_the_attempt_and_the_run_is_repeated(host, qemu_l
     stretches = list(run.signatures.all())
     assert {(each.workload, each.machine) for each in stretches} == {("varmail", 1)}
     assert sum(each.seconds for each in stretches) <= 5
-    assert sum(each.writes for each in stretches) > sum(each.flushes for each in stretches) > 0
+    assert all(each.writes and each.flushes for each in stretches)
     assert qemu_lab.left_overs() == []
 
 
