@@ -7,6 +7,7 @@ from .api import views
 from .campaigns import api as laboratory
 from .case_studies import api as drafts
 from .imports import api as imports
+from .observation import api as observation
 from .search import api as search
 
 router = SimpleRouter(use_regex_path=False)
@@ -34,6 +35,9 @@ private_router.register("drafts", drafts.DraftViewSet, "draft")
 private_router.register("imports", imports.ImportViewSet, "import")
 private_router.register("hosts", laboratory.HostViewSet, "host")
 private_router.register("campaigns", laboratory.CampaignViewSet, "campaign")
+private_router.register("observed-hosts", observation.ObservedHostViewSet, "observed-host")
+private_router.register("observed-pools", observation.ObservedPoolViewSet, "observed-pool")
+private_router.register("observed-machines", observation.ObservedMachineViewSet, "observed-machine")
 
 urlpatterns = [
     path("search/", search.SearchView.as_view(), name="search"),

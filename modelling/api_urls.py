@@ -5,6 +5,7 @@ from django.urls import path
 from modelling.advice.api import AdviceView
 from modelling.claims.api import ClaimViewSet, HypothesesView
 from modelling.comparisons.api import ComparisonView
+from modelling.detection.api import DetectedMixViewSet, DetectionModelViewSet
 from modelling.explanations.api import ExplanationView
 from modelling.mixes.api import MixView
 from modelling.previews.api import PreviewView
@@ -29,5 +30,11 @@ urlpatterns = [
         name="claim-detail",
     ),
     path("hypotheses/", HypothesesView.as_view(), name="hypotheses"),
+    path(
+        "observed-machines/<int:pk>/mix/",
+        DetectedMixViewSet.as_view({"get": "retrieve"}, basename="observed-machine-mix", detail=True),
+        name="observed-machine-mix",
+    ),
+    path("detection-model/", DetectionModelViewSet.as_view({"get": "retrieve"}), name="detection-model"),
     path("status/", views.StatusView.as_view(), name="status"),
 ]

@@ -4,6 +4,7 @@ from kdb import jobs
 
 from .answers import snapshots
 from .claims import verdicts
+from .detection import keeping as detection
 from .previews import preview
 from .validation import reports
 
@@ -31,3 +32,17 @@ def recompute_claims(run: jobs.JobRun) -> None:
 def preview_publication(run: jobs.JobRun, case_study_id: int) -> None:
     """Work out what publishing the draft would change; the previous preview stays until then."""
     preview.compute(case_study_id, run.step)
+
+
+@jobs.handler(detection.TRAIN_JOB)
+def train_detection(run: jobs.JobRun) -> None:
+    """Learn from the signatures that are there, while the previous model is used."""
+    detection.train()
+    run.step(1, 1)
+
+
+@jobs.handler(detection.DETECT_JOB)
+def detect_workloads(run: jobs.JobRun) -> None:
+    """Say what observed machines did, hour by hour."""
+    detection.detect()
+    run.step(1, 1)

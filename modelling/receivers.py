@@ -11,6 +11,7 @@ from modelling.evidence import summaries
 
 from .answers import snapshots
 from .claims import verdicts
+from .detection import keeping as detection
 from .evidence import choices, names
 from .previews import preview
 from .validation import reports
@@ -40,3 +41,4 @@ def look_after_what_is_kept(sender: Any, **kwargs: Any) -> None:
     snapshots.look_after()
     reports.look_after()
     verdicts.look_after()
+    detection.look_after()

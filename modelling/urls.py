@@ -8,6 +8,7 @@ from .answers import views as answer_views
 from .ask import views as ask_views
 from .claims import views as claim_views
 from .comparisons import views as comparison_views
+from .detection import views as detection_views
 from .mixes import views as mix_views
 from .previews import views as preview_views
 from .validation import views as validation_views
@@ -29,5 +30,8 @@ urlpatterns = [
     path("claims/<slug:slug>/", claim_views.claims_of_paper, name="claims-of-paper"),
     path("claims/<slug:slug>/<slug:code>/", claim_views.claim_detail, name="claim-detail"),
     path("hypotheses/", claim_views.hypotheses, name="hypotheses"),
+    path("laboratory/hosts/<slug:slug>/observed/", detection_views.observed_host, name="observed-host"),
+    path("laboratory/observed/<int:pk>/", detection_views.observed_machine, name="observed-machine"),
+    path("laboratory/detection/", detection_views.detection_model, name="detection-model"),
     path("model-quality/", validation_views.model_quality, name="model-quality"),
 ]

@@ -15,10 +15,13 @@ COPY (on SQLite a bare INSERT) of the same rows into the same table, and the pea
 With --campaigns, as root, instead: what campaigns cost beside the benchmark, on a host of its own with sshd, for
 runs of 60 s. Overhead is the wall time of a run without the benchmark (its own set-up included), mkfs and boot.
 
+With --observation, as root: what it costs a host with libvirt that the disks of its machines are watched.
+
     script/bench [--sizes 10 100 1000] [--requests 300]
     script/bench --rankings
     script/bench --imports
     script/bench --campaigns
+    script/bench --observation
 """
 
 import argparse
@@ -334,6 +337,80 @@ def measure_campaigns(seconds: int = 60, repetitions: int = 3) -> None:
     connection.creation.destroy_test_db(connection.settings_dict["NAME"], verbosity=0)
 
 
+# A machine that is paused before its first instruction: QEMU answers libvirt all the same, and costs nothing else.
+_PAUSED = """<domain type='qemu'><name>{name}</name><memory unit='MiB'>16</memory><vcpu>1</vcpu>
+<os><type arch='x86_64' machine='pc'>hvm</type></os>
+<devices><disk type='file' device='disk'><driver name='qemu' type='raw'/><source file='{image}'/>
+<target dev='vda' bus='virtio'/></disk><memballoon model='none'/></devices></domain>"""
+
+
+def measure_observation(guests: int = 40, machines: int = 100, repetitions: int = 20) -> None:
+    """What observing costs its host: CPU time of all its processes, with machines that do nothing else."""
+    from django.conf import settings
+    from django.db import connection
+    from django.utils.timezone import now
+
+    from experiments.campaigns import hosts
+    from experiments.campaigns.laboratory.libvirt import virsh
+    from experiments.models import Host
+    from experiments.observation import watching
+    from experiments.placement_driver import libvirt_listing
+    from tests import factories
+    from tests.experiments.campaigns.laboratory.lab import PROGRAMS, QEMU_PROGRAMS, laboratory, missing
+
+    if why := missing((*PROGRAMS, *QEMU_PROGRAMS)):
+        sys.exit(f"no virtual machines here: {why}")
+    connection.creation.create_test_db(verbosity=0, autoclobber=True)
+    with laboratory(with_libvirt=True) as lab:
+        settings.KDB_KEYS_DIR = lab.folder / "keys"
+        about = {"address": "127.0.0.1", "port": lab.port, "login": "root", "key_name": "lab", "host_key": lab.host_key}
+        host = factories.make_host(pools=(str(lab.pool),), **about)
+
+        def used() -> float:
+            """CPU seconds of every process of the host, those that ended included."""
+            lines = lab.inside("sh", "-c", "cat /proc/[0-9]*/stat").splitlines()
+            ticks = sum(int(field) for line in lines for field in line.rpartition(")")[2].split()[11:15])
+            return ticks / os.sysconf("SC_CLK_TCK")
+
+        with hosts.connect(host) as machine:
+            for number in range(guests):
+                image = lab.pool / f"{number}.raw"
+                image.touch()
+                os.truncate(image, 2**24)
+                virsh(
+                    machine,
+                    "create",
+                    "--paused",
+                    "/dev/stdin",
+                    given=_PAUSED.format(name=f"paused-{number}", image=image),
+                )
+            every = watching.interval(Host._meta.get_field("observed_every").default, machines)
+            costs = {}
+            for what, ask in (
+                ("a command", lambda machine: machine.run(["true"])),
+                ("a look", libvirt_listing.counts),
+                ("a list", libvirt_listing.listing),
+            ):
+                ask(machine)
+                before = used()
+                for _ in range(repetitions):
+                    ask(machine)
+                costs[what] = (used() - before) / repetitions
+                print(f"{what}: {1000 * costs[what]:.0f} ms of CPU with {guests} machines")
+            # What the login's shell does before each command is its own affair.
+            look = (costs["a look"] - costs["a command"]) * machines / guests
+            once = (costs["a list"] - 8 * costs["a command"]) * machines / guests
+            whole = look / every + once / watching.LIST_EVERY.total_seconds()
+            print(
+                f"{machines} machines, a look every {every:g} s: {look / every:.2%} of a core, {whole:.2%} with lists"
+            )
+            began = time.process_time()
+            watching.keep_listing(host, libvirt_listing.listing(machine))
+            watching.keep(host, [(now(), libvirt_listing.counts(machine)) for _ in range(7)])
+            print(f"the worker: {1000 * (time.process_time() - began):.0f} ms of CPU a minute for {guests} machines")
+    connection.creation.destroy_test_db(connection.settings_dict["NAME"], verbosity=0)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sizes", type=int, nargs="+", default=[10, 100, 1000], help="measurements a cell (N)")
@@ -341,8 +418,11 @@ def main() -> None:
     parser.add_argument("--rankings", action="store_true", help="rankings of many entries only")
     parser.add_argument("--imports", action="store_true", help="imports only")
     parser.add_argument("--campaigns", action="store_true", help="campaigns only")
+    parser.add_argument("--observation", action="store_true", help="what watching virtual machines costs only")
     options = parser.parse_args()
-    if not (options.imports or options.campaigns or options.rankings):  # processes of their own: memory, threads
+    if not (
+        options.imports or options.campaigns or options.rankings or options.observation
+    ):  # processes of their own: memory, threads
         subprocess.run([sys.executable, __file__, "--imports"], check=True)
         for threads in {1, os.cpu_count() or 1}:
             of_matrices = {**os.environ, "OPENBLAS_NUM_THREADS": str(threads)}
@@ -356,10 +436,14 @@ def main() -> None:
         from django.conf import settings
         from django.db import connection
 
-        if options.imports or options.campaigns or options.rankings:
-            what = rank_many_entries if options.rankings else measure_imports if options.imports else measure_campaigns
-            what()
-            return
+        parts = {
+            **{"imports": measure_imports, "campaigns": measure_campaigns, "rankings": rank_many_entries},
+            "observation": measure_observation,
+        }
+        for name, what in parts.items():
+            if getattr(options, name):
+                what()
+                return
         print(f"{connection.vendor}, default spread {settings.KDB_DEFAULT_COEFFICIENT_OF_VARIATION:.0%}")
         estimate_large_networks()
         figures = {size: measure(size, options.requests) for size in options.sizes}

@@ -27,7 +27,7 @@ PUBLIC = [
     "/search/?q=btrfs",
     "/accounts/login/",
 ]
-# With a draft "my-lab", a host "lab-1" and its campaign "night".
+# With a draft "my-lab", a host "lab-1", its campaign "night" and its observed machine 1.
 PRIVATE = [
     "/drafts/",
     "/drafts/new/",
@@ -37,6 +37,9 @@ PRIVATE = [
     "/laboratory/hosts/",
     "/laboratory/hosts/new/",
     "/laboratory/hosts/lab-1/",
+    "/laboratory/hosts/lab-1/observed/",
+    "/laboratory/observed/1/",
+    "/laboratory/detection/",
     "/laboratory/campaigns/",
     "/laboratory/campaigns/new/",
     "/laboratory/campaigns/night/",

@@ -29,6 +29,7 @@ ROOMS = [
     ("experiments.entry_names", True, "what an entry of the catalogue may be called"),
     ("experiments.claim_conditions", True, "the language in which claims say what would have to hold"),
     ("experiments.campaigns.laboratory", True, "what a campaign does to machines"),
+    ("experiments.placement_driver", True, "the virtual machines of others on a host: list and observe them"),
     ("experiments.published_evidence.files", True, "the files of fixtures/, read strictly"),
     ("experiments.published_evidence.outside", True, "what others published, in KDB's words"),
     ("experiments.models", False, "what one row of the facts is"),
@@ -46,6 +47,8 @@ ROOMS = [
     ("experiments.published_evidence", False, "the fixtures, loaded"),
     ("experiments.imports", False, "results into a draft"),
     ("experiments.campaigns", False, "hosts, plans, runs, and the drafts they become"),
+    ("experiments.observation.sums", True, "counters into sums by minute"),
+    ("experiments.observation", False, "what the virtual machines of others do on a host"),
     ("experiments", False, "addresses, admin, commands, handlers of jobs"),
     ("modelling.evidence.question", True, "what is asked"),
     ("modelling.evidence.axes", True, "what can be ranked, and what must be equal for it"),
@@ -64,7 +67,7 @@ ROOMS = [
 ]
 FEATURES = (
     *("ask", "answers", "explanations", "comparisons", "mixes", "placement", "claims", "advice", "previews"),
-    "validation",
+    *("validation", "detection"),
 )
 DOORS = ("selectors", "words")  # what may be asked of a feature, and how it reads
 
@@ -85,6 +88,7 @@ PLAIN = [
     *(f"modelling.placement.{name}" for name in ("content", "prospects", "assignment", "planning", "fleet_file")),
     *(f"modelling.placement.{name}" for name in ("simulation", "solver_output", "words")),
     *(f"modelling.claims.{name}" for name in ("facts", "evaluation", "condition_words", "judging", "hypotheses")),
+    *(f"modelling.detection.{name}" for name in ("features", "classifier", "content", "evaluation")),
     *("modelling.ask.fit", "modelling.ask.machine"),
     *("modelling.advice.content", "modelling.advice.reasoning", "modelling.advice.words"),
     *(f"modelling.validation.{name}" for name in ("forecasts", "leave_one_out", "clustered", "tables")),
@@ -227,6 +231,8 @@ WRITERS = {
     "QualityReport": "modelling.validation.reports",
     "PublicationPreview": "modelling.previews.preview",
     "KeptMachine": "modelling.ask.machines",
+    "DetectionModel": "modelling.detection.keeping",
+    "DetectedHour": "modelling.detection.keeping",
 }
 WRITES = r"\.(?:bulk_create|bulk_update|create|update_or_create|get_or_create|update|delete|save)\("
 

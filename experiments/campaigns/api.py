@@ -118,7 +118,7 @@ class HostViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, OperatorView
     )
     def create(self, request: Request) -> Response:
         """Register a host. A worker reads its key; it is used once you accept that."""
-        data = _object(request, HostFieldsSerializer)
+        data = object_of(request, HostFieldsSerializer)
         for name in ("hypervisor", "runs_on"):
             data[name] = _key_of(HostForm.base_fields[name].queryset, data.get(name), name)
         data["pools"] = "\n".join(map(str, data["pools"])) if isinstance(data.get("pools"), list) else ""
@@ -126,7 +126,7 @@ class HostViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, OperatorView
         data["stated"] = (
             "\n".join(f"{name}: {text}" for name, text in stated.items()) if isinstance(stated, dict) else ""
         )
-        form = HostForm(_form_data(data))
+        form = HostForm(form_data(data))
         refuse_faults(form)
         any_key = permissions.may_use_any_key(request.user)
         try:
@@ -149,7 +149,7 @@ class HostViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, OperatorView
     @action(detail=True, methods=["post"], url_path="accept-key")
     def accept_key(self, request: Request, slug: str) -> Response:
         """Trust the key with this fingerprint, and check the host."""
-        data = _object(request, FingerprintSerializer)
+        data = object_of(request, FingerprintSerializer)
         any_key = permissions.may_use_any_key(request.user)
         return self._asked(hosts.accept_key, str(data.get("fingerprint", "")), any_key=any_key)
 
@@ -339,7 +339,7 @@ class CampaignViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, Operator
     @action(detail=True, methods=["post"], url_path="top-up")
     def top_up(self, request: Request, slug: str) -> Response:
         """Add repetitions of every cell."""
-        form = TopUpForm(_form_data(_object(request, TopUpSerializer)))
+        form = TopUpForm(form_data(object_of(request, TopUpSerializer)))
         refuse_faults(form)
         return self._steered(steering.top_up, form.cleaned_data["repetitions"])
 
@@ -400,7 +400,7 @@ class ArtifactViewSet(OperatorViewSet):
 
 
 def _campaign_form(request: Request) -> CampaignForm:
-    data = _object(request, CampaignFieldsSerializer)
+    data = object_of(request, CampaignFieldsSerializer)
     host = Host.objects.filter(slug=data.get("host"), runs_on=None).first() if _is_text(data.get("host")) else None
     if host is None:
         raise FaultyRequest(
@@ -422,12 +422,12 @@ def _campaign_form(request: Request) -> CampaignForm:
     defaults = {name: field.initial for name, field in CampaignForm.base_fields.items() if field.initial is not None}
     if isinstance(data.get("vm_counts"), list):
         data["vm_counts"] = " ".join(map(str, data["vm_counts"]))
-    form = CampaignForm(_form_data({**defaults, "cache_mode": "none", **data}))
+    form = CampaignForm(form_data({**defaults, "cache_mode": "none", **data}))
     refuse_faults(form)
     return form
 
 
-def _object(request: Request, shape: type[serializers.Serializer]) -> dict[str, Any]:
+def object_of(request: Request, shape: type[serializers.Serializer]) -> dict[str, Any]:
     """The body, which is an object with no other fields than those of `shape`."""
     names = list(shape().fields)
     if not isinstance(request.data, dict):
@@ -438,7 +438,7 @@ def _object(request: Request, shape: type[serializers.Serializer]) -> dict[str, 
     return {name: value for name, value in request.data.items() if value is not None}
 
 
-def _form_data(data: dict[str, Any]) -> QueryDict:
+def form_data(data: dict[str, Any]) -> QueryDict:
     """As a page would post it: a list is a name given several times."""
     posted = QueryDict(mutable=True)
     for name, value in data.items():

@@ -25,7 +25,7 @@ from experiments.imports.readers.table import Table
 from experiments.models import Campaign, CampaignRun, Host, RunArtifact, RunLine, StoragePool
 from kdb import jobs
 
-from . import hosts, steering
+from . import hosts, signatures, steering
 from .laboratory import bench, drivers, engines, libvirt, plan, precision, remote, ssh, steps
 
 logger = logging.getLogger(__name__)
@@ -114,16 +114,20 @@ class _Attempt:
         self.step(steps.benchmark(engine, self.run.workload, self.campaign.run_seconds, self.run.vm_count))
         domains = [machine.domain for machine in machines if machine.domain]
 
+        sampler = signatures.sampler(host, {machine.number: machine.domain for machine in machines if machine.domain})
+
         def watch() -> None:
             for domain in domains:
                 assert host is not None  # only it has domains
                 libvirt.check_running(host, domain)
+            sampler.take()
 
         try:
             left = bench.run(machines, loads, self.campaign.run_seconds, keep=self.keep, watch=watch)
         except bench.RunFailed:
             self.keep_what_is_there(machines)
             raise
+        stretches = sampler.stretches(self.campaign.run_seconds)
         self.facts["benchmark_seconds"] = max(each.seconds for each in left)
         self.step(steps.KEEP_OUTPUT)
         with transaction.atomic():
@@ -132,6 +136,7 @@ class _Attempt:
                 self.store(f"{each.machine.name}.txt", each.output)
                 if each.errors.strip():
                     self.store(f"{each.machine.name}.errors.txt", each.errors)
+            signatures.store(self.run, stretches)
         return [figure for each in left for figure in self.read(each)]
 
     def tell_guest_from_host(self, error: ssh.Unreachable) -> None:

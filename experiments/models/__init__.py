@@ -16,7 +16,7 @@ from .catalogue import (
 from .imported import AuditEntry, ImportBatch, RawChunk, RawFile
 from .laboratory import Host, PrivateKey, StoragePool
 from .measurement import DerivedValue, Measurement
-from .observed import DiskStatistics, ObservedDisk, ObservedMachine, ObservedPool, Signature
+from .observed import DiskStatistics, HostAuditEntry, ObservedDisk, ObservedMachine, ObservedPool, Signature
 from .statement import Claim, OrdinalFinding, PrintedRatio
 from .testbed import Configuration, Server, Storage
 
@@ -33,6 +33,7 @@ __all__ = [
     "DiskStatistics",
     "FileSystem",
     "Host",
+    "HostAuditEntry",
     "Hypervisor",
     "ImportBatch",
     "KnowledgeRevision",

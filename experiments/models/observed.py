@@ -3,6 +3,7 @@
 Nothing of what the machines store is here: counts, bytes and times of the block layer only. Operators alone see it.
 """
 
+from django.conf import settings
 from django.db import models
 from django.db.models import Q
 
@@ -97,6 +98,10 @@ class ObservedDisk(models.Model):
     size_bytes = models.PositiveBigIntegerField(help_text="Bytes the machine sees.")
     allocated_bytes = models.PositiveBigIntegerField(help_text="Bytes it takes on the host.")
     seen_at = models.DateTimeField()
+    counts = models.JSONField(
+        null=True, blank=True, help_text="Counters at the last look that was kept (placement_driver.counters.Counts)."
+    )
+    counted_at = models.DateTimeField(null=True, blank=True, help_text="When; empty: its machine did not run.")
 
     class Meta:
         ordering = ["machine", "target"]
@@ -106,6 +111,30 @@ class ObservedDisk(models.Model):
 
     def __str__(self) -> str:
         return self.target
+
+
+class HostAuditEntry(models.Model):
+    """Who did what to a host and to what is observed on it; written in the transaction of the deed, never changed."""
+
+    host = models.ForeignKey(Host, on_delete=models.CASCADE, related_name="audit_entries")
+    actor = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        null=True,
+        blank=True,
+        on_delete=models.PROTECT,
+        related_name="+",
+        help_text="Empty: somebody at the server's own command line.",
+    )
+    action = models.CharField(max_length=40, help_text='In words: "observation on".')
+    detail = models.TextField(blank=True)
+    at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["pk"]
+        verbose_name_plural = "host audit entries"
+
+    def __str__(self) -> str:
+        return f"{self.host_id} {self.action}"
 
 
 class BlockSums(models.Model):
@@ -168,6 +197,9 @@ class Signature(BlockSums):
     workload = models.CharField(max_length=40, help_text="What ran: a workload's slug.")
     guest_fs = models.ForeignKey(FileSystem, null=True, blank=True, on_delete=models.PROTECT, related_name="+")
     sequential_share = models.FloatField(null=True, blank=True)
+    source = models.CharField(
+        max_length=120, blank=True, help_text="Of one without a run here: the run elsewhere that it was recorded in."
+    )
 
     class Meta:
         ordering = ["pk"]

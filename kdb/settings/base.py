@@ -297,12 +297,19 @@ KDB_TIER_DOUBT = 0.5
 
 # What others published beyond the papers: load_evidence files it, and forecasts are judged by it too. None: neither.
 KDB_OUTSIDE: Path | None = BASE_DIR / "fixtures" / "outside"
+# Block statistics of known loads, from which detection learns from the start; load_evidence files them. None: none.
+KDB_SIGNATURES: Path | None = BASE_DIR / "fixtures" / "signatures.csv"
 
 # The most seconds that the files of one import may be read for.
 KDB_READ_SECONDS = integer("READ_SECONDS", 600, lowest=10, highest=86_400)
 
 # A running job whose worker was silent for this long goes back to the queue.
 KDB_JOB_LEASE_SECONDS = integer("JOB_LEASE_SECONDS", 60, lowest=1, highest=3600)
+
+# For how many days the sums of what observed disks do are kept: by minute, by hour, by day.
+KDB_OBSERVATION_MINUTES_DAYS = integer("OBSERVATION_MINUTES_DAYS", 7, lowest=2, highest=366)
+KDB_OBSERVATION_HOURS_DAYS = integer("OBSERVATION_HOURS_DAYS", 90, lowest=7, highest=3_660)
+KDB_OBSERVATION_DAYS_DAYS = integer("OBSERVATION_DAYS_DAYS", 1_830, lowest=30, highest=36_600)
 
 # Answers kept in the database; beyond that the least recently asked are forgotten and worked out anew when asked.
 KDB_KEPT_ANSWERS = integer("KEPT_ANSWERS", 2_000, lowest=100, highest=20_000)

@@ -14,6 +14,7 @@ WHITENOISE_USE_FINDERS = True
 STATIC_ROOT = None
 KDB_API_REQUESTS_A_MINUTE = 0  # tests ask as fast as they can
 KDB_OUTSIDE = None  # takes seconds; the tests that are about it name it
+KDB_SIGNATURES = None  # a model would be made of them at the first tick
 if not REDIS_URL:  # a test that starts a worker gives it kdb.settings.local and a DATA_DIR of its own
     CELERY_BROKER_URL = "memory://"
     CELERY_BROKER_TRANSPORT = None

@@ -22,6 +22,7 @@ from tests.factories import (
     make_case_study,
     make_host,
     make_import,
+    make_machine,
     make_measurement,
     make_token,
     make_user,
@@ -59,6 +60,7 @@ TABLE = {  # in the order of ROLES
     "drafts_return": "401 404 200 404 200 404 404 200",
     "drafts_submit": "401 404 200 404 404 404 404 200",
     "drafts_update": "401 404 200 404 404 404 404 200",
+    "detection_model": "401 403 403 403 403 200 200 200",
     "hosts_accept_key": "401 403 403 403 403 202 403 202",
     "hosts_check": "401 403 403 403 403 202 403 202",
     "hosts_contact": "401 403 403 403 403 202 403 202",
@@ -72,6 +74,18 @@ TABLE = {  # in the order of ROLES
     "imports_list": "401 200 200 200 200 200 200 200",
     "imports_read": "401 404 409 404 404 404 404 409",
     "imports_retrieve": "401 404 200 404 404 404 404 200",
+    "observed_hosts_list": "401 403 403 403 403 200 200 200",
+    "observed_hosts_retrieve": "401 403 403 403 403 200 200 200",
+    "observed_hosts_turn_off": "401 403 403 403 403 200 403 200",
+    "observed_hosts_turn_on": "401 403 403 403 403 200 403 200",
+    "observed_machines_change": "401 403 403 403 403 200 403 200",
+    "observed_machines_list": "401 403 403 403 403 200 200 200",
+    "observed_machines_mix": "401 403 403 403 403 200 200 200",
+    "observed_machines_retrieve": "401 403 403 403 403 200 200 200",
+    "observed_machines_statistics": "401 403 403 403 403 200 200 200",
+    "observed_pools_change": "401 403 403 403 403 200 403 200",
+    "observed_pools_list": "401 403 403 403 403 200 200 200",
+    "observed_pools_retrieve": "401 403 403 403 403 200 200 200",
 }
 
 
@@ -107,8 +121,10 @@ def laboratory():
     campaign = steering.create(make_campaign(host, slug="night"), user=users["operator"])
     run = campaign.runs.get()
     output = RunArtifact.objects.create(run=run, attempt=1, name="host.txt", data=b"{}", sha256="0" * 64)
+    machine = make_machine(host)
     ids = {"imports": batch.pk, "campaign-outputs": output.pk}
-    slugs = {"drafts": "lab", "case-studies": "lab", "hosts": "lab-2", "campaigns": "night"}
+    ids |= {"observed-machines": machine.pk, "observed-pools": machine.disks.get().pool_id}
+    slugs = {"drafts": "lab", "case-studies": "lab", "hosts": "lab-2", "campaigns": "night", "observed-hosts": "lab-2"}
     return users, {**ids, **slugs}
 
 
@@ -139,7 +155,7 @@ def test_each_role_gets_what_the_table_says(name, operations, laboratory):
         published = revision(1) if STATES[name] == "published" else None
         CaseStudy.objects.update(status=STATES[name], published_revision=published)
     method, path = operations[name]
-    address = re.sub(r"{\w+}", str(names[path.split("/")[3]]), path.replace("{position}", "1"))
+    address = re.sub(r"{\w+}", str(names.get(path.split("/")[3])), path.replace("{position}", "1"))
     found = [ask(name, method, address, users.get(role)) for role in ROLES]
     assert " ".join(map(str, found)) == TABLE.get(name)
 

@@ -16,7 +16,7 @@ from experiments.campaigns.laboratory import ssh
 from experiments.models import CampaignRun, Host, ImportBatch, RunArtifact
 from kdb import jobs
 from kdb.models import Job
-from tests.factories import HOST_KEY, make_host, make_token, make_user
+from tests.factories import HOST_KEY, make_host, make_machine, make_minutes, make_token, make_user
 
 API = "/api/v1/"
 TABLE = (
@@ -188,8 +188,28 @@ def _operate(ask: Walk) -> None:
     ask("campaigns_list", page_size=1)
     ask("campaigns_retrieve", slug=slug)
     ask("campaigns_cancel", slug=slug)
+    _observe(ask)
     ask("hosts_list", page_size=1)
     ask("hosts_retrieve", slug="lab-1")
+
+
+def _observe(ask: Walk) -> None:
+    ask("observed_hosts_turn_on", {"every": 10}, slug="lab-2")
+    ask("observed_hosts_turn_off", slug="lab-2")
+    ask("observed_hosts_list", page_size=1)
+    ask("observed_hosts_retrieve", slug="lab-2")
+    machine = make_machine(Host.objects.get(slug="lab-2"), "mail", uuid="6a7b2a3c-0000-4000-8000-000000000001")
+    make_minutes(machine, 1)
+    pool = machine.disks.get().pool_id
+    ask("observed_pools_list", page_size=1)
+    ask("observed_pools_retrieve", id=pool)
+    ask("observed_pools_change", {"is_target": True, "reserve_bytes": 1_000_000_000, "most_load": 80.0}, id=pool)
+    ask("observed_machines_list", page_size=1)
+    ask("observed_machines_retrieve", id=machine.pk)
+    ask("observed_machines_change", {"guest_fs": "xfs", "is_pinned": True, "apart": "mail"}, id=machine.pk)
+    ask("observed_machines_statistics", id=machine.pk, span="minute")
+    ask("observed_machines_mix", id=machine.pk)
+    ask("detection_model")
 
 
 def _read(ask: Walk, schema: dict[str, Any]) -> None:

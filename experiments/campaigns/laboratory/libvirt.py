@@ -17,6 +17,7 @@ from .remote import Area, Refused
 from .ssh import Address, Connection
 
 SERIAL = "kdb-under-test"
+TESTED = "vdb"  # the disk that the benchmark works on
 URI = "qemu:///system"  # where other drivers are installed too, virsh would choose one of them by itself
 READY, FAILED = "KDB-GUEST-READY", "KDB-GUEST-FAILED"
 GUEST_POOL = "/srv/kdb"  # in the guest; made with the image
@@ -69,7 +70,7 @@ def domain_xml(guest: Guest) -> str:
     SubElement(root, "readonly")
     SubElement(root, "shareable")
     # A write that fails stops the guest: a benchmark that goes on would count it as done.
-    tested = _disk(devices, guest.disk, "vdb", cache=guest.cache_mode, error_policy="stop", rerror_policy="stop")
+    tested = _disk(devices, guest.disk, TESTED, cache=guest.cache_mode, error_policy="stop", rerror_policy="stop")
     _text(tested, "serial", SERIAL)
     serial = SubElement(devices, "serial", type="file")
     SubElement(serial, "source", path=guest.console)

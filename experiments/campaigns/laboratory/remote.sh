@@ -365,5 +365,16 @@ read-file) # POOL TOKEN NAME: a console log
     plain "$3"
     tail -c 20000 "$AREA/$3" 2>/dev/null || true
     ;;
+superblocks) # PATH: the kinds of file systems that begin in a disk image, or on its partitions; it is only read
+    if kind=$(blkid --probe --match-tag TYPE --output value "$1"); then
+        say holds "$kind"
+        exit
+    fi
+    partx --show --noheadings --raw --bytes --output START,SIZE "$1" 2>/dev/null | while read -r start size; do
+        if kind=$(blkid --probe --offset $((start * 512)) --size "$size" --match-tag TYPE --output value "$1"); then
+            say holds "$kind"
+        fi
+    done
+    ;;
 *) refuse "there is no verb $verb" ;;
 esac

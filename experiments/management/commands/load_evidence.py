@@ -7,7 +7,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
 from experiments.published_evidence import load as evidence
-from experiments.published_evidence import outside
+from experiments.published_evidence import outside, signatures
 from experiments.published_evidence.files import EvidenceError
 
 
@@ -35,6 +35,8 @@ class Command(BaseCommand):
             reports = [evidence.load(directory or evidence.DIRECTORY)]
             if others:
                 reports.append(evidence.load_outside(others))
+            if settings.KDB_SIGNATURES and not (papers or directory):
+                signatures.load(settings.KDB_SIGNATURES)
         except EvidenceError as error:
             raise CommandError(str(error)) from error
         if verbosity:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from experiments.campaigns import runs
+from experiments.campaigns import runs, signatures
 from experiments.campaigns.laboratory import bench, engines, plan, remote
 from experiments.models import CampaignRun
 from kdb import jobs
@@ -39,7 +39,8 @@ def under_way(campaign):
     return run, worker
 
 
-def test_a_killed_machine_voids_the_attempt_and_the_run_is_repeated(host, qemu_lab):
+def test_a_killed_machine_voids_the_attempt_and_the_run_is_repeated(host, qemu_lab, monkeypatch):
+    monkeypatch.setattr(signatures, "STRETCH_SECONDS", 1.0)
     campaign = started(host, **SHORT | {"run_seconds": 20})
     run, worker = under_way(campaign)
     qemu_lab.inside("pkill", "-KILL", "qemu-system")
@@ -50,6 +51,10 @@ def test_a_killed_machine_voids_the_attempt_and_the_run_is_repeated(host, qemu_l
     work_off(campaign)
     run.refresh_from_db()
     assert (run.state, len(run.figures)) == ("done", 1), said(run)
+    stretches = list(run.signatures.all())
+    assert {(each.workload, each.machine) for each in stretches} == {("varmail", 1)}
+    assert sum(each.seconds for each in stretches) <= 5
+    assert all(each.writes and each.flushes for each in stretches)
     assert qemu_lab.left_overs() == []
 
 

@@ -1,0 +1,94 @@
+"""The block statistics of campaigns' own virtual machines, filed with the run: what detection learns from.
+
+One `virsh domstats` for all machines of a run, ten seconds or more apart. Nothing is asked of the machines themselves.
+"""
+
+import logging
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict, dataclass
+
+from experiments.models import CampaignRun, FileSystem, Signature
+from experiments.placement_driver import counters
+from experiments.placement_driver.counters import Counts, since
+
+from .laboratory.libvirt import TESTED, virsh
+from .laboratory.remote import Refused
+from .laboratory.ssh import Connection, Unreachable
+
+logger = logging.getLogger(__name__)
+
+STRETCH_SECONDS = 10.0  # the shortest
+_SLACK_SECONDS = 1.0  # of the moment when the benchmark began: it is its end less its planned seconds
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """What one machine's disk did between two looks; `starts_after` in s from the benchmark's beginning."""
+
+    machine: int
+    starts_after: float
+    seconds: float
+    counts: Counts
+
+
+class Sampler:
+    """Looks at the disks under test while a benchmark runs."""
+
+    def __init__(self, look: Callable[[], Mapping[int, Counts]]) -> None:
+        """look : gives what was counted by now, by the number of the machine"""
+        self._look = look
+        self._looks: list[tuple[float, Mapping[int, Counts]]] = []
+
+    def take(self) -> None:
+        """Look, where the last look is a stretch ago."""
+        if not self._looks or time.monotonic() - self._looks[-1][0] >= STRETCH_SECONDS:
+            found = self._look()
+            self._looks.append((time.monotonic(), found))
+
+    def stretches(self, run_seconds: float) -> list[Stretch]:
+        """Those of the benchmark that has ended just now, without the making of its files."""
+        ended = time.monotonic()
+        began = ended - run_seconds
+        return [
+            Stretch(machine, max(0.0, earlier - began), later - earlier, did)
+            for (earlier, before), (later, after) in zip(self._looks, self._looks[1:], strict=False)
+            if began - _SLACK_SECONDS <= earlier and later <= ended
+            for machine in sorted(before.keys() & after.keys())
+            if (did := since(after[machine], before[machine])) is not None
+        ]
+
+
+def sampler(host: Connection | None, domains: Mapping[int, str]) -> Sampler:
+    """Of the disks under test. domains : number of a machine to its name on the host; none: there is nothing to see"""
+
+    def look() -> dict[int, Counts]:
+        if host is None or not domains:
+            return {}
+        try:
+            found = counters.read(virsh(host, "domstats", "--block", "--nowait", *domains.values()))
+        except (Refused, Unreachable) as error:  # what is wrong with a machine, or its host, other checks say
+            logger.warning("no statistics of a run's machines reason=%r", str(error))
+            return {}
+        seen = {number: found.get(name, {}).get(TESTED) for number, name in domains.items()}
+        return {number: counts for number, counts in seen.items() if counts is not None}
+
+    return Sampler(look)
+
+
+def store(run: CampaignRun, stretches: Iterable[Stretch]) -> None:
+    """File them with the run, in place of those of an earlier attempt."""
+    run.signatures.all().delete()
+    guest_fs = FileSystem.objects.filter(slug=run.guest_fs).first()
+    Signature.objects.bulk_create(
+        Signature(
+            run=run,
+            machine=stretch.machine,
+            starts_after=stretch.starts_after,
+            seconds=stretch.seconds,
+            workload=run.workload,
+            guest_fs=guest_fs,
+            **asdict(stretch.counts),
+        )
+        for stretch in stretches
+    )

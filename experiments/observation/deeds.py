@@ -1,0 +1,88 @@
+"""What an operator says of an observed host. Each deed is all or nothing, and in the host's audit trail."""
+
+from typing import Any
+
+from django.db import transaction
+from django.db.models import Model
+
+from experiments.campaigns import hosts
+from experiments.models import Host, HostAuditEntry, ObservedMachine, ObservedPool
+from experiments.permissions import User
+
+from . import watching
+
+SHORTEST, LONGEST = 5, 60  # s between two looks
+
+
+def turn_on(host: Host, *, user: User, every: int = 10) -> None:
+    """Watch the disks of its virtual machines from now on; safe to call again.
+
+    every : s between two looks, SHORTEST to LONGEST
+    Raises hosts.HostError where the host cannot be watched.
+    """
+    if Host.Driver.LIBVIRT not in host.drivers:
+        raise hosts.HostError(f"{host} has no libvirt: only what libvirt runs can be watched.")
+    if not SHORTEST <= every <= LONGEST:
+        raise hosts.HostError(f"Between two looks there are {SHORTEST} to {LONGEST} s, not {every}.")
+    hosts.address(host)
+    with transaction.atomic():
+        locked = hosts.locked(host.pk)
+        before = (locked.is_observed, locked.observed_every)
+        Host.objects.filter(pk=host.pk).update(is_observed=True, observed_every=every, observation_error="")
+        if before != (True, every):
+            note(host, user, "observation on", f"every {every} s")
+        watching.ask(host)
+
+
+def turn_off(host: Host, *, user: User) -> None:
+    """Watch it no longer; what was seen stays until its end."""
+    with transaction.atomic():
+        locked = hosts.locked(host.pk)
+        Host.objects.filter(pk=host.pk).update(is_observed=False, observation_error="")
+        if locked.is_observed:
+            note(host, user, "observation off", "")
+
+
+def change_machine(machine: ObservedMachine, said: dict[str, Any], *, user: User) -> None:
+    """Take over what its operator says of a machine: of guest_fs, is_pinned, apart and together those that are given.
+
+    An empty guest_fs leaves it to the agent and the superblock again.
+    """
+    with transaction.atomic():
+        hosts.locked(machine.host_id)
+        machine.refresh_from_db()
+        before = {name: getattr(machine, name) for name in said}
+        changed = {name: value for name, value in said.items() if value != before[name]}
+        if "guest_fs" in changed:
+            source = ObservedMachine.GuestSource
+            changed["guest_fs_source"] = source.OPERATOR if said["guest_fs"] else source.NOT_KNOWN
+        if changed:
+            _save(machine, changed)
+            note(machine.host, user, "machine changed", f"{machine.name}: {_words(changed)}")
+
+
+def change_pool(pool: ObservedPool, said: dict[str, Any], *, user: User) -> None:
+    """Take over what its operator says of a pool: of is_target, reserve_bytes and most_load those that are given."""
+    with transaction.atomic():
+        hosts.locked(pool.host_id)
+        pool.refresh_from_db()
+        changed = {name: value for name, value in said.items() if value != getattr(pool, name)}
+        if changed:
+            _save(pool, changed)
+            note(pool.host, user, "pool changed", f"{pool.path}: {_words(changed)}")
+
+
+def _save(row: Model, changed: dict[str, Any]) -> None:
+    for name, value in changed.items():
+        setattr(row, name, value)
+    row.save(update_fields=list(changed))
+
+
+def _words(changed: dict[str, Any]) -> str:
+    return ", ".join(f"{name} {value!s}" for name, value in changed.items())
+
+
+def note(host: Host, user: User, action: str, detail: str) -> None:
+    """An entry of the host's audit trail, in the transaction of the deed."""
+    actor: Any = user  # signed in, or None
+    HostAuditEntry.objects.create(host=host, actor=actor, action=action, detail=detail)

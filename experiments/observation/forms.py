@@ -1,0 +1,84 @@
+"""What an operator says of what is observed, checked."""
+
+from typing import Any
+
+from django import forms
+
+from experiments import visible
+from experiments.models import FileSystem, ObservedMachine, ObservedPool
+
+from .deeds import LONGEST, SHORTEST
+
+_GIB = 2**30
+MOST_BYTES = 2**60
+
+
+class ObserveForm(forms.Form):
+    every = forms.IntegerField(
+        min_value=SHORTEST, max_value=LONGEST, initial=10, label="Seconds between two looks", required=True
+    )
+
+
+class MachineForm(forms.ModelForm):
+    """The fields are those that deeds.change_machine takes."""
+
+    guest_fs = forms.ChoiceField(required=False, label="File system inside that its load works on")
+
+    class Meta:
+        model = ObservedMachine
+        fields = ("guest_fs", "is_pinned", "apart", "together")
+        labels = {
+            "is_pinned": "Keep it where it is",
+            "apart": "Apart from machines with the name",
+            "together": "Together with machines with the name",
+        }
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        known = dict(visible.entries(FileSystem).order_by("name").values_list("slug", "name"))
+        now = self.instance.guest_fs
+        found = {} if not now or now in known else {now: now}
+        self.fields["guest_fs"].choices = [("", "not known"), *known.items(), *found.items()]
+
+
+class PoolForm(forms.ModelForm):
+    """As the API gives it, in bytes; the fields are those that deeds.change_pool takes."""
+
+    reserve_bytes = forms.IntegerField(min_value=0, max_value=MOST_BYTES, required=False)
+
+    class Meta:
+        model = ObservedPool
+        fields = ("is_target", "reserve_bytes", "most_load")
+        labels = {"is_target": "Machines may be moved here", "most_load": "Most load of all machines, MiB/s"}
+
+    def clean_reserve_bytes(self) -> int:
+        return self.cleaned_data["reserve_bytes"] or 0
+
+    def clean_most_load(self) -> float | None:
+        load = self.cleaned_data["most_load"]
+        if load is not None and not 0 < load < float("inf"):
+            raise forms.ValidationError("A load is above 0 MiB/s; leave it empty where it is not known.")
+        return load
+
+
+class PoolPageForm(PoolForm):
+    """As a page asks for it, in GiB."""
+
+    reserve_gib = forms.FloatField(
+        min_value=0, max_value=MOST_BYTES / _GIB, required=False, label="GiB that stay free whatever is planned"
+    )
+
+    class Meta(PoolForm.Meta):
+        fields = ("is_target", "most_load")
+
+    field_order = ("is_target", "reserve_gib", "most_load")
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        del self.fields["reserve_bytes"]
+        self.initial["reserve_gib"] = round(self.instance.reserve_bytes / _GIB, 3)
+
+    def clean(self) -> dict[str, Any]:
+        said = super().clean() or self.cleaned_data
+        said["reserve_bytes"] = round((said.pop("reserve_gib", None) or 0) * _GIB)
+        return said

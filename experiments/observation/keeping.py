@@ -1,0 +1,74 @@
+"""Minutes into hours into days, and an end to each. Every step may be done again."""
+
+from datetime import datetime, timedelta
+
+from django.conf import settings
+from django.db import transaction
+from django.db.models import Max, Min
+from django.db.models.functions import TruncDay, TruncHour
+from django.utils.timezone import now
+
+from experiments.models import DiskStatistics, ObservedMachine, ObservedPool
+from kdb import jobs
+from kdb.models import Job
+
+from . import rows
+
+JOB = "roll_up_observation"
+EVERY = timedelta(minutes=10)
+LENGTHS = {"hour": timedelta(hours=1), "day": timedelta(days=1)}
+_STEPS = (
+    # from, to, how its beginning is found, and how far back late parts may still come
+    ("minute", "hour", TruncHour, timedelta(hours=2)),
+    ("hour", "day", TruncDay, timedelta(days=1)),
+)
+
+
+def look_after() -> None:
+    """At each tick."""
+    if not DiskStatistics.objects.exists():
+        return
+    latest = Job.objects.filter(kind=JOB).order_by("-pk").first()
+    if latest is None or latest.created_at < now() - EVERY:
+        jobs.enqueue_for_leftovers(JOB)
+        Job.objects.filter(kind=JOB, finished_at__lt=now() - timedelta(days=1)).delete()
+
+
+def roll_up(run: jobs.JobRun) -> None:
+    """What the job does."""
+    for finer, coarser, truncated, late in _STEPS:
+        _sum_up(finer, coarser, truncated, late)
+    prune()
+
+
+def _sum_up(finer: str, coarser: str, truncated: type[TruncHour | TruncDay], late: timedelta) -> None:
+    """Sum what came since the last row of the coarser span, that one and those before it once more."""
+    last = DiskStatistics.objects.filter(span=coarser).aggregate(at=Max("starts_at"))["at"]
+    first = DiskStatistics.objects.filter(span=finer).aggregate(at=Min("starts_at"))["at"]
+    if first is None:
+        return
+    # A span whose first parts are forgotten already is not summed again: it would lose them.
+    begin = first if last is None else max(last - late, _beginning(first, coarser) + LENGTHS[coarser])
+    parts = DiskStatistics.objects.filter(span=finer, starts_at__gte=_beginning(begin, coarser))
+    sums = rows.summed(parts.annotate(beginning=truncated("starts_at")), "disk", "beginning")
+    rows.save([rows.statistics(by["disk"], coarser, by["beginning"], watched) for by, watched in sums])
+
+
+def _beginning(moment: datetime, span: str) -> datetime:
+    hour = moment.replace(minute=0, second=0, microsecond=0)
+    return hour.replace(hour=0) if span == "day" else hour
+
+
+@transaction.atomic
+def prune() -> None:
+    """Forget what is older than its end, and machines and pools that nobody has seen for as long as days are kept."""
+    ends = {
+        "minute": settings.KDB_OBSERVATION_MINUTES_DAYS,
+        "hour": settings.KDB_OBSERVATION_HOURS_DAYS,
+        "day": settings.KDB_OBSERVATION_DAYS_DAYS,
+    }
+    for span, days in ends.items():
+        DiskStatistics.objects.filter(span=span, starts_at__lt=now() - timedelta(days=days)).delete()
+    oldest = now() - timedelta(days=ends["day"])
+    ObservedMachine.objects.filter(seen_at__lt=oldest).delete()
+    ObservedPool.objects.filter(seen_at__lt=oldest, is_target=False).delete()

@@ -1,0 +1,71 @@
+"""The signatures that come with KDB, of runs elsewhere: fixtures/signatures.csv into the database."""
+
+import math
+from pathlib import Path
+from typing import Any
+
+from django.db import transaction
+
+from experiments.models import FileSystem, Signature
+from experiments.placement_driver.counters import NAMES
+
+from .files import Entry, read_csv
+
+_TEXTS = ("workload", "source", "guest_fs")
+_WHOLE = ("machine", *(name for name in NAMES if not name.endswith("seconds")))
+_SECONDS = ("starts_after", "seconds", *(name for name in NAMES if name.endswith("seconds")))
+COLUMNS = (*_TEXTS, *_WHOLE, *_SECONDS)
+
+
+def load(path: Path) -> int:
+    """Bring the signatures without a run here to those of the file, all or nothing; how many were added.
+
+    Loaded again, it adds nothing; what the file holds no longer is removed. Raises EvidenceError.
+    """
+    wanted = {tuple(row.values()): row for row in read(path)}
+    with transaction.atomic():
+        known = {row.slug: row for row in FileSystem.objects.all()}
+        held = {_key(row): row.pk for row in Signature.objects.filter(run=None).select_related("guest_fs")}
+        Signature.objects.filter(pk__in=[pk for key, pk in held.items() if key not in wanted]).delete()
+        new = [row for key, row in wanted.items() if key not in held]
+        Signature.objects.bulk_create(
+            Signature(**{name: known.get(value) if name == "guest_fs" else value for name, value in row.items()})
+            for row in new
+        )
+    return len(new)
+
+
+def read(path: Path) -> list[dict[str, Any]]:
+    """Its rows, in the order of COLUMNS. Raises EvidenceError."""
+    return [_row(entry) for entry in read_csv(path, COLUMNS)]
+
+
+def _key(row: Signature) -> tuple[Any, ...]:
+    guest_fs = row.guest_fs.slug if row.guest_fs else ""
+    return tuple(guest_fs if name == "guest_fs" else getattr(row, name) for name in COLUMNS)
+
+
+def _row(entry: Entry) -> dict[str, Any]:
+    row: dict[str, Any] = {name: entry.fields[name] for name in _TEXTS}
+    for name in ("workload", "source"):
+        if not row[name]:
+            raise entry.error(name, "a name")
+    for name in _WHOLE:
+        if not entry.fields[name].isdecimal():
+            raise entry.error(name, "a whole number, 0 or more")
+        row[name] = int(entry.fields[name])
+    for name in _SECONDS:
+        row[name] = _number(entry, name)
+    if not row["seconds"]:
+        raise entry.error("seconds", "a number above 0")
+    return {name: row[name] for name in COLUMNS}
+
+
+def _number(entry: Entry, name: str) -> float:
+    try:
+        value = float(entry.fields[name])
+    except ValueError:
+        value = math.nan
+    if not 0 <= value < math.inf:
+        raise entry.error(name, "a number, 0 or more")
+    return value

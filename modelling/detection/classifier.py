@@ -1,0 +1,181 @@
+"""Which known workload a disk's statistics are like, how probably, and whether they are like any.
+
+A support vector machine with a Gaussian kernel (Cortes, Vapnik 1995) over a handful of shares and sizes, made into
+probabilities on runs that it was not fitted to (one temperature; Guo, Pleiss, Sun, Weinberger 2017). "Unlike anything
+known" is a matter of distance: to the nearest known signatures, against how far known ones are from those of other
+runs. docs/models/detection.md, sections 2 and 3.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+METHOD = 1  # of the way from signatures to a model: another one, and models are made anew
+LEAST_SIGNATURES = 10  # of a workload, and
+LEAST_RUNS = 4  # so many runs, for it to be foretold at all
+FOLDS = 4  # of runs, never of signatures of one run
+NEIGHBOURS = 2  # the distance is that to the second nearest: one odd signature draws nothing near
+KNOWN_SHARE = 0.975  # of known signatures that are not to be called unlike anything known
+PENALTIES = (1.0, 10.0, 100.0)  # of a signature on the wrong side (C): chosen by the log score of left-out runs
+Matrix = NDArray[np.float64]
+
+
+class TooFewError(ValueError):
+    """There is no model with so few signatures; the text says of what."""
+
+
+@dataclass(frozen=True)
+class Training:
+    """Known loads, none of them idle. groups: the run that each belongs to."""
+
+    features: Matrix
+    workloads: tuple[str, ...]
+    groups: tuple[str, ...]
+
+    @property
+    def classes(self) -> list[str]:
+        return sorted(set(self.workloads))
+
+    def chosen(self, rows: NDArray[np.bool_] | NDArray[np.intp]) -> "Training":
+        at = np.arange(len(self.workloads))[rows]
+        return Training(self.features[at], tuple(self.workloads[i] for i in at), tuple(self.groups[i] for i in at))
+
+
+def enough(training: Training, told: tuple[str, ...]) -> Training:
+    """Without the loads of which there is too little. Raises TooFewError where fewer than two of `told` are left."""
+    counts = {
+        workload: (
+            training.workloads.count(workload),
+            len({group for group, each in zip(training.groups, training.workloads, strict=True) if each == workload}),
+        )
+        for workload in training.classes
+    }
+    kept = [
+        name for name, (signatures, runs) in counts.items() if signatures >= LEAST_SIGNATURES and runs >= LEAST_RUNS
+    ]
+    if len(set(kept) & set(told)) < 2:
+        said = ", ".join(
+            f"{name} {signatures} of {runs} runs" for name, (signatures, runs) in counts.items() if name in told
+        )
+        raise TooFewError(
+            f"At least two workloads with {LEAST_SIGNATURES} signatures of {LEAST_RUNS} runs each are needed; "
+            f"there are {said or 'none'}."
+        )
+    return training.chosen(np.isin(training.workloads, kept))
+
+
+@dataclass(frozen=True)
+class Classifier:
+    """A fitted model.
+
+    told : the workloads that may be told
+    penalty : of PENALTIES
+    farthest : the distance beyond which nothing is known
+    """
+
+    training: Training
+    told: tuple[str, ...]
+    penalty: float
+    farthest: float
+
+    @cached_property
+    def _model(self) -> Any:
+        return _fitted(self.training, self.penalty)
+
+    @property
+    def classes(self) -> list[str]:
+        return self.training.classes
+
+    @property
+    def workloads(self) -> list[str]:
+        """The classes that may be told, in the order of the columns."""
+        return [name for name in self.classes if name in self.told]
+
+    def probabilities(self, features: Matrix) -> Matrix:
+        """A row for each of `features`, a column for each of `classes`; rows add up to 1."""
+        return np.asarray(self._model.predict_proba(features), dtype=float)
+
+    def tell(self, features: Matrix) -> list[str]:
+        """The likeliest workload of each row; "" for what is unlike anything that may be told."""
+        likeliest = [self.classes[column] for column in self.probabilities(features).argmax(axis=1)]
+        near = distances(features, self.training.features) <= self.farthest
+        return [name if is_near and name in self.told else "" for name, is_near in zip(likeliest, near, strict=True)]
+
+    def shares(self, features: Matrix) -> Matrix:
+        """As `probabilities`, a column for each of `workloads`, given that it is one of them."""
+        columns = [self.classes.index(name) for name in self.workloads]
+        found = self.probabilities(features)[:, columns]
+        return np.asarray(found / found.sum(axis=1, keepdims=True))
+
+
+def fit(training: Training, told: tuple[str, ...]) -> Classifier:
+    """Choose the penalty and the farthest distance by runs left out, and fit to all. Raises TooFewError.
+
+    Deterministic: the same signatures make the same model.
+    """
+    training = enough(training, told)
+    scores = {penalty: log_score(training, left_out(training, penalty)) for penalty in PENALTIES}
+    best = max(PENALTIES, key=lambda penalty: (round(scores[penalty], 3), -penalty))
+    return Classifier(training, told, best, float(np.quantile(left_out_distances(training), KNOWN_SHARE)))
+
+
+def folds(training: Training) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
+    """Rows to fit to and rows to foretell; a run is whole in one of them, and workloads are spread over all."""
+    from sklearn.model_selection import StratifiedGroupKFold
+
+    splitter = StratifiedGroupKFold(n_splits=FOLDS, shuffle=True, random_state=0)
+    return list(splitter.split(training.features, training.workloads, training.groups))
+
+
+def left_out(training: Training, penalty: float) -> Matrix:
+    """Probabilities of each signature by a model of the other runs; columns as `training.classes`."""
+    found = np.zeros((len(training.workloads), len(training.classes)))
+    for fitted, foretold in folds(training):
+        model = _fitted(training.chosen(fitted), penalty)
+        columns = np.array([training.classes.index(name) for name in model.classes_])
+        found[np.ix_(foretold, columns)] = model.predict_proba(training.features[foretold])
+    return found
+
+
+def log_score(training: Training, probabilities: Matrix) -> float:
+    """Mean ln of the probability that the right workload was given; 0 is best."""
+    right = [training.classes.index(workload) for workload in training.workloads]
+    return float(np.mean(np.log(np.clip(probabilities[np.arange(len(right)), right], 1e-6, 1))))
+
+
+def left_out_distances(training: Training) -> NDArray[np.float64]:
+    """Of each signature to those of other runs."""
+    groups = np.array(training.groups)
+    return np.array(
+        [distances(training.features[i : i + 1], training.features[groups != groups[i]])[0] for i in range(len(groups))]
+    )
+
+
+def distances(features: Matrix, known: Matrix) -> NDArray[np.float64]:
+    """To the NEIGHBOURS-th nearest known signature, in standard deviations of the known ones.
+
+    Root of the mean square over the features.
+    """
+    scale = known.std(axis=0)
+    scale[scale == 0] = 1
+    apart = ((features[:, None, :] - known[None, :, :]) / scale) ** 2
+    return np.asarray(np.sort(np.sqrt(apart.mean(axis=2)), axis=1)[:, min(NEIGHBOURS, len(known)) - 1])
+
+
+def _fitted(training: Training, penalty: float) -> Any:
+    """The machine, calibrated by one temperature that is found on runs left out."""
+    from sklearn.calibration import CalibratedClassifierCV
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+    from sklearn.svm import SVC
+
+    plain = make_pipeline(StandardScaler(), SVC(C=penalty, class_weight="balanced", decision_function_shape="ovr"))
+    splits = folds(training)
+    whole = set(training.classes)
+    if any({training.workloads[i] for i in fitted} != whole for fitted, _ in splits):
+        return plain.fit(training.features, training.workloads)  # a fold without one of them calibrates nothing
+    calibrated = CalibratedClassifierCV(plain, method="temperature", cv=splits, ensemble=False)
+    return calibrated.fit(training.features, training.workloads)

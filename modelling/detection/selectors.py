@@ -1,0 +1,62 @@
+"""What a machine does, as pages and placement ask for it."""
+
+from collections import defaultdict
+from collections.abc import Iterable
+from datetime import timedelta
+
+from django.utils.timezone import now
+
+from experiments.models import ObservedMachine
+from modelling.models import DetectedHour
+
+from .content import Mix
+from .keeping import current
+
+HOURS = 24  # that a mix is of
+NO_MODEL = "No model was made yet."
+NOTHING = Mix({}, 0.0, 0, 0.0, 0.0, "Nothing was watched in the last 24 hours, or it is not told yet.")
+LEAST_MINUTES = 5  # like something known, for a mix to be told
+
+
+def mix_of(machine: ObservedMachine, hours: int = HOURS) -> Mix | None:
+    """What a machine did in the last hours; None where nothing was watched or detected."""
+    return mixes_of([machine.pk], hours).get(machine.pk)
+
+
+def mixes_of(machines: Iterable[int], hours: int = HOURS) -> dict[int, Mix]:
+    """The same for several, by their keys; in two queries."""
+    model = current()
+    chosen = DetectedHour.objects.filter(machine__in=list(machines), starts_at__gt=now() - timedelta(hours=hours))
+    by_machine: dict[int, list[DetectedHour]] = defaultdict(list)
+    for hour in chosen:
+        by_machine[hour.machine_id].append(hour)
+    why_not = model.why_not if model is not None else NO_MODEL
+    return {machine: _mix(rows, why_not) for machine, rows in by_machine.items()}
+
+
+def hours_of(machine: ObservedMachine, hours: int) -> list[tuple[DetectedHour, Mix]]:
+    """The same hour by hour, in order."""
+    rows = DetectedHour.objects.filter(machine=machine, starts_at__gt=now() - timedelta(hours=hours))
+    return [(row, _mix([row], "", least=1)) for row in rows.order_by("starts_at")]
+
+
+def _mix(rows: list[DetectedHour], why_not: str, least: int = LEAST_MINUTES) -> Mix:
+    minutes, idle, unlike = (sum(getattr(row, name) for row in rows) for name in ("minutes", "idle", "unlike"))
+    known = minutes - idle - unlike
+    sums: dict[str, float] = defaultdict(float)
+    for row in rows:
+        for workload, amount in row.shares.items():
+            sums[workload] += amount
+    if not why_not and known < least:
+        why_not = (
+            f"Of {minutes} minutes that were watched {known} are like a known workload; {idle} were idle and {unlike} "
+            f"unlike anything known. {least} are needed."
+        )
+    return Mix(
+        shares={} if why_not else {workload: amount / known for workload, amount in sorted(sums.items())},
+        probability=0.0 if why_not else sum(row.certainty for row in rows) / known,
+        minutes=minutes,
+        idle=idle / minutes,
+        unlike=unlike / minutes,
+        why_not=why_not,
+    )
