@@ -14,6 +14,7 @@ from typing import Protocol
 
 MAX_BYTES = 64 * 2**20  # of one result file; more is refused before it is read
 MAX_LINES = 1_000_000  # of one text
+MAX_PARTS = 50  # of one file that are asked about
 UTF_16 = (b"\xff\xfe", b"\xfe\xff")  # what begins such a text
 _LINES_AT_ONCE = 2**16  # characters
 
@@ -164,9 +165,10 @@ def several(what: str, parts: Mapping[str, int]) -> Refusal:
 
 
 def in_parts(what: str, reading: Reading, parts: Sequence[Part]) -> Reading:
-    """The reading of a file whose runs are those of its parts."""
+    """The reading of a file whose runs are those of its parts; of more than anybody answers for it is refused alone."""
     why = several(what, {part.name: part.line for part in parts})
-    return replace(reading, runs=(), refused=(why, *reading.refused), parts=tuple(parts))
+    asked = tuple(parts) if len(parts) <= MAX_PARTS else ()
+    return replace(reading, runs=(), refused=(why, *reading.refused), parts=asked)
 
 
 class Outcomes:

@@ -65,6 +65,15 @@ def test_bonnie_2_00_has_two_columns_more():
     assert found.runs[0].parameters["seek_processes"] == 5
 
 
+@pytest.mark.parametrize(("hosts", "asked"), [(2, 2), (50, 50), (51, 0)])
+def test_hosts_of_one_file_are_asked_about_unless_they_are_more_than_anybody_answers_for(hosts, asked):
+    line = text("bonnie/composed.csv").splitlines()[1].split(",")
+    found = reading("".join(",".join([*line[:2], f"host{number}", *line[3:]]) + "\n" for number in range(hosts)))
+    assert len(found.parts) == asked
+    assert found.runs == ()
+    assert f"results of {hosts} " in found.refused[0].reason
+
+
 def test_bonnies_table_alone_is_refused():
     table = text("bonnie/bonnie-2.00-whole.txt").rsplit("\n", 2)[0]
     assert "send the CSV line" in reasons(reading(table))[0]

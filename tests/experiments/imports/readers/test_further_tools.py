@@ -45,6 +45,11 @@ def test_diskspds_text_gives_the_whole_and_its_directions():
     assert run.parameters.items() >= {"queue_depth": 32, "threads": 4, "read_percent": 70}.items()
 
 
+def test_a_percentile_below_what_diskspd_prints_is_missing_and_not_zero():
+    (run, *_) = reading(DISKSPD.replace("|      9.125", "|      0.000")).runs
+    assert run.percentiles_ms == {"p50": 5.25, "p99": 18.125}
+
+
 def test_diskspds_xml_adds_up_its_threads():
     found = reading("diskspd/composed-2.1.xml")
     (run,) = found.runs
