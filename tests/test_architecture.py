@@ -29,6 +29,7 @@ ROOMS = [
     ("experiments.entry_names", True, "what an entry of the catalogue may be called"),
     ("experiments.claim_conditions", True, "the language in which claims say what would have to hold"),
     ("experiments.campaigns.laboratory", True, "what a campaign does to machines"),
+    ("experiments.placement_driver", True, "how a host lists, watches and moves the disks of its machines"),
     ("experiments.published_evidence.files", True, "the files of fixtures/, read strictly"),
     ("experiments.published_evidence.outside", True, "what others published, in KDB's words"),
     ("experiments.models", False, "what one row of the facts is"),
