@@ -4,6 +4,7 @@ from kdb import jobs
 
 from .answers import snapshots
 from .claims import verdicts
+from .moving import moves, runner
 from .previews import preview
 from .validation import reports
 
@@ -31,3 +32,7 @@ def recompute_claims(run: jobs.JobRun) -> None:
 def preview_publication(run: jobs.JobRun, case_study_id: int) -> None:
     """Work out what publishing the draft would change; the previous preview stays until then."""
     preview.compute(case_study_id, run.step)
+
+
+jobs.handler(moves.MOVE_JOB)(runner.do_move)
+jobs.handler(moves.REMOVE_JOB)(runner.do_remove)

@@ -12,6 +12,7 @@ from modelling.evidence import summaries
 from .answers import snapshots
 from .claims import verdicts
 from .evidence import choices, names
+from .moving import moves
 from .previews import preview
 from .validation import reports
 
@@ -40,3 +41,4 @@ def look_after_what_is_kept(sender: Any, **kwargs: Any) -> None:
     snapshots.look_after()
     reports.look_after()
     verdicts.look_after()
+    moves.look_after()

@@ -65,7 +65,7 @@ ROOMS = [
 ]
 FEATURES = (
     *("ask", "answers", "explanations", "comparisons", "mixes", "placement", "claims", "advice", "previews"),
-    "validation",
+    *("validation", "moving"),
 )
 DOORS = ("selectors", "words")  # what may be asked of a feature, and how it reads
 
@@ -228,6 +228,10 @@ WRITERS = {
     "QualityReport": "modelling.validation.reports",
     "PublicationPreview": "modelling.previews.preview",
     "KeptMachine": "modelling.ask.machines",
+    "StatedMix": "modelling.moving.plans",
+    "PlacementPlan": "modelling.moving.plans",
+    "PlacementDecision": "modelling.moving.plans",
+    "PlacementPolicy": "modelling.moving.policies",
 }
 WRITES = r"\.(?:bulk_create|bulk_update|create|update_or_create|get_or_create|update|delete|save)\("
 

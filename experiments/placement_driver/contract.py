@@ -39,6 +39,10 @@ class NotSure(MoveError):  # noqa: N818
     """The host does not say enough for the step to be safe, or not now. Another try may succeed."""
 
 
+class Gone(MoveError):  # noqa: N818
+    """The host has no such machine any more. Nothing is done, and nothing is removed."""
+
+
 @dataclass(frozen=True)
 class Move:
     """One disk on its way.

@@ -17,7 +17,7 @@ from experiments.campaigns.laboratory.libvirt import virsh
 from experiments.campaigns.laboratory.remote import Refused
 from experiments.campaigns.laboratory.ssh import Connection
 
-from .contract import Checked, CopyEnded, Copying, Forbidden, Image, Move, MoveError, NotSure
+from .contract import Checked, CopyEnded, Copying, Forbidden, Gone, Image, Move, MoveError, NotSure
 
 SCRIPT = Path(__file__).with_name("moving.sh").read_text()
 FORMATS = ("raw", "qcow2")
@@ -30,11 +30,19 @@ _NEVER_BEGUN = 64 * 2**20  # bytes beside the image that a file system may need 
 
 @dataclass(frozen=True)
 class _Machine:
-    """What libvirt says of a machine. active : it has a QEMU, paused or not; persistent : None where it is transient"""
+    """What libvirt says of a machine and the disk in question.
+
+    active : it has a QEMU, paused or not; persistent : None where it is transient; size : bytes of the disk
+    done, total : of its block job, bytes; 0 where there is none
+    """
 
     state: str
     active: Element | None
     persistent: Element | None
+    size: int
+    done: int
+    total: int
+    has_snapshots: bool
 
     def source(self, disk: str) -> str:
         """The image the disk runs from; where it is stopped, would start from; "" where there is no such disk."""
@@ -90,12 +98,13 @@ class LibvirtMoving:
             raise Forbidden(
                 f"{move.disk} is encrypted by QEMU, which a copy would have to know the secret of.", Image.OLD
             )
-        if virsh(self.host, "snapshot-list", move.machine, "--name").strip():
+        if machine.has_snapshots:
             raise Forbidden("The machine has snapshots, which name the old image: remove them first.", Image.OLD)
         about = self._about(move)
         if "taken" in about:
             raise Forbidden(f"{move.new} is there already.", Image.OLD)
-        size = self._size(move)
+        if not (size := machine.size):
+            raise NotSure(f"libvirt does not say how large {move.disk} is.", Image.OLD)
         if size + move.reserve_bytes + _NEVER_BEGUN > int(about["free"]):
             raise Forbidden(
                 f"{int(about['free']):,} bytes are free where {move.new} is to lie; {size:,} are needed, "
@@ -150,16 +159,13 @@ class LibvirtMoving:
         machine = self._machine(move)
         if machine.active is None:
             raise CopyEnded(f"The machine is {machine.state}: the copy ended with it.", self._image(machine, move))
-        size = self._size(move)
         if machine.source(move.disk) == move.new:
-            return Copying(size, size, is_ready=True)
+            return Copying(machine.size, machine.size, is_ready=True)
         if machine.mirror(move.disk) != move.new:
             raise CopyEnded(f"The copy ended before it was whole{self._why(move)}.", self._image(machine, move))
-        job = dict(re.findall(r"(\w+)=(\d+)", virsh(self.host, "blockjob", move.machine, move.disk, "--info", "--raw")))
-        done, total = int(job.get("cur", 0)), int(job.get("end", 0))
-        # libvirt tells both as they stand for QEMU; what was written twice counts twice.
-        is_ready = total > 0 and done == total
-        return Copying(done if total else 0, total or size, is_ready)
+        # As QEMU counts: what was written twice counts twice; 0 of 0 is a job that has not looked yet.
+        is_ready = machine.total > 0 and machine.done == machine.total
+        return Copying(machine.done, machine.total or machine.size, is_ready)
 
     def switch(self, move: Move) -> None:
         self._call(
@@ -168,14 +174,14 @@ class LibvirtMoving:
             *self._definitions(move),
             timeout=SWITCH_SECONDS,
         )
-        machine, size = self._machine(move), self._size(move)
+        machine = self._machine(move)
         if self._image(machine, move) != Image.NEW:
             raise NotSure(
                 f"After the switch {move.disk} lies at {machine.source(move.disk)}.", self._image(machine, move)
             )
         found = self._about(move, of=move.new)
-        if int(found["size"]) < size and not self._is_qcow2(machine, move):
-            raise NotSure(f"{move.new} has {found['size']} bytes, the machine sees {size}.", Image.NEW)
+        if int(found["size"]) < machine.size and not self._is_qcow2(machine, move):
+            raise NotSure(f"{move.new} has {found['size']} bytes, the machine sees {machine.size}.", Image.NEW)
 
     def runs_from(self, move: Move) -> Image:
         return self._image(self._machine(move), move)
@@ -199,33 +205,30 @@ class LibvirtMoving:
     # What the host says
 
     def _machine(self, move: Move) -> _Machine:
-        """Raises NotSure where libvirt does not say, or does not know the machine."""
-        try:
-            state = virsh(self.host, "domstate", move.machine, "--reason").strip()
-            is_active = not state.startswith(("shut off", "crashed"))
-            active = ElementTree.fromstring(virsh(self.host, "dumpxml", move.machine)) if is_active else None  # noqa: S314
-            persistent = None
-            if virsh(self.host, "list", "--all", "--persistent", "--uuid").split().count(move.machine):
-                persistent = ElementTree.fromstring(  # noqa: S314 - libvirt's own
-                    virsh(self.host, "dumpxml", move.machine, "--inactive", "--security-info")
-                )
-        except Refused as error:
-            raise NotSure(str(error)) from error
-        return _Machine(state, active, persistent)
+        """Raises Gone, and NotSure where libvirt does not say."""
+        parts = {"state": "", "job": "", "size": "", "snapshots": ""}
+        for part in self._call("look", move.machine, move.disk).split("\x01")[1:]:
+            name, _, text = part.partition("\n")
+            parts[name] = text
+        job = dict(re.findall(r"(\w+)=(\d+)", parts["job"]))
+        size = re.search(r"^Capacity:\s*(\d+)", parts["size"], re.M)
+        if not parts["state"]:
+            raise NotSure("libvirt does not say what the machine does.")
+        return _Machine(
+            state=parts["state"].strip(),
+            active=_parsed(parts.get("active", "")),
+            persistent=_parsed(parts.get("persistent", "")),
+            size=int(size[1]) if size else 0,
+            done=int(job.get("cur", 0)),
+            total=int(job.get("end", 0)),
+            has_snapshots=bool(parts["snapshots"].strip()),
+        )
 
     def _image(self, machine: _Machine, move: Move) -> Image:
         return {move.old: Image.OLD, move.new: Image.NEW}.get(machine.source(move.disk), Image.NOT_KNOWN)
 
     def _about(self, move: Move, of: str = "") -> dict[str, str]:
         return dict(remote.facts(self._call("about", of or move.old, move.new)))
-
-    def _size(self, move: Move) -> int:
-        """Bytes the machine sees."""
-        said = virsh(self.host, "domblkinfo", move.machine, move.disk)
-        found = re.search(r"^Capacity:\s*(\d+)", said, re.M)
-        if not found:
-            raise NotSure(f"libvirt does not say how large {move.disk} is.")
-        return int(found[1])
 
     def _is_qcow2(self, machine: _Machine, move: Move) -> bool:
         disk = _disk(machine.active or machine.persistent, move.disk)  # type: ignore[arg-type]
@@ -267,10 +270,15 @@ class LibvirtMoving:
 def _refused(text: str, image: Image, cause: Refused) -> NoReturn:
     why = text.partition(": ")[2] or text
     kinds: dict[str, type[MoveError]] = {
+        "unknown": Gone,
         **{"busy": NotSure, "libvirt": NotSure, "ended": CopyEnded, "stopped": CopyEnded},
         **{"no": CopyEnded},
     }
     raise kinds.get(re.split(r"[\s:]", why, maxsplit=1)[0], Forbidden)(text, image) from cause
+
+
+def _parsed(text: str) -> Element | None:
+    return ElementTree.fromstring(text.strip()) if text.strip() else None  # noqa: S314 - libvirt's own
 
 
 def _disk(definition: Element, target: str) -> Element | None:

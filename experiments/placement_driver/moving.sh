@@ -124,6 +124,31 @@ settle() { # DOMAIN DISK OLD NEW OLD-XML NEW-XML
 verb=$1
 shift
 case $verb in
+look) # DOMAIN DISK: what libvirt says, in parts that begin with a character that no XML has
+    if ! state=$(lv domstate "$1" --reason 2>&1); then
+        known=$(lv list --all --uuid) || refuse "libvirt does not answer"
+        if printf '%s\n' "$known" | grep -Fxq -- "$1"; then refuse "libvirt: $state"; fi
+        refuse "unknown: the host has no machine $1"
+    fi
+    printf '\001state\n%s\n' "$state"
+    case $state in
+    "shut off"* | crashed*) ;;
+    *)
+        printf '\001active\n'
+        lv dumpxml "$1"
+        printf '\001job\n'
+        lv blockjob "$1" "$2" --info --raw 2>/dev/null || true
+        ;;
+    esac
+    printf '\001size\n'
+    lv domblkinfo "$1" "$2" 2>/dev/null || true
+    if lv list --all --persistent --uuid | grep -Fxq -- "$1"; then
+        printf '\001persistent\n'
+        lv dumpxml "$1" --inactive --security-info
+    fi
+    printf '\001snapshots\n'
+    lv snapshot-list "$1" --name
+    ;;
 about) # OLD NEW: what the image is, and the place it goes to
     path "$1"
     path "$2"
