@@ -4,7 +4,7 @@ from kdb import jobs
 
 from .answers import snapshots
 from .claims import verdicts
-from .moving import moves, runner
+from .moving import moves, outcomes, policies, runner
 from .previews import preview
 from .validation import reports
 
@@ -36,3 +36,5 @@ def preview_publication(run: jobs.JobRun, case_study_id: int) -> None:
 
 jobs.handler(moves.MOVE_JOB)(runner.do_move)
 jobs.handler(moves.REMOVE_JOB)(runner.do_remove)
+jobs.handler(policies.PLAN_JOB)(policies.by_policy)
+jobs.handler(outcomes.JOB)(outcomes.work_out)

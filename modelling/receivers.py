@@ -12,7 +12,7 @@ from modelling.evidence import summaries
 from .answers import snapshots
 from .claims import verdicts
 from .evidence import choices, names
-from .moving import moves
+from .moving import moves, outcomes, policies
 from .previews import preview
 from .validation import reports
 
@@ -42,3 +42,5 @@ def look_after_what_is_kept(sender: Any, **kwargs: Any) -> None:
     reports.look_after()
     verdicts.look_after()
     moves.look_after()
+    policies.look_after()
+    outcomes.look_after()

@@ -8,6 +8,7 @@ from .ask import views as ask_views
 from .claims import views as claim_views
 from .comparisons import views as comparison_views
 from .mixes import views as mix_views
+from .moving import views as moving_views
 from .previews import views as preview_views
 from .validation import views as validation_views
 
@@ -27,5 +28,11 @@ urlpatterns = [
     path("claims/<slug:slug>/", claim_views.claims_of_paper, name="claims-of-paper"),
     path("claims/<slug:slug>/<slug:code>/", claim_views.claim_detail, name="claim-detail"),
     path("hypotheses/", claim_views.hypotheses, name="hypotheses"),
+    path("placement/", moving_views.placement, name="placement"),
+    path("placement/plans/<int:pk>/", moving_views.plan_detail, name="placement-plan"),
+    path("placement/plans/<int:pk>/commands.txt", moving_views.plan_commands, name="placement-commands"),
+    path("placement/moves/<int:pk>/", moving_views.move_detail, name="placement-move"),
+    path("placement/hosts/<slug:slug>/policy/", moving_views.policy, name="placement-policy"),
+    path("placement/machines/<int:pk>/mix/", moving_views.machine_mix, name="placement-mix"),
     path("model-quality/", validation_views.model_quality, name="model-quality"),
 ]

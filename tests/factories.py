@@ -6,7 +6,9 @@ Catalogue entries are named by their slug and made when they are missing:
 """
 
 import hashlib
+from datetime import timedelta
 from itertools import count
+from uuid import uuid4
 
 from django.contrib.auth import get_user_model
 from django.contrib.auth.models import Group
@@ -27,6 +29,8 @@ from experiments.models import (
     ImportBatch,
     KnowledgeRevision,
     Measurement,
+    ObservedMachine,
+    ObservedPool,
     OperatingSystem,
     OrdinalFinding,
     PrintedRatio,
@@ -271,6 +275,46 @@ def make_host(slug: str = "", *, pools: tuple[str, ...] = ("/srv/pool",), **fiel
     for path in pools:
         StoragePool.objects.create(host=host, path=path)
     return host
+
+
+def make_pool(host: Host, path: str = "/srv/xfs", **fields) -> ObservedPool:
+    """A place on an observed host where images lie; a TB on SSDs, half of it free."""
+    defaults = {
+        **{"backend": "file", "host_fs": path.rpartition("/")[2], "storage_kind": "ssd"},
+        **{"size_bytes": 10**12, "free_bytes": 5 * 10**11, "seen_at": now()},
+    }
+    return ObservedPool.objects.create(host=host, path=path, **defaults | fields)
+
+
+def make_machine(host: Host | None = None, name: str = "", *, pool: ObservedPool | None = None, **fields):
+    """An observed machine that runs, with one raw disk of 10 GB."""
+    host = host or make_host(is_observed=True)
+    name = name or f"machine-{next(_numbers)}"
+    defaults = {"uuid": uuid4(), "is_running": True, "seen_at": now()}
+    machine = ObservedMachine.objects.create(host=host, name=name, **defaults | fields)
+    pool = pool or host.observed_pools.first() or make_pool(host)
+    machine.disks.create(
+        target="vda",
+        pool=pool,
+        path=f"{pool.path}/{name}.raw",
+        image_format="raw",
+        size_bytes=10**10,
+        allocated_bytes=10**10,
+        seen_at=now(),
+    )
+    return machine
+
+
+def make_minutes(machine: ObservedMachine, minutes: int = 10, *, begin=None, **counts) -> None:
+    """What the first disk of a machine did in each of so many minutes, up to now unless said."""
+    this_minute = now().replace(second=0, microsecond=0)
+    begin = begin or this_minute - timedelta(minutes=minutes)
+    done = {
+        **{"reads": 600, "read_bytes": 600 * 16_384, "read_seconds": 0.6, "writes": 6000, "write_bytes": 6000 * 14_336},
+        **{"write_seconds": 12.0, "flushes": 3000, "flush_seconds": 9.0, "seconds": 60.0, "busy_seconds": 60.0},
+    } | counts
+    for minute in range(minutes):
+        machine.disks.first().statistics.create(span="minute", starts_at=begin + timedelta(minutes=minute), **done)
 
 
 def make_campaign(host: Host | None = None, **fields) -> Campaign:

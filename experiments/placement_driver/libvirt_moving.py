@@ -16,6 +16,7 @@ from experiments.campaigns.laboratory import remote
 from experiments.campaigns.laboratory.libvirt import virsh
 from experiments.campaigns.laboratory.remote import Refused
 from experiments.campaigns.laboratory.ssh import Connection
+from experiments.imports.readers.xml_tree import NoTreeError, root_of
 
 from .contract import Checked, CopyEnded, Copying, Forbidden, Gone, Image, Move, MoveError, NotSure
 
@@ -264,11 +265,13 @@ class LibvirtMoving:
         try:
             return remote.call(self.host, verb, *arguments, timeout=timeout, script=SCRIPT)
         except Refused as error:
-            _refused(str(error), image, error)
+            _refused(verb, str(error), image, error)
 
 
-def _refused(text: str, image: Image, cause: Refused) -> NoReturn:
+def _refused(verb: str, text: str, image: Image, cause: Refused) -> NoReturn:
     why = text.partition(": ")[2] or text
+    if why.startswith(f"{verb}: "):  # no refusal: a program failed, or was killed
+        raise NotSure(text, image) from cause
     kinds: dict[str, type[MoveError]] = {
         "unknown": Gone,
         **{"busy": NotSure, "libvirt": NotSure, "ended": CopyEnded, "stopped": CopyEnded},
@@ -278,7 +281,11 @@ def _refused(text: str, image: Image, cause: Refused) -> NoReturn:
 
 
 def _parsed(text: str) -> Element | None:
-    return ElementTree.fromstring(text.strip()) if text.strip() else None  # noqa: S314 - libvirt's own
+    """Raises NotSure at what is no XML of libvirt's."""
+    try:
+        return root_of(text.strip().encode()) if text.strip() else None
+    except NoTreeError as error:
+        raise NotSure(f"What libvirt says of the machine is not understood: {error}.") from error
 
 
 def _disk(definition: Element, target: str) -> Element | None:

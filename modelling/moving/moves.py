@@ -146,7 +146,7 @@ def remove_old(move: PlacementMove, *, user: User | None) -> None:
         move = PlacementMove.objects.select_related("host", "job").get(pk=move.pk)
         if move.state not in (State.KEPT, State.UNDONE):
             raise PlacementError(f"It is {move.get_state_display()}: no old image is kept.")
-        if _is_at_work(move.job):
+        if is_at_work(move.job):
             raise PlacementError("It is being removed.")
         move.job = jobs.enqueue(REMOVE_JOB, queue=move.host.queue, move_id=move.pk)
         move.save(update_fields=["job"])
@@ -201,7 +201,8 @@ def is_open(host: Host, at: datetime) -> bool:
     return time >= host.window_start or time < host.window_end
 
 
-def _is_at_work(job: Job | None) -> bool:
+def is_at_work(job: Job | None) -> bool:
+    """Whether a job has not ended."""
     return job is not None and job.state in (Job.State.QUEUED, Job.State.RUNNING)
 
 

@@ -11,6 +11,7 @@ from django.utils.timezone import now
 from experiments.campaigns import hosts
 from experiments.models import Host
 from kdb import jobs
+from kdb.models import Job
 from modelling.models import PlacementDecision, PlacementMove, PlacementPlan, PlacementPolicy
 
 from . import moves
@@ -95,6 +96,6 @@ def look_after() -> None:
 def _is_asked(host: Host) -> bool:
     asked: Collection[int] = [
         job.arguments["host_id"]
-        for job in jobs.Job.objects.filter(kind=PLAN_JOB, created_at__gt=now() - EVERY).only("arguments")
+        for job in Job.objects.filter(kind=PLAN_JOB, created_at__gt=now() - EVERY).only("arguments")
     ]
     return host.pk in asked

@@ -129,6 +129,10 @@ class _Attempt:
 
     def copy(self, driver: MovingDriver, wish: contract.Move) -> None:
         """Raises CopyEnded, Forbidden, _CalledOff."""
+        if not self.move.attempt:  # a later one finds what an earlier one left, and the copy checks by itself
+            self.step("checking")
+            checked = driver.check(wish)
+            self.update(warnings=list(checked.warnings), size_bytes=checked.size_bytes)
         self.step("copying")
         found = driver.copy(wish)
         while not found.is_ready:

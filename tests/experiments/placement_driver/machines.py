@@ -83,6 +83,9 @@ class Machine:
         self._wait(lambda: libvirt.READY in self._printed(), 90)
         key = json.loads((self.lab.image / "image.json").read_text())["host_key"]
         with host_of(self.lab) as host:
+            self._wait(
+                lambda: "HOST_FORWARD" in self.virsh("qemu-monitor-command", self.name, "--hmp", "info usernet"), 90
+            )
             port = libvirt.forwarded_port(host, self.name)
             with libvirt.connection(host, self.name, port, key) as guest:
                 writer = _WRITER % (self.acknowledged + 1, self.slots)

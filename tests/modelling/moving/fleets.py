@@ -1,0 +1,60 @@
+"""Hosts with observed machines, and laboratories whose numbers say that XFS is the better host for mail."""
+
+from django.utils.timezone import now
+
+from experiments.models import Host, Hypervisor, ObservedMachine, Workload
+from modelling.models import PlacementMove
+from modelling.moving import plans
+from tests.factories import (
+    entry,
+    make_case_study,
+    make_host,
+    make_machine,
+    make_measurement,
+    make_minutes,
+    make_pool,
+    publish,
+)
+
+
+def numbers_for_xfs() -> None:
+    """Three laboratories with a ratio of 1.5, each of several runs."""
+    for laboratory in ("Alpha", "Beta", "Gamma"):
+        study = make_case_study(laboratory=laboratory)
+        for host_fs, value in (("ext4", 100.0), ("xfs", 150.0)):
+            for run in (0.99, 1.0, 1.01):
+                make_measurement(value * run, case_study=study, guest_fs="ext4", host_fs=host_fs, workload="varmail")
+        publish(study)
+
+
+def observed_host(slug: str = "kvm-1", **fields) -> Host:
+    """A host with a pool on ext4 and one on XFS that machines may be moved to, and no machine."""
+    host = make_host(slug, hypervisor=entry(Hypervisor, "kvm"), **fields)
+    make_pool(host, "/srv/ext4")
+    make_pool(host, "/srv/xfs", is_target=True)
+    return host
+
+
+def mail_server(host: Host, name: str = "mail-1", **fields) -> ObservedMachine:
+    """On ext4, watched for an hour, its mix stated."""
+    pool = host.observed_pools.get(path="/srv/ext4")
+    known = {"guest_fs": "ext4", "guest_fs_source": "operator"}
+    machine = make_machine(host, name, pool=pool, **known | fields)
+    make_minutes(machine, 60)
+    entry(Workload, "varmail")
+    plans.state_mix(machine, {"varmail": 1.0}, user=None)
+    return ObservedMachine.objects.get(pk=machine.pk)
+
+
+def moved(machine: ObservedMachine, **fields) -> PlacementMove:
+    """A move that has switched and keeps its old image."""
+    disk = machine.disks.select_related("pool").get()
+    there = machine.host.observed_pools.get(path="/srv/xfs")
+    defaults = {
+        **{"host": machine.host, "machine": machine, "machine_uuid": machine.uuid, "machine_name": machine.name},
+        **{"disk": disk.target, "from_pool": disk.pool, "to_pool": there, "old_path": disk.path, "revision": 1},
+        **{"new_path": f"{there.path}/{machine.name}.k0123456789ab.raw", "token": "k0123456789ab", "runs_from": "new"},
+        **{"size_bytes": disk.size_bytes, "state": "kept", "started_at": now(), "switched_at": now()},
+        **{"keep_until": now()},
+    }
+    return PlacementMove.objects.create(**defaults | fields)
