@@ -65,7 +65,7 @@ def make(
         each.update(_about(each, fleet))
     for each in content["to_measure"]:
         each["campaign"] = _campaign(each, hosts)
-    kept = {"rules": asdict(asked), **{name: _plain(value) for name, value in asdict(what_if).items()}}
+    kept = {**asdict(asked), **{name: _plain(value) for name, value in asdict(what_if).items()}}
     with transaction.atomic():
         plan = PlacementPlan.objects.create(
             rules=kept,

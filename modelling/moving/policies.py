@@ -86,7 +86,9 @@ def look_after() -> None:
     due = PlacementMove.objects.filter(
         state=State.KEPT, keep_until__lt=at, host__placement_policy__removes_kept=True, host__blocked_reason=""
     )
-    for move in due.exclude(outcome__verdict=WORSE).filter(job__finished_at__lt=at - EVERY):
+    for move in due.filter(job__finished_at__lt=at - EVERY):
+        if move.outcome.get("verdict") == WORSE:
+            continue
         try:
             moves.remove_old(move, user=None)
         except PlacementError as error:

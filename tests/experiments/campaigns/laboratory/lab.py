@@ -24,6 +24,11 @@ set -eu
 cd "$1"
 mount -t tmpfs tmpfs /run
 mkdir -p /run/sshd
+home=$(getent passwd root | cut -d : -f 6)
+if [ -f "$home/.bashrc" ]; then  # what the machine does at each login is no part of the laboratory
+    : >bashrc
+    mount --bind bashrc "$home/.bashrc"
+fi
 if [ "$2" = libvirt ]; then
     for folder in /var/lib/libvirt /etc/libvirt /var/cache/libvirt /var/log/libvirt; do  # a restart finds them again
         mkdir -p $folder "$1/state$folder"
