@@ -14,6 +14,7 @@ from tests.factories import (
     make_raw_file,
     make_user,
 )
+from tests.modelling.moving.fleets import shown
 from tests.pages import PRIVATE, PUBLIC
 
 # Beside the pages that a browser checks: like one of them, or no page.
@@ -40,6 +41,7 @@ OTHERS = [
     "/accounts/reset/",
     "/accounts/reset/sent/",
     "/accounts/reset/MQ/gone/",
+    "/placement/plans/1/commands.txt",
     "/results-template.csv",
     "/collect.sh",
 ]
@@ -79,6 +81,7 @@ def test_every_page_answers(client, published_evidence):
     batch = make_import(draft, uploaded_by=user)
     campaign = steering.create(make_campaign(make_host("lab-1", registered_by=user), slug="night"), user=user)
     steering.start(campaign)
+    shown(campaign.host)
     ids = {
         "batch": batch.pk,
         "file": make_raw_file(draft).pk,

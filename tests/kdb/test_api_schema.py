@@ -45,6 +45,7 @@ def test_the_document_is_made_without_a_warning(tmp_path):
 # What the addresses of the index answer where it is not 200: for some one signs in, names a question, or posts.
 OTHERWISE = {
     **dict.fromkeys(("drafts", "imports", "hosts", "campaigns"), 401),
+    **dict.fromkeys(("placement-plans", "placement-moves"), 401),
     **dict.fromkeys(("heat-maps", "mixes", "explanations", "comparisons", "search"), 400),
     "advice": 405,
 }

@@ -3,7 +3,7 @@
 from django.utils.timezone import now
 
 from experiments.models import Host, Hypervisor, ObservedMachine, Workload
-from modelling.models import PlacementMove
+from modelling.models import PlacementMove, PlacementPlan
 from modelling.moving import plans
 from tests.factories import (
     entry,
@@ -59,3 +59,22 @@ def moved(machine: ObservedMachine, **fields) -> PlacementMove:
         **{"keep_until": now()},
     }
     return PlacementMove.objects.create(**defaults | fields)
+
+
+def shown(host: Host) -> None:
+    """A plan and a move of number 1 and a machine of number 7 on a host that has nothing observed, for their pages."""
+    pool = make_pool(host, "/srv/ext4")
+    make_pool(host, "/srv/xfs", is_target=True)
+    Host.objects.filter(pk=host.pk).update(hypervisor=entry(Hypervisor, "kvm"))
+    known = {"guest_fs": "ext4", "guest_fs_source": "operator"}
+    machine = make_machine(host, "mail-1", pool=pool, pk=7, **known)
+    make_minutes(machine, 5)
+    entry(Workload, "varmail")
+    plans.state_mix(machine, {"varmail": 1.0}, user=None)
+    plan = plans.make([Host.objects.get(pk=host.pk)], user=None)
+    assert plan.pk == 1 or not PlacementPlan.objects.filter(pk=1).exists()
+    hosts = list(plan.hosts.all())
+    plan.pk, plan.made_at = 1, now()
+    plan.save()
+    plan.hosts.set(hosts)
+    moved(machine, pk=1, plan=plan)
