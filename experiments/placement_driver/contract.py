@@ -39,6 +39,14 @@ class NotSure(MoveError):  # noqa: N818
     """The host does not say enough for the step to be safe, or not now. Another try may succeed."""
 
 
+class Held(NotSure):
+    """All is as it should be but for an image that the machine no longer uses and still has open.
+
+    So it is where the hypervisor's manager died between two of its own steps. The image can go once the machine was
+    stopped.
+    """
+
+
 class Gone(MoveError):  # noqa: N818
     """The host has no such machine any more. Nothing is done, and nothing is removed."""
 
@@ -112,10 +120,10 @@ class MovingDriver(Protocol):
         """From which image the machine runs, or would start."""
 
     def undo(self, move: Move) -> None:
-        """Take back a move that has not switched: the copy ends and is removed. Raises Forbidden where it has."""
+        """Take back a move that has not switched: the copy ends and is removed. Raises Forbidden where it has, Held."""
 
     def keep(self, move: Move) -> None:
-        """Give the old image its kept name. Raises Forbidden where anything still uses it."""
+        """Give the old image its kept name. Raises Forbidden where a definition still has it, Held."""
 
     def remove(self, move: Move) -> None:
-        """Remove the kept image. Raises Forbidden where it is not surely that, or anything uses it."""
+        """Remove the kept image. Raises Forbidden where it is not surely that, or a definition has it, Held."""

@@ -18,7 +18,7 @@ from experiments.campaigns.laboratory.remote import Refused
 from experiments.campaigns.laboratory.ssh import Connection
 from experiments.imports.readers.xml_tree import NoTreeError, root_of
 
-from .contract import Checked, CopyEnded, Copying, Forbidden, Gone, Image, Move, MoveError, NotSure
+from .contract import Checked, CopyEnded, Copying, Forbidden, Gone, Held, Image, Move, MoveError, NotSure
 
 SCRIPT = Path(__file__).with_name("moving.sh").read_text()
 FORMATS = ("raw", "qcow2")
@@ -26,7 +26,7 @@ UNCACHED = ("none", "directsync")  # O_DIRECT
 SWITCH_SECONDS = 660  # longest; moving.sh gives up before
 _PATH = re.compile(r"(/[A-Za-z0-9_.+-]+)+")
 _SPARSE = 0.95  # share of its size that a preallocated image takes at least
-_NEVER_BEGUN = 64 * 2**20  # bytes beside the image that a file system may need for it
+_SPARE_BYTES = 64 * 2**20  # beside the image, for what its file system notes of it
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,7 @@ class LibvirtMoving:
             raise Forbidden(f"{move.new} is there already.", Image.OLD)
         if not (size := machine.size):
             raise NotSure(f"libvirt does not say how large {move.disk} is.", Image.OLD)
-        if size + move.reserve_bytes + _NEVER_BEGUN > int(about["free"]):
+        if size + move.reserve_bytes + _SPARE_BYTES > int(about["free"]):
             raise Forbidden(
                 f"{int(about['free']):,} bytes are free where {move.new} is to lie; {size:,} are needed, "
                 f"and {move.reserve_bytes:,} stay free.",
@@ -258,7 +258,7 @@ class LibvirtMoving:
 
     def _why(self, move: Move) -> str:
         about = self._about(move)
-        return ": no space is left there" if int(about["free"]) < _NEVER_BEGUN else ""
+        return ": no space is left there" if int(about["free"]) < _SPARE_BYTES else ""
 
     def _call(self, verb: str, *arguments: object, image: Image = Image.NOT_KNOWN, timeout: float = 60) -> str:
         """Raises MoveError by what moving.sh says in the first word of its refusal."""
@@ -273,7 +273,7 @@ def _refused(verb: str, text: str, image: Image, cause: Refused) -> NoReturn:
     if why.startswith(f"{verb}: "):  # no refusal: a program failed, or was killed
         raise NotSure(text, image) from cause
     kinds: dict[str, type[MoveError]] = {
-        "unknown": Gone,
+        **{"unknown": Gone, "held": Held},
         **{"busy": NotSure, "libvirt": NotSure, "ended": CopyEnded, "stopped": CopyEnded},
         **{"no": CopyEnded},
     }

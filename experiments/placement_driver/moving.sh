@@ -51,7 +51,7 @@ need_unused() {
         done
     done
     holders=$(find /proc/[0-9]*/fd -lname "$1" -printf '%h\n' 2>/dev/null | cut -d / -f 3 | sort -u | tr '\n' ' ')
-    [ -z "$holders" ] || refuse "$1 is open in the processes $holders"
+    [ -z "$holders" ] || refuse "held: $1 is still open in the processes $holders"
 }
 
 set_persistent() { printf '%s' "$3" | lv update-device "$1" /dev/stdin --config >/dev/null && [ "$(source_of "$1" "$2" --inactive)" = "$4" ]; }

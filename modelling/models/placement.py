@@ -145,6 +145,9 @@ class PlacementMove(models.Model):
     is_called_off = models.BooleanField(default=False, help_text="It is to end before it switches.")
     step = models.CharField(max_length=200, blank=True, help_text="What is being done.")
     reason = models.TextField(blank=True, help_text="Why it failed.")
+    left_over = models.CharField(
+        max_length=500, blank=True, help_text="An image that its machine does not use and still has open."
+    )
     warnings = models.JSONField(default=list)
     done_bytes = models.PositiveBigIntegerField(default=0)
     copy_seconds = models.FloatField(null=True, blank=True, help_text="s until the new image followed every write.")

@@ -101,7 +101,18 @@ class PlacementMoveSerializer(ReadSerializer):
         model = PlacementMove
         fields = (
             *("id", "plan", "back_of", "host", "machine_uuid", "machine_name", "disk", "old_path", "new_path"),
-            *("size_bytes", "revision", "model", "state", "runs_from", "is_called_off", "step", "reason", "warnings"),
+            *(
+                "size_bytes",
+                "revision",
+                "model",
+                "state",
+                "runs_from",
+                "is_called_off",
+                "step",
+                "reason",
+                "left_over",
+                "warnings",
+            ),
             *("done_bytes", "copy_seconds", "asked_by", "asked_at", "started_at", "switched_at", "keep_until"),
             *("finished_at", "outcome"),
         )

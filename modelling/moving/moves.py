@@ -140,18 +140,23 @@ def move_back(move: PlacementMove, *, user: User | None) -> PlacementMove:
 
 
 def remove_old(move: PlacementMove, *, user: User | None) -> None:
-    """Have the kept old image removed. Raises PlacementError."""
+    """Have the kept old image, or what a copy left, removed. Raises PlacementError."""
     with transaction.atomic():
         hosts.locked(move.host_id)
         move = PlacementMove.objects.select_related("host", "job").get(pk=move.pk)
-        if move.state not in (State.KEPT, State.UNDONE):
-            raise PlacementError(f"It is {move.get_state_display()}: no old image is kept.")
+        if not may_remove(move):
+            raise PlacementError(f"It is {move.get_state_display()}: no image is left of it.")
         if is_at_work(move.job):
             raise PlacementError("It is being removed.")
         move.job = jobs.enqueue(REMOVE_JOB, queue=move.host.queue, move_id=move.pk)
         move.save(update_fields=["job"])
         say(move, "the old image is to be removed")
         decide(move.host, Action.REMOVED, user=user, plan=move.plan, move=move)
+
+
+def may_remove(move: PlacementMove) -> bool:
+    """Whether an image is left that nothing runs from."""
+    return move.state in (State.KEPT, State.UNDONE) or bool(move.left_over)
 
 
 def say(move: PlacementMove, text: str) -> None:

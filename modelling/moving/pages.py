@@ -90,7 +90,7 @@ def move_page(move: PlacementMove) -> MovePage:
         can={
             "call_off": move.state in (State.WAITING, State.COPYING) and not move.is_called_off,
             "back": move.state in (State.KEPT, State.DONE),
-            "remove": move.state in (State.KEPT, State.UNDONE) and bool(move.keep_until) and not at_work,
+            "remove": moves.may_remove(move) and not at_work,
         },
         is_live=move.state in moves.OPEN or (move.state == State.KEPT and at_work),
         percent=min(100, round(100 * move.done_bytes / move.size_bytes)) if move.size_bytes else 0,

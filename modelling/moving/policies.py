@@ -1,8 +1,7 @@
 """What may be done on a host by itself: the policy, and the plans it makes and confirms inside its bounds."""
 
 import logging
-from collections.abc import Collection
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from django.contrib.auth.models import User
 from django.db import transaction
@@ -21,10 +20,11 @@ from .plans import PlacementError, decide, make
 logger = logging.getLogger(__name__)
 
 PLAN_JOB = "placement_by_policy"
-EVERY = timedelta(hours=1)  # between two plans of a policy for a host
 DAY = timedelta(days=1)
+EVERY = timedelta(hours=1)  # between two tries to remove an old image
 
 Mode, State = PlacementPolicy.Mode, PlacementMove.State
+PLANS_EVERY = {Mode.CONFIRM: DAY, Mode.AUTOMATIC: timedelta(hours=6)}
 
 
 def set_policy(policy: PlacementPolicy, *, user: User | None) -> None:
@@ -37,17 +37,15 @@ def set_policy(policy: PlacementPolicy, *, user: User | None) -> None:
 
 
 def by_policy(run: jobs.JobRun, host_id: int) -> None:
-    """Plan for a host, and confirm what its policy lets begin by itself."""
-    host = Host.objects.select_related("placement_policy", "hypervisor").get(pk=host_id)
-    policy = moves.policy_of(host)
-    if policy.mode != Mode.AUTOMATIC or not (left := moves_left(policy)):
+    """Plan for a host, and confirm what its policy lets begin by itself; in the mode `confirm`, nothing."""
+    host = Host.objects.select_related("hypervisor").get(pk=host_id)
+    if moves.policy_of(host).mode == Mode.OFF:
         return
     plan = make([host], user=None)
     with transaction.atomic():
-        locked = hosts.locked(host_id)
-        policy = moves.policy_of(locked)
+        policy = moves.policy_of(hosts.locked(host_id))
         run.step(1)
-        if policy.mode == Mode.AUTOMATIC and (chosen := inside(policy, plan, min(left, moves_left(policy)))):
+        if policy.mode == Mode.AUTOMATIC and (chosen := inside(policy, plan, moves_left(policy))):
             moves.confirm(plan, chosen, user=None)
 
 
@@ -76,13 +74,14 @@ def moves_left(policy: PlacementPolicy) -> int:
 
 
 def look_after() -> None:
-    """On every tick: hosts whose policy has not planned for an hour, old images whose time is up."""
+    """On every tick: hosts whose policy wants another plan, old images whose time is up."""
     at = now()
-    for policy in PlacementPolicy.objects.filter(mode=Mode.AUTOMATIC).select_related("host"):
-        recent = PlacementPlan.objects.filter(hosts=policy.host, made_by=None, made_at__gt=at - EVERY)
-        is_open = not moves.kept_back(policy.host, at) and moves_left(policy)
-        if is_open and not recent.exists() and not _is_asked(policy.host):
-            jobs.enqueue(PLAN_JOB, queue=policy.host.queue, host_id=policy.host_id)
+    for policy in PlacementPolicy.objects.exclude(mode=Mode.OFF).select_related("host"):
+        since = at - PLANS_EVERY[Mode(policy.mode)]
+        recent = PlacementPlan.objects.filter(hosts=policy.host, made_by=None, made_at__gt=since)
+        is_useless = policy.mode == Mode.AUTOMATIC and (moves.kept_back(policy.host, at) or not moves_left(policy))
+        if not (is_useless or recent.exists() or _is_asked(policy.host, since)):
+            jobs.enqueue(PLAN_JOB, host_id=policy.host_id)
     due = PlacementMove.objects.filter(
         state=State.KEPT, keep_until__lt=at, host__placement_policy__removes_kept=True, host__blocked_reason=""
     )
@@ -95,9 +94,7 @@ def look_after() -> None:
             logger.info("old image stays move=%s reason=%s", move.pk, error)
 
 
-def _is_asked(host: Host) -> bool:
-    asked: Collection[int] = [
-        job.arguments["host_id"]
-        for job in Job.objects.filter(kind=PLAN_JOB, created_at__gt=now() - EVERY).only("arguments")
-    ]
-    return host.pk in asked
+def _is_asked(host: Host, since: datetime) -> bool:
+    """Whether a plan by policy was asked for since then; one that failed is not asked for again before its time."""
+    asked = Job.objects.filter(kind=PLAN_JOB, created_at__gt=since).only("arguments")
+    return any(job.arguments["host_id"] == host.pk for job in asked)

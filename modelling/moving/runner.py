@@ -17,7 +17,7 @@ from experiments.campaigns import hosts
 from experiments.campaigns.laboratory import ssh
 from experiments.models import Host, ObservedDisk
 from experiments.placement_driver import contract
-from experiments.placement_driver.contract import CopyEnded, Forbidden, Image, MovingDriver
+from experiments.placement_driver.contract import CopyEnded, Forbidden, Held, Image, MovingDriver
 from experiments.placement_driver.libvirt_moving import LibvirtMoving
 from kdb import jobs
 from modelling.models import PlacementDecision, PlacementMove
@@ -83,21 +83,28 @@ def do_move(job: jobs.JobRun, move_id: int) -> None:
 
 
 def do_remove(job: jobs.JobRun, move_id: int) -> None:
-    """Remove the kept old image of a move. What the host refuses stays, with the reason in the log."""
+    """Remove what a move left: its kept old image, or a copy. What the host refuses stays, with the reason."""
     move = PlacementMove.objects.select_related("host", "to_pool").get(pk=move_id)
-    if move.job_id != job.job_id or move.state not in (State.KEPT, State.UNDONE):
+    if move.job_id != job.job_id or not moves.may_remove(move):
         return
+    wish = wanted(move)
     try:
         with hosts.connect(move.host) as machine:
-            driver_of(move.host, machine).remove(wanted(move))
+            driver = driver_of(move.host, machine)
+            if move.state in (State.FAILED, State.CANCELLED):
+                driver.undo(wish)
+            else:
+                if move.left_over:
+                    driver.keep(wish)
+                driver.remove(wish)
     except contract.MoveError as error:
-        moves.say(move, f"the old image stays: {error}")
+        moves.say(move, f"the image stays: {error}")
         raise
     with transaction.atomic():
         job.step(1, 1)
-        if move.state == State.KEPT:
-            PlacementMove.objects.filter(pk=move_id).update(state=State.DONE, finished_at=now())
-        moves.say(move, "the old image is removed")
+        state = State.DONE if move.state == State.KEPT else move.state
+        PlacementMove.objects.filter(pk=move_id).update(state=state, left_over="", finished_at=now())
+        moves.say(move, "the image is removed")
 
 
 class _Attempt:
@@ -115,8 +122,7 @@ class _Attempt:
                 self.step("switching")
                 driver.switch(wish)
             except _CalledOff:
-                driver.undo(wish)
-                self.end(State.CANCELLED)
+                self.end(State.CANCELLED, left_over=self.take_back(driver, wish))
                 return
             except (CopyEnded, Forbidden) as error:
                 if (image := driver.runs_from(wish)) != Image.NEW:
@@ -124,8 +130,13 @@ class _Attempt:
                     return
         if self.move.state == State.COPYING:
             self.switched()
-        driver.keep(wish)
-        self.kept(driver.runs_from(wish))
+        left_over = ""
+        try:
+            driver.keep(wish)
+        except Held as error:
+            moves.say(self.move, str(error))
+            left_over = wish.old
+        self.kept(driver.runs_from(wish), left_over)
 
     def copy(self, driver: MovingDriver, wish: contract.Move) -> None:
         """Raises CopyEnded, Forbidden, _CalledOff."""
@@ -151,8 +162,16 @@ class _Attempt:
         if image != Image.OLD:
             PlacementMove.objects.filter(pk=self.move.pk).update(runs_from=image.value)
             raise contract.NotSure(f"{why} The host does not say from which image it runs.", image)
-        driver.undo(wish)
-        self.end(State.FAILED, reason=why)
+        self.end(State.FAILED, reason=why, left_over=self.take_back(driver, wish))
+
+    def take_back(self, driver: MovingDriver, wish: contract.Move) -> str:
+        """Undo it; the image that stays because the machine still has it open, "" where none does."""
+        try:
+            driver.undo(wish)
+        except Held as error:
+            moves.say(self.move, str(error))
+            return wish.new
+        return ""
 
     # What it leaves in the database
 
@@ -181,17 +200,24 @@ class _Attempt:
             )
         self.move.state = State.SWITCHED
 
-    def kept(self, image: Image) -> None:
+    def kept(self, image: Image, left_over: str) -> None:
         with transaction.atomic():
-            self.update(state=State.KEPT, runs_from=image.value, step="", finished_at=now())
-            moves.say(self.move, f"the old image is kept as {wanted(self.move).kept}")
+            self.update(state=State.KEPT, runs_from=image.value, step="", finished_at=now(), left_over=left_over)
+            moves.say(self.move, f"the old image is kept as {left_over or wanted(self.move).kept}")
             if self.move.back_of_id:
                 PlacementMove.objects.filter(pk=self.move.back_of_id).update(state=State.UNDONE)
                 moves.say(self.move.back_of, "moved back")  # type: ignore[arg-type]
 
-    def end(self, state: PlacementMove.State, reason: str = "", image: str = PlacementMove.Image.OLD) -> None:
+    def end(
+        self,
+        state: PlacementMove.State,
+        reason: str = "",
+        image: str = PlacementMove.Image.OLD,
+        left_over: str = "",
+    ) -> None:
         with transaction.atomic():
-            self.update(state=state, reason=reason, runs_from=image, step="", finished_at=now())
+            values = {"state": state, "reason": reason, "runs_from": image, "left_over": left_over}
+            self.update(**values, step="", finished_at=now())
             moves.say(self.move, f"{state.label}: {reason}" if reason else str(state.label))
             if state == State.FAILED:
                 decide(self.move.host, Action.FAILED, user=None, move=self.move, plan=self.move.plan, detail=reason)

@@ -80,6 +80,11 @@ class Scene:
             row = database.execute("SELECT * FROM modelling_placementmove ORDER BY id DESC LIMIT 1").fetchone()
         return dict(row) if row else {"id": 0, "state": ""}
 
+    def told(self) -> set[str]:
+        """Images that rows say are left."""
+        with closing(sqlite3.connect(self.place.data_dir / "kdb.sqlite3", timeout=30)) as database:
+            return {path for (path,) in database.execute("SELECT left_over FROM modelling_placementmove")}
+
     def said(self) -> str:
         with closing(sqlite3.connect(self.place.data_dir / "kdb.sqlite3", timeout=30)) as database:
             lines = database.execute("SELECT move_id, text FROM modelling_moveline ORDER BY id DESC LIMIT 20")
@@ -163,7 +168,7 @@ class Scene:
         assert row["runs_from"] == ("old" if row["state"] in ("failed", "cancelled") else "new"), self.said()
         left = self.lab.inside("find", *map(str, self.pools), "-type", "f").split()
         later = self.move()
-        mine = {image} if later["id"] == row["id"] else {image, later["new_path"]}
+        mine = {image, *self.told()} if later["id"] == row["id"] else {image, later["new_path"], *self.told()}
         assert set(left) - mine == set(), self.said()
 
 

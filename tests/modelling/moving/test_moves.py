@@ -253,12 +253,19 @@ def test_a_policy_moves_by_itself_inside_its_bounds_only(host):
     assert PlacementDecision.objects.filter(action="policy").count() == 2
 
 
-def test_the_tick_asks_for_a_plan_by_policy_once_an_hour(host):
+@pytest.mark.parametrize(("mode", "jobs"), [("off", 0), ("confirm", 1), ("automatic", 1)])
+def test_the_tick_asks_for_a_plan_by_policy_once_in_its_time(host, mode, jobs):
+    PlacementPolicy.objects.create(host=host, mode=mode)
+    policies.look_after()
+    policies.look_after()
+    assert Job.objects.filter(kind=policies.PLAN_JOB).count() == jobs
+
+
+def test_a_policy_that_wants_confirmation_plans_and_moves_nothing(host):
     mail_server(host)
-    PlacementPolicy.objects.create(host=host, mode="automatic")
-    policies.look_after()
-    policies.look_after()
-    assert Job.objects.filter(kind=policies.PLAN_JOB).count() == 1
+    PlacementPolicy.objects.create(host=host, mode="confirm", least_gaining=0.5)
+    policies.by_policy(Run(), host.pk)
+    assert (PlacementPlan.objects.count(), PlacementMove.objects.count()) == (1, 0)
 
 
 def test_an_old_image_is_removed_by_itself_only_where_the_policy_says_so_and_nothing_got_worse(host):

@@ -14,6 +14,8 @@ import django
 django.setup()
 
 
+from django.db.models import Q  # noqa: E402
+
 from experiments.models import ObservedDisk, ObservedPool  # noqa: E402
 from kdb import jobs  # noqa: E402
 from kdb.models import Job  # noqa: E402
@@ -24,7 +26,7 @@ from modelling.moving.plans import PlacementError  # noqa: E402
 
 def ask() -> None:
     """The disk to the other pool, and old images removed."""
-    for kept in PlacementMove.objects.filter(state="kept"):
+    for kept in PlacementMove.objects.filter(Q(state="kept") | ~Q(left_over="")):
         with contextlib.suppress(PlacementError):
             moves.remove_old(kept, user=None)
     if PlacementMove.objects.filter(state__in=[*moves.OPEN, "kept"]).exists() or Path(os.environ["ENOUGH"]).exists():
