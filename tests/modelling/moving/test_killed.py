@@ -80,6 +80,10 @@ class Scene:
             row = database.execute("SELECT * FROM modelling_placementmove ORDER BY id DESC LIMIT 1").fetchone()
         return dict(row) if row else {"id": 0, "state": ""}
 
+    def has_ended(self) -> bool:
+        row = self.move()
+        return row["state"] in ENDED or (row["state"] == "kept" and bool(row["left_over"]))
+
     def told(self) -> set[str]:
         """Images that rows say are left."""
         with closing(sqlite3.connect(self.place.data_dir / "kdb.sqlite3", timeout=30)) as database:
@@ -205,14 +209,14 @@ def test_whatever_is_killed_no_acknowledged_record_is_lost(scene):
         enough.touch()
         for _ in range(chance.randint(1, 4)):  # some moves are let come to their end
             time.sleep(chance.uniform(0, 5))
-            if not left or scene.move()["state"] in ENDED:
+            if not left or scene.has_ended():
                 break
             deed, row = left.pop(), scene.move()
             counted[deed.__name__, f"{row['state']}: {row['step'].partition(':')[0]}"] += 1
             deed()
             print(f"{KILLS - len(left)}: {deed.__name__} while {row['state']} {row['step']}", flush=True)
             scene.check_stopped()
-        wait_until(lambda: scene.move()["state"] in ENDED, LONGEST_SECONDS)
+        wait_until(scene.has_ended, LONGEST_SECONDS)
         row = scene.move()
         scene.check_whole(row)
         ended[row["state"]] += 1

@@ -29,7 +29,8 @@ def ask() -> None:
     for kept in PlacementMove.objects.filter(Q(state="kept") | ~Q(left_over="")):
         with contextlib.suppress(PlacementError):
             moves.remove_old(kept, user=None)
-    if PlacementMove.objects.filter(state__in=[*moves.OPEN, "kept"]).exists() or Path(os.environ["ENOUGH"]).exists():
+    is_busy = PlacementMove.objects.filter(Q(state__in=moves.OPEN) | Q(state="kept", left_over="")).exists()
+    if is_busy or Path(os.environ["ENOUGH"]).exists():
         return
     disk = ObservedDisk.objects.select_related("machine__host", "pool").get()
     moves._asked(disk, ObservedPool.objects.exclude(pk=disk.pool_id).get(), user=None, revision=0)
