@@ -8,6 +8,7 @@ from django.http import HttpRequest
 from kdb.models import Job
 
 from .models import (
+    AuditEntry,
     Benchmark,
     CaseStudy,
     Claim,
@@ -75,6 +76,20 @@ class CaseStudyAdmin(ReadOnlyAdmin):
     list_display = ("slug", "title", "status", "published_revision")
     list_filter = ("status",)
     list_select_related = ("published_revision",)
+
+
+@admin.register(AuditEntry)
+class AuditEntryAdmin(ReadOnlyAdmin):
+    """Who did what to which case study: a page to look through, newest first."""
+
+    list_display = ("at", "actor", "action", "case_study", "detail")
+    list_filter = ("action", "at", ("actor", admin.RelatedOnlyFieldListFilter))
+    list_select_related = ("actor", "case_study")
+    search_fields = ("case_study__slug", "detail", "actor__username")
+    search_help_text = "A case study, a person, or a word of the detail."
+    date_hierarchy = "at"
+    ordering = ("-pk",)
+    show_full_result_count = False
 
 
 @admin.register(Configuration)

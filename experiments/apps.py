@@ -8,4 +8,4 @@ class ExperimentsConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        from . import receivers  # noqa: F401  (registers itself)
+        from . import metrics, receivers  # noqa: F401  (register themselves)

@@ -43,11 +43,13 @@ from django.utils.timezone import now
 
 from kdb.celery import app
 from kdb.models import Job
+from kdb.operating import request_ids
 
 logger = logging.getLogger(__name__)
 
 RUN_TASK = "experiments.run_job"  # the Celery task in kdb.tasks
 MAX_ATTEMPTS = 5
+NO_DATABASE = "the database could not be used"  # in the error of a job that gave up for it
 _RETRY_DELAY = timedelta(minutes=1)
 _LONGEST_RETRY_DELAY = timedelta(minutes=10)
 
@@ -88,7 +90,7 @@ def enqueue(kind: str, *, queue: str = "", **arguments: Any) -> Job:
     load_handlers()
     if kind not in _handlers:
         raise UnknownKind(f"no handler for jobs of kind {kind}; known are {', '.join(sorted(_handlers)) or 'none'}")
-    job = Job.objects.create(kind=kind, queue=queue, arguments=arguments)
+    job = Job.objects.create(kind=kind, queue=queue, arguments=arguments, request_id=request_ids.current())
     transaction.on_commit(partial(_wake, job.pk, queue))
     return job
 
@@ -169,6 +171,11 @@ def run(job_id: int) -> bool:
     if job is None:
         logger.info("no such job waits job=%s", job_id)
         return False
+    with request_ids.under(job.request_id):
+        return _do(job)
+
+
+def _do(job: Job) -> bool:
     mine = JobRun(job)
     logger.info("began kind=%s %s", job.kind, mine)
     try:
@@ -183,7 +190,7 @@ def run(job_id: int) -> bool:
         logger.exception("lost the database kind=%s %s", job.kind, mine)
         if not connection.in_atomic_block:
             connection.close()  # a dead connection would not even take the news
-        mine.try_again(str(error))
+        mine.try_again(f"{NO_DATABASE}: {error}")
         return False
     except Exception as error:
         logger.exception("failed kind=%s %s", job.kind, mine)

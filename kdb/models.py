@@ -66,6 +66,10 @@ class Job(models.Model):
     progress = models.PositiveIntegerField(default=0, help_text="Steps done.")
     total = models.PositiveIntegerField(null=True, blank=True, help_text="Steps in all; empty: not known yet.")
     error = models.TextField(blank=True)
+    # A worker of the release before makes rows without it.
+    request_id = models.CharField(
+        max_length=36, blank=True, db_default="", help_text="Of the request that asked; empty: none did."
+    )
     created_at = models.DateTimeField(auto_now_add=True)
     finished_at = models.DateTimeField(null=True, blank=True)
 

@@ -10,7 +10,7 @@ class ModellingConfig(AppConfig):
     def ready(self) -> None:
         from experiments.search import find
 
-        from . import receivers  # noqa: F401  (registers itself)
+        from . import metrics, receivers  # noqa: F401  (register themselves)
         from .ask.finding import found_in
 
         find.FURTHER.append(found_in)

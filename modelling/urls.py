@@ -3,6 +3,7 @@
 from django.urls import path
 
 from .advice import views as advisor_views
+from .answers import feed as answer_feed
 from .answers import views as answer_views
 from .ask import views as ask_views
 from .claims import views as claim_views
@@ -14,6 +15,7 @@ from .validation import views as validation_views
 
 urlpatterns = [
     path("", answer_views.answer, name="answer"),
+    path("feed/", answer_feed.feed, name="feed"),
     path("choices/", answer_views.choices, name="question-choices"),
     path("machines/", ask_views.machines, name="machines"),
     path("machines/<int:pk>/delete/", ask_views.forget_machine, name="forget-machine"),

@@ -4,8 +4,10 @@ Called by script/fuzz with the reader's name (or "table", "archive") and the sec
 The captured outputs of tests/data are where it begins; memory is bounded, and an input may take ten seconds.
 """
 
+import json
 import shutil
 import sys
+from dataclasses import asdict
 from pathlib import Path
 
 import atheris
@@ -37,10 +39,12 @@ def read_with(name: str):
     def check(data: bytes) -> None:
         reader.recognises(data)
         for reading in (reader.read(data), read(data)):
-            assert reading.runs or reading.refused
+            assert reading.runs or reading.refused or reading.facts
             for run in reading.runs:
-                for value in (run.throughput_mib_s, run.ops_per_s, run.latency_ms, run.duration_s):
+                figures = (run.throughput_mib_s, run.ops_per_s, run.latency_ms, run.duration_s)
+                for value in (*figures, *run.percentiles_ms.values()):
                     assert value is None or 0 < value < float("inf")
+            json.dumps([asdict(fact) for fact in reading.facts], allow_nan=False)
 
     return check
 
@@ -51,7 +55,8 @@ def main() -> None:
     folder = ROOT / "data" / "fuzz" / name
     corpus = folder / "corpus"
     corpus.mkdir(parents=True, exist_ok=True)
-    for path in (ROOT / "tests" / "data").glob(f"{name.partition('-')[0]}*/*"):
+    captured, start = ROOT / "tests" / "data", name.partition("-")[0]
+    for path in (*captured.glob(f"{start}/*"), *captured.glob(f"facts/{start}*")):
         shutil.copy(path, corpus / f"{path.parent.name}-{path.name}")
     limits = [f"-max_total_time={seconds}", "-rss_limit_mb=2048", "-timeout=10", "-max_len=100000"]
     atheris.Setup([sys.argv[0], *limits, f"-artifact_prefix={folder}/", str(corpus)], check)

@@ -7,12 +7,13 @@ one transaction that the lease guards: nothing counts twice.
 
 import hashlib
 import logging
+import re
 import time
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from typing import Any
 
-from django.db import transaction
+from django.db import InterfaceError, OperationalError, transaction
 from django.db.models import F
 from django.utils.timezone import now
 
@@ -89,6 +90,8 @@ class _Attempt:
             self.give_back(str(error))
         except (bench.RunFailed, bench.Silent, libvirt.GuestStopped, remote.Refused) as error:
             self.end(State.FAILED, reason=_sentence(str(error)))
+        except (OperationalError, InterfaceError):  # of the database, not of the run: the job is tried again
+            raise
         except Exception as error:
             logger.exception("a run failed by a fault of ours run=%s", self.run.pk)
             self.end(State.FAILED, reason=f"KDB made a mistake: {error!r}")
@@ -317,7 +320,23 @@ class _Attempt:
             self.say(f"{state.label}: {reason}" if reason else str(state.label))
             if state == State.DONE:
                 skip_what_is_known(self.campaign, self.run)
+            if state == State.FAILED:
+                self.pause_where_it_repeats(reason)
         logger.info("run=%s state=%s reason=%r", self.run.pk, state, reason)
+
+    def pause_where_it_repeats(self, reason: str) -> None:
+        """Pause after the second run in a row that failed alike, and after the fourth, eighth ... of who goes on.
+
+        What does not depend on the run is its environment, and would fail every run of the matrix.
+        """
+        alike = 1
+        before = self.campaign.runs.filter(state__in=[State.DONE, State.FAILED]).exclude(pk=self.run.pk)
+        for state, other in before.order_by("-finished_at", "-pk").values_list("state", "reason").iterator():
+            if state != State.FAILED or _cause(other) != _cause(reason):
+                break
+            alike += 1
+        if alike > 1 and alike & (alike - 1) == 0:
+            self.pause(f"{alike} runs in a row failed alike: {reason}")
 
     def lost(self, reason: str) -> None:
         """A machine died under the run: it is void, and repeated unless that happens again and again."""
@@ -333,9 +352,13 @@ class _Attempt:
         with transaction.atomic():
             self.wait_again()
             self.say(f"the host cannot be used: {reason}")
-            Campaign.objects.filter(pk=self.campaign.pk, state=Campaign.State.RUNNING).update(
-                state=Campaign.State.PAUSED, state_reason=_sentence(reason)
-            )
+            self.pause(reason)
+
+    def pause(self, reason: str) -> None:
+        """Begin no further run until somebody looked."""
+        Campaign.objects.filter(pk=self.campaign.pk, state=Campaign.State.RUNNING).update(
+            state=Campaign.State.PAUSED, state_reason=_sentence(reason)
+        )
         logger.warning("paused campaign=%s reason=%r", self.campaign.slug, reason)
 
     def wait_again(self, **values: Any) -> None:
@@ -395,3 +418,8 @@ def skip_what_is_known(campaign: Campaign, run: CampaignRun) -> None:
             reason=f"After {run.repetition} repetitions every ratio is known to {widest:.1f} %; "
             f"{campaign.precision_percent} % were asked for.",
         )
+
+
+def _cause(reason: str) -> str:
+    """The reason without what differs from run to run: names of machines, sizes, times."""
+    return re.sub(r"\d+", "#", reason)

@@ -404,11 +404,16 @@ def look_after() -> None:
     ended = Q(job__isnull=True) | Q(job__state__in=[Job.State.DONE, Job.State.FAILED])
     for run in CampaignRun.objects.filter(ended, state=RunState.ACTIVE).select_related("job"):
         reason = (run.job.error if run.job else "") or "Its job ended without a result."
+        spares = jobs.NO_DATABASE in reason  # no run's fault
+        ending: dict[str, Any] = {"state": RunState.FAILED, "reason": reason, "finished_at": now()}
+        if spares:
+            ending = {"state": RunState.WAITING}
         with transaction.atomic():
-            changed = CampaignRun.objects.filter(pk=run.pk, state=RunState.ACTIVE, job=run.job_id).update(
-                state=RunState.FAILED, reason=reason, finished_at=now(), step=""
-            )
-            if changed:
-                RunLine.objects.create(run=run, text=f"failed: {reason}"[:1000])
+            mine = CampaignRun.objects.filter(pk=run.pk, state=RunState.ACTIVE, job=run.job_id)
+            if mine.update(**ending, step=""):
+                RunLine.objects.create(run=run, text=f"{'waits again' if spares else 'failed'}: {reason}"[:1000])
+                if spares:
+                    running = Campaign.objects.filter(pk=run.campaign_id, state=State.RUNNING)
+                    running.update(state=State.PAUSED, state_reason=reason)
     for host_id in set(Campaign.objects.filter(state=State.RUNNING).values_list("host_id", flat=True)):
         next_run(host_id)

@@ -124,6 +124,22 @@ _TABLE = (
         "Make the folder, or correct the path: an absolute path to a folder of its own, without symbolic links.",
     ),
     (
+        r"failed to connect to the hypervisor|libvirt-sock|virtqemud-sock",
+        "libvirt does not run on the machine.",
+        "Start it there (systemctl start libvirtd, or virtqemud), see that virsh -c qemu:///system list answers, and "
+        "let the campaign go on.",
+    ),
+    (
+        r"no space: |No space left",
+        "The storage pool is full.",
+        "Make room in it, or plan smaller disks; then let the campaign go on, and do the failed runs again.",
+    ),
+    (
+        r"the database could not be used",
+        "KDB's own database was locked or away for minutes; no run was lost by it.",
+        "See what held it (on SQLite a long import or another server on the same file), and let the campaign go on.",
+    ),
+    (
         r"No virtual machine comes up",
         "libvirt is there and starts no guest of ours.",
         "On the machine, virsh -c qemu:///system list must work for {login}, /dev/kvm must be there, and the folder of "

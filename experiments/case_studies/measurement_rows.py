@@ -16,6 +16,7 @@ class MeasurementRow(NamedTuple):
     operation: str
     block_size_bytes: int | None
     vm_count: int
+    machine: int | None
     metric: str
     unit: str
     value: float

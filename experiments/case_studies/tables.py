@@ -180,13 +180,17 @@ FACTS: tuple[tuple[str, Callable[[Configuration], str]], ...] = (
     ("Guest kernel", lambda c: c.guest_kernel),
     ("Guest file system", lambda c: c.guest_fs.name if c.guest_fs else ""),
     ("Load works on", lambda c: c.get_guest_access_display() if c.guest_access else ""),
+    ("Guest mkfs options", lambda c: c.guest_mkfs_options),
     ("Guest mount options", lambda c: c.guest_mount_options),
+    ("Guest I/O scheduler", lambda c: c.guest_io_scheduler),
     ("Host system", lambda c: c.host_os.name if c.host_os else ""),
     ("Host kernel", lambda c: c.host_kernel),
     ("Backend of the images", lambda c: c.get_backend_display() if c.backend else ""),
     ("Below the backend", lambda c: c.below),
     ("Host file system", lambda c: c.host_fs.name if c.host_fs else ""),
+    ("Host mkfs options", lambda c: c.host_mkfs_options),
     ("Host mount options", lambda c: c.host_mount_options),
+    ("Host I/O scheduler", lambda c: c.host_io_scheduler),
     ("Kind of storage", lambda c: c.get_storage_kind_display() if c.storage_kind else ""),
     ("Image format", lambda c: c.image_format),
     ("Allocation of the image", lambda c: c.get_allocation_display() if c.allocation else ""),
@@ -327,12 +331,18 @@ def provenance(measurements: list[Measurement]) -> str:
     if first.raw_file:
         where = f"{first.raw_file.name}, line {first.line}" if first.line else first.raw_file.name
     benchmark = f"{first.variant.benchmark.name} {first.variant.benchmark_version}".strip()
-    if len(measurements) > 1:
+    machines = {m.machine for m in measurements}
+    if len(measurements) > 1 and machines != {None}:
+        counted = f"{len(measurements)} numbers of {len(machines)} of {first.vm_count} machines"
+        runs = f"mean of {counted}, kept one by one, the first of them here"
+    elif len(measurements) > 1:
         runs = f"mean of {len(measurements)} runs kept one by one, the first of them here"
     elif first.repetitions:
         runs = f"mean of {first.repetitions} runs" if first.repetitions > 1 else "one run"
     else:
         runs = "number of runs not stated"
+    if len(measurements) == 1 and first.machine:
+        runs = f"machine {first.machine} of {first.vm_count}, {runs}"
     deviation = first.standard_deviation
     ends = [f"{number(first.minimum)} to" if first.minimum else "up to"] if first.maximum else []
     ends += [f"{number(first.maximum)} {first.unit}"] if first.maximum else []

@@ -11,7 +11,7 @@ from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema, extend_schema_view
 from rest_framework import mixins, serializers, status
 from rest_framework.decorators import action
-from rest_framework.exceptions import APIException, PermissionDenied
+from rest_framework.exceptions import APIException, ParseError, PermissionDenied
 from rest_framework.parsers import BaseParser, MultiPartParser
 from rest_framework.permissions import AllowAny
 from rest_framework.request import Request
@@ -28,7 +28,7 @@ from experiments.models import CaseStudy, ImportBatch, RawFile
 from kdb.api_errors import FaultyRequest, FieldError, name_errors
 from kdb.api_formats import JsonParser
 
-from . import pipeline
+from . import json_array, pipeline
 from .normalise import CONTEXT
 from .words import fault_sentence, summary, unknown_sentence
 
@@ -60,6 +60,17 @@ class ReadFileSerializer(serializers.Serializer):
         required=False,
         help_text="What the file says of a machine: line, about, name, value, and the field that it fills.",
     )
+    parts = serializers.ListField(
+        child=serializers.DictField(),
+        required=False,
+        help_text="Of a file of several systems, each to be described in `answers.files`: name, line, number of runs.",
+    )
+    runs = serializers.ListField(
+        child=serializers.DictField(),
+        required=False,
+        help_text="The first of its runs: line, workload, operation or what it could_be, part.",
+    )
+    run_count = serializers.IntegerField(required=False, help_text="Of a benchmark's output.")
     left_out = serializers.BooleanField()
 
 
@@ -127,7 +138,8 @@ class AnswersSerializer(serializers.Serializer):
     files = serializers.DictField(
         child=serializers.DictField(),
         required=False,
-        help_text="SHA-256 to `context` and `leave_out` of one file, and `runs`: line to context of the runs there.",
+        help_text="SHA-256 to `context` and `leave_out` of one file; its `parts`, by name, have the same; its `runs` "
+        "are line to context of the runs there.",
     )
     names = serializers.DictField(
         child=serializers.DictField(), required=False, help_text="Kind to name in the files to slug of the catalogue."
@@ -198,6 +210,10 @@ class CsvParser(StreamParser):
 
 class JsonLinesParser(StreamParser):
     media_type = "application/x-ndjson"
+
+
+class JsonArrayParser(StreamParser):
+    media_type = "application/json"
 
 
 _IDEMPOTENCY_KEY = OpenApiParameter(
@@ -298,12 +314,16 @@ class BulkViewSet(OwnedViewSet):
     """Measurements in bulk, in one request."""
 
     serializer_class = ImportSerializer
-    parser_classes = [CsvParser, JsonLinesParser]
+    parser_classes = [CsvParser, JsonLinesParser, JsonArrayParser]
 
     @extend_schema(
         operation_id="drafts_measurements_create",
         tags=["drafts"],
-        request={"text/csv": OpenApiTypes.BINARY, "application/x-ndjson": OpenApiTypes.BINARY},
+        request={
+            "text/csv": OpenApiTypes.BINARY,
+            "application/x-ndjson": OpenApiTypes.BINARY,
+            "application/json": {"type": "array", "items": {"type": "object", "additionalProperties": True}},
+        },
         responses={201: ImportSerializer, 200: ImportSerializer},
         parameters=[
             _IDEMPOTENCY_KEY,
@@ -311,9 +331,9 @@ class BulkViewSet(OwnedViewSet):
         ],
     )
     def create(self, request: Request, slug: str) -> Response:
-        """A table (CSV, or JSON lines) of up to 64 MiB, read as it arrives and filed before the answer: all or nothing.
+        """A table (CSV, JSON lines, or a JSON array) of up to 64 MiB, read as it arrives and filed before the answer.
 
-        422 names every kind of error by line and field, and nothing is kept.
+        All or nothing: 422 names every kind of error by line (of an array: object) and field, and nothing is kept.
         """
         if errors := name_errors(request.query_params, (*CONTEXT, "format")):
             raise FaultyRequest(errors)
@@ -321,9 +341,14 @@ class BulkViewSet(OwnedViewSet):
         suffix = "csv" if request.content_type.startswith("text/csv") else "jsonl"
         context = {name: text for name, text in request.query_params.items() if name in CONTEXT}
         try:
-            upload = raw_files.take(f"request.{suffix}", _body(request.data))
+            body = _body(request.data)
+            if request.content_type.startswith("application/json"):
+                body = json_array.lines_of(body)
+            upload = raw_files.take(f"request.{suffix}", body)
         except raw_files.UploadError as error:
             raise TooLarge(str(error)) from error
+        except ValueError as error:
+            raise ParseError(f"JSON parse error - {error}") from None
         batch, is_new = receive(request, draft, [upload], answers={"context": context}, is_confirmed=True)
         try:
             batch = pipeline.finish(batch)

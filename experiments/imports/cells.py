@@ -3,9 +3,10 @@
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
+from math import inf
 from typing import Any, NamedTuple
 
-from django.db.models import Avg, Count, Max, Min, Q
+from django.db.models import Count, Max, Min, Q, Sum
 
 from experiments.imports.readers.table import Fault
 from experiments.models import CaseStudy, Measurement
@@ -24,6 +25,7 @@ class Key(NamedTuple):
     block_size_bytes: int | None
     vm_count: int
     metric: str
+    machine: int | None  # None: not of one alone
 
 
 class Cells:
@@ -32,22 +34,24 @@ class Cells:
     def __init__(self, case_study: CaseStudy) -> None:
         self.case_study = case_study
         self.cells: dict[Key, _Cell] = {}
+        self.sides: dict[Key, bool] = {}  # key without its machine to whether the numbers are of single machines
+        counts = Q(excluded_because="")
         groups = (
             Measurement.objects.filter(configuration__case_study=case_study)
             .order_by()
             .values(
                 *("configuration__slug", "variant__workload__slug", "variant__benchmark__slug"),
                 *("variant__benchmark_version", "variant__parameters"),
-                *("operation", "block_size_bytes", "vm_count", "metric"),
+                *("operation", "block_size_bytes", "vm_count", "metric", "machine"),
             )
             .annotate(
                 a_unit=Min("unit"),
-                count=Count("pk"),
-                least=Min("value"),
-                greatest=Max("value"),
-                mean=Avg("value"),
+                count=Count("pk", filter=counts),
+                least=Min("value", filter=counts),
+                greatest=Max("value", filter=counts),
+                total=Sum("value", filter=counts, default=0.0),
                 last=Max("repetition"),
-                zero_deviations=Count("pk", filter=Q(standard_deviation=0)),
+                zero_deviations=Count("pk", filter=counts & Q(standard_deviation=0)),
             )
         )
         for group in groups:
@@ -64,13 +68,15 @@ class Cells:
                 block_size_bytes=group["block_size_bytes"],
                 vm_count=group["vm_count"],
                 metric=group["metric"],
+                machine=group["machine"],
             )
+            self.sides.setdefault(key._replace(machine=None), key.machine is not None)
             self.cells[key] = _Cell(
                 unit=group["a_unit"],
                 count=group["count"],
-                least=group["least"],
-                greatest=group["greatest"],
-                total=group["mean"] * group["count"],
+                least=inf if group["least"] is None else group["least"],
+                greatest=group["greatest"] or 0.0,
+                total=group["total"],
                 place="stored before",
                 loaded=group["last"],
                 last=group["last"],
@@ -79,11 +85,14 @@ class Cells:
 
     def add(self, row: Row, file_name: str) -> int | Fault:
         """The number of the row's repetition, or why it cannot be in its cell."""
-        key = Key(row.configuration, row.variant, row.operation, row.block_size_bytes, row.vm_count, row.metric)
+        at = (row.configuration, row.variant, row.operation, row.block_size_bytes, row.vm_count, row.metric)
+        key = Key(*at, row.machine)
+        if fault := self.fault_of_machine(row, key):
+            return fault
         cell = self.cells.get(key)
         if cell is None:
             place = file_name if row.line is None else f"{file_name}, line {row.line}"
-            cell = self.cells[key] = _Cell(row.unit, least=row.value, greatest=row.value, place=place)
+            cell = self.cells[key] = _Cell(row.unit, place=place)
         elif cell.unit != row.unit:
             return Fault(row.line, "unit", row.unit, f"{cell.unit}, as in the same cell ({cell.place})")
         if row.repetition is None:
@@ -101,16 +110,25 @@ class Cells:
                 )
             cell.taken.add(repetition)
             cell.last = max(cell.last, repetition)
+        if row.excluded_because:
+            return repetition
         cell.count += 1
         cell.total += row.value
         cell.zero_deviations += row.standard_deviation == 0
         if row.working_set_bytes:
             cell.working_set_bytes = min(row.working_set_bytes, cell.working_set_bytes or row.working_set_bytes)
-        if row.value < cell.least:
-            cell.least = row.value
-        elif row.value > cell.greatest:
-            cell.greatest = row.value
+        cell.least, cell.greatest = min(cell.least, row.value), max(cell.greatest, row.value)
         return repetition
+
+    def fault_of_machine(self, row: Row, key: Key) -> Fault | None:
+        """A cell has numbers of its machines one by one, or of all of them: both would count the same run twice."""
+        is_of_one = row.machine is not None
+        if is_of_one and self.case_study.value_scope == CaseStudy.Scope.AGGREGATE:
+            return Fault(row.line, "machine", str(row.machine), "nothing: values here are of all machines together")
+        if self.sides.setdefault(key._replace(machine=None), is_of_one) == is_of_one:
+            return None
+        expected = "nothing, as" if is_of_one else "the machine that the value is of, as"
+        return Fault(row.line, "machine", str(row.machine or "nothing"), f"{expected} in the other rows of the cell")
 
     def stored(self, key: Key) -> set[int]:
         rows = Measurement.objects.filter(
@@ -124,12 +142,16 @@ class Cells:
             block_size_bytes=key.block_size_bytes,
             vm_count=key.vm_count,
             metric=key.metric,
+            machine=key.machine,
         )
         return set(rows.values_list("repetition", flat=True))
 
     def facts(self) -> Iterator[lint.Cell]:
+        """What counts, a cell at a time."""
         parameters: dict[str, Any] = {}
         for key, cell in self.cells.items():
+            if not cell.count:
+                continue
             variant = key.variant
             yield lint.Cell(
                 configuration=key.configuration,
@@ -140,6 +162,7 @@ class Cells:
                 operation=key.operation,
                 block_size_bytes=key.block_size_bytes,
                 vm_count=key.vm_count,
+                machine=key.machine,
                 metric=key.metric,
                 unit=cell.unit,
                 count=cell.count,
@@ -155,9 +178,9 @@ class Cells:
 @dataclass(slots=True)
 class _Cell:
     unit: str
-    least: float
-    greatest: float
     place: str
+    least: float = inf  # this and the next three are of what is not excluded
+    greatest: float = 0.0
     count: int = 0
     total: float = 0.0
     loaded: int = 0  # highest number of a repetition that was there before

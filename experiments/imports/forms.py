@@ -1,5 +1,7 @@
 """What people say with the files they upload, and about what an import found; the API checks with the same forms."""
 
+from collections.abc import Iterator
+from copy import deepcopy
 from typing import Any
 
 from django import forms
@@ -10,6 +12,7 @@ from experiments.imports import file_names, normalise
 from experiments.imports.readers.table_columns import FIELDS, IGNORED, PARAMETER
 from experiments.models import CaseStudy, ImportBatch
 
+MAX_RUNS_SHOWN = 100  # on the page of an import
 NEW = "new"  # no slug: a reserved word (experiments.entry_names)
 
 
@@ -40,7 +43,9 @@ class ContextForm(forms.Form):
         "host_os": "Host system",
         "host_kernel": "Host kernel",
         "host_fs": "Host file system",
+        "host_mkfs_options": "Host mkfs options",
         "host_mount_options": "Host mount options",
+        "host_io_scheduler": "Host I/O scheduler",
         "backend": "What the images lie on",
         "below": "Below it, e.g. RAID",
         "storage_kind": "Kind of storage, where it is not the case study's",
@@ -55,7 +60,9 @@ class ContextForm(forms.Form):
         "guest_kernel": "Guest kernel",
         "guest_fs": "Guest file system",
         "guest_access": "What the load works on, where no guest file system is stated",
+        "guest_mkfs_options": "Guest mkfs options",
         "guest_mount_options": "Guest mount options",
+        "guest_io_scheduler": "Guest I/O scheduler",
         "vm_vcpus": "vCPUs of a machine",
         "vm_ram_gib": "Memory of a machine, GiB",
         "vm_disk": "Disk of a machine",
@@ -68,8 +75,14 @@ class ContextForm(forms.Form):
         "note": "Note",
     }
 
-    def __init__(self, data: Any = None, *, case_study: CaseStudy, **kwargs: Any) -> None:
+    def __init__(
+        self, data: Any = None, *, case_study: CaseStudy, like: "ContextForm | None" = None, **kwargs: Any
+    ) -> None:
+        """like : another form of the case study, whose fields are taken without asking the database again"""
         super().__init__(data, **kwargs)
+        if like:
+            self.fields.update({name: deepcopy(like.fields[name]) for name in normalise.CONTEXT})
+            return
         slugs = list(case_study.configurations.order_by("slug").values_list("slug", flat=True))
         for name in normalise.CONTEXT:
             field: forms.Field = forms.CharField(required=False, max_length=2000 if name == "note" else 200)
@@ -91,10 +104,19 @@ class ContextForm(forms.Form):
 
     @property
     def further(self) -> list[forms.BoundField]:
-        return [self[name] for name in self.fields if name not in self.MAIN]
+        return [self[name] for name in normalise.CONTEXT if name not in self.MAIN]
 
     def context(self) -> dict[str, str]:
-        return {name: text for name, text in self.cleaned_data.items() if text}
+        return {name: text for name in normalise.CONTEXT if (text := self.cleaned_data[name])}
+
+
+class PartForm(ContextForm):
+    """What one part of a file of several systems ran on, or that it is left out."""
+
+    leave_out = forms.BooleanField(required=False, label="Leave this part out")
+
+    def answers(self) -> dict[str, Any]:
+        return {"context": self.context(), "leave_out": self.cleaned_data["leave_out"]}
 
 
 class UploadForm(forms.Form):
@@ -128,14 +150,18 @@ class SeveralImportsForm(forms.Form):
 
 
 class AnswersForm(forms.Form):
-    """What the user says about an import that was read: per file, unknown name, foreign column, and hint of a name."""
+    """What the user says about an import that was read: per file, part and run of one, unknown name, foreign column,
+    and hint of a name."""
 
-    def __init__(self, data: Any = None, *, batch: ImportBatch, **kwargs: Any) -> None:
+    RUN = {"configuration": 80, "guest_fs": 60, "vm_count": 5, "operation": 40}  # said of a single run; its length
+
+    def __init__(self, data: Any = None, *, batch: ImportBatch, context_form: ContextForm, **kwargs: Any) -> None:
         super().__init__(data, **kwargs)
         self.batch = batch
         said = batch.answers
         slugs = list(batch.case_study.configurations.order_by("slug").values_list("slug", flat=True))
         slugs += [slug for slug in batch.full_report["new_configurations"] if slug not in slugs]
+        self.slugs = slugs
         self.files = []
         for file in batch.report.get("files", []):
             mine = said.get("files", {}).get(file["sha256"], {})
@@ -157,6 +183,8 @@ class AnswersForm(forms.Form):
                 initial=context.get("vm_count", ""),
             )
             self.files.append((file, names))
+        self.parts = list(self._parts(data, context_form))
+        self.runs = list(self._runs())
         self.hints = self._hints()
         self.columns = self._columns()
         self.names = []
@@ -167,6 +195,46 @@ class AnswersForm(forms.Form):
         ]
         for number, (kind, name) in enumerate(dict.fromkeys([*unknown, *mapped, *created])):
             self._add_name(number, kind, name)
+
+    def _parts(self, data: Any, like: ContextForm) -> Iterator[tuple[dict[str, Any], dict[str, Any], PartForm]]:
+        """File, part and form of each part of a file of several systems."""
+        for file, _ in self.files:
+            for number, part in enumerate(file.get("parts", [])):
+                mine = self._said_of(file).get("parts", {}).get(part["name"], {})
+                initial = {**mine.get("context", {}), "leave_out": mine.get("leave_out", False)}
+                prefix = f"part-{file['sha256'][:16]}-{number}"
+                study = self.batch.case_study
+                yield file, part, PartForm(data, case_study=study, like=like, prefix=prefix, initial=initial)
+
+    def _runs(self) -> Iterator[tuple[dict[str, Any], list[tuple[dict[str, Any], dict[str, str]]]]]:
+        """Each file with several runs, or one to be asked about, and the first of them with their fields."""
+        left = MAX_RUNS_SHOWN
+        for file, _ in self.files:
+            runs = file.get("runs", [])[:left]
+            if len(runs) > 1 or any(run["could_be"] for run in runs):
+                left -= len(runs)
+                yield file, [(run, self._run_fields(file, run)) for run in runs]
+
+    def _run_fields(self, file: dict[str, Any], run: dict[str, Any]) -> dict[str, str]:
+        said = self._said_of(file).get("runs", {}).get(str(run["line"]), {})
+        names = {part: f"run-{file['sha256'][:16]}-{run['line']}-{part}" for part in self.RUN}
+        for part, name in names.items():
+            self.fields[name] = forms.CharField(
+                required=False,
+                max_length=self.RUN[part],
+                label=f"{ContextForm.LABELS[part]} of the run on line {run['line']} of {file['name']}",
+                initial=said.get(part, ""),
+                widget=forms.TextInput(attrs={"list": f"known-{part}", "size": 12}),
+            )
+        return names
+
+    def clean(self) -> dict[str, Any]:
+        if not all(form.is_valid() for _, _, form in self.parts):
+            raise forms.ValidationError("What is said of a part cannot be used.")
+        return self.cleaned_data
+
+    def _said_of(self, file: dict[str, Any]) -> dict[str, Any]:
+        return self.batch.answers.get("files", {}).get(file["sha256"], {})
 
     def _hints(self) -> list[tuple[file_names.Hint, str]]:
         """What the names of the files say and nobody has said for all of them, each with its field."""
@@ -200,7 +268,7 @@ class AnswersForm(forms.Form):
         return {(field, slug): name for field in fields for slug, name in known[normalise.REFERENCES[field]].items()}
 
     def _own_context(self, file: dict[str, Any]) -> dict[str, str]:
-        return self.batch.answers.get("files", {}).get(file["sha256"], {}).get("context", {})
+        return self._said_of(file).get("context", {})
 
     def _columns(self) -> list[tuple[str, str]]:
         """Each foreign column, unknown or said to be something, with its field."""
@@ -253,6 +321,21 @@ class AnswersForm(forms.Form):
         return [(file, {part: self[name] for part, name in names.items()}) for file, names in self.files]
 
     @property
+    def run_rows(self) -> list[tuple[dict, list[tuple[dict, list[forms.BoundField]]]]]:
+        return [
+            (file, [(run, [self[name] for name in names.values()]) for run, names in runs]) for file, runs in self.runs
+        ]
+
+    @property
+    def known(self) -> dict[str, list[str]]:
+        """What may be said of a single run, as far as there is a list of it: field to values."""
+        asked = {name for _, runs in self.runs for run, _ in runs for name in run["could_be"]}
+        file_systems = (
+            [slug for slug, _ in catalogue_choices("file_system", self.batch.case_study)] if self.runs else []
+        )
+        return {"configuration": self.slugs, "guest_fs": file_systems, "operation": sorted(asked)}
+
+    @property
     def name_rows(self) -> list[dict[str, Any]]:
         return [
             {"kind": kind.replace("_", " "), "name": name, "field": self[field], "new": [self[n] for n in new]}
@@ -279,12 +362,18 @@ class AnswersForm(forms.Form):
             own = {part: data[names[part]] for part in ("configuration", "vm_count")}
             said = {part: str(value) for part, value in own.items() if value not in (None, "")}
             files[file["sha256"]] = {
-                "runs": self.batch.answers.get("files", {})
-                .get(file["sha256"], {})
-                .get("runs", {}),  # said by a program
+                "runs": dict(self._said_of(file).get("runs", {})),
+                "parts": {part["name"]: form.answers() for of, part, form in self.parts if of is file},
                 "leave_out": data[names["leave_out"]],
                 "context": {**self._hinted_context(file), **said},
             }
+        for file, runs in self.runs:
+            of_file = files[file["sha256"]]["runs"]
+            for run, names in runs:  # what is not shown here was said by a program, and stays
+                own = {name: text for name, text in of_file.pop(str(run["line"]), {}).items() if name not in names}
+                own |= {part: data[name] for part, name in names.items() if data[name]}
+                if own:
+                    of_file[str(run["line"])] = own
         mapped: dict[str, dict] = {}
         create: dict[str, dict] = {}
         for kind, name, field, new in self.names:

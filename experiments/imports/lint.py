@@ -34,6 +34,7 @@ class Cell:
     """All values of one metric in one cell of a case study: those of the import and those there already.
 
     configuration : its key in DraftFacts.configurations
+    machine : which of the vm_count machines the values are of; None: not of one alone
     workload, benchmark, benchmark_version, parameters : of the workload variant
     count, least, greatest, mean : of the values, in `unit`, all > 0
     zero_deviations : how many of them state a standard deviation of zero
@@ -49,6 +50,7 @@ class Cell:
     operation: str
     block_size_bytes: int | None
     vm_count: int
+    machine: int | None
     metric: str
     unit: str
     count: int
@@ -208,7 +210,7 @@ def littles_law(facts: DraftFacts) -> Iterator[tuple[str, list[Cell]]]:
         stated = concurrency(rate.parameters)
         if stated is None or rate.parameters.get("latency_of") == "reads and writes":
             continue  # that latency leaves operations out (Filebench up to 1.5)
-        most = stated * (max(rate.vm_count, 1) if facts.value_scope != "per-vm" else 1)
+        most = stated * (1 if _is_of_one(rate, facts) else max(rate.vm_count, 1))
         implied = rate.mean * latency.mean / 1000
         if implied > LITTLE_EXCESS * most:
             broken.append((implied / most, implied, most, rate))
@@ -356,7 +358,11 @@ def _throughputs(facts: DraftFacts) -> Iterable[Cell]:
 
 def _machines(cell: Cell, facts: DraftFacts) -> int:
     """How many machines' values make up what the storage moved: the printed one is all where it is not said."""
-    return max(cell.vm_count, 1) if facts.value_scope == "per-vm" else 1
+    return max(cell.vm_count, 1) if _is_of_one(cell, facts) else 1
+
+
+def _is_of_one(cell: Cell, facts: DraftFacts) -> bool:
+    return cell.machine is not None or facts.value_scope == "per-vm"
 
 
 def _by(facts: DraftFacts, *names: str) -> dict[tuple[Any, ...], list[Cell]]:
@@ -369,4 +375,4 @@ def _by(facts: DraftFacts, *names: str) -> dict[tuple[Any, ...], list[Cell]]:
 def _place_of(cell: Cell) -> tuple[Any, ...]:
     """What a cell has in common with the other metrics of the same runs."""
     variant = (cell.workload, cell.benchmark, cell.benchmark_version, str(sorted(cell.parameters.items(), key=str)))
-    return (cell.configuration, *variant, cell.operation, cell.block_size_bytes, cell.vm_count)
+    return (cell.configuration, *variant, cell.operation, cell.block_size_bytes, cell.vm_count, cell.machine)

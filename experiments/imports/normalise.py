@@ -17,12 +17,12 @@ from dataclasses import dataclass, field
 from operator import itemgetter
 from typing import Any, NamedTuple
 
-from experiments.imports.readers.base import Reading
+from experiments.imports.readers.base import Reading, Run
 from experiments.imports.readers.table import Cell, Cells, Fault, Table
 from experiments.imports.readers.table_columns import NUMERIC
 from kdb.host_storage import BACKENDS, VOLUMES
 from kdb.pairs import pair_key
-from kdb.units import METRICS, UNITS, convert, measures
+from kdb.units import LATENCY, METRICS, UNITS, convert, measures
 
 Values = dict[str, Any]  # of a configuration: field to value, catalogue entries as slugs
 
@@ -43,18 +43,24 @@ LENGTHS = {
     "hypervisor_release": 80,
     "virtual_devices": 120,
     "host_kernel": 80,
+    "host_mkfs_options": 200,
     "host_mount_options": 200,
+    "host_io_scheduler": 40,
     "below": 200,
     "image_format": 40,
     "cache_mode": 40,
     "disk_bus": 40,
     "guest_kernel": 80,
+    "guest_mkfs_options": 200,
     "guest_mount_options": 200,
+    "guest_io_scheduler": 40,
     "vm_disk": 200,
     "benchmark_version": 40,
     "operation": 40,
     "source": 120,
     "reference": 80,
+    "excluded_because": 300,
+    "excluded_by": 80,
 }
 CHOICES = {
     "virtualisation": ("full", "para", "emulated", "container", "none"),
@@ -71,17 +77,20 @@ NATIVE = {"native", "none", "baremetal", "nohypervisor"}  # folded; what a table
 
 CONFIGURATION = (
     *("configuration", "hypervisor", "hypervisor_release", "virtualisation", "virtual_devices"),
-    *("host_os", "host_kernel", "host_fs", "host_mount_options"),
+    *("host_os", "host_kernel", "host_fs", "host_mkfs_options", "host_mount_options", "host_io_scheduler"),
     *("backend", "below", "storage_kind", "image_format", "allocation", "cache_mode", "io_mode", "discard"),
-    *("disk_bus", "iothread", "guest_os", "guest_kernel", "guest_fs", "guest_access", "guest_mount_options"),
+    *("disk_bus", "iothread", "guest_os", "guest_kernel", "guest_fs", "guest_access"),
+    *("guest_mkfs_options", "guest_mount_options", "guest_io_scheduler"),
     *("vm_vcpus", "vm_ram_gib", "vm_disk"),
 )
-HOST = ("host_os", "host_kernel", "host_fs", "host_mount_options")  # what native has as well
+HOST = (  # what native has as well
+    *("host_os", "host_kernel", "host_fs", "host_mkfs_options", "host_mount_options", "host_io_scheduler"),
+)
 WORKLOAD = ("workload", "benchmark", "benchmark_version")
 NUMBERS = (
-    *("vm_count", "operation", "block_size_bytes", "metric", "value", "unit", "repetition", "repetitions"),
-    *("standard_deviation", "minimum", "maximum", "reference", "quality", "alternative_value", "source", "note"),
-    "working_set_bytes",
+    *("vm_count", "machine", "operation", "block_size_bytes", "metric", "value", "unit", "repetition", "repetitions"),
+    *("standard_deviation", "minimum", "maximum", "reference", "quality", "alternative_value"),
+    *("excluded_because", "excluded_by", "source", "note", "working_set_bytes"),
 )
 # A configuration of which nothing is known.
 EMPTY: Values = {
@@ -92,7 +101,7 @@ CONTEXT = (*CONFIGURATION, *WORKLOAD, "vm_count", "operation", "source", "note")
 PARAMETER = "parameter:"
 ROW_FIELDS = {*CONFIGURATION, *WORKLOAD, *NUMBERS, "parameters"}
 
-LARGEST = {"vm_count": 32_767, "vm_vcpus": 32_767, "repetition": 2**31 - 1, "repetitions": 2**31 - 1}
+LARGEST = {"vm_count": 32_767, "machine": 32_767, "vm_vcpus": 32_767, "repetition": 2**31 - 1, "repetitions": 2**31 - 1}
 LARGEST_BLOCK = 2**63 - 1
 MOST_NEW = 1_000  # configurations that one import adds: each new one is held against all of them
 LONGEST_PARAMETERS = 4_000  # characters of JSON
@@ -124,6 +133,7 @@ class Row(NamedTuple):
     operation: str
     block_size_bytes: int | None
     vm_count: int
+    machine: int | None
     metric: str
     unit: str
     value: float
@@ -135,6 +145,8 @@ class Row(NamedTuple):
     minimum: float | None
     maximum: float | None
     reference: str
+    excluded_because: str
+    excluded_by: str
     source: str
     note: str
     working_set_bytes: int | None
@@ -146,6 +158,7 @@ class Shared(NamedTuple):
     operation: str
     block_size_bytes: int | None
     vm_count: int | None  # None: not said
+    machine: int | None
     metric: str
     unit: str
     alternative_value: float | None
@@ -156,6 +169,8 @@ class Shared(NamedTuple):
     minimum: float | None
     maximum: float | None
     reference: str
+    excluded_because: str
+    excluded_by: str
     source: str
     note: str
     working_set_bytes: int | None
@@ -234,9 +249,6 @@ def source_of_reading(
     own_fields = tuple(dict.fromkeys(name for given in said.values() for name in given if name not in RUN_FIELDS))
 
     def rows() -> Iterator[tuple[int | None, Cells] | Fault]:
-        lines = {str(run.line): None for run in reading.runs}
-        for line in said.keys() - lines.keys():
-            yield Fault(None, "runs", f"line {line}", f"a line on which a run stands: {_first(lines)}")
         for run in reading.runs:
             own = said.get(str(run.line), {})
             # What the whole file is said to do fills in what a run does not tell of itself.
@@ -257,12 +269,17 @@ def source_of_reading(
                 " ".join(filter(None, (run.note, own.get("note") or context.get("note")))),
             )
             beside = tuple(own.get(name, "") for name in own_fields)
-            for metric, attribute in FIGURES:
-                value = getattr(run, attribute)
-                if value is not None:
-                    yield run.line, (*load, metric, value, METRICS[metric].unit, *beside)
+            for metric, value in figures_of(run):
+                yield run.line, (*load, metric, value, METRICS[metric].unit, *beside)
 
     return Source((*RUN_FIELDS, *own_fields), rows, context)
+
+
+def figures_of(run: Run) -> Iterator[tuple[str, float]]:
+    """Metric and value, in its canonical unit, of everything that a run measured."""
+    found = [(metric, getattr(run, attribute)) for metric, attribute in FIGURES]
+    found += [(f"{LATENCY}_{name}", value) for name, value in run.percentiles_ms.items()]
+    yield from ((metric, value) for metric, value in found if value is not None)
 
 
 def source_of_rows(given: Sequence[Mapping[str, Any]], context: Mapping[str, str]) -> Source:
@@ -331,11 +348,11 @@ class Normaliser:
             if "hypervisor" not in given:
                 raise _Wrong("configuration", "nothing", DESCRIBED)
             if len(same) > 1:
-                raise _Wrong("configuration", "nothing", f"one of {_first(same)}: the columns fit all of them")
+                raise _Wrong("configuration", "nothing", f"one of {first_few(same)}: the columns fit all of them")
             if same:
                 return same[0]
         elif "hypervisor" not in given:
-            known = _first(self.configurations) or "none yet"
+            known = first_few(self.configurations) or "none yet"
             raise _Wrong("configuration", slug, f"one of the case study ({known}); for a new one {DESCRIBED}")
         _check_sides(given)
         _check_cache_mode(given)
@@ -426,7 +443,11 @@ class _LineReader:
         wrong = [part for part in (configuration, variant, shared, value) if isinstance(part, list)]
         if not (wrong or isinstance(shared, list) or isinstance(value, list)):  # said again for mypy
             vm_count = self._machines(configuration, shared.vm_count)
-            if not (shared.minimum or value) <= value <= (shared.maximum or value):
+            if shared.machine and isinstance(vm_count, int) and shared.machine > vm_count:
+                wrong = [
+                    [_Wrong("machine", str(shared.machine), f"a number from 1 to the {vm_count} that ran together")]
+                ]
+            elif not (shared.minimum or value) <= value <= (shared.maximum or value):
                 found = f"{value:g}, with {_shown(shared.minimum)} to {_shown(shared.maximum)} as its range"
                 wrong = [[_Wrong("value", found, "a number within minimum and maximum")]]
             elif isinstance(vm_count, int):
@@ -437,6 +458,7 @@ class _LineReader:
                     operation=shared.operation,
                     block_size_bytes=shared.block_size_bytes,
                     vm_count=vm_count,
+                    machine=shared.machine,
                     metric=shared.metric,
                     unit=shared.unit,
                     value=value,
@@ -448,6 +470,8 @@ class _LineReader:
                     minimum=shared.minimum,
                     maximum=shared.maximum,
                     reference=shared.reference,
+                    excluded_because=shared.excluded_because,
+                    excluded_by=shared.excluded_by,
                     source=shared.source,
                     note=shared.note,
                     working_set_bytes=shared.working_set_bytes,
@@ -581,10 +605,15 @@ class _LineReader:
                     "the other reading where the quality is ocr-ambiguous, else nothing",
                 )
             )
+        reason, author = given.get("excluded_because", ""), given.get("excluded_by", "")
+        if bool(reason) != bool(author):
+            name = "excluded_by" if reason else "excluded_because"
+            problems.append(_Wrong(name, "nothing", "why a value counts nowhere, and who says so: both, or neither"))
         shared = Shared(
             operation=value("operation", _text, "mixed"),
             block_size_bytes=value("block_size_bytes", _whole),
             vm_count=value("vm_count", _whole_or_zero),
+            machine=value("machine", _whole),
             metric=metric,
             unit=unit,
             alternative_value=other,
@@ -595,6 +624,8 @@ class _LineReader:
             minimum=value("minimum", _number),
             maximum=value("maximum", _number),
             reference=reference,
+            excluded_because=value("excluded_because", _text, ""),
+            excluded_by=value("excluded_by", _text, ""),
             source=value("source", _text, ""),
             note=given.get("note", ""),
             working_set_bytes=value("working_set_bytes", _whole),
@@ -620,7 +651,7 @@ class _LineReader:
 # Single values
 
 
-def _first(names: Iterable[str]) -> str:
+def first_few(names: Iterable[str]) -> str:
     """A few of the names, for a sentence."""
     names = [*names]
     return ", ".join(names[:20]) + (f" and {len(names) - 20:,} more" if len(names) > 20 else "")

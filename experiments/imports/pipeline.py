@@ -200,6 +200,7 @@ def checked_answers(answers: Mapping[str, Any]) -> dict[str, Any]:
 
     {"context": {field: text},                      for every file
      "files": {sha256: {"context": {...}, "leave_out": bool,
+                        "parts": {name: {"context": {...}, "leave_out": bool}},   for one part of a file of several
                         "runs": {line: {field: text}}}},   for the runs on one line of a benchmark's output
      "names": {kind: {name in the files: slug}},
      "create": {kind: {name in the files: {"slug", "name", ...}}},
@@ -213,9 +214,14 @@ def checked_answers(answers: Mapping[str, Any]) -> dict[str, Any]:
         raise Unusable(f"answers: {error}.") from error
     files = {}
     for digest, said in _mapping(answers, "files").items():
-        if not isinstance(said, Mapping) or set(said) - {"context", "leave_out", "runs"}:
-            raise Unusable("files: each is named by its SHA-256 and has context, leave_out and runs.")
-        files[digest] = {"context": _context(said.get("context", {})), "leave_out": bool(said.get("leave_out"))}
+        if not isinstance(said, Mapping) or set(said) - {"context", "leave_out", "parts", "runs"}:
+            raise Unusable("files: each is named by its SHA-256 and has context, leave_out, parts and runs.")
+        files[digest] = _taken_in(said)
+        parts = _mapping(said, "parts")
+        if any(not isinstance(part, Mapping) or set(part) - {"context", "leave_out"} for part in parts.values()):
+            raise Unusable("parts: each is named as in the report and has context and leave_out.")
+        if parts:
+            files[digest]["parts"] = {str(name): _taken_in(part) for name, part in parts.items()}
         runs = {str(line): _context(given) for line, given in _mapping(said, "runs").items()}
         if len(runs) > MAX_RUNS_SAID or not all(re.fullmatch("[0-9]{1,9}", line) for line in runs):
             raise Unusable(
@@ -241,6 +247,10 @@ def checked_answers(answers: Mapping[str, Any]) -> dict[str, Any]:
             )
     said = {"context": _context(answers.get("context", {})), "files": files, "names": names, "create": create}
     return {**said, "columns": columns} if columns else said
+
+
+def _taken_in(said: Mapping[str, Any]) -> dict[str, Any]:
+    return {"context": _context(said.get("context", {})), "leave_out": bool(said.get("leave_out"))}
 
 
 def _mapping(answers: Mapping[str, Any], name: str) -> Mapping[str, Any]:

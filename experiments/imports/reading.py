@@ -7,10 +7,10 @@ transaction of its caller, who takes everything back where the report turns out 
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field
-from itertools import islice
+from itertools import chain, islice
 from time import monotonic
 from typing import Any
 
@@ -22,7 +22,7 @@ from experiments.case_studies.measurement_rows import MeasurementRow
 from experiments.catalogue import services
 from experiments.files import raw_files
 from experiments.imports.readers.apart import NotRead, ReadingProcess
-from experiments.imports.readers.base import Reading, Run, text_of
+from experiments.imports.readers.base import Part, Reading, Refusal, Run, text_of
 from experiments.imports.readers.table import Fault, Table
 from experiments.models import (
     AuditEntry,
@@ -42,7 +42,6 @@ from . import lint
 from .cells import Cells
 from .normalise import (
     EMPTY,
-    FIGURES,
     KINDS,
     REFERENCES,
     Names,
@@ -52,6 +51,8 @@ from .normalise import (
     Unknown,
     Values,
     Variant,
+    figures_of,
+    first_few,
     fold,
     source_of_reading,
     source_of_rows,
@@ -61,6 +62,7 @@ from .normalise import (
 ROWS_AT_ONCE = 5_000
 SAMPLE_ROWS = 50  # shown in the report
 MAX_FAULTS = 200  # listed in the report; all are counted
+MAX_RUNS_LISTED = 50  # of one file
 COLUMN = "column"  # beside the kinds of names, what may be unknown
 
 State = ImportBatch.State
@@ -72,7 +74,9 @@ class Report:
 
     rows : measurements that come in
     files : each {"name", "sha256", "size_bytes", "format", "tool_version", "rows", "refused", "warnings", "facts",
-        "left_out"}; a fact is {"line", "about", "name", "value", "fills"} and counts where the context says it, too
+        "parts", "runs", "run_count", "left_out"}; a fact is {"line", "about", "name", "value", "fills"} and counts
+        where the context says it, too; a part is {"name", "line", "runs"}; a run, of which the first are listed, is
+        {"line", "workload", "operation", "could_be", "part"}
     suggested : context that facts fill in where all of them agree, field to text; it counts once it is said
     faults : each {"file", "line", "field", "found", "expected", "count"}: the first line of each kind of fault
     unknown : each {"kind", "name", "file", "line", "count"}, of kind "column" a header that is none of ours
@@ -239,7 +243,8 @@ class Walk:
                 "format": "",
                 "tool_version": "",
             },
-            **{"rows": 0, "refused": [], "warnings": [], "facts": [], "left_out": is_left_out(self.batch, file)},
+            **{"rows": 0, "refused": [], "warnings": [], "facts": [], "parts": [], "runs": [], "run_count": 0},
+            "left_out": is_left_out(self.batch, file),
         }
         self.report.files.append(about)
         if about["left_out"]:
@@ -252,10 +257,7 @@ class Walk:
 
     def read_rows(self, file: RawFile, context: Mapping[str, str], about: dict[str, Any]) -> None:
         """Raises NotRead."""
-        source = self.source(file, context, about)
-        if source is None:
-            return
-        lines = self.normaliser.rows(source)
+        lines = chain.from_iterable(map(self.normaliser.rows, self.sources(file, context, about)))
         while chunk := list(islice(lines, ROWS_AT_ONCE)):
             rows = [item for item in chunk if isinstance(item, Row)]
             for item in chunk if len(rows) < len(chunk) else ():
@@ -269,10 +271,11 @@ class Walk:
             self.progress(self.report.rows)
             self.contents.check()
 
-    def source(self, file: RawFile, context: Mapping[str, str], about: dict[str, Any]) -> Source | None:
+    def sources(self, file: RawFile, context: Mapping[str, str], about: dict[str, Any]) -> Iterator[Source]:
         if file.rows:
             about["format"] = self.batch.door
-            return source_of_rows(file.rows, context)
+            yield source_of_rows(file.rows, context)
+            return
         found = self.contents.of(file)
         if isinstance(found, Table):
             about["format"] = found.format
@@ -280,32 +283,62 @@ class Walk:
                 self.fault(file.name, fault)
             for fault in found.unknown:
                 self.unknown_name(file.name, Unknown(fault.line, COLUMN, fault.found))
-            return None if found.faults else source_of_table(found, context)
+            if not found.faults:
+                yield source_of_table(found, context)
+            return
         reading = found
         about["format"], about["tool_version"] = reading.format, reading.tool_version
-        about["refused"] = _refused(reading)
-        about["warnings"] = _warnings(reading)
         about["facts"] = _facts(reading, file.name)
+        parts = reading.parts or ((Part("", 1, reading),) if reading.runs else ())
+        about["refused"] = _refused(reading.refused[1:] if reading.parts else reading.refused)
+        about["warnings"] = _warnings(parts)
+        about["runs"], about["run_count"] = _runs(parts), sum(len(part.reading.runs) for part in parts)
         if reading.facts:
-            return None
-        if not reading.runs:
+            return
+        if not parts:
             for refusal in reading.refused:
                 self.fault(file.name, Fault(refusal.line, "file", refusal.reason, "a result, or leave the file out"))
-            return None
-        if twin := self.twin(file, reading):
+            return
+        if twin := self.twin(file, reading.format, parts[0].reading.runs[0]):
             self.fault(
                 file.name, Fault(None, "file", f"the text of {twin} again", "each result once: leave this file out")
             )
-            return None
-        return source_of_reading(reading, context, self.batch.answers.get("files", {}).get(file.sha256, {}).get("runs"))
+            return
+        for part in reading.parts:
+            about["parts"].append({"name": part.name, "line": part.line, "runs": len(part.reading.runs)})
+        said = self.batch.answers.get("files", {}).get(file.sha256, {})
+        yield from self.sources_of_parts(file.name, parts, context, said)
 
-    def twin(self, file: RawFile, reading: Reading) -> str | None:
-        """The name of another file with the same text in other line ends or another encoding."""
-        run = reading.runs[0]
-        figures = [(metric, value) for metric, name in FIGURES if (value := getattr(run, name)) is not None]
+    def sources_of_parts(
+        self, file_name: str, parts: Sequence[Part], context: Mapping[str, str], said: Mapping[str, Any]
+    ) -> Iterator[Source]:
+        """What is said of a part stands before the context of its file, and what is said of a run before both."""
+        runs, of_parts, known = dict(said.get("runs", {})), said.get("parts", {}), list[str]()
+        for name in of_parts.keys() - {part.name for part in parts}:
+            self.fault(file_name, Fault(None, "parts", name, f"one of {', '.join(part.name for part in parts)}"))
+        for part in parts:
+            lines = dict.fromkeys(str(run.line) for run in part.reading.runs)
+            known += lines
+            own = {line: runs.pop(line) for line in lines if line in runs}
+            of_part = of_parts.get(part.name, {})
+            if of_part.get("leave_out"):
+                continue
+            if part.name and not of_part.get("context"):
+                found = f"{part.name}, with {_counted(len(part.reading.runs), 'run')}"
+                self.fault(file_name, Fault(part.line, "part", found, "what it ran on, said of it; or leave it out"))
+                continue
+            yield source_of_reading(part.reading, {**context, **of_part.get("context", {})}, own)
+        for line in runs:
+            self.fault(
+                file_name, Fault(None, "runs", f"line {line}", f"a line on which a run stands: {first_few(known)}")
+            )
+
+    def twin(self, file: RawFile, format_name: str, run: Run) -> str | None:
+        """The name of another file with the same text in other line ends or another encoding; run : its first"""
+        figures = [*figures_of(run)]
         metric, value = figures[0]
         rows = Measurement.objects.filter(line=run.line, metric=metric, value=value)
-        rows = rows.filter(raw_file__case_study=self.case_study, raw_file__format=reading.format)
+        rows = rows.filter(raw_file__case_study=self.case_study, raw_file__format=format_name)
         filed = RawFile.objects.filter(pk__in=rows.values("raw_file")).exclude(batch=self.batch)
         alike = self.alike.setdefault((run.line, *figures), [])
         others = [*alike, *filed]
@@ -394,6 +427,7 @@ class Filing(Walk):
                 operation=row.operation,
                 block_size_bytes=row.block_size_bytes,
                 vm_count=row.vm_count,
+                machine=row.machine,
                 metric=row.metric,
                 unit=row.unit,
                 value=row.value,
@@ -405,8 +439,8 @@ class Filing(Walk):
                 minimum=row.minimum,
                 maximum=row.maximum,
                 reference=row.reference,
-                excluded_because="",
-                excluded_by="",
+                excluded_because=row.excluded_because,
+                excluded_by=row.excluded_by,
                 source=row.source,
                 note=row.note,
                 raw_file_id=file.pk,
@@ -441,9 +475,24 @@ class Filing(Walk):
         return report
 
 
-def _refused(reading: Reading) -> list[dict[str, Any]]:
-    listed = [{"line": refusal.line, "reason": refusal.reason} for refusal in reading.refused[:MAX_FAULTS]]
-    if (more := len(reading.refused) - len(listed)) > 0:
+def _counted(number: int, what: str) -> str:
+    return f"{number:,} {what}{'s' if number != 1 else ''}"
+
+
+def _runs(parts: Sequence[Part]) -> list[dict[str, Any]]:
+    """The first runs; those on one line are one entry, because what is said is said of the line."""
+    found: dict[int, dict[str, Any]] = {}
+    for part in parts:
+        for run in part.reading.runs:
+            if run.line is not None and (run.line in found or len(found) < MAX_RUNS_LISTED):
+                about = {"line": run.line, "workload": run.workload, "operation": run.operation}
+                found.setdefault(run.line, {**about, "could_be": list(run.could_be), "part": part.name})
+    return list(found.values())
+
+
+def _refused(refused: Sequence[Refusal]) -> list[dict[str, Any]]:
+    listed = [{"line": refusal.line, "reason": refusal.reason} for refusal in refused[:MAX_FAULTS]]
+    if (more := len(refused) - len(listed)) > 0:
         listed.append({"line": None, "reason": f"and {more:,} more"})
     return listed
 
@@ -462,14 +511,8 @@ def _text(value: str | int | float | bool) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def _percentiles(run: Run) -> Iterator[str]:
-    if run.percentiles_ms:
-        told = ", ".join(f"{name} {value:.4g} ms" for name, value in run.percentiles_ms.items())
-        yield f"Percentiles of latency stay with the file, as no metric here is one: {told}."
-
-
-def _warnings(reading: Reading) -> list[dict[str, Any]]:
-    counts = Counter((run.line, warning) for run in reading.runs for warning in (*run.warnings, *_percentiles(run)))
+def _warnings(parts: Sequence[Part]) -> list[dict[str, Any]]:
+    counts = Counter((run.line, warning) for part in parts for run in part.reading.runs for warning in run.warnings)
     return [{"line": line, "warning": warning} for line, warning in islice(counts, MAX_FAULTS)]
 
 

@@ -83,12 +83,13 @@ def import_detail(request: HttpRequest, pk: int) -> HttpResponse:
         raise Http404(f"no import {pk}")
     may_edit = permissions.may_edit(request.user, batch.case_study)
     problem = ""
-    answers = AnswersForm(request.POST if request.method == "POST" else None, batch=batch)
+    said = request.POST if request.method == "POST" else None
     context = ContextForm(
-        request.POST if request.method == "POST" else None,
+        said,
         case_study=batch.case_study,
         initial={**batch.full_report["suggested"], **batch.answers.get("context", {})},
     )
+    answers = AnswersForm(said, batch=batch, context_form=context)
     if request.method == "POST":
         if not may_edit:
             raise PermissionDenied

@@ -47,6 +47,8 @@ def report_lines(batch: ImportBatch) -> Iterator[str]:
         tool = " ".join(filter(None, (file["format"] or "unknown format", file["tool_version"])))
         outcome = "left out" if file["left_out"] else f"{tool}, {file['rows']:,} rows"
         yield f"  {file['name']}: {outcome}"
+        for part in file.get("parts", []):
+            yield f"    part {part['name']}, line {part['line']}: runs {part['runs']:,}"
         for refusal in file["refused"]:
             yield f"    refused{_at(refusal['line'])}: {refusal['reason']}"
         for warning in file["warnings"]:

@@ -37,6 +37,11 @@ class Measurement(Observation):
         DIGITISED = "digitised", "read off a chart"
 
     value = models.FloatField(help_text="In `unit`; never zero: a run without a result is no measurement.")
+    machine = models.PositiveSmallIntegerField(
+        null=True,
+        blank=True,
+        help_text="Of one of the machines that ran together, numbered from 1; empty: not of one alone.",
+    )
     alternative_value = models.FloatField(null=True, blank=True, help_text="The other reading, in `unit`.")
     quality = models.CharField(max_length=15, choices=Quality, default=Quality.EXACT)
     repetition = models.PositiveIntegerField(default=1, help_text="Number of the run; 1 for a published mean.")
@@ -88,6 +93,10 @@ class Measurement(Observation):
                 condition=Q(metric="relative") & ~Q(reference="") | ~Q(metric="relative") & Q(reference=""),
                 name="experiments_measurement_ratio_has_a_reference",
             ),
+            models.CheckConstraint(
+                condition=Q(machine__isnull=True) | Q(machine__gte=1, machine__lte=F("vm_count")),
+                name="experiments_measurement_machine_is_one_of_them",
+            ),
             models.UniqueConstraint(
                 F("configuration"),
                 F("variant"),
@@ -96,6 +105,7 @@ class Measurement(Observation):
                 Coalesce("block_size_bytes", 0),
                 F("metric"),
                 F("repetition"),
+                Coalesce("machine", 0),
                 name="experiments_measurement_cell_is_unique",
             ),
         ]

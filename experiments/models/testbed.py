@@ -123,7 +123,9 @@ class Configuration(models.Model):
     host_fs = models.ForeignKey(
         "experiments.FileSystem", null=True, blank=True, on_delete=models.PROTECT, related_name="as_host"
     )
+    host_mkfs_options = models.CharField(max_length=200, blank=True, help_text="Given to mkfs, beside the device.")
     host_mount_options = models.CharField(max_length=200, blank=True)
+    host_io_scheduler = models.CharField(max_length=40, blank=True, help_text='Of its disks: "none", "mq-deadline".')
     backend = models.CharField(
         max_length=10,
         choices=list(BACKENDS.items()),
@@ -158,7 +160,9 @@ class Configuration(models.Model):
         blank=True,
         help_text="What the load works on in the guest; empty: the guest's file system where it is stated.",
     )
+    guest_mkfs_options = models.CharField(max_length=200, blank=True, help_text="Given to mkfs, beside the device.")
     guest_mount_options = models.CharField(max_length=200, blank=True)
+    guest_io_scheduler = models.CharField(max_length=40, blank=True, help_text="Of the virtual disk, in the guest.")
     vm_vcpus = models.PositiveSmallIntegerField(null=True, blank=True)
     vm_ram_gib = models.FloatField(null=True, blank=True, help_text="GiB for each virtual machine.")
     vm_disk = models.CharField(max_length=200, blank=True)

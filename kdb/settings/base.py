@@ -1,7 +1,7 @@
 """Settings shared by every way of running; what differs is read from the environment here.
 
 The names read: DATA_DIR, DATABASE_URL, REDIS_URL, JOB_LEASE_SECONDS, READ_SECONDS, KEPT_ANSWERS, API_REQUESTS_A_MINUTE,
-KEYS_DIR, EMAIL_URL, EMAIL_FROM, TRUSTED_PROXIES, ANONYMOUS_BODY_MIB, BODY_MIB, AUTHORS_MAY_PUBLISH, and in
+KEYS_DIR, EMAIL_URL, EMAIL_FROM, TRUSTED_PROXIES, ANONYMOUS_BODY_MIB, BODY_MIB, AUTHORS_MAY_PUBLISH, LOG_FORM, and in
 production.py SECRET_KEY, ALLOWED_HOSTS. See .env.example.
 """
 
@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from csp.constants import NONE, SELF
+from django.core.exceptions import ImproperlyConfigured
 
 from kdb import __version__
 from kdb.env import database, env, integer, redis_url
@@ -40,6 +41,8 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
+    "kdb.operating.request_ids.request_id_middleware",
+    "kdb.operating.metrics.metrics_middleware",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "csp.middleware.CSPMiddleware",
@@ -131,6 +134,9 @@ CELERY_BEAT_SCHEDULE: dict[str, dict[str, Any]] = {
     "tick": {"task": "experiments.tick", "schedule": 15, "options": {"expires": 15}}
 }
 
+# What the processes of the web server count together (kdb/operating/metrics.py).
+KDB_METRICS_DIR = DATA_DIR / "metrics"
+
 # Private keys of a worker for its laboratory's hosts, one file each, named in the hosts' records.
 KDB_KEYS_DIR = Path(env.str("KEYS_DIR", "") or DATA_DIR / "keys").resolve()
 
@@ -143,14 +149,19 @@ STATIC_URL = "/static/"
 STATIC_ROOT = DATA_DIR / "static"
 STATICFILES_DIRS = [BASE_DIR / "static"]
 
-# One line an event, to stderr; whoever starts the process decides where it goes.
+# One line an event, to stderr; whoever starts the process decides where it goes. LOG_FORM=json: an object a line.
+LOG_FORM = env.str("LOG_FORM", "") or "line"
+if LOG_FORM not in ("line", "json"):
+    raise ImproperlyConfigured(f"LOG_FORM must be line or json, not {LOG_FORM!r}.")
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
+    "filters": {"request_id": {"()": "kdb.operating.request_ids.AddRequestId"}},
     "formatters": {
-        "line": {"format": "{asctime} {levelname} {name} {message}", "style": "{"},
+        "line": {"format": "{asctime} {levelname} {name} [{request_id}] {message}", "style": "{"},
+        "json": {"()": "kdb.operating.request_ids.JsonFormatter"},
     },
-    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": LOG_FORM, "filters": ["request_id"]}},
     "root": {"handlers": ["stderr"], "level": "WARNING"},
     "loggers": {
         "kdb": {"level": "INFO"},

@@ -96,14 +96,18 @@ class RankingView(PublicView):
         """
         question, form = question_asked(request, axis, RankingForm, further=(AS_OF,))
         machine = Machine.of(form.cleaned_data)
-        snapshot = answer_or_none(question, asked_revision(request))
+        as_of = asked_revision(request)
+        snapshot = answer_or_none(question, as_of)
         if snapshot is None:
             return being_worked_out(question)
+        superseded_by = None if as_of else snapshot.superseded_by
         file_format = request.accepted_renderer.format
-        tag = "-".join([snapshot.digest, str(snapshot.superseded_by or ""), *machine.given.values(), file_format])
+        tag = "-".join([snapshot.digest, str(superseded_by or ""), *machine.given.values(), file_format])
         modified = int(snapshot.computed_at.timestamp())
-        respond = partial(as_csv, snapshot) if file_format == "csv" else partial(as_json, snapshot, question, machine)
-        return tagged(request, tag, respond, modified=modified)
+        respond = partial(as_csv, snapshot)
+        if file_format != "csv":
+            respond = partial(as_json, snapshot, superseded_by, question, machine)
+        return tagged(request, tag, respond, modified=modified, is_immutable=as_of is not None)
 
 
 class HeatMapView(PublicView):
@@ -116,12 +120,14 @@ class HeatMapView(PublicView):
     def get(self, request: Request) -> HttpResponseBase:
         """The answer on file-system pairs as a grid of guest and host, with gaps where evidence is missing."""
         question, _ = question_asked(request, "fs-pair", further=(AS_OF,))
-        snapshot = answer_or_none(question, asked_revision(request))
+        as_of = asked_revision(request)
+        snapshot = answer_or_none(question, as_of)
         if snapshot is None:
             return being_worked_out(question)
         answer = answer_in(snapshot)
         grid = heat_map(answer.entries, names.names()["file_system"])
-        return tagged_json(request, {"question": question.as_dict(), "revision": answer.revision, **asdict(grid)})
+        body = {"question": question.as_dict(), "revision": answer.revision, **asdict(grid)}
+        return tagged_json(request, body, is_immutable=as_of is not None)
 
 
 class StatusView(PublicView):
@@ -154,10 +160,10 @@ def being_worked_out(question: Question) -> Response:
     return Response(body, status=202, headers={"Retry-After": "2", "Cache-Control": "no-store"})
 
 
-def as_json(snapshot: RankingSnapshot, question: Question, machine: Machine) -> HttpResponse:
+def as_json(snapshot: RankingSnapshot, superseded_by: int | None, question: Question, machine: Machine) -> HttpResponse:
     """The whole answer, and how the machine stands to its evidence."""
     found = fit(question.axis, question.filters, machine, snapshot.result["grounds"]["facts"], names.names())
-    body = in_documented_order({**snapshot.result, "superseded_by": snapshot.superseded_by, "fit": asdict(found)})
+    body = in_documented_order({**snapshot.result, "superseded_by": superseded_by, "fit": asdict(found)})
     return JsonResponse(body, json_dumps_params={"separators": (",", ":")})
 
 

@@ -6,6 +6,7 @@ import cattrs
 from django.conf import settings
 from django.db.models import Q
 
+from kdb.operating import metrics
 from modelling.estimation.ranking import METHOD
 from modelling.evidence import counts, frames
 from modelling.evidence.keeping import remembered
@@ -79,6 +80,7 @@ def _kept(question: Question) -> RankingSnapshot | None:
     rows = RankingSnapshot.objects.filter(question=question.key, method=METHOD, revision__gt=0)
     if (kept := rows.order_by("-revision").first()) is not None:
         note_asked(kept)
+    metrics.ANSWERS.labels("no" if kept is None else "yes").inc()
     return kept
 
 

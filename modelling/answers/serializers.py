@@ -242,7 +242,8 @@ class RankingSerializer(serializers.Serializer):
     question = QuestionSerializer()
     revision = serializers.IntegerField(help_text="Knowledge revision it was computed from.")
     superseded_by = serializers.IntegerField(
-        allow_null=True, help_text="Revision whose evidence may change it and is being worked in; null: it stands."
+        allow_null=True,
+        help_text="Revision whose evidence may change it and is being worked in; null: it stands, or `as_of` is asked.",
     )
     reference = serializers.CharField(allow_null=True, help_text="Key of the entry that ratios are against.")
     unit = serializers.CharField()

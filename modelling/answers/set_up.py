@@ -20,14 +20,13 @@ from modelling.evidence.words import listed
 from .configurations import configurations_behind
 from .content import SetUp, SetUpFact, SetUpLine, StatedValue
 
-# What KDB keeps of no configuration, so that no source can be followed for it.
-UNRECORDED = ("Options of mkfs", "I/O scheduler")
 _CACHE_MODES = tuple(mode for mode in CACHE_MODES if not losing_options(mode, "", ""))
 _IMAGE_FORMATS = ("raw", "qcow2")
 _CHOICES = {"Cache mode": _CACHE_MODES, "Image format": _IMAGE_FORMATS}  # what might have been tried
 _MAKES = ("ext2", "ext3", "ext4", "xfs", "btrfs", "f2fs", "jfs", "nilfs2", "reiserfs")  # mkfs.NAME of the same name
 _PREALLOCATED = {"sparse": "off", "metadata": "metadata", "falloc": "falloc", "full": "full"}  # as qemu-img has them
 _MOUNT_OPTION = re.compile(r"[A-Za-z0-9_=.:+/-]+")
+_MKFS_OPTIONS = re.compile(r"-[A-Za-z0-9_=.:,^ -]+")  # no path: it could be a device
 _Fact = Callable[[Configuration], str]
 _QEMU = ("kvm", "proxmox", "qemu-tcg")  # whose images qemu-img makes
 
@@ -79,8 +78,6 @@ def _facts(configurations: Sequence[Configuration]) -> Iterable[SetUpFact]:
             not_stated_by=silent,
             not_tried=tuple(choice for choice in _CHOICES.get(name, ()) if stated and choice not in tried),
         )
-    for name in UNRECORDED:
-        yield SetUpFact(fact=name, stated=(), not_stated_by=_studies(configurations), not_tried=())
 
 
 def _loses(fact: str, value: str) -> bool:
@@ -113,7 +110,9 @@ def _lines(configurations: Sequence[Configuration]) -> Iterable[SetUpLine]:
         return c.guest_fs.slug if c.guest_fs else ""
 
     if all(c.backend in ("", FILE) for c in configurations):
-        yield from _file_system(configurations, "host", host_fs, lambda c: c.host_mount_options)
+        yield from _file_system(
+            configurations, "host", host_fs, lambda c: c.host_mkfs_options, lambda c: c.host_mount_options
+        )
         yield from _image(configurations, is_qemu)
     else:
         yield _remark("host storage", configurations, lambda c: c.get_backend_display() if c.backend else "")
@@ -122,7 +121,9 @@ def _lines(configurations: Sequence[Configuration]) -> Iterable[SetUpLine]:
         yield SetUpLine(f"# virtual disk: cache={mode}", studies)
     else:
         yield _remark("cache mode", configurations, lambda c: c.cache_mode)
-    yield from _file_system(configurations, "guest", guest_fs, lambda c: c.guest_mount_options)
+    yield from _file_system(
+        configurations, "guest", guest_fs, lambda c: c.guest_mkfs_options, lambda c: c.guest_mount_options
+    )
 
 
 def _image(configurations: Sequence[Configuration], is_qemu: bool) -> Iterable[SetUpLine]:
@@ -139,7 +140,7 @@ def _image(configurations: Sequence[Configuration], is_qemu: bool) -> Iterable[S
 
 
 def _file_system(
-    configurations: Sequence[Configuration], side: str, name: _Fact, options: _Fact
+    configurations: Sequence[Configuration], side: str, name: _Fact, making: _Fact, options: _Fact
 ) -> Iterable[SetUpLine]:
     """How the file system of a side, host or guest, is made and mounted."""
     made, makers = _agreed(configurations, name)
@@ -147,7 +148,13 @@ def _file_system(
         yield _remark(f"{side} file system", configurations, name)
         return
     device, folder = f'"${side.upper()}_DEVICE"', f'"${side.upper()}_FOLDER"'
-    yield SetUpLine(f"mkfs.{made} {device}", makers)
+    made_with, _ = _agreed(configurations, making)
+    if made_with and _MKFS_OPTIONS.fullmatch(made_with):
+        yield SetUpLine(f"mkfs.{made} {shlex.join(made_with.split())} {device}", makers)
+    else:
+        yield SetUpLine(f"mkfs.{made} {device}", makers)
+        if _by_value(configurations, making):
+            yield _remark(f"{side} mkfs options", configurations, making)
     mounted, mounters = _agreed(configurations, lambda c: _durable(options(c)))
     if all(map(_MOUNT_OPTION.fullmatch, mounted.split(","))):
         yield SetUpLine(f"mount -t {made} -o {shlex.quote(mounted)} {device} {folder}", mounters)

@@ -62,7 +62,8 @@ def answer(request: HttpRequest) -> HttpResponse:
     if is_fragment:
         return at_address(_respond(request, content, form), address)
     title = words.title(question, names.names())
-    return _respond(request, content, form, title=title, address=words.address(question, as_of))
+    addresses = {"address": words.address(question, as_of), "feed_address": words.feed_address(question)}
+    return _respond(request, content, form, title=title, **addresses)
 
 
 @require_safe
@@ -85,7 +86,7 @@ def _respond(
     if is_fragment:
         beside = render_to_string("modelling/_machines.html", {**mine, "is_fragment": True}, request)
         return HttpResponse(content + beside, status=status)
-    context = {"title": "", "address": "", **context}
+    context = {"title": "", "address": "", "feed_address": "", **context}
     return render(request, "modelling/answer.html", {"content": content, **context, **mine}, status=status)
 
 
@@ -129,6 +130,7 @@ def _context(question: Question, machine: Machine, snapshot: RankingSnapshot, as
         "as_of": as_of,
         "current_address": words.address(question, beside=machine.given),
         "permanent_address": words.address(question, as_of or answer.revision),
+        "feed_address": words.feed_address(question),
         "api_address": words.api_address(question, **machine.given, **then),
         "csv_address": words.api_address(question, format="csv", **machine.given, **then),
         "instead": None if as_of else instead_of(answer),

@@ -58,6 +58,11 @@ def api_address(question: Question, **extra: str | int) -> str:
     return f"/api/v1/rankings/{question.axis}/?{query}"
 
 
+def feed_address(question: Question) -> str:
+    """Where a feed reader follows the question."""
+    return "/feed" + address(question)
+
+
 def title(question: Question, names: Mapping[str, Mapping[str, str]]) -> str:
     """The question in words: "Mail server on KVM: guest file system on host file system"."""
     text = names["workload"].get(question.workload, question.workload)

@@ -110,7 +110,10 @@ def _numbers(case_studies: QuerySet[CaseStudy], workloads: dict[int, str]) -> It
 
 
 # Of a configuration, what two of them must agree in wherever a claim does not speak of it.
-_MEDIUM = ("cache_mode", "image_format", "disk_bus", "storage_kind", "allocation", "io_mode", "discard", "iothread")
+_MEDIUM = (
+    *("cache_mode", "image_format", "disk_bus", "storage_kind", "allocation", "io_mode", "discard", "iothread"),
+    *("host_io_scheduler", "guest_io_scheduler"),
+)
 
 
 def _place(configuration: Configuration) -> dict[str, Any]:

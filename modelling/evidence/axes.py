@@ -22,7 +22,10 @@ ENVIRONMENT = (
 )
 MACHINE = ("guest_os", "vm_vcpus", "vm_ram_gib")
 # What must be equal on every axis, as far as both sides state it.
-WHERE_STATED = ("storage", "allocation", "io_mode", "discard", "iothread", "guest_access")
+WHERE_STATED = (
+    *("storage", "allocation", "io_mode", "discard", "iothread", "guest_access"),
+    *("host_io_scheduler", "guest_io_scheduler"),
+)
 
 
 @dataclass(frozen=True)
@@ -96,6 +99,8 @@ COLUMN_LABELS = {
     "discard": "discard",
     "iothread": "I/O thread",
     "guest_access": "what the load works on in the guest",
+    "host_io_scheduler": "I/O scheduler of the host",
+    "guest_io_scheduler": "I/O scheduler of the guest",
     "guest_os": "guest operating system",
     "vm_vcpus": "virtual processors",
     "vm_ram_gib": "memory of a virtual machine",

@@ -49,6 +49,8 @@ _ARM_COLUMNS = {
     "discard": "configuration__discard",  # str, empty: not stated
     "iothread": "configuration__iothread",  # str, empty: not stated
     "guest_access": "access_in_guest",  # str, empty: not stated; annotated by _frame
+    "host_io_scheduler": "configuration__host_io_scheduler",  # str, empty: not stated
+    "guest_io_scheduler": "configuration__guest_io_scheduler",  # str, empty: not stated
     "disk_bus": "configuration__disk_bus",  # str, empty: not stated
     "guest_mount_options": "configuration__guest_mount_options",  # str, empty: not stated
     "host_mount_options": "configuration__host_mount_options",  # str, empty: not stated

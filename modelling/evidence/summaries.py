@@ -1,7 +1,12 @@
 """Arms, and the estimate over them."""
 
+from collections.abc import Iterator, Mapping
+from math import log
+from statistics import fmean, variance
+from typing import Any
+
 from django.db import transaction
-from django.db.models import Avg, Count, Max, Sum, Variance
+from django.db.models import Avg, Count, Max, QuerySet, Sum, Variance
 from django.db.models.functions import Ln
 
 from experiments.models import DerivedValue, Measurement
@@ -24,31 +29,60 @@ def rebuild_arms(case_study_ids: list[int]) -> int:
 
 
 def _measured_arms(case_study_ids: list[int]) -> list[Arm]:
-    groups = (
-        Measurement.objects.filter(configuration__case_study__in=case_study_ids, excluded_because="")
-        .order_by()
-        .values("configuration_id", *MEASUREMENT_FIELDS)
-        .annotate(
-            rows=Count("pk"),
-            mean_log=Avg(Ln("value")),
-            log_variance=Variance(Ln("value")),  # of the rows, not of a sample: one row has one too
-            stated_runs=Sum("repetitions"),
-            any_value=Max("value"),
-            deviation=Max("standard_deviation"),
-            any_source=Max("source"),
+    numbers = Measurement.objects.filter(configuration__case_study__in=case_study_ids, excluded_because="").order_by()
+    arms = _arms_of_numbers(numbers.filter(machine__isnull=True))
+    there = {_cell(vars(arm)) for arm in arms}  # numbers of single machines count where there are no others
+    return [*arms, *(arm for arm in _arms_of_machines(numbers) if _cell(vars(arm)) not in there)]
+
+
+def _cell(row: Mapping[str, Any]) -> tuple[Any, ...]:
+    return tuple(row[name] for name in ("configuration_id", *MEASUREMENT_FIELDS))
+
+
+def _arms_of_machines(numbers: QuerySet[Measurement]) -> Iterator[Arm]:
+    """Arms of numbers of single machines: those of one run are not independent, so its value is their mean."""
+    runs = (
+        numbers.filter(machine__isnull=False)
+        .values("configuration_id", *MEASUREMENT_FIELDS, "repetition")
+        .annotate(machines=Count("pk"), mean=Avg("value"), stated=Max("repetitions"), any_source=Max("source"))
+    )
+    cells: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
+    for run in runs.iterator():
+        cells.setdefault(_cell(run), []).append(run)
+    for cell, same in cells.items():
+        logs = [log(run["mean"]) for run in same]
+        yield Arm(
+            **dict(zip(("configuration_id", *MEASUREMENT_FIELDS), cell, strict=True)),
+            origin=Arm.Origin.MEASURED,
+            measurements=sum(run["machines"] for run in same),
+            runs=max(len(same), sum(run["stated"] or 0 for run in same)),
+            mean_log=fmean(logs),
+            variance=variance(logs) / len(logs) if len(logs) > 1 else None,
+            source=max(run["any_source"] for run in same),
         )
+
+
+def _arms_of_numbers(numbers: QuerySet[Measurement]) -> list[Arm]:
+    groups = numbers.values("configuration_id", *MEASUREMENT_FIELDS).annotate(
+        rows=Count("pk"),
+        mean_log=Avg(Ln("value")),
+        log_variance=Variance(Ln("value")),  # of the rows, not of a sample: one row has one too
+        stated_runs=Sum("repetitions"),
+        any_value=Max("value"),
+        deviation=Max("standard_deviation"),
+        any_source=Max("source"),
     )
     arms = []
     for group in groups.iterator():
         rows, runs = group.pop("rows"), group.pop("stated_runs")
         value, deviation = group.pop("any_value"), group.pop("deviation")
-        variance, source = group.pop("log_variance"), group.pop("any_source")
+        spread, source = group.pop("log_variance"), group.pop("any_source")
         if rows > 1:
-            runs, variance = max(rows, runs or 0), max(variance, 0.0) / (rows - 1)  # sample variance over rows
+            runs, spread = max(rows, runs or 0), max(spread, 0.0) / (rows - 1)  # sample variance over rows
         else:  # a mean over runs with the deviation its source prints; delta method for ln
-            variance = (deviation / value) ** 2 / runs if deviation is not None and runs else None
+            spread = (deviation / value) ** 2 / runs if deviation is not None and runs else None
         arms.append(
-            Arm(**group, origin=Arm.Origin.MEASURED, measurements=rows, runs=runs, variance=variance, source=source)
+            Arm(**group, origin=Arm.Origin.MEASURED, measurements=rows, runs=runs, variance=spread, source=source)
         )
     return arms
 

@@ -85,6 +85,10 @@ def stated(names: Mapping[str, Mapping[str, str]], name: str, given: Any) -> str
         "backend": BACKENDS.get(str(given), ""),
         "image_format": f"{given} image",
         "hypervisor_release": f"release {given}",
+        "guest_mkfs_options": f"made with {given}",
+        "host_mkfs_options": f"made with {given}",
+        "guest_io_scheduler": f"I/O scheduler {given}",
+        "host_io_scheduler": f"I/O scheduler {given}",
         "guest_mount_options": f"mounted {given}",
         "host_mount_options": f"mounted {given}",
     }

@@ -33,8 +33,8 @@ from .facts import ExplanationFacts, Side
 # Component of the model: (name in a sentence, columns of a configuration that make it).
 COMPONENTS = {
     "benchmark": ("the benchmark", ()),
-    "guest-kernel": ("the guest kernel", ("guest_os", "guest_kernel")),
-    "guest-fs": ("the guest file system", ("guest_fs", "guest_mount_options")),
+    "guest-kernel": ("the guest kernel", ("guest_os", "guest_kernel", "guest_io_scheduler")),
+    "guest-fs": ("the guest file system", ("guest_fs", "guest_mkfs_options", "guest_mount_options")),
     "virtual-hardware": (
         "the virtual hardware",
         (
@@ -43,8 +43,11 @@ COMPONENTS = {
         ),
     ),
     "hypervisor": ("the hypervisor's processing", ("hypervisor", "hypervisor_release")),
-    "host-kernel": ("the host kernel", ("host_os", "host_kernel")),
-    "host-fs": ("the host file system with its cache", ("backend", "host_fs", "host_mount_options", "cache_mode")),
+    "host-kernel": ("the host kernel", ("host_os", "host_kernel", "host_io_scheduler")),
+    "host-fs": (
+        "the host file system with its cache",
+        ("backend", "host_fs", "host_mkfs_options", "host_mount_options", "cache_mode"),
+    ),
 }
 # Replaced as a whole with the hypervisor, whatever the sources state of them.
 _COMES_WITH_HYPERVISOR = ("virtual-hardware", "hypervisor", "host-kernel")

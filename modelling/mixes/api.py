@@ -104,6 +104,8 @@ class MixView(PublicView):
         """Which entry of an axis is best for a mix of workloads, and how far the shares may move."""
         axis = request.query_params.get("axis", "")
         question, form = question_asked(request, axis, MixApiForm, ("axis", AS_OF))
-        found = asdict(mixed(question, form.cleaned_data["weights"], asked_revision(request)))
+        as_of = asked_revision(request)
+        found = asdict(mixed(question, form.cleaned_data["weights"], as_of))
         by = found.pop("question")["metric"]
-        return tagged_json(request, {"axis": axis, "filters": question.filters, "metric": by, **found})
+        body = {"axis": axis, "filters": question.filters, "metric": by, **found}
+        return tagged_json(request, body, is_immutable=as_of is not None)

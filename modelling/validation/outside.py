@@ -17,6 +17,7 @@ import numpy as np
 import pandas as pd
 
 from kdb.units import LATENCY, THROUGHPUT
+from modelling.evidence.axes import WHERE_STATED
 
 # Patterns are tried in turn on the source's words, in lower case; the first that is found names them.
 _HYPERVISORS = {
@@ -150,7 +151,7 @@ def _arms(rows: pd.DataFrame) -> pd.DataFrame:
     return found.assign(
         variant_id=found.groupby("variant").ngroup(),
         configuration_id=found.groupby(configuration, dropna=False).ngroup(),
-        **dict.fromkeys(("reference", "backend", "allocation", "io_mode", "discard", "iothread", "guest_access"), ""),
+        **dict.fromkeys(("reference", "backend", *(name for name in WHERE_STATED if name != "storage")), ""),
         **dict.fromkeys(("guest_mount_options", "host_mount_options"), ""),
         virtualisation="",
         guest_os=None,

@@ -370,6 +370,11 @@ BAD_ROWS = [
         lambda: make_measurement(excluded_because="another machine was busy"),
     ),
     (
+        "experiments_measurement_machine_is_one_of_them",
+        "the second of one machine",
+        lambda: make_measurement(vm_count=1, machine=2),
+    ),
+    (
         "experiments_measurement_ratio_has_a_reference",
         "a ratio to nothing",
         lambda: make_measurement(1.4, metric="relative"),

@@ -6,6 +6,7 @@ import pandas as pd
 
 from modelling.answers.content import RankedEntry
 from modelling.estimation.ranking import _NO_NUMBERS
+from modelling.evidence.axes import WHERE_STATED
 from modelling.evidence.frames import _ARM_COLUMNS, _FINDING_COLUMNS
 
 ARM = {
@@ -26,7 +27,7 @@ ARM = {
     "virtualisation": "full",
     "cache_mode": "",
     "image_format": "",
-    **dict.fromkeys(("allocation", "io_mode", "discard", "iothread", "guest_access"), ""),
+    **{name: "" for name in WHERE_STATED if name != "storage"},
     "disk_bus": "",
     "guest_mount_options": "",
     "host_mount_options": "",

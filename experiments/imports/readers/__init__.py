@@ -5,7 +5,7 @@ A new format is one module with a Reader, one entry in READERS and captured outp
 
 from dataclasses import replace
 
-from .base import MAX_BYTES, UTF_16, Reader, Reading, Refusal, several, text_of
+from .base import MAX_BYTES, UTF_16, Part, Reader, Reading, Refusal, in_parts, several, text_of
 from .bonnie import Bonnie
 from .crystaldiskmark import CrystalDiskMark
 from .dbench import Dbench
@@ -23,7 +23,7 @@ from .other_formats import what_it_is
 from .pgbench import Pgbench
 from .phoronix import Phoronix
 from .postmark import Postmark
-from .sections import several_file_systems
+from .sections import by_file_system
 from .sysbench import Sysbench
 
 # Each looks at the content alone, and no two of them claim the same; a test holds them to it.
@@ -72,16 +72,27 @@ def read(data: bytes) -> Reading:
     readings = [found for found in readings if found not in beside] or beside
     reading = readings[0]
     if len(readings) > 1:
-        first_lines = {found.format: _first_line(found) for found in readings}
-        return replace(reading, runs=(), refused=(several("formats", first_lines),))
+        return _in_formats(data, readings)
     passed_over = tuple(
         Refusal(_first_line(found), f"{found.format} beside {reading.format} is not read: give it its own file")
         for found in beside
     )
     reading = replace(reading, refused=(*reading.refused, *passed_over))
-    if mixed := several_file_systems(data, reading):
-        return replace(reading, runs=(), refused=(mixed,))
-    return reading
+    return by_file_system(data, reading)
+
+
+def _in_formats(data: bytes, readings: list[Reading]) -> Reading:
+    """The reading of a file that several benchmarks wrote; in parts where each of them left runs."""
+    first_lines = {found.format: _first_line(found) for found in readings}
+    others = tuple(refusal for found in readings for refusal in found.refused)
+    parts: list[Part] = []
+    for found in readings:
+        alone = by_file_system(data, replace(found, refused=()))
+        inner = [replace(part, name=f"{found.format}, {part.name}") for part in alone.parts]
+        parts += inner or ([Part(found.format, first_lines[found.format], alone)] if alone.runs else [])
+    if {part.reading.format for part in parts} == first_lines.keys():
+        return in_parts("formats", replace(readings[0], refused=others), parts)
+    return replace(readings[0], runs=(), refused=(several("formats", first_lines),))
 
 
 def _first_line(reading: Reading) -> int:

@@ -6,8 +6,8 @@ Units are converted here, once: throughput in MiB/s, rates in operations a secon
 milliseconds and seconds. What a tool does not print is None, never zero.
 """
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import wraps
 from itertools import islice
 from typing import Protocol
@@ -57,7 +57,7 @@ class Operation:
 
 @dataclass(frozen=True)
 class Run:
-    """One finished run of one workload: the figures become up to three measurements.
+    """One finished run of one workload: the figures become up to six measurements.
 
     workload : as the tool names it; the catalogue's name is found later (experiments.imports.normalise)
     line : of the summary the figures stand on
@@ -67,7 +67,7 @@ class Run:
     working_set_bytes : size of all files it works on, where the file tells; it may vary from run to run
     parameters : what the file itself says of the load and what is the same in every run of it, because
         runs are compared where these are equal: threads, files, queue depth ...
-    percentiles_ms : "p50", "p95", "p99" of the latency, ms; shown, and kept with the file, never a measurement
+    percentiles_ms : "p50", "p95", "p99" of the latency, ms, above zero; each becomes a measurement of its own metric
     operations : the breakdown, in printed order; shown, and kept with the file, never a measurement
     note : what stays with each of its measurements
     warnings : sentences that stay with the import
@@ -94,7 +94,11 @@ class Run:
 
 @dataclass(frozen=True)
 class Reading:
-    """What one file holds. A file may hold good runs and refused ones, or facts and no runs."""
+    """What one file holds. A file may hold good runs and refused ones, or facts and no runs.
+
+    parts : of a file with results of several systems that can be told apart; then it has no runs itself, and its first
+        refusal names them
+    """
 
     format: str
     tool_version: str = ""  # empty: the file does not say
@@ -102,6 +106,21 @@ class Reading:
     runs: tuple[Run, ...] = ()
     refused: tuple[Refusal, ...] = ()
     facts: tuple[Fact, ...] = ()
+    parts: tuple["Part", ...] = ()
+
+
+@dataclass(frozen=True)
+class Part:
+    """The runs of one system among several in a file; which system it is, people say.
+
+    name : what the file calls it: a file system, a machine, a format
+    line : the first that names it
+    reading : as of a file of its own, with runs
+    """
+
+    name: str
+    line: int
+    reading: Reading
 
 
 class Reader(Protocol):
@@ -142,6 +161,12 @@ def several(what: str, parts: Mapping[str, int]) -> Refusal:
     named += f" and {len(parts) - 10:,} more" if len(parts) > 10 else ""
     second = sorted(parts.values())[1]
     return Refusal(second, f"results of {len(parts):,} {what} in one file: {named}; give each its own file")
+
+
+def in_parts(what: str, reading: Reading, parts: Sequence[Part]) -> Reading:
+    """The reading of a file whose runs are those of its parts."""
+    why = several(what, {part.name: part.line for part in parts})
+    return replace(reading, runs=(), refused=(why, *reading.refused), parts=tuple(parts))
 
 
 class Outcomes:

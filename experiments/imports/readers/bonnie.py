@@ -14,9 +14,10 @@ Source: bonnie++ 1.03e, 1.97 and 2.00a, bon_csv2html.cpp and bonnie++.cpp; www.c
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
-from .base import Outcomes, Reading, Refusal, Run, lines_of, several, text_of, whole_or_nothing
+from .base import Outcomes, Part, Reading, Refusal, Run, in_parts, lines_of, several, text_of, whole_or_nothing
 
 MAX_RUNS = 20_000
 MAX_FIELD = 64
@@ -49,6 +50,7 @@ class Bonnie:
         found = Outcomes("figures", MAX_RUNS)
         version = ""
         hosts: dict[str, int] = {}  # with the line that names them first
+        runs_of: dict[str, list[Run]] = {}
         for number, line in lines_of(text_of(data)):
             fields = [field.strip() for field in line.split(",", MAX_FIELDS)]
             described = _describe(fields)
@@ -57,17 +59,24 @@ class Bonnie:
             if isinstance(described, str):
                 found.add(Refusal(number, described))
                 continue
-            hosts.setdefault(fields[0 if described[1] == 2 else 2], number)
+            host = fields[0 if described[1] == 2 else 2]
+            hosts.setdefault(host, number)
             version = version or described[0]
             runs = [*_runs(number, fields, *described)]
+            runs_of.setdefault(host, []).extend(run for run in runs if isinstance(run, Run))
             found.add(*runs or [Refusal(number, "no test of this line was slow enough to be measured")])
         if not found.count:
             found.add(
                 Refusal(None, "only Bonnie++'s table is here, whose columns run together; send the CSV line below it")
             )
-        if len(hosts) > 1:
-            return Reading(self.name, version, "bonnie++", refused=(several("machines", hosts),))
-        return Reading(self.name, version, "bonnie++", found.runs, found.refused)
+        reading = Reading(self.name, version, "bonnie++", found.runs, found.refused)
+        if len(hosts) < 2:
+            return reading
+        alone = replace(reading, refused=())
+        parts = [Part(host, hosts[host], replace(alone, runs=tuple(runs))) for host, runs in runs_of.items() if runs]
+        if len(parts) < 2:
+            return replace(reading, runs=(), refused=(several("machines", hosts), *reading.refused))
+        return in_parts("machines", reading, parts)
 
 
 def _describe(fields: list[str]) -> tuple[str, int, dict[str, Any]] | str | None:

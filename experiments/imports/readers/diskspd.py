@@ -170,7 +170,8 @@ def _of_text(text: str) -> Iterator[Run | Refusal]:
                 line = number if part == "Total" else line
             part = ""
         elif found := _PERCENTILE.match(found_line):
-            percentiles.setdefault(f"p{found[1]}", float(found[2]))
+            if float(found[2]):  # else below a microsecond
+                percentiles.setdefault(f"p{found[1]}", float(found[2]))
         elif not is_open:
             for name, pattern in _PRINTED.items():
                 if found := pattern.search(found_line):

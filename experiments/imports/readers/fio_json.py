@@ -24,10 +24,24 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import accumulate, islice
 from typing import Any
 
-from .base import LineNumbers, Operation, Outcomes, Reading, Refusal, Run, TooMuch, several, text_of, whole_or_nothing
+from .base import (
+    LineNumbers,
+    Operation,
+    Outcomes,
+    Part,
+    Reading,
+    Refusal,
+    Run,
+    TooMuch,
+    in_parts,
+    several,
+    text_of,
+    whole_or_nothing,
+)
 
 MAX_DOCUMENTS = 1_000
 MAX_JOBS = 10_000  # of one document
@@ -125,6 +139,7 @@ class FioJson:
         named: dict[str, str] = {}  # load to the name of the document that has it
         is_repeated = False
         outcomes = Outcomes("runs", MAX_RUNS)
+        runs_of: dict[str, list[Run]] = {}
         for names, document in documents:
             jobs = [
                 job for key in ("jobs", "client_stats") if isinstance(found := document.get(key), list) for job in found
@@ -132,16 +147,28 @@ class FioJson:
             own = list(islice(jobs_at, len(jobs))) or [1]
             name = " > ".join(names)
             parts.setdefault(name, own[0])
-            versions.setdefault(str(document.get("fio version", ""))[:40].removeprefix("fio-"), own[0])
+            version = str(document.get("fio version", ""))[:40].removeprefix("fio-")
+            versions.setdefault(version, own[0])
             ran = list(_read_document(document, "", own))
             loads = {f"{run.workload} {run.operation} {run.parameters}" for run in ran if isinstance(run, Run)}
             if any(named.setdefault(load, name) != name for load in loads):
                 is_repeated = True
             outcomes.add(*ran)
+            runs_of.setdefault(name, []).extend(
+                replace(run, tool_version=version) for run in ran if isinstance(run, Run)
+            )
         # Other loads are other jobs of one machine; the same under two names are two machines, or two settings.
-        for what, found in (("documents of fio", parts if is_repeated else {}), ("versions of fio", versions)):
-            if len(found) > 1:
-                return Reading(self.name, benchmark="fio", refused=(several(what, found),))
+        if is_repeated:
+            whole = Reading(self.name, "", "fio", outcomes.runs, outcomes.refused)
+            alone = replace(whole, refused=())
+            named_runs = {name: tuple(runs) for name, runs in runs_of.items() if runs}
+            return in_parts(
+                "documents of fio",
+                whole,
+                [Part(name, parts[name], replace(alone, runs=runs)) for name, runs in named_runs.items()],
+            )
+        if len(versions) > 1:
+            return Reading(self.name, benchmark="fio", refused=(several("versions of fio", versions),))
         if not outcomes.count:
             outcomes.add(Refusal(None, "fio's JSON has no jobs in it"))
         return Reading(self.name, next(iter(versions), ""), "fio", outcomes.runs, outcomes.refused)

@@ -104,7 +104,9 @@ def _judge(line: int, begin: re.Match[str], fields: list[str], signal: str) -> R
         operation=operation,
         could_be=could_be,
         percentiles_ms={
-            f"p{found[1]}": float(found[2]) / 1000 for text in percentiles if (found := _PERCENTILE.fullmatch(text))
+            f"p{found[1]}": float(found[2]) / 1000
+            for text in percentiles
+            if (found := _PERCENTILE.fullmatch(text)) and float(found[2])  # 0 is below a microsecond
         },
         operations=operations if len(parts) > 1 else (),
         warnings=("The terse line does not say what the load was: give its block size and options beside the file.",),

@@ -123,7 +123,8 @@ class FioText:
                 unit = _TO_MS[found[2]]
             elif part and unit:
                 for percent, value in _PERCENTILE.findall(line):
-                    part.percentiles_ms[f"p{percent}"] = float(value) * unit
+                    if float(value):  # else below what the unit can tell
+                        part.percentiles_ms[f"p{percent}"] = float(value) * unit
             if line.startswith("Run status group"):
                 part = unit = None
         if orphan is not None:

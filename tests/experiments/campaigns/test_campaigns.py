@@ -3,9 +3,12 @@
 from datetime import UTC, datetime, time
 
 import pytest
+from django.db import OperationalError
 
 from experiments.campaigns import runs, steering
+from experiments.campaigns.laboratory import bench, remote
 from experiments.models import CampaignRun, RunLine, StoragePool
+from kdb import jobs
 from kdb.models import Job
 from tests.factories import FileSystem, entry, make_campaign, make_host, make_user
 
@@ -207,6 +210,86 @@ def test_a_run_whose_job_gave_up_fails_and_the_next_begins():
     assert (run.state, run.reason) == ("failed", "Given up after 5 attempts")
     assert RunLine.objects.get(run=run).text == "failed: Given up after 5 attempts"
     assert active(campaign).position == 2
+
+
+def test_a_run_whose_job_gave_up_for_the_database_waits_and_its_campaign_pauses():
+    campaign = running(repetitions=2)
+    run = active(campaign)
+    error = f"Given up after 5 attempts: {jobs.NO_DATABASE}: database is locked"
+    Job.objects.filter(pk=run.job_id).update(state="failed", error=error, finished_at="2026-01-01T00:00Z")
+    steering.look_after()
+    campaign.refresh_from_db()
+    run.refresh_from_db()
+    assert (campaign.state, campaign.state_reason) == ("paused", error)
+    assert (run.state, run.reason) == ("waiting", "")
+    steering.start(campaign)
+    assert active(campaign) == run
+
+
+# What fails for another reason than the run
+
+
+def do(run) -> None:
+    """As a worker would, the first time or again."""
+    Job.objects.filter(pk=run.job_id, state="running").update(state="queued")
+    jobs.run(run.job_id)
+    run.refresh_from_db()
+
+
+@pytest.fixture
+def breaks(monkeypatch):
+    """Let every attempt meet this error."""
+
+    def use(error: Exception) -> None:
+        def measure(attempt, stack):
+            raise error
+
+        monkeypatch.setattr(runs._Attempt, "measure", measure)
+
+    return use
+
+
+def test_a_locked_database_never_fails_a_run(breaks, monkeypatch):
+    campaign = running()
+    run = active(campaign)
+    breaks(OperationalError("database is locked"))
+    do(run)
+    assert (run.state, run.reason, run.job.state, run.job.attempt) == ("active", "", "queued", 2)
+    figures = [{"machine": 0, "operation": "mixed", "throughput_mib_s": 10.0}]
+    monkeypatch.setattr(runs._Attempt, "measure", lambda attempt, stack: figures)
+    do(run)
+    assert (run.state, run.attempt) == ("done", 2)
+
+
+def test_a_campaign_pauses_when_two_runs_in_a_row_fail_alike_and_four_of_who_goes_on(breaks):
+    campaign = running(repetitions=9)
+    failed = []
+
+    def fail_until_it_pauses() -> None:
+        while (run := active(campaign)) is not None:
+            breaks(remote.Refused(f"lab-1: virsh define kdb-{run.pk}-1: failed to connect to the hypervisor"))
+            do(run)
+            failed.append(run)
+        campaign.refresh_from_db()
+        assert campaign.state == "paused"
+
+    fail_until_it_pauses()
+    assert [run.state for run in failed] == ["failed", "failed"]
+    assert campaign.state_reason.startswith("2 runs in a row failed alike: ")
+    assert "failed to connect to the hypervisor" in campaign.state_reason
+    for count in (4, 8):
+        steering.start(campaign)
+        fail_until_it_pauses()
+        assert len(failed) == count
+
+
+def test_a_campaign_goes_on_where_runs_fail_for_reasons_of_their_own(breaks):
+    campaign = running(repetitions=3)
+    for reason in ("no result", "the machine stood still", "no result"):
+        breaks(bench.RunFailed(reason))
+        do(active(campaign))
+    campaign.refresh_from_db()
+    assert campaign.state == "finished"
 
 
 def test_a_host_that_somebody_forgot_goes_on():

@@ -37,6 +37,9 @@ SAID = [
     ("The worker has no OpenSSH client (Debian package openssh-client).", "cannot speak SSH"),
     ("lab-1: /srv/kdb/.kdb is there and is not KDB's: move it away", "storage pool"),
     ("No virtual machine comes up on lab-1: libvirt offers neither kvm nor qemu", "starts no guest"),
+    ("lab-1: virsh define: error: failed to connect to the hypervisor", "libvirt does not run"),
+    ("lab-1: make-image: no space: /srv/kdb/.kdb has 12 MiB free, 4096 MiB are needed", "is full"),
+    ("Given up after 5 attempts: the database could not be used: database is locked", "no run was lost"),
     ("Given up after 3 attempts: gone", "Workers died"),
 ]
 

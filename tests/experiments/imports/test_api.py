@@ -230,6 +230,7 @@ def json_line(value: float) -> str:
             "".join(json_line(value) for value in (5, 6)),
             "application/x-ndjson",
         ),
+        ("[" + ", ".join(json_line(value) for value in (5, 6)) + "]\n", "application/json"),
     ],
 )
 def test_measurements_in_bulk_are_filed_before_the_answer(program, draft, body, content_type):
@@ -258,7 +259,8 @@ def test_errors_in_bulk_are_named_by_line_and_nothing_is_kept(program, draft):
 
 
 def test_a_body_of_another_kind_is_refused(program, draft):
-    program("post", "drafts/lab/measurements/", {"value": 1}, 415)
+    program("post", "drafts/lab/measurements/", "value", 415, content_type="text/plain")
+    program("post", "drafts/lab/measurements/", {"value": 1}, 400)
     program("post", "drafts/lab/measurements/", "", 400, content_type="text/csv")
 
 

@@ -18,6 +18,7 @@ def cell(mean: float = 100.0, **fields) -> Cell:
         "operation": "mixed",
         "block_size_bytes": None,
         "vm_count": 1,
+        "machine": None,
         "metric": "throughput",
         "unit": "MiB/s",
         "count": 1,

@@ -234,6 +234,19 @@ def test_a_run_becomes_a_row_a_figure():
     assert rows[0].variant == ("varmail", "filebench", "1.5", '{"threads": 16}')
 
 
+def test_a_percentile_becomes_a_row_of_its_own_metric():
+    run = Run("Varmail", 7, latency_ms=2.0, percentiles_ms={"p50": 1.5, "p95": 4.0, "p99": 9.0})
+    reading = Reading("fio-json", "3.33", "filebench", runs=(run,))
+    by = normaliser({"main": described(hypervisor="kvm", host_fs="ext4", guest_fs="xfs")})
+    rows = list(by.rows(source_of_reading(reading, {"configuration": "main", "vm_count": "1"})))
+    assert [(row.metric, row.value, row.unit) for row in rows] == [
+        ("latency", 2.0, "ms"),
+        ("latency_p50", 1.5, "ms"),
+        ("latency_p95", 4.0, "ms"),
+        ("latency_p99", 9.0, "ms"),
+    ]
+
+
 def test_a_load_may_be_called_what_it_is():
     reading = Reading("filebench", "1.5", "filebench", runs=(Run("Load-7", 1, ops_per_s=1.0),))
     by = normaliser({"main": described(hypervisor="kvm", host_fs="ext4", guest_fs="xfs")})
@@ -251,8 +264,6 @@ def test_a_run_may_have_a_context_of_its_own():
     first, second = by.rows(source_of_reading(reading, context, said))
     assert (first.vm_count, first.operation, first.note) == (1, "mixed", "")
     assert (second.vm_count, second.operation, second.note) == (3, "random-read", "Rounded. At night.")
-    (fault,) = [row for row in by.rows(source_of_reading(reading, context, {"4": {}})) if isinstance(row, Fault)]
-    assert (fault.field, fault.found, fault.expected) == ("runs", "line 4", "a line on which a run stands: 3, 9")
 
 
 def test_an_operation_that_the_file_does_not_tell_is_asked_for():
@@ -335,6 +346,73 @@ def test_the_lengths_are_those_of_the_models():
     models = (Configuration, WorkloadVariant, Measurement)
     fields = {field.name: field for model in models for field in model._meta.concrete_fields}
     assert {name: fields[name].max_length for name in LENGTHS} == LENGTHS
+
+
+FACTS = {
+    "backend": "file",
+    "below": "RAID 10 of 4 disks",
+    "storage_kind": "nvme",
+    "image_format": "qcow2",
+    "allocation": "falloc",
+    "cache_mode": "none",
+    "io_mode": "io_uring",
+    "discard": "unmap",
+    "disk_bus": "scsi",
+    "iothread": "yes",
+    "host_mkfs_options": "-m reflink=0",
+    "host_mount_options": "noatime",
+    "host_io_scheduler": "mq-deadline",
+    "guest_mkfs_options": "-O ^has_journal",
+    "guest_mount_options": "discard",
+    "guest_io_scheduler": "none",
+}
+
+
+def test_every_fact_of_a_configuration_has_its_column():
+    by = normaliser()
+    row = only(ROW | FACTS, by=by)
+    assert {name: by.configurations[row.configuration][name] for name in FACTS} == FACTS
+
+
+def test_every_fact_of_a_number_has_its_column():
+    said = {
+        "vm_count": "3",
+        "machine": "2",
+        "metric": "latency_p99",
+        "unit": "us",
+        "repetitions": "5",
+        "standard_deviation": "0.5",
+        "minimum": "9.5",
+        "maximum": "12",
+        "excluded_because": "a backup ran",
+        "excluded_by": "its author",
+    }
+    row = only(ROW | said)
+    assert (row.vm_count, row.machine, row.metric, row.unit) == (3, 2, "latency_p99", "us")
+    assert (row.repetitions, row.standard_deviation, row.minimum, row.maximum) == (5, 0.5, 9.5, 12.0)
+    assert (row.excluded_because, row.excluded_by) == ("a backup ran", "its author")
+    ratio = only(ROW | {"unit": "ratio", "reference": "native"})
+    assert (ratio.metric, ratio.reference) == ("relative", "native")
+    assert only(ROW | {"unit": "s"}).metric == "duration"
+
+
+@pytest.mark.parametrize(
+    ("extra", "field"),
+    [
+        ({"machine": "0"}, "machine"),
+        ({"machine": "2"}, "machine"),  # of one
+        ({"machine": "a"}, "machine"),
+        ({"excluded_because": "busy"}, "excluded_by"),
+        ({"excluded_by": "its author"}, "excluded_because"),
+        ({"excluded_because": "x" * 301, "excluded_by": "its author"}, "excluded_because"),
+        ({"host_io_scheduler": "x" * 41}, "host_io_scheduler"),
+        ({"minimum": "11"}, "value"),
+        ({"metric": "latency_p99"}, "unit"),
+        ({"reference": "native"}, "reference"),
+    ],
+)
+def test_a_fact_that_cannot_be_is_named(extra, field):
+    assert only(ROW | extra).field == field
 
 
 def test_what_is_known_of_a_configuration_is_what_the_model_has():

@@ -9,7 +9,7 @@ from django.utils.timezone import now
 from experiments.imports import pipeline
 from experiments.models import ImportBatch, Workload
 from kdb.models import Job
-from tests.experiments.imports.test_pipeline import FILEBENCH, TABLE, draft, rows, upload, worked  # noqa: F401
+from tests.experiments.imports.test_pipeline import FILEBENCH, SYSBENCH, TABLE, draft, rows, upload, worked  # noqa: F401
 from tests.factories import make_case_study, make_user
 
 pytestmark = [pytest.mark.django_db, pytest.mark.sqlite]
@@ -80,6 +80,34 @@ def test_what_a_file_says_of_its_machine_is_listed_and_fills_the_form(receive, c
     assert "facts of the machine" in page
     assert "scsi0: cache mode writeback" in page
     assert 'value="writeback"' in page
+
+
+def test_the_parts_of_a_file_are_described_on_the_page(receive, client):
+    batch = receive(runs__txt=f"### ext4\n{SYSBENCH}### XFS\n{SYSBENCH}")
+    address, (file,) = f"/imports/{batch.pk}/", batch.report["files"]
+    part = f"part-{file['sha256'][:16]}"
+    page = client.get(address).content.decode()
+    assert "in runs.txt, from line 11: 1 run<" in page
+    said = {"do": "correct", "hypervisor": "kvm", "host_fs": "ext4", "vm_count": "1", "workload": "fileserver"}
+    assert client.post(address, said | {f"{part}-0-hypervisor": "nobody's"}).status_code == 422
+    client.post(address, said | {f"{part}-0-guest_fs": "ext4", f"{part}-1-leave_out": "on"})
+    assert worked(batch).report["new_configurations"] == ["kvm-ext4-on-ext4"]
+    client.post(address, said | {f"{part}-0-guest_fs": "ext4", f"{part}-1-guest_fs": "xfs"})
+    assert worked(batch).report["new_configurations"] == ["kvm-ext4-on-ext4", "kvm-xfs-on-ext4"]
+
+
+def test_single_runs_of_a_file_are_told_apart_on_the_page(receive, client):
+    batch = receive(runs__txt=SYSBENCH * 2)
+    address, (file,) = f"/imports/{batch.pk}/", batch.report["files"]
+    first, second = (f"run-{file['sha256'][:16]}-{run['line']}" for run in file["runs"])
+    assert "Single runs of runs.txt" in client.get(address).content.decode()
+    said = {"do": "correct", "hypervisor": "kvm", "host_fs": "ext4", "guest_fs": "ext4", "vm_count": "1"}
+    said |= {"workload": "fileserver", f"{second}-guest_fs": "btrfs", f"{second}-operation": "random-read"}
+    client.post(address, said)
+    assert worked(batch).report["new_configurations"] == ["kvm-ext4-on-ext4", "kvm-btrfs-on-ext4"]
+    page = client.get(address).content.decode()
+    assert f'name="{second}-guest_fs" value="btrfs"' in page
+    assert client.post(address, said | {f"{first}-vm_count": "123456"}).status_code == 422
 
 
 def test_several_imports_are_confirmed_together_or_none_is(receive, draft, client):  # noqa: F811

@@ -147,6 +147,94 @@ def test_each_run_of_a_file_may_have_its_configuration(draft):
     assert {(row[0], row[5]) for row in rows(draft)} == {("kvm-xfs-on-ext4", 10), ("kvm-btrfs-on-ext4", 20)}
 
 
+def test_each_part_of_a_file_is_described_or_left_out(draft):
+    text = f"### ext4\n{SYSBENCH}### XFS\n{SYSBENCH}{SYSBENCH}### Btrfs\n{SYSBENCH}"
+    batch = worked(receive(draft, text, answers={"context": {"hypervisor": "kvm", "host_fs": "ext4", "vm_count": "1"}}))
+    (about,) = batch.report["files"]
+    assert about["parts"] == [
+        {"name": "ext4", "line": 1, "runs": 1},
+        {"name": "xfs", "line": 11, "runs": 2},
+        {"name": "btrfs", "line": 30, "runs": 1},
+    ]
+    assert [(fault["line"], fault["field"]) for fault in batch.report["faults"]] == [
+        (1, "part"),
+        (11, "part"),
+        (30, "part"),
+    ]
+    parts = {
+        "ext4": {"context": {"guest_fs": "ext4"}},
+        "xfs": {"context": {"guest_fs": "xfs", "host_fs": "xfs"}},
+        "btrfs": {"leave_out": True},
+    }
+    said = {"parts": parts, "runs": {str(about["runs"][2]["line"]): {"vm_count": "2"}}}
+    context = {"hypervisor": "kvm", "host_fs": "ext4", "vm_count": "1", "workload": "file"}
+    pipeline.correct(batch, {"context": context, "files": {about["sha256"]: said}})
+    assert worked(batch).state == State.READY, batch.report
+    pipeline.confirm(batch)
+    worked(batch)
+    assert [row[:4] for row in rows(draft) if row[2] == "throughput"] == [
+        ("kvm-ext4-on-ext4", 1, "throughput", 1),
+        ("kvm-xfs-on-xfs", 1, "throughput", 1),
+        ("kvm-xfs-on-xfs", 2, "throughput", 1),
+    ]
+
+
+def test_what_is_said_of_a_part_or_a_run_that_is_not_there_is_a_fault(draft):
+    text = f"### ext4\n{SYSBENCH}### XFS\n{SYSBENCH}"
+    parts = {name: {"context": {"guest_fs": name}} for name in ("ext4", "xfs", "zfs")}
+    said = {hashlib.sha256(text.encode()).hexdigest(): {"parts": parts, "runs": {"4": {"vm_count": "1"}}}}
+    context = {"hypervisor": "kvm", "host_fs": "ext4", "vm_count": "1", "workload": "file"}
+    batch = worked(receive(draft, text, answers={"context": context, "files": said}))
+    found = {fault["field"]: (fault["found"], fault["expected"]) for fault in batch.report["faults"]}
+    assert found["parts"] == ("zfs", "one of ext4, xfs")
+    assert found["runs"][0] == "line 4"
+    assert found["runs"][1].startswith("a line on which a run stands: ")
+
+
+def test_percentiles_are_filed_beside_the_mean(draft):
+    context = {"hypervisor": "kvm", "host_fs": "ext4", "guest_fs": "xfs", "vm_count": "1", "workload": "mail"}
+    text = json.loads((DATA / "fio/fio-3.33.json").read_text())
+    text["jobs"] = text["jobs"][:1]
+    filed(draft, json.dumps(text), answers={"context": context})
+    found = {metric: value for _, _, metric, _, value, _ in rows(draft)}
+    printed = text["jobs"][0]["read"]["clat_ns"]["percentile"]
+    assert found["latency_p99"] == pytest.approx(printed["99.000000"] / 1e6)
+    assert {"throughput", "operation_rate", "latency", "latency_p50", "latency_p95"} < found.keys()
+
+
+OF_MACHINES = """hypervisor,host_fs,guest_fs,workload,benchmark,vm_count,machine,value,unit,excluded_because,excluded_by
+kvm,ext4,xfs,mail,filebench,2,1,10,MiB/s,,
+kvm,ext4,xfs,mail,filebench,2,2,12,MiB/s,,
+kvm,ext4,xfs,mail,filebench,2,1,11,MiB/s,,
+kvm,ext4,xfs,mail,filebench,2,2,500,MiB/s,a backup ran,its author
+"""
+
+
+def test_numbers_of_single_machines_are_repeated_each_for_itself(draft):
+    batch = filed(draft, OF_MACHINES)
+    found = Measurement.objects.filter(configuration__case_study=draft).order_by("pk")
+    assert list(found.values_list("machine", "repetition", "excluded_by")) == [
+        (1, 1, ""),
+        (2, 1, ""),
+        (1, 2, ""),
+        (2, 2, "its author"),
+    ]
+    assert not [finding for finding in batch.report["lint"] if finding["rule"] == "wide spread"]  # 500 counts nowhere
+
+
+def test_a_cell_is_of_single_machines_or_of_all_of_them(draft):
+    filed(draft, OF_MACHINES)
+    batch = worked(receive(draft, OF_MACHINES.replace(",2,1,", ",2,,")))
+    (fault,) = batch.report["faults"]
+    assert (fault["field"], fault["found"], fault["count"]) == ("machine", "nothing", 2)
+    CaseStudy.objects.filter(pk=draft.pk).update(value_scope=CaseStudy.Scope.AGGREGATE)
+    draft.refresh_from_db()
+    batch = worked(receive(draft, OF_MACHINES.replace("mail", "fileserver")))
+    assert {fault["expected"] for fault in batch.report["faults"]} == {
+        "nothing: values here are of all machines together"
+    }
+
+
 def test_a_known_log_with_other_line_ends_is_known(draft):
     context = {"hypervisor": "kvm", "host_fs": "ext4", "guest_fs": "xfs", "vm_count": 1, "workload": "varmail"}
     twin = SYSBENCH.replace("\n", "\r\n")
@@ -279,6 +367,9 @@ def test_an_answer_that_fits_nothing_is_a_fault(draft, answers):
         {"files": {"x": {"what": 1}}},
         {"files": {"x": {"runs": {"first": {"vm_count": "1"}}}}},
         {"files": {"x": {"runs": {"1": {"value": "1"}}}}},
+        {"files": {"x": {"parts": ["ext4"]}}},
+        {"files": {"x": {"parts": {"ext4": {"guest_fs": "ext4"}}}}},
+        {"files": {"x": {"parts": {"ext4": {"context": {"value": "1"}}}}}},
         {"create": []},
         {"columns": {"speed": "nothing of ours"}},
         {"columns": {"speed": "parameter:"}},
@@ -578,6 +669,40 @@ def test_a_bundle_brings_its_files_and_where_each_number_stood(draft):
     measurement = Measurement.objects.filter(configuration__case_study=again).first()
     assert measurement.line == 2
     assert raw_files.content(RawFile.objects.get(pk=measurement.raw_file_id)) == TABLE.encode()
+
+
+def test_a_bundle_carries_every_fact_of_configurations_and_numbers(draft):
+    facts = {
+        **{"backend": "file", "below": "RAID 10", "storage_kind": "nvme", "image_format": "qcow2"},
+        **{"allocation": "falloc", "cache_mode": "none", "io_mode": "io_uring", "discard": "unmap", "disk_bus": "scsi"},
+        **{"iothread": "yes", "host_mkfs_options": "-m reflink=0", "host_io_scheduler": "mq-deadline"},
+        **{"guest_mkfs_options": "-O ^has_journal", "guest_io_scheduler": "none", "guest_mount_options": "noatime"},
+        **{"hypervisor": "kvm", "host_fs": "xfs", "guest_fs": "ext4", "workload": "mail", "benchmark": "filebench"},
+    }
+    numbers = [
+        {"vm_count": "2", "machine": "1", "metric": "latency_p99", "value": "9", "unit": "ms"},
+        {"vm_count": "2", "machine": "2", "metric": "latency_p99", "value": "7", "unit": "ms"},
+        {"vm_count": "1", "value": "0.8", "unit": "ratio", "reference": "native"},
+        {"vm_count": "1", "value": "40", "unit": "s", "minimum": "38", "maximum": "45", "repetitions": "3"},
+        {"vm_count": "1", "value": "3", "unit": "MiB/s", "excluded_because": "a backup ran", "excluded_by": "ada"},
+    ]
+    columns = dict.fromkeys(name for number in numbers for name in number)
+    lines = [json.dumps(facts | dict.fromkeys(columns, "") | number) for number in numbers]
+    filed(draft, "\n".join(lines))
+    asked = Measurement.objects.filter(configuration__case_study__slug="lab").order_by("pk")
+    names = [f.name for f in Measurement._meta.fields if f.name not in ("id", "configuration", "variant", "raw_file")]
+    of_configuration = [
+        f"configuration__{f.name}" for f in Configuration._meta.fields if f.name not in ("id", "case_study")
+    ]
+    before = list(asked.values(*names, *of_configuration))
+    plain = facts.keys() & normalise.EMPTY.keys() - normalise.REFERENCES.keys()
+    assert {name: before[0][f"configuration__{name}"] for name in plain} == {name: facts[name] for name in plain}
+    assert [row["machine"] for row in before] == [1, 2, None, None, None]
+    bundle = bundle_of("lab")
+    life.delete_draft(draft)
+    bundles.take_in(bundle, user=None, door="command")
+    assert list(asked.values(*names, *of_configuration)) == before
+    assert bundles._members(bundle_of("lab")) == bundles._members(bundle)
 
 
 def test_the_same_bundle_again_adds_nothing():

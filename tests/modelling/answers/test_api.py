@@ -159,6 +159,30 @@ def test_an_answer_one_has_is_not_sent_again(client, published_evidence):
         assert "must-revalidate" in response["Cache-Control"]
 
 
+def test_a_cache_before_the_server_may_keep_what_was_known_and_for_seconds_what_is(client, published_evidence):
+    for address in (MAIL_ON_KVM, MAIL_ON_KVM.replace("rankings/fs-pair/", "heat-maps/")):
+        now, then = client.get(address), client.get(f"{address}&as_of=1")
+        assert "s-maxage=10" in now["Cache-Control"]
+        assert "immutable" in then["Cache-Control"]
+        for response in (now, then):
+            assert "public" in response["Cache-Control"]
+            assert "Cookie" not in response.get("Vary", "")
+            assert "Set-Cookie" not in response
+
+
+def test_an_answer_as_of_a_revision_stays_the_same_bytes_when_the_knowledge_grows(client, published_evidence):
+    address = "/api/v1/rankings/fs-pair/?workload=fileserver&hypervisor=kvm&vm_count=1"
+    client.get(address)
+    before = client.get(f"{address}&as_of=1")
+    study = factories.make_case_study()
+    for guest_fs, value in (("ext4", 300.0), ("xfs", 200.0)):
+        factories.make_measurement(value, case_study=study, guest_fs=guest_fs, workload="fileserver")
+    life.publish([study], reason="new")
+    assert client.get(address).json()["superseded_by"] == 2
+    after = client.get(f"{address}&as_of=1")
+    assert (after.content, after["ETag"]) == (before.content, before["ETag"])
+
+
 def test_each_format_has_its_own_tag(client, published_evidence):
     tag = client.get(MAIL_ON_KVM)["ETag"]
     response = client.get(f"{MAIL_ON_KVM}&format=csv", headers={"if-none-match": tag})

@@ -99,7 +99,13 @@ class TestPublished:
         facts = {fact.fact: fact for fact in self.set_up().facts}
         assert facts["Cache mode"].not_tried == ("none", "writethrough", "directsync")
         assert (facts["Disk bus"].not_stated_by, facts["Disk bus"].not_tried) == (("lab",), ())
-        assert facts["I/O scheduler"].not_stated_by == ("lab",)
+        assert facts["Host I/O scheduler"].not_stated_by == ("lab",)
+
+    def test_options_of_mkfs_stand_in_its_command_where_they_are_plain(self):
+        self.study("lab", host_mkfs_options="-m reflink=0", guest_mkfs_options="-L $(reboot) /dev/sda")
+        lines = [line.text for line in self.set_up().lines]
+        assert 'mkfs.ext4 -m reflink=0 "$HOST_DEVICE"' in lines
+        assert lines[lines.index('mkfs.ext4 "$GUEST_DEVICE"') + 1] == "# guest mkfs options: see the facts"
 
     @pytest.mark.parametrize(
         "hostile", ["noatime; rm -rf /", "noatime\nrm -rf /", "noatime rm", "$(reboot)", "`id`", "a'b"]

@@ -1,5 +1,7 @@
 """Facts of a configuration that two compared numbers must share as far as both state them."""
 
+from math import log
+
 import pytest
 
 from experiments.models import Measurement
@@ -8,6 +10,8 @@ from modelling.evidence import counts, frames
 from modelling.evidence.axes import AXES
 from modelling.evidence.fairplay import group_numbers
 from modelling.evidence.question import Question
+from modelling.evidence.summaries import rebuild_arms
+from modelling.models import Arm
 from tests.factories import make_case_study, make_configuration, make_measurement, publish
 from tests.modelling.frames import arm, arms
 
@@ -101,6 +105,32 @@ def test_an_excluded_number_is_kept_and_counts_nowhere():
     assert [entry.ratio for entry in answer_with_draft(HOST_FS, None, 1).entries] == [1.0, pytest.approx(0.8)]
     assert Measurement.objects.count() == 4
     assert counts.published(1)["measurements"] == 2
+
+
+@pytest.mark.django_db
+@pytest.mark.sqlite
+def test_machines_of_one_run_are_one_value_and_runs_are_independent():
+    configuration = make_configuration(make_case_study(), host_fs="ext4")
+    variant = make_measurement(1.0, configuration=configuration, vm_count=1).variant
+    for repetition, values in ((1, (80.0, 120.0)), (2, (180.0, 220.0))):
+        for machine, value in enumerate(values, start=1):
+            place = {"configuration": configuration, "variant": variant, "vm_count": 2, "machine": machine}
+            make_measurement(value, repetition=repetition, **place)
+    rebuild_arms([configuration.case_study_id])
+
+    arm = Arm.objects.get(vm_count=2)
+    assert (arm.measurements, arm.runs) == (4, 2)
+    assert arm.mean_log == pytest.approx((log(100) + log(200)) / 2)
+    assert arm.variance == pytest.approx((log(200) - log(100)) ** 2 / 2 / 2)  # sample variance of two, over two
+
+
+@pytest.mark.django_db
+@pytest.mark.sqlite
+def test_a_stated_scheduler_is_held_and_an_option_of_mkfs_is_not():
+    published({"host_fs": "ext4", "host_io_scheduler": "none"}, {"host_fs": "xfs", "host_io_scheduler": "bfq"})
+    assert answer_with_draft(HOST_FS, None, 1).entries == ()
+    published({"host_fs": "ext4", "host_mkfs_options": "-m 0"}, {"host_fs": "xfs", "host_mkfs_options": "-K"})
+    assert len(answer_with_draft(HOST_FS, None, 2).entries) == 2
 
 
 @pytest.mark.django_db

@@ -1,6 +1,7 @@
 """fio's JSON, terse lines and text. Captured figures were read in the files; older forms are composed."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -238,6 +239,15 @@ def test_percentiles_are_those_that_fio_prints():
     assert mixed.percentiles_ms == {}  # of reads and of writes, which cannot be added up
 
 
+def test_a_percentile_that_people_read_as_zero_is_missing():
+    text = captured("fio-3.33-people.txt")
+    zero = re.sub(r"50\.00th=\[ *\d+\]", "50.00th=[    0]", text)
+    assert zero != text
+    before, after = (FioText().read(each.encode()).runs[0].percentiles_ms for each in (text, zero))
+    assert before["p50"] > 0
+    assert after == {name: value for name, value in before.items() if name != "p50"}
+
+
 def test_bins_of_several_processes_are_added_up():
     bins = [{"100": 50, "200": 45, "400": 5}, {"100": 50, "300": 45, "800": 5}]
     jobs = [job(read=section(1, 1, 100, lat={"clat_ns": {"bins": found}})) for found in bins]
@@ -270,9 +280,12 @@ def test_fios_json_inside_somebody_elses_is_read_wherever_it_stands():
 
 
 def test_one_load_under_two_names_is_refused_by_the_names():
-    assert "'pve > random' (line 1), '2gb > random' (line 1)" in only_reason(
-        json.dumps({"pve": inside("random"), "2gb": inside("random")})
-    )
+    twice = json.dumps({"pve": inside("random"), "2gb": inside("random")})
+    assert "'pve > random' (line 1), '2gb > random' (line 1)" in only_reason(twice)
+    assert [(part.name, len(part.reading.runs)) for part in read(twice).parts] == [
+        ("pve > random", 1),
+        ("2gb > random", 1),
+    ]
     assert len(read(json.dumps({**inside("a"), **inside("b", rw="write")})).runs) == 2
 
 
@@ -293,6 +306,8 @@ def test_terse_lines_are_the_same_runs_as_the_json():
     assert first.latency_ms == pytest.approx(float(fields[39]) / 1000)
     assert first.could_be == ("read", "random-read")
     assert first.percentiles_ms == {"p50": 0.032, "p95": 0.041, "p99": 0.055}
+    below = FioTerse().read(captured("fio-3.33-terse.txt").replace("50.000000%=32;", "50.000000%=0;").encode())
+    assert below.runs[0].percentiles_ms == {"p95": 0.041, "p99": 0.055}  # a microsecond is the least it prints
 
 
 LINE = captured("fio-3.33-terse.txt").splitlines()[0]

@@ -131,6 +131,49 @@ def test_sections_of_several_file_systems_are_refused_by_name(text):
 
 
 @pytest.mark.parametrize(
+    ("text", "runs"),
+    [
+        (f"### ext4\n{SYSBENCH}### XFS\n{SYSBENCH}{SYSBENCH}", {"ext4": 1, "xfs": 2}),
+        (f"### ext4\n{SYSBENCH}### XFS\n{SYSBENCH}### ext4\n{SYSBENCH}", {"ext4": 2, "xfs": 1}),
+        (f"{SYSBENCH}== ext4 done ==\n{SYSBENCH}{SYSBENCH}== xfs done ==\n", {"ext4": 1, "xfs": 2}),
+    ],
+)
+def test_sections_that_headings_or_closing_lines_tell_apart_are_parts(text, runs):
+    reading = read(text.encode())
+    assert reading.runs == ()
+    assert {part.name: len(part.reading.runs) for part in reading.parts} == runs
+    assert all(part.name in text.splitlines()[part.line - 1].lower() for part in reading.parts)
+    assert len({run.line for part in reading.parts for run in part.reading.runs}) == 3
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"{SYSBENCH}== ext4 ==\n{SYSBENCH}== xfs ==\n{SYSBENCH}",  # above the second, or below the first?
+        f"ext4\n{SYSBENCH}ext4 done, now xfs\n{SYSBENCH}xfs done\n",
+    ],
+)
+def test_sections_that_nothing_tells_apart_are_no_parts(text):
+    reading = read(text.encode())
+    assert (reading.runs, reading.parts) == ((), ())
+    assert "file systems in one file" in reading.refused[0].reason
+
+
+def test_each_machine_of_bonnie_lines_is_a_part():
+    reading = read((BONNIE.format("ada") * 2 + BONNIE.format("grace")).encode())
+    assert [(part.name, part.line, len(part.reading.runs)) for part in reading.parts] == [
+        ("ada", 1, 14),
+        ("grace", 3, 7),
+    ]
+
+
+def test_each_format_is_a_part_and_so_are_the_file_systems_in_it():
+    assert [part.name for part in read((SYSBENCH + BONNIE.format("ada")).encode()).parts] == ["bonnie", "sysbench"]
+    text = f"### ext4\n{SYSBENCH}### XFS\n{SYSBENCH}{BONNIE.format('ada')}"
+    assert [part.name for part in read(text.encode()).parts] == ["bonnie", "sysbench, ext4", "sysbench, xfs"]
+
+
+@pytest.mark.parametrize(
     "text",
     [
         f"### ext4\n{SYSBENCH}### ext4\n{SYSBENCH}",

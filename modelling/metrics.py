@@ -1,0 +1,16 @@
+"""What Prometheus reads of the knowledge: its revision, and the answers that wait."""
+
+from collections.abc import Iterable
+
+from prometheus_client.core import GaugeMetricFamily
+
+from kdb.operating import metrics
+from modelling.answers import snapshots
+from modelling.evidence import counts
+
+
+@metrics.reads
+def knowledge() -> Iterable[GaugeMetricFamily]:
+    state = snapshots.state()
+    yield GaugeMetricFamily("kdb_revision", "Of the knowledge that is published.", value=counts.revision())
+    yield GaugeMetricFamily("kdb_answers_waiting", "Questions that wait for their new answer.", value=state["waiting"])

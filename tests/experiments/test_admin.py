@@ -1,0 +1,38 @@
+"""The trail of deeds, for administrators: to be looked through, never changed."""
+
+import pytest
+
+from experiments.case_studies.life import audit
+from experiments.models import AuditEntry
+from tests.factories import make_case_study, make_user
+
+pytestmark = [pytest.mark.django_db, pytest.mark.sqlite]
+TRAIL = "/admin/experiments/auditentry/"
+
+
+@pytest.fixture
+def trail():
+    """Two deeds of two people on two case studies."""
+    for slug, name, action in (("night", "ada", "submitted"), ("dawn", "grace", "returned")):
+        audit(make_case_study(slug), make_user(username=name), AuditEntry.Action(action), f"because of {slug}")
+
+
+def test_administrators_look_through_the_trail_by_deed_person_and_word(client, trail):
+    client.force_login(make_user("administrators", username="adm", is_staff=True))
+    ada = AuditEntry.objects.get(actor__username="ada").actor_id
+    everything = client.get(TRAIL).content.decode()
+    assert everything.index("because of dawn") < everything.index("because of night")  # newest first
+    for query in ("action__exact=submitted", f"actor__id__exact={ada}", "q=night", "q=ada"):
+        page = client.get(f"{TRAIL}?{query}").content.decode()
+        assert "because of night" in page, query
+        assert "because of dawn" not in page, query
+
+
+def test_nobody_changes_the_trail_and_only_administrators_see_it(client, trail):
+    entry = AuditEntry.objects.first()
+    client.force_login(make_user("", username="root", is_staff=True, is_superuser=True))
+    assert client.get(f"{TRAIL}add/").status_code == 403
+    assert client.post(f"{TRAIL}{entry.pk}/change/", {"detail": "nothing"}).status_code == 403
+    assert client.post(f"{TRAIL}{entry.pk}/delete/", {"post": "yes"}).status_code == 403
+    client.force_login(make_user("reviewers", username="rev", is_staff=True))
+    assert client.get(TRAIL).status_code == 403
