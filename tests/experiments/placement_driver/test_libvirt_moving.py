@@ -1,11 +1,12 @@
 """Libvirt's driver, with a guest under emulation that writes all the while."""
 
+import time
 from itertools import count
 from pathlib import Path
 
 import pytest
 
-from experiments.placement_driver.contract import Forbidden, Move
+from experiments.placement_driver.contract import Forbidden, Held, Move
 from experiments.placement_driver.libvirt_moving import LibvirtMoving
 from tests.experiments.campaigns.laboratory.conftest import qemu_lab  # noqa: F401 - a fixture
 
@@ -70,3 +71,17 @@ def test_a_machine_with_a_snapshot_or_a_path_of_odd_characters_is_not_moved(plac
         place.driver.check(Move("other", move.machine, move.disk, move.old, move.new))
     with pytest.raises(Forbidden, match="lies at"):
         place.driver.check(Move(move.token, move.machine, "vda", move.old, move.new))
+
+
+def test_an_image_that_a_process_still_has_open_stays_and_is_told(place):
+    move = place.new_move()
+    place.put(move.new)
+    follow = f"setsid tail -f {move.new} >/dev/null 2>&1 </dev/null & echo $!"
+    holder = place.lab.inside("sh", "-c", follow).strip()
+    time.sleep(0.5)
+    with pytest.raises(Held, match=holder):
+        place.driver.undo(move)
+    assert place.exists(move.new)
+    place.lab.inside("kill", "-KILL", holder)
+    place.driver.undo(move)
+    assert not place.exists(move.new)
