@@ -33,6 +33,13 @@ def host_storage_key(backend: str, host_fs: str | None) -> str | None:
     return UNNAMED if backend else None
 
 
+def host_storage_parts(key: str) -> tuple[str, str]:
+    """The backend and the file system, "" where there is none or it is not stated: the inverse of host_storage_key."""
+    if key in BACKENDS:
+        return key, ""
+    return FILE, "" if key == UNNAMED else key.removeprefix(f"{UNNAMED}-")
+
+
 def host_storages(file_systems: Mapping[str, str]) -> dict[str, str]:
     """Every key with its label. file_systems : slug to name"""
     files = {

@@ -27,6 +27,8 @@ class Metric:
         return 1 if self.higher_is_better else -1
 
 
+SCORE = "score"  # of one benchmark: compared with no other's
+
 METRICS = {
     metric.name: metric
     for metric in (
@@ -39,10 +41,13 @@ METRICS = {
             for nth in (50, 95, 99)
         ),
         Metric("duration", "s", higher_is_better=False, relative="speed by duration"),
-        Metric("score", "score", higher_is_better=True, relative="score"),  # of one benchmark: of no other
+        Metric(SCORE, "score", higher_is_better=True, relative="score"),
         Metric("relative", "ratio", higher_is_better=True, relative="speed as its source relates it"),
     )
 }
+
+# Whose ratios say how many times faster the same work is done: no tails of latency, and no scores.
+SPEEDS = ("throughput", "operation_rate", "transaction_rate", "latency", "duration", "relative")
 
 THROUGHPUT = "throughput"  # what is meant where nobody says otherwise
 LATENCY = "latency"

@@ -89,7 +89,7 @@ PLAIN = [
     "modelling.moving.before_after",
     *("modelling.ask.fit", "modelling.ask.machine"),
     *("modelling.advice.content", "modelling.advice.reasoning", "modelling.advice.words"),
-    *(f"modelling.validation.{name}" for name in ("forecasts", "leave_one_out", "clustered", "outside", "tables")),
+    *(f"modelling.validation.{name}" for name in ("forecasts", "leave_one_out", "clustered", "tables")),
 ]
 
 # Where addresses are put together, everything below is known.

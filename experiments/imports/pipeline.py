@@ -16,8 +16,10 @@ import logging
 import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, nullcontext
 from dataclasses import asdict, replace
+from itertools import count
+from tempfile import TemporaryFile
 from typing import Any
 
 from django.contrib.auth.models import User
@@ -44,7 +46,7 @@ from kdb.models import Job
 from .normalise import CONTEXT, KINDS
 from .readers import archives
 from .readers.table_columns import FIELDS, IGNORED, PARAMETER, may_stand_for
-from .reading import Contents, Decided, Filing, Report, Walk
+from .reading import Contents, Decided, Filing, Outdated, Report, Walk
 
 logger = logging.getLogger(__name__)
 
@@ -418,21 +420,29 @@ def read(run: jobs.JobRun, import_id: int) -> None:
 
 
 def _read(batch: ImportBatch, run: jobs.JobRun, contents: Contents) -> None:
+    def tell(rows: int) -> None:
+        run.step(rows, 0)  # of how many is not known before
+
     if not batch.is_confirmed:
-        report = Walk(batch, contents, lambda rows: run.step(rows, 0)).do()  # of how many is not known before
+        report = Walk(batch, contents, tell).do()
         with transaction.atomic():
             _keep(batch, run, report, report.state)
         return
-    try:
-        with transaction.atomic():
-            batch.case_study = _draft(batch.case_study_id)
-            report = Filing(batch, contents).do()
-            if report.state == State.FAULTY:
-                raise _Faulty(report)
-            _keep(batch, run, report, State.FILED)
-    except _Faulty as faulty:
-        with transaction.atomic():
-            _keep(batch, run, faulty.report, State.FAULTY)
+    for attempt in count(1):
+        # Who was overtaken twice by other imports into the draft keeps them out meanwhile.
+        with TemporaryFile() as kept, transaction.atomic() if attempt > 2 else nullcontext():
+            with transaction.atomic():
+                batch.case_study = _draft(batch.case_study_id)
+            filing = Filing(batch, contents, tell, kept)
+            report = filing.do()
+            try:
+                with transaction.atomic():
+                    if report.state == State.READY:
+                        filing.write(_draft(batch.case_study_id))
+                    _keep(batch, run, report, State.FILED if report.state == State.READY else State.FAULTY)
+                return
+            except Outdated:
+                logger.info("reading anew import=%s: the draft or the catalogue changed meanwhile", batch.pk)
 
 
 def _keep(batch: ImportBatch, run: jobs.JobRun, report: Report, state: State) -> None:
@@ -450,8 +460,3 @@ def _keep(batch: ImportBatch, run: jobs.JobRun, report: Report, state: State) ->
         raise jobs.LeaseLost(f"import {batch.pk} was decided otherwise")
     run.step(report.rows, report.rows)
     logger.info("read import=%s state=%s rows=%s faults=%s", batch.pk, state, report.rows, report.fault_count)
-
-
-class _Faulty(Exception):  # noqa: N818 - rolls the filing back
-    def __init__(self, report: Report) -> None:
-        self.report = report

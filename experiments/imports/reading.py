@@ -1,20 +1,22 @@
 """One reading of one import: from kept bytes to a report, and where it was confirmed to rows.
 
-Reading and filing are the same walk over the files. What differs is that filing writes, inside a
-transaction of its caller, who takes everything back where the report turns out faulty.
+Reading and filing are the same walk over the files. What differs is that filing keeps the rows, and writes them where
+the report has no faults.
 """
 
 import hashlib
 import json
+import pickle
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field
 from itertools import chain, islice
 from time import monotonic
-from typing import Any
+from typing import IO, Any
 
 from django.conf import settings
+from django.db.models import Count, Max
 
 from experiments.case_studies import belongings, measurement_rows
 from experiments.case_studies.life import audit
@@ -395,60 +397,66 @@ class Walk:
         )
 
 
-class Filing(Walk):
-    """A walk that writes the rows; the caller's transaction takes them back where a fault turns up."""
+class Outdated(Exception):  # noqa: N818
+    """Somebody changed what the walk rested on: it has to be done again."""
 
-    def __init__(self, batch: ImportBatch, contents: Contents) -> None:
-        # Nobody sees progress before the commit; the lease is renewed by its own thread.
-        super().__init__(batch, contents, progress=lambda rows: None)
-        self.configuration_ids = dict(self.case_study.configurations.values_list("slug", "pk"))
-        self.variant_ids: dict[Variant, int] = {}
-        self.vm_counts = set(self.case_study.vm_counts)
+
+class Filing(Walk):
+    """A walk that keeps the rows it would write, so that the transaction which writes them does nothing else.
+
+    Others wait for that transaction, on SQLite whoever writes anything at all.
+    """
+
+    def __init__(
+        self, batch: ImportBatch, contents: Contents, progress: Callable[[int], None], kept: IO[bytes]
+    ) -> None:
+        """kept : an empty file, for the rows"""
+        self.basis = _basis(batch.case_study)
+        self.new_entries: list[CatalogueEntry] = []
+        self.kept, self.chunks = kept, 0
+        super().__init__(batch, contents, progress)
 
     def new_name(self, kind: str, entry: CatalogueEntry) -> None:
         super().new_name(kind, entry)
-        if entry.pk is None:
-            entry.save()
+        self.new_entries.append(entry)
 
     def take(self, file: RawFile, rows: list[Row]) -> list[tuple[Row, int]]:
         numbered = super().take(file, rows)
-        if self.report.fault_count or self.unknown:
-            return numbered
-        for slug in self.normaliser.new:
-            if slug not in self.configuration_ids:
-                self.configuration_ids[slug] = self.add_configuration(slug)
-        for variant in {row.variant for row, _ in numbered} - self.variant_ids.keys():
-            self.variant_ids[variant] = self.variant(variant)
-        self.vm_counts.update(row.vm_count for row, _ in numbered)
-        measurement_rows.write(
-            MeasurementRow(
-                configuration_id=self.configuration_ids[row.configuration],
-                variant_id=self.variant_ids[row.variant],
-                operation=row.operation,
-                block_size_bytes=row.block_size_bytes,
-                vm_count=row.vm_count,
-                machine=row.machine,
-                metric=row.metric,
-                unit=row.unit,
-                value=row.value,
-                alternative_value=row.alternative_value,
-                quality=row.quality,
-                repetition=repetition,
-                repetitions=row.repetitions,
-                standard_deviation=row.standard_deviation,
-                minimum=row.minimum,
-                maximum=row.maximum,
-                reference=row.reference,
-                excluded_because=row.excluded_because,
-                excluded_by=row.excluded_by,
-                source=row.source,
-                note=row.note,
-                raw_file_id=file.pk,
-                line=row.line,
-            )
-            for row, repetition in numbered
-        )
+        if not self.report.fault_count and not self.unknown:
+            pickle.dump((file.pk, numbered), self.kept)
+            self.chunks += 1
         return numbered
+
+    def write(self, case_study: CaseStudy) -> None:
+        """Write what the walk found, which had no faults. Raises Outdated.
+
+        case_study : locked by the transaction that this is part of
+        """
+        if _basis(case_study) != self.basis:
+            raise Outdated
+        self.case_study = case_study
+        for entry in self.new_entries:
+            if entry.pk is None:
+                entry.save()
+        configuration_ids = dict(self.case_study.configurations.values_list("slug", "pk"))
+        for slug in self.normaliser.new:
+            configuration_ids[slug] = self.add_configuration(slug)
+        variant_ids: dict[Variant, int] = {}
+        vm_counts = set(self.case_study.vm_counts)
+        self.kept.seek(0)
+        for _ in range(self.chunks):
+            file_id, numbered = pickle.load(self.kept)  # noqa: S301 - written by us, a moment ago
+            for variant in {row.variant for row, _ in numbered} - variant_ids.keys():
+                variant_ids[variant] = self.variant(variant)
+            vm_counts.update(row.vm_count for row, _ in numbered)
+            measurement_rows.write(
+                _stored(row, repetition, file_id, configuration_ids[row.configuration], variant_ids[row.variant])
+                for row, repetition in numbered
+            )
+        CaseStudy.objects.filter(pk=self.case_study.pk).update(vm_counts=sorted(vm_counts - {0}))
+        belongings.forget()  # names to be created that no row has
+        detail = f"{self.batch}: {self.report.rows:,} measurements from {len(self.report.files):,} files"
+        audit(self.case_study, self.batch.uploaded_by, AuditEntry.Action.IMPORTED, detail)
 
     def add_configuration(self, slug: str) -> int:
         values = dict(self.normaliser.configurations[slug])
@@ -466,13 +474,43 @@ class Filing(Walk):
             parameters=json.loads(variant.parameters),
         ).pk
 
-    def do(self) -> Report:
-        report = super().do()
-        CaseStudy.objects.filter(pk=self.case_study.pk).update(vm_counts=sorted(self.vm_counts - {0}))
-        belongings.forget()  # names to be created that no row has
-        detail = f"{self.batch}: {report.rows:,} measurements from {len(report.files):,} files"
-        audit(self.case_study, self.batch.uploaded_by, AuditEntry.Action.IMPORTED, detail)
-        return report
+
+def _basis(case_study: CaseStudy) -> tuple[Any, ...]:
+    """What a walk over files rests on beside them: with another, it might say something else."""
+    rows = Measurement.objects.filter(configuration__case_study=case_study)
+    study = CaseStudy.objects.values("value_scope", "storage_id", "vm_counts").get(pk=case_study.pk)
+    return (
+        *(services.spellings(case_study), services.slugs(case_study), _configurations(case_study), study),
+        *rows.order_by().aggregate(count=Count("pk"), last=Max("pk")).values(),
+    )
+
+
+def _stored(row: Row, repetition: int, file_id: int, configuration_id: int, variant_id: int) -> MeasurementRow:
+    return MeasurementRow(
+        configuration_id=configuration_id,
+        variant_id=variant_id,
+        operation=row.operation,
+        block_size_bytes=row.block_size_bytes,
+        vm_count=row.vm_count,
+        machine=row.machine,
+        metric=row.metric,
+        unit=row.unit,
+        value=row.value,
+        alternative_value=row.alternative_value,
+        quality=row.quality,
+        repetition=repetition,
+        repetitions=row.repetitions,
+        standard_deviation=row.standard_deviation,
+        minimum=row.minimum,
+        maximum=row.maximum,
+        reference=row.reference,
+        excluded_because=row.excluded_because,
+        excluded_by=row.excluded_by,
+        source=row.source,
+        note=row.note,
+        raw_file_id=file_id,
+        line=row.line,
+    )
 
 
 def _counted(number: int, what: str) -> str:

@@ -12,7 +12,7 @@ from django.conf import settings
 from experiments.models import CaseStudy, Configuration
 from kdb.host_storage import BACKENDS
 from kdb.pairs import pair_key
-from kdb.units import METRICS
+from kdb.units import METRICS, SCORE
 from modelling.estimation.network import Network
 from modelling.estimation.ranking import RankedPart, Ranking, rank
 from modelling.estimation.verdict import WINNER
@@ -366,9 +366,16 @@ def _missing(axis: Axis, question: Question, ranking: Ranking, measured: Iterabl
         f"No published case study compares two entries of the axis “{axis.label.lower()}” for the workload "
         f"{asked}{under}{by}.",
         *_measured(measured),
+        *_scores(question, measured),
         "It would take at least two configurations that differ in it, measured in one case study with the same "
         f"benchmark version and the same {listed([COLUMN_LABELS[column] for column in axis.held])}.",
     ]
+
+
+def _scores(question: Question, measured: Iterable[tuple[str, str, str]]) -> list[str]:
+    if question.benchmark or all(metric != SCORE for metric, *_ in measured):
+        return []
+    return ["Scores are compared inside one benchmark only, which the question has to name."]
 
 
 def _measured(measured: Iterable[tuple[str, str, str]]) -> list[str]:

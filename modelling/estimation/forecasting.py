@@ -9,6 +9,7 @@ from datetime import date
 import numpy as np
 import pandas as pd
 
+from kdb.host_storage import host_storage_parts
 from kdb.pairs import pair_key
 from kdb.units import THROUGHPUT
 from modelling.evidence.arms import Spread, comparable_arms, trials
@@ -16,30 +17,43 @@ from modelling.evidence.axes import AXES, MACHINE, Axis
 
 from .network import Trial
 from .ordinal import from_tiers, joint
-from .pooling import Observed, Part
+from .pooling import REST, Observed, Part, kinds_of
 from .ranking import scored_findings
 
 # The one place that says which form of modelling.validation.forecasts makes forecasts, and since when.
 IN_USE, SINCE = "pooled", date(2026, 11, 22)
 
-# Of the half-normal priors on the standard deviations of pooled effects, ln ratio.
-SCALES = {
-    **dict.fromkeys(("hypervisor", "guest_fs", "host_fs", "cache_mode", "image_format", "pair"), 0.2),
-    **dict.fromkeys(("workload", "laboratory", "storage", "rest"), 0.3),
-}
-
-# The columns whose values are parts; both file systems together are one more, their pair.
-COLUMNS = ("hypervisor", "guest_fs", "host_fs", "cache_mode", "image_format")
+# The columns whose values are parts. Two more are what no column holds: that a container shares the host's kernel, and
+# the pair of both file systems.
+COLUMNS = ("hypervisor", "guest_fs", "host_fs", "backend", "cache_mode", "image_format")
+_READ = (*COLUMNS, "virtualisation")
+CONTAINER = "container"
 _WHOLE = Axis("parts", "Configuration", ("parts",), MACHINE)
+
+# Of the half-normal priors on the standard deviations of pooled effects, ln ratio, by kind of part: caches and networks
+# that come with a container or a backend make factors, where file systems and hypervisors make percents.
+_SCALE, _WIDE = 0.3, 1.0
+SCALES = {
+    REST: _SCALE,
+    **{
+        kind: _WIDE if part in (CONTAINER, "backend") else _SCALE
+        for part in (*COLUMNS, CONTAINER, "pair")
+        for kind in kinds_of(part)
+    },
+}
 
 
 def parts(row: Mapping[str, object]) -> frozenset[Part]:
-    """The stated parts of an arm, or of an entry: column to value."""
-    found = {(column, value) for column in COLUMNS if isinstance(value := row.get(column), str) and value}
-    stated = dict(found)
+    """The stated parts of an arm, or of an entry: column to value. A host storage is its backend and file system."""
+    stated = {column: value for column in _READ if isinstance(value := row.get(column), str) and value}
+    if isinstance(key := row.get("host_storage"), str):
+        backend, host_fs = host_storage_parts(key)
+        stated |= {"backend": backend} | ({"host_fs": host_fs} if host_fs else {})
+    if stated.pop("virtualisation", "") == CONTAINER:
+        stated[CONTAINER] = "yes"
     if "guest_fs" in stated and "host_fs" in stated:
-        found.add(("pair", pair_key(stated["guest_fs"], stated["host_fs"])))
-    return frozenset(found)
+        stated["pair"] = pair_key(stated["guest_fs"], stated["host_fs"])
+    return frozenset(stated.items())
 
 
 def between(made_of: Sequence[frozenset[Part]], i: int, j: int) -> dict[Part, float]:
@@ -52,14 +66,11 @@ def observed(arms: pd.DataFrame, workload: str, spread: Spread) -> list[Observed
 
     arms : DataFrame of modelling.evidence.frames.arms
     """
-    made_of = [parts(row) for row in arms[list(COLUMNS)].to_dict("records")]
+    made_of = [parts(row) for row in arms[list(_READ)].to_dict("records")]
     names = {each: repr(sorted(each)) for each in made_of}
     compared = comparable_arms(arms.assign(parts=[names[each] for each in made_of]), _WHOLE, spread)
     treatments = {name: tuple(sorted(each)) for each, name in names.items()}
-    storages = compared.groupby("laboratory")["storage"].agg(
-        lambda kinds: kinds.iloc[0] if kinds.nunique() == 1 else ""
-    )
-    return [Observed(trial, treatments, workload, trial.name, storages[trial.name]) for trial in trials(compared)]
+    return [Observed(trial, treatments, workload, trial.name) for trial in trials(compared)]
 
 
 def listed(findings: pd.DataFrame, workload: str, tier_scale: float, tier_doubt: float) -> list[Observed]:
@@ -85,7 +96,7 @@ def differences(arms: pd.DataFrame) -> Callable[[int, int], dict[Part, float]]:
     arms : of modelling.evidence.arms.comparable_arms, of one trial whose entries are numbered in their order. Its
         averaging is linear in arms, so it is put to each part's indicator in place of the logarithm of throughput.
     """
-    of_arm = [parts(row) for row in arms[list(COLUMNS)].to_dict("records")]
+    of_arm = [parts(row) for row in arms[list(_READ)].to_dict("records")]
     effects: dict[Part, np.ndarray] = {}
     for part in sorted(frozenset().union(*of_arm) - frozenset.intersection(*of_arm)):
         (trial,) = trials(arms.assign(mean_log=[float(part in own) for own in of_arm], metric=THROUGHPUT))

@@ -4,10 +4,10 @@ The ln throughput of an arm is the level of its trial, the sum of the effects of
 
     y = level + X u + e,   u ~ N(0, diag of s_k²),   e ~ N(0, v + r²)
 
-An effect belongs to a part ("guest_fs=xfs"): its main effect, and its deviations in one workload, in one laboratory
-and on one kind of storage, each with a variance of its own kind k. The level has a flat prior and is taken out, so that
-all algebra is of the size of the effects. The standard deviations have half-normal priors and are taken where the
-posterior of their logarithms is highest, which is never at zero.
+An effect belongs to a part ("guest_fs=xfs"): its main effect, and its deviations in one workload and in one laboratory.
+Effects of one kind k ("guest_fs", "guest_fs by laboratory", ...) share a variance. The level has a flat prior and is
+taken out, so that all algebra is of the size of the effects. The standard deviations have half-normal priors and are
+taken where the posterior of their logarithms is highest, which is never at zero.
 
 Sources: Henderson 1975 (10.2307/2529430) for the equations of mixed models; Gelman and Hill 2007, chapter 12, for
 partial pooling; Chung and others 2013 (10.1007/s11336-013-9328-2) for modes away from zero; docs/models/forecasts.md.
@@ -26,31 +26,25 @@ from .network import EvidenceError, Trial
 
 Part = tuple[str, str]  # ("guest_fs", "xfs")
 
-WORKLOAD, LABORATORY, STORAGE = "workload", "laboratory", "storage"
 REST = "rest"
-VARYING = ("hypervisor", "guest_fs", "host_fs")  # parts that deviate by workload, laboratory and storage
+VARYING = ("hypervisor", "container", "guest_fs", "host_fs", "backend")  # parts that deviate by workload and laboratory
 
 
 @dataclass(frozen=True)
 class Observed:
-    """One trial and where it was made.
-
-    made_of : treatment to its parts
-    storage : kind of it, empty where the source does not say
-    """
+    """One trial and where it was made. made_of : treatment to its parts"""
 
     trial: Trial
     made_of: Mapping[str, Sequence[Part]]
     workload: str
     laboratory: str
-    storage: str = ""
 
 
 @dataclass(frozen=True)
 class Pooled:
     """What all trials together say of the p effects.
 
-    places : (part, kind, where) to the place of the effect; where is the workload, laboratory or storage, "" for main
+    places : (part, kind, where) to the place of the effect; where is the workload or laboratory, "" for main
     spreads : kind to its standard deviation, ln ratio
     means : (p,); covariance : (p, p), of the effects
     """
@@ -64,16 +58,15 @@ class Pooled:
         """Whether some trial compared the part with another; of one that only adds to others it need not be known."""
         return part[0] not in VARYING or (part, part[0], "") in self.places
 
-    def contrast(self, weights: Mapping[Part, float], workload: str, storage: str = "") -> tuple[float, float]:
+    def contrast(self, weights: Mapping[Part, float], workload: str) -> tuple[float, float]:
         """Mean and variance of a difference of two arms in a new laboratory.
 
         weights : part to how much more of it the first arm has than the second: 1, -1, or between for means over
             several arms
-        storage : kind of it, empty where it is not known
         """
         vector, unseen = np.zeros(len(self.means)), 2 * self.spreads[REST] ** 2
         for part, weight in weights.items():
-            for kind, where in _effects(part, workload, "", storage):
+            for kind, where in _effects(part, workload, ""):
                 place = self.places.get((part, kind, where))
                 if place is None:
                     unseen += (weight * self.spreads[kind]) ** 2
@@ -93,8 +86,7 @@ def pool(
 
     Parameters
     ----------
-    scales : kind to the scale of the half-normal prior on its standard deviation: the kinds of parts, "workload",
-        "laboratory", "storage" and "rest"
+    scales : kind to the scale of the half-normal prior on its standard deviation (`kinds_of`, and "rest")
     spreads : the standard deviations where they are known; they are then not estimated
     start : where the search for them begins
 
@@ -161,7 +153,7 @@ class _Equations:
                 trial.treatments, trial.effects.mean(axis=1), trial.arm_variances, strict=True
             ):
                 for part in set(each.made_of[treatment]) - common:
-                    for kind, where in _effects(part, each.workload, each.laboratory, each.storage):
+                    for kind, where in _effects(part, each.workload, each.laboratory):
                         cells.append((len(means), places.setdefault((part, kind, where), len(places))))
                 of_row.append(number)
                 means.append(mean)
@@ -201,10 +193,11 @@ class _Equations:
         return float(value), gradient
 
 
-def _effects(part: Part, workload: str, laboratory: str, storage: str) -> list[tuple[str, str]]:
-    """Kind and place of the effects that a part has there; one on a kind of storage only where that is known."""
-    found = [(part[0], "")]
-    if part[0] in VARYING:
-        found += [(WORKLOAD, workload), (LABORATORY, laboratory)]
-        found += [(STORAGE, storage)] if storage else []
-    return found
+def kinds_of(part: str) -> list[str]:
+    """The kinds of effects that parts of this kind have: main, and where they vary, by workload and by laboratory."""
+    return [part, f"{part} by workload", f"{part} by laboratory"] if part in VARYING else [part]
+
+
+def _effects(part: Part, workload: str, laboratory: str) -> list[tuple[str, str]]:
+    """Kind and place of the effects that a part has there."""
+    return list(zip(kinds_of(part[0]), ("", workload, laboratory), strict=False))

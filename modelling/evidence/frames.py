@@ -15,7 +15,7 @@ from experiments.models import CaseStudy, Configuration, OrdinalFinding
 from experiments.models.case_study import laboratory
 from experiments.models.testbed import storage_kind
 from kdb.host_storage import BACKENDS, FILE, UNNAMED, host_storage_key
-from kdb.units import THROUGHPUT
+from kdb.units import SCORE, SPEEDS, THROUGHPUT
 from modelling.models import Arm
 
 from .durability import losing_options
@@ -65,6 +65,7 @@ _ARM_COLUMNS = {
     "variance": "variance",  # float >= 0, of mean_log, missing: no spread stated
     "source": "source",  # str, "Table III"
 }
+NO_ARMS = pd.DataFrame(columns=[*_ARM_COLUMNS, "backend", "host_storage"])
 _FINDING_COLUMNS = {
     "publication": "publication__slug",  # str
     "hypervisor": "hypervisor__slug",  # str
@@ -104,13 +105,17 @@ def arms(question: Question, *, with_draft: int | None = None, as_of: int | None
     as_of : what counted at this knowledge revision, in place of what counts now
     Columns: the keys of _ARM_COLUMNS, with types and units there, and backend (of kdb.host_storage, empty: not
     stated) and host_storage (a key of it, missing: not stated). Of one metric: the question's, else throughput.
+    Scores of several benchmarks are none: they measure nothing in common, so not even their ratios may be pooled.
     """
-    return _frame(_admitted_arms(question).filter(_counts("configuration__case_study", with_draft, as_of)))
+    rows = _admitted_arms(question).filter(_counts("configuration__case_study", with_draft, as_of))
+    if question.metric == SCORE and rows.order_by().values("variant__benchmark").distinct().count() > 1:
+        rows = rows.none()
+    return _frame(rows)
 
 
 def arms_of_every_workload(*, as_of: int | None = None) -> dict[str, pd.DataFrame]:
-    """Workload to its published arms in throughput under a hypervisor, as `arms` gives them; two queries."""
-    rows = Arm.objects.filter(configuration__hypervisor__isnull=False, metric=THROUGHPUT).order_by("pk")
+    """Workload to its published arms under a hypervisor in every metric of speed, as `arms` gives them; two queries."""
+    rows = Arm.objects.filter(configuration__hypervisor__isnull=False, metric__in=SPEEDS).order_by("pk")
     rows = rows.exclude(configuration__virtualisation="emulated").filter(
         _counts("configuration__case_study", None, as_of)
     )
@@ -153,7 +158,7 @@ def _frame(rows: QuerySet[Arm]) -> pd.DataFrame:
         (*known, backend or (FILE if host_fs else ""), host_storage_key(backend, host_fs))
         for *known, host_fs, backend in values
     ]
-    return pd.DataFrame.from_records(records, columns=[*_ARM_COLUMNS, "backend", "host_storage"])
+    return pd.DataFrame.from_records(records, columns=NO_ARMS.columns)
 
 
 def metrics_measured(

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from experiments.models import CaseStudy, Configuration, Workload
-from kdb.units import METRICS, THROUGHPUT
+from kdb.units import METRICS, SPEEDS, THROUGHPUT
 from modelling.answers.selectors import assumptions, ranking_of
 from modelling.claims.selectors import verdicts_on
 from modelling.estimation import forecasting, shares
@@ -238,17 +238,27 @@ def mechanisms_record(workload: str, revision: int, as_of: int | None = None) ->
 
 
 def _forecast(question: Question, a: Side, b: Side, revision: int, as_of: int | None) -> Foretold | None:
-    """By the form that is in use; None where a hypervisor or file system of the two was never compared, and for what it
-    has no parts for: host storage."""
-    if not set(AXES[question.axis].entry) <= set(forecasting.COLUMNS):
-        return None
-    weights = between([forecasting.parts(a.parts), forecasting.parts(b.parts)], 0, 1)
-    if not weights or question.metric not in (None, THROUGHPUT) or counts.has_more_arms_than(MOST_POOLED):
+    """By the form that is in use; None where a part of the two that it must know was never compared."""
+    containers = Configuration.objects.filter(
+        hypervisor__slug__in=[side.parts.get("hypervisor") for side in (a, b)], virtualisation=forecasting.CONTAINER
+    )
+    shared = set(containers.values_list("hypervisor__slug", flat=True).distinct())
+    axis = AXES[question.axis]
+    of_both = {*axis.entry, *(column for column in axis.comes_along if _both_known(a, b, column))}
+    made_of = [
+        forecasting.parts(
+            {column: value for column, value in side.parts.items() if column in of_both}
+            | ({"virtualisation": forecasting.CONTAINER} if side.parts.get("hypervisor") in shared else {})
+        )
+        for side in (a, b)
+    ]
+    weights = between(made_of, 0, 1)
+    if not weights or question.metric not in (None, *SPEEDS) or counts.has_more_arms_than(MOST_POOLED):
         return None
     model = remembered(f"modelling.pooled:{as_of or revision}", lambda: _pooled(as_of))
     if model is None or not all(map(model.knows, weights)):
         return None
-    mean, variance = model.contrast(weights, question.workload, question.storage or "")
+    mean, variance = model.contrast(weights, question.workload)
     reach = NORMAL_95 * np.sqrt(variance)
     return Foretold(*np.exp([mean, mean - reach, mean + reach]).tolist())
 

@@ -28,9 +28,6 @@ from modelling.workloads.profiles import Profile
 FILE_SYSTEM_AXES = ("fs-pair", "guest-fs", "host-fs")
 
 
-_NO_FINDINGS = pd.DataFrame(columns=["publication", "hypervisor", "guest_fs", "host_fs", "case_studies", "cache_mode"])
-
-
 class CannotPredict(Exception):  # noqa: N818 - an answer, not a mistake
     """The method has nothing to say about the task; the text says why and is fit to show."""
 
@@ -38,7 +35,7 @@ class CannotPredict(Exception):  # noqa: N818 - an answer, not a mistake
 class Evidence:
     """All published evidence, with what is needed of it every time some case study is left out.
 
-    arms, findings : workload to the frames of modelling.evidence.frames
+    arms, findings : workload to the frames of modelling.evidence.frames, the same workloads in both
     spread : of repetitions, before any is seen
     """
 
@@ -49,18 +46,6 @@ class Evidence:
         self._speakers: dict[str, set[str]] = {}
         self._observed: list[Observed] | None = None
         self._pooled: Pooled | None = None
-
-    def joined(self, arms: Mapping[str, pd.DataFrame]) -> "Evidence":
-        """The same with further arms by workload, in place of those of the same case studies."""
-        further = {slug for frame in arms.values() for slug in frame["case_study"]}
-        both = {load: frame[~frame["case_study"].isin(further)] for load, frame in self.arms.items()}
-        findings = dict(self.findings)
-        for workload, frame in arms.items():
-            more = frame.assign(variant_id=-1 - frame["variant_id"], configuration_id=-1 - frame["configuration_id"])
-            known = both.get(workload)
-            both[workload] = more if known is None or known.empty else pd.concat([known, more], ignore_index=True)
-            findings.setdefault(workload, _NO_FINDINGS)
-        return Evidence(both, findings, self.spread)
 
     def speaks(self, case_studies: Iterable[str], workload: str) -> bool:
         """Whether one of the case studies has anything on the workload."""
@@ -250,20 +235,18 @@ def from_pooled(task: Task, known: Knowledge) -> Forecast:
     model = known.once("pooled", work=lambda: _pooled(known))
     if model is None:
         raise CannotPredict("no other case study compares configurations")
-    entries, storage = sorted(task.truth), ""
+    entries = sorted(task.truth)
     differ: Callable[[int, int], dict[Part, float]]
     if task.trial is None or task.arms is None:
         made_of = [parts(entry_parts(task.axis, entry)) for entry in entries]
         differ = partial(between, made_of)
     else:
         entries, differ = list(task.trial.treatments), differences(task.arms)
-        kinds = set(task.arms["storage"])
-        storage = kinds.pop() if len(kinds) == 1 else ""
     told = {}
     for i, j in permutations(range(len(entries)), 2):
         weights = differ(i, j)
         if all(map(model.knows, weights)):
-            told[entries[i], entries[j]] = model.contrast(weights, task.workload, storage)
+            told[entries[i], entries[j]] = model.contrast(weights, task.workload)
     forecast = _in_order(entries, told)
     return forecast if task.trial is not None else Forecast(forecast.scores)
 
@@ -395,7 +378,12 @@ METHODS = {
     for method in (
         Method("network", "Network estimate", from_network),
         Method("pooled", "Partial pooling", from_pooled),
-        Method("components", "Additive components", from_components),
+        Method(
+            "components",
+            "Additive components",
+            from_components,
+            axes=tuple(name for name in AXES if name != "host-storage"),  # which none of its components is
+        ),
         Method("mechanisms", "Mechanisms", from_mechanisms, axes=FILE_SYSTEM_AXES),
         Method("ext4", "ext4 first", ext4_first, axes=(*FILE_SYSTEM_AXES, "configuration"), is_naive=True),
         Method("mean", "Mean over all workloads", overall_mean, is_naive=True),

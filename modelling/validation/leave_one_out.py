@@ -12,6 +12,7 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 
+from kdb.host_storage import host_storage_parts
 from modelling.estimation import ranking
 from modelling.estimation.graph import connected
 from modelling.estimation.ranking import Assumptions
@@ -23,7 +24,7 @@ from modelling.workloads.profiles import Profile
 from .forecasts import FILE_SYSTEM_AXES, METHODS, CannotPredict, Evidence, Forecast, Knowledge, Task, standings
 
 # The ranking's version and, in the last two digits, our own: raised where the same evidence gives another report.
-METHOD = 100 * ranking.METHOD + 3
+METHOD = 100 * ranking.METHOD + 4
 MOST_LEFT_OUT = 100  # case studies; of more, evenly spread ones are left out and the report says so
 
 
@@ -134,20 +135,21 @@ def tasks(unit: tuple[str, ...], evidence: Evidence) -> list[Task]:
         if not evidence.speaks(unit, workload):
             continue
         stated = findings[np.array([not set(unit).isdisjoint(s) for s in findings["case_studies"]], dtype=bool)]
-        for axis in (axis for axis in AXES.values() if axis.name != "host-storage"):  # of files host-fs asks the same
+        for axis in AXES.values():
             arms = evidence.comparable(workload, axis)
             own = arms[arms["case_study"].isin(unit)]
             for hypervisor, rows in _under_each(own, axis):
                 found += _from_numbers(unit, axis, workload, hypervisor, rows)
-            if axis.name != "configuration":  # a list's hypervisor is one, so this would be its pairs again
+            # A list's hypervisor is one, and it speaks of files: these would be its pairs and host file systems again.
+            if axis.name not in ("configuration", "host-storage"):
                 for hypervisor, rows in _under_each(stated, axis):
                     found += _from_lists(unit, axis, workload, hypervisor, rows)
     return sorted(found, key=lambda task: [*AXES].index(task.axis.name))
 
 
 def _under_each(rows: pd.DataFrame, axis: Axis) -> list[tuple[str | None, pd.DataFrame]]:
-    """File systems are asked about under one hypervisor at a time."""
-    if axis.name not in FILE_SYSTEM_AXES:
+    """What guests see and what images lie on is asked about under one hypervisor at a time."""
+    if axis.name not in (*FILE_SYSTEM_AXES, "host-storage"):
         return [(None, rows)]
     return [(hypervisor, rows[rows["hypervisor"] == hypervisor]) for hypervisor in sorted(set(rows["hypervisor"]))]
 
@@ -157,6 +159,8 @@ def _from_numbers(
 ) -> list[Task]:
     found = []
     for trial in trials(arms):
+        if axis.name == "host-storage" and all(host_storage_parts(entry)[1] for entry in trial.treatments):
+            continue  # files on stated file systems: host-fs asks the same
         truth = dict(zip(trial.treatments, trial.effects.mean(axis=1).tolist(), strict=True))
         own = arms[arms["case_study"].isin(trial.sources) & arms["entry"].isin(trial.treatments)]
         found.append(Task(unit, axis, workload, hypervisor, truth, trial, own))

@@ -9,7 +9,6 @@ from dataclasses import asdict
 from itertools import product
 from typing import Any
 
-from django.conf import settings
 from django.db.models import Max
 from django.utils.timezone import now
 from numpy import median
@@ -29,14 +28,13 @@ from modelling.workloads.profiles import known_profiles
 from .clustered import SCORES, by_method, clustered, scored, shortfalls
 from .forecasts import METHODS, Evidence, Task
 from .leave_one_out import METHOD, Outcome, Report, Result, leave_one_out
-from .outside import Outside, read
 
 logger = logging.getLogger(__name__)
 
 JOB = "recompute_quality"
 NAIVE = ("none", "mean")  # those that foretell ratios with intervals
 FORECASTING = ("network", "pooled", "components")
-MOST_AT_ONCE = 2_000  # arms for which a visitor waits; with more, a worker does it
+MOST_AT_ONCE = 300  # arms for which a visitor waits; with more, a worker does it
 
 
 def current() -> QualityReport | None:
@@ -44,7 +42,7 @@ def current() -> QualityReport | None:
     kept = QualityReport.objects.filter(method=METHOD).order_by("-revision").first()
     if kept is not None:
         return kept
-    if settings.KDB_OUTSIDE or counts.has_more_arms_than(MOST_AT_ONCE):
+    if counts.has_more_arms_than(MOST_AT_ONCE):
         jobs.enqueue_once(JOB)
         return None
     return compute(wait=False)
@@ -70,15 +68,14 @@ def bring_up_to_date() -> None:
 
 
 def compute(*, wait: bool = True) -> QualityReport:
-    """Leave every case study out in turn, on the knowledge as it is and what others published, and keep the report.
+    """Leave every case study out in turn, on the knowledge as it is, and keep the report.
 
     wait : for a publication under way; without, the report is given but not kept
     Nor is it kept where a publication came in between.
     """
     revision = counts.revision()
-    outside = others()
-    report = leave_one_out(gather().joined(outside.arms), assumptions(), cost_matrix(), known_profiles())
-    result = as_dict(report, outside, revision)
+    report = leave_one_out(gather(), assumptions(), cost_matrix(), known_profiles())
+    result = as_dict(report, revision)
     digest = hashlib.sha256(json.dumps(result, sort_keys=True).encode()).hexdigest()
     kept = QualityReport(method=METHOD, revision=revision, result=result, digest=digest, computed_at=now())
     keep(revision, lambda: QualityReport.objects.bulk_create([kept], ignore_conflicts=True), wait=wait)
@@ -87,20 +84,16 @@ def compute(*, wait: bool = True) -> QualityReport:
 
 
 def gather() -> Evidence:
-    """All published evidence, by workload."""
-    arms, findings = {}, {}
-    for workload in visible.entries(Workload).values_list("slug", flat=True):
-        question = Question("configuration", workload)
-        arms[workload], findings[workload] = frames.arms(question), frames.findings(question)
-    return Evidence(arms, findings, assumptions().spread)
+    """All published evidence on speed, by workload: what forecasts learn from."""
+    arms = frames.arms_of_every_workload()
+    workloads = visible.entries(Workload).values_list("slug", flat=True)
+    findings = {workload: frames.findings(Question("fs-pair", workload)) for workload in workloads}
+    return Evidence(
+        {workload: arms.get(workload, frames.NO_ARMS) for workload in findings}, findings, assumptions().spread
+    )
 
 
-def others() -> Outside:
-    """What others published beyond the papers, as the models are judged by it."""
-    return read(settings.KDB_OUTSIDE) if settings.KDB_OUTSIDE else Outside({}, 0, {})
-
-
-def as_dict(report: Report, outside: Outside, revision: int) -> dict[str, Any]:
+def as_dict(report: Report, revision: int) -> dict[str, Any]:
     """The report as JSON-ready data. Numbers keep full precision; what does not exist is None."""
     return {
         "revision": revision,
@@ -126,7 +119,7 @@ def as_dict(report: Report, outside: Outside, revision: int) -> dict[str, Any]:
         "clustered": [_clustered(report, *each) for each in product(METHODS, SCORES, ("", *NAIVE))],
         "laboratories": _grouped(report, lambda task: task.case_studies),
         "distinct_questions": _grouped(report, lambda task: (task.case_studies, task.workload)),
-        "notes": [*_notes(report), *_of_outside(outside)],
+        "notes": _notes(report),
     }
 
 
@@ -158,17 +151,6 @@ def _grouped(report: Report, key: Callable[[Task], Any]) -> list[dict[str, Any]]
             "methods": [{"method": name, **scores} for name, scores in by_method(results, METHODS).items()],
         }
         for results in groups.values()
-    ]
-
-
-def _of_outside(outside: Outside) -> list[str]:
-    if not outside.rows:
-        return []
-    unused = ", ".join(f"{count} ({reason})" for reason, count in sorted(outside.unused.items()))
-    lost = sum(outside.unused.values())
-    return [
-        f"{outside.rows} rows of results that others published are held against the forecasts and used in making them, "
-        f"each laboratory's without its own. Of these {lost} cannot be said in the words of this report: {unused}."
     ]
 
 
@@ -215,7 +197,8 @@ def _notes(report: Report) -> list[str]:
         if len(unit) > 1
     ]
     unknown = sum(
-        outcomes["network"].reason != "" and outcomes["components"].reason != "" for _, outcomes in report.results
+        all(outcomes[name].reason for name in ("network", "components") if name in outcomes)
+        for _, outcomes in report.results
     )
     if unknown:
         notes.append(

@@ -4,22 +4,22 @@ import numpy as np
 import pytest
 
 from modelling.estimation.network import EvidenceError, Trial
-from modelling.estimation.pooling import Observed, _Equations, pool
+from modelling.estimation.pooling import Observed, _Equations, kinds_of, pool
 
 A, B, C = ("guest_fs", "ext4"), ("guest_fs", "xfs"), ("guest_fs", "btrfs")
 NONE = 1e-6  # a standard deviation that is as good as zero
-KINDS = ("guest_fs", "workload", "laboratory", "storage", "rest")
-SCALES = {"guest_fs": 0.3, "workload": 0.3, "laboratory": 0.3, "storage": 0.3, "rest": 0.3}
+KINDS = (*kinds_of("guest_fs"), "rest")
+SCALES = dict.fromkeys(KINDS, 0.3)
 
 
-def spreads(**known):
-    return dict.fromkeys(KINDS, NONE) | known
+def spreads(main=NONE, workload=NONE, laboratory=NONE, rest=NONE):
+    return dict(zip(KINDS, (main, workload, laboratory, rest), strict=True))
 
 
-def saw(difference, laboratory="one", workload="mail", storage="", variance=0.01):
+def saw(difference, laboratory="one", workload="mail", variance=0.01):
     """A laboratory that saw ext4 ahead of XFS by a difference of ln throughput; variance is of an arm."""
     trial = Trial.from_arms(laboratory, ("a", "b"), np.array([difference, 0.0]), np.array([variance] * 2))
-    return Observed(trial, {"a": (A,), "b": (B,)}, workload, laboratory, storage)
+    return Observed(trial, {"a": (A,), "b": (B,)}, workload, laboratory)
 
 
 def told(observed, load="mail", **known):
@@ -29,42 +29,44 @@ def told(observed, load="mail", **known):
 def test_one_laboratory_is_drawn_towards_no_difference():
     # Prior variance of the difference 2 x 0.2² = 0.08, of its noise 2 x 0.01 = 0.02:
     # mean 0.4 x 0.08 / 0.10, variance 0.08 x 0.02 / 0.10.
-    assert told([saw(0.4)], guest_fs=0.2) == pytest.approx((0.32, 0.016))
+    assert told([saw(0.4)], main=0.2) == pytest.approx((0.32, 0.016))
 
 
 def test_another_workload_is_foretold_by_what_both_share():
     # Workloads add 2 x 0.1² = 0.02, of which a new one has its own: 0.4 x 0.08 / 0.12; 0.08 - 0.08² / 0.12 + 0.02.
-    assert told([saw(0.4)], "files", guest_fs=0.2, workload=0.1) == pytest.approx((0.8 / 3, 0.14 / 3))
+    assert told([saw(0.4)], "files", main=0.2, workload=0.1) == pytest.approx((0.8 / 3, 0.14 / 3))
     # The same workload keeps both: 0.4 x 0.10 / 0.12; 0.10 - 0.10² / 0.12.
-    assert told([saw(0.4)], "mail", guest_fs=0.2, workload=0.1) == pytest.approx((1 / 3, 0.1 / 6))
+    assert told([saw(0.4)], "mail", main=0.2, workload=0.1) == pytest.approx((1 / 3, 0.1 / 6))
 
 
 def test_a_new_laboratory_differs_as_those_before_and_by_the_rest():
     # 0.08 / (0.08 + 0.02 + 0.02 + 0.02) of what was seen; a deviation and a rest of its own, 0.02 each, come on top.
     expected = (0.4 * 0.08 / 0.14, 0.08 - 0.08**2 / 0.14 + 0.04)
-    assert told([saw(0.4)], guest_fs=0.2, laboratory=0.1, rest=0.1) == pytest.approx(expected)
+    assert told([saw(0.4)], main=0.2, laboratory=0.1, rest=0.1) == pytest.approx(expected)
 
 
-def test_a_kind_of_storage_counts_where_it_is_the_same():
-    model = pool([saw(0.4, storage="hdd")], SCALES, spreads=spreads(guest_fs=0.2, storage=0.1))
-    same, other = (model.contrast({A: 1.0, B: -1.0}, "mail", kind)[0] for kind in ("hdd", "nvme"))
-    assert (same, other) == pytest.approx((1 / 3, 0.8 / 3))
+def test_kinds_of_parts_vary_each_by_its_own():
+    """A backend that differs between laboratories leaves what is foretold of file systems as certain as it was."""
+    known = spreads(main=0.2) | {"backend": NONE, "backend by workload": NONE, "backend by laboratory": 1.0}
+    model = pool([saw(0.4)], SCALES | dict.fromkeys(kinds_of("backend"), 1.0), spreads=known)
+    assert model.contrast({A: 1.0, B: -1.0}, "mail") == pytest.approx((0.32, 0.016))
+    assert model.contrast({("backend", "nfs"): 1.0}, "mail")[1] == pytest.approx(1.0)
 
 
 def test_no_spread_between_workloads_pools_them_completely():
     both = [saw(0.4, "one", "mail"), saw(0.0, "two", "files")]
-    assert told(both, "mail", guest_fs=1e3)[0] == pytest.approx(0.2, abs=1e-6)
-    assert told(both, "files", guest_fs=1e3)[0] == pytest.approx(0.2, abs=1e-6)
+    assert told(both, "mail", main=1e3)[0] == pytest.approx(0.2, abs=1e-6)
+    assert told(both, "files", main=1e3)[0] == pytest.approx(0.2, abs=1e-6)
 
 
 def test_a_huge_spread_between_workloads_pools_nothing():
     both = [saw(0.4, "one", "mail"), saw(0.0, "two", "files")]
-    assert told(both, "mail", guest_fs=0.2, workload=1e3)[0] == pytest.approx(0.4, abs=1e-6)
-    assert told(both, "files", guest_fs=0.2, workload=1e3)[0] == pytest.approx(0.0, abs=1e-6)
+    assert told(both, "mail", main=0.2, workload=1e3)[0] == pytest.approx(0.4, abs=1e-6)
+    assert told(both, "files", main=0.2, workload=1e3)[0] == pytest.approx(0.0, abs=1e-6)
 
 
 def test_what_was_never_compared_is_as_uncertain_as_its_prior():
-    model = pool([saw(0.4)], SCALES, spreads=spreads(guest_fs=0.2))
+    model = pool([saw(0.4)], SCALES, spreads=spreads(main=0.2))
     assert not model.knows(C)
     assert model.contrast({C: 1.0}, "mail") == pytest.approx((0.0, 0.04), abs=1e-9)
 
@@ -72,7 +74,7 @@ def test_what_was_never_compared_is_as_uncertain_as_its_prior():
 def test_the_level_of_a_trial_says_nothing():
     trial = Trial.from_arms("one", ("a", "b"), np.array([7.4, 7.0]), np.array([0.01, 0.01]))
     lifted = Observed(trial, {"a": (A,), "b": (B,)}, "mail", "one")
-    assert told([lifted], guest_fs=0.2) == pytest.approx(told([saw(0.4)], guest_fs=0.2))
+    assert told([lifted], main=0.2) == pytest.approx(told([saw(0.4)], main=0.2))
 
 
 def test_without_trials_there_is_nothing_to_pool():
@@ -81,9 +83,9 @@ def test_without_trials_there_is_nothing_to_pool():
 
 
 SEEN = [
-    saw(0.4, "one", "mail", "hdd"),
-    saw(-0.1, "one", "files", "hdd", 0.02),
-    saw(0.3, "two", "mail", "ssd"),
+    saw(0.4, "one", "mail"),
+    saw(-0.1, "one", "files", 0.02),
+    saw(0.3, "two", "mail"),
     saw(0.9, "three", "web", variance=0.05),
 ]
 
@@ -95,12 +97,10 @@ def test_the_marginal_likelihood_is_that_of_the_observed_differences():
     def density(s):
         shared = np.full((4, 4), s["guest_fs"] ** 2)
         for kind, of in (
-            ("workload", ["mail", "files", "mail", "web"]),
-            ("laboratory", ["one", "one", "two", "three"]),
-            ("storage", ["hdd", "hdd", "ssd", "none"]),
+            ("guest_fs by workload", ["mail", "files", "mail", "web"]),
+            ("guest_fs by laboratory", ["one", "one", "two", "three"]),
         ):
             shared += s[kind] ** 2 * np.equal.outer(of, of)
-        shared[3, 3] -= s["storage"] ** 2  # of the last no storage is stated
         shared += np.diag([0.01, 0.02, 0.01, 0.05]) + s["rest"] ** 2 * np.eye(4)
         return -(np.linalg.slogdet(2 * shared)[1] + y @ np.linalg.solve(2 * shared, y)) / 2
 
@@ -112,7 +112,7 @@ def test_the_marginal_likelihood_is_that_of_the_observed_differences():
 
 
 def test_the_gradient_is_that_of_the_likelihood():
-    equations, logs, step = _Equations(SEEN, KINDS), np.log([0.3, 0.1, 0.2, 0.15, 0.25]), 1e-5
+    equations, logs, step = _Equations(SEEN, KINDS), np.log([0.3, 0.1, 0.2, 0.25]), 1e-5
     slopes = [
         (equations.likelihood(logs + h)[0] - equations.likelihood(logs - h)[0]) / (2 * step)
         for h in step * np.eye(len(KINDS))

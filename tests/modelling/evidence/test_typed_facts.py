@@ -12,7 +12,7 @@ from modelling.evidence.fairplay import group_numbers
 from modelling.evidence.question import Question
 from modelling.evidence.summaries import rebuild_arms
 from modelling.models import Arm
-from tests.factories import make_case_study, make_configuration, make_measurement, publish
+from tests.factories import make_case_study, make_configuration, make_measurement, make_variant, publish
 from tests.modelling.frames import arm, arms
 
 HOST_FS, HYPERVISOR = Question("host-fs", "varmail"), Question("hypervisor", "varmail")
@@ -158,3 +158,22 @@ def test_an_answer_says_where_kinds_of_storage_are_averaged_and_how_few_they_are
         "The kind of storage may change these ratios, which are averages over hard disk (one laboratory) and NVMe (one "
         "laboratory). With so few of each, how much is not known. A filter asks for one kind alone."
     )
+
+
+@pytest.mark.django_db
+@pytest.mark.sqlite
+def test_scores_of_two_benchmarks_are_never_pooled():
+    for name in ("novabench", "blogbench"):
+        case_study = make_case_study()
+        variant = make_variant(benchmark=name)
+        for host_fs, value in (("ext4", 100.0), ("xfs", 80.0)):
+            configuration = make_configuration(case_study, host_fs=host_fs)
+            make_measurement(value, configuration=configuration, variant=variant, metric="score", unit="score")
+        publish(case_study)
+
+    both = answer_with_draft(HOST_FS, None, 2)
+    assert both.entries == ()
+    assert any("inside one benchmark only" in each for each in both.missing)
+    of_one = answer_with_draft(Question("host-fs", "varmail", metric="score", benchmark="novabench"), None, 2)
+    assert [entry.ratio for entry in of_one.entries] == [1.0, pytest.approx(0.8)]
+    assert frames.arms_of_every_workload() == {}  # forecasts learn from no scores

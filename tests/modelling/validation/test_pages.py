@@ -6,6 +6,7 @@ import re
 import pytest
 from django.core.management import call_command
 
+from experiments.published_evidence.load import load_outside
 from kdb.models import Job
 from modelling.estimation.forecasting import IN_USE
 from modelling.models import Arm, QualityReport
@@ -149,12 +150,14 @@ def test_the_published_evidence_is_held_against_every_model(published_evidence):
 
 @pytest.mark.slow
 @pytest.mark.sqlite
-def test_with_what_others_published_the_form_in_use_is_not_worse_than_the_naive(published_evidence, settings):
+def test_with_what_others_published_the_form_in_use_is_not_worse_than_the_naive(published_evidence):
     """And the documented tables are what the command prints, but for the last digit of an estimate."""
-    settings.KDB_OUTSIDE = ROOT / "fixtures" / "outside"
+    load_outside(ROOT / "fixtures" / "outside")
     text = printed("--markdown").strip()
-    shortfalls = QualityReport.objects.get().result["forecasts"]["shortfalls"]
-    assert [name for name, reasons in shortfalls.items() if not reasons] == [IN_USE]
+    result = QualityReport.objects.get().result
+    may = [name for name, reasons in result["forecasts"]["shortfalls"].items() if not reasons]
+    told = {row["method"]: row["cells"] for row in result["clustered"] if row["score"] == "log_score"}
+    assert max(may, key=told.__getitem__) == IN_USE  # of those that may, the one that answers most
     documented = DOCUMENT.read_text().partition("\n## The tables\n")[2].partition("that.\n\n")[2].strip()
     number = r"\d+\.\d\d|\d+%"
     assert re.sub(number, "#", text) == re.sub(number, "#", documented)
