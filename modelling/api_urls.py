@@ -1,6 +1,7 @@
 """Addresses of what is inferred; kdb.api_urls puts them under /api/v1/."""
 
 from django.urls import path
+from rest_framework.routers import SimpleRouter
 
 from modelling.advice.api import AdviceView
 from modelling.claims.api import ClaimViewSet, HypothesesView
@@ -8,12 +9,25 @@ from modelling.comparisons.api import ComparisonView
 from modelling.detection.api import DetectedMixViewSet, DetectionModelViewSet
 from modelling.explanations.api import ExplanationView
 from modelling.mixes.api import MixView
+from modelling.moving import api as moving
 from modelling.previews.api import PreviewView
 from modelling.validation.api import ModelQualityView
 
 from .answers import api as views
 
+private_router = SimpleRouter(use_regex_path=False)
+private_router.register("placement/plans", moving.PlanViewSet, "placement-plan")
+private_router.register("placement/moves", moving.MoveViewSet, "placement-move")
+
 urlpatterns = [
+    *private_router.urls,
+    path(
+        "placement/policies/<slug:slug>/",
+        moving.HostPolicyViewSet.as_view({"get": "retrieve", "put": "update"}),
+        name="placement-policy",
+    ),
+    path("placement/mixes/<int:pk>/", moving.StatedMixViewSet.as_view({"put": "update"}), name="placement-mix"),
+    path("placement/outcomes/", moving.ScoreView.as_view(), name="placement-outcomes"),
     path("rankings/", views.AxisListView.as_view(), name="axes"),
     path("rankings/<slug:axis>/", views.RankingView.as_view(), name="ranking"),
     path("mixes/", MixView.as_view(), name="mix"),

@@ -5,6 +5,7 @@ from kdb import jobs
 from .answers import snapshots
 from .claims import verdicts
 from .detection import keeping as detection
+from .moving import moves, outcomes, policies, runner
 from .previews import preview
 from .validation import reports
 
@@ -46,3 +47,9 @@ def detect_workloads(run: jobs.JobRun) -> None:
     """Say what observed machines did, hour by hour."""
     detection.detect()
     run.step(1, 1)
+
+
+jobs.handler(moves.MOVE_JOB)(runner.do_move)
+jobs.handler(moves.REMOVE_JOB)(runner.do_remove)
+jobs.handler(policies.PLAN_JOB)(policies.by_policy)
+jobs.handler(outcomes.JOB)(outcomes.work_out)

@@ -13,6 +13,7 @@ from .answers import snapshots
 from .claims import verdicts
 from .detection import keeping as detection
 from .evidence import choices, names
+from .moving import moves, outcomes, policies
 from .previews import preview
 from .validation import reports
 
@@ -42,3 +43,6 @@ def look_after_what_is_kept(sender: Any, **kwargs: Any) -> None:
     reports.look_after()
     verdicts.look_after()
     detection.look_after()
+    moves.look_after()
+    policies.look_after()
+    outcomes.look_after()

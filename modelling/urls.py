@@ -10,6 +10,7 @@ from .claims import views as claim_views
 from .comparisons import views as comparison_views
 from .detection import views as detection_views
 from .mixes import views as mix_views
+from .moving import views as moving_views
 from .previews import views as preview_views
 from .validation import views as validation_views
 
@@ -33,5 +34,11 @@ urlpatterns = [
     path("laboratory/hosts/<slug:slug>/observed/", detection_views.observed_host, name="observed-host"),
     path("laboratory/observed/<int:pk>/", detection_views.observed_machine, name="observed-machine"),
     path("laboratory/detection/", detection_views.detection_model, name="detection-model"),
+    path("placement/", moving_views.placement, name="placement"),
+    path("placement/plans/<int:pk>/", moving_views.plan_detail, name="placement-plan"),
+    path("placement/plans/<int:pk>/commands.txt", moving_views.plan_commands, name="placement-commands"),
+    path("placement/moves/<int:pk>/", moving_views.move_detail, name="placement-move"),
+    path("placement/hosts/<slug:slug>/policy/", moving_views.policy, name="placement-policy"),
+    path("placement/machines/<int:pk>/mix/", moving_views.machine_mix, name="placement-mix"),
     path("model-quality/", validation_views.model_quality, name="model-quality"),
 ]

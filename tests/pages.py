@@ -27,7 +27,7 @@ PUBLIC = [
     "/search/?q=btrfs",
     "/accounts/login/",
 ]
-# With a draft "my-lab", a host "lab-1", its campaign "night" and its observed machine 1.
+# With a draft "my-lab", a host "lab-1", its campaign "night", its observed machine 1, a plan, a move of its machine 7.
 PRIVATE = [
     "/drafts/",
     "/drafts/new/",
@@ -44,4 +44,9 @@ PRIVATE = [
     "/laboratory/campaigns/new/",
     "/laboratory/campaigns/night/",
     "/laboratory/campaigns/night/runs/1/",
+    "/placement/",
+    "/placement/plans/1/",
+    "/placement/moves/1/",
+    "/placement/hosts/lab-1/policy/",
+    "/placement/machines/7/mix/",
 ]

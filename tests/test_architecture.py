@@ -29,7 +29,7 @@ ROOMS = [
     ("experiments.entry_names", True, "what an entry of the catalogue may be called"),
     ("experiments.claim_conditions", True, "the language in which claims say what would have to hold"),
     ("experiments.campaigns.laboratory", True, "what a campaign does to machines"),
-    ("experiments.placement_driver", True, "the virtual machines of others on a host: list and observe them"),
+    ("experiments.placement_driver", True, "how a host lists, watches and moves the disks of its machines"),
     ("experiments.published_evidence.files", True, "the files of fixtures/, read strictly"),
     ("experiments.published_evidence.outside", True, "what others published, in KDB's words"),
     ("experiments.models", False, "what one row of the facts is"),
@@ -67,7 +67,7 @@ ROOMS = [
 ]
 FEATURES = (
     *("ask", "answers", "explanations", "comparisons", "mixes", "placement", "claims", "advice", "previews"),
-    *("validation", "detection"),
+    *("validation", "detection", "moving"),
 )
 DOORS = ("selectors", "words")  # what may be asked of a feature, and how it reads
 
@@ -89,6 +89,7 @@ PLAIN = [
     *(f"modelling.placement.{name}" for name in ("simulation", "solver_output", "words")),
     *(f"modelling.claims.{name}" for name in ("facts", "evaluation", "condition_words", "judging", "hypotheses")),
     *(f"modelling.detection.{name}" for name in ("features", "classifier", "content", "evaluation")),
+    "modelling.moving.before_after",
     *("modelling.ask.fit", "modelling.ask.machine"),
     *("modelling.advice.content", "modelling.advice.reasoning", "modelling.advice.words"),
     *(f"modelling.validation.{name}" for name in ("forecasts", "leave_one_out", "clustered", "tables")),
@@ -233,6 +234,10 @@ WRITERS = {
     "KeptMachine": "modelling.ask.machines",
     "DetectionModel": "modelling.detection.keeping",
     "DetectedHour": "modelling.detection.keeping",
+    "StatedMix": "modelling.moving.plans",
+    "PlacementPlan": "modelling.moving.plans",
+    "PlacementDecision": "modelling.moving.plans",
+    "PlacementPolicy": "modelling.moving.policies",
 }
 WRITES = r"\.(?:bulk_create|bulk_update|create|update_or_create|get_or_create|update|delete|save)\("
 

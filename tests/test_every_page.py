@@ -15,6 +15,7 @@ from tests.factories import (
     make_raw_file,
     make_user,
 )
+from tests.modelling.moving.fleets import shown
 from tests.pages import PRIVATE, PUBLIC
 
 # Beside the pages that a browser checks: like one of them, or no page.
@@ -43,6 +44,7 @@ OTHERS = [
     "/accounts/reset/",
     "/accounts/reset/sent/",
     "/accounts/reset/MQ/gone/",
+    "/placement/plans/1/commands.txt",
     "/results-template.csv",
     "/collect.sh",
 ]
@@ -83,6 +85,7 @@ def test_every_page_answers(client, published_evidence):
     campaign = steering.create(make_campaign(make_host("lab-1", registered_by=user), slug="night"), user=user)
     steering.start(campaign)
     make_machine(campaign.host, pk=1)
+    shown(campaign.host)
     ids = {
         "batch": batch.pk,
         "file": make_raw_file(draft).pk,

@@ -12,6 +12,8 @@ from modelling.models import DetectedHour
 from .content import Mix
 from .keeping import current
 
+__all__ = ["HOURS", "Mix", "hours_of", "mix_of", "mixes_of"]
+
 HOURS = 24  # that a mix is of
 NO_MODEL = "No model was made yet."
 NOTHING = Mix({}, 0.0, 0, 0.0, 0.0, "Nothing was watched in the last 24 hours, or it is not told yet.")

@@ -5,6 +5,7 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from modelling.evidence import counts, names
+from modelling.moving import selectors as moved
 
 from . import reports, tables
 
@@ -14,13 +15,14 @@ def model_quality(request: HttpRequest) -> HttpResponse:
     """How well the models foretell a case study that was left out."""
     report = reports.current()
     if report is None:
-        response = render(request, "modelling/model_quality.html", {"report": None}, status=503)
+        response = render(request, "modelling/model_quality.html", {"report": None, "moved": []}, status=503)
         response["Retry-After"] = 30
         return response
     context = {
         "report": report,
         "tables": tables.tables(report.result, names.names()),
         "in_use": tables.in_use(report.result),
+        "moved": moved.told(),
         "is_behind": report.revision < counts.revision(),
     }
     return render(request, "modelling/model_quality.html", context)

@@ -6,6 +6,7 @@ from django.conf import settings
 
 from experiments.campaigns import steering
 from tests.factories import HOST_KEY, make_campaign, make_case_study, make_host, make_machine, make_minutes, make_user
+from tests.modelling.moving.fleets import shown
 from tests.pages import PRIVATE, PUBLIC
 
 pytestmark = [pytest.mark.slow]
@@ -57,6 +58,7 @@ def test_pages_of_people_with_an_account(path, transactional_db, published_evide
     host = make_host("lab-1", registered_by=user, host_key=HOST_KEY)
     steering.start(steering.create(make_campaign(host, slug="night", repetitions=2), user=user))
     make_minutes(make_machine(host, pk=1), 3)
+    shown(host)
     client.force_login(user)
     cookie = client.cookies[settings.SESSION_COOKIE_NAME].value
     page.context.add_cookies([{"name": settings.SESSION_COOKIE_NAME, "value": cookie, "url": live_server.url}])

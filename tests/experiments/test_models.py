@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from functools import partial
+from uuid import uuid4
 
 import pytest
 from django.apps import apps
@@ -24,7 +25,17 @@ from experiments.models import (
     WorkloadVariant,
 )
 from kdb import tokens
-from modelling.models import Arm, ClaimVerdict, HypothesisScore, KeptMachine, QualityReport, RankingSnapshot
+from modelling.models import (
+    Arm,
+    ClaimVerdict,
+    HypothesisScore,
+    KeptMachine,
+    PlacementMove,
+    PlacementPolicy,
+    QualityReport,
+    RankingSnapshot,
+    StatedMix,
+)
 from tests.evidence import own_models
 from tests.factories import (
     make_case_study,
@@ -35,6 +46,7 @@ from tests.factories import (
     make_host,
     make_import,
     make_job,
+    make_machine,
     make_measurement,
     make_printed_ratio,
     make_publication,
@@ -417,7 +429,44 @@ BAD_ROWS = [
         "two scores by one source",
         lambda: twice(partial(make_judgement, HypothesisScore), code="H0.1", source="p1"),
     ),
+    (
+        "modelling_placementmove_one_a_host",
+        "two moves of a host at once",
+        lambda: (moving(host := make_host(), disk="vda"), moving(host, disk="vdb")),
+    ),
+    (
+        "modelling_placementmove_one_a_disk",
+        "a disk that is to go two ways",
+        lambda: (moving(host := make_host(), state="waiting"), moving(host, state="waiting")),
+    ),
+    (
+        "modelling_placementmove_failure_has_a_reason",
+        "a failure without a reason",
+        lambda: moving(make_host(), state="failed"),
+    ),
+    (
+        "modelling_placementmove_moved_has_a_time",
+        "a machine that moved at no time",
+        lambda: moving(make_host(), state="kept"),
+    ),
+    (
+        "modelling_placementpolicy_bounds_are_shares",
+        "a probability of seven",
+        lambda: PlacementPolicy.objects.create(host=make_host(), least_gaining=7),
+    ),
+    (
+        "modelling_statedmix_says_something",
+        "a mix of nothing",
+        lambda: StatedMix.objects.create(machine=make_machine(), shares={}),
+    ),
 ]
+
+
+def moving(host, **fields) -> PlacementMove:
+    fields = {"state": "copying", "disk": "vda", "token": uuid4().hex[:13]} | fields
+    machine = {"machine_uuid": "6a7b2a3c-0000-4000-8000-000000000001", "machine_name": "mail-1"}
+    images = {"old_path": "/srv/a/mail-1", "new_path": "/srv/b/mail-1", "size_bytes": 1, "revision": 0}
+    return PlacementMove.objects.create(host=host, **machine | images | fields)
 
 
 @pytest.mark.django_db

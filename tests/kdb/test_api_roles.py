@@ -28,6 +28,7 @@ from tests.factories import (
     make_user,
     revision,
 )
+from tests.modelling.moving.fleets import shown
 
 from .walk import TABLE as CSV
 
@@ -86,6 +87,19 @@ TABLE = {  # in the order of ROLES
     "observed_pools_change": "401 403 403 403 403 200 403 200",
     "observed_pools_list": "401 403 403 403 403 200 200 200",
     "observed_pools_retrieve": "401 403 403 403 403 200 200 200",
+    "placement_mix_update": "401 403 403 403 403 200 403 200",
+    "placement_moves_back": "401 403 403 403 403 200 403 200",
+    "placement_moves_call_off": "401 403 403 403 403 409 403 409",
+    "placement_moves_list": "401 403 403 403 403 200 200 200",
+    "placement_moves_remove_old": "401 403 403 403 403 200 403 200",
+    "placement_moves_retrieve": "401 403 403 403 403 200 200 200",
+    "placement_plans_commands": "401 403 403 403 403 200 200 200",
+    "placement_plans_confirm": "401 403 403 403 403 409 403 409",
+    "placement_plans_create": "401 403 403 403 403 400 400 400",
+    "placement_plans_list": "401 403 403 403 403 200 200 200",
+    "placement_plans_retrieve": "401 403 403 403 403 200 200 200",
+    "placement_policy_retrieve": "401 403 403 403 403 200 200 200",
+    "placement_policy_update": "401 403 403 403 403 200 403 200",
 }
 
 
@@ -125,7 +139,9 @@ def laboratory():
     ids = {"imports": batch.pk, "campaign-outputs": output.pk}
     ids |= {"observed-machines": machine.pk, "observed-pools": machine.disks.get().pool_id}
     slugs = {"drafts": "lab", "case-studies": "lab", "hosts": "lab-2", "campaigns": "night", "observed-hosts": "lab-2"}
-    return users, {**ids, **slugs}
+    shown(host)
+    placement = {"plans": 1, "moves": 1, "mixes": 7, "policies": "lab-2"}
+    return users, {**ids, **slugs, **placement}
 
 
 def ask(name: str, method: str, address: str, user) -> int:
@@ -148,6 +164,12 @@ def ask(name: str, method: str, address: str, user) -> int:
     return status
 
 
+def _kind(path: str) -> str:
+    """Of what an operation's address is: the word after the version, or after placement."""
+    words = path.split("/")
+    return words[4] if words[3] == "placement" else words[3]
+
+
 @pytest.mark.parametrize("name", TABLE)
 def test_each_role_gets_what_the_table_says(name, operations, laboratory):
     users, names = laboratory
@@ -155,7 +177,7 @@ def test_each_role_gets_what_the_table_says(name, operations, laboratory):
         published = revision(1) if STATES[name] == "published" else None
         CaseStudy.objects.update(status=STATES[name], published_revision=published)
     method, path = operations[name]
-    address = re.sub(r"{\w+}", str(names.get(path.split("/")[3])), path.replace("{position}", "1"))
+    address = re.sub(r"{\w+}", str(names.get(_kind(path))), path.replace("{position}", "1"))
     found = [ask(name, method, address, users.get(role)) for role in ROLES]
     assert " ".join(map(str, found)) == TABLE.get(name)
 

@@ -16,7 +16,9 @@ from experiments.campaigns.laboratory import ssh
 from experiments.models import CampaignRun, Host, ImportBatch, RunArtifact
 from kdb import jobs
 from kdb.models import Job
+from modelling.models import PlacementMove, PlacementPlan
 from tests.factories import HOST_KEY, make_host, make_machine, make_minutes, make_token, make_user
+from tests.modelling.moving.fleets import mail_server, observed_host
 
 API = "/api/v1/"
 TABLE = (
@@ -191,6 +193,33 @@ def _operate(ask: Walk) -> None:
     _observe(ask)
     ask("hosts_list", page_size=1)
     ask("hosts_retrieve", slug="lab-1")
+    _place(ask)
+
+
+def _place(ask: Walk) -> None:
+    machine = mail_server(observed_host("kvm-1", name="KVM 1"), uuid="6a7b2a3c-0000-4000-8000-000000000002")
+    ask("placement_mix_update", {"shares": {"varmail": 3}}, id=machine.pk)
+    policy = {"mode": "confirm", "copy_rate_mib": 50, "keeps_days": 14}
+    ask("placement_policy_update", policy, slug="kvm-1")
+    ask("placement_policy_retrieve", slug="kvm-1")
+    rules = {"margin": 0.1, "least_gaining": 0.6, "horizon": 2_592_000}
+    plan = ask("placement_plans_create", {"hosts": ["kvm-1"], "rules": rules, "reserves": {"kvm-1/srv/xfs": 10**9}})
+    advice = PlacementPlan.objects.get(pk=plan["id"])
+    (only,) = advice.content["machines"]
+    only |= {"is_move": True, "pool": "kvm-1/srv/xfs", "gain": 0.2}  # the papers alone carry no move
+    advice.save()
+    ask("placement_plans_confirm", {"machines": ["kvm-1/mail-1"]}, id=plan["id"])
+    ask("placement_plans_commands", id=plan["id"])
+    move = PlacementMove.objects.get()
+    ask("placement_moves_call_off", id=move.pk)
+    moved = {"state": "kept", "switched_at": now(), "runs_from": "new", "is_called_off": False, "job": None}
+    PlacementMove.objects.update(**moved)
+    ask("placement_moves_remove_old", id=move.pk)
+    ask("placement_moves_back", id=move.pk)
+    ask("placement_plans_list", page_size=1)
+    ask("placement_plans_retrieve", id=plan["id"])
+    ask("placement_moves_list", page_size=1)
+    ask("placement_moves_retrieve", id=move.pk)
 
 
 def _observe(ask: Walk) -> None:

@@ -24,10 +24,15 @@ set -eu
 cd "$1"
 mount -t tmpfs tmpfs /run
 mkdir -p /run/sshd
+home=$(getent passwd root | cut -d : -f 6)
+if [ -f "$home/.bashrc" ]; then  # what the machine does at each login is no part of the laboratory
+    : >bashrc
+    mount --bind bashrc "$home/.bashrc"
+fi
 if [ "$2" = libvirt ]; then
-    mkdir -p /var/lib/libvirt /etc/libvirt /var/cache/libvirt /var/log/libvirt
-    for folder in /var/lib/libvirt /etc/libvirt /var/cache/libvirt /var/log/libvirt; do
-        mount -t tmpfs tmpfs $folder
+    for folder in /var/lib/libvirt /etc/libvirt /var/cache/libvirt /var/log/libvirt; do  # a restart finds them again
+        mkdir -p $folder "$1/state$folder"
+        mount --bind "$1/state$folder" $folder
     done
     mkdir -p /var/lib/libvirt/qemu
     cp qemu.conf /etc/libvirt/qemu.conf

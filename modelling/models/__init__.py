@@ -1,0 +1,33 @@
+"""What modelling works out and keeps, and what it decides about machines."""
+
+from .detection import DetectedHour, DetectionModel
+from .kept import (
+    Arm,
+    ClaimVerdict,
+    HypothesisScore,
+    Judgement,
+    KeptMachine,
+    PublicationPreview,
+    QualityReport,
+    RankingSnapshot,
+)
+from .placement import MoveLine, PlacementDecision, PlacementMove, PlacementPlan, PlacementPolicy, StatedMix
+
+__all__ = [
+    "Arm",
+    "ClaimVerdict",
+    "DetectedHour",
+    "DetectionModel",
+    "HypothesisScore",
+    "Judgement",
+    "KeptMachine",
+    "MoveLine",
+    "PlacementDecision",
+    "PlacementMove",
+    "PlacementPlan",
+    "PlacementPolicy",
+    "PublicationPreview",
+    "QualityReport",
+    "RankingSnapshot",
+    "StatedMix",
+]

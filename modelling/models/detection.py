@@ -1,0 +1,55 @@
+"""What tells workloads by the statistics of disks, and what it told."""
+
+from django.db import models
+from django.db.models import F, Q
+
+
+class DetectionModel(models.Model):
+    """A model that tells workloads by block statistics: what it was fitted to, from which it is fitted again."""
+
+    method = models.PositiveSmallIntegerField(help_text="Version of the way to it (modelling.detection.classifier).")
+    digest = models.CharField(max_length=64, help_text="SHA-256 of the signatures it was made from.")
+    signatures = models.PositiveIntegerField(help_text="How many these are.")
+    why_not = models.TextField(blank=True, help_text="Why nothing is foretold; empty: it is.")
+    training = models.JSONField(
+        help_text="Features, workload and run of each signature it is fitted to, and its parameters."
+    )
+    report = models.JSONField(help_text="How good it is, by runs left out (detection.content.Report).")
+    made_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["-pk"]
+        constraints = [
+            models.UniqueConstraint(fields=["method", "digest"], name="modelling_detectionmodel_one_per_signatures")
+        ]
+
+    def __str__(self) -> str:
+        return f"detection model {self.pk}"
+
+
+class DetectedHour(models.Model):
+    """What the minutes of one machine in one hour were like."""
+
+    machine = models.ForeignKey(
+        "experiments.ObservedMachine", on_delete=models.CASCADE, related_name="detected_hours", db_index=False
+    )
+    starts_at = models.DateTimeField(help_text="Of the hour, UTC.")
+    model = models.ForeignKey(DetectionModel, on_delete=models.CASCADE, related_name="+")
+    minutes = models.PositiveSmallIntegerField(help_text="That were watched.")
+    idle = models.PositiveSmallIntegerField(help_text="Of them, those on which its disks were idle.")
+    unlike = models.PositiveSmallIntegerField(help_text="Of them, those unlike anything known.")
+    shares = models.JSONField(help_text="Workload to the sum of its probabilities over the other minutes.")
+    certainty = models.FloatField(help_text="Sum over these of the probability of the likeliest workload.")
+
+    class Meta:
+        ordering = ["machine", "starts_at"]
+        constraints = [
+            models.UniqueConstraint(fields=["machine", "starts_at"], name="modelling_detectedhour_is_unique"),
+            models.CheckConstraint(
+                condition=Q(minutes__gt=0, minutes__gte=F("idle") + F("unlike")),
+                name="modelling_detectedhour_minutes_were_watched",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.machine_id} at {self.starts_at:%Y-%m-%d %H:%M}"

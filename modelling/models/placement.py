@@ -1,0 +1,246 @@
+"""What is decided for observed machines, and done about it: mixes, policies, plans, moves, and who decided what."""
+
+from django.conf import settings
+from django.core.validators import MaxValueValidator, MinValueValidator
+from django.db import models
+from django.db.models import Q
+
+from experiments.models import Host, ObservedMachine, ObservedPool
+from kdb.models import Job
+
+
+class StatedMix(models.Model):
+    """What a machine does, as its operator states it; it counts before whatever is detected."""
+
+    machine = models.OneToOneField(ObservedMachine, on_delete=models.CASCADE, related_name="stated_mix")
+    shares = models.JSONField(help_text="Slug of a workload to its share, above 0, in any unit.")
+    stated_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
+    )
+    stated_at = models.DateTimeField(auto_now=True)
+
+    class Meta:
+        ordering = ["machine"]
+        constraints = [models.CheckConstraint(condition=~Q(shares={}), name="modelling_statedmix_says_something")]
+
+    def __str__(self) -> str:
+        return f"mix of {self.machine_id}"
+
+
+class PlacementPolicy(models.Model):
+    """What may be done on a host by itself, and how its disks are moved. No row: advice only, with these defaults."""
+
+    class Mode(models.TextChoices):
+        OFF = "off", "advice only"
+        CONFIRM = "confirm", "a person confirms each plan"
+        AUTOMATIC = "automatic", "by itself, inside the bounds"
+
+    host = models.OneToOneField(Host, on_delete=models.CASCADE, related_name="placement_policy")
+    mode = models.CharField(max_length=10, choices=Mode, default=Mode.OFF)
+    least_gaining = models.FloatField(
+        default=0.9,
+        validators=[MinValueValidator(0.5), MaxValueValidator(1)],
+        help_text="Probability of gaining the margin that a move by itself needs at least.",
+    )
+    least_gain = models.FloatField(
+        default=0.1,
+        validators=[MinValueValidator(0), MaxValueValidator(1)],
+        help_text="Expected gain, net of the copy, that it needs at least; 0.1 is a tenth.",
+    )
+    most_moves_a_day = models.PositiveSmallIntegerField(default=1, help_text="That begin by themselves.")
+    copy_rate_mib = models.PositiveIntegerField(
+        null=True, blank=True, default=100, help_text="MiB/s that a copy may take; empty: no limit."
+    )
+    keeps_days = models.PositiveSmallIntegerField(default=7, help_text="That an old image is kept at least.")
+    removes_kept = models.BooleanField(
+        default=False, help_text="Old images are removed after that by themselves, unless a move was for the worse."
+    )
+
+    class Meta:
+        ordering = ["host"]
+        verbose_name_plural = "placement policies"
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(least_gaining__gte=0.5, least_gaining__lte=1, least_gain__gte=0, least_gain__lte=1),
+                name="modelling_placementpolicy_bounds_are_shares",
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.host_id}: {self.mode}"
+
+
+class PlacementPlan(models.Model):
+    """What to move on some hosts, as it was worked out once. A plan is never changed; what-if is another plan."""
+
+    hosts = models.ManyToManyField(Host, related_name="placement_plans")
+    rules = models.JSONField(help_text="Of modelling.placement.content.Rules, and what was pinned or excluded.")
+    content = models.JSONField(help_text="The plan as the API gives it.")
+    revision = models.PositiveIntegerField(help_text="Knowledge revision it rests on.")
+    model = models.CharField(max_length=80, help_text="Versions of the models it rests on.")
+    instead_of = models.ForeignKey(
+        "self", null=True, blank=True, on_delete=models.SET_NULL, related_name="+", help_text="The plan it varies."
+    )
+    made_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        null=True,
+        blank=True,
+        on_delete=models.PROTECT,
+        related_name="+",
+        help_text="Empty: a policy, or somebody at the server's own command line.",
+    )
+    made_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["-pk"]
+
+    def __str__(self) -> str:
+        return f"plan {self.pk}"
+
+
+class PlacementMove(models.Model):
+    """One disk moved to another pool. This row is the truth of it; its job holds the lease and the attempt.
+
+    waiting -> copying -> switched -> kept -> done; failed and cancelled from waiting and copying; undone from kept and
+    done, once the move back has switched.
+    """
+
+    class State(models.TextChoices):
+        WAITING = "waiting", "waiting"
+        COPYING = "copying", "being copied"
+        SWITCHED = "switched", "runs from its new image"
+        KEPT = "kept", "moved, its old image is kept"
+        DONE = "done", "moved, its old image is removed"
+        FAILED = "failed", "failed"
+        CANCELLED = "cancelled", "cancelled"
+        UNDONE = "undone", "moved back"
+
+    class Image(models.TextChoices):
+        OLD = "old", "its old image"
+        NEW = "new", "its new image"
+        NOT_KNOWN = "", "not known"
+
+    plan = models.ForeignKey(PlacementPlan, null=True, blank=True, on_delete=models.PROTECT, related_name="moves")
+    back_of = models.ForeignKey(
+        "self", null=True, blank=True, on_delete=models.PROTECT, related_name="ways_back", help_text="It undoes this."
+    )
+    host = models.ForeignKey(Host, on_delete=models.PROTECT, related_name="placement_moves")
+    machine = models.ForeignKey(ObservedMachine, null=True, on_delete=models.SET_NULL, related_name="placement_moves")
+    machine_uuid = models.UUIDField()
+    machine_name = models.CharField(max_length=200)
+    disk = models.CharField(max_length=20, help_text="As the machine's definition names it.")
+    from_pool = models.ForeignKey(ObservedPool, null=True, on_delete=models.SET_NULL, related_name="+")
+    to_pool = models.ForeignKey(ObservedPool, null=True, on_delete=models.SET_NULL, related_name="+")
+    old_path = models.CharField(max_length=500)
+    new_path = models.CharField(max_length=500)
+    token = models.CharField(max_length=20, unique=True, help_text="In the name of all that it makes on the host.")
+    size_bytes = models.PositiveBigIntegerField(help_text="Bytes the machine sees.")
+    advice = models.JSONField(default=dict, help_text="What the plan says of it; {} for a way back.")
+    revision = models.PositiveIntegerField(help_text="Knowledge revision the decision rests on.")
+    model = models.CharField(max_length=80, blank=True, help_text="Versions of the models it rests on.")
+    state = models.CharField(max_length=10, choices=State, default=State.WAITING)
+    runs_from = models.CharField(
+        max_length=3, choices=Image, blank=True, default=Image.OLD, help_text="When the host was last asked."
+    )
+    is_called_off = models.BooleanField(default=False, help_text="It is to end before it switches.")
+    step = models.CharField(max_length=200, blank=True, help_text="What is being done.")
+    reason = models.TextField(blank=True, help_text="Why it failed.")
+    left_over = models.CharField(
+        max_length=500, blank=True, help_text="An image that its machine does not use and still has open."
+    )
+    warnings = models.JSONField(default=list)
+    done_bytes = models.PositiveBigIntegerField(default=0)
+    copy_seconds = models.FloatField(null=True, blank=True, help_text="s until the new image followed every write.")
+    attempt = models.PositiveIntegerField(default=0)
+    job = models.ForeignKey(Job, null=True, blank=True, on_delete=models.SET_NULL, related_name="+")
+    asked_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        null=True,
+        blank=True,
+        on_delete=models.PROTECT,
+        related_name="+",
+        help_text="Empty: the host's policy, or somebody at the server's own command line.",
+    )
+    asked_at = models.DateTimeField(auto_now_add=True)
+    started_at = models.DateTimeField(null=True, blank=True)
+    switched_at = models.DateTimeField(null=True, blank=True)
+    keep_until = models.DateTimeField(null=True, blank=True, help_text="The old image is not removed before.")
+    finished_at = models.DateTimeField(null=True, blank=True)
+    outcome = models.JSONField(default=dict, help_text="Before against after, as last worked out; {}: not yet.")
+
+    class Meta:
+        ordering = ["-pk"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["host"],
+                condition=Q(state__in=["copying", "switched"]),
+                name="modelling_placementmove_one_a_host",
+            ),
+            models.UniqueConstraint(
+                fields=["machine_uuid", "disk"],
+                condition=Q(state__in=["waiting", "copying", "switched"]),
+                name="modelling_placementmove_one_a_disk",
+            ),
+            models.CheckConstraint(
+                condition=~Q(state="failed") | ~Q(reason=""), name="modelling_placementmove_failure_has_a_reason"
+            ),
+            models.CheckConstraint(
+                condition=~Q(state__in=["switched", "kept", "done"]) | Q(switched_at__isnull=False),
+                name="modelling_placementmove_moved_has_a_time",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.machine_name}, {self.disk}"
+
+
+class MoveLine(models.Model):
+    """One line of a move's log."""
+
+    move = models.ForeignKey(PlacementMove, on_delete=models.CASCADE, related_name="lines")
+    at = models.DateTimeField(auto_now_add=True)
+    text = models.CharField(max_length=1000)
+
+    class Meta:
+        ordering = ["pk"]
+
+    def __str__(self) -> str:
+        return self.text
+
+
+class PlacementDecision(models.Model):
+    """Who decided what about placement, on which knowledge; written in the transaction of the deed, never changed."""
+
+    class Action(models.TextChoices):
+        PLANNED = "planned", "planned"
+        CONFIRMED = "confirmed", "move confirmed"
+        CALLED_OFF = "called off", "move called off"
+        SWITCHED = "switched", "machine runs from its new image"
+        FAILED = "failed", "move failed"
+        BACK = "back", "move back asked for"
+        REMOVED = "removed", "removal of the old image asked for"
+        POLICY = "policy", "policy set"
+        MIX = "mix", "mix stated"
+
+    host = models.ForeignKey(Host, on_delete=models.PROTECT, related_name="placement_decisions")
+    plan = models.ForeignKey(PlacementPlan, null=True, blank=True, on_delete=models.PROTECT, related_name="decisions")
+    move = models.ForeignKey(PlacementMove, null=True, blank=True, on_delete=models.PROTECT, related_name="decisions")
+    actor = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        null=True,
+        blank=True,
+        on_delete=models.PROTECT,
+        related_name="+",
+        help_text="Empty: KDB by the host's policy, or somebody at the server's own command line.",
+    )
+    action = models.CharField(max_length=10, choices=Action)
+    detail = models.TextField(blank=True)
+    revision = models.PositiveIntegerField(help_text="Knowledge revision it rested on.")
+    model = models.CharField(max_length=80, blank=True, help_text="Versions of the models it rested on.")
+    at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["-pk"]
+
+    def __str__(self) -> str:
+        return f"{self.action} {self.at:%Y-%m-%d %H:%M}"

@@ -1,0 +1,121 @@
+"""What a disk did before and after, compared on the same load only. No Django.
+
+Source: docs/models/placement.md, "Afterwards".
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+KEPT, SAME, WORSE, UNKNOWN = VERDICTS = ("kept promise", "no difference", "worse", "cannot be told")
+LEAST_MINUTES = 30  # matched, before and after
+LEAST_BLOCKS = 4  # hours they lie in
+RATE_STEP = math.log(1.25)  # minutes whose request rates differ by no more are alike
+SHARE_STEP = 0.1  # of the read share
+SIZE_STEP = math.log(2)  # of the mean request
+_DRAWS = 500
+_BLOCK_SECONDS = 3600
+
+
+@dataclass(frozen=True)
+class Minutes:
+    """Watched minutes of one disk, (N,) each.
+
+    starts : s since the epoch; seconds : watched; requests : reads and writes; reads : of them; bytes : of all of them;
+    busy : s that requests took, flushes too, summed
+    """
+
+    starts: np.ndarray
+    seconds: np.ndarray
+    requests: np.ndarray
+    reads: np.ndarray
+    bytes: np.ndarray
+    busy: np.ndarray
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """speed : mean service time before over that after, above 1 is faster, with its 95 % interval; None: not told
+
+    minutes_before, minutes_after : matched, of those watched with any request
+    """
+
+    verdict: str
+    speed: float | None
+    low: float | None
+    high: float | None
+    minutes_before: int
+    minutes_after: int
+    watched_before: int
+    watched_after: int
+
+
+def compare(before: Minutes, after: Minutes, margin: float, seed: int = 0) -> Outcome:
+    """The service time of a request, on minutes whose rate, read share and size of requests are alike.
+
+    Minutes are put into classes of like load; in each that both times have, the ratio of the mean service times is
+    taken, and the classes are averaged by n_b n_a / (n_b + n_a), ln. The interval is that of a bootstrap over whole
+    hours, because neighbouring minutes are alike. `margin` : a difference within it, either way, is none.
+    """
+    classes_before, classes_after = _classes(before), _classes(after)
+    shared = np.intersect1d(classes_before, classes_after)
+    shared = shared[shared >= 0]
+    kept_before, kept_after = np.isin(classes_before, shared), np.isin(classes_after, shared)
+    n_before, n_after = int(kept_before.sum()), int(kept_after.sum())
+    counts = (n_before, n_after, int((before.requests > 0).sum()), int((after.requests > 0).sum()))
+    first = _Side(before, np.searchsorted(shared, classes_before[kept_before]), kept_before, len(shared))
+    second = _Side(after, np.searchsorted(shared, classes_after[kept_after]), kept_after, len(shared))
+    if min(n_before, n_after) < LEAST_MINUTES or min(first.blocks, second.blocks) < LEAST_BLOCKS:
+        return Outcome(UNKNOWN, None, None, None, *counts)
+    speed = _speed(*first.sums(None), *second.sums(None))
+    chance = np.random.default_rng(seed)
+    drawn = np.array([_speed(*first.sums(chance), *second.sums(chance)) for _ in range(_DRAWS)])
+    low, high = (float(math.exp(edge)) for edge in np.nanquantile(drawn, [0.025, 0.975]))
+    within = math.log1p(margin)
+    if -within <= math.log(low) and math.log(high) <= within:
+        verdict = SAME
+    else:
+        verdict = KEPT if low > 1 else WORSE if high < 1 else UNKNOWN
+    return Outcome(verdict, math.exp(speed), low, high, *counts)
+
+
+def _classes(minutes: Minutes) -> np.ndarray:
+    """A number for each minute, the same for like loads; -1 where nothing was asked."""
+    asked = (minutes.requests > 0) & (minutes.busy > 0)
+    requests = np.where(asked, minutes.requests, 1)
+    rate = np.floor(np.log(requests / minutes.seconds) / RATE_STEP).astype(int) + 1000
+    share = np.minimum(np.floor(minutes.reads / requests / SHARE_STEP).astype(int), round(1 / SHARE_STEP) - 1)
+    size = np.floor(np.log(np.maximum(minutes.bytes, 1) / requests) / SIZE_STEP).astype(int) + 100
+    return np.where(asked, (rate * 100 + share) * 1000 + size, -1)
+
+
+class _Side:
+    """The matched minutes of one time: sums by hour and class, so that a draw of hours is a sum of rows."""
+
+    def __init__(self, minutes: Minutes, classes: np.ndarray, kept: np.ndarray, number: int) -> None:
+        hours, block = np.unique(minutes.starts[kept] // _BLOCK_SECONDS, return_inverse=True)
+        self.blocks = len(hours)
+        shape = (self.blocks, max(number, 1))
+        self.n, self.busy, self.requests = (np.zeros(shape) for _ in range(3))
+        np.add.at(self.n, (block, classes), 1.0)
+        np.add.at(self.busy, (block, classes), minutes.busy[kept])
+        np.add.at(self.requests, (block, classes), minutes.requests[kept])
+
+    def sums(self, chance: np.random.Generator | None) -> tuple[np.ndarray, np.ndarray]:
+        """Minutes and mean service time of each class, of all hours or of as many drawn ones."""
+        times = np.ones(self.blocks)
+        if chance is not None:
+            times = np.bincount(chance.integers(self.blocks, size=self.blocks), minlength=self.blocks).astype(float)
+        requests = times @ self.requests
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return times @ self.n, np.where(requests > 0, (times @ self.busy) / requests, np.nan)
+
+
+def _speed(n_before: np.ndarray, before: np.ndarray, n_after: np.ndarray, after: np.ndarray) -> float:
+    """ln of the service time before over after, averaged over the classes that both have; nan where none."""
+    both = ~np.isnan(before) & ~np.isnan(after)
+    if not both.any():
+        return math.nan
+    weights = n_before[both] * n_after[both] / (n_before[both] + n_after[both])
+    return float(np.average(np.log(before[both] / after[both]), weights=weights))

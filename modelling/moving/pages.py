@@ -1,0 +1,101 @@
+"""What the pages of plans and moves show, in a constant number of queries."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import Count
+from django.utils.timezone import now
+
+from experiments import permissions
+from experiments.models import Host, ObservedMachine
+from modelling.models import PlacementDecision, PlacementMove, PlacementPlan
+
+from . import moves
+from .before_after import KEPT, SAME, UNKNOWN, WORSE
+
+_FEW = 20
+State = PlacementMove.State
+_OUTCOMES = {
+    KEPT: "Kept its promise: on the same load a request takes less time than before.",
+    SAME: "No difference: on the same load a request takes as long as before, within the margin.",
+    WORSE: "Worse: on the same load a request takes longer than before. It can be moved back.",
+    UNKNOWN: "It cannot be told yet: too few minutes before and after had the same load.",
+}
+
+
+def home() -> dict[str, Any]:
+    """Hosts with observed machines, the last plans, moves and decisions."""
+    return {
+        "hosts": Host.objects.filter(observed_machines__isnull=False)
+        .annotate(watched=Count("observed_machines"))
+        .select_related("placement_policy")
+        .order_by("slug"),
+        "plans": PlacementPlan.objects.select_related("made_by").defer("content").prefetch_related("hosts")[:_FEW],
+        "moves": PlacementMove.objects.select_related("host", "to_pool")[:_FEW],
+        "decisions": PlacementDecision.objects.select_related("host", "actor", "move")[:_FEW],
+        "machines": ObservedMachine.objects.select_related("host", "stated_mix").order_by("host__slug", "name")[:200],
+    }
+
+
+@dataclass(frozen=True)
+class PlanPage:
+    """moving, staying : what the plan says of each machine; rows : its moves by the machine's name in the fleet"""
+
+    moving: list[Mapping[str, Any]]
+    staying: list[Mapping[str, Any]]
+    moves: list[PlacementMove]
+    may_confirm: bool
+    is_stale: bool
+    kept_back: list[str]
+
+
+def plan_page(plan: PlacementPlan, user: Any) -> PlanPage:
+    asked = list(plan.moves.select_related("host"))
+    confirmed = {(str(move.machine_uuid), move.disk): move for move in asked}
+    rows = [{**each, "move": confirmed.get((each["machine_uuid"], each["disk"]))} for each in plan.content["machines"]]
+    hosts = list(plan.hosts.all())
+    told = [f"{host}: {why}." for host in hosts if (why := moves.kept_back(host, now()))]
+    return PlanPage(
+        moving=sorted((row for row in rows if row["is_move"]), key=lambda row: -row["gain"]),
+        staying=[row for row in rows if not row["is_move"]],
+        moves=asked,
+        may_confirm=all(permissions.may_change_host(user, host) for host in hosts),
+        is_stale=plan.made_at < now() - moves.STALE,
+        kept_back=told,
+    )
+
+
+@dataclass(frozen=True)
+class MovePage:
+    """can : what may be done now; outcome : in words, "" before there is any"""
+
+    log: list[Any]
+    decisions: list[PlacementDecision]
+    can: dict[str, bool]
+    is_live: bool
+    percent: int
+    outcome: str
+    is_worse: bool
+    ways_back: list[PlacementMove]
+    why_waiting: str
+
+
+def move_page(move: PlacementMove) -> MovePage:
+    at_work = moves.is_at_work(move.job)
+    verdict = move.outcome.get("verdict", "")
+    return MovePage(
+        log=list(move.lines.order_by("-pk")[:100]),
+        decisions=list(move.decisions.select_related("actor")),
+        can={
+            "call_off": move.state in (State.WAITING, State.COPYING) and not move.is_called_off,
+            "back": move.state in (State.KEPT, State.DONE),
+            "remove": moves.may_remove(move) and not at_work,
+        },
+        is_live=move.state in moves.OPEN or (move.state == State.KEPT and at_work),
+        percent=min(100, round(100 * move.done_bytes / move.size_bytes)) if move.size_bytes else 0,
+        outcome=_OUTCOMES.get(verdict, ""),
+        is_worse=verdict == WORSE,
+        ways_back=list(move.ways_back.all()),
+        why_waiting=moves.kept_back(move.host, now()) if move.state == State.WAITING else "",
+    )

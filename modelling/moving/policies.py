@@ -1,0 +1,100 @@
+"""What may be done on a host by itself: the policy, and the plans it makes and confirms inside its bounds."""
+
+import logging
+from datetime import datetime, timedelta
+
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.utils.timezone import now
+
+from experiments.campaigns import hosts
+from experiments.models import Host
+from kdb import jobs
+from kdb.models import Job
+from modelling.models import PlacementDecision, PlacementMove, PlacementPlan, PlacementPolicy
+
+from . import moves
+from .outcomes import WORSE
+from .plans import PlacementError, decide, make
+
+logger = logging.getLogger(__name__)
+
+PLAN_JOB = "placement_by_policy"
+DAY = timedelta(days=1)
+EVERY = timedelta(hours=1)  # between two tries to remove an old image
+
+Mode, State = PlacementPolicy.Mode, PlacementMove.State
+PLANS_EVERY = {Mode.CONFIRM: DAY, Mode.AUTOMATIC: timedelta(hours=6)}
+
+
+def set_policy(policy: PlacementPolicy, *, user: User | None) -> None:
+    """Keep a host's policy, checked by its form."""
+    with transaction.atomic():
+        policy.save()
+        names = ("mode", "least_gaining", "least_gain", "most_moves_a_day", "copy_rate_mib", "keeps_days")
+        detail = ", ".join(f"{name} {getattr(policy, name)}" for name in (*names, "removes_kept"))
+        decide(policy.host, PlacementDecision.Action.POLICY, user=user, detail=detail)
+
+
+def by_policy(run: jobs.JobRun, host_id: int) -> None:
+    """Plan for a host, and confirm what its policy lets begin by itself; in the mode `confirm`, nothing."""
+    host = Host.objects.select_related("hypervisor").get(pk=host_id)
+    if moves.policy_of(host).mode == Mode.OFF:
+        return
+    plan = make([host], user=None)
+    with transaction.atomic():
+        policy = moves.policy_of(hosts.locked(host_id))
+        run.step(1)
+        if policy.mode == Mode.AUTOMATIC and (chosen := inside(policy, plan, moves_left(policy))):
+            moves.confirm(plan, chosen, user=None)
+
+
+def inside(policy: PlacementPolicy, plan: PlacementPlan, most: int) -> list[str]:
+    """The moves of a plan inside the policy's bounds, the largest gain first; `most` at most.
+
+    A machine that was moved and not for the better is left to a person.
+    """
+    told = PlacementMove.objects.filter(host=policy.host, switched_at__isnull=False)
+    moved = {(str(uuid), disk) for uuid, disk in told.values_list("machine_uuid", "disk")}
+    able = [
+        each
+        for each in plan.content["machines"]
+        if each["is_move"]
+        and each["gain"] >= policy.least_gain
+        and each["prospect"]["gaining"] >= policy.least_gaining
+        and (each["machine_uuid"], each["disk"]) not in moved
+    ]
+    return [each["machine"] for each in sorted(able, key=lambda each: -each["gain"])][:most]
+
+
+def moves_left(policy: PlacementPolicy) -> int:
+    """How many moves may still begin by themselves today."""
+    own = PlacementMove.objects.filter(host=policy.host, asked_by=None, back_of=None, asked_at__gt=now() - DAY)
+    return max(policy.most_moves_a_day - own.exclude(state=State.CANCELLED).count(), 0)
+
+
+def look_after() -> None:
+    """On every tick: hosts whose policy wants another plan, old images whose time is up."""
+    at = now()
+    for policy in PlacementPolicy.objects.exclude(mode=Mode.OFF).select_related("host"):
+        since = at - PLANS_EVERY[Mode(policy.mode)]
+        recent = PlacementPlan.objects.filter(hosts=policy.host, made_by=None, made_at__gt=since)
+        is_useless = policy.mode == Mode.AUTOMATIC and (moves.kept_back(policy.host, at) or not moves_left(policy))
+        if not (is_useless or recent.exists() or _is_asked(policy.host, since)):
+            jobs.enqueue(PLAN_JOB, host_id=policy.host_id)
+    due = PlacementMove.objects.filter(
+        state=State.KEPT, keep_until__lt=at, host__placement_policy__removes_kept=True, host__blocked_reason=""
+    )
+    for move in due.filter(job__finished_at__lt=at - EVERY):
+        if move.outcome.get("verdict") == WORSE:
+            continue
+        try:
+            moves.remove_old(move, user=None)
+        except PlacementError as error:
+            logger.info("old image stays move=%s reason=%s", move.pk, error)
+
+
+def _is_asked(host: Host, since: datetime) -> bool:
+    """Whether a plan by policy was asked for since then; one that failed is not asked for again before its time."""
+    asked = Job.objects.filter(kind=PLAN_JOB, created_at__gt=since).only("arguments")
+    return any(job.arguments["host_id"] == host.pk for job in asked)

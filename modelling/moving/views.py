@@ -1,0 +1,149 @@
+"""Plans, moves and policies in the browser, for operators."""
+
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_http_methods, require_safe
+
+from experiments import permissions
+from experiments.campaigns.views import operators_only
+from experiments.models import Host, ObservedMachine
+from kdb.htmx import varies_for_htmx, wants_fragment
+from modelling.models import PlacementMove, PlacementPlan
+
+from . import moves, pages, plans, policies
+from .forms import MixForm, PlanForm, PolicyForm, WhatIfForm
+from .plans import PlacementError
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@operators_only
+def placement(request: HttpRequest) -> HttpResponse:
+    """All plans and moves, and the form of a new plan."""
+    form = PlanForm(request.POST if request.method == "POST" else None)
+    if form.is_valid():
+        try:
+            plan = plans.make(form.cleaned_data["hosts"], user=request.user, rules=form.rules())
+            return redirect("placement-plan", plan.pk)
+        except PlacementError as error:
+            form.add_error(None, str(error))
+    context = {"page": pages.home(), "form": form}
+    return render(request, "modelling/placement.html", context, status=422 if form.errors else 200)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@operators_only
+def plan_detail(request: HttpRequest, pk: int) -> HttpResponse:
+    """A plan: what it says of each machine, to be confirmed, or asked for otherwise."""
+    plan = get_object_or_404(PlacementPlan.objects.select_related("made_by", "instead_of"), pk=pk)
+    page, problem = pages.plan_page(plan, request.user), ""
+    form = WhatIfForm(plan, request.POST if request.POST.get("do") == "what-if" else None)
+    if request.method == "POST":
+        try:
+            if (answer := _do_to_plan(request, plan, page, form)) is not None:
+                return answer
+        except PlacementError as error:
+            problem = str(error)
+    context = {"plan": plan, "page": page, "form": form, "problem": problem}
+    return render(request, "modelling/plan.html", context, status=409 if problem else 422 if form.errors else 200)
+
+
+def _do_to_plan(
+    request: HttpRequest, plan: PlacementPlan, page: pages.PlanPage, form: WhatIfForm
+) -> HttpResponse | None:
+    """Do what the pressed button says; None where its form has errors."""
+    match request.POST.get("do"):
+        case "confirm":
+            if not page.may_confirm:
+                raise PermissionDenied
+            moves.confirm(plan, request.POST.getlist("machine"), user=request.user)
+            return redirect("placement-plan", plan.pk)
+        case "what-if":
+            if not form.is_valid():
+                return None
+            hosts = list(plan.hosts.all())
+            other = plans.make(hosts, user=request.user, rules=form.rules(), what_if=form.what_if(), instead_of=plan)
+            return redirect("placement-plan", other.pk)
+        case other_deed:
+            raise Http404(f"nothing is called {other_deed}")
+
+
+@require_safe
+@operators_only
+def plan_commands(request: HttpRequest, pk: int) -> HttpResponse:
+    """What an operator would type."""
+    plan = get_object_or_404(PlacementPlan, pk=pk)
+    return HttpResponse(plans.commands(plan), content_type="text/plain; charset=utf-8")
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@operators_only
+@varies_for_htmx
+def move_detail(request: HttpRequest, pk: int) -> HttpResponse:
+    """One move: how far it is, what it rests on, what became of it."""
+    move = get_object_or_404(
+        PlacementMove.objects.select_related("host", "job", "plan", "from_pool", "to_pool", "asked_by", "back_of"),
+        pk=pk,
+    )
+    may_change, problem = permissions.may_change_host(request.user, move.host), ""
+    if request.method == "POST":
+        if not may_change:
+            raise PermissionDenied
+        try:
+            return redirect("placement-move", _do_to_move(request, move).pk)
+        except PlacementError as error:
+            problem = str(error)
+    shown = {"move": move, "page": pages.move_page(move), "may_change": may_change, "problem": problem}
+    template = "modelling/_move.html" if wants_fragment(request) else "modelling/move.html"
+    return render(request, template, shown, status=409 if problem else 200)
+
+
+def _do_to_move(request: HttpRequest, move: PlacementMove) -> PlacementMove:
+    """The move to look at next."""
+    match request.POST.get("do"):
+        case "call-off":
+            moves.call_off(move, user=request.user)
+        case "back":
+            return moves.move_back(move, user=request.user)
+        case "remove":
+            moves.remove_old(move, user=request.user)
+        case other:
+            raise Http404(f"nothing is called {other}")
+    return move
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@operators_only
+def policy(request: HttpRequest, slug: str) -> HttpResponse:
+    """What may be done on a host by itself."""
+    host = get_object_or_404(Host, slug=slug)
+    may_change = permissions.may_change_host(request.user, host)
+    form = PolicyForm(request.POST if request.method == "POST" else None, instance=moves.policy_of(host))
+    if request.method == "POST":
+        if not may_change:
+            raise PermissionDenied
+        if form.is_valid():
+            policies.set_policy(form.save(commit=False), user=request.user)
+            return redirect("placement")
+    context = {"host": host, "form": form, "may_change": may_change}
+    return render(request, "modelling/policy.html", context, status=422 if form.errors else 200)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@operators_only
+def machine_mix(request: HttpRequest, pk: int) -> HttpResponse:
+    """What a machine does, as its operator states it."""
+    machine = get_object_or_404(ObservedMachine.objects.select_related("host", "stated_mix"), pk=pk)
+    may_change = permissions.may_change_host(request.user, machine.host)
+    stated = getattr(machine, "stated_mix", None)
+    shares = stated.shares if stated else {}
+    initial = {"shares": "\n".join(f"{name} {share:g}" for name, share in shares.items())}
+    form = MixForm(request.POST if request.method == "POST" else None, initial=initial)
+    if request.method == "POST":
+        if not may_change:
+            raise PermissionDenied
+        if form.is_valid():
+            plans.state_mix(machine, form.cleaned_data["shares"], user=request.user)
+            return redirect("placement")
+    context = {"machine": machine, "form": form, "may_change": may_change}
+    return render(request, "modelling/stated_mix.html", context, status=422 if form.errors else 200)

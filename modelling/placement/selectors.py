@@ -1,0 +1,41 @@
+"""What other rooms may ask of placement: a plan for machines and pools, however they were found."""
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+from modelling.estimation import ranking
+from modelling.evidence import names
+
+from .content import FleetError, Machine, Plan, Pool, Rules
+from .gather import in_the_catalogue, knowledge
+from .planning import check, plan
+from .solver_output import on_stderr
+from .words import asked_for, explained, solved
+
+__all__ = ["MODEL", "FleetError", "Machine", "Plan", "Pool", "Rules", "document", "planned"]
+
+MODEL = f"ranking {ranking.METHOD}"  # the version of what a plan rests on
+
+
+def planned(machines: Sequence[Machine], pools: Sequence[Pool], rules: Rules) -> Plan:
+    """The plan from the answers as they stand. Raises FleetError."""
+    check(machines, pools, rules)
+    machines, pools = in_the_catalogue(machines, pools)
+    workloads = sorted({workload for machine in machines for workload in machine.shares})
+    known = knowledge(workloads, sorted({machine.hypervisor for machine in machines}))
+    with on_stderr():
+        return plan(machines, pools, known, rules)
+
+
+def document(found: Plan) -> dict[str, Any]:
+    """The plan as JSON, with each machine's explanation."""
+    return {
+        **{name: value for name, value in asdict(found).items() if name not in ("advice", "to_measure")},
+        "gap": found.gap,
+        "solved": solved(found),
+        "to_measure": [{**asdict(each), "text": asked_for(each, names.names())} for each in found.to_measure],
+        "machines": [
+            {**asdict(each), "is_move": each.is_move, "explanation": explained(each)} for each in found.advice
+        ],
+    }

@@ -1,0 +1,159 @@
+"""A virtual machine of somebody's: it writes records, each fsynced before it is acknowledged."""
+
+import json
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from experiments.campaigns.laboratory import libvirt
+from experiments.campaigns.laboratory.libvirt import URI, Guest, domain_xml
+from experiments.campaigns.laboratory.ssh import Address, Connection
+from tests.experiments.campaigns.laboratory.lab import Lab
+
+SLOT = 4096  # bytes of a record
+DISK_MIB = 96
+WRITTEN_MIB = 40  # the rest of the image stays sparse
+
+# Record n lies in a slot that steps through the whole disk, and is told on the console once fsync has returned.
+_WRITER = r"""
+use IO::Handle;
+my ($n, $slots) = (%d, %d);
+open(my $disk, "+<", "/dev/vdb") or die; open(my $console, ">", "/dev/ttyS0") or die;
+binmode $disk; $console->autoflush(1);
+while (1) {
+    my $body = sprintf("%%015d:", $n) x 255;
+    sysseek($disk, (($n * 7919) %% $slots) * 4096, 0);
+    syswrite($disk, $body . sprintf("%%015d;", unpack("%%32C*", $body))) == 4096 or die;
+    $disk->sync or die;
+    print $console "ACK $n\n";
+    $n++;
+}
+"""
+
+# Prints the last record of each slot that holds a whole one: "SLOT NUMBER" a line; "SLOT torn" for a broken one.
+_READER = r"""
+import sys
+def records(path, slots):
+    with open(path, "rb") as image:
+        for slot in range(slots):
+            data = image.read(4096)
+            if not data.strip(b"\0"):
+                continue
+            body, end = data[:4080], data[4080:]
+            whole = data[:16] * 255 == body and end == b"%015d;" % (sum(body) % 2**32)
+            yield slot, int(data[:15]) if whole else "torn"
+for slot, number in records(sys.argv[1], int(sys.argv[2])):
+    print(slot, number)
+"""
+
+
+class Machine:
+    """One domain of a laboratory; `image` is where its data disk lies at first."""
+
+    def __init__(self, lab: Lab, name: str, folder: Path, *, cache: str = "none", ram_mib: int = 256) -> None:
+        self.lab, self.name = lab, name
+        self.image = folder / f"{name}.img"
+        self.console = lab.folder / f"{name}.console"
+        self.slots = WRITTEN_MIB * 2**20 // SLOT
+        self.acknowledged = 0
+        self.run("truncate", "--size", f"{DISK_MIB}M", str(self.image))
+        accelerator = "qemu"
+        guest = Guest(name, str(lab.image), str(self.image), str(self.console), ram_mib, 1, cache, accelerator)
+        definition = lab.folder / f"{name}.xml"
+        definition.write_text(domain_xml(guest))
+        self.virsh("define", str(definition))
+        self.uuid = self.virsh("domuuid", name).strip()
+
+    def run(self, *command: str) -> str:
+        return self.lab.inside(*command)
+
+    def virsh(self, *words: str) -> str:
+        return self.run("virsh", "-c", URI, "--quiet", *words)
+
+    @property
+    def state(self) -> str:
+        return self.virsh("domstate", self.name).strip()
+
+    def start(self) -> None:
+        """Boot it and let it write on from the last record that was acknowledged."""
+        self.console.unlink(missing_ok=True)
+        self.virsh("start", self.name)
+        self._wait(lambda: libvirt.READY in self._printed(), 90)
+        key = json.loads((self.lab.image / "image.json").read_text())["host_key"]
+        with host_of(self.lab) as host:
+            self._wait(
+                lambda: "HOST_FORWARD" in self.virsh("qemu-monitor-command", self.name, "--hmp", "info usernet"), 90
+            )
+            port = libvirt.forwarded_port(host, self.name)
+            with libvirt.connection(host, self.name, port, key) as guest:
+                writer = _WRITER % (self.acknowledged + 1, self.slots)
+                answer = guest.run(
+                    ["sh", "-c", 'setsid perl -e "$1" </dev/null >/dev/null 2>/dev/null &', "sh", writer]
+                )
+                assert answer.status == 0, answer.errors
+        first = self.acknowledged
+        self._wait(lambda: self.acknowledgements() > first, 30)
+
+    def acknowledgements(self) -> int:
+        """The last record that the machine was told is written."""
+        lines = self._printed().rsplit("\n", 1)[0].splitlines()
+        told = [line.split()[1] for line in lines[-20:] if line.startswith("ACK ") and len(line.split()) == 2]
+        self.acknowledged = max([self.acknowledged, *(int(number) for number in told if number.isdecimal())])
+        return self.acknowledged
+
+    def writes_on(self) -> None:
+        """Wait until it has written more: it runs."""
+        now = self.acknowledgements()
+        self._wait(lambda: self.acknowledgements() > now + 3, 60)
+
+    def lost(self, image: Path | str) -> list[str]:
+        """What an image does not hold of all that was acknowledged before this call."""
+        last = self.acknowledgements()
+        printed = self.run(sys.executable, "-c", _READER, str(image), str(self.slots))
+        held = dict(line.split() for line in printed.splitlines())
+        faults = [f"slot {slot} is torn" for slot, number in held.items() if number == "torn"]
+        newest: dict[int, int] = {}
+        for number in range(max(1, last - self.slots + 1), last + 1):
+            newest[number * 7919 % self.slots] = number
+        # The one after the last acknowledged may be half written: it was promised to nobody.
+        allowed = f"slot {(last + 1) * 7919 % self.slots} is torn"
+        faults = [fault for fault in faults if fault != allowed]
+        faults += [
+            f"record {number}: {held.get(str(slot), 'nothing')} is there"
+            for slot, number in newest.items()
+            if held.get(str(slot)) != "torn" and int(held.get(str(slot), 0)) < number
+        ]
+        return faults
+
+    def forget(self) -> None:
+        self.virsh("destroy", self.name)
+        self.virsh("undefine", self.name)
+
+    def _printed(self) -> str:
+        return self.console.read_text(errors="replace") if self.console.exists() else ""
+
+    def _wait(self, condition, seconds: float) -> None:
+        deadline = time.monotonic() + seconds
+        while not condition():
+            assert time.monotonic() < deadline, f"{self.state}: {self._printed()[-500:]}"
+            time.sleep(0.1)
+
+
+def host_of(lab: Lab) -> Connection:
+    """A connection to the laboratory, to be entered."""
+    return Connection(Address("127.0.0.1", lab.port, "root", lab.host_key, lab.folder / "keys/lab"))
+
+
+def mount_pool(lab: Lab, host_fs: str, mib: int = 512) -> Path:
+    """A pool of its own file system on a loop device, seen inside the laboratory only."""
+    point, image = lab.pool / host_fs, lab.folder / f"{host_fs}.pool"
+    point.mkdir(exist_ok=True)
+    subprocess.run(["truncate", "--size", f"{mib}M", image], check=True)
+    make = {"ext4": ["mkfs.ext4", "-q", "-F"], "xfs": ["mkfs.xfs", "-q", "-f"], "btrfs": ["mkfs.btrfs", "-q", "-f"]}
+    assert shutil.which(make[host_fs][0])
+    subprocess.run([*make[host_fs], image], check=True, capture_output=True)
+    lab.inside("mount", "-o", "loop", str(image), str(point))
+    assert lab.inside("findmnt", "--noheadings", "--output", "FSTYPE", str(point)).strip() == host_fs
+    return point
