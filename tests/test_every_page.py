@@ -84,8 +84,8 @@ def test_every_page_answers(client, published_evidence):
     batch = make_import(draft, uploaded_by=user)
     campaign = steering.create(make_campaign(make_host("lab-1", registered_by=user), slug="night"), user=user)
     steering.start(campaign)
-    make_machine(campaign.host, pk=1)
     shown(campaign.host)
+    make_machine(campaign.host, pk=1)
     ids = {
         "batch": batch.pk,
         "file": make_raw_file(draft).pk,

@@ -12,7 +12,7 @@ from modelling.models import DetectedHour
 from .content import Mix
 from .keeping import current
 
-__all__ = ["HOURS", "Mix", "hours_of", "mix_of", "mixes_of"]
+__all__ = ["HOURS", "NOTHING", "NO_MODEL", "Mix", "hours_of", "mix_of", "mixes_of"]
 
 HOURS = 24  # that a mix is of
 NO_MODEL = "No model was made yet."

@@ -57,8 +57,8 @@ def test_pages_of_people_with_an_account(path, transactional_db, published_evide
     make_case_study("my-lab", owner=user)
     host = make_host("lab-1", registered_by=user, host_key=HOST_KEY)
     steering.start(steering.create(make_campaign(host, slug="night", repetitions=2), user=user))
-    make_minutes(make_machine(host, pk=1), 3)
     shown(host)
+    make_minutes(make_machine(host, pk=1), 3)
     client.force_login(user)
     cookie = client.cookies[settings.SESSION_COOKIE_NAME].value
     page.context.add_cookies([{"name": settings.SESSION_COOKIE_NAME, "value": cookie, "url": live_server.url}])

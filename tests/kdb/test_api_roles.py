@@ -135,11 +135,11 @@ def laboratory():
     campaign = steering.create(make_campaign(host, slug="night"), user=users["operator"])
     run = campaign.runs.get()
     output = RunArtifact.objects.create(run=run, attempt=1, name="host.txt", data=b"{}", sha256="0" * 64)
+    shown(host)
     machine = make_machine(host)
     ids = {"imports": batch.pk, "campaign-outputs": output.pk}
     ids |= {"observed-machines": machine.pk, "observed-pools": machine.disks.get().pool_id}
     slugs = {"drafts": "lab", "case-studies": "lab", "hosts": "lab-2", "campaigns": "night", "observed-hosts": "lab-2"}
-    shown(host)
     placement = {"plans": 1, "moves": 1, "mixes": 7, "policies": "lab-2"}
     return users, {**ids, **slugs, **placement}
 
