@@ -27,16 +27,21 @@ _OUTCOMES = {
 
 
 def home() -> dict[str, Any]:
-    """Hosts with observed machines, the last plans, moves and decisions."""
+    """Hosts with observed machines and their policies, the last plans, moves and decisions, machines and their mixes."""
+    hosts = Host.objects.filter(observed_machines__isnull=False).annotate(watched=Count("observed_machines"))
+    machines = ObservedMachine.objects.select_related("host", "stated_mix").order_by("host__slug", "name")[:200]
     return {
-        "hosts": Host.objects.filter(observed_machines__isnull=False)
-        .annotate(watched=Count("observed_machines"))
-        .select_related("placement_policy")
-        .order_by("slug"),
+        "hosts": [
+            (host, getattr(host, "placement_policy", None))
+            for host in hosts.select_related("placement_policy").order_by("slug")
+        ],
         "plans": PlacementPlan.objects.select_related("made_by").defer("content").prefetch_related("hosts")[:_FEW],
         "moves": PlacementMove.objects.select_related("host", "to_pool")[:_FEW],
         "decisions": PlacementDecision.objects.select_related("host", "actor", "move")[:_FEW],
-        "machines": ObservedMachine.objects.select_related("host", "stated_mix").order_by("host__slug", "name")[:200],
+        "machines": [
+            (machine, _load(machine.stated_mix.shares) if hasattr(machine, "stated_mix") else "")
+            for machine in machines
+        ],
     }
 
 

@@ -45,7 +45,7 @@ def test_the_first_visit_computes_it_and_the_second_reads_it(client, django_asse
     with django_assert_num_queries(1):
         client.get(API)
     client.get(PAGE)
-    with django_assert_num_queries(2):  # the report, and the revision now
+    with django_assert_num_queries(3):  # the report, the revision now, and what became of moves
         client.get(PAGE)
 
 
