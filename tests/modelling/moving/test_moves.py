@@ -11,7 +11,7 @@ from modelling.moving import moves, outcomes, plans, policies
 from modelling.moving.fleet import WhatIf, fleet_of, new_path
 from modelling.moving.plans import PlacementError
 from modelling.placement.selectors import Rules
-from tests.factories import make_campaign, make_machine, make_minutes, make_run, make_user
+from tests.factories import make_campaign, make_machine, make_minutes, make_pool, make_run, make_user
 
 from .fleets import mail_server, moved, numbers_for_xfs, observed_host
 
@@ -53,6 +53,8 @@ def test_what_is_not_known_is_not_planned_for_and_told(host):
     known = {"guest_fs": "ext4", "guest_fs_source": "operator", "pool": ext4}
     make_machine(host, "unwatched", **known)
     make_minutes(make_machine(host, "unlike", **known), 5)
+    make_machine(host, "odd-guest", **known | {"guest_fs": "f2fs"})
+    make_machine(host, "odd-pool", **known | {"pool": make_pool(host, "/srv/f2fs")})
     make_machine(host, "gone", seen_at=now() - timedelta(days=1), **known)
     plan = plan_of(host)
     told = {each["machine"]: each["why"] for each in plan.content["not_planned"]}
@@ -62,6 +64,8 @@ def test_what_is_not_known_is_not_planned_for_and_told(host):
         "unknown-fs": "its guest file system is not known",
         "unwatched": "its load was not watched in the last 24 hours",
         "unlike": "what it does is not known",
+        "odd-guest": "its f2fs is no file system of the catalogue",
+        "odd-pool": "its image lies on f2fs, which is no file system of the catalogue",
     }
 
 
