@@ -3,8 +3,10 @@
 from datetime import UTC, datetime, time, timedelta
 
 import pytest
+from django.urls import reverse
 from django.utils.timezone import now
 
+from experiments.campaigns import steering
 from kdb.models import Job
 from modelling.models import PlacementDecision, PlacementMove, PlacementPlan, PlacementPolicy
 from modelling.moving import moves, outcomes, plans, policies
@@ -152,6 +154,21 @@ def test_a_plan_of_yesterday_or_of_another_world_is_not_confirmed(host):
 def test_moves_begin_in_the_maintenance_of_their_host(start, end, at, open_):
     host = observed_host("windowed", window_start=start, window_end=end)
     assert moves.is_open(host, datetime.combine(datetime(2026, 11, 22, tzinfo=UTC), at, UTC)) is open_
+
+
+def test_a_run_waits_while_a_disk_is_copied_on_its_host(host, client):
+    mail_server(host)
+    plan = plan_of(host)
+    (move,) = moves.confirm(plan, list(advised(plan)), user=host.registered_by)
+    campaign = make_campaign(host, state="running")
+    campaign.save()
+    run = make_run(campaign, state="waiting")
+    assert steering.next_run(host.pk) is None
+    client.force_login(host.registered_by)
+    page = client.get(reverse("campaign-detail", args=[campaign.slug])).content.decode()
+    assert "The next run waits: the disk of mail-1, vda is being copied to another pool." in page
+    PlacementMove.objects.filter(pk=move.pk).update(state="switched", switched_at=now())
+    assert steering.next_run(host.pk) == run
 
 
 def test_a_move_waits_while_a_campaign_measures_on_its_host(host):
