@@ -116,6 +116,17 @@ def block_size(size: int | None) -> str:
 
 
 @register.filter
+def data_size(size: int | None) -> str:
+    """Bytes of a file or disk, to a tenth: 10**10 is "9.3 GiB"."""
+    if size is None:
+        return NOT_STATED
+    for unit, factor in (("TiB", 2**40), ("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10)):
+        if size >= factor:
+            return f"{size / factor:.1f}{NBSP}{unit}"
+    return f"{size}{NBSP}B"
+
+
+@register.filter
 def vm_count(count: int | None) -> str:
     """ "Native", "1 VM", "3 VMs"; None is a value over several counts."""
     if count is None:

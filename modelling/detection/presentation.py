@@ -9,6 +9,7 @@ from experiments.observation.selectors import load
 from experiments.observation.sums import Watched
 from modelling.answers.words import Chart
 from modelling.evidence.question import Question
+from modelling.evidence.words import percent
 from modelling.mixes.words import mix_address
 
 from .content import Mix
@@ -32,15 +33,15 @@ def mix_words(mix: Mix | None, names: Mapping[str, str], hypervisor: str, machin
     """names : workload to its name; hypervisor, machine_fs : slugs of the catalogue, or empty"""
     if mix is None:
         return MixWords("not told yet", "", "")
-    beside = f"{mix.minutes} minutes watched, {mix.idle:.0%} idle, {mix.unlike:.0%} unlike anything known"
+    beside = f"{mix.minutes} minutes watched, {percent(mix.idle)} idle, {percent(mix.unlike)} unlike anything known"
     if mix.why_not:
         return MixWords("not known", f"{mix.why_not} {beside}.", "")
     likely = sorted(mix.shares.items(), key=lambda share: -share[1])
-    text = ", ".join(f"{names.get(workload, workload)} {share:.0%}" for workload, share in likely if share >= 0.05)
+    text = ", ".join(f"{names.get(workload, workload)} {percent(share)}" for workload, share in likely if share >= 0.05)
     weights = {workload: round(share * 100) for workload, share in likely if share >= 0.05}
     question = Question("host-storage", "", hypervisor=hypervisor or None, guest_fs=machine_fs or None)
     address = mix_address(question, weights)
-    return MixWords(text, f"{mix.probability:.0%} sure on average; {beside}.", address)
+    return MixWords(text, f"{percent(mix.probability)} sure on average; {beside}.", address)
 
 
 @dataclass(frozen=True)

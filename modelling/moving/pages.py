@@ -9,6 +9,8 @@ from django.utils.timezone import now
 
 from experiments import permissions
 from experiments.models import Host, ObservedMachine
+from modelling.evidence import names
+from modelling.evidence.words import percent
 from modelling.models import PlacementDecision, PlacementMove, PlacementPlan
 
 from . import moves
@@ -53,7 +55,10 @@ class PlanPage:
 def plan_page(plan: PlacementPlan, user: Any) -> PlanPage:
     asked = list(plan.moves.select_related("host"))
     confirmed = {(str(move.machine_uuid), move.disk): move for move in asked}
-    rows = [{**each, "move": confirmed.get((each["machine_uuid"], each["disk"]))} for each in plan.content["machines"]]
+    rows = [
+        {**each, "move": confirmed.get((each["machine_uuid"], each["disk"])), "load": _load(each["mix"]["shares"])}
+        for each in plan.content["machines"]
+    ]
     hosts = list(plan.hosts.all())
     told = [f"{host}: {why}." for host in hosts if (why := moves.kept_back(host, now()))]
     return PlanPage(
@@ -64,6 +69,13 @@ def plan_page(plan: PlacementPlan, user: Any) -> PlanPage:
         is_stale=plan.made_at < now() - moves.STALE,
         kept_back=told,
     )
+
+
+def _load(shares: Mapping[str, float]) -> str:
+    """ "Mail server 80 %, Web server 20 %", the largest share first."""
+    known, whole = names.names()["workload"], sum(shares.values())
+    largest_first = sorted(shares.items(), key=lambda item: -item[1])
+    return ", ".join(f"{known.get(name, name)} {percent(share / whole)}" for name, share in largest_first)
 
 
 @dataclass(frozen=True)

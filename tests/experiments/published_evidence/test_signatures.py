@@ -3,7 +3,8 @@
 import pytest
 from django.core.management import call_command
 
-from experiments.models import FileSystem, Signature
+from experiments.campaigns.laboratory import engines
+from experiments.models import FileSystem, Signature, Workload
 from experiments.published_evidence import signatures
 from experiments.published_evidence.files import EvidenceError
 from tests import factories
@@ -56,3 +57,15 @@ def test_they_come_with_the_evidence(settings):
     assert not Signature.objects.exists()
     call_command("load_evidence", verbosity=0)
     assert Signature.objects.count() == len(signatures.read(FILE))
+
+
+@pytest.mark.slow
+@pytest.mark.django_db
+@pytest.mark.sqlite
+def test_loads_that_are_none_of_the_four_are_no_workload_that_any_evidence_brings(settings):
+    """Else they would be learnt, and told."""
+    settings.KDB_OUTSIDE = ROOT / "fixtures/outside"
+    call_command("load_evidence", verbosity=0)
+    foreign = {row["workload"] for row in signatures.read(FILE)} - set(engines.WORKLOADS)
+    assert foreign == {"backup", "boot", "idle", "flushed-database"}
+    assert not Workload.objects.filter(slug__in=foreign).exists()

@@ -65,7 +65,7 @@ def test_the_list_says_where_a_machine_lies_what_it_does_and_what_that_is_like(c
     detected(machine, varmail=45.0, fileserver=15.0)
     text = client.get("/laboratory/hosts/lab-1/observed/").content.decode()
     # 6,000 writes of 14 KiB a minute
-    for words in ("mail</a>", "(xfs)", "not known: say which", '<td class="num">1.37</td>', "75%", "25%"):
+    for words in ("mail</a>", "(xfs)", "not known: say which", '<td class="num">1.37</td>', "75 %", "25 %"):
         assert words in text, words
 
 
