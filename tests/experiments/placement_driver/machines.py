@@ -164,7 +164,7 @@ class Loaded(Machine):
         shape = engines.scaled(engines.SHAPES[workload], percent)
         # Straight to the disk, because what a guest keeps in its memory is nobody's load; and with pauses, because all
         # guests of a test share two cores.
-        self.job = engines.fio_job(workload, shape, "/mnt", 3600) + "direct=1\nthinktime=20000\n"
+        self.job = engines.fio_job(workload, shape, "/mnt", 3600) + "direct=1\nthinktime=5000\n"
 
     def begin(self, guest: Connection) -> None:
         answer = guest.run(["sh", "-c", _LOAD, "sh", self.job], timeout=120)
