@@ -4,7 +4,8 @@ from typing import Any
 
 from django.dispatch import receiver
 
-from experiments.signals import claims_changed, knowledge_changed
+from experiments.models import Host
+from experiments.signals import claims_changed, knowledge_changed, run_wanted
 from kdb import jobs
 from kdb.signals import ticked
 from modelling.evidence import summaries
@@ -34,6 +35,12 @@ def renew_what_depends(sender: Any, case_study_ids: list[int], revision: int, **
 @receiver(claims_changed)
 def judge_changed_claims(sender: Any, **kwargs: Any) -> None:
     verdicts.recompute()
+
+
+@receiver(run_wanted)
+def let_copies_end_first(sender: Any, host: Host, **kwargs: Any) -> str:
+    """A run that begins beside the copy of a disk would measure both."""
+    return moves.copying(host)
 
 
 @receiver(ticked)

@@ -135,6 +135,7 @@ class CampaignPage:
     active: CampaignRun | None
     log: list[RunLine]
     is_live: bool
+    disturbed_by: str  # what the next run waits for
     way_on: WayOn | None  # where it paused by itself
     can: dict[str, bool]
     failures: list[CampaignRun]
@@ -165,6 +166,7 @@ def campaign_page(campaign: Campaign) -> CampaignPage:
         active=active,
         log=log,
         is_live=state == Campaign.State.RUNNING or active is not None,
+        disturbed_by=campaigns.disturbed_by(campaign.host) if state == Campaign.State.RUNNING and not active else "",
         way_on=way_on(campaign.state_reason, campaign.host) if campaign.state_reason else None,
         can={
             "start": state in ("planned", "paused") and not is_filed,

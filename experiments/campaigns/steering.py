@@ -17,6 +17,7 @@ from django.db.models import Max, Q
 from django.utils.timezone import now
 
 from experiments.models import Campaign, CampaignRun, Host, RunLine, StoragePool
+from experiments.signals import run_wanted
 from kdb import jobs
 from kdb.models import Job
 
@@ -373,7 +374,7 @@ def next_run(host_id: int) -> CampaignRun | None:
             if run is None:
                 _set_state(campaign, State.FINISHED)
                 continue
-            if host.blocked_reason or in_window(host, now(), campaign):
+            if host.blocked_reason or in_window(host, now(), campaign) or disturbed_by(host):
                 return None
             run.state, run.step, run.reason = RunState.ACTIVE, "waits for a worker", ""
             run.started_at, run.finished_at = now(), None
@@ -381,6 +382,11 @@ def next_run(host_id: int) -> CampaignRun | None:
             run.save()
             return run
     return None
+
+
+def disturbed_by(host: Host) -> str:
+    """What is under way on a host that a run waits for; "" where nothing is."""
+    return next((found for _, found in run_wanted.send(sender=Host, host=host) if found), "")
 
 
 def in_window(host: Host, at: datetime, campaign: Campaign) -> bool:

@@ -22,8 +22,8 @@ from experiments.campaigns import hosts
 from experiments.campaigns.laboratory import remote, ssh
 from experiments.models import DiskStatistics, Host, ObservedDisk, ObservedMachine, ObservedPool
 from experiments.placement_driver import libvirt_listing
+from experiments.placement_driver.contract import ListedMachine, Listing, ListingDriver
 from experiments.placement_driver.counters import Counts
-from experiments.placement_driver.libvirt_listing import ListedMachine, Listing
 from kdb import jobs
 from kdb.models import Job
 
@@ -45,6 +45,7 @@ LONGEST_SECONDS = 60.0  # and most
 
 Look = tuple[datetime, dict[str, dict[str, Counts]]]
 Source = ObservedMachine.GuestSource
+DRIVER: ListingDriver = libvirt_listing
 
 
 def interval(every: float, machines: int) -> float:
@@ -115,7 +116,7 @@ class _Watch:
 
     def look(self) -> None:
         before = now()
-        found = libvirt_listing.counts(self.machine)
+        found = DRIVER.counts(self.machine)
         at = before + (now() - before) / 2
         known = ObservedMachine.objects.filter(host=self.host).values_list("name", flat=True)
         is_due = not self.listed or time.monotonic() - self.listed > LIST_NEW_SECONDS
@@ -125,7 +126,7 @@ class _Watch:
 
     def list_all(self) -> None:
         self.listed = time.monotonic()
-        found = libvirt_listing.listing(self.machine)
+        found = DRIVER.listing(self.machine)
         keep_listing(self.host, found, self.guard)
         self.find_guest_file_systems(found)
 

@@ -1,14 +1,85 @@
-"""What a placement driver does: it moves a disk of a machine that runs from one image to another. No Django.
+"""What a placement driver does: it lists what runs on a host, counts what its disks do, and moves one from an image to
+another while its machine runs. No Django.
 
-A driver is for one host. Every call may be repeated, and may be the first after a worker died at any point: what a
-call does follows from what it finds on the host, never from what an earlier call remembers. What a move makes has the
-move's token in its name, so nobody else's image is ever taken for its own. The tests of
-tests/experiments/placement_driver/conformance.py hold any driver to this; docs/placement.md tells it in words.
+A driver that moves is for one host. Every call may be repeated, and may be the first after a worker died at any point:
+what a call does follows from what it finds on the host, never from what an earlier call remembers. What a move makes
+has the move's token in its name, so nobody else's image is ever taken for its own. The tests of
+tests/experiments/placement_driver/conformance.py hold any of them to this; docs/placement.md tells it in words.
 """
 
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
+
+from experiments.campaigns.laboratory.ssh import Connection
+
+from .counters import Counts
+
+# Listing
+
+
+@dataclass(frozen=True)
+class ListedPool:
+    """A place where images lie or could lie. Sizes in bytes; host_fs is empty for volumes."""
+
+    path: str
+    name: str  # of the hypervisor's pool; empty: it has none there
+    backend: str  # of kdb.host_storage.BACKENDS
+    host_fs: str
+    storage_kind: str  # hdd, ssd, nvme, mixed; empty: not known
+    size_bytes: int
+    free_bytes: int
+
+
+@dataclass(frozen=True)
+class ListedDisk:
+    """A writable disk of a machine that runs. pool: the path of one of the listing's; empty: none of them."""
+
+    target: str
+    path: str
+    pool: str
+    image_format: str
+    allocation: str  # sparse; empty: not known
+    cache_mode: str  # empty: the hypervisor's default
+    has_backing_chain: bool
+    size_bytes: int
+    allocated_bytes: int
+
+
+@dataclass(frozen=True)
+class ListedMachine:
+    """A virtual machine. has_agent: its guest agent is connected, which may tell its file systems."""
+
+    uuid: str
+    name: str
+    is_running: bool
+    has_agent: bool
+    disks: tuple[ListedDisk, ...]
+
+
+@dataclass(frozen=True)
+class Listing:
+    pools: tuple[ListedPool, ...]
+    machines: tuple[ListedMachine, ...]
+
+
+class ListingDriver(Protocol):
+    """What runs on a host and what its disks do; nothing is changed by any of it.
+
+    Each raises Refused where the host does not answer as it should, and what the way to the host raises (ssh.SshError).
+    """
+
+    def listing(self, host: Connection) -> Listing:
+        """All pools and machines, but for those of a campaign's making; asked for every few minutes."""
+
+    def counts(self, host: Connection) -> dict[str, dict[str, Counts]]:
+        """Running machine by name to disk by target to what it did since its start; asked for every few seconds.
+
+        One command for all machines. What is not counted is left out, and is not zero.
+        """
+
+
+# Moving
 
 
 class Image(StrEnum):

@@ -7,7 +7,6 @@ Machines that a campaign made are left out: they are nobody's.
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any
 from xml.etree.ElementTree import Element
@@ -21,6 +20,7 @@ from experiments.imports.readers.xml_tree import NoTreeError, root_of, text_at
 from kdb.host_storage import FILE, SHARED_DIRECTORIES
 
 from . import counters
+from .contract import ListedDisk, ListedMachine, ListedPool, Listing
 from .counters import Counts
 
 MOST_BYTES = 64 * 2**20  # of an answer about all machines: five thousand of them
@@ -33,51 +33,6 @@ _SHARED_TYPES = {"nfs": "nfs", "nfs4": "nfs", **{name: name for name in SHARED_D
 _NETWORKS = {"rbd": "rbd", "iscsi": "iscsi"}
 _ALLOCATED = 0.98  # of its size: what a sparse image has less of
 _NOT_A_LOAD = {"vfat", "swap", "iso9660", "squashfs", "overlay", "tmpfs"}  # that machines boot from, or use as memory
-
-
-@dataclass(frozen=True)
-class ListedPool:
-    """A place where images lie or could lie. Sizes in bytes; host_fs is empty for volumes."""
-
-    path: str
-    name: str  # of libvirt's pool; empty: it has none there
-    backend: str  # of kdb.host_storage.BACKENDS
-    host_fs: str
-    storage_kind: str  # hdd, ssd, nvme, mixed; empty: not known
-    size_bytes: int
-    free_bytes: int
-
-
-@dataclass(frozen=True)
-class ListedDisk:
-    """A writable disk of a machine that runs. pool: the path of one of the listing's; empty: none of them."""
-
-    target: str
-    path: str
-    pool: str
-    image_format: str
-    allocation: str  # sparse; empty: not known
-    cache_mode: str  # empty: the hypervisor's default
-    has_backing_chain: bool
-    size_bytes: int
-    allocated_bytes: int
-
-
-@dataclass(frozen=True)
-class ListedMachine:
-    """A virtual machine. has_agent: its guest agent is connected, which may tell its file systems."""
-
-    uuid: str
-    name: str
-    is_running: bool
-    has_agent: bool
-    disks: tuple[ListedDisk, ...]
-
-
-@dataclass(frozen=True)
-class Listing:
-    pools: tuple[ListedPool, ...]
-    machines: tuple[ListedMachine, ...]
 
 
 def counts(host: Connection) -> dict[str, dict[str, Counts]]:

@@ -33,16 +33,16 @@ def mixes_of(machines: Iterable[int], hours: int = HOURS) -> dict[int, Mix]:
     for hour in chosen:
         by_machine[hour.machine_id].append(hour)
     why_not = model.why_not if model is not None else NO_MODEL
-    return {machine: _mix(rows, why_not) for machine, rows in by_machine.items()}
+    return {machine: _mix(rows, why_not, LEAST_MINUTES) for machine, rows in by_machine.items()}
 
 
 def hours_of(machine: ObservedMachine, hours: int) -> list[tuple[DetectedHour, Mix]]:
     """The same hour by hour, in order."""
     rows = DetectedHour.objects.filter(machine=machine, starts_at__gt=now() - timedelta(hours=hours))
-    return [(row, _mix([row], "", least=1)) for row in rows.order_by("starts_at")]
+    return [(row, _mix([row], "", 1)) for row in rows.order_by("starts_at")]
 
 
-def _mix(rows: list[DetectedHour], why_not: str, least: int = LEAST_MINUTES) -> Mix:
+def _mix(rows: list[DetectedHour], why_not: str, least: int) -> Mix:
     minutes, idle, unlike = (sum(getattr(row, name) for row in rows) for name in ("minutes", "idle", "unlike"))
     known = minutes - idle - unlike
     sums: dict[str, float] = defaultdict(float)

@@ -15,6 +15,7 @@ from django.utils.timezone import now
 
 from experiments.models import DiskStatistics, Host, ObservedDisk, ObservedMachine, ObservedPool
 from modelling.detection import selectors as detection
+from modelling.evidence import names
 from modelling.models import PlacementMove
 from modelling.placement.selectors import Machine, Pool, Rules
 
@@ -101,7 +102,7 @@ def fleet_of(hosts: Collection[Host], what_if: WhatIf | None = None) -> Fleet:
             pool.host.slug,
         )
         for name, pool in pool_rows.items()
-        if pool.host_fs
+        if _is_known(pool.host_fs)
     ]
     machines, disks, mixes, not_planned = [], {}, {}, {}
     found = list(
@@ -150,17 +151,25 @@ def _not_planned(
     machine: ObservedMachine, disk: ObservedDisk, mix: Mix | str, loads: Mapping[int, float], has_pool: bool
 ) -> str:
     """Why nothing can be said of a disk; "" where something can."""
+    host_fs = disk.pool.host_fs if disk.pool else ""
     reasons = (
         (not machine.is_running, "it does not run"),
         (not has_pool or not disk.pool or not disk.pool.host_fs, "its image lies on no file system that is watched"),
+        (not _is_known(host_fs), f"its image lies on {host_fs}, which is no file system of the catalogue"),
         (disk.has_backing_chain, "its image has a backing image or a snapshot"),
         (machine.host.hypervisor is None, "the hypervisor of its host is not stated"),
         (not machine.guest_fs, "its guest file system is not known: state it"),
+        (not _is_known(machine.guest_fs), f"its {machine.guest_fs} is no file system of the catalogue"),
         (disk.pk not in loads, f"its load was not watched in the last {WATCHED.days * 24} hours"),
     )
     if why := next((text for is_so, text in reasons if is_so), ""):
         return why
     return mix if isinstance(mix, str) else ""
+
+
+def _is_known(file_system: str) -> bool:
+    """Whether the catalogue has it: hosts and machines have others too."""
+    return names.slug_for("file_system", file_system) is not None
 
 
 def _loads(disks: Iterable[int]) -> dict[int, float]:

@@ -196,6 +196,12 @@ def kept_back(host: Host, at: datetime) -> str:
     return ""
 
 
+def copying(host: Host) -> str:
+    """The copy that is under way on a host; "" where none is."""
+    move = PlacementMove.objects.filter(host=host, state=State.COPYING).first()
+    return f"the disk of {move} is being copied to another pool" if move else ""
+
+
 def is_open(host: Host, at: datetime) -> bool:
     """Whether the host's maintenance is on, in which its disks may be moved; always, where none is stated."""
     if host.window_start is None or host.window_end is None:

@@ -63,8 +63,9 @@ class Place:
         assert run.returncode == 0, run.stderr
         return run
 
-    def start_worker(self) -> subprocess.Popen:
-        command = [sys.executable, "-m", *processes.WORKER, "--beat"]
+    def start_worker(self, *module: str) -> subprocess.Popen:
+        """A worker as it is run, or another program that does jobs."""
+        command = [sys.executable, "-m", *(module or (*processes.WORKER, "--beat"))]
         with (self.data_dir / "worker.log").open("a") as log:
             worker = subprocess.Popen(
                 command, cwd=ROOT, env=self.environment, start_new_session=True, stdout=log, stderr=log

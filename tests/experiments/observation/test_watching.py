@@ -8,8 +8,8 @@ from django.utils.timezone import now
 
 from experiments.models import DiskStatistics, Host, ObservedMachine
 from experiments.observation import deeds, keeping, watching
+from experiments.placement_driver.contract import ListedDisk, ListedMachine, ListedPool, Listing
 from experiments.placement_driver.counters import Counts
-from experiments.placement_driver.libvirt_listing import ListedDisk, ListedMachine, ListedPool, Listing
 from kdb import jobs
 from kdb.models import Job
 from tests import factories

@@ -7,7 +7,7 @@ import sys
 import time
 from pathlib import Path
 
-from experiments.campaigns.laboratory import libvirt
+from experiments.campaigns.laboratory import engines, libvirt
 from experiments.campaigns.laboratory.libvirt import URI, Guest, domain_xml
 from experiments.campaigns.laboratory.ssh import Address, Connection
 from tests.experiments.campaigns.laboratory.lab import Lab
@@ -48,6 +48,20 @@ for slot, number in records(sys.argv[1], int(sys.argv[2])):
     print(slot, number)
 """
 
+# A file system with the files of a fio job, nothing of which is left for later; and the job, once it reads.
+_LOAD = r"""
+set -e
+mkfs.ext4 -q -E lazy_itable_init=0,lazy_journal_init=0 /dev/vdb
+mount /dev/vdb /mnt
+printf %s "$1" >/run/load.fio
+fio --create_only=1 /run/load.fio >/dev/null
+sync
+reads() { awk '{ print $1 }' /sys/block/vdb/stat; }
+made=$(reads)
+setsid fio /run/load.fio </dev/null >/dev/null 2>&1 &
+until [ "$(reads)" -gt $((made + 50)) ]; do sleep 0.2; done
+"""
+
 
 class Machine:
     """One domain of a laboratory; `image` is where its data disk lies at first."""
@@ -77,7 +91,7 @@ class Machine:
         return self.virsh("domstate", self.name).strip()
 
     def start(self) -> None:
-        """Boot it and let it write on from the last record that was acknowledged."""
+        """Boot it and let it begin, which is to write on from the last record that was acknowledged."""
         self.console.unlink(missing_ok=True)
         self.virsh("start", self.name)
         self._wait(lambda: libvirt.READY in self._printed(), 90)
@@ -88,12 +102,13 @@ class Machine:
             )
             port = libvirt.forwarded_port(host, self.name)
             with libvirt.connection(host, self.name, port, key) as guest:
-                writer = _WRITER % (self.acknowledged + 1, self.slots)
-                answer = guest.run(
-                    ["sh", "-c", 'setsid perl -e "$1" </dev/null >/dev/null 2>/dev/null &', "sh", writer]
-                )
-                assert answer.status == 0, answer.errors
-        first = self.acknowledged
+                self.begin(guest)
+
+    def begin(self, guest: Connection) -> None:
+        """Let it do what it does; it has booted."""
+        writer, first = _WRITER % (self.acknowledged + 1, self.slots), self.acknowledged
+        answer = guest.run(["sh", "-c", 'setsid perl -e "$1" </dev/null >/dev/null 2>/dev/null &', "sh", writer])
+        assert answer.status == 0, answer.errors
         self._wait(lambda: self.acknowledgements() > first, 30)
 
     def acknowledgements(self) -> int:
@@ -139,6 +154,21 @@ class Machine:
         while not condition():
             assert time.monotonic() < deadline, f"{self.state}: {self._printed()[-500:]}"
             time.sleep(0.1)
+
+
+class Loaded(Machine):
+    """One that carries a small one of the four workloads on a file system of its own, by fio."""
+
+    def __init__(self, lab: Lab, name: str, folder: Path, workload: str, percent: int) -> None:
+        super().__init__(lab, name, folder)
+        shape = engines.scaled(engines.SHAPES[workload], percent)
+        # Straight to the disk, because what a guest keeps in its memory is nobody's load; and with pauses, because all
+        # guests of a test share two cores.
+        self.job = engines.fio_job(workload, shape, "/mnt", 3600) + "direct=1\nthinktime=5000\n"
+
+    def begin(self, guest: Connection) -> None:
+        answer = guest.run(["sh", "-c", _LOAD, "sh", self.job], timeout=120)
+        assert answer.status == 0, answer.errors
 
 
 def host_of(lab: Lab) -> Connection:

@@ -54,8 +54,6 @@ def place(qemu_lab):  # noqa: F811
         place = Place(qemu_lab, LibvirtMoving(host))
         yield place
         place.machine.forget()
-        for pool in (place.first, place.second):
-            qemu_lab.inside("umount", str(pool))
 
 
 class TestLibvirt(MovingConformance):

@@ -8,7 +8,6 @@ import random
 import signal
 import sqlite3
 import subprocess
-import sys
 import time
 from collections import Counter
 from contextlib import closing, suppress
@@ -18,7 +17,7 @@ import pytest
 
 from tests.experiments.campaigns.laboratory.conftest import qemu_lab, wait_until  # noqa: F401 - a fixture
 from tests.experiments.placement_driver.machines import Machine, mount_pool
-from tests.kdb.test_worker import ROOT, Place, kill
+from tests.kdb.test_worker import Place, kill
 
 pytestmark = [pytest.mark.server, pytest.mark.slow]
 
@@ -40,6 +39,7 @@ machine = ObservedMachine.objects.create(host=host, uuid={uuid!r}, name="mail-1"
 ObservedDisk.objects.create(machine=machine, target="vdb", pool=pools[0], path={image!r}, image_format="raw",
                             size_bytes=1, allocated_bytes=1, seen_at=now())
 """
+WORKER = "tests.modelling.moving.worker"
 ENDED = ("done", "failed", "cancelled", "undone")
 
 
@@ -53,25 +53,12 @@ class Scene:
         place.environment |= {"KEYS_DIR": str(lab.folder / "keys"), "ENOUGH": str(place.data_dir / "enough")}
         self.prepare()
         self.machine.start()
-        self.worker = self.start_worker()
+        self.worker = self.place.start_worker(WORKER)
 
     def prepare(self) -> None:
         pools = [("ext4", str(self.pools[0])), ("xfs", str(self.pools[1]))]
         about = {"port": self.lab.port, "host_key": self.lab.host_key, "pools": pools, "uuid": self.machine.uuid}
         self.place.run_python("-c", PREPARE.format(**about, image=str(self.machine.image)))
-
-    def start_worker(self) -> subprocess.Popen:
-        with (self.place.data_dir / "worker.log").open("a") as log:
-            worker = subprocess.Popen(
-                [sys.executable, "-m", "tests.modelling.moving.worker"],
-                cwd=ROOT,
-                env=self.place.environment,
-                start_new_session=True,
-                stdout=log,
-                stderr=log,
-            )
-        self.place.workers.append(worker)
-        return worker
 
     def move(self) -> dict:
         """The latest move as its row says."""
@@ -98,7 +85,7 @@ class Scene:
 
     def kill_worker(self) -> None:
         kill(self.worker)
-        self.worker = self.start_worker()
+        self.worker = self.place.start_worker(WORKER)
 
     def kill_ssh(self) -> None:
         """Every connection of the worker to the host."""

@@ -3,15 +3,17 @@
 from datetime import UTC, datetime, time, timedelta
 
 import pytest
+from django.urls import reverse
 from django.utils.timezone import now
 
+from experiments.campaigns import steering
 from kdb.models import Job
 from modelling.models import PlacementDecision, PlacementMove, PlacementPlan, PlacementPolicy
 from modelling.moving import moves, outcomes, plans, policies
 from modelling.moving.fleet import WhatIf, fleet_of, new_path
 from modelling.moving.plans import PlacementError
 from modelling.placement.selectors import Rules
-from tests.factories import make_campaign, make_machine, make_minutes, make_run, make_user
+from tests.factories import make_campaign, make_machine, make_minutes, make_pool, make_run, make_user
 
 from .fleets import mail_server, moved, numbers_for_xfs, observed_host
 
@@ -53,6 +55,8 @@ def test_what_is_not_known_is_not_planned_for_and_told(host):
     known = {"guest_fs": "ext4", "guest_fs_source": "operator", "pool": ext4}
     make_machine(host, "unwatched", **known)
     make_minutes(make_machine(host, "unlike", **known), 5)
+    make_machine(host, "odd-guest", **known | {"guest_fs": "f2fs"})
+    make_machine(host, "odd-pool", **known | {"pool": make_pool(host, "/srv/f2fs")})
     make_machine(host, "gone", seen_at=now() - timedelta(days=1), **known)
     plan = plan_of(host)
     told = {each["machine"]: each["why"] for each in plan.content["not_planned"]}
@@ -62,6 +66,8 @@ def test_what_is_not_known_is_not_planned_for_and_told(host):
         "unknown-fs": "its guest file system is not known",
         "unwatched": "its load was not watched in the last 24 hours",
         "unlike": "what it does is not known",
+        "odd-guest": "its f2fs is no file system of the catalogue",
+        "odd-pool": "its image lies on f2fs, which is no file system of the catalogue",
     }
 
 
@@ -148,6 +154,21 @@ def test_a_plan_of_yesterday_or_of_another_world_is_not_confirmed(host):
 def test_moves_begin_in_the_maintenance_of_their_host(start, end, at, open_):
     host = observed_host("windowed", window_start=start, window_end=end)
     assert moves.is_open(host, datetime.combine(datetime(2026, 11, 22, tzinfo=UTC), at, UTC)) is open_
+
+
+def test_a_run_waits_while_a_disk_is_copied_on_its_host(host, client):
+    mail_server(host)
+    plan = plan_of(host)
+    (move,) = moves.confirm(plan, list(advised(plan)), user=host.registered_by)
+    campaign = make_campaign(host, state="running")
+    campaign.save()
+    run = make_run(campaign, state="waiting")
+    assert steering.next_run(host.pk) is None
+    client.force_login(host.registered_by)
+    page = client.get(reverse("campaign-detail", args=[campaign.slug])).content.decode()
+    assert "The next run waits: the disk of mail-1, vda is being copied to another pool." in page
+    PlacementMove.objects.filter(pk=move.pk).update(state="switched", switched_at=now())
+    assert steering.next_run(host.pk) == run
 
 
 def test_a_move_waits_while_a_campaign_measures_on_its_host(host):
