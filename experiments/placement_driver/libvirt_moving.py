@@ -8,6 +8,7 @@ then the running machine go over to the new one (moving.sh): whatever dies in be
 import re
 from dataclasses import dataclass
 from pathlib import Path
+from posixpath import normpath
 from typing import NoReturn
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
@@ -24,7 +25,7 @@ SCRIPT = Path(__file__).with_name("moving.sh").read_text()
 FORMATS = ("raw", "qcow2")
 UNCACHED = ("none", "directsync")  # O_DIRECT
 SWITCH_SECONDS = 660  # longest; moving.sh gives up before
-_PATH = re.compile(r"(/[A-Za-z0-9_.+-]+)+")
+_SIGNS = re.compile(r"/[A-Za-z0-9_.+-][A-Za-z0-9_.+/-]*")  # of a path
 _SPARSE = 0.95  # share of its size that a preallocated image takes at least
 _SPARE_BYTES = 64 * 2**20  # beside the image, for what its file system notes of it
 
@@ -71,7 +72,7 @@ class LibvirtMoving:
         if machine.active is None or not machine.state.startswith("running"):
             raise Forbidden(f"The machine is {machine.state}: it is moved while it runs.", self._image(machine, move))
         for path in (move.old, move.new):
-            if not _PATH.fullmatch(path) or "/../" in path:
+            if not _SIGNS.fullmatch(path) or normpath(path) != path:
                 raise Forbidden(f"{path}: letters, digits, . _ + and - alone are allowed in a path.", Image.OLD)
         if move.token not in move.new:
             raise Forbidden(f"{move.new} does not bear the move's token.", Image.OLD)
@@ -211,7 +212,7 @@ class LibvirtMoving:
         for part in self._call("look", move.machine, move.disk).split("\x01")[1:]:
             name, _, text = part.partition("\n")
             parts[name] = text
-        job = dict(re.findall(r"(\w+)=(\d+)", parts["job"]))
+        job = dict(re.findall(r"\b(\w+)=(\d+)", parts["job"]))
         size = re.search(r"^Capacity:\s*(\d+)", parts["size"], re.M)
         if not parts["state"]:
             raise NotSure("libvirt does not say what the machine does.")

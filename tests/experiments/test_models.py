@@ -21,6 +21,7 @@ from experiments.models import (
     OperatingSystem,
     RawChunk,
     RunArtifact,
+    Signature,
     Workload,
     WorkloadVariant,
 )
@@ -28,6 +29,8 @@ from kdb import tokens
 from modelling.models import (
     Arm,
     ClaimVerdict,
+    DetectedHour,
+    DetectionModel,
     HypothesisScore,
     KeptMachine,
     PlacementMove,
@@ -48,6 +51,8 @@ from tests.factories import (
     make_job,
     make_machine,
     make_measurement,
+    make_minutes,
+    make_pool,
     make_printed_ratio,
     make_publication,
     make_raw_file,
@@ -155,6 +160,30 @@ def one_pair() -> dict:
 
 
 # (constraint, what is wrong with the row, how the row is made)
+def make_signature(**fields) -> Signature:
+    counts = (
+        "reads",
+        "read_bytes",
+        "read_seconds",
+        "writes",
+        "write_bytes",
+        "write_seconds",
+        "flushes",
+        "flush_seconds",
+    )
+    known = {"workload": "varmail", "starts_after": 0, "seconds": 10, **dict.fromkeys(counts, 1)}
+    return Signature.objects.create(**known | fields)
+
+
+def make_detection_model() -> DetectionModel:
+    return DetectionModel.objects.create(method=1, digest="0" * 64, signatures=1, training={}, report={})
+
+
+def make_hour(machine, model, **fields) -> DetectedHour:
+    known = {"starts_at": now(), "minutes": 5, "idle": 0, "unlike": 0, "shares": {}, "certainty": 0}
+    return DetectedHour.objects.create(machine=machine, model=model, **known | fields)
+
+
 BAD_ROWS = [
     (
         "experiments_host_window_has_both_ends",
@@ -428,6 +457,66 @@ BAD_ROWS = [
         "modelling_hypothesisscore_one_per_source",
         "two scores by one source",
         lambda: twice(partial(make_judgement, HypothesisScore), code="H0.1", source="p1"),
+    ),
+    (
+        "experiments_observedpool_path_is_unique",
+        "a pool twice",
+        lambda: twice(make_pool, host=make_host()),
+    ),
+    (
+        "experiments_observedpool_load_is_positive",
+        "a pool that carries nothing",
+        lambda: make_pool(make_host(), most_load=0),
+    ),
+    (
+        "experiments_observedmachine_uuid_is_unique",
+        "a machine twice",
+        lambda: twice(make_machine, host=make_host(), uuid=uuid4()),
+    ),
+    (
+        "experiments_observedmachine_guest_fs_has_a_source",
+        "a guest file system from nowhere",
+        lambda: make_machine(guest_fs="ext4"),
+    ),
+    (
+        "experiments_observeddisk_target_is_unique",
+        "a disk twice",
+        lambda: make_machine().disks.create(target="vda", path="/x", size_bytes=1, allocated_bytes=1, seen_at=now()),
+    ),
+    (
+        "experiments_diskstatistics_span_is_unique",
+        "a minute twice",
+        lambda: twice(make_minutes, machine=make_machine(), minutes=1, begin=now()),
+    ),
+    (
+        "experiments_diskstatistics_time_was_watched",
+        "a minute that nobody watched",
+        lambda: make_minutes(make_machine(), 1, seconds=0, busy_seconds=0),
+    ),
+    (
+        "experiments_signature_stretch_is_unique",
+        "a stretch twice",
+        lambda: twice(make_signature, run=make_run()),
+    ),
+    (
+        "experiments_signature_time_was_watched",
+        "a stretch of no time",
+        lambda: make_signature(seconds=0),
+    ),
+    (
+        "modelling_detectionmodel_one_per_signatures",
+        "two models of the same signatures",
+        lambda: twice(make_detection_model),
+    ),
+    (
+        "modelling_detectedhour_is_unique",
+        "an hour twice",
+        lambda: twice(make_hour, machine=make_machine(), model=make_detection_model(), starts_at=now()),
+    ),
+    (
+        "modelling_detectedhour_minutes_were_watched",
+        "more minutes idle than watched",
+        lambda: make_hour(make_machine(), make_detection_model(), idle=9),
     ),
     (
         "modelling_placementmove_one_a_host",

@@ -34,9 +34,9 @@ class Poll:
     storage_errors: int
 
 
-def call(machine: Connection, verb: str, *arguments: object, timeout: float = 60, script: str = SCRIPT) -> str:
-    """What a verb of a script prints. Raises Refused, Superseded, and what ssh raises."""
-    words = ["sh", "-c", script, "kdb-remote", verb, *map(str, arguments)]
+def call(machine: Connection, verb: str, *arguments: object, timeout: float = 60, script: str = "") -> str:
+    """What a verb prints: of `script`, else of remote.sh. Raises Refused, Superseded, and what ssh raises."""
+    words = ["sh", "-c", script or SCRIPT, "kdb-remote", verb, *map(str, arguments)]
     answer = machine.run(words, timeout=timeout)
     if answer.status:
         # A login shell that runs nothing says so where an answer would stand, if at all.

@@ -1,6 +1,6 @@
 """Whatever is killed in the middle of a move: the machine has one whole image, and the record says which.
 
-Six kills in the suite; KDB_KILLS=100 asks for a hundred, with their result printed as a table (docs/placement.md).
+Three kills in the suite; KDB_KILLS=100 asks for a hundred, with their result printed as a table (docs/placement.md).
 """
 
 import os
@@ -21,7 +21,7 @@ from tests.kdb.test_worker import Place, kill
 
 pytestmark = [pytest.mark.server, pytest.mark.slow]
 
-KILLS = int(os.environ.get("KDB_KILLS", "6"))
+KILLS = int(os.environ.get("KDB_KILLS", "3"))
 SEED = int(os.environ.get("KDB_SEED", "16"))
 LONGEST_SECONDS = 300  # until a move ends after a kill, on a machine that has much else to do
 PREPARE = """
