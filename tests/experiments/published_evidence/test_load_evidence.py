@@ -87,7 +87,7 @@ def test_the_second_load_adds_nothing_and_says_so(published_evidence):
 
 @pytest.mark.django_db
 def test_a_load_takes_few_queries(django_assert_max_num_queries):
-    with django_assert_max_num_queries(230):
+    with django_assert_max_num_queries(235):
         evidence.load()
     with django_assert_max_num_queries(100):
         evidence.load()
