@@ -13,7 +13,7 @@ from experiments.case_studies import bundles, life, measurement_rows, reviews
 from experiments.files import raw_files
 from experiments.imports import normalise, pipeline
 from experiments.imports.pipeline import ImportRefused, KeyReused, Unusable
-from experiments.imports.reading import Contents, Decided
+from experiments.imports.reading import Contents, Decided, Filing
 from experiments.models import (
     AuditEntry,
     CaseStudy,
@@ -95,6 +95,30 @@ def rows(draft: CaseStudy) -> list[tuple]:
 
 
 # From bytes to rows
+
+
+@pytest.mark.parametrize(("overtaken", "walks"), [(0, 1), (1, 2), (2, 3)])
+def test_an_import_that_another_overtakes_is_read_anew_and_numbers_its_rows_after_the_others(
+    draft, monkeypatch, overtaken, walks
+):
+    """Rows are named outside the transaction that writes them: what they rest on may change in between."""
+    line = f"{HEADER}\nkvm,ext4,xfs,varmail,filebench,1.4.9.1,1,{{}},MiB/s\n"
+    walk, done = Filing.do, []
+
+    def do(filing: Filing):
+        report = walk(filing)
+        done.append(filing.batch.pk)
+        if done.count(mine.pk) <= overtaken and filing.batch == mine:
+            filed(draft, line.format(10 + len(done)))
+        return report
+
+    mine = receive(draft, line.format(5), is_confirmed=True)
+    monkeypatch.setattr(Filing, "do", do)
+    assert worked(mine).state == State.FILED
+    assert done.count(mine.pk) == walks
+    found = rows(draft)
+    assert [repetition for *_, repetition, _, _ in found] == list(range(1, overtaken + 2))
+    assert found[-1][4] == 5
 
 
 def test_what_was_read_waits_to_be_confirmed(draft):
