@@ -6,6 +6,7 @@ import pytest
 
 from experiments.case_studies import life
 from modelling.answers import snapshots
+from modelling.models import RankingSnapshot
 from tests import factories
 
 QUESTION = "axis=fs-pair&workload=fileserver"
@@ -34,6 +35,9 @@ def test_an_entry_for_each_publication_that_changed_the_answer_newest_first(clie
     publish("first", 300.0, 100.0)
     before = entries(client)
     publish("elsewhere", 100.0, 300.0, workload="webserver")
+    kept = RankingSnapshot.objects.get(workload="fileserver")
+    kept.pk, kept.revision = None, 2  # answered again, and nothing else is said
+    kept.save()
     assert entries(client) == before
     publish("second", 100.0, 300.0)
     found = entries(client)
