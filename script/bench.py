@@ -18,7 +18,10 @@ runs of 60 s. Overhead is the wall time of a run without the benchmark (its own 
 With --observation, as root: what it costs a host with libvirt that the disks of its machines are watched.
 
     script/bench [--sizes 10 100 1000] [--requests 300]
+With --studies, instead: everything as case studies are added, by script/bench_scale.py.
+
     script/bench --rankings
+    script/bench --studies 1 10 100
     script/bench --imports
     script/bench --campaigns
     script/bench --observation
@@ -415,13 +418,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sizes", type=int, nargs="+", default=[10, 100, 1000], help="measurements a cell (N)")
     parser.add_argument("--requests", type=int, default=600, help="warm requests of each kind")
+    parser.add_argument("--studies", type=int, nargs="+", help="case studies, to grow to from size to size")
     parser.add_argument("--rankings", action="store_true", help="rankings of many entries only")
     parser.add_argument("--imports", action="store_true", help="imports only")
     parser.add_argument("--campaigns", action="store_true", help="campaigns only")
     parser.add_argument("--observation", action="store_true", help="what watching virtual machines costs only")
     options = parser.parse_args()
     if not (
-        options.imports or options.campaigns or options.rankings or options.observation
+        options.imports or options.campaigns or options.rankings or options.observation or options.studies
     ):  # processes of their own: memory, threads
         subprocess.run([sys.executable, __file__, "--imports"], check=True)
         for threads in {1, os.cpu_count() or 1}:
@@ -436,6 +440,11 @@ def main() -> None:
         from django.conf import settings
         from django.db import connection
 
+        if options.studies:
+            import bench_scale
+
+            bench_scale.measure_scale(options.studies)
+            return
         parts = {
             **{"imports": measure_imports, "campaigns": measure_campaigns, "rankings": rank_many_entries},
             "observation": measure_observation,

@@ -13,7 +13,7 @@ def own_models() -> list[type[models.Model]]:
     """Every model of ours, the tables of many-to-many fields included."""
     return [
         model
-        for label in ("kdb", "experiments", "modelling")
+        for label in ("kdb", "notifications", "experiments", "modelling")
         for model in apps.get_app_config(label).get_models(include_auto_created=True)
     ]
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import django_filters
 from django import forms
-from django.db.models import Q, QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet
 from django_filters.rest_framework import DjangoFilterBackend
 from drf_spectacular.utils import extend_schema_field
 from rest_framework.request import Request
@@ -21,6 +21,7 @@ from experiments.models import (
     Benchmark,
     CaseStudy,
     Claim,
+    Configuration,
     FileSystem,
     Hypervisor,
     KnowledgeRevision,
@@ -29,6 +30,7 @@ from experiments.models import (
     OrdinalFinding,
     Storage,
     Workload,
+    WorkloadVariant,
 )
 from kdb.api_errors import FaultyRequest, form_errors, name_errors
 from kdb.api_formats import FORMAT_PARAMETER
@@ -90,11 +92,35 @@ class VisibleField(forms.CharField):
 
 
 class CatalogueFilter(django_filters.CharFilter):
+    """By key: how many rows have this key is what PostgreSQL keeps statistics of, not how many have that name."""
+
     field_class = CatalogueField
+
+    def filter(self, queryset: QuerySet, value: str) -> QuerySet:
+        if not value:
+            return queryset
+        return queryset.filter(**{self.field_name: self.extra["model"]._default_manager.get(slug=value).pk})
+
+
+class VariantFilter(CatalogueFilter):
+    """Of rows with a variant: by the keys of those of the entry."""
+
+    def filter(self, queryset: QuerySet, value: str) -> QuerySet:
+        if not value:
+            return queryset
+        variants = WorkloadVariant.objects.filter(**{f"{self.field_name}__slug": value})
+        return queryset.filter(variant__in=list(variants.values_list("pk", flat=True)))
 
 
 class VisibleFilter(django_filters.CharFilter):
     field_class = VisibleField
+
+
+class CaseStudyFilter(VisibleFilter):
+    """By key, as the catalogue's."""
+
+    def filter(self, queryset: QuerySet, value: str) -> QuerySet:
+        return queryset.filter(**{self.field_name: CaseStudy.objects.get(slug=value).pk}) if value else queryset
 
 
 class IntegerFilter(django_filters.NumberFilter):
@@ -123,11 +149,15 @@ def _choices(text_choices: Any) -> list[tuple[str, str]]:
 
 
 def _catalogue(model: type, path: str, help_text: str) -> CatalogueFilter:
-    return CatalogueFilter(field_name=f"{path}__slug", model=model, help_text=f"{help_text}, by slug, name or alias.")
+    return CatalogueFilter(field_name=path, model=model, help_text=f"{help_text}, by slug, name or alias.")
 
 
-def _case_study(path: str) -> VisibleFilter:
-    return VisibleFilter(field_name=f"{path}__slug", rows=visible.case_studies, help_text="Case study, by slug.")
+def _variant(model: type, path: str, help_text: str) -> VariantFilter:
+    return VariantFilter(field_name=path, model=model, help_text=f"{help_text}, by slug, name or alias.")
+
+
+def _case_study(path: str) -> CaseStudyFilter:
+    return CaseStudyFilter(field_name=path, rows=visible.case_studies, help_text="Case study, by slug.")
 
 
 def _publication(path: str = "publication") -> VisibleFilter:
@@ -154,14 +184,20 @@ class StorageFilters(django_filters.FilterSet):
 
 class CaseStudyFilters(django_filters.FilterSet):
     publication = _publication()
-    hypervisor = _catalogue(Hypervisor, "configurations__hypervisor", "Hypervisor of one of its configurations")
+    hypervisor = CatalogueFilter(
+        method="with_hypervisor",
+        model=Hypervisor,
+        help_text="Hypervisor of one of its configurations, by slug, name or alias.",
+    )
     status = django_filters.ChoiceFilter(
         choices=[(s.value, s.label) for s in (CaseStudy.Status.PUBLISHED, CaseStudy.Status.RETRACTED)]
     )
 
-    @property
-    def qs(self) -> QuerySet[CaseStudy]:
-        return super().qs.distinct()
+    def with_hypervisor(self, case_studies: QuerySet[CaseStudy], name: str, value: str) -> QuerySet[CaseStudy]:
+        hypervisor = Hypervisor.objects.get(slug=value)
+        return case_studies.filter(
+            Exists(Configuration.objects.filter(case_study=OuterRef("pk"), hypervisor=hypervisor))
+        )
 
 
 class ConfigurationFilters(django_filters.FilterSet):
@@ -190,8 +226,8 @@ class ObservationFilters(django_filters.FilterSet):
     retracted = YesNoFilter(
         Q(configuration__case_study__status=CaseStudy.Status.RETRACTED), help_text="Of a retracted case study."
     )
-    workload = _catalogue(Workload, "variant__workload", "Workload")
-    benchmark = _catalogue(Benchmark, "variant__benchmark", "Benchmark")
+    workload = _variant(Workload, "workload", "Workload")
+    benchmark = _variant(Benchmark, "benchmark", "Benchmark")
     variant = IntegerFilter(field_name="variant__id", help_text="Workload variant, by id.")
     vm_count = IntegerFilter(help_text="Virtual machines running together; 0 is native.")
     operation = django_filters.CharFilter(help_text='"mixed", "read", "write", as listed.')
@@ -210,7 +246,7 @@ class DerivedValueFilters(ObservationFilters):
 
 class PrintedRatioFilters(django_filters.FilterSet):
     case_study = _case_study("case_study")
-    workload = _catalogue(Workload, "variant__workload", "Workload")
+    workload = _variant(Workload, "workload", "Workload")
     numerator = _catalogue(Hypervisor, "numerator", "Hypervisor above the line")
     denominator = _catalogue(Hypervisor, "denominator", "Hypervisor below the line")
 
@@ -218,7 +254,7 @@ class PrintedRatioFilters(django_filters.FilterSet):
 class FindingFilters(django_filters.FilterSet):
     case_study = _case_study("case_studies")
     publication = _publication()
-    workload = _catalogue(Workload, "variant__workload", "Workload")
+    workload = _variant(Workload, "workload", "Workload")
     hypervisor = _catalogue(Hypervisor, "hypervisor", "Hypervisor")
     guest_fs = _catalogue(FileSystem, "guest_fs", "Guest file system")
     host_fs = _catalogue(FileSystem, "host_fs", "Host file system")

@@ -2,7 +2,9 @@
 
 from typing import Any
 
-from django.db.models import Prefetch, QuerySet
+from django.db.models import F, Prefetch, Q, QuerySet
+from django.db.models.expressions import Col
+from django.db.models.lookups import GreaterThanOrEqual, LessThanOrEqual
 from django.http import HttpResponseBase
 from django.utils.cache import patch_cache_control
 from django.utils.decorators import method_decorator
@@ -180,11 +182,28 @@ _OF_AN_OBSERVATION = (
 )
 
 
+class PageByConfiguration(PageByKey):
+    """Rows of configurations, one configuration after the other: so a filter by either finds them in this order."""
+
+    key = ("configuration_id", "pk")
+
+    def beyond(self, queryset: QuerySet[Any], place: list[int], is_backwards: bool) -> QuerySet[Any]:
+        configuration, row = place
+        until = "gte" if is_backwards else "lte"
+        compare = LessThanOrEqual if is_backwards else GreaterThanOrEqual
+        # Of both tables: PostgreSQL takes over what is equal from one to the other, but no more.
+        begun = [compare(F("configuration_id"), configuration)]
+        if queryset.query.alias_refcount.get(Configuration._meta.db_table):  # it is joined
+            begun.append(compare(Col(Configuration._meta.db_table, Configuration._meta.pk), configuration))
+        return queryset.filter(*begun).exclude(Q(("configuration_id", configuration), (f"pk__{until}", row)))
+
+
 class MeasurementViewSet(TableViewSet):
     """Numbers that a benchmark or a paper's table reports, each with its unit and its place in the source."""
 
     queryset = visible.measurements().prefetch_related(*_OF_AN_OBSERVATION)
     serializer_class = serializers.MeasurementSerializer
+    pagination_class = PageByConfiguration
     filterset_class = filters.MeasurementFilters
     lookup_field = "pk"
     lookup_value_converter = "int"
@@ -195,6 +214,7 @@ class DerivedValueViewSet(TableViewSet):
 
     queryset = visible.derived_values().prefetch_related(*_OF_AN_OBSERVATION)
     serializer_class = serializers.DerivedValueSerializer
+    pagination_class = PageByConfiguration
     filterset_class = filters.DerivedValueFilters
     lookup_field = "pk"
     lookup_value_converter = "int"

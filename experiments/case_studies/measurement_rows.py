@@ -3,9 +3,8 @@
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from django.db import connection
-
 from experiments.models import Measurement
+from kdb import bulk_rows
 
 
 class MeasurementRow(NamedTuple):
@@ -40,15 +39,5 @@ COLUMNS = MeasurementRow._fields
 
 
 def write(rows: Iterable[MeasurementRow]) -> None:
-    """Add measurements. The database's own rules hold as ever."""
-    table, columns = connection.ops.quote_name(Measurement._meta.db_table), ", ".join(COLUMNS)
-    with connection.cursor() as cursor:
-        if connection.vendor == "postgresql":
-            # psycopg raises its own errors from a COPY; the callers know Django's.
-            with connection.wrap_database_errors, cursor.copy(f"COPY {table} ({columns}) FROM STDIN") as copy:
-                for row in rows:
-                    copy.write_row(row)
-        else:
-            marks = ", ".join(["%s"] * len(COLUMNS))
-            statement = f"INSERT INTO {table} ({columns}) VALUES ({marks})"  # noqa: S608 - names of ours
-            cursor.executemany(statement, list(rows))
+    """Add measurements, inside a transaction. The database's own rules hold as ever."""
+    bulk_rows.insert(Measurement._meta.db_table, COLUMNS, rows)

@@ -125,7 +125,10 @@ def _receive_once(
     if key and (earlier := ImportBatch.objects.filter(uploaded_by=user, idempotency_key=key).first()):
         if earlier.request_digest != digest:
             raise KeyReused("This idempotency key was used for another request.")
-        return earlier, False
+        if earlier.state != State.READING or earlier.is_being_read:
+            return earlier, False
+        _draft(case_study.pk)
+        return _asked_again(_locked(earlier.pk), answers, is_confirmed), False  # its worker died, or its job failed
     _draft(case_study.pk)
     there = dict(
         RawFile.objects.filter(case_study=case_study, sha256__in=[file.sha256 for file in files]).values_list(

@@ -61,7 +61,7 @@ class CaseStudyQuerySet(models.QuerySet["CaseStudy"]):
 
     def visible(self) -> "CaseStudyQuerySet":
         """What every reader may see: published ones, and retracted ones with their reason."""
-        return self.filter(status__in=[CaseStudy.Status.PUBLISHED, CaseStudy.Status.RETRACTED])
+        return self.filter(status__in=CaseStudy.VISIBLE)
 
 
 def laboratory(path: str = "") -> Coalesce:
@@ -86,6 +86,8 @@ class CaseStudy(models.Model):
         SUBMITTED = "submitted", "submitted for review"
         PUBLISHED = "published", "published"
         RETRACTED = "retracted", "retracted"
+
+    VISIBLE = (Status.PUBLISHED, Status.RETRACTED)  # to every reader
 
     class Scope(models.TextChoices):
         PER_VM = "per-vm", "per virtual machine"

@@ -36,6 +36,9 @@ class Measurement(Observation):
         OCR_AMBIGUOUS = "ocr-ambiguous", "read from a scan that allows two readings"
         DIGITISED = "digitised", "read off a chart"
 
+    variant = models.ForeignKey(  # an index for lists begins with it
+        "experiments.WorkloadVariant", on_delete=models.PROTECT, db_index=False
+    )
     value = models.FloatField(help_text="In `unit`; never zero: a run without a result is no measurement.")
     machine = models.PositiveSmallIntegerField(
         null=True,
@@ -69,6 +72,14 @@ class Measurement(Observation):
 
     class Meta:
         ordering = ["pk"]
+        # Lists are in the order of configurations. With these, one by any filter reads what it shows and no more.
+        indexes = [
+            models.Index(fields=[name, "configuration"], name=f"measured_by_{name}")
+            for name in ("variant", "metric", "operation", "vm_count", "block_size_bytes")
+        ] + [
+            models.Index(fields=["configuration"], condition=~Q(quality="exact"), name="measured_not_exactly"),
+            models.Index(fields=["configuration"], condition=~Q(excluded_because=""), name="measured_but_excluded"),
+        ]
         constraints = [
             models.CheckConstraint(condition=Q(value__gt=0), name="experiments_measurement_value_is_positive"),
             models.CheckConstraint(

@@ -175,7 +175,7 @@ def load(directory: Path = DIRECTORY) -> Report:
         loading.claims(claims, checks)
         loading.publish()
         report = loading.report
-        if report.revision is None and any(report.touched(model) for model in (Claim, PrintedRatio)):
+        if loading.known and any(report.touched(model) for model in (Claim, PrintedRatio)):
             claims_changed.send(sender=Claim)
     logger.info("loaded evidence added=%s updated=%s", report.added.total(), report.updated.total())
     return report

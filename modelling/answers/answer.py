@@ -159,7 +159,7 @@ def grounds(ranking: Ranking) -> Grounds:
 def _facts(ranking: Ranking) -> dict[str, tuple[str, ...]]:
     """Of arms as their configurations have them, of tier lists as the case studies they speak of do."""
     arms, findings = ranking.arms, ranking.findings
-    found = {column: {_text(value) for value in arms[column]} for column in _FACTS_OF_ARMS}
+    found = {column: set(map(_text, arms[column].unique())) for column in _FACTS_OF_ARMS}
     for column in ("hypervisor", "guest_fs", "host_storage"):
         found[column] |= set(map(_text, findings[column]))
     listing = CaseStudy.objects.filter(slug__in={slug for slugs in findings["case_studies"] for slug in slugs})
@@ -197,10 +197,12 @@ def _evidence(ranking: Ranking) -> tuple[StudyEvidence, ...]:
     """Case studies the answer rests on, with what each contributes and where it stands."""
     counts: dict[str, Counter[str]] = {}
     sources: dict[str, set[str]] = {}
-    for row in ranking.arms.itertuples(index=False):
-        kind = "measurements" if row.origin == "measured" else "derived"
-        counts.setdefault(row.case_study, Counter())[kind] += int(row.measurements)
-        sources.setdefault(row.case_study, set()).add(row.source)
+    of_kind = ranking.arms.groupby(["case_study", "origin"])["measurements"].sum()
+    for (slug, origin), number in of_kind.items():
+        kind = "measurements" if origin == "measured" else "derived"
+        counts.setdefault(slug, Counter())[kind] = int(number)
+    for slug, source in ranking.arms[["case_study", "source"]].drop_duplicates().itertuples(index=False):
+        sources.setdefault(slug, set()).add(source)
     for row in ranking.findings.itertuples(index=False):
         for slug in row.case_studies:
             counts.setdefault(slug, Counter())["findings"] += 1
@@ -346,7 +348,7 @@ def _confounding(axis: Axis, column: str, arms: pd.DataFrame) -> str:
     virtualisations = dict(Configuration.Virtualisation.choices)
     kinds = {"host_fs": names["file_system"], "virtualisation": virtualisations, "backend": BACKENDS}
     spelled = kinds.get(column, {})
-    pairs = sorted({(row.entry, getattr(row, column)) for row in arms.itertuples(index=False)}, key=str)
+    pairs = sorted(arms[["entry", column]].drop_duplicates().itertuples(index=False, name=None), key=str)
     told = [f"{label(axis, entry)} with {spelled.get(value, value or 'not stated')}" for entry, value in pairs]
     return (
         f"Confounded with the {COLUMN_LABELS[column]}: it comes along with the entry and differs between compared "

@@ -184,6 +184,7 @@ class SetUp:
     """The first entry to use of a part, as it was measured.
 
     durability : what is known of acknowledged writes, in a sentence
+    told_from : of which of its case studies, in a sentence; "" : of all
     lines : command lines, where the facts come to any; names in capitals after $ are the reader's own
     """
 
@@ -191,6 +192,7 @@ class SetUp:
     key: str
     label: str
     durability: str
+    told_from: str
     facts: tuple[SetUpFact, ...]
     lines: tuple[SetUpLine, ...]
 

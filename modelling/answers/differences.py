@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from itertools import product
 from typing import Any
 
 import pandas as pd
@@ -13,6 +12,7 @@ from modelling.estimation.ranking import RankedPart
 from .content import MeasuredDifference
 
 MOST = 40  # rows; the case studies have the others
+_ORDER = ["case_study", "vm_count", "operation", "block_size_bytes"]
 
 
 def differences(parts: Sequence[RankedPart], arms: Mapping[str, pd.DataFrame]) -> tuple[MeasuredDifference, ...]:
@@ -24,47 +24,42 @@ def differences(parts: Sequence[RankedPart], arms: Mapping[str, pd.DataFrame]) -
     found = []
     for part in parts:
         place = {entry.key: entry.rank for entry in part.entries}
-        for metric, frame in arms.items():
-            groups = set(frame["group"][frame["entry"] == part.reference])
-            inside = frame[frame["group"].isin(groups) & frame["entry"].isin(place)]
-            for _, rows in inside.groupby("group", sort=False):
-                first = rows[rows["entry"] == part.reference].itertuples(index=False)
-                others = rows[rows["entry"] != part.reference].itertuples(index=False)
-                for mine, other in product(list(first), list(others)):
-                    found.append((place[other.entry], _difference(part.number, metric, mine, other)))
-    metrics = list(METRICS)
-    found.sort(
-        key=lambda each: (
-            each[1].part,
-            each[0],
-            metrics.index(each[1].metric),
-            each[1].case_study,
-            each[1].vm_count,
-            each[1].operation,
-            each[1].block_size_bytes or 0,
-        )
+        for order, metric in enumerate(METRICS):
+            if metric not in arms:
+                continue
+            frame = arms[metric]
+            first = frame[frame["entry"] == part.reference]
+            others = frame[frame["group"].isin(first["group"]) & frame["entry"].isin(place)]
+            others = others[others["entry"] != part.reference]
+            pairs = first.merge(others, on="group", suffixes=("_first", ""))
+            pairs = pairs.assign(part=part.number, place=pairs["entry"].map(place), metric=metric, order=order)
+            found.append(pairs.sort_values(["place", *_ORDER], kind="stable", na_position="first").head(MOST))
+    if not found:
+        return ()
+    pairs = (
+        pd.concat(found).sort_values(["part", "place", "order", *_ORDER], kind="stable", na_position="first").head(MOST)
     )
-    return tuple(difference for _, difference in found[:MOST])
+    return tuple(map(_difference, pairs.to_dict("records")))
 
 
-def _difference(part: int, metric: str, mine: Any, other: Any) -> MeasuredDifference:
+def _difference(pair: Mapping[str, Any]) -> MeasuredDifference:
     return MeasuredDifference(
-        part=part,
-        first=mine.entry,
-        other=other.entry,
-        case_study=mine.case_study,
-        sources=tuple(sorted({mine.source, other.source} - {""})),
-        metric=metric,
-        unit=mine.unit,
-        operation=mine.operation,
-        block_size_bytes=None if pd.isna(mine.block_size_bytes) else int(mine.block_size_bytes),
-        vm_count=int(mine.vm_count),
-        first_value=_value(mine),
-        other_value=_value(other),
-        derived="derived" in (mine.origin, other.origin),
+        part=pair["part"],
+        first=pair["entry_first"],
+        other=pair["entry"],
+        case_study=pair["case_study"],
+        sources=tuple(sorted({pair["source_first"], pair["source"]} - {""})),
+        metric=pair["metric"],
+        unit=pair["unit"],
+        operation=pair["operation"],
+        block_size_bytes=None if pd.isna(pair["block_size_bytes"]) else int(pair["block_size_bytes"]),
+        vm_count=int(pair["vm_count"]),
+        first_value=_value(pair["mean_log_first"]),
+        other_value=_value(pair["mean_log"]),
+        derived="derived" in (pair["origin_first"], pair["origin"]),
     )
 
 
-def _value(arm: Any) -> float:
+def _value(mean_log: float) -> float:
     """As the source prints it: to as many digits as survive the logarithm."""
-    return float(f"{math.exp(arm.mean_log):.12g}")
+    return float(f"{math.exp(mean_log):.12g}")

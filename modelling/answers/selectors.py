@@ -1,6 +1,7 @@
 """The answer to a question, as pages, the API and other features ask for it."""
 
 import hashlib
+from collections.abc import Sequence
 
 import cattrs
 from django.conf import settings
@@ -29,6 +30,7 @@ __all__ = [
     "answer_in",
     "answer_or_none",
     "answer_with_draft",
+    "answers_or_none",
     "assumptions",
     "caveats",
     "configurations_behind",
@@ -71,6 +73,16 @@ def answer_or_none(question: Question, as_of: int | None) -> RankingSnapshot | N
     return _computed(question)
 
 
+def answers_or_none(questions: Sequence[Question]) -> dict[Question, RankingSnapshot | None]:
+    """What answer_or_none gives for each, those that are kept by one query."""
+    of_key = {question.key: question for question in questions}
+    rows = RankingSnapshot.objects.filter(question__in=of_key, method=METHOD, revision__gt=0).defer("result")
+    kept = {of_key[row.question]: row for row in rows.order_by("revision")}  # the newest of each comes last
+    for row in kept.values():
+        note_asked(row)
+    return {question: kept.get(question) or answer_or_none(question, None) for question in questions}
+
+
 def waiting_for(question: Question) -> RankingSnapshot | None:
     """The row of a question that a worker is to answer for the first time, with what went wrong so far."""
     return RankingSnapshot.objects.filter(question=question.key, method=METHOD, revision=0).first()
@@ -78,7 +90,8 @@ def waiting_for(question: Question) -> RankingSnapshot | None:
 
 def _kept(question: Question) -> RankingSnapshot | None:
     rows = RankingSnapshot.objects.filter(question=question.key, method=METHOD, revision__gt=0)
-    if (kept := rows.order_by("-revision").first()) is not None:
+    # Its result is read where it is looked at; most are sent as they were sent before.
+    if (kept := rows.defer("result").order_by("-revision").first()) is not None:
         note_asked(kept)
     metrics.ANSWERS.labels("no" if kept is None else "yes").inc()
     return kept

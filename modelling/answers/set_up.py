@@ -9,6 +9,8 @@ import re
 import shlex
 from collections.abc import Callable, Iterable, Sequence
 
+import pandas as pd
+
 from experiments.campaigns.forms import CACHE_MODES
 from experiments.case_studies.tables import FACTS
 from experiments.models import Configuration
@@ -20,6 +22,7 @@ from modelling.evidence.words import listed
 from .configurations import configurations_behind
 from .content import SetUp, SetUpFact, SetUpLine, StatedValue
 
+MOST_STUDIES = 20  # of an entry, whose set-ups are told
 _CACHE_MODES = tuple(mode for mode in CACHE_MODES if not losing_options(mode, "", ""))
 _IMAGE_FORMATS = ("raw", "qcow2")
 _CHOICES = {"Cache mode": _CACHE_MODES, "Image format": _IMAGE_FORMATS}  # what might have been tried
@@ -34,19 +37,36 @@ _QEMU = ("kvm", "proxmox", "qemu-tcg")  # whose images qemu-img makes
 def set_ups(ranking: Ranking, label: Callable[[str], str]) -> tuple[SetUp, ...]:
     """For each part the first entry to use, as it was measured; one query. label : of an entry's key"""
     firsts = [(part, next(e for e in part.entries if e.key in part.best)) for part in ranking.parts if part.best]
-    behind = configurations_behind([entry.key for _, entry in firsts], ranking, ranking.arms) if firsts else []
+    if not firsts:
+        return ()
+    behind = configurations_behind([entry.key for _, entry in firsts], ranking, _of_newest(ranking.arms))
     return tuple(
         SetUp(
             part=part.number,
             key=entry.key,
             label=label(entry.key),
             durability=_durability(entry, configurations),
+            told_from=_told_from(entry),
             facts=tuple(_facts(configurations)),
             lines=tuple(_lines(configurations)),
         )
         for (part, entry), configurations in zip(firsts, behind, strict=True)
         if configurations
     )
+
+
+def _of_newest(arms: pd.DataFrame) -> pd.DataFrame:
+    """The arms of each entry that are of its MOST_STUDIES newest case studies: by year, then as they came in."""
+    studies = arms.groupby(["entry", "case_study"])[["year", "configuration_id"]].max()
+    newest = studies.sort_values(["year", "configuration_id"], ascending=False, na_position="last")
+    kept = newest.groupby("entry").head(MOST_STUDIES).index
+    return arms[pd.MultiIndex.from_frame(arms[["entry", "case_study"]]).isin(kept)]
+
+
+def _told_from(entry: Entry) -> str:
+    if entry.case_studies <= MOST_STUDIES:
+        return ""
+    return f"All of this is of its {MOST_STUDIES} newest case studies; {entry.case_studies} have it."
 
 
 def _durability(entry: Entry, configurations: Sequence[Configuration]) -> str:
@@ -69,8 +89,8 @@ def _durability(entry: Entry, configurations: Sequence[Configuration]) -> str:
 
 def _facts(configurations: Sequence[Configuration]) -> Iterable[SetUpFact]:
     for name, fact in FACTS:
-        stated = _by_value(configurations, fact)
-        silent = _studies(c for c in configurations if not fact(c))
+        stated = _said_by(configurations, fact)
+        silent = stated.pop("", ())
         tried = re.findall(r"[a-z0-9]+", " ".join(stated).lower())
         yield SetUpFact(
             fact=name,
@@ -88,10 +108,14 @@ def _loses(fact: str, value: str) -> bool:
 
 def _by_value(configurations: Iterable[Configuration], fact: _Fact) -> dict[str, tuple[str, ...]]:
     """Each stated value in one line of text, to the case studies that state it."""
+    return {value: studies for value, studies in _said_by(configurations, fact).items() if value}
+
+
+def _said_by(configurations: Iterable[Configuration], fact: _Fact) -> dict[str, tuple[str, ...]]:
+    """The same, with "" to those that do not state it."""
     found: dict[str, list[Configuration]] = {}
     for configuration in configurations:
-        if value := " ".join(fact(configuration).split()):
-            found.setdefault(value, []).append(configuration)
+        found.setdefault(" ".join(fact(configuration).split()), []).append(configuration)
     return {value: _studies(of) for value, of in sorted(found.items())}
 
 

@@ -172,6 +172,11 @@ def _waiting() -> Any:
     return RankingSnapshot.objects.filter(method=METHOD).waiting()
 
 
+def waiting_questions() -> QuerySet[RankingSnapshot, Any]:
+    """The keys of those that wait."""
+    return _waiting().values("question")
+
+
 def _due() -> QuerySet[RankingSnapshot]:
     """Those to be tried now: the ones that never failed first, then what people asked lately."""
     return _waiting().filter(Q(retry_at__isnull=True) | Q(retry_at__lte=Now())).order_by("attempts", "-asked_at", "pk")

@@ -234,7 +234,7 @@ class _Reader:
                     state,
                     partial(self._say_share, held, total, above, facts),
                     tuple(dict.fromkeys(name for c in used for name in c.evidence)),
-                    max((c.basis for c in used), key=Basis.ORDER.index, default=""),
+                    max((c.basis for c in used if c.basis), key=Basis.ORDER.index, default=""),
                     ("share", held, total, facts.names()),
                 )
             )

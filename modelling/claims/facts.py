@@ -100,10 +100,15 @@ class PublishedFacts:
     ratios: tuple[PrintedRatio, ...] = ()
     limits: Mapping[str, Mapping[str, float]] = field(default_factory=dict)  # case study: {"disk": MiB/s, ...}
     labels: Mapping[str, str] = field(default_factory=dict)  # slug: name on a page
+    last_counts: Mapping[object, int] | None = None  # see last_count; None: what the numbers and ratios say
 
     def with_spread(self, variation: float) -> "PublishedFacts":
         """The same, where a value without a stated spread gets this one of a single run, a share of its value."""
         return replace(self, numbers=tuple(_widened(number, variation) for number in self.numbers))
+
+    @property
+    def is_empty(self) -> bool:
+        return not (self.numbers or self.findings or self.ratios or self.limits)
 
     def only(self, case_studies: Collection[str]) -> "PublishedFacts":
         return self._where(lambda slug: slug in case_studies)
@@ -149,6 +154,7 @@ class PublishedFacts:
     def names(self) -> str:
         """Whose facts they are: "p0, p1"."""
         slugs = {n.at["case_study"] for n in self.numbers} | {f.publication for f in self.findings}
+        slugs |= {ratio.case_study for ratio in self.ratios}
         return ", ".join(sorted(map(str, slugs)))
 
     @cached_property
@@ -160,7 +166,9 @@ class PublishedFacts:
 
     @cached_property
     def last_count(self) -> dict[object, int]:
-        """Case study to the greatest VM count it has numbers of."""
+        """Case study to the greatest VM count it has numbers of, be they among these or not."""
+        if self.last_counts is not None:
+            return dict(self.last_counts)
         found: dict[object, int] = {}
         for slug, count in self._counts():
             found[slug] = max(count, found.get(slug, 0))

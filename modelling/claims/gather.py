@@ -1,9 +1,10 @@
 """Gathers what claims are judged by: the one place where claims meet the published numbers and findings."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
-from django.db.models import Avg, Count, Max, Min, QuerySet, Sum, Variance
+from django.db.models import Avg, Count, Exists, Max, Min, OuterRef, Q, QuerySet, Sum, Variance
 from django.db.models.functions import Ln
 
 from experiments.models import (
@@ -22,33 +23,104 @@ from kdb.units import convert
 
 from .facts import NATIVE, Finding, Number, PublishedFacts, Span, number_span
 from .facts import PrintedRatio as Ratio
+from .needs import COORDINATES, Needs
 
 UNIT = "MiB/s"
+STUDIES_AT_ONCE = 20  # case studies whose rows are read together
+READ_BY = ("workload", "operation", "block_size")  # coordinates that rows are chosen by
+_COLUMNS = dict(zip(READ_BY, ("variant__workload__slug", "operation", "block_size_bytes"), strict=True))
 _CELL = ("configuration_id", "variant_id", "operation", "block_size_bytes", "vm_count", "unit")
 
 
-def read_facts(as_of: int | None = None) -> PublishedFacts:
-    """The facts of published case studies, but for those of publications without review. A printed value without
-    spread is taken as it stands.
+def counted(as_of: int | None = None) -> QuerySet[CaseStudy]:
+    """Published case studies, but for those of publications without review.
 
     as_of : what counted at this knowledge revision, in place of what counts now
     """
     case_studies = CaseStudy.objects.published() if as_of is None else CaseStudy.objects.known_at(as_of)
-    case_studies = case_studies.exclude(publication__is_reviewed=False)
-    names = dict(Hypervisor.objects.values_list("slug", "name")) | dict(FileSystem.objects.values_list("slug", "name"))
-    workloads = {}
-    for variant, slug, name in Workload.objects.values_list("variants__pk", "slug", "name"):
-        names[slug], workloads[variant] = name, slug
+    return case_studies.exclude(publication__is_reviewed=False)
+
+
+def read_facts(case_studies: QuerySet[CaseStudy] | None = None, needs: Needs | None = None) -> PublishedFacts:
+    """What these case studies know, or all that count. A printed value without spread is taken as it stands.
+
+    needs : only what these may ask for is wanted; more may be read
+    """
+    case_studies = counted() if case_studies is None else case_studies
+    if needs is None:
+        needs = Needs(frozenset({(None,) * len(COORDINATES)}), takes_limits=True)
+    names = labels()
+    workloads = dict(Workload.objects.values_list("variants__pk", "slug"))
+    ratios = tuple(_ratios(case_studies)) if needs.places else ()
+    numbers: list[Number] = []
+    last_counts: dict[object, int] = {}
+    for some in _batches(case_studies) if needs.places else ():
+        numbers += sorted(_numbers(some, workloads, needs), key=lambda number: str(number.at["case_study"]))
+        if needs.takes_last:
+            last_counts |= _last_counts(some)
+    for ratio in ratios:
+        last_counts[ratio.case_study] = max(last_counts.get(ratio.case_study, 0), *ratio.vm_counts, 0)
     return PublishedFacts(
-        numbers=tuple(_numbers(case_studies, workloads)),
-        findings=tuple(_findings(case_studies)),
-        ratios=tuple(_ratios(case_studies)),
-        limits=_limits(case_studies),
+        numbers=tuple(numbers),
+        findings=tuple(_findings(case_studies)) if needs.places else (),
+        ratios=ratios,
+        limits=_limits(case_studies) if needs.takes_limits else {},
         labels=names,
+        last_counts=last_counts if needs.takes_last else None,
     )
 
 
-def _numbers(case_studies: QuerySet[CaseStudy], workloads: dict[int, str]) -> Iterator[Number]:
+def read_studies(case_studies: QuerySet[CaseStudy]) -> Iterator[PublishedFacts]:
+    """The same, a few case studies at a time; lists of pairs by themselves, since several share a publication."""
+    for some in _batches(case_studies):
+        yield replace(read_facts(some), findings=())
+
+
+def read_lists(case_studies: QuerySet[CaseStudy]) -> PublishedFacts:
+    """The lists of pairs of these case studies alone."""
+    return PublishedFacts(findings=tuple(_findings(case_studies)), labels=labels())
+
+
+def sources(case_studies: QuerySet[CaseStudy]) -> set[str]:
+    """Slugs of what these case studies have a say in: themselves, and the publications of lists that speak of them."""
+    publications = OrdinalFinding.objects.filter(case_studies__in=case_studies)
+    slugs = publications.values_list("publication__slug", flat=True)
+    return {*case_studies.values_list("slug", flat=True), *slugs}
+
+
+def with_lists_of(sources: set[str], case_studies: QuerySet[CaseStudy]) -> QuerySet[CaseStudy]:
+    """Those of the case studies of which a list of these publications speaks."""
+    lists = OrdinalFinding.objects.filter(publication__slug__in=sources, case_studies=OuterRef("pk"))
+    return case_studies.filter(Exists(lists))
+
+
+def _batches(case_studies: QuerySet[CaseStudy]) -> Iterator[QuerySet[CaseStudy]]:
+    """In the order of their short names: what is read has one order, whichever others there are."""
+    slugs = sorted(case_studies.values_list("slug", flat=True))
+    for start in range(0, len(slugs), STUDIES_AT_ONCE):
+        yield CaseStudy.objects.filter(slug__in=slugs[start : start + STUDIES_AT_ONCE])
+
+
+def labels() -> dict[str, str]:
+    """Slug to name, of what conditions speak of."""
+    return {
+        slug: name
+        for model in (Hypervisor, FileSystem, Workload)
+        for slug, name in model._default_manager.values_list("slug", "name")
+    }
+
+
+def _last_counts(case_studies: QuerySet[CaseStudy]) -> dict[object, int]:
+    found: dict[object, int] = {}
+    measured = Measurement.objects.filter(metric="throughput", excluded_because="")
+    for rows in (measured, _derived()):
+        rows = rows.filter(configuration__case_study__in=case_studies).order_by()
+        for slug, count in rows.values_list("configuration__case_study__slug").annotate(Max("vm_count")):
+            found[slug] = max(count, found.get(slug, 0))
+    return found
+
+
+def _numbers(case_studies: QuerySet[CaseStudy], workloads: dict[int, str], needs: Needs) -> Iterator[Number]:
     """`workloads` are slugs by the key of a variant."""
     configurations = Configuration.objects.filter(case_study__in=case_studies).select_related(
         "case_study", "hypervisor", "guest_fs", "host_fs"
@@ -66,9 +138,11 @@ def _numbers(case_studies: QuerySet[CaseStudy], workloads: dict[int, str]) -> It
             "vm_count": row["vm_count"],
         }
 
+    wanted: dict[str, Any] = {f"{_COLUMNS[name]}__in": needs.values(name) for name in READ_BY if needs.values(name)}
+    wanted["configuration__case_study__in"] = case_studies
     cells = (
-        Measurement.objects.filter(configuration__case_study__in=case_studies, metric="throughput", excluded_because="")
-        .order_by()
+        Measurement.objects.filter(metric="throughput", excluded_because="", **wanted)
+        .order_by(*_CELL)
         .values(*_CELL)
         .annotate(
             rows=Count("pk"),
@@ -97,16 +171,21 @@ def _numbers(case_studies: QuerySet[CaseStudy], workloads: dict[int, str]) -> It
             runs=0 if variance else max(row["rows"], row["runs"] or 1),
         )
 
-    derived = DerivedValue.objects.filter(configuration__case_study__in=case_studies, metric="throughput")
-    derived = derived.exclude(quantity=DerivedValue.Quantity.MEAN).order_by("-is_evidence", "pk")
+    derived = _derived().filter(**wanted).order_by("-is_evidence", "pk")
     for row in derived.values("pk", "low", "high", "is_evidence", "quantity", *_CELL):
         is_bound = row["quantity"] == DerivedValue.Quantity.BOUND
-        if _cell(row) in taken or not (row["is_evidence"] or is_bound):
+        if _cell(row) in taken:
             continue
         taken.add(_cell(row))
         span = Span(row["low"] or 0.0, row["high"] if row["high"] is not None else float("inf"))
         span = _scaled(span, convert(1.0, row["unit"], UNIT))
         yield Number(f"derived:{row['pk']}", coordinates(row), (span,), is_bound, runs=0 if is_bound else 1)
+
+
+def _derived() -> QuerySet[DerivedValue]:
+    """What counts as a number: evidence, and bounds."""
+    counts = Q(is_evidence=True) | Q(quantity=DerivedValue.Quantity.BOUND)
+    return DerivedValue.objects.filter(counts, metric="throughput").exclude(quantity=DerivedValue.Quantity.MEAN)
 
 
 # Of a configuration, what two of them must agree in wherever a claim does not speak of it.
@@ -177,7 +256,7 @@ def _ratios(case_studies: QuerySet[CaseStudy]) -> Iterator[Ratio]:
     rows = PrintedRatio.objects.filter(case_study__in=case_studies, is_overall=False).select_related(
         "case_study", "variant__workload", "numerator", "denominator"
     )
-    for row in rows:
+    for row in rows.order_by("pk"):
         yield Ratio(
             f"ratio:{row.pk}",
             row.case_study.slug,
@@ -194,7 +273,7 @@ def _ratios(case_studies: QuerySet[CaseStudy]) -> Iterator[Ratio]:
 def _limits(case_studies: QuerySet[CaseStudy]) -> dict[str, dict[str, float]]:
     """What the storage can do at most, MiB/s: `disk`, and `interface` where it is stated."""
     limits = {}
-    for slug, read, write, interface in case_studies.values_list(
+    for slug, read, write, interface in case_studies.order_by("slug").values_list(
         "slug", "storage__sequential_read_limit", "storage__sequential_write_limit", "storage__interface_limit"
     ):
         stated = {"disk": min(filter(None, (read, write)), default=None), "interface": interface}

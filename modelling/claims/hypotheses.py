@@ -270,7 +270,7 @@ HYPOTHESES = (
 def scores(facts: PublishedFacts) -> Iterator[tuple[str, str, Verdict]]:
     """Hypothesis, source and the comparisons of that source, for each source that has any.
 
-    `facts` are all published ones, with the spread of a run in their spans.
+    `facts` are published ones, with the spread of a run in their spans; of a source all or none.
     """
     asked = {hypothesis.code: parse(hypothesis.condition) for hypothesis in HYPOTHESES if hypothesis.condition}
     for study in facts.studies:

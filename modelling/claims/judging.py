@@ -17,7 +17,7 @@ class Verdict:
 
     verdict: str
     reason: str
-    basis: str = ""  # the least sure basis of a decided comparison; empty where none was decided
+    basis: str = ""  # the least sure basis of a decided comparison; empty where none was decided, or by a limit alone
     held: int = 0
     failed: int = 0
     undecided: int = 0
@@ -54,7 +54,7 @@ def verdict_of(comparisons: list[Comparison]) -> Verdict:
     else:
         verdict = "untestable"
     used = [c for c in comparisons if c.state != "undecided"]
-    basis = max((c.basis for c in used), key=Basis.ORDER.index, default="")
+    basis = max((c.basis for c in used if c.basis), key=Basis.ORDER.index, default="")
     evidence = tuple(dict.fromkeys(name for c in used for name in c.evidence))
     return Verdict(
         verdict, _reason(comparisons, used, basis), basis, held, failed, undecided, evidence, tuple(comparisons)

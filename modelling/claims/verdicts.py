@@ -1,27 +1,30 @@
-"""Judges every claim and hypothesis by the published facts, and keeps the result."""
+"""Judges claims and hypotheses by the published facts, and keeps the result."""
 
+import hashlib
+import json
 import logging
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from functools import reduce
+from itertools import chain
+from typing import Any, TypeGuard
 
 from django.conf import settings
 from django.core.cache import caches
-from django.db.models import Min, QuerySet
+from django.db.models import Min, Q, QuerySet
 
 from experiments import visible
-from experiments.claim_conditions import CheckError, parse_checks
-from experiments.models import (
-    Claim,
-)
+from experiments.claim_conditions import CheckError, Condition, Untestable, is_shallow, parse_checks
+from experiments.models import CaseStudy, Claim
 from kdb import __version__, jobs
 from modelling.evidence import counts
 from modelling.evidence.keeping import keep
 from modelling.models import ClaimVerdict, HypothesisScore
 
-from . import hypotheses
+from . import gather, hypotheses
 from .facts import PublishedFacts
-from .gather import read_facts
 from .judging import SCOPES, Verdict, evaluate
+from .needs import NOTHING, Needs, needs_of
 
 logger = logging.getLogger(__name__)
 
@@ -36,28 +39,72 @@ KINDS_OF_EVIDENCE = {
 }
 
 
-def recompute() -> int:
-    """Judge every claim and hypothesis anew; returns the number of rows that changed.
+@dataclass(frozen=True)
+class _Case:
+    """One scope of a claim, on its way to a verdict."""
 
-    The number of queries does not grow with the evidence. Nothing is kept where a publication came
-    in between: it asks for another round itself.
+    claim: int
+    scope: str
+    known: frozenset[str]  # case studies: the only ones to count in its own scope, in the other all but these
+    asked: str
+    condition: Condition | Untestable | None = None
+    needs: Needs = NOTHING  # of everybody else's facts
+    fault: Verdict | None = None  # the verdict where no condition can be read
+
+    @property
+    def is_asked(self) -> bool:
+        """Whether facts decide it."""
+        return is_condition(self.condition)
+
+
+def is_condition(check: Condition | Untestable | None) -> TypeGuard[Condition]:
+    return not isinstance(check, Untestable | None)
+
+
+def recompute(*, everything: bool = False) -> int:
+    """Judge anew what publications since the last time can have changed; returns the number of rows that changed.
+
+    everything : judge every claim and hypothesis
+
+    Nothing is kept where a publication came in between: it asks for another round itself.
     """
     revision = counts.revision()
-    facts = read_facts()
-    with_spread = facts.with_spread(settings.KDB_DEFAULT_COEFFICIENT_OF_VARIATION)
-    verdicts, scores = list(_verdicts(facts, visible.claims())), list(_scores(with_spread))
+    cases = {(case.claim, case.scope): case for case in _cases(visible.claims())}
+    before = {
+        (claim, scope): (asked, at)
+        for claim, scope, asked, at in ClaimVerdict.objects.values_list("claim_id", "scope", "asked", "revision")
+    }
+    scored = set(HypothesisScore.objects.values_list("asked", "revision"))
+    is_first = everything or not before or {asked for asked, _ in scored} != {_rules()}
+    counted = gather.counted()
+    if is_first:
+        due, anew = list(cases.values()), counted
+    else:
+        since = min(at for _, at in [*before.values(), *scored])
+        anew = CaseStudy.objects.filter(Q(published_revision__gt=since) | Q(retracted_revision__gt=since))
+        touched = _touched(cases.values(), anew)
+        due = [case for key, case in cases.items() if key in touched or before.get(key, ("",))[0] != case.asked]
+    verdicts = list(_verdicts(due, counted))
+    sources, scores = _scores(anew, counted)
     for row in (*verdicts, *scores):
         row.revision = revision
     changed = 0
 
     def store() -> None:
         nonlocal changed
-        changed = _store(ClaimVerdict, ("claim_id", "scope"), verdicts)
-        changed += _store(HypothesisScore, ("code", "source"), scores)
+        judged = {(case.claim, case.scope) for case in due}
+        gone = [
+            pk for pk, *key in ClaimVerdict.objects.values_list("pk", "claim_id", "scope") if tuple(key) not in cases
+        ]
+        changed = _store(ClaimVerdict, ("claim_id", "scope"), verdicts, lambda key: key in judged)
+        changed += _store(HypothesisScore, ("code", "source"), scores, lambda key: is_first or key[1] in sources)
+        ClaimVerdict.objects.filter(pk__in=gone).delete()
+        for model in (ClaimVerdict, HypothesisScore):
+            model._default_manager.exclude(revision=revision).update(revision=revision)
 
     if not keep(revision, store, wait=True):
         logger.info("a publication came in between revision=%s", revision)
-    logger.info("judged claims and hypotheses revision=%s changed=%s", revision, changed)
+    logger.info("judged claims and hypotheses revision=%s judged=%s changed=%s", revision, len(due), changed)
     return changed
 
 
@@ -73,7 +120,8 @@ def renew() -> None:
 def look_after() -> None:
     """Ask again for verdicts that are behind, whatever became of the job that was to renew them."""
     oldest = ClaimVerdict.objects.aggregate(first=Min("revision"))["first"]
-    if oldest is not None and oldest < counts.revision():
+    other_rules = HypothesisScore.objects.exclude(asked=_rules())
+    if oldest is not None and (oldest < counts.revision() or other_rules.exists()):
         jobs.enqueue_for_leftovers(JOB)
 
 
@@ -89,49 +137,119 @@ def as_of(revision: int) -> dict[tuple[int, str], ClaimVerdict]:
 
 def _judged_at(revision: int) -> dict[tuple[int, str], ClaimVerdict]:
     found = {}
-    for row in _verdicts(read_facts(revision), visible.claims(revision)):
+    for row in _verdicts(_cases(visible.claims(revision)), gather.counted(revision)):
         row.revision = revision
         found[row.claim_id, row.scope] = row
     return found
 
 
+# What is asked
+
+
+def _rules() -> str:
+    """Of every verdict: what makes the same facts say something else."""
+    return _digest([__version__, settings.KDB_DEFAULT_COEFFICIENT_OF_VARIATION])
+
+
+def _digest(value: object) -> str:
+    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()
+
+
+def _cases(claims: QuerySet[Claim]) -> list[_Case]:
+    """Each claim in each scope, as it is asked today."""
+    rules, names = _rules(), gather.labels()
+    found = []
+    for claim in claims.select_related("publication").prefetch_related("case_studies", "publication__case_studies"):
+        paper = {row.slug for row in claim.case_studies.all() or claim.publication.case_studies.all()}
+        text = json.dumps(claim.checks) if is_shallow(claim.checks) else ""
+        said = sorted((slug, name) for slug, name in names.items() if f'"{slug}"' in text)
+        asked = _digest([rules, text, sorted(paper), said])
+        found += [_case(claim, scope, frozenset(paper), asked) for scope in SCOPES]
+    return found
+
+
+def _case(claim: Claim, scope: str, paper: frozenset[str], asked: str) -> _Case:
+    """`paper` are the case studies of the claim's paper."""
+    case = _Case(claim.pk, scope, paper, asked)
+    try:
+        checks = parse_checks(claim.checks)
+    except CheckError as error:
+        return replace(case, fault=_undecided(claim.code, scope, error))
+    if checks is None:
+        return replace(case, fault=Verdict("untestable", "Nobody has written down yet what would decide it."))
+    named = paper if checks.case_studies is None else checks.case_studies
+    if scope == "own":
+        return replace(case, condition=checks.own, known=named)
+    needs = needs_of(checks.others) if is_condition(checks.others) else NOTHING
+    return replace(case, condition=checks.others, known=paper | named, needs=needs)
+
+
+def _undecided(claim: object, scope: str, error: CheckError) -> Verdict:
+    logger.warning("check without a verdict claim=%s scope=%s reason=%s", claim, scope, error)
+    return Verdict("untestable", f"Its check cannot be decided: {error}.")
+
+
 # From facts to rows
 
 
-def _verdicts(facts: PublishedFacts, claims: QuerySet[Claim]) -> Iterator[ClaimVerdict]:
-    claims = claims.select_related("publication").prefetch_related("case_studies", "publication__case_studies")
-    parts: dict[tuple[Any, ...], PublishedFacts] = {}
+def _touched(cases: Iterable[_Case], case_studies: QuerySet[CaseStudy]) -> set[tuple[int, str]]:
+    """Claim and scope of those that facts of these case studies, counting or not, may be looked up for."""
+    slugs = set(case_studies.values_list("slug", flat=True))
+    found = {(case.claim, case.scope) for case in cases if case.scope == "own" and not slugs.isdisjoint(case.known)}
+    others = {(case.claim, case.scope): case for case in cases if case.scope == "others" and case.needs != NOTHING}
+    for facts in chain(gather.read_studies(case_studies), [gather.read_lists(case_studies)]):
+        reached: dict[Needs, PublishedFacts] = {}
+        for key, case in others.items():
+            if key not in found:
+                if case.needs not in reached:
+                    reached[case.needs] = case.needs.of(facts)
+                if not reached[case.needs].without(case.known).is_empty:
+                    found.add(key)
+    return found
 
-    def part(scope: str, slugs: frozenset[str]) -> PublishedFacts:
-        if (scope, slugs) not in parts:
-            parts[scope, slugs] = facts.only(slugs) if scope == "own" else facts.without(slugs)
-        return parts[scope, slugs]
 
-    for claim in claims:
-        own = {row.slug for row in claim.case_studies.all() or claim.publication.case_studies.all()}
-        for scope in SCOPES:
-            judged = _judged(claim, scope, own, part)
+def _verdicts(cases: Iterable[_Case], case_studies: QuerySet[CaseStudy]) -> Iterator[ClaimVerdict]:
+    """By the facts of these case studies, of which no more is held at once than cases that ask alike may need."""
+    together: dict[Any, list[_Case]] = {}
+    for case in cases:
+        key = case.known if case.scope == "own" else tuple(map(case.needs.values, gather.READ_BY))
+        together.setdefault((case.scope, case.is_asked, key), []).append(case)
+    for (scope, is_asked, _), alike in together.items():
+        facts = PublishedFacts()
+        if is_asked and scope == "own":
+            facts = gather.read_facts(case_studies.filter(slug__in=alike[0].known))
+        elif is_asked:
+            facts = gather.read_facts(case_studies, reduce(Needs.__or__, (case.needs for case in alike)))
+        parts: dict[Any, PublishedFacts] = {}
+        for case in alike:
+            part = case.needs, case.known
+            if part not in parts:
+                parts[part] = facts if scope == "own" else case.needs.of(facts.without(case.known))
+            judged = case.fault or _judged(case, parts[part])
             # by its key alone: what is kept in memory (as_of) holds no claim
-            yield ClaimVerdict(claim_id=claim.pk, scope=scope, verdict=judged.verdict, **_columns(judged))
+            yield ClaimVerdict(
+                claim_id=case.claim, scope=scope, asked=case.asked, verdict=judged.verdict, **_columns(judged)
+            )
 
 
-def _judged(claim: Claim, scope: str, own: set[str], part: Callable[[str, frozenset[str]], PublishedFacts]) -> Verdict:
-    """`own` are the case studies of the claim's paper, `part` the facts of a scope."""
+def _judged(case: _Case, facts: PublishedFacts) -> Verdict:
     try:
-        checks = parse_checks(claim.checks)
-        if checks is None:
-            return Verdict("untestable", "Nobody has written down yet what would decide it.")
-        named = own if checks.case_studies is None else checks.case_studies
-        facts = part(scope, frozenset(named if scope == "own" else own | named))
-        return evaluate(getattr(checks, scope), facts, is_open=scope == "others")
+        return evaluate(case.condition, facts, is_open=case.scope == "others")
     except CheckError as error:
-        logger.warning("check without a verdict claim=%s scope=%s reason=%s", claim.code, scope, error)
-        return Verdict("untestable", f"Its check cannot be decided: {error}.")
+        return _undecided(case.claim, case.scope, error)
 
 
-def _scores(facts: PublishedFacts) -> Iterator[HypothesisScore]:
-    for code, source, judged in hypotheses.scores(facts):
-        yield HypothesisScore(code=code, source=source, **_columns(judged))
+def _scores(anew: QuerySet[CaseStudy], counted: QuerySet[CaseStudy]) -> tuple[set[str], list[HypothesisScore]]:
+    """Sources that these case studies have a say in, and the scores of those that count."""
+    sources = gather.sources(anew)
+    studies = gather.read_studies(counted.filter(slug__in=sources))
+    variation, rules = settings.KDB_DEFAULT_COEFFICIENT_OF_VARIATION, _rules()
+    rows = {}
+    for facts in chain(studies, [gather.read_lists(gather.with_lists_of(sources, counted))]):
+        for code, source, judged in hypotheses.scores(facts.with_spread(variation)):
+            if source in sources:
+                rows[code, source] = HypothesisScore(code=code, source=source, asked=rules, **_columns(judged))
+    return sources, list(rows.values())
 
 
 def _columns(judged: Verdict) -> dict[str, Any]:
@@ -150,11 +268,17 @@ def _columns(judged: Verdict) -> dict[str, Any]:
     }
 
 
-def _store(model: type[ClaimVerdict] | type[HypothesisScore], key: tuple[str, ...], rows: list[Any]) -> int:
-    """Bring the table to these rows; returns how many of them are new or say something else."""
+def _store(
+    model: type[ClaimVerdict] | type[HypothesisScore],
+    key: tuple[str, ...],
+    rows: list[Any],
+    is_judged: Callable[[tuple[Any, ...]], bool],
+) -> int:
+    """Bring what was judged to these rows; returns how many of them are new or say something else."""
     names = [field.attname for field in model._meta.concrete_fields if not field.primary_key]
-    said = [name for name in names if name != "revision"]
-    stored = {tuple(getattr(row, name) for name in key): row for row in model.objects.all()}
+    said = [name for name in names if name not in ("revision", "asked")]
+    due = [pk for pk, *at in model.objects.values_list("pk", *key) if is_judged(tuple(at))]
+    stored = {tuple(getattr(row, name) for name in key): row for row in model.objects.filter(pk__in=due)}
     changed = 0
     for row in rows:
         before = stored.pop(tuple(getattr(row, name) for name in key), None)

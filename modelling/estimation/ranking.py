@@ -23,7 +23,7 @@ from .ordinal import Comparison, from_tiers
 from .verdict import AVOID, USE, Basis, Choice, Verdict, durable, of_lists, of_numbers, of_part
 
 # Raised with every change that makes the same evidence give another answer: kept answers are not mixed.
-METHOD = 7
+METHOD = 8
 
 _ENDS = (0.025, 0.975)
 # A tier list's standing of a pair, from the text list and its outstanding marks.

@@ -1,5 +1,6 @@
 """A question as pages and the API ask it, checked."""
 
+from dataclasses import replace
 from typing import Any
 
 from django import forms
@@ -118,6 +119,18 @@ class QuestionForm(forms.Form):
         """The question asked; call it on a valid form only."""
         values = {name: self.cleaned_data[name] or None for name in QuestionForm.field_order}
         return Question(axis=self.axis, **values)
+
+
+class AnyWorkloadForm(QuestionForm):
+    """A question on an axis without a workload of its own."""
+
+    def __init__(self, data: Any = None, **options: Any) -> None:
+        super().__init__(data, **options)
+        del self.fields["workload"]
+
+    def question(self) -> Question:
+        self.cleaned_data["workload"] = ""
+        return replace(super().question(), workload="")
 
 
 class AskForm(QuestionForm):

@@ -1,20 +1,24 @@
 """The one door out of the database: evidence as DataFrames, with their columns written down."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from functools import cache
+from hashlib import sha256
 from itertools import product
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from django.core.cache import caches
 from django.db.models import Case, Q, QuerySet, Value, When
 from django.db.models.functions import Coalesce
+from pandas.api.types import union_categoricals
 
 from experiments.models import CaseStudy, Configuration, OrdinalFinding
 from experiments.models.case_study import laboratory
 from experiments.models.testbed import storage_kind
-from kdb.host_storage import BACKENDS, FILE, UNNAMED, host_storage_key
+from kdb.host_storage import BACKENDS, FILE, UNNAMED, host_storage_key, host_storage_parts
 from kdb.units import SCORE, SPEEDS, THROUGHPUT
 from modelling.models import Arm
 
@@ -78,6 +82,19 @@ _FINDING_COLUMNS = {
     "table_source": "table_source",  # str
 }
 
+# What filters look at and answers do not show: path from an arm.
+_FILTERED_BY = {
+    "arm_id": "pk",  # int
+    "case_study_id": "configuration__case_study",  # int
+    "benchmark": "variant__benchmark__slug",  # str
+    "is_paper": "is_paper",  # bool, whether published with review; annotated by _frame
+}
+_NUMBERS = {  # columns that are no categories, with their types
+    **dict.fromkeys(("variant_id", "configuration_id", "vm_count", "measurements", "arm_id", "case_study_id"), "int64"),
+    **dict.fromkeys(("year", "block_size_bytes", "vm_vcpus", "vm_ram_gib", "runs", "mean_log", "variance"), "float64"),
+    **dict.fromkeys(("is_reviewed", "is_paper"), "bool"),
+}
+
 # Filter of a question: path from an arm, and from a finding.
 _ARM_FILTERS = {
     "hypervisor": "configuration__hypervisor__slug",
@@ -104,13 +121,77 @@ def arms(question: Question, *, with_draft: int | None = None, as_of: int | None
     with_draft : a case study that counts as if it were published (modelling.previews.preview)
     as_of : what counted at this knowledge revision, in place of what counts now
     Columns: the keys of _ARM_COLUMNS, with types and units there, and backend (of kdb.host_storage, empty: not
-    stated) and host_storage (a key of it, missing: not stated). Of one metric: the question's, else throughput.
+    stated) and host_storage (a key of it, missing: not stated); texts as categories. Of one metric: the question's,
+    else throughput.
     Scores of several benchmarks are none: they measure nothing in common, so not even their ratios may be pooled.
     """
-    rows = _admitted_arms(question).filter(_counts("configuration__case_study", with_draft, as_of))
-    if question.metric == SCORE and rows.order_by().values("variant__benchmark").distinct().count() > 1:
-        rows = rows.none()
-    return _frame(rows)
+    rows = _admitted(question, with_draft, as_of)
+    rows = rows[rows["metric"] == (question.metric or THROUGHPUT)]
+    if question.metric == SCORE and rows["benchmark"].nunique() > 1:
+        rows = rows.iloc[:0]
+    return rows[NO_ARMS.columns].reset_index(drop=True)
+
+
+def _admitted(question: Question, with_draft: int | None, as_of: int | None) -> pd.DataFrame:
+    """The arms that the question admits, in any metric where it names none; columns as for `arms`, and _FILTERED_BY."""
+    studies = CaseStudy.objects.filter(Q(status=CaseStudy.Status.PUBLISHED) | Q(pk=with_draft or 0))
+    counting = studies if as_of is None else CaseStudy.objects.known_at(as_of)
+    rows = _of_workload(question.workload, set(counting.order_by().values_list("pk", flat=True)), with_draft)
+    admits = pd.Series(True, index=rows.index)
+    if question.hypervisor != EMULATOR:
+        admits &= rows["virtualisation"] != "emulated"
+    for name, value in question.filters.items():
+        if name in _ARM_FILTERS:
+            admits &= rows[name] == value
+    if question.host_storage:
+        backend, host_fs = host_storage_parts(question.host_storage)
+        admits &= rows["backend"] == backend
+        if backend == FILE:
+            admits &= (rows["host_fs"] == host_fs) if host_fs else rows["host_fs"].isna()
+    if question.evidence == PAPERS:
+        admits &= rows["is_paper"]
+    if question.grade in ("A", "B"):
+        admits &= rows["is_reviewed"] & (rows["origin"] == Arm.Origin.MEASURED)
+    if question.grade == "A":
+        admits &= rows["variance"].notna()
+    return rows[admits]
+
+
+def _of_workload(workload: str, case_studies: set[int], with_draft: int | None) -> pd.DataFrame:
+    """The workload's arms of these case studies, in the order in which they were made.
+
+    What is published never changes, so a process reads the arms of each case study once and keeps them for a while: a
+    publication costs its own arms. Drafts do change.
+    """
+    key = f"modelling.arms:{sha256(workload.encode()).hexdigest()}"
+    known, kept = caches["arms"].get(key) or (frozenset(), None)
+    missing = case_studies - known - {with_draft}
+    if missing or kept is None:
+        kept = _together([kept, _read(workload, missing)])
+        known |= missing
+        caches["arms"].set(key, (known, kept))
+    rows = kept if known == case_studies else kept[kept["case_study_id"].isin(case_studies)]
+    if with_draft is not None:
+        rows = _together([rows[rows["case_study_id"] != with_draft], _read(workload, {with_draft})])
+    return rows
+
+
+def _read(workload: str, case_studies: Collection[int]) -> pd.DataFrame:
+    rows = Arm.objects.filter(variant__workload__slug=workload, configuration__hypervisor__isnull=False)
+    return _frame(rows.filter(configuration__case_study__in=case_studies), _FILTERED_BY)
+
+
+def _together(frames: Iterable[pd.DataFrame | None]) -> pd.DataFrame:
+    """One frame of several from _read, by the number of the arm."""
+    some = [frame for frame in frames if frame is not None]
+    some = [frame for frame in some if len(frame)] or some[:1]
+    columns = {
+        name: union_categoricals([frame[name] for frame in some], sort_categories=True)
+        if isinstance(some[0][name].dtype, pd.CategoricalDtype)
+        else np.concatenate([frame[name].to_numpy() for frame in some])
+        for name in some[0]
+    }
+    return pd.DataFrame(columns).sort_values("arm_id", ignore_index=True)
 
 
 def arms_of_every_workload(*, as_of: int | None = None) -> dict[str, pd.DataFrame]:
@@ -143,22 +224,28 @@ def arms_of(case_study: CaseStudy) -> pd.DataFrame:
     return _frame(rows.filter(metric=THROUGHPUT).order_by("pk"))
 
 
-def _frame(rows: QuerySet[Arm]) -> pd.DataFrame:
+def _frame(rows: QuerySet[Arm], further: Mapping[str, str] = MappingProxyType({})) -> pd.DataFrame:
+    """The arms as `arms` gives them. further : more columns, with the path to each"""
+    reviewed = "configuration__case_study__publication__is_reviewed"
     rows = rows.annotate(
         laboratory=laboratory("configuration__case_study__"),
         kind_of_storage=storage_kind("configuration__"),
-        is_reviewed=Coalesce("configuration__case_study__publication__is_reviewed", True),
+        is_reviewed=Coalesce(reviewed, True),
+        is_paper=Coalesce(reviewed, False),
         access_in_guest=Case(
             When(configuration__guest_fs__isnull=False, then=Value("file-system")),
             default="configuration__guest_access",
         ),
     )
-    values = rows.values_list(*_ARM_COLUMNS.values(), "configuration__host_fs__slug", "configuration__backend")
+    paths = (*_ARM_COLUMNS.values(), *further.values())
+    values = rows.values_list(*paths, "configuration__host_fs__slug", "configuration__backend")
     records = [
         (*known, backend or (FILE if host_fs else ""), host_storage_key(backend, host_fs))
         for *known, host_fs, backend in values
     ]
-    return pd.DataFrame.from_records(records, columns=NO_ARMS.columns)
+    frame = pd.DataFrame.from_records(records, columns=[*_ARM_COLUMNS, *further, "backend", "host_storage"])
+    frame = frame.astype({name: _NUMBERS.get(name, "str") for name in frame})
+    return frame.astype({name: "category" for name in frame if name not in _NUMBERS})
 
 
 def metrics_measured(
@@ -168,10 +255,8 @@ def metrics_measured(
 
     with_draft, as_of : as for `arms`.
     """
-    rows = _arms_in_any_metric(replace(question, metric=None))
-    rows = rows.filter(_counts("configuration__case_study", with_draft, as_of))
-    columns = ("metric", "unit", "configuration__case_study__slug")
-    return list(rows.order_by(*columns).values_list(*columns).distinct())
+    rows = _admitted(replace(question, metric=None), with_draft, as_of)[["metric", "unit", "case_study"]]
+    return sorted(rows.drop_duplicates().itertuples(index=False, name=None))
 
 
 def reached(questions: Iterable[Question], case_study_ids: list[int]) -> set[Question]:
@@ -291,10 +376,6 @@ def _counts(case_study: str, with_draft: int | None, as_of: int | None) -> Q:
     if as_of is not None:
         return Q(**{f"{case_study}__in": CaseStudy.objects.known_at(as_of)})
     return Q(**{f"{case_study}__status": CaseStudy.Status.PUBLISHED}) | Q(**{case_study: with_draft or 0})
-
-
-def _admitted_arms(question: Question) -> QuerySet[Arm]:
-    return _arms_in_any_metric(question).filter(metric=question.metric or THROUGHPUT)
 
 
 def _arms_in_any_metric(question: Question) -> QuerySet[Arm]:

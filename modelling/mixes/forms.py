@@ -2,14 +2,12 @@
 
 import math
 import re
-from dataclasses import replace
 from typing import Any
 
 from django import forms
 
 from modelling.evidence import names
-from modelling.evidence.forms import AskForm, QuestionForm
-from modelling.evidence.question import Question
+from modelling.evidence.forms import AnyWorkloadForm, AskForm
 
 _NONE = "Give at least one workload a share above 0."
 
@@ -40,25 +38,13 @@ def _some(weights: dict[str, float]) -> dict[str, float]:
     return weights
 
 
-class _AnyWorkload(QuestionForm):
-    """A question on an axis without a workload of its own."""
-
-    def __init__(self, data: Any = None, **options: Any) -> None:
-        super().__init__(data, **options)
-        del self.fields["workload"]
-
-    def question(self) -> Question:
-        self.cleaned_data["workload"] = ""
-        return replace(super().question(), workload="")
-
-
-class MixApiForm(_AnyWorkload):
+class MixApiForm(AnyWorkloadForm):
     def __init__(self, data: Any, *, axis: str) -> None:
         super().__init__(data, axis=axis)
         self.fields["weights"] = WeightsField(max_length=500)
 
 
-class MixForm(_AnyWorkload, AskForm):
+class MixForm(AnyWorkloadForm, AskForm):
     """A field for each workload of the catalogue, in percent or any other unit."""
 
     def __init__(self, data: Any = None) -> None:

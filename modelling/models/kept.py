@@ -167,6 +167,7 @@ class Judgement(models.Model):
     evidence = models.JSONField(help_text="Kind of evidence to the ids of its rows, the first ones.")
     comparisons = models.JSONField(help_text="Each as [state, text], the first ones.")
     revision = models.PositiveIntegerField(help_text="Knowledge revision it was computed at.")
+    asked = models.CharField(max_length=64, default="", help_text="SHA-256 of what was asked, and by which rules.")
 
     class Meta:
         abstract = True
@@ -234,3 +235,24 @@ class KeptMachine(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+
+class FollowedQuestion(models.Model):
+    """A question whose changes somebody wants to be told, and up to where they were told."""
+
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="followed_questions")
+    question = models.CharField(max_length=300, help_text="In its one canonical spelling.")
+    method = models.PositiveSmallIntegerField(help_text="Version of the way to the answer.")
+    revision = models.PositiveIntegerField(help_text="Knowledge revision up to which they were told.")
+    said = models.CharField(max_length=64, blank=True, help_text="Digest of what the answer said; empty: none yet.")
+    followed_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["pk"]
+        constraints = [
+            models.UniqueConstraint(fields=["user", "question"], name="modelling_followedquestion_once_each")
+        ]
+        indexes = [models.Index(fields=["question"], name="modelling_followed_question")]
+
+    def __str__(self) -> str:
+        return self.question

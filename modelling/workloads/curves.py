@@ -88,10 +88,11 @@ def curves(
     arms : DataFrame of comparable_arms; label : of an entry's key; scopes : of the values of each case study
     """
     panel = [field for field in FAIR_PLAY if field != "vm_count"] + list(axis.held)
+    if arms["vm_count"].nunique() < 2:
+        return ()
+    counts = arms.groupby(panel, dropna=False, sort=False)["vm_count"].transform("nunique")
     found = []
-    for _, rows in arms.groupby(panel, dropna=False, sort=False):
-        if rows["vm_count"].nunique() < 2:
-            continue
+    for _, rows in arms[counts > 1].groupby(panel, dropna=False, sort=False):
         first = rows.iloc[0]
         block_size = first["block_size_bytes"]
         found.append(

@@ -53,10 +53,15 @@ def test_no_policy_gains_more_than_the_oracle_in_any_world(informed):
     assert informed["never"].harmed == informed["never"].bytes_copied == 0
 
 
-def test_doubt_taken_into_account_harms_fewer_of_those_it_moves(informed):
-    kdb, point = informed["kdb"], informed["point"]
-    assert kdb.harmed / kdb.moves < point.harmed / point.moves
-    assert np.mean(kdb.gains) > 0
+def test_doubt_taken_into_account_harms_fewer_of_those_it_moves():
+    """Over eight draws of three worlds: in a single one a rounding of the machine's can decide over one machine."""
+    drawn = [simulated(laboratories=3, seed=seed) for seed in range(1, 9)]
+    harmed = {
+        policy: sum(each[policy].harmed for each in drawn) / sum(each[policy].moves for each in drawn)
+        for policy in ("kdb", "point")
+    }
+    assert harmed["kdb"] < 0.75 * harmed["point"]
+    assert np.mean([each["kdb"].gains for each in drawn]) > 0
 
 
 def test_the_same_seed_gives_the_same_and_every_policy_sees_the_same_machines():

@@ -1,0 +1,42 @@
+"""The kept answers to one question under several workloads, as one table: entries down, workloads across."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from modelling.evidence.question import Question
+from modelling.models import RankingSnapshot
+
+MOST_WORKLOADS = 20
+# Of an entry's keys in an answer, what a cell shows.
+CELL = ("rank", "part", "ratio", "low", "high", "verdict", "grade")
+
+
+def table(answers: Mapping[Question, RankingSnapshot | None]) -> dict[str, Any]:
+    """JSON-ready; None: a worker is at it. An entry that an answer does not rank has null in its place."""
+    known = {question: snapshot.result for question, snapshot in answers.items() if snapshot is not None}
+    entries: dict[str, str] = {}
+    for result in known.values():
+        entries |= {entry["key"]: entry["label"] for entry in result["entries"]}
+    cells = {
+        question.workload: {entry["key"]: {name: entry[name] for name in CELL} for entry in result["entries"]}
+        for question, result in known.items()
+    }
+    return {
+        "workloads": [
+            {
+                "workload": question.workload,
+                "metric": result["metric"],
+                "revision": result["revision"],
+                "superseded_by": getattr(answers[question], "superseded_by", None),
+                "status": result["status"],
+                "verdict": result["verdict"],
+                "laboratories": result["grounds"]["laboratories"],
+            }
+            for question, result in known.items()
+        ],
+        "entries": [
+            {"key": key, "label": label, "cells": [of_workload.get(key) for of_workload in cells.values()]}
+            for key, label in sorted(entries.items())
+        ],
+        "waiting": [question.workload for question, snapshot in answers.items() if snapshot is None],
+    }

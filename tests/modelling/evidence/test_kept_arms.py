@@ -1,0 +1,111 @@
+"""Arms are read once a process: a publication costs its own, and nothing that changes is kept."""
+
+import pytest
+
+from experiments.case_studies import life
+from modelling.answers import set_up
+from modelling.answers.selectors import answer_in, current_ranking
+from modelling.evidence import frames, summaries
+from modelling.evidence.question import Question
+from modelling.models import Arm, RankingSnapshot
+from tests.factories import make_case_study, make_configuration, make_measurement, publish
+
+pytestmark = pytest.mark.django_db
+
+ASKED = Question(axis="guest-fs", workload="varmail")
+
+
+@pytest.fixture
+def read(monkeypatch) -> list[set[int]]:
+    """The case studies whose arms were read from the database, at each reading."""
+    found, real = [], frames._read
+
+    def noted(workload, case_studies):
+        found.append(set(case_studies))
+        return real(workload, case_studies)
+
+    monkeypatch.setattr(frames, "_read", noted)
+    return found
+
+
+def study(slug: str, **facts):
+    """A draft in which ext4 reaches 200 MiB/s and XFS 100."""
+    made = make_case_study(slug)
+    for guest_fs, value in (("ext4", 200.0), ("xfs", 100.0)):
+        make_measurement(value, configuration=make_configuration(made, guest_fs=guest_fs, **facts), workload="varmail")
+    return made
+
+
+def studies_in(frame) -> set[str]:
+    return set(frame["case_study"])
+
+
+def test_a_publication_costs_its_own_arms_and_another_question_none(read):
+    first = study("first")
+    publish(first)
+    assert studies_in(frames.arms(ASKED)) == {"first"}
+    second = study("second")
+    publish(second)
+    assert studies_in(frames.arms(ASKED)) == {"first", "second"}
+    assert studies_in(frames.arms(Question("hypervisor", "varmail", guest_fs="xfs"))) == {"first", "second"}
+    assert read == [{first.pk}, {second.pk}]
+
+
+def test_what_is_retracted_is_there_as_of_its_revision_and_not_now(read):
+    first = study("first")
+    publish(first)
+    before = publish(study("second")).number
+    assert len(frames.arms(ASKED)) == 4
+    life.retract(first, reason="wrong disk")
+    assert studies_in(frames.arms(ASKED)) == {"second"}
+    assert studies_in(frames.arms(ASKED, as_of=before)) == {"first", "second"}
+    assert len(read) == 1
+
+
+def test_arms_come_in_the_order_they_were_made_whatever_was_read_first():
+    draft = study("draft")
+    summaries.rebuild_arms([draft.pk])
+    publish(study("published"))
+    expected = list(Arm.objects.order_by("pk").values_list("configuration_id", flat=True))
+    assert frames.arms(ASKED, with_draft=draft.pk)["configuration_id"].tolist() == expected
+
+
+def test_a_draft_is_read_anew_each_time_and_once_more_when_it_is_published():
+    publish(study("first"))
+    draft = study("draft")
+    summaries.rebuild_arms([draft.pk])
+    assert studies_in(frames.arms(ASKED, with_draft=draft.pk)) == {"first", "draft"}
+    assert studies_in(frames.arms(ASKED)) == {"first"}
+    make_measurement(50.0, configuration=make_configuration(draft, guest_fs="btrfs", slug="third"), workload="varmail")
+    summaries.rebuild_arms([draft.pk])
+    assert set(frames.arms(ASKED, with_draft=draft.pk)["guest_fs"]) == {"ext4", "xfs", "btrfs"}
+    make_measurement(60.0, configuration=make_configuration(draft, guest_fs="zfs", slug="fourth"), workload="varmail")
+    publish(draft)
+    assert set(frames.arms(ASKED)["guest_fs"]) == {"ext4", "xfs", "btrfs", "zfs"}
+
+
+def test_a_column_that_nobody_stated_joins_one_that_somebody_did(read):
+    publish(study("silent", host_fs=None))
+    assert frames.arms(ASKED)["host_fs"].isna().all()
+    publish(study("stating", host_fs="btrfs"))
+    found = frames.arms(ASKED)
+    assert found.groupby("case_study")["host_fs"].nunique().to_dict() == {"silent": 0, "stating": 1}
+    assert len(frames.arms(Question("guest-fs", "varmail", host_fs="btrfs"))) == 2
+
+
+def test_set_ups_are_told_of_the_newest_case_studies_and_the_answer_says_so(monkeypatch):
+    for number in range(3):
+        publish(study(f"lab-{number}", cache_mode=("none", "writeback", "writethrough")[number]))
+    whole = answer_in(current_ranking(ASKED)).set_ups[0]
+    assert whole.told_from == ""
+    assert len(modes(whole)) == 3
+    RankingSnapshot.objects.all().delete()
+    frames.caches["worked-out"].clear()
+    monkeypatch.setattr(set_up, "MOST_STUDIES", 2)
+    told = answer_in(current_ranking(ASKED)).set_ups[0]
+    assert told.told_from == "All of this is of its 2 newest case studies; 3 have it."
+    assert modes(told) == {"writeback", "writethrough"}
+
+
+def modes(told) -> set[str]:
+    return {value.value for fact in told.facts if fact.fact == "Cache mode" for value in fact.stated}
