@@ -1,10 +1,8 @@
 """The administration site: the catalogue can be edited, evidence can only be looked at."""
 
-from typing import Any
-
 from django.contrib import admin
-from django.http import HttpRequest
 
+from kdb.admin import ReadOnlyAdmin
 from kdb.models import Job
 
 from .models import (
@@ -30,19 +28,6 @@ from .models import (
 
 admin.site.site_header = "KDB administration"
 admin.site.site_title = "KDB"
-
-
-class ReadOnlyAdmin(admin.ModelAdmin):
-    """Rows that follow from imports, publications and jobs; nobody types them in."""
-
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return False
-
-    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
 
 
 @admin.register(Hypervisor, FileSystem, OperatingSystem, Benchmark, Workload)

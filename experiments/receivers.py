@@ -1,12 +1,14 @@
-"""What experiments does at each tick."""
+"""What experiments does at each tick, and what it says of notifications that are due."""
 
 from typing import Any
 
 from django.dispatch import receiver
 
-from kdb.signals import ticked
+from kdb.notifications.models import Delivery
+from kdb.signals import delivery_due, ticked
 
 from .campaigns import steering
+from .case_studies import news
 from .observation import keeping, watching
 
 
@@ -21,3 +23,8 @@ def look_after_observation(sender: Any, **kwargs: Any) -> None:
     """Hosts that nobody watches just now, and sums that grow old."""
     watching.look_after()
     keeping.look_after()
+
+
+@receiver(delivery_due)
+def tell_only_of_what_waits(sender: Any, delivery: Delivery, **kwargs: Any) -> str:
+    return news.why_not_told(delivery)

@@ -1,22 +1,21 @@
 """Addresses of accounts."""
 
+from django.conf import settings
 from django.contrib.auth import views
 from django.db import transaction
-from django.urls import path, reverse_lazy
+from django.urls import URLPattern, URLResolver, include, path, reverse_lazy
 
-from kdb import account_views
+from kdb import account_views, second_factor_views
 
 _PAGES = "accounts/"
 # A password and the tokens that end with it change together or not at all: transaction.atomic.
 
-urlpatterns = [
+urlpatterns: list[URLPattern | URLResolver] = [
     path("", account_views.account, name="account"),
     path("tokens/<int:pk>/revoke/", account_views.revoke_token, name="revoke-token"),
-    path(
-        "login/",
-        views.LoginView.as_view(template_name=f"{_PAGES}login.html", redirect_authenticated_user=True),
-        name="login",
-    ),
+    path("login/", second_factor_views.LoginView.as_view(), name="login"),
+    path("login/second/", second_factor_views.ask, name="second-factor"),
+    path("second-factor/", second_factor_views.set_up, name="set-up-second-factor"),
     path("logout/", views.LogoutView.as_view(), name="logout"),
     path(
         "password/",
@@ -36,7 +35,7 @@ urlpatterns = [
     path(
         "reset/<uidb64>/<token>/",
         transaction.atomic(
-            views.PasswordResetConfirmView.as_view(
+            second_factor_views.PasswordResetConfirmView.as_view(
                 template_name=f"{_PAGES}password_reset_confirm.html",
                 success_url=reverse_lazy("account"),
                 post_reset_login=True,  # so that no guesser keeps the owner of the mail address out
@@ -46,3 +45,5 @@ urlpatterns = [
         name="password_reset_confirm",
     ),
 ]
+if settings.KDB_OIDC_ISSUER:
+    urlpatterns += [path("oidc/", include("kdb.oidc_urls"))]

@@ -1,5 +1,8 @@
 """Signing in, and one's own account with its API tokens. The rest is Django's."""
 
+from typing import Any
+
+from django.conf import settings
 from django.contrib.auth import views
 from django.contrib.auth.decorators import login_required
 from django.contrib.auth.forms import PasswordResetForm
@@ -9,10 +12,10 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST
 
-from kdb import tokens
+from kdb import second_factor, tokens
 from kdb.account_forms import TokenForm
 from kdb.addresses import counted_address
-from kdb.models import ApiToken
+from kdb.models import ApiToken, OidcIdentity
 from kdb.rates import is_within
 
 from . import jobs
@@ -20,6 +23,11 @@ from . import jobs
 _HOUR = 3600  # seconds
 MOST_RESETS_BY_ADDRESS = 10  # letters an hour, asked for from one place
 MOST_RESETS_BY_MAIL = 3  # and sent to one address of mail
+
+
+def ways_to_sign_in(request: HttpRequest) -> dict[str, Any]:
+    """Context of templates: who signs people in beside us, "" where nobody does."""
+    return {"oidc_name": settings.KDB_OIDC_NAME if settings.KDB_OIDC_ISSUER else ""}
 
 
 class PasswordResetView(views.PasswordResetView):
@@ -59,6 +67,8 @@ def account(request: HttpRequest) -> HttpResponse:
         "form": form,
         "key": key,
         "tokens": ApiToken.objects.filter(user=request.user),
+        "has_second_factor": second_factor.is_on(request.user),
+        "is_joined": OidcIdentity.objects.filter(user=request.user).exists(),
         "roles": list(request.user.groups.order_by("name").values_list("name", flat=True)),
     }
     return render(request, "accounts/account.html", context, status=status)

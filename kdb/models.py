@@ -18,6 +18,7 @@ class ApiToken(models.Model):
         READ = "read", "read what the user may see"
         IMPORT = "import", "create drafts and import results"
         CAMPAIGN = "campaign", "run campaigns"
+        NOTIFY = "notify", "choose what you are told, and where"
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="api_tokens")
     name = models.CharField(max_length=80, help_text="Where it is used.")
@@ -40,6 +41,36 @@ class ApiToken(models.Model):
 
     def __str__(self) -> str:
         return f"{self.name} ({self.prefix}…)"
+
+
+class OidcIdentity(models.Model):
+    """Who an issuer of OpenID Connect says that an account is of."""
+
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="oidc_identities")
+    issuer = models.CharField(max_length=200)
+    subject = models.CharField(max_length=255, help_text="Its name for the person, which never changes.")
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        verbose_name = "OpenID Connect identity"
+        verbose_name_plural = "OpenID Connect identities"
+        constraints = [models.UniqueConstraint(fields=["issuer", "subject"], name="kdb_oidcidentity_is_of_one_account")]
+
+    def __str__(self) -> str:
+        return self.subject
+
+
+class SecondFactor(models.Model):
+    """What an account asks for beside its password (kdb.second_factor)."""
+
+    user = models.OneToOneField(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="second_factor")
+    secret = models.CharField(max_length=200, editable=False, help_text="Encrypted by a key made of SECRET_KEY.")
+    recovery_digests = models.JSONField(default=list, editable=False, help_text="SHA-256 of each unused code.")
+    last_step = models.BigIntegerField(default=0, editable=False, help_text="Of the last password taken.")
+    confirmed_at = models.DateTimeField(null=True, blank=True, help_text="Empty: not set up yet, and not asked for.")
+
+    def __str__(self) -> str:
+        return f"second factor of {self.user}"
 
 
 class Job(models.Model):

@@ -14,10 +14,12 @@ from modelling.previews.api import PreviewView
 from modelling.validation.api import ModelQualityView
 
 from .answers import api as views
+from .answers.follow_api import FollowedQuestionViewSet
 
 private_router = SimpleRouter(use_regex_path=False)
 private_router.register("placement/plans", moving.PlanViewSet, "placement-plan")
 private_router.register("placement/moves", moving.MoveViewSet, "placement-move")
+private_router.register("followed-questions", FollowedQuestionViewSet, "followed-question")
 
 urlpatterns = [
     *private_router.urls,
@@ -30,6 +32,7 @@ urlpatterns = [
     path("placement/outcomes/", moving.ScoreView.as_view(), name="placement-outcomes"),
     path("rankings/", views.AxisListView.as_view(), name="axes"),
     path("rankings/<slug:axis>/", views.RankingView.as_view(), name="ranking"),
+    path("tables/", views.TableView.as_view(), name="table"),
     path("mixes/", MixView.as_view(), name="mix"),
     path("heat-maps/", views.HeatMapView.as_view(), name="heat-map"),
     path("explanations/", ExplanationView.as_view(), name="explanation"),

@@ -2,7 +2,7 @@
 
 from kdb import jobs
 
-from .answers import snapshots
+from .answers import following, snapshots
 from .claims import verdicts
 from .detection import keeping as detection
 from .moving import moves, outcomes, policies, runner
@@ -14,6 +14,12 @@ from .validation import reports
 def recompute_rankings(run: jobs.JobRun) -> None:
     """Answer again what publications superseded, while the previous answers are served."""
     snapshots.answer_waiting(run.step)
+
+
+@jobs.handler(following.JOB)
+def tell_followers(run: jobs.JobRun) -> None:
+    """Tell those who follow a question what its answer says by now, where that is something else."""
+    following.tell_followers(run.step)
 
 
 @jobs.handler(reports.JOB)

@@ -10,7 +10,7 @@ from kdb import jobs
 from kdb.signals import ticked
 from modelling.evidence import summaries
 
-from .answers import snapshots
+from .answers import following, snapshots
 from .claims import verdicts
 from .detection import keeping as detection
 from .evidence import choices, names
@@ -34,7 +34,7 @@ def renew_what_depends(sender: Any, case_study_ids: list[int], revision: int, **
 
 @receiver(claims_changed)
 def judge_changed_claims(sender: Any, **kwargs: Any) -> None:
-    verdicts.recompute()
+    verdicts.recompute(everything=True)
 
 
 @receiver(run_wanted)
@@ -47,6 +47,7 @@ def let_copies_end_first(sender: Any, host: Host, **kwargs: Any) -> str:
 def look_after_what_is_kept(sender: Any, **kwargs: Any) -> None:
     """Whatever was lost: what a publication left behind is found and asked for again."""
     snapshots.look_after()
+    following.look_after()
     reports.look_after()
     verdicts.look_after()
     detection.look_after()

@@ -8,7 +8,7 @@ from django.db import transaction
 
 from experiments.models import AuditEntry, CaseStudy, ImportBatch, KnowledgeRevision, Measurement
 
-from . import bundles, life
+from . import bundles, life, news
 from .life import CaseStudyError
 
 logger = logging.getLogger(__name__)
@@ -49,6 +49,7 @@ def submit(case_study: CaseStudy, *, user: User) -> None:
         found.status, found.submitted_digest = CaseStudy.Status.SUBMITTED, bundles.digest(found)
         found.save(update_fields=["status", "submitted_digest"])
         life.audit(found, user, AuditEntry.Action.SUBMITTED)
+        news.tell_reviewers(found)
 
 
 def publish(case_study: CaseStudy, *, seen: str | None, reason: str, user: User) -> KnowledgeRevision:

@@ -1,10 +1,14 @@
 """Rankings as data, and the state of the whole."""
 
+import hashlib
+import json
+from collections.abc import Callable
 from dataclasses import asdict
 from functools import partial
 from typing import Any
 
-from django.http import HttpResponse, HttpResponseBase, JsonResponse
+from django.core.cache import caches
+from django.http import HttpResponse, HttpResponseBase
 from django.utils.decorators import method_decorator
 from django.views.decorators.http import conditional_page
 from drf_spectacular.utils import OpenApiParameter, extend_schema
@@ -14,6 +18,7 @@ from rest_framework.response import Response
 from rest_framework.reverse import reverse
 
 from kdb import __version__, status
+from kdb.api_errors import database_is_down
 from kdb.api_formats import CsvRenderer, csv_text
 from kdb.api_views import PublicView
 from kdb.entity_tags import tagged, tagged_json
@@ -34,10 +39,12 @@ from modelling.evidence.question import Question
 from modelling.models import RankingSnapshot
 
 from . import serializers, snapshots
-from .forms import RankingForm
+from .forms import RankingForm, TableForm
 from .heat_map import heat_map
-from .selectors import answer_in, answer_or_none, waiting_for
+from .selectors import answer_in, answer_or_none, answers_or_none, waiting_for
+from .table import MOST_WORKLOADS, table
 
+_KEPT_SECONDS = 60
 ENTRY_COLUMNS = tuple(serializers.EntrySerializer().fields)
 RANKING_KEYS = tuple(serializers.RankingSerializer().fields)
 KEYS_WITHIN = {
@@ -106,8 +113,37 @@ class RankingView(PublicView):
         modified = int(snapshot.computed_at.timestamp())
         respond = partial(as_csv, snapshot)
         if file_format != "csv":
-            respond = partial(as_json, snapshot, superseded_by, question, machine)
+            written = partial(as_json, snapshot, superseded_by, question, machine)
+            respond = partial(_kept_body, f"modelling.ranking:{tag}", written)
         return tagged(request, tag, respond, modified=modified, is_immutable=as_of is not None)
+
+
+class TableView(PublicView):
+    @extend_schema(
+        operation_id="table",
+        parameters=[
+            OpenApiParameter("axis", required=True, enum=list(AXES)),
+            OpenApiParameter(
+                "workloads", required=True, description=f"At most {MOST_WORKLOADS} workloads: `varmail,webserver`."
+            ),
+            *(parameter for parameter in FILTERS if parameter.name != "workload"),
+        ],
+        responses=serializers.TableSerializer,
+        tags=["rankings"],
+    )
+    def get(self, request: Request) -> HttpResponseBase:
+        """The answers under several workloads in one table: every entry of an axis, every workload."""
+        axis = request.query_params.get("axis", "")
+        _, form = question_asked(request, axis, TableForm, ("axis",))
+        answers = answers_or_none(form.questions())
+        said = [f"{row.digest}{row.superseded_by or ''}" if row else "waiting" for row in answers.values()]
+        tag = hashlib.sha256(",".join([axis, *(question.key for question in answers), *said]).encode()).hexdigest()
+
+        def written() -> str:
+            body = {"axis": axis, "filters": form.question().filters, **table(answers)}
+            return json.dumps(body, separators=(",", ":"))
+
+        return tagged(request, tag, partial(_kept_body, f"modelling.table:{tag}", written))
 
 
 class HeatMapView(PublicView):
@@ -130,23 +166,41 @@ class HeatMapView(PublicView):
         return tagged_json(request, body, is_immutable=as_of is not None)
 
 
+def figures() -> dict[str, Any]:
+    """What is published now, which answers wait, and when a worker was last seen."""
+    revision = counts.revision()
+    published = {"revision": revision, **counts.published(revision), "answers": snapshots.state()}
+    return {"published": published, "worker_seen_at": status.worker_seen_at()}
+
+
+FIGURES = status.Probe(figures)
+
+
 class StatusView(PublicView):
+    throttle_classes = []  # they count in Redis, which may hang; one thread looks, however many ask
+
     @extend_schema(
         operation_id="status",
         responses=serializers.StatusSerializer,
         tags=["status"],
     )
-    def get(self, request: Request) -> Response:
+    def get(self, request: Request) -> HttpResponseBase:
         """What is published now, which answers wait to be renewed, and the health of database, broker and workers.
 
-        200 while the database answers, whatever else is down; 503 when it does not.
+        It never waits for what does not answer. 200 while the database does, whatever else is down, and while it is
+        only slow: then with the last known figures and their age. 503 when it does not; the problem has the same
+        fields, as far as they are known.
         """
         self.refuse_parameters()
-        revision = counts.revision()
-        body = {"version": __version__, "revision": revision, **counts.published(revision)}
-        body["answers"] = snapshots.state()
-        body["health"] = status.health()
-        return Response(body, headers={"Cache-Control": "no-store"})
+        sight, health = status.health(FIGURES)
+        age = None if sight.age_seconds is None else round(sight.age_seconds, 1)
+        known = sight.value["published"] if sight.value else {}
+        body = {"version": __version__, **known, "age_seconds": age, "health": health}
+        if sight.value and health["database"]["status"] != "down":
+            return Response(body, headers={"Cache-Control": "no-store"})
+        response = database_is_down(further=body)
+        response["Cache-Control"] = "no-store"
+        return response
 
 
 def being_worked_out(question: Question) -> Response:
@@ -160,11 +214,17 @@ def being_worked_out(question: Question) -> Response:
     return Response(body, status=202, headers={"Retry-After": "2", "Cache-Control": "no-store"})
 
 
-def as_json(snapshot: RankingSnapshot, superseded_by: int | None, question: Question, machine: Machine) -> HttpResponse:
+def _kept_body(key: str, written: Callable[[], str]) -> HttpResponse:
+    """JSON that is kept for a while as it is sent: to read and write it again costs most of a warm answer."""
+    body = caches["bodies"].get_or_set(key, lambda: written().encode(), _KEPT_SECONDS)
+    return HttpResponse(body, content_type="application/json")
+
+
+def as_json(snapshot: RankingSnapshot, superseded_by: int | None, question: Question, machine: Machine) -> str:
     """The whole answer, and how the machine stands to its evidence."""
     found = fit(question.axis, question.filters, machine, snapshot.result["grounds"]["facts"], names.names())
     body = in_documented_order({**snapshot.result, "superseded_by": superseded_by, "fit": asdict(found)})
-    return JsonResponse(body, json_dumps_params={"separators": (",", ":")})
+    return json.dumps(body, separators=(",", ":"))
 
 
 def in_documented_order(result: dict[str, Any]) -> dict[str, Any]:

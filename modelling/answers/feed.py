@@ -21,6 +21,7 @@ from modelling.models import RankingSnapshot
 
 from . import words
 from .content import Answer
+from .following import said
 from .selectors import answer_in, answer_or_none
 
 MOST = 20  # entries; answers that nobody asks for are forgotten sooner (modelling.answers.snapshots)
@@ -51,21 +52,11 @@ def _changes(question: Question) -> Iterator[Answer]:
     later: Answer | None = None
     for row in rows.iterator(chunk_size=MOST):
         answer = answer_in(row)
-        if later is not None and _said(later) != _said(answer):
+        if later is not None and said(later) != said(answer):
             yield later
         later = answer
     if later is not None:
         yield later
-
-
-def _said(answer: Answer) -> tuple[object, ...]:
-    """What a reader acts on: the verdict with its strength, and the order."""
-    return (
-        answer.verdict.kind,
-        answer.verdict.sentence,
-        answer.verdict.strength,
-        [entry.key for entry in answer.entries],
-    )
 
 
 def _atom(request: HttpRequest, question: Question, changes: list[Answer]) -> str:

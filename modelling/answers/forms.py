@@ -1,6 +1,7 @@
 """What a visitor has and leaves open, and a ranking with the machine it is held against, checked."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cached_property, partial
 from typing import Any
 
@@ -19,9 +20,11 @@ from modelling.ask.selectors import (
 )
 from modelling.evidence import choices, names
 from modelling.evidence.axes import axis_left_open
-from modelling.evidence.forms import AskForm, QuestionForm, axis_choices
+from modelling.evidence.forms import AnyWorkloadForm, AskForm, QuestionForm, axis_choices
 from modelling.evidence.question import Question
 from modelling.evidence.words import counted
+
+from .table import MOST_WORKLOADS
 
 LONGEST_TEXT = 200
 
@@ -34,6 +37,35 @@ class RankingForm(QuestionForm):
     def __init__(self, data: Any, *, axis: str) -> None:
         super().__init__(data, axis=axis)
         self.fields |= machine_fields()
+
+
+class WorkloadsField(forms.CharField):
+    """ "varmail,webserver" as slugs; names and aliases are accepted."""
+
+    def clean(self, value: Any) -> list[str]:
+        found = []
+        for name in super().clean(value).split(","):
+            slug = names.slug_for("workload", name.strip())
+            if slug is None:
+                known = ", ".join(names.names()["workload"])
+                raise forms.ValidationError(f"{name.strip()!r} is no workload here; there are {known}.")
+            if slug in found:
+                raise forms.ValidationError(f"{slug} is given twice.")
+            found.append(slug)
+        if len(found) > MOST_WORKLOADS:
+            raise forms.ValidationError(f"{len(found)} workloads; at most {MOST_WORKLOADS} are shown in one table.")
+        return found
+
+
+class TableForm(AnyWorkloadForm):
+    """One question under several workloads."""
+
+    def __init__(self, data: Any, *, axis: str) -> None:
+        super().__init__(data, axis=axis)
+        self.fields["workloads"] = WorkloadsField(max_length=1000)
+
+    def questions(self) -> list[Question]:
+        return [replace(self.question(), workload=workload) for workload in self.cleaned_data["workloads"]]
 
 
 class VisitorForm(AskForm):

@@ -10,6 +10,8 @@ from modelling.ask.selectors import ASSUMED, CHOSEN, DIFFERS, IN_PART, MATCHES, 
 from modelling.evidence.asking import GroundsSerializer, QuestionSerializer, VerdictSerializer
 from modelling.evidence.question import GRADES
 
+from .table import CELL
+
 
 class EntrySerializer(serializers.Serializer):
     """One entry. Rank and ratio hold inside its part; ratio is in the answer's metric against the part's reference,
@@ -211,6 +213,7 @@ class SetUpSerializer(serializers.Serializer):
     key = serializers.CharField()
     label = serializers.CharField()
     durability = serializers.CharField(help_text="What is known of acknowledged writes.")
+    told_from = serializers.CharField(help_text="Of which of its case studies all this is; empty: of all.")
     facts = SetUpFactSerializer(many=True)
     lines = SetUpLineSerializer(many=True)
 
@@ -280,6 +283,46 @@ class BeingWorkedOutSerializer(serializers.Serializer):
     error = serializers.CharField(help_text="Why the last attempt failed; empty: none did.")
 
 
+class TableWorkloadSerializer(serializers.Serializer):
+    """The answer to one column of a table, in short."""
+
+    workload = serializers.CharField()
+    metric = serializers.ChoiceField(choices=list(METRICS))
+    revision = serializers.IntegerField()
+    superseded_by = serializers.IntegerField(allow_null=True)
+    status = serializers.ChoiceField(choices=["ranked", "indistinguishable", "ranked apart", "no comparison"])
+    verdict = VerdictSerializer()
+    laboratories = serializers.IntegerField()
+
+
+class TableCellSerializer(EntrySerializer):
+    """What one answer says of an entry, in short."""
+
+    class Meta:
+        ref_name = "TableCell"
+
+    def get_fields(self) -> dict[str, serializers.Field]:
+        return {name: field for name, field in super().get_fields().items() if name in CELL}
+
+
+class TableEntrySerializer(serializers.Serializer):
+    """A row; cells are in the order of `workloads`, null where that answer does not rank the entry."""
+
+    key = serializers.CharField()
+    label = serializers.CharField()
+    cells = serializers.ListField(child=TableCellSerializer(allow_null=True))
+
+
+class TableSerializer(serializers.Serializer):
+    """One question under several workloads. `waiting` are workloads whose answer is being worked out: ask again."""
+
+    axis = serializers.CharField()
+    filters = serializers.DictField()
+    workloads = TableWorkloadSerializer(many=True)
+    entries = TableEntrySerializer(many=True)
+    waiting = serializers.ListField(child=serializers.CharField())
+
+
 class NamedSerializer(serializers.Serializer):
     key = serializers.CharField()
     label = serializers.CharField()
@@ -323,7 +366,9 @@ class AxesSerializer(serializers.Serializer):
 
 
 class PartHealthSerializer(serializers.Serializer):
-    status = serializers.CharField()
+    status = serializers.CharField(
+        help_text="ok; slow: no answer yet; down; of workers also stale: not seen for a minute, and unknown."
+    )
     detail = serializers.CharField()
 
 
@@ -359,4 +404,7 @@ class StatusSerializer(serializers.Serializer):
     findings = serializers.IntegerField()
     claims = serializers.IntegerField()
     answers = KeptAnswersSerializer()
+    age_seconds = serializers.FloatField(
+        help_text="How old all of that is: 0 but for what the database takes, more while it does not answer in time."
+    )
     health = HealthSerializer()

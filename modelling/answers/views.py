@@ -3,7 +3,7 @@
 from hashlib import sha256
 from typing import Any
 
-from django.core.cache import cache
+from django.core.cache import caches
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.template.loader import render_to_string
@@ -22,6 +22,7 @@ from modelling.evidence.question import Question
 from modelling.models import RankingSnapshot
 
 from . import presentation, words
+from .following import button
 from .forms import RateForm, VisitorForm, left_open
 from .instead import instead_of
 from .meaning import carried_lines
@@ -80,11 +81,16 @@ def _respond(
     form : valid, with the facts of a machine that whoever is signed in may keep
     """
     is_fragment = wants_fragment(request)
-    mine: dict[str, Any] = {"machines": None, "facts": form.facts if form else {}}
+    mine: dict[str, Any] = {"machines": None, "facts": form.facts if form else {}, "follow": None}
     if request.user.is_authenticated:
+        if form and not form.is_open:
+            mine["follow"] = button(request.user, form.question())
         mine["machines"] = kept_machines(request.user, form.cleaned_data["workload"] or "" if form else "")
     if is_fragment:
-        beside = render_to_string("modelling/_machines.html", {**mine, "is_fragment": True}, request)
+        beside = "".join(
+            render_to_string(f"modelling/{name}.html", {**mine, "is_fragment": True}, request)
+            for name in ("_follow", "_machines")
+        )
         return HttpResponse(content + beside, status=status)
     context = {"title": "", "address": "", "feed_address": "", **context}
     return render(request, "modelling/answer.html", {"content": content, **context, **mine}, status=status)
@@ -108,7 +114,7 @@ def _answered(
 
     said = sha256(f"{machine}{text}".encode()).hexdigest()
     key = f"modelling.answer:{snapshot.digest}:{snapshot.superseded_by}:{as_of}:{is_fragment}:{may_operate}:{said}"
-    return cache.get_or_set(key, rendered, _KEPT_SECONDS)
+    return caches["bodies"].get_or_set(key, rendered, _KEPT_SECONDS)
 
 
 def _rendered(is_fragment: bool, **context: Any) -> str:

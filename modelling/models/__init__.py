@@ -4,6 +4,7 @@ from .detection import DetectedHour, DetectionModel
 from .kept import (
     Arm,
     ClaimVerdict,
+    FollowedQuestion,
     HypothesisScore,
     Judgement,
     KeptMachine,
@@ -18,6 +19,7 @@ __all__ = [
     "ClaimVerdict",
     "DetectedHour",
     "DetectionModel",
+    "FollowedQuestion",
     "HypothesisScore",
     "Judgement",
     "KeptMachine",

@@ -1,0 +1,31 @@
+"""What the owner of a campaign may want to be told."""
+
+from django.db.models import Count, Q
+from django.urls import reverse
+
+from experiments.models import Campaign, CampaignRun
+from kdb.notifications import announcing
+from kdb.notifications.models import Topic
+
+State, RunState = Campaign.State, CampaignRun.State
+
+
+def tell_owner(campaign: Campaign) -> None:
+    """It finished, or paused by itself. Called in the transaction in which it does."""
+    if campaign.owner_id is None:
+        return
+    ended = campaign.runs.aggregate(
+        done=Count("pk", filter=Q(state=RunState.DONE)), failed=Count("pk", filter=Q(state=RunState.FAILED))
+    )
+    runs = f"{ended['done']} runs are done, {ended['failed']} failed."
+    subject = f"{campaign.slug} {'finished' if campaign.state == State.FINISHED else 'paused'}"
+    if ended["failed"]:
+        subject += f", {ended['failed']} failed"
+    announcing.announce(
+        Topic.CAMPAIGN,
+        subject=subject,
+        text=" ".join(filter(None, (f"{campaign.title}:", campaign.state_reason, runs))),
+        path=reverse("campaign-detail", args=[campaign.slug]),
+        facts={"campaign": campaign.slug, "state": campaign.state, "reason": campaign.state_reason or None, **ended},
+        users=[campaign.owner_id],
+    )

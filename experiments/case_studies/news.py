@@ -1,0 +1,33 @@
+"""What reviewers may want to be told."""
+
+from functools import partial
+
+from django.urls import reverse
+
+from experiments import permissions
+from experiments.models import CaseStudy
+from kdb.notifications import announcing
+from kdb.notifications.models import Delivery, Topic
+
+
+def tell_reviewers(case_study: CaseStudy) -> None:
+    """It waits for a review. Called in the transaction in which it is submitted; its author is told nothing."""
+    announcing.announce(
+        Topic.REVIEW,
+        subject=f"{case_study.slug} waits for a review",
+        text=f"{case_study.title} was submitted, and you may publish it or give it back.",
+        path=reverse("draft-detail", args=[case_study.slug]),
+        facts={"case_study": case_study.slug, "submitted_digest": case_study.submitted_digest},
+        may=partial(permissions.may_publish, case_study=case_study),
+    )
+
+
+def why_not_told(delivery: Delivery) -> str:
+    """Why a reviewer is not told after all: it waits no more, or holds something else by now."""
+    if delivery.topic != Topic.REVIEW:
+        return ""
+    found = CaseStudy.objects.filter(slug=delivery.facts["case_study"]).first()
+    is_as_told = found is not None and found.submitted_digest == delivery.facts["submitted_digest"]
+    if found is not None and is_as_told and permissions.may_publish(delivery.subscription.user, found):
+        return ""
+    return "It waits for you no more."

@@ -1,0 +1,171 @@
+"""What a program may arrange in its owner's name: where he is told, and what became of it (scope `notify`)."""
+
+from typing import Any
+
+from django.db.models import QuerySet
+from django.utils.decorators import method_decorator
+from django.views.decorators.http import conditional_page
+from drf_spectacular.utils import extend_schema, extend_schema_view
+from rest_framework import mixins, serializers, status
+from rest_framework.decorators import action
+from rest_framework.exceptions import Throttled
+from rest_framework.permissions import IsAuthenticated
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.viewsets import GenericViewSet
+
+from kdb.addresses import site_of
+from kdb.api_errors import FaultyRequest, name_errors
+from kdb.api_formats import FORMAT_PARAMETER
+from kdb.models import ApiToken
+from kdb.tokens import HasScope
+
+from . import announcing, subscriptions
+from .models import Delivery, Subscription, Topic
+
+TAGS = ["notifications"]
+_SHOWN = 100  # deliveries
+
+
+class SubscriptionSerializer(serializers.ModelSerializer):
+    """One place where you are told."""
+
+    topics = serializers.ListField(child=serializers.ChoiceField(choices=Topic.choices), read_only=True)
+    signing_key = serializers.SerializerMethodField(help_text="Of a webhook's HMAC; null for mail.")
+
+    class Meta:
+        model = Subscription
+        fields = (
+            "id",
+            "way",
+            "address",
+            "topics",
+            "signing_key",
+            "created_at",
+            "failing_since",
+            "off_at",
+            "off_reason",
+        )
+        read_only_fields = fields
+
+    def get_signing_key(self, row: Subscription) -> str | None:
+        return subscriptions.signing_key(row) if row.way == Subscription.Way.WEBHOOK else None
+
+
+class TopicsSerializer(serializers.Serializer):
+    """What it is told from now on; one that was switched off is on again."""
+
+    topics = serializers.ListField(child=serializers.ChoiceField(choices=Topic.choices), min_length=1, max_length=10)
+
+
+class SubscriptionFieldsSerializer(TopicsSerializer):
+    """What a new one is made of."""
+
+    way = serializers.ChoiceField(choices=Subscription.Way.choices)
+    address = serializers.CharField(
+        required=False, max_length=500, help_text="Of the webhook; mail goes to the account's own address."
+    )
+
+
+class DeliverySerializer(serializers.ModelSerializer):
+    """One message on its way, or at its end."""
+
+    class Meta:
+        model = Delivery
+        fields = ("id", "topic", "subject", "state", "attempts", "due_at", "error", "created_at", "ended_at")
+        read_only_fields = fields
+
+
+@extend_schema_view(
+    list=extend_schema(operation_id="notifications_list", tags=TAGS),
+    retrieve=extend_schema(operation_id="notifications_retrieve", tags=TAGS),
+    destroy=extend_schema(operation_id="notifications_delete", tags=TAGS),
+)
+@method_decorator(conditional_page, name="dispatch")
+class NotificationViewSet(
+    mixins.ListModelMixin, mixins.RetrieveModelMixin, mixins.DestroyModelMixin, GenericViewSet[Subscription]
+):
+    """Where you are told of what. There are ten at most, so the list has no pages."""
+
+    permission_classes = [IsAuthenticated, HasScope]
+    required_scope = ApiToken.Scope.NOTIFY
+    queryset = Subscription.objects.all()
+    serializer_class = SubscriptionSerializer
+    pagination_class = None
+    filter_backends = []
+    lookup_value_converter = "uuid"
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        super().initial(request, *args, **kwargs)
+        if errors := name_errors(request.query_params, [FORMAT_PARAMETER]):
+            raise FaultyRequest(errors)
+
+    def get_queryset(self) -> QuerySet[Subscription]:
+        rows = super().get_queryset()
+        return rows.filter(user=self.request.user) if self.request.user.is_authenticated else rows.none()
+
+    def perform_destroy(self, instance: Subscription) -> None:
+        subscriptions.remove(instance)
+
+    @extend_schema(
+        operation_id="notifications_create",
+        tags=TAGS,
+        request=SubscriptionFieldsSerializer,
+        responses={201: SubscriptionSerializer},
+    )
+    def create(self, request: Request) -> Response:
+        """Be told somewhere."""
+        asked = _asked(request, SubscriptionFieldsSerializer)
+        try:
+            made = subscriptions.add(
+                request.user, asked["way"], asked.get("address", ""), asked["topics"], site_of(request)
+            )
+        except subscriptions.SubscriptionError as refusal:
+            raise FaultyRequest([{"field": "body", "message": str(refusal)}], status_code=422) from refusal
+        return Response(self.get_serializer(made).data, status=status.HTTP_201_CREATED)
+
+    @extend_schema(
+        operation_id="notifications_update",
+        tags=TAGS,
+        request=TopicsSerializer,
+        responses={200: SubscriptionSerializer},
+    )
+    def update(self, request: Request, pk: str) -> Response:
+        """Choose what it is told; one that was switched off is on again."""
+        mine = self.get_object()
+        try:
+            subscriptions.change(mine, _asked(request, TopicsSerializer)["topics"])
+        except subscriptions.SubscriptionError as refusal:
+            raise FaultyRequest([{"field": "topics", "message": str(refusal)}], status_code=422) from refusal
+        mine.refresh_from_db()
+        return Response(self.get_serializer(mine).data)
+
+    @extend_schema(operation_id="notifications_test", tags=TAGS, request=None, responses={202: None})
+    @action(detail=True, methods=["post"])
+    def test(self, request: Request, pk: str) -> Response:
+        """Send a message that says nothing. What becomes of it is among the deliveries."""
+        mine = self.get_object()
+        if not announcing.may_test(request.user):
+            raise Throttled(announcing.TEST_SECONDS)
+        announcing.send_test(mine)
+        return Response(status=status.HTTP_202_ACCEPTED)
+
+    @extend_schema(operation_id="notifications_deliveries", tags=TAGS, responses={200: DeliverySerializer(many=True)})
+    @action(detail=True)
+    def deliveries(self, request: Request, pk: str) -> Response:
+        """The last hundred messages, newest first."""
+        rows = self.get_object().deliveries.all()[:_SHOWN]
+        return Response(DeliverySerializer(rows, many=True).data)
+
+
+def _asked(request: Request, shape: type[serializers.Serializer[Any]]) -> dict[str, Any]:
+    """The body, checked. Raises FaultyRequest at fields that are not there to be set."""
+    asked = shape(data=request.data)
+    if isinstance(request.data, dict):
+        allowed = list(asked.fields)
+        unknown = [str(name) for name in request.data if name not in allowed]
+        message = f"There is no such field; there are {', '.join(allowed)}."
+        if unknown:
+            raise FaultyRequest([{"field": name, "message": message, "allowed": allowed} for name in unknown])
+    asked.is_valid(raise_exception=True)
+    return dict(asked.validated_data)

@@ -1,0 +1,5 @@
+"""What can go wrong on the way."""
+
+
+class NotSent(Exception):  # noqa: N818 - an event, not a mistake
+    """An attempt failed; the text is fit to show to the owner of the subscription."""

@@ -1,0 +1,12 @@
+"""Handlers of jobs; kdb.jobs imports this module."""
+
+from kdb import jobs
+
+from . import delivering
+from .announcing import JOB
+
+
+@jobs.handler(JOB)
+def deliver_notifications(run: jobs.JobRun) -> None:
+    """Send what is due. What fails keeps its reason and the time of its next attempt in its own row."""
+    delivering.deliver_due(run.step)

@@ -1,0 +1,31 @@
+"""A delivery as a letter to the account's own address."""
+
+import logging
+from smtplib import SMTPException
+from urllib.parse import urlsplit
+
+from django.core.mail import EmailMessage
+
+from . import subscriptions
+from .errors import NotSent
+from .models import Delivery
+
+logger = logging.getLogger(__name__)
+
+MANAGE = "/accounts/notifications/"
+
+
+def send(delivery: Delivery) -> None:
+    """Raises NotSent. The id of the letter is the delivery's, so that mail servers can drop doubles."""
+    subscription = delivery.subscription
+    if why_not := subscriptions.why_no_mail(subscription.user):
+        raise NotSent(why_not)
+    site = subscription.site
+    text = f"{delivery.text}\n\n{site}{delivery.path}\n\n-- \nYou asked KDB to tell you. Change it: {site}{MANAGE}\n"
+    host = urlsplit(site).hostname
+    headers = {"Message-ID": f"<{delivery.pk}@{host}>", "Auto-Submitted": "auto-generated"}
+    try:
+        EmailMessage(delivery.subject, text, to=[subscription.user.email], headers=headers).send()
+    except (SMTPException, OSError) as error:
+        logger.warning("mail not sent delivery=%s reason=%r", delivery.pk, error)
+        raise NotSent("The mail server did not take the letter.") from error

@@ -1,0 +1,14 @@
+"""What is looked after at each tick."""
+
+from typing import Any
+
+from django.dispatch import receiver
+
+from kdb.signals import ticked
+
+from . import delivering
+
+
+@receiver(ticked)
+def look_after_deliveries(sender: Any, **kwargs: Any) -> None:
+    delivering.look_after()

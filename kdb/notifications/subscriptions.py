@@ -1,0 +1,129 @@
+"""Where people want to be told: the one module that writes it."""
+
+from collections.abc import Iterable
+from typing import Any
+from urllib.parse import urlsplit
+
+from django.conf import settings
+from django.contrib.auth import get_user_model
+from django.db import transaction
+from django.db.models import QuerySet
+from django.utils.crypto import salted_hmac
+from django.utils.timezone import now
+
+from .models import Delivery, Subscription, Topic
+
+MOST = 10  # of one user
+# Who may be told of it. What concerns one's own campaign or question needs no more than still to be allowed to see it.
+PERMISSIONS = {Topic.CAMPAIGN: "experiments.add_campaign", Topic.REVIEW: "experiments.publish_casestudy"}
+
+Way = Subscription.Way
+
+
+class SubscriptionError(Exception):
+    """It cannot be told there; the text is fit to show."""
+
+
+def topics_of(user: Any) -> list[Topic]:
+    """What this user may be told of."""
+    return [topic for topic in Topic if may_be_told(user, topic)]
+
+
+def may_be_told(user: Any, topic: str) -> bool:
+    permission = PERMISSIONS.get(Topic(topic))
+    return user.is_active and (permission is None or user.has_perm(permission))
+
+
+def ways_of(user: Any) -> list[Way]:
+    """How this user can be told: by mail where KDB sends any and the account has an address."""
+    return [Way.MAIL, Way.WEBHOOK] if settings.KDB_MAIL_IS_SENT and user.email else [Way.WEBHOOK]
+
+
+def add(user: Any, way: str, address: str, topics: Iterable[str], site: str) -> Subscription:
+    """A new subscription. Raises SubscriptionError.
+
+    site : scheme and host that links in its messages begin with
+    """
+    topics = _allowed(user, topics)
+    if way not in ways_of(user):
+        raise SubscriptionError(why_no_mail(user) if way == Way.MAIL else f"There is no way {way!r}.")
+    address = _checked(address) if way == Way.WEBHOOK else ""
+    with transaction.atomic():
+        get_user_model().objects.select_for_update().get(pk=user.pk)  # the count holds until it is written
+        mine = Subscription.objects.filter(user=user)
+        if mine.filter(way=way, address=address).exists():
+            raise SubscriptionError("You have this one already; change what it is told instead.")
+        if mine.count() >= MOST:
+            raise SubscriptionError(f"You have {MOST}, which is as many as one may. Remove one first.")
+        return Subscription.objects.create(user=user, way=way, address=address, topics=topics, site=site)
+
+
+def change(subscription: Subscription, topics: Iterable[str]) -> None:
+    """What it is told from now on; one that was switched off is on again. Raises SubscriptionError."""
+    chosen = _allowed(subscription.user, topics)
+    Subscription.objects.filter(pk=subscription.pk).update(
+        topics=chosen, off_at=None, off_reason="", failing_since=None
+    )
+
+
+def remove(subscription: Subscription) -> None:
+    subscription.delete()
+
+
+def switch_off(subscription: Subscription, reason: str) -> None:
+    """Send nothing there any more; what waits is given up."""
+    with transaction.atomic():
+        Subscription.objects.filter(pk=subscription.pk, off_at__isnull=True).update(off_at=now(), off_reason=reason)
+        waiting = Delivery.objects.filter(subscription=subscription, state=Delivery.State.WAITING)
+        waiting.update(state=Delivery.State.GIVEN_UP, due_at=None, ended_at=now())
+
+
+def told_of(topic: Topic) -> QuerySet[Subscription]:
+    """The subscriptions that are on and want it, whoever's they are."""
+    # JSON lists cannot be searched alike by both databases; there are as many as people chose.
+    wanting = [pk for pk, topics in _on().values_list("pk", "topics") if topic in topics]
+    return Subscription.objects.filter(pk__in=wanting).select_related("user")
+
+
+def is_told(user: Any, topic: Topic) -> bool:
+    return any(topic in topics for topics in _on().filter(user=user).values_list("topics", flat=True))
+
+
+def signing_key(subscription: Subscription) -> str:
+    """What its webhooks are signed with, made of SECRET_KEY and its id: kept nowhere."""
+    return salted_hmac("kdb.notifications.signing_key", str(subscription.pk), algorithm="sha256").hexdigest()
+
+
+def why_no_mail(user: Any) -> str:
+    """Why this user cannot be told by mail; "" where they can."""
+    if not settings.KDB_MAIL_IS_SENT:
+        return "This server sends no mail: whoever runs it has not set EMAIL_URL."
+    return "" if user.email else "Your account has no mail address: ask an administrator to enter it."
+
+
+def _on() -> QuerySet[Subscription]:
+    return Subscription.objects.filter(off_at__isnull=True)
+
+
+def _allowed(user: Any, topics: Iterable[str]) -> list[str]:
+    chosen, allowed = set(topics), topics_of(user)
+    if not chosen or not chosen <= set(allowed):
+        raise SubscriptionError(f"Choose what to be told of, of: {', '.join(allowed)}.")
+    return [topic.value for topic in Topic if topic in chosen]
+
+
+def _checked(address: str) -> str:
+    """The address where it can be one of a webhook. Whether it leads inside is asked when it is connected to."""
+    try:
+        parts = urlsplit(address)
+        host, _ = parts.hostname or "", parts.port
+    except ValueError:
+        raise SubscriptionError("This is no address.") from None
+    longest = Subscription._meta.get_field("address").max_length or 0
+    if not host or not address.isascii() or not address.isprintable() or " " in address or len(address) > longest:
+        raise SubscriptionError(f"Give an address like https://hooks.example.org/kdb, of {longest} characters at most.")
+    if parts.username is not None or parts.fragment:
+        raise SubscriptionError("Give the address without a name, a password or a fragment; deliveries are signed.")
+    if parts.scheme != "https" and not (parts.scheme == "http" and host in settings.KDB_WEBHOOK_PRIVATE_HOSTS):
+        raise SubscriptionError("The address begins with https://.")
+    return address

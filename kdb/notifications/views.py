@@ -1,0 +1,80 @@
+"""What somebody is told, where, and what became of it."""
+
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_POST
+
+from kdb.addresses import site_of
+
+from . import announcing, subscriptions
+from .forms import SubscriptionForm, TopicsForm
+from .models import Delivery, Subscription
+
+_SHOWN = 20  # deliveries
+
+
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+@login_required
+def notifications(request: HttpRequest) -> HttpResponse:
+    """Everything of one's own; or one subscription more."""
+    form = SubscriptionForm(request.POST or None, user=request.user)
+    if request.method == "POST" and form.is_valid():
+        said = form.cleaned_data
+        try:
+            subscriptions.add(request.user, said["way"], said["address"], said["topics"], site_of(request))
+        except subscriptions.SubscriptionError as refusal:
+            form.add_error(None, str(refusal))
+        else:
+            return redirect("notifications")
+    mine = Subscription.objects.filter(user=request.user)
+    context = {
+        "form": form,
+        "subscriptions": [
+            {
+                "row": row,
+                "form": TopicsForm({"topics": row.topics}, user=request.user, auto_id=f"id_{row.pk}_%s"),
+                "key": subscriptions.signing_key(row) if row.way == Subscription.Way.WEBHOOK else "",
+            }
+            for row in mine
+        ],
+        "deliveries": Delivery.objects.filter(subscription__in=mine).select_related("subscription")[:_SHOWN],
+        "why_no_mail": subscriptions.why_no_mail(request.user),
+    }
+    return render(request, "accounts/notifications.html", context, status=422 if form.is_bound else 200)
+
+
+@require_POST
+@login_required
+def change(request: HttpRequest, pk: str) -> HttpResponse:
+    """What it is told; without anything ticked it stays as it was."""
+    form = TopicsForm(request.POST, user=request.user)
+    mine = _mine(request, pk)
+    if form.is_valid():
+        subscriptions.change(mine, form.cleaned_data["topics"])
+    return redirect("notifications")
+
+
+@require_POST
+@login_required
+def remove(request: HttpRequest, pk: str) -> HttpResponse:
+    subscriptions.remove(_mine(request, pk))
+    return redirect("notifications")
+
+
+@require_POST
+@login_required
+def send_test(request: HttpRequest, pk: str) -> HttpResponse:
+    mine = _mine(request, pk)
+    if not announcing.may_test(request.user):
+        response = render(request, "accounts/notifications_wait.html", status=429)
+        response["Retry-After"] = announcing.TEST_SECONDS
+        return response
+    announcing.send_test(mine)
+    return redirect("notifications")
+
+
+def _mine(request: HttpRequest, pk: str) -> Subscription:
+    return get_object_or_404(Subscription, pk=pk, user=request.user)
