@@ -2,10 +2,12 @@
 
 import logging
 import os
+import sys
 from typing import Any
 
 from celery import Celery, signals
 from django.conf import settings
+from django.db import DatabaseError
 
 from kdb import broker
 
@@ -21,6 +23,20 @@ app.autodiscover_tasks()
 @signals.setup_logging.connect
 def keep_django_logging(**kwargs: Any) -> None:
     """Being connected is enough: Celery then leaves the logging of settings.LOGGING alone."""
+
+
+@signals.worker_init.connect
+def begin_with_a_database_of_this_version(**kwargs: Any) -> None:
+    """Celery only logs what a receiver raises; SystemExit ends the worker."""
+    from kdb.operating import upgrades
+
+    upgrades.note_worker()
+    try:
+        upgrades.wait_for_database()
+    except (upgrades.DatabaseIsNewer, TimeoutError) as error:
+        sys.exit(str(error))
+    except DatabaseError as error:  # the worker waits for the database itself
+        logger.warning("could not compare the database with this version reason=%r", error)
 
 
 @signals.worker_init.connect

@@ -17,6 +17,7 @@ What can go wrong, and what answers it:
 * A worker dies: its lease runs out and `reap` gives the row back, with the next attempt number.
 * A worker was only slow: a thread renews its lease meanwhile. If it was stopped altogether, its
   attempt number is stale when it wakes: `step` raises LeaseLost and what it writes to the row is void.
+* A job fails because the tables are those of a later version: it goes back, for a worker of that version.
 * A job kills each worker that takes it: it fails after MAX_ATTEMPTS.
 
 A handler may therefore begin again at any point: it is written so that a step done twice does no
@@ -43,7 +44,7 @@ from django.utils.timezone import now
 
 from kdb.celery import app
 from kdb.models import Job
-from kdb.operating import request_ids
+from kdb.operating import request_ids, upgrades
 
 logger = logging.getLogger(__name__)
 
@@ -194,6 +195,9 @@ def _do(job: Job) -> bool:
         return False
     except Exception as error:
         logger.exception("failed kind=%s %s", job.kind, mine)
+        if not connection.in_atomic_block and upgrades.is_newer():  # this code cannot do it, the new one may
+            mine.give_back()
+            return False
         return mine.finish(Job.State.FAILED, str(error) or type(error).__name__)
     except BaseException:  # the worker is told to stop
         logger.warning("interrupted %s", mine)

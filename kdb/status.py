@@ -1,57 +1,173 @@
-"""Reads that span models."""
+"""What KDB stands on, asked in a way that ends in time whatever happens to it."""
 
+import logging
 import os
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
-from datetime import timedelta
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import partial
 from typing import Any
 
 import redis
 from django.conf import settings
-from django.db import DatabaseError, connection, transaction
+from django.db import Error, connection
 from django.db.models import Max
 from django.utils.timezone import now
 
 from kdb import broker
 from kdb.models import Job, WorkerHeartbeat
 
-# Each check of `health` ends within a second, also when the other side accepts and never answers.
-CHECK_SECONDS = 0.8
+logger = logging.getLogger(__name__)
+
+ANSWER_SECONDS = 0.07  # of the tenth of a second within which the status is told
+SILENT_SECONDS = 5  # what says nothing for so long is down
+ABANDONED_SECONDS = 30  # after that another thread looks: the connection of the first may have died unseen
+REDIS_SECONDS = 0.8
 WORKER_SEEN_WITHIN = timedelta(seconds=60)
 
 Health = dict[str, str]
 
 
-def health() -> dict[str, Health]:
-    """What KDB stands on: database, broker and workers, each with `status` and a sentence in `detail`.
+@dataclass(frozen=True)
+class Sight:
+    """What a probe saw: its last value, how old that is, and what became of the attempt just made."""
 
-    A status is "ok", "down", or for workers also "stale" (seen, but not lately) and "unknown"
-    (never seen, or not to be known without the database).
+    value: Any  # None: nothing was seen since this process began
+    age_seconds: float | None
+    silent_seconds: float | None  # how long the attempt goes on already; None: it ended
+    error: Exception | None  # of the last attempt that ended
+
+
+class Probe:
+    """A look at what may hang: in a thread, by one thread at a time, so that whoever asks need not wait for its end."""
+
+    def __init__(self, look: Callable[[], Any]) -> None:
+        self._look = look
+        self._lock = threading.RLock()
+        self._began: float | None = None
+        self._ended = threading.Event()
+        self._value: Any = None
+        self._seen_at: float | None = None
+        self._error: Exception | None = None
+
+    def begin(self) -> threading.Event:
+        """Look now, unless somebody does; the event is set when that ends."""
+        with self._lock:
+            if self._began is None or time.monotonic() - self._began > ABANDONED_SECONDS:
+                self._began, self._ended = time.monotonic(), threading.Event()
+                ended = self._ended
+                in_background(partial(self._attempt, ended))
+                return ended
+            return self._ended
+
+    def sight(self, ended: threading.Event, until: float) -> Sight:
+        """What there is to say at `until`, in seconds of time.monotonic, or when the attempt ends, if that is earlier.
+
+        Raises what the attempt raised, unless that is the database's.
+        """
+        has_ended = ended.wait(max(0.0, until - time.monotonic()))
+        with self._lock:
+            if has_ended and self._error and not isinstance(self._error, Error):
+                raise self._error
+            moment = time.monotonic()
+            return Sight(
+                value=self._value,
+                age_seconds=None if self._seen_at is None else moment - self._seen_at,
+                silent_seconds=None if has_ended or self._began is None else moment - self._began,
+                error=self._error,
+            )
+
+    def _attempt(self, ended: threading.Event) -> None:
+        began, value, error = time.monotonic(), None, None
+        try:
+            value = self._look()
+        except Exception as caught:  # told by `sight`
+            error = caught
+            logger.warning("could not look at %s reason=%r", self._look.__name__, caught)
+        with self._lock:
+            if self._ended is ended:  # not abandoned
+                self._began, self._error = None, error
+                if error is None:
+                    self._value, self._seen_at = value, began
+        ended.set()
+
+
+def in_background(work: Callable[[], None]) -> None:
+    """Do it in a thread with connections of its own."""
+
+    def alone() -> None:
+        try:
+            work()
+        finally:
+            connection.close()
+
+    threading.Thread(target=alone, daemon=True).start()
+
+
+def health(database: Probe) -> tuple[Sight, dict[str, Health]]:
+    """What `database`, whose value has `worker_seen_at`, sees; and how database, broker and workers are.
+
+    Each has a `status` and a sentence in `detail`: "ok", "down", "slow" (no answer yet), for workers also "stale"
+    (seen, but not lately) and "unknown" (never seen, or not to be known). Ends within ANSWER_SECONDS.
     """
-    database = database_health()
-    if database["status"] == "ok":
-        workers = workers_health()
-    else:
-        workers = {"status": "unknown", "detail": "Not to be known without the database."}
-    return {"database": database, "broker": broker_health(), "workers": workers}
+    until = time.monotonic() + ANSWER_SECONDS
+    asked, asked_broker = database.begin(), BROKER.begin()
+    sight, sight_of_broker = database.sight(asked, until), BROKER.sight(asked_broker, until)
+    parts = {
+        "database": _database(sight),
+        "broker": _broker(sight_of_broker),
+        "workers": _workers(sight),
+    }
+    return sight, parts
 
 
-def database_health() -> Health:
+def _database(sight: Sight) -> Health:
     name = connection.display_name
-    try:
-        if connection.vendor == "postgresql":
-            # A connection of its own, in a thread, because psycopg waits long for a host that is silent.
-            return _within(CHECK_SECONDS, _postgresql_health, {"status": "down", "detail": f"{name} is silent."})
-        connection.cursor().execute("SELECT 1")
-    except DatabaseError as error:
-        return {"status": "down", "detail": f"{name} does not answer ({type(error).__name__})."}
-    return {"status": "ok", "detail": f"{name} answers."}
+    if sight.error is not None:
+        return {"status": "down", "detail": f"{name} does not answer ({type(sight.error).__name__})."}
+    return _silence(name, sight) or {"status": "ok", "detail": f"{name} answers."}
+
+
+def _broker(sight: Sight) -> Health:
+    if sight.silent_seconds is None or (sight.value and sight.value["status"] == "down"):
+        return dict(sight.value)
+    return _silence("Redis" if settings.REDIS_URL else "The broker's folder", sight) or dict(sight.value)
+
+
+def _silence(name: str, sight: Sight) -> Health | None:
+    if sight.silent_seconds is None:
+        return None
+    status = "down" if sight.silent_seconds > SILENT_SECONDS else "slow"
+    return {"status": status, "detail": f"{name} has not answered for {sight.silent_seconds:.1f} seconds."}
+
+
+def _workers(sight: Sight) -> Health:
+    if sight.value is None:
+        return {"status": "unknown", "detail": "Not to be known without the database."}
+    seen_at = sight.value["worker_seen_at"]
+    if seen_at is None:
+        return {"status": "unknown", "detail": "No worker has been seen yet."}
+    silence = now() - seen_at
+    ok = silence < WORKER_SEEN_WITHIN
+    return {
+        "status": "ok" if ok else "stale",
+        "detail": f"A worker was last seen {max(0, round(silence.total_seconds()))} seconds ago.",
+    }
+
+
+def worker_seen_at() -> datetime | None:
+    """By the last tick a worker did, or the lease it keeps of a job that occupies it."""
+    ticked = WorkerHeartbeat.objects.aggregate(last=Max("seen_at"))["last"]
+    worked = Job.objects.filter(state=Job.State.RUNNING).aggregate(last=Max("heartbeat_at"))["last"]
+    return max((moment for moment in (ticked, worked) if moment is not None), default=None)
 
 
 def broker_health() -> Health:
     if settings.REDIS_URL:
-        return _within(CHECK_SECONDS, _redis_health, {"status": "down", "detail": "Redis is silent."})
+        return _redis_health()
     folder = settings.KDB_BROKER_DIR
     with suppress(OSError):  # seen in the next line
         folder.mkdir(parents=True, exist_ok=True)
@@ -60,27 +176,8 @@ def broker_health() -> Health:
     return {"status": "ok", "detail": f"The broker's folder holds {broker.waiting(folder)} waiting messages."}
 
 
-def workers_health() -> Health:
-    """By the last tick a worker did, or the lease it keeps of a job that occupies it."""
-    try:
-        with _limited_query():
-            ticked = WorkerHeartbeat.objects.aggregate(last=Max("seen_at"))["last"]
-            worked = Job.objects.filter(state=Job.State.RUNNING).aggregate(last=Max("heartbeat_at"))["last"]
-    except DatabaseError as error:
-        return {"status": "unknown", "detail": f"The database does not tell ({type(error).__name__})."}
-    seen = [moment for moment in (ticked, worked) if moment is not None]
-    if not seen:
-        return {"status": "unknown", "detail": "No worker has been seen yet."}
-    silence = now() - max(seen)
-    ok = silence < WORKER_SEEN_WITHIN
-    return {
-        "status": "ok" if ok else "stale",
-        "detail": f"A worker was last seen {max(0, round(silence.total_seconds()))} seconds ago.",
-    }
-
-
 def _redis_health() -> Health:
-    limits = {"socket_connect_timeout": CHECK_SECONDS / 2, "socket_timeout": CHECK_SECONDS / 2}
+    limits = {"socket_connect_timeout": REDIS_SECONDS / 2, "socket_timeout": REDIS_SECONDS / 2}
     try:
         with redis.Redis.from_url(settings.REDIS_URL, **limits) as client:
             client.ping()
@@ -89,38 +186,4 @@ def _redis_health() -> Health:
     return {"status": "ok", "detail": "Redis answers."}
 
 
-def _postgresql_health() -> Health:
-    try:
-        connection.cursor().execute("SELECT 1")
-    except DatabaseError as error:
-        return {"status": "down", "detail": f"PostgreSQL does not answer ({type(error).__name__})."}
-    finally:
-        connection.close()
-    return {"status": "ok", "detail": "PostgreSQL answers."}
-
-
-@contextmanager
-def _limited_query() -> Iterator[None]:
-    """A transaction whose statements PostgreSQL stops in time.
-
-    On SQLite none: there a transaction begins with the lock of the one writer, and a read without one never waits.
-    """
-    if connection.vendor != "postgresql":
-        yield
-        return
-    with transaction.atomic(), connection.cursor() as cursor:
-        limit = f"{round(CHECK_SECONDS * 500)}ms"
-        set_limit = "SELECT current_setting('statement_timeout'), set_config('statement_timeout', %s, true)"
-        cursor.execute(set_limit, [limit])
-        before = cursor.fetchone()[0]
-        yield
-        cursor.execute(set_limit, [before])  # that of a transaction around this one
-
-
-def _within(seconds: float, check: Callable[[], Any], otherwise: Any) -> Any:
-    """The check's answer, or `otherwise` when it takes longer: a name service may hang, too."""
-    answer: list[Any] = []
-    thread = threading.Thread(target=lambda: answer.append(check()), daemon=True)
-    thread.start()
-    thread.join(seconds)
-    return answer[0] if answer else otherwise
+BROKER = Probe(broker_health)

@@ -28,7 +28,7 @@ from django.db import DatabaseError, connection, transaction
 from django.db.migrations.recorder import MigrationRecorder
 from django.db.models import BinaryField, Field, JSONField, Model
 
-from kdb import __version__
+from kdb import __version__, bulk_rows
 
 FORM = 1
 MANIFEST = "manifest.json"
@@ -251,31 +251,25 @@ def _read_table(path: Path, model: type[Model], member: IO[bytes]) -> None:
     columns = json.loads(member.readline())
     if columns != [field.column for field in fields]:
         raise BackupError(f"{path}: the table {model._meta.db_table} has other columns than this release.")
-    quote = connection.ops.quote_name
-    insert = (
-        f"INSERT INTO {quote(model._meta.db_table)} ({', '.join(map(quote, columns))}) "  # noqa: S608 - our own names
-        f"VALUES ({', '.join(['%s'] * len(columns))})"
-    )
     batch: list[list[Any]] = []
     size = done = 0
-    with connection.cursor() as cursor:
 
-        def store() -> None:
-            try:
-                cursor.executemany(insert, batch)
-            except DatabaseError as error:
-                where = f"{model._meta.db_table}, rows {done - len(batch) + 1} to {done}"
-                raise BackupError(f"{path}: {where}: {str(error).splitlines()[0]}") from error
-            batch.clear()
+    def store() -> None:
+        try:
+            bulk_rows.insert(model._meta.db_table, columns, batch)
+        except DatabaseError as error:
+            where = f"{model._meta.db_table}, rows {done - len(batch) + 1} to {done}"
+            raise BackupError(f"{path}: {where}: {str(error).splitlines()[0]}") from error
+        batch.clear()
 
-        for line in member:
-            values = json.loads(line)
-            batch.append([_to_database(field, value) for field, value in zip(fields, values, strict=True)])
-            size, done = size + len(line), done + 1
-            if len(batch) == _BATCH_ROWS or size > _BATCH_BYTES:
-                store()
-                size = 0
-        store()
+    for line in member:
+        values = json.loads(line)
+        batch.append([_to_database(field, value) for field, value in zip(fields, values, strict=True)])
+        size, done = size + len(line), done + 1
+        if len(batch) == _BATCH_ROWS or size > _BATCH_BYTES:
+            store()
+            size = 0
+    store()
 
 
 def _to_database(field: "Field[Any, Any]", value: Any) -> Any:

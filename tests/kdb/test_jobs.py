@@ -347,3 +347,16 @@ def test_ticks_read_few_rows(db, django_assert_max_num_queries):
 
     with django_assert_max_num_queries(5):
         jobs.reap()
+
+
+def test_of_two_beats_one_tick_counts(db, monkeypatch):
+    reaped = []
+    monkeypatch.setattr(jobs, "reap", lambda: reaped.append(1))
+    tasks.tick.apply(kwargs={"of_beat": True})
+    tasks.tick.apply(kwargs={"of_beat": True})
+    assert len(reaped) == 1
+    WorkerHeartbeat.objects.filter(name=tasks.TICK).update(seen_at=now() - timedelta(seconds=14))
+    tasks.tick.apply(kwargs={"of_beat": True})
+    assert len(reaped) == 2
+    tasks.tick.apply()
+    assert len(reaped) == 3, "a worker that begins looks at once"

@@ -1,0 +1,115 @@
+"""Versions that run side by side while one is put in place of another.
+
+One process migrates at a time. A worker whose code is older than the database's tables ends instead of taking work, and
+whoever keeps it (the supervisor, docker compose) starts it again, by then from the new code. One whose code is newer
+waits for the migration. How migrations let the older code live meanwhile is in CONTRIBUTING.md.
+"""
+
+import fcntl
+import logging
+import os
+import signal
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from django.conf import settings
+from django.db import connection
+from django.db.migrations.loader import MigrationLoader
+from django.http import HttpRequest
+
+from kdb import __version__
+
+logger = logging.getLogger(__name__)
+
+OURS = ("kdb", "experiments", "modelling")
+WAIT_SECONDS = 600
+_LOCK = 0x6B64626D  # "kdbm"
+_worker_pid: int | None = None  # of the process that the others of a worker were forked from
+
+
+class DatabaseIsNewer(Exception):  # noqa: N818 - an event, not a mistake
+    """The database's tables are those of a later version of KDB."""
+
+
+@contextmanager
+def migrating() -> Iterator[None]:
+    """Alone: who else wants to migrate waits."""
+    if connection.vendor == "postgresql":
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_advisory_lock(%s)", [_LOCK])
+        try:
+            yield
+        finally:
+            if connection.is_usable():  # else the lock went with the connection
+                with connection.cursor() as cursor:
+                    cursor.execute("SELECT pg_advisory_unlock(%s)", [_LOCK])
+        return
+    settings.DATA_DIR.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with (settings.DATA_DIR / "migrate.lock").open("a") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def difference() -> tuple[set[str], set[str]]:
+    """Migrations that the database has and this code does not know; and those that it still waits for."""
+    loader = MigrationLoader(connection, replace_migrations=False)
+    known = {key for key in loader.disk_migrations if key[0] in OURS}
+    applied = {key for key in loader.applied_migrations if key[0] in OURS}
+    return _names(applied - known), _names(known - applied)
+
+
+def refuse_newer() -> None:
+    """Raises DatabaseIsNewer."""
+    unknown, _ = difference()
+    if unknown:
+        raise DatabaseIsNewer(
+            f"The database has been migrated by a later version of KDB ({max(unknown)}); run that version."
+        )
+
+
+def is_newer() -> bool:
+    """Whether the database is newer than this code."""
+    return bool(difference()[0])
+
+
+def wait_for_database() -> None:
+    """Return once the tables are those of this code. Raises DatabaseIsNewer, and TimeoutError."""
+    give_up_at, told = time.monotonic() + WAIT_SECONDS, False
+    while True:
+        refuse_newer()
+        missing = difference()[1]
+        connection.close()  # nothing stays open in a process that is going to fork
+        if not missing:
+            return
+        if time.monotonic() > give_up_at:
+            raise TimeoutError(f"The database still waits for migrations ({min(missing)}).")
+        if not told:
+            logger.warning("wait for migrations first=%s count=%s", min(missing), len(missing))
+            told = True
+        time.sleep(0.5)
+
+
+def version(request: HttpRequest) -> dict[str, str]:
+    """For the foot of every page. A context processor."""
+    return {"KDB_VERSION": __version__}
+
+
+def note_worker() -> None:
+    """This process is the one that a worker's others are forked from."""
+    global _worker_pid
+    _worker_pid = os.getpid()
+
+
+def end_outdated_worker() -> bool:
+    """Where the database is newer, tell this worker to end once its jobs under way are done; whether it was told."""
+    if not is_newer():
+        return False
+    logger.warning("the database is newer than this worker, which ends")
+    if _worker_pid is not None:
+        os.kill(_worker_pid, signal.SIGTERM)
+    return True
+
+
+def _names(keys: set[tuple[str, str]]) -> set[str]:
+    return {".".join(key) for key in keys}

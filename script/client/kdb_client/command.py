@@ -1,0 +1,181 @@
+"""kdb rank, upload and watch. The server and the token: see kdb_client.configuration."""
+
+import argparse
+import json
+import sys
+import time
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from .client import Client
+from .errors import KdbError
+
+# As the API has them; a test compares.
+AXES = ("fs-pair", "guest-fs", "host-fs", "host-storage", "hypervisor", "configuration")
+FILTERS = (
+    *("as_of", "benchmark", "disks", "evidence", "grade", "guest_fs", "guest_os_family", "host_fs", "host_storage"),
+    *("hypervisor", "images", "metric", "storage", "vm_count"),
+)
+COLUMNS = ("rank", "key", "ratio", "low", "high", "grade", "verdict")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """0: done. 1: it did not end well, or there is no answer. 2: it could not be asked."""
+    options = _parser().parse_args(arguments)
+    try:
+        done: int = options.run(Client(patience_seconds=options.patience), options)
+    except KdbError as error:
+        print(f"kdb: {_printable(error)}", file=sys.stderr)
+        return 2
+    except OSError as error:
+        print(f"kdb: {error.strerror}: {error.filename}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        return 130
+    return done
+
+
+def rank(client: Client, options: argparse.Namespace) -> int:
+    ranking = client.ranking(options.axis, options.workload, **_filters(options))
+    _show(ranking, _ranking_text, options.json)
+    return 0 if ranking["entries"] else 1
+
+
+def upload(client: Client, options: argparse.Namespace) -> int:
+    answers = json.loads(options.answers.read_text(encoding="utf-8")) if options.answers else None
+    batch = client.upload(options.file, options.case_study, answers=answers, confirm=options.confirm)
+    if options.no_wait:
+        _show(batch, _import_text, options.json)
+        return 0
+    return _watch_import(client, batch["id"], options)
+
+
+def watch(client: Client, options: argparse.Namespace) -> int:
+    if options.what == "import":
+        return _watch_import(client, int(options.name), options)
+    if options.what == "campaign":
+        ends = {"finished": 0, "cancelled": 1}
+        return _until(lambda: client.campaign(options.name), _campaign_text, ends.get, options)
+    return _watch_question(client, options)
+
+
+def _watch_import(client: Client, number: int, options: argparse.Namespace) -> int:
+    ends = {"ready": 0, "filed": 0, "faulty": 1, "discarded": 1}
+    return _until(lambda: client.import_(number), _import_text, ends.get, options, failed=lambda found: found["error"])
+
+
+def _watch_question(client: Client, options: argparse.Namespace) -> int:
+    """Until verdict or order are others; the same answer again costs the server a 304."""
+
+    def ask() -> Any:
+        return client.ranking(options.axis, options.name, **_filters(options))
+
+    def said(ranking: Any) -> Any:
+        return ranking["verdict"], [(entry["rank"], entry["key"]) for entry in ranking["entries"]]
+
+    first = found = ask()
+    _show(found, _ranking_text, options.json)
+    while said(found) == said(first):
+        time.sleep(options.every)
+        found = ask()
+    _show(found, _ranking_text, options.json)
+    return 0
+
+
+def _until(
+    ask: Callable[[], Any],
+    text: Callable[[Any], str],
+    end: Callable[[str], int | None],
+    options: argparse.Namespace,
+    failed: Callable[[Any], Any] = lambda found: "",
+) -> int:
+    """Say what it is like whenever that changes, until it has ended; the exit status of that end."""
+    last = None
+    while True:
+        found = ask()
+        if (words := text(found)) != last:
+            _show(found, text, options.json)
+            last = words
+        if failed(found):
+            return 1
+        if (code := end(found["state"])) is not None:
+            return code
+        time.sleep(options.every)
+
+
+# Words
+
+
+def _show(found: Any, text: Callable[[Any], str], as_json: bool) -> None:
+    print(json.dumps(found) if as_json else text(found), flush=True)
+
+
+def _ranking_text(ranking: Any) -> str:
+    rows = [[_cell(entry[name]) for name in COLUMNS] for entry in ranking["entries"]]
+    head = f"{ranking['verdict']['sentence']} (revision {ranking['revision']}, {ranking['metric']})"
+    return "\n".join([_printable(head), *(_table([COLUMNS, *rows]) if rows else map(_printable, ranking["missing"]))])
+
+
+def _import_text(batch: Any) -> str:
+    why = f" {batch['error']}" if batch["error"] else ""
+    return _printable(f"import {batch['id']} into {batch['case_study']}: {batch['state']}. {batch['summary']}{why}")
+
+
+def _campaign_text(campaign: Any) -> str:
+    why = f": {campaign['state_reason']}" if campaign["state_reason"] else ""
+    return _printable(f"campaign {campaign['slug']}: {campaign['state']}{why}")
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return "-"
+    return f"{value:.3f}" if isinstance(value, float) else _printable(value)
+
+
+def _printable(value: Any) -> str:
+    """Nothing that a terminal would obey."""
+    return "".join(sign if sign.isprintable() else " " for sign in str(value))
+
+
+def _table(rows: Iterable[Sequence[str]]) -> list[str]:
+    rows = list(rows)
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+
+
+# Arguments
+
+
+def _filters(options: argparse.Namespace) -> dict[str, str]:
+    return {name: value for name in FILTERS if (value := getattr(options, name)) is not None}
+
+
+def _parser() -> argparse.ArgumentParser:
+    every = argparse.ArgumentParser(add_help=False)
+    every.add_argument("--json", action="store_true", help="the whole answer, one line each time")
+    every.add_argument("--patience", type=float, default=60, metavar="SECONDS", help="for a server that asks to wait")
+    question = argparse.ArgumentParser(add_help=False)
+    question.add_argument("--axis", choices=AXES, default="fs-pair")
+    for name in FILTERS:
+        question.add_argument(f"--{name.replace('_', '-')}", dest=name)
+    repeated = argparse.ArgumentParser(add_help=False)
+    repeated.add_argument("--every", type=float, default=10, metavar="SECONDS")
+
+    parser = argparse.ArgumentParser(prog="kdb", description=__doc__)
+    commands = parser.add_subparsers(required=True, metavar="rank|upload|watch")
+    command = commands.add_parser("rank", parents=[every, question], help="which entry is best for a workload")
+    command.add_argument("workload")
+    command.set_defaults(run=rank)
+    command = commands.add_parser("upload", parents=[every, repeated], help="result files into a draft")
+    command.add_argument("file", type=Path, nargs="+")
+    command.add_argument("--case-study", required=True, metavar="DRAFT")
+    command.add_argument("--answers", type=Path, help="a JSON file: context, files, names, create, columns")
+    command.add_argument("--confirm", action="store_true", help="file at once where there is no error")
+    command.add_argument("--no-wait", action="store_true", help="do not wait until the files are read")
+    command.set_defaults(run=upload)
+    command = commands.add_parser("watch", parents=[every, question, repeated], help="until it ends or changes")
+    command.add_argument("what", choices=("campaign", "import", "question"))
+    command.add_argument("name", help="slug of a campaign, number of an import, workload of a question")
+    command.set_defaults(run=watch)
+    return parser

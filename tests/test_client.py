@@ -1,0 +1,318 @@
+"""kdb-client (script/client): its types are those of the API, and it asks a running server as a person would.
+
+KDB_WRITE_CLIENT=1 writes script/client/kdb_client/models.py anew.
+"""
+
+import json
+import os
+import re
+import subprocess
+import sys
+import threading
+import time
+import venv
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pytest
+from django.core.management import call_command
+from kdb_client import (
+    Client,
+    Configuration,
+    KdbError,
+    NotAllowedError,
+    NotReadyError,
+    ProblemError,
+    TooManyRequestsError,
+    UnreachableError,
+)
+from kdb_client.command import AXES, FILTERS, main
+
+from experiments.models import ImportBatch, Measurement
+from kdb import jobs
+from kdb.api_schema import CachedGenerator
+from kdb.models import Job
+from tests import factories
+from tests.kdb.walk import TABLE
+from tests.test_architecture import ROOT
+
+PROJECT = ROOT / "script" / "client"
+MODELS = PROJECT / "kdb_client" / "models.py"
+HEADER = '"""The shapes of the API, made from its OpenAPI document (tests/test_client.py). Do not edit."""'
+
+
+# Made from the schema
+
+
+@pytest.mark.slow
+def test_its_types_are_those_of_the_document(tmp_path):
+    schema, made = tmp_path / "schema.yml", tmp_path / "models.py"
+    call_command("spectacular", validate=True, fail_on_warn=True, file=str(schema))
+    command = [sys.executable, "-m", "datamodel_code_generator", "--input", str(schema), "--output", str(made)]
+    command += ["--input-file-type", "openapi", "--output-model-type", "typing.TypedDict", "--strict-nullable"]
+    command += ["--enum-field-as-literal", "all", "--target-python-version", "3.11", "--formatters", "builtin"]
+    command += ["--disable-timestamp", "--custom-file-header", HEADER]
+    run = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    assert run.returncode == 0, run.stderr
+    if os.environ.get("KDB_WRITE_CLIENT"):
+        MODELS.write_text(made.read_text())
+    assert MODELS.read_text() == made.read_text(), "KDB_WRITE_CLIENT=1 writes it anew"
+
+
+def test_its_command_takes_the_axes_and_filters_of_a_ranking():
+    schema = CachedGenerator(api_version="v1").get_schema(public=True)
+    parameters = schema["paths"]["/api/v1/rankings/{axis}/"]["get"]["parameters"]
+    names = {parameter["name"] for parameter in parameters if parameter["in"] == "query"}
+    (axis,) = (parameter for parameter in parameters if parameter["name"] == "axis")
+    assert names == {*FILTERS, "workload", "format"}
+    assert set(axis["schema"]["enum"]) == set(AXES)
+
+
+# Asking a server
+
+
+@pytest.fixture
+def api(live_server, monkeypatch) -> Client:
+    monkeypatch.setenv("KDB_URL", live_server.url)
+    return Client()
+
+
+@pytest.fixture
+def evidence(transactional_db, published_evidence) -> None:
+    """Where the server's threads see it."""
+
+
+@pytest.mark.server
+def test_a_wheel_in_an_empty_environment_ranks(evidence, live_server, tmp_path):
+    build = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-index", "--no-build-isolation"]
+    subprocess.run([*build, "--wheel-dir", str(tmp_path), str(PROJECT)], check=True, timeout=300)
+    (wheel,) = tmp_path.glob("kdb_client-*.whl")
+    place = tmp_path / "empty"
+    venv.create(place, with_pip=False)
+    install = [sys.executable, "-m", "pip", "--python", str(place), "install", "--quiet", "--no-index", str(wheel)]
+    subprocess.run(install, check=True, timeout=300)
+
+    command = [str(place / "bin" / "kdb"), "rank", "varmail", "--hypervisor", "kvm"]
+    environment = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "KDB_URL": live_server.url}
+    run = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)
+
+    assert (run.returncode, run.stderr) == (0, "")
+    assert run.stdout.splitlines()[1].split() == ["rank", "key", "ratio", "low", "high", "grade", "verdict"]
+    assert "ext4-on-ext4" in run.stdout
+
+
+@pytest.mark.sqlite
+def test_a_ranking_is_the_answer_of_the_api_and_asked_for_again_by_its_tag(evidence, api, client, monkeypatch):
+    seen = []
+    send = Client._send
+    monkeypatch.setattr(Client, "_send", lambda *given: seen.append(send(*given)) or seen[-1])
+    first, again = (api.ranking("hypervisor", "fileserver", vm_count=None) for _ in range(2))
+    assert first == again == client.get("/api/v1/rankings/hypervisor/?workload=fileserver").json()
+    assert [answer.status for answer in seen] == [200, 304]
+
+
+@pytest.mark.sqlite
+def test_a_list_is_walked_to_its_end(evidence, api):
+    found = [row["id"] for row in api.rows("measurements", case_study="p1", page_size=50)]
+    assert len(found) == len(set(found)) == Measurement.objects.filter(configuration__case_study__slug="p1").count()
+
+
+@pytest.mark.sqlite
+def test_a_problem_names_the_field_and_what_is_allowed(evidence, api, capsys):
+    with pytest.raises(ProblemError) as problem:
+        api.ranking("fs-pair", "varmail", hypervisor="qvm")
+    assert (problem.value.status, problem.value.errors[0]["field"]) == (400, "hypervisor")
+    assert "kvm" in problem.value.errors[0]["allowed"]
+    assert main(["rank", "varmail", "--hypervisor", "qvm"]) == 2
+    assert "allowed are esxi" in capsys.readouterr().err
+
+
+@pytest.mark.sqlite
+def test_the_command_prints_the_whole_answer_as_json(evidence, api, capsys):
+    assert main(["rank", "fileserver", "--axis", "hypervisor", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["entries"][0]["key"] == "kvm"
+
+
+def work() -> None:
+    for job in Job.objects.filter(state=Job.State.QUEUED).order_by("pk"):
+        jobs.run(job.pk)
+
+
+@pytest.mark.sqlite
+def test_an_answer_being_worked_out_is_waited_for(evidence, api, settings):
+    settings.KDB_MOST_ARMS_AT_ONCE = 1
+    with pytest.raises(NotReadyError):
+        Client(patience_seconds=0).ranking("fs-pair", "varmail")
+    work()
+    assert api.ranking("fs-pair", "varmail")["entries"]
+
+
+@pytest.mark.sqlite
+def test_files_are_uploaded_and_watched_until_they_are_filed(transactional_db, api, monkeypatch, tmp_path, capsys):
+    user = factories.make_user("researchers")
+    draft = factories.make_case_study("draft", owner=user)
+    table = tmp_path / 'a "table".csv'
+    table.write_text(TABLE)
+    upload = ["upload", str(table), "--case-study", draft.slug, "--no-wait"]
+    assert main(upload) == 2
+    assert "401" in capsys.readouterr().err
+
+    monkeypatch.setenv("KDB_TOKEN", factories.make_token(user))
+    assert main(upload) == 0
+    batch = ImportBatch.objects.get()
+    assert f"import {batch.pk} into {draft.slug}: reading." in capsys.readouterr().out
+    work()
+    batch.refresh_from_db()
+    code = main(["watch", "import", str(batch.pk)])
+    assert code == (1 if batch.state == "faulty" else 0)
+    assert f": {batch.state}." in capsys.readouterr().out
+
+
+# A server that behaves as ours may, at the times a test wants
+
+
+class Scripted(BaseHTTPRequestHandler):
+    """Gives the answers of `script` one after the other: status, headers, body."""
+
+    script: ClassVar[list[tuple[int, dict[str, str], Any]]] = []
+    asked: ClassVar[list[Any]] = []
+
+    def do_GET(self) -> None:
+        Scripted.asked.append(self)
+        status, headers, body = Scripted.script.pop(0)
+        content = json.dumps(body).encode()
+        self.send_response(status)
+        for name, value in {**headers, "Content-Length": str(len(content))}.items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(content)
+
+    def log_message(self, *arguments: Any) -> None:
+        pass
+
+
+@pytest.fixture
+def scripted() -> Iterator[Callable[..., Client]]:
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Scripted)
+    thread = threading.Thread(target=server.serve_forever, args=[0.05])
+    thread.start()
+
+    def script(*answers: tuple[int, dict[str, str], Any], token: str = "", patience: float = 60) -> Client:
+        Scripted.script, Scripted.asked = list(answers), []
+        address = f"http://127.0.0.1:{server.server_address[1]}"
+        return Client(Configuration(address, token), patience_seconds=patience)
+
+    yield script
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+TOO_MANY = (429, {"Retry-After": "0"}, {"detail": "Too many."})
+
+
+def test_too_many_requests_are_asked_again_after_the_time_named(scripted, monkeypatch):
+    pauses = []
+    monkeypatch.setattr(time, "sleep", pauses.append)
+    busy, waits = (429, {"Retry-After": "7"}, {"detail": "Too many."}), (202, {"Retry-After": "2"}, {"error": ""})
+    assert scripted(busy, waits, (200, {}, {"entries": []})).get("x/") == {"entries": []}
+    assert pauses == [7, 2]
+
+
+def test_patience_ends_with_the_servers_own_words(scripted):
+    with pytest.raises(TooManyRequestsError, match="429: Too many"):
+        scripted(TOO_MANY, patience=0).get("x/")
+
+
+def test_a_failed_answer_is_not_waited_for(scripted):
+    with pytest.raises(NotReadyError, match="a singular matrix"):
+        scripted((202, {}, {"error": "a singular matrix"})).get("x/")
+
+
+def test_the_token_goes_to_no_other_address(scripted):
+    client = scripted((302, {"Location": "/elsewhere"}, {}), token="kdb_secret")
+    with pytest.raises(UnreachableError):
+        client.get("x/")
+    assert [asked.headers["Authorization"] for asked in Scripted.asked] == ["Bearer kdb_secret"]
+
+
+def test_a_refused_token_is_an_error_of_its_own(scripted):
+    with pytest.raises(NotAllowedError):
+        scripted((401, {}, {"detail": "No."})).get("x/")
+
+
+def test_what_a_server_says_cannot_steer_the_terminal(scripted, monkeypatch, capsys):
+    ranking = {"verdict": {"sentence": "\x1b[2Jgone"}, "revision": 1, "metric": "m", "entries": [], "missing": ["\r."]}
+    client = scripted((200, {}, ranking))
+    monkeypatch.setenv("KDB_URL", client.configuration.url)
+    assert main(["rank", "mail"]) == 1
+    assert "\x1b" not in (said := capsys.readouterr().out)
+    assert "\r" not in said
+
+
+def test_a_question_is_watched_until_its_answer_changes(scripted, monkeypatch, capsys):
+    monkeypatch.setattr(time, "sleep", lambda seconds: None)
+    was = {"verdict": {"sentence": "Use a."}, "revision": 1, "metric": "m", "missing": []}
+    was["entries"] = [dict.fromkeys(("rank", "key", "ratio", "low", "high", "grade", "verdict"))]
+    same, now = was | {"revision": 2}, was | {"verdict": {"sentence": "Use b."}}
+    tag = {"ETag": '"1"'}
+    client = scripted((200, tag, was), (304, tag, None), (200, {}, same), (200, {}, now))
+    monkeypatch.setenv("KDB_URL", client.configuration.url)
+    assert main(["watch", "question", "mail", "--hypervisor", "kvm"]) == 0
+    assert re.findall(r"Use .\.", capsys.readouterr().out) == ["Use a.", "Use b."]
+    assert "hypervisor=kvm" in Scripted.asked[1].path
+    assert Scripted.asked[1].headers["If-None-Match"] == '"1"'
+
+
+def test_a_campaign_is_watched_until_it_ends(scripted, monkeypatch, capsys):
+    monkeypatch.setattr(time, "sleep", lambda seconds: None)
+    states = [{"slug": "c", "state": state, "state_reason": ""} for state in ("running", "running", "finished")]
+    client = scripted(*[(200, {}, state) for state in states])
+    monkeypatch.setenv("KDB_URL", client.configuration.url)
+    assert main(["watch", "campaign", "c"]) == 0
+    assert capsys.readouterr().out.splitlines() == ["campaign c: running", "campaign c: finished"]
+
+
+# The token
+
+
+def test_a_file_that_others_can_read_is_refused(tmp_path, monkeypatch):
+    path = tmp_path / "client.ini"
+    path.write_text("[kdb]\nurl = https://kdb.example.org/\ntoken = kdb_100%\n")
+    for name in ("KDB_URL", "KDB_TOKEN"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("KDB_CONFIG", str(path))
+    path.chmod(0o640)
+    with pytest.raises(KdbError, match="chmod 600"):
+        Configuration.read()
+    path.chmod(0o600)
+    found = Configuration.read()
+    assert (found.url, found.token) == ("https://kdb.example.org", "kdb_100%")
+    assert "kdb_100" not in repr(found)
+
+
+def test_a_token_is_not_sent_in_the_clear_to_another_machine():
+    with pytest.raises(KdbError, match="in the clear"):
+        Configuration("http://kdb.example.org", "kdb_secret")
+
+
+# The documentation
+
+
+@pytest.mark.sqlite
+def test_the_python_that_the_documentation_shows_runs(evidence, api, capsys):
+    page = (ROOT / "docs" / "client.md").read_text()
+    (code,) = re.findall(r"```python\n(.*?)```", page, re.S)
+    exec(compile(code, "docs/client.md", "exec"), {})
+    assert "ext4-on-ext4" in capsys.readouterr().out
+
+
+def test_every_command_that_the_documentation_shows_is_one():
+    from kdb_client.command import _parser
+
+    commands = re.findall(r"^kdb (.*)$", Path(ROOT / "docs" / "client.md").read_text(), re.M)
+    assert len(commands) == 6
+    for words in commands:
+        _parser().parse_args(words.split())
