@@ -4,107 +4,30 @@ Called by script/test, in .venv and from the root of the checkout. Whatever it s
 and its folder removed, however the run ends.
 """
 
-import ctypes
 import os
-import pwd
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
-import time
 from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, nullcontext
+from contextlib import ExitStack, nullcontext
 from pathlib import Path
 from xml.etree import ElementTree
 
-import psycopg
-import redis
+from _services import (
+    OWN_SETTINGS,
+    STOP_SECONDS,
+    CannotStartError,
+    answers_postgresql,
+    answers_redis,
+    end_with_parent,
+    new_postgresql,
+    new_redis,
+    started,
+)
 
-# Of the person's own environment, what would lead the tests to that person's data.
-OWN_SETTINGS = ("DATABASE_URL", "REDIS_URL", "DATA_DIR", "DJANGO_SETTINGS_MODULE", "SECRET_KEY", "ALLOWED_HOSTS")
-START_SECONDS = 30
-STOP_SECONDS = 15
 NO_TESTS = 5  # pytest's exit status
-
-
-class CannotStartError(Exception):
-    """A service that is installed, or that was named, does not answer; the text says which and why."""
-
-
-def find_program(name: str, *folders: Path) -> str | None:
-    return shutil.which(name) or next((str(f / name) for f in folders if (f / name).exists()), None)
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
-def end_with_parent() -> None:
-    """Ask Linux to stop this child when the runner is killed without a chance to do so."""
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(1, signal.SIGINT)  # 1: PR_SET_PDEATHSIG
-
-
-@contextmanager
-def running(command: list[str], log: Path, answers: Callable[[], bool], user: str | None = None) -> Iterator[None]:
-    """Keep the server of `command` up; entered once it answers."""
-    with log.open("wb") as output:
-        server = subprocess.Popen(
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,  # Ctrl-C is for pytest first; the server stops after it
-            preexec_fn=end_with_parent,
-            **as_user(user),
-        )
-    try:
-        deadline = time.monotonic() + START_SECONDS
-        while not answers():
-            if server.poll() is not None or time.monotonic() > deadline:
-                raise CannotStartError(f"{command[0]} does not start:\n{log.read_text(errors='replace')[-2000:]}")
-            time.sleep(0.05)
-        yield
-    finally:
-        server.send_signal(signal.SIGINT)  # both servers: no waiting for clients
-        try:
-            server.wait(STOP_SECONDS)
-        except subprocess.TimeoutExpired:
-            server.kill()
-            server.wait()
-
-
-def as_user(user: str | None) -> dict:
-    return {"user": user, "group": pwd.getpwnam(user).pw_gid, "extra_groups": []} if user else {}
-
-
-def unprivileged_user() -> str | None:
-    """PostgreSQL refuses to run as root."""
-    if os.getuid() != 0:
-        return None
-    names = {entry.pw_name for entry in pwd.getpwall()}
-    return "postgres" if "postgres" in names else "nobody"
-
-
-def answers_postgresql(url: str) -> bool:
-    try:
-        psycopg.connect(url, connect_timeout=5).close()
-    except psycopg.OperationalError:
-        return False
-    return True
-
-
-def answers_redis(url: str) -> bool:
-    try:
-        with redis.Redis.from_url(url, socket_connect_timeout=5, retry=None) as client:
-            return client.ping()
-    except redis.RedisError:
-        return False
 
 
 def provide_postgresql(stack: ExitStack, folder: Path) -> str | None:
@@ -113,42 +36,9 @@ def provide_postgresql(stack: ExitStack, folder: Path) -> str | None:
         if not answers_postgresql(url):
             raise CannotStartError("TEST_DATABASE_URL names a PostgreSQL server that does not answer.")
         return url
-    folders = sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
-    initdb, postgres = find_program("initdb", *folders), find_program("postgres", *folders)
-    if not initdb or not postgres:
-        return None
-    user, port = unprivileged_user(), free_port()
-    home = folder / "postgresql"
-    home.mkdir()
-    if user:
-        shutil.chown(home, user)
-    made = subprocess.run(
-        [initdb, "-D", home / "data", "-U", "kdb", "-A", "trust", "--no-sync", "--encoding=UTF8", "--locale=C"],
-        cwd=home,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        **as_user(user),
-    )
-    if made.returncode:
-        raise CannotStartError(f"{initdb} fails:\n{made.stderr}")
-    # The tests' data may be lost with the machine, so nothing waits for the disk.
-    options = {
-        "listen_addresses": "127.0.0.1",
-        "port": port,
-        "unix_socket_directories": home,
-        "fsync": "off",
-        "synchronous_commit": "off",
-        "full_page_writes": "off",
-        # Each test's rows are rolled back, so the statistics say that every table is empty, and nested loops over what
-        # is thought to be one row went on for minutes.
-        "enable_nestloop": "off",
-        "jit": "off",  # for what such plans seem to cost PostgreSQL compiled each of them, most of a second
-    }
-    command = [postgres, "-D", str(home / "data"), *(f"--{name}={value}" for name, value in options.items())]
-    url = f"postgres://kdb@127.0.0.1:{port}/postgres"
-    stack.enter_context(running(command, folder / "postgresql.log", lambda: answers_postgresql(url), user))
-    return url
+    # Each test's rows are rolled back, so the statistics say that every table is empty, and nested loops over what
+    # is thought to be one row went on for minutes.
+    return started(stack, new_postgresql(folder, synchronous_commit="off", enable_nestloop="off"))
 
 
 def provide_redis(stack: ExitStack, folder: Path) -> str | None:
@@ -157,13 +47,7 @@ def provide_redis(stack: ExitStack, folder: Path) -> str | None:
         if not answers_redis(url):
             raise CannotStartError("TEST_REDIS_URL names a Redis server that does not answer.")
         return url
-    program, port = find_program("redis-server"), free_port()
-    if not program:
-        return None
-    command = [program, "--port", str(port), "--bind", "127.0.0.1", "--save", "", "--dir", str(folder)]
-    url = f"redis://127.0.0.1:{port}/0"
-    stack.enter_context(running(command, folder / "redis.log", lambda: answers_redis(url)))
-    return url
+    return started(stack, new_redis(folder))
 
 
 class Run:

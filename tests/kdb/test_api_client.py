@@ -23,16 +23,16 @@ def client_package(tmp_path_factory):
     folder = tmp_path_factory.mktemp("client")
     call_command("spectacular", validate=True, fail_on_warn=True, file=str(folder / "schema.yml"))
     command = [sys.executable, "-m", "openapi_python_client", "generate", "--meta", "none"]
-    command += ["--path", "schema.yml", "--output-path", "kdb_client"]
+    command += ["--path", "schema.yml", "--output-path", "generated_client"]
     made = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120)
     assert made.returncode == 0, made.stdout + made.stderr
     # The bulk operation takes CSV and JSON lines too, for which this generator has no way.
     complaints = [line for line in (made.stdout + made.stderr).splitlines() if line.startswith(("WARNING", "ERROR"))]
     assert complaints == ["WARNING parsing POST /api/v1/drafts/{slug}/measurements/ within drafts."] * 2
     sys.path.insert(0, str(folder))
-    yield "kdb_client"
+    yield "generated_client"
     sys.path.remove(str(folder))
-    for name in [name for name in sys.modules if name.split(".")[0] == "kdb_client"]:
+    for name in [name for name in sys.modules if name.split(".")[0] == "generated_client"]:
         del sys.modules[name]
 
 

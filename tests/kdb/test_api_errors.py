@@ -75,12 +75,13 @@ def test_a_failure_here_tells_nothing_of_the_inside(client, monkeypatch, db):
     assert "Zero" not in response.content.decode()
 
 
-def test_a_database_that_is_down_is_a_problem_with_a_time_to_come_back(client, monkeypatch):
-    def fail():
+@pytest.mark.parametrize("path", ["/api/v1/status/", "/api/v1/claims/"])
+def test_a_database_that_is_down_is_a_problem_with_a_time_to_come_back(client, monkeypatch, path):
+    def fail(*arguments):
         raise OperationalError("could not connect to 10.0.0.1 as kdb")
 
-    monkeypatch.setattr("modelling.answers.api.counts.revision", fail)
-    response = client.get("/api/v1/status/")
+    monkeypatch.setattr("django.db.backends.base.base.BaseDatabaseWrapper.ensure_connection", fail)
+    response = client.get(path)
     problem_of(response, 503)
     assert int(response["Retry-After"]) > 0
     assert "10.0.0.1" not in response.content.decode()

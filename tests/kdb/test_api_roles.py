@@ -16,6 +16,9 @@ from experiments.campaigns import steering
 from experiments.case_studies import bundles
 from experiments.models import CaseStudy, RunArtifact
 from kdb.api_schema import EXAMPLES, CachedGenerator
+from kdb.notifications import subscriptions
+from modelling.answers import following
+from modelling.evidence.question import Question
 from tests.factories import (
     HOST_KEY,
     make_campaign,
@@ -62,6 +65,9 @@ TABLE = {  # in the order of ROLES
     "drafts_submit": "401 404 200 404 404 404 404 200",
     "drafts_update": "401 404 200 404 404 404 404 200",
     "detection_model": "401 403 403 403 403 200 200 200",
+    "followed_questions_create": "401 400 400 400 400 400 400 400",
+    "followed_questions_delete": "401 404 204 404 404 404 404 404",
+    "followed_questions_list": "401 200 200 200 200 200 200 200",
     "hosts_accept_key": "401 403 403 403 403 202 403 202",
     "hosts_check": "401 403 403 403 403 202 403 202",
     "hosts_contact": "401 403 403 403 403 202 403 202",
@@ -75,6 +81,13 @@ TABLE = {  # in the order of ROLES
     "imports_list": "401 200 200 200 200 200 200 200",
     "imports_read": "401 404 409 404 404 404 404 409",
     "imports_retrieve": "401 404 200 404 404 404 404 200",
+    "notifications_create": "401 201 201 201 201 201 201 201",
+    "notifications_delete": "401 404 204 404 404 404 404 404",
+    "notifications_deliveries": "401 404 200 404 404 404 404 404",
+    "notifications_list": "401 200 200 200 200 200 200 200",
+    "notifications_retrieve": "401 404 200 404 404 404 404 404",
+    "notifications_test": "401 404 202 404 404 404 404 404",
+    "notifications_update": "401 404 200 404 404 404 404 404",
     "observed_hosts_list": "401 403 403 403 403 200 200 200",
     "observed_hosts_retrieve": "401 403 403 403 403 200 200 200",
     "observed_hosts_turn_off": "401 403 403 403 403 200 403 200",
@@ -140,8 +153,14 @@ def laboratory():
     ids = {"imports": batch.pk, "campaign-outputs": output.pk}
     ids |= {"observed-machines": machine.pk, "observed-pools": machine.disks.get().pool_id}
     slugs = {"drafts": "lab", "case-studies": "lab", "hosts": "lab-2", "campaigns": "night", "observed-hosts": "lab-2"}
+    told = {
+        "notifications": subscriptions.add(
+            users["owner"], "webhook", "https://x.org/", ["question"], "https://x.org"
+        ).pk,
+        "followed-questions": following.follow(users["owner"], Question("guest-fs", "varmail")).pk,
+    }
     placement = {"plans": 1, "moves": 1, "mixes": 7, "policies": "lab-2"}
-    return users, {**ids, **slugs, **placement}
+    return users, {**ids, **slugs, **placement, **told}
 
 
 def ask(name: str, method: str, address: str, user) -> int:
@@ -157,7 +176,7 @@ def ask(name: str, method: str, address: str, user) -> int:
         arguments, options = [body if isinstance(body, str) else json.dumps(body)], {"content_type": media_type}
     with transaction.atomic():
         if user:
-            token = make_token(user, ("read", "import", "campaign"))
+            token = make_token(user, ("read", "import", "campaign", "notify"))
             options["headers"] = {"authorization": f"Bearer {token}"}
         status = getattr(Client(), method)(address, *arguments, **options).status_code
         transaction.set_rollback(True)

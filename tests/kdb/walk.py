@@ -56,6 +56,7 @@ ADVICE = {
 # Parameters that a public operation needs; where a path has others, the first row of the list gives them.
 ASKED = {
     "ranking": {"axis": "hypervisor", "workload": "fileserver", "vm_count": 1},
+    "table": {"axis": "guest-fs", "workloads": "varmail,fileserver", "hypervisor": "proxmox"},
     "heat_map": {"workload": "varmail", "hypervisor": "kvm"},
     "mix": {"axis": "fs-pair", "weights": "varmail:3,webserver:1", "hypervisor": "kvm"},
     "explanation": {"axis": "hypervisor", "workload": "fileserver", "a": "kvm", "b": "esxi"},
@@ -107,9 +108,10 @@ def walk(schema: dict[str, Any]) -> dict[str, dict[str, Any]]:
     }
     ask = Walk(operations)
     user = make_user("", username="ada", is_superuser=True)
-    ask.headers["authorization"] = f"Bearer {make_token(user, ('read', 'import', 'campaign'))}"
+    ask.headers["authorization"] = f"Bearer {make_token(user, ('read', 'import', 'campaign', 'notify'))}"
     _contribute(ask)
     _operate(ask)
+    _be_told(ask)
     _read(ask, schema)
     return {name: ask.found[name] for name in operations if name in ask.found}
 
@@ -194,6 +196,20 @@ def _operate(ask: Walk) -> None:
     ask("hosts_list", page_size=1)
     ask("hosts_retrieve", slug="lab-1")
     _place(ask)
+
+
+def _be_told(ask: Walk) -> None:
+    asked = {"way": "webhook", "address": "https://hooks.example.org/kdb", "topics": ["question"]}
+    made = ask("notifications_create", asked)
+    ask("notifications_test", id=made["id"])
+    ask("notifications_deliveries", id=made["id"])
+    ask("notifications_update", {"topics": ["question"]}, id=made["id"])
+    ask("notifications_list")
+    ask("notifications_retrieve", id=made["id"])
+    ask("notifications_delete", id=made["id"])
+    followed = ask("followed_questions_create", {"axis": "fs-pair", "workload": "mail", "hypervisor": "kvm"})
+    ask("followed_questions_list", page_size=1)
+    ask("followed_questions_delete", id=followed["id"])
 
 
 def _place(ask: Walk) -> None:
