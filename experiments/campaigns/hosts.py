@@ -20,7 +20,7 @@ from experiments.campaigns.laboratory.remote import Area
 from experiments.models import CampaignRun, Host, Hypervisor, PrivateKey, StoragePool
 from kdb import jobs
 
-from .laboratory import libvirt, remote, ssh
+from .laboratory import filebench_tree, libvirt, remote, ssh
 
 logger = logging.getLogger(__name__)
 
@@ -45,7 +45,7 @@ FROM = {
     "mkfs.btrfs": "package btrfs-progs",
     "fio": "package fio",
     "virsh": "package libvirt-clients (and libvirt-daemon-system for the daemon)",
-    "filebench": "source, github.com/filebench/filebench: Debian has no package",
+    "filebench": "manage.py build_filebench and install_filebench: Debian has no package",
 }
 
 
@@ -229,6 +229,46 @@ def connect(host: Host) -> ssh.Connection:
     found = address(host)
     check_key_file(found.key_file)
     return ssh.Connection(found)
+
+
+def install_filebench(host: Host, tree: filebench_tree.Tree, pool: str = "") -> tuple[str, bool]:
+    """Put Filebench into a pool, the first unless named, and out of the others. Returns its folder, and False where it
+    was there already.
+
+    Raises HostError, filebench_tree.TreeError, remote.Refused, and what ssh raises.
+    """
+    pools = _pools_at_rest(host)
+    if pool and pool not in pools:
+        raise HostError(f"{pool} is no storage pool of {host}.")
+    chosen = pool or pools[0]
+    with connect(host) as machine:
+        is_new = filebench_tree.install(machine, chosen, tree)
+        for other in pools:
+            if other != chosen:
+                with suppress(remote.Refused):  # a pool that is not there has none that could be found
+                    filebench_tree.remove(machine, other)
+    logger.info("installed filebench=%s host=%s pool=%s", tree.version, host.slug, chosen)
+    return f"{chosen}/{filebench_tree.FOLDER}", is_new
+
+
+def remove_filebench(host: Host) -> list[str]:
+    """Take out of every pool what install_filebench put there; returns the folders. Raises as `install_filebench`."""
+    pools = _pools_at_rest(host)
+    with connect(host) as machine:
+        removed = [f"{pool}/{filebench_tree.FOLDER}" for pool in pools if filebench_tree.remove(machine, pool)]
+    logger.info("removed filebench host=%s pools=%d", host.slug, len(removed))
+    return removed
+
+
+def _pools_at_rest(host: Host) -> list[str]:
+    """The paths of its pools. Raises HostError where it has none, or a run is under way that may use what is there."""
+    hosts = Host.objects.filter(Q(pk=host.pk) | Q(pk=host.runs_on_id))
+    if CampaignRun.objects.filter(host__in=hosts, state=CampaignRun.State.ACTIVE).exists():
+        raise HostError(f"A run is under way on {host}: pause its campaign first.")
+    paths = list(host.pools.order_by("pk").values_list("path", flat=True))
+    if not paths:
+        raise HostError(f"{host} has no storage pool.")
+    return paths
 
 
 def contact(run: jobs.JobRun, host_id: int) -> None:

@@ -205,15 +205,15 @@ class _Attempt:
         return found
 
     def load(self, machine: Machine) -> engines.Load:
-        campaign, facts = self.campaign, self.host.facts
+        campaign, facts, program = self.campaign, self.host.facts, ""
         if campaign.driver == Host.Driver.LIBVIRT:
             image = facts["guest_image"]
             version = image["filebench"] if campaign.engine == "filebench" else image["packages"]["fio"]
-        elif campaign.driver == Host.Driver.NATIVE:
-            version = facts[campaign.engine]
         else:
-            found = self.facts["machines"][machine.number - 1]["name"]
-            version = Host.objects.get(name=found, runs_on=self.host).facts[campaign.engine]
+            if campaign.driver == Host.Driver.ATTACHED:
+                found = self.facts["machines"][machine.number - 1]["name"]
+                facts = Host.objects.get(name=found, runs_on=self.host).facts
+            version, program = facts[campaign.engine], facts.get(f"{campaign.engine}_program", "")
         load = engines.load(
             campaign.engine,
             version,
@@ -222,6 +222,7 @@ class _Attempt:
             machine.folder,
             campaign.run_seconds,
             campaign.scale_percent,
+            program=program,
         )
         self.facts |= {"parameters": dict(load.parameters), "working_set_bytes": load.working_set_bytes}
         return load
@@ -341,7 +342,7 @@ class _Attempt:
                 break
             alike += 1
         if alike > 1 and alike & (alike - 1) == 0:
-            self.pause(f"{alike} runs in a row failed alike: {reason}")
+            steering.pause_by_itself(self.campaign.pk, f"{alike} runs in a row failed alike: {reason}")
 
     def lost(self, reason: str) -> None:
         """A machine died under the run: it is void, and repeated unless that happens again and again."""
@@ -357,14 +358,7 @@ class _Attempt:
         with transaction.atomic():
             self.wait_again()
             self.say(f"the host cannot be used: {reason}")
-            self.pause(reason)
-
-    def pause(self, reason: str) -> None:
-        """Begin no further run until somebody looked."""
-        Campaign.objects.filter(pk=self.campaign.pk, state=Campaign.State.RUNNING).update(
-            state=Campaign.State.PAUSED, state_reason=_sentence(reason)
-        )
-        logger.warning("paused campaign=%s reason=%r", self.campaign.slug, reason)
+            steering.pause_by_itself(self.campaign.pk, _sentence(reason))
 
     def wait_again(self, **values: Any) -> None:
         """The run waits, or is cancelled with the campaign. The host is locked: nobody cancels it in between."""

@@ -21,7 +21,7 @@ from experiments.signals import run_wanted
 from kdb import jobs
 from kdb.models import Job
 
-from . import hosts
+from . import hosts, news
 from .laboratory import engines, plan
 
 logger = logging.getLogger(__name__)
@@ -297,6 +297,15 @@ def pause(campaign: Campaign, reason: str = "") -> None:
         next_run(campaign.host_id)
 
 
+def pause_by_itself(campaign_id: int, reason: str) -> None:
+    """Begin no further run until somebody looked, where it runs. The reason is told to its owner."""
+    with transaction.atomic():
+        running = Campaign.objects.filter(pk=campaign_id, state=State.RUNNING)
+        if running.update(state=State.PAUSED, state_reason=reason):
+            news.tell_owner(Campaign.objects.get(pk=campaign_id))
+            logger.warning("paused campaign=%s reason=%r", campaign_id, reason)
+
+
 def cancel(campaign: Campaign) -> None:
     """Give up what waits, and end the run under way. Raises CampaignError."""
     with transaction.atomic():
@@ -373,6 +382,7 @@ def next_run(host_id: int) -> CampaignRun | None:
             run = campaign.runs.filter(state=RunState.WAITING).order_by("position").first()
             if run is None:
                 _set_state(campaign, State.FINISHED)
+                news.tell_owner(campaign)
                 continue
             if host.blocked_reason or in_window(host, now(), campaign) or disturbed_by(host):
                 return None
@@ -419,7 +429,6 @@ def look_after() -> None:
             if mine.update(**ending, step=""):
                 RunLine.objects.create(run=run, text=f"{'waits again' if spares else 'failed'}: {reason}"[:1000])
                 if spares:
-                    running = Campaign.objects.filter(pk=run.campaign_id, state=State.RUNNING)
-                    running.update(state=State.PAUSED, state_reason=reason)
+                    pause_by_itself(run.campaign_id, reason)
     for host_id in set(Campaign.objects.filter(state=State.RUNNING).values_list("host_id", flat=True)):
         next_run(host_id)

@@ -26,11 +26,14 @@ from experiments.models import (
     WorkloadVariant,
 )
 from kdb import tokens
+from kdb.models import OidcIdentity
+from kdb.notifications.models import Delivery, Subscription
 from modelling.models import (
     Arm,
     ClaimVerdict,
     DetectedHour,
     DetectionModel,
+    FollowedQuestion,
     HypothesisScore,
     KeptMachine,
     PlacementMove,
@@ -442,6 +445,38 @@ BAD_ROWS = [
         "modelling_keptmachine_one_per_name",
         "two machines of one name",
         lambda: twice(KeptMachine.objects.create, owner=make_user(), name="a"),
+    ),
+    (
+        "modelling_followedquestion_once_each",
+        "a question followed twice",
+        lambda: twice(FollowedQuestion.objects.create, user=make_user(), question="a", method=1, revision=1),
+    ),
+    (
+        "kdb_oidcidentity_is_of_one_account",
+        "one identity of two accounts",
+        lambda: twice(lambda: OidcIdentity.objects.create(user=make_user(), issuer="https://a", subject="1")),
+    ),
+    (
+        "notifications_subscription_is_unique",
+        "one subscription twice",
+        lambda: twice(Subscription.objects.create, user=make_user(), way="mail"),
+    ),
+    (
+        "notifications_subscription_webhook_has_an_address",
+        "a webhook to nowhere",
+        lambda: Subscription.objects.create(user=make_user(), way="webhook"),
+    ),
+    (
+        "notifications_subscription_off_has_a_reason",
+        "switched off for no reason",
+        lambda: Subscription.objects.create(user=make_user(), way="mail", off_at=now()),
+    ),
+    (
+        "notifications_delivery_ends_once",
+        "a delivery that waits for nothing",
+        lambda: Delivery.objects.create(
+            subscription=Subscription.objects.create(user=make_user(), way="mail"), topic="test"
+        ),
     ),
     (
         "modelling_keptmachine_has_a_name",

@@ -72,8 +72,21 @@ def working_set_bytes(workload: str, percent: int) -> int:
     return shape.files * shape.file_bytes
 
 
-def load(engine: str, version: str, workload: str, area: str, folder: str, seconds: int, percent: int) -> Load:
-    """The load of one run on one machine, in `folder`. Raises UnknownVersion."""
+def load(
+    engine: str,
+    version: str,
+    workload: str,
+    area: str,
+    folder: str,
+    seconds: int,
+    percent: int,
+    *,
+    program: str = "",
+) -> Load:
+    """The load of one run on one machine, in `folder`. Raises UnknownVersion.
+
+    program : where the engine is, if not on the machine's PATH
+    """
     shape = scaled(SHAPES[workload], percent)
     size = shape.files * shape.file_bytes
     parameters: dict[str, str | int | float] = {
@@ -90,7 +103,7 @@ def load(engine: str, version: str, workload: str, area: str, folder: str, secon
     else:
         text, name = filebench_text(version, workload, shape, folder, seconds), "job.f"
         # Its processes share memory at fixed addresses, and die now and then where these are random.
-        command = ("setarch", "--addr-no-randomize", "filebench", "-f", f"{area}/{name}")
+        command = ("setarch", "--addr-no-randomize", program or "filebench", "-f", f"{area}/{name}")
     return Load({name: text}, command, parameters, size, set_up_seconds=60 + size // (10 * _MIB))
 
 

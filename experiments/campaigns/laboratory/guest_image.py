@@ -8,7 +8,6 @@
 Needs root, debootstrap and squashfs-tools. About two minutes.
 """
 
-import hashlib
 import json
 import re
 import shutil
@@ -18,8 +17,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-SUITE = "bookworm"
-MIRROR = "http://deb.debian.org/debian"
+from . import debian, filebench_tree
+from .debian import MIRROR, BuildError
+
 PACKAGES = (
     *("openssh-server", "e2fsprogs", "xfsprogs", "btrfs-progs", "fio", "kmod", "iproute2"),
     *("procps", "util-linux", "busybox-static", "cpio", "ca-certificates"),
@@ -40,10 +40,6 @@ _LEFT_OUT = (
 _PARTS = Path(__file__).with_name("guest")
 
 
-class ImageError(Exception):
-    """The image cannot be built; the text says why."""
-
-
 def build(
     folder: Path,
     authorized_keys: Sequence[str],
@@ -55,21 +51,19 @@ def build(
     """Build the four files in `folder` and return what image.json holds.
 
     authorized_keys : public keys of the workers that will log in
-    filebench : folder Filebench was installed into (its --prefix); it gets the same path in the guest,
-        because Filebench looks for its helpers where it was built to be
-    Raises ImageError; `folder` then holds what it held before.
+    filebench : what build_filebench made, or the folder that Filebench was installed into (its --prefix), which gets
+        the same path in the guest, because Filebench looks for its helpers where it was built to be
+    Raises BuildError, filebench_tree.TreeError; `folder` then holds what it held before.
     """
-    missing = [program for program in PROGRAMS if shutil.which(program) is None]
-    if missing:
-        raise ImageError(f"not installed: {', '.join(missing)}; on Debian: debootstrap squashfs-tools openssh-client")
+    debian.check_tools(PROGRAMS, "debootstrap squashfs-tools openssh-client")
     if filebench is not None and not (filebench / "bin" / "filebench").is_file():
-        raise ImageError(f"{filebench} has no bin/filebench")
+        raise BuildError(f"{filebench} has no bin/filebench")
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=".kdb-guest-", dir=folder) as name:
         work = Path(name)
         root = work / "root"
-        tell(f"debootstrap {SUITE}: {len(PACKAGES)} packages and what they need")
-        _run("debootstrap", "--variant=minbase", f"--include={','.join(PACKAGES)}", SUITE, root, mirror)
+        tell(f"debootstrap {debian.SUITE}: {len(PACKAGES)} packages and what they need")
+        debian.bootstrap(root, PACKAGES, mirror)
         tell("kernel")
         version = _unpack_kernel(root)
         tell("settings")
@@ -80,7 +74,7 @@ def build(
         _make_initrd(root, version, work / "initrd")
         tell("root.squashfs")
         left_out = [item for name in _LEFT_OUT for item in ("-e", name)]
-        _run(
+        debian.run(
             "mksquashfs",
             root,
             work / "root.squashfs",
@@ -96,12 +90,12 @@ def build(
         about = {
             "format": 1,
             "kernel": version,
-            "distribution": _chroot(root, "sh", "-c", ". /etc/os-release && echo $PRETTY_NAME").strip(),
+            "distribution": debian.distribution(root),
             "distribution_id": "debian",
             "host_key": host_key,
-            "packages": _versions(root),
+            "packages": debian.versions(root, ("openssh-server", "e2fsprogs", "xfsprogs", "btrfs-progs", "fio")),
             "filebench": _filebench_version(root) if filebench else "",
-            "sha256": {name: _sha256(work / name) for name in files},
+            "sha256": {name: debian.sha256(work / name) for name in files},
         }
         (work / "image.json").write_text(json.dumps(about, indent=1) + "\n")
         for name in (*files, "image.json"):
@@ -116,7 +110,7 @@ def _unpack_kernel(root: Path) -> str:
     depends = _chroot(root, "apt-cache", "depends", "--important", KERNEL)
     names = [line.split()[-1] for line in depends.splitlines() if "Depends: linux-image-" in line]
     if len(names) != 1:
-        raise ImageError(f"the package {KERNEL} names no kernel: {depends.strip()!r}")
+        raise BuildError(f"the package {KERNEL} names no kernel: {depends.strip()!r}")
     # Not into / itself: the package's lib would take the place of the link to usr/lib.
     script = 'cd /tmp && apt-get download -qq "$1" && dpkg-deb -x ./"$1"_*.deb kernel && rm -- *.deb'
     _chroot(root, "sh", "-c", script, "sh", names[0])
@@ -133,7 +127,7 @@ def _configure(root: Path, authorized_keys: Sequence[str]) -> str:
     ssh = root / "etc/ssh"
     for path in ssh.glob("ssh_host_*"):
         path.unlink()
-    _run("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "kdb guest", "-f", ssh / "kdb_host_key")
+    debian.run("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "kdb guest", "-f", ssh / "kdb_host_key")
     shutil.copy(_PARTS / "sshd_config", ssh / "sshd_config")
     (ssh / "kdb_authorized_keys").write_text("".join(f"{key.strip()}\n" for key in authorized_keys))
     (ssh / "kdb_authorized_keys").chmod(0o600)
@@ -145,7 +139,10 @@ def _configure(root: Path, authorized_keys: Sequence[str]) -> str:
 
 
 def _add_filebench(root: Path, filebench: Path) -> None:
-    inside = root / filebench.resolve().relative_to("/")
+    place = filebench.resolve()
+    if (filebench / filebench_tree.MANIFEST).is_file():
+        place = Path(filebench_tree.built_prefix(filebench_tree.read(filebench).version))
+    inside = root / place.relative_to("/")
     shutil.copytree(filebench, inside, symlinks=True)
     link = root / "usr/local/bin/filebench"
     if not link.exists():
@@ -163,7 +160,7 @@ def _filebench_version(root: Path) -> str:
     )
     found = re.search(r"Filebench Version (\S+)", done.stdout + done.stderr)
     if not found:
-        raise ImageError(f"Filebench does not run in the image: {(done.stderr or done.stdout).strip()[-500:]}")
+        raise BuildError(f"Filebench does not run in the image: {(done.stderr or done.stdout).strip()[-500:]}")
     return found[1]
 
 
@@ -186,25 +183,5 @@ def _make_initrd(root: Path, version: str, target: Path) -> None:
     (root / "initrd.gz").replace(target)
 
 
-def _versions(root: Path) -> dict[str, str]:
-    wanted = ("openssh-server", "e2fsprogs", "xfsprogs", "btrfs-progs", "fio")
-    lines = _chroot(root, "dpkg-query", "-W", "-f", "${Package} ${Version}\n", *wanted).splitlines()
-    return dict(line.split(" ", 1) for line in lines)
-
-
 def _chroot(root: Path, *command: str) -> str:
-    return _run("chroot", root, *command)
-
-
-def _run(*command: str | Path) -> str:
-    done = subprocess.run(  # noqa: S603 - names of ours and paths of the caller
-        [str(word) for word in command], capture_output=True, text=True, stdin=subprocess.DEVNULL
-    )
-    if done.returncode:
-        raise ImageError(f"{command[0]} failed: {(done.stderr or done.stdout).strip()[-1500:]}")
-    return done.stdout
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+    return debian.run("chroot", root, *command)

@@ -34,10 +34,12 @@ class Poll:
     storage_errors: int
 
 
-def call(machine: Connection, verb: str, *arguments: object, timeout: float = 60, script: str = "") -> str:
+def call(
+    machine: Connection, verb: str, *arguments: object, timeout: float = 60, script: str = "", given: bytes = b""
+) -> str:
     """What a verb prints: of `script`, else of remote.sh. Raises Refused, Superseded, and what ssh raises."""
     words = ["sh", "-c", script or SCRIPT, "kdb-remote", verb, *map(str, arguments)]
-    answer = machine.run(words, timeout=timeout)
+    answer = machine.run(words, timeout=timeout, given=given)
     if answer.status:
         # A login shell that runs nothing says so where an answer would stand, if at all.
         lines = [line for line in (answer.errors or answer.text).splitlines() if line.strip()]

@@ -174,13 +174,35 @@ version_of() { # KEY COMMAND...
     if command -v "$1" >/dev/null 2>&1; then say "$key" "$("$@" 2>&1 </dev/null | grep -v '^ *$' | head -n 1)"; fi
 }
 
-# 1.4 says its version only when it runs something.
+# PROGRAM: 1.4 says its version only when it runs something.
 filebench_version() {
-    command -v filebench >/dev/null 2>&1 || return 0
     script=$(mktemp)
     echo quit >"$script"
-    say filebench "$(timeout 10 filebench -f "$script" 2>&1 | sed -n 's/^.*Filebench Version \([^ ]*\).*$/\1/p' | head -n 1)"
+    timeout 10 "$1" -f "$script" 2>&1 | sed -n 's/^.*Filebench Version \([^ ]*\).*$/\1/p' | head -n 1
     rm -f "$script"
+}
+
+# FOLDER: whether manage.py install_filebench made it.
+is_filebench() { [ -f "$1/SHA256SUMS" ] && [ -n "$(find "$1" -maxdepth 0 -type d -user "$(id -u)")" ]; }
+is_intact() { (cd "$1" && sha256sum --check --strict --status SHA256SUMS); }
+
+# POOL: sets TREE, the Filebench of this pool, for one caller at a time.
+open_filebench() {
+    open_pool "$1"
+    TREE=$POOL/.kdb-filebench
+    exec 9<"$POOL"
+    flock --wait 30 9 || refuse "another installation is under way in $POOL"
+    if { [ -e "$TREE" ] || [ -L "$TREE" ]; } && ! is_filebench "$TREE"; then
+        refuse "$TREE is there and is not KDB's: move it away"
+    fi
+}
+# What a broken installation left.
+remove_unfinished() {
+    find "$POOL" -maxdepth 1 -type d -user "$(id -u)" \( -name .kdb-filebench.new -o -name .kdb-filebench.old \) |
+        while read -r folder; do
+            rm -rf "$folder"
+            say removed "$folder"
+        done
 }
 
 verb=$1
@@ -318,11 +340,21 @@ facts) # POOL...
     fi
     [ ! -c /dev/kvm ] || say kvm yes
     if command -v systemd-detect-virt >/dev/null 2>&1; then say inside "$(systemd-detect-virt || true)"; fi
-    for program in losetup fallocate setsid timeout findmnt mkfs.ext4 mkfs.xfs mkfs.btrfs fio filebench virsh; do
+    filebench=filebench
+    for pool in "$@"; do
+        if [ -z "$(against_pool "$pool" | head -n 1)" ] && is_filebench "$pool/.kdb-filebench" && is_intact "$pool/.kdb-filebench"; then
+            filebench=$pool/.kdb-filebench/bin/filebench
+            break
+        fi
+    done
+    for program in losetup fallocate setsid timeout findmnt mkfs.ext4 mkfs.xfs mkfs.btrfs fio "$filebench" virsh; do
         command -v "$program" >/dev/null 2>&1 || say missing "$program"
     done
     version_of fio fio --version
-    filebench_version
+    if command -v "$filebench" >/dev/null 2>&1; then
+        say filebench "$(filebench_version "$filebench")"
+        say filebench_program "$filebench"
+    fi
     version_of mkfs_ext4 mkfs.ext4 -V
     version_of mkfs_xfs mkfs.xfs -V
     version_of mkfs_btrfs mkfs.btrfs -V
@@ -343,6 +375,38 @@ facts) # POOL...
         disk=$(findmnt --noheadings --output SOURCE --target "$pool" | sed 's|\[.*||')
         say pool_disk "$pool $(lsblk --noheadings --nodeps --output NAME,MODEL,ROTA,SIZE "$disk" 2>/dev/null | tr -s ' ')"
     done
+    ;;
+filebench) # POOL: the digest of what is installed there, where nothing of it is missing or changed
+    open_filebench "$1"
+    if is_filebench "$TREE" && is_intact "$TREE"; then
+        say digest "$(sha256sum <"$TREE/SHA256SUMS" | cut -d ' ' -f 1)"
+    fi
+    ;;
+put-filebench) # POOL DIGEST: a tree as tar on standard input; DIGEST of its SHA256SUMS, which has those of all files
+    open_filebench "$1"
+    [ -n "$(find "$POOL" -maxdepth 0 -user "$(id -u)" ! -perm /022)" ] || refuse "others may write in $POOL: a program there could be exchanged"
+    remove_unfinished >/dev/null
+    mkdir "$TREE.new"
+    tar --extract --no-same-owner --directory "$TREE.new"
+    echo "$2  $TREE.new/SHA256SUMS" | sha256sum --check --status || refuse "$TREE: what came is not what was sent"
+    is_intact "$TREE.new" || refuse "$TREE: what came is not what was sent"
+    sync --file-system "$TREE.new"
+    [ ! -d "$TREE" ] || mv -T "$TREE" "$TREE.old"
+    mv -T "$TREE.new" "$TREE"
+    if [ -z "$(filebench_version "$TREE/bin/filebench")" ]; then # it runs in its own folder only
+        why=$("$TREE/bin/filebench" -h 2>&1 </dev/null | head -n 1) || true
+        mv -T "$TREE" "$TREE.new"
+        [ ! -d "$TREE.old" ] || mv -T "$TREE.old" "$TREE"
+        remove_unfinished >/dev/null
+        refuse "Filebench does not run here: $why"
+    fi
+    rm -rf "$TREE.old"
+    ;;
+remove-filebench) # POOL
+    open_filebench "$1"
+    remove_unfinished
+    [ ! -d "$TREE" ] || mv -T "$TREE" "$TREE.old"
+    remove_unfinished
     ;;
 raw-speed) # POOL TOKEN MIB: what the disk below does without caches, MB/s
     own_area "$1" "$2"

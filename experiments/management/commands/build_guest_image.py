@@ -1,13 +1,12 @@
 """manage.py build_guest_image: what the libvirt driver boots its virtual machines from."""
 
-import os
 from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
 
 from django.core.management import BaseCommand, CommandError
 
-from experiments.campaigns.laboratory import guest_image
+from experiments.campaigns.laboratory import debian, filebench_tree, guest_image
 
 
 class Command(BaseCommand):
@@ -29,13 +28,14 @@ class Command(BaseCommand):
             help="Public key of the worker that will log in; may be given several times.",
         )
         parser.add_argument(
-            "--filebench", type=Path, metavar="PREFIX", help="Folder that Filebench was installed into."
+            "--filebench",
+            type=Path,
+            metavar="FOLDER",
+            help="Made by build_filebench, or the prefix that Filebench was installed with.",
         )
-        parser.add_argument("--mirror", default=guest_image.MIRROR, help="Debian mirror (%(default)s).")
+        parser.add_argument("--mirror", default=debian.MIRROR, help="Debian mirror (%(default)s).")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        if os.geteuid() != 0:
-            raise CommandError("debootstrap needs root.")
         try:
             keys = [path.read_text() for path in options["authorized_key"]]
             about = guest_image.build(
@@ -45,6 +45,6 @@ class Command(BaseCommand):
                 mirror=options["mirror"],
                 tell=self.stdout.write,
             )
-        except (guest_image.ImageError, OSError) as error:
+        except (debian.BuildError, filebench_tree.TreeError, OSError) as error:
             raise CommandError(str(error)) from error
         self.stdout.write(f"{options['folder']}: kernel {about['kernel']}, {about['distribution']}")

@@ -75,7 +75,7 @@ def test_what_a_host_cannot_run_is_refused_when_planning(fields, field, words):
 @pytest.mark.parametrize(
     ("facts", "words"),
     [
-        ({"filebench": ""}, "has no filebench: source, github.com/filebench/filebench"),
+        ({"filebench": ""}, "has no filebench: manage.py build_filebench"),
         ({"filebench": "1.3.4"}, "1.4.8, 1.4.9 and 1.5 are supported"),
     ],
 )

@@ -1,12 +1,16 @@
 """Drafts and imports through the API, as a program uses them with a token."""
 
 import json
+import sys
+from datetime import timedelta
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
+from django.utils.timezone import now
 
 from experiments.models import CaseStudy, ImportBatch, Measurement
 from kdb import jobs
+from kdb.models import Job
 from tests.factories import make_case_study, make_token, make_user
 
 pytestmark = pytest.mark.django_db
@@ -247,6 +251,24 @@ def test_what_all_rows_have_in_common_may_stand_in_the_address(program, draft):
     assert values() == [5, 6]
     refused = program("post", "drafts/lab/measurements/?speed=1", body, 400, content_type="text/csv")
     assert fields(refused) == {"speed"}
+
+
+@pytest.mark.parametrize("left", ["running", "failed"])
+def test_a_request_in_bulk_whose_server_died_is_done_when_it_is_sent_again(program, draft, monkeypatch, left):
+    body, options = HEADER + ROW.format(12.5), {"content_type": "text/csv", "headers": {"idempotency-key": "mine"}}
+    with monkeypatch.context() as patch:
+        patch.setattr(jobs, "run", lambda pk: sys.exit("killed"))
+        with pytest.raises(SystemExit):
+            program("post", "drafts/lab/measurements/", body, **options)
+    silent = {"owner": "gone:1", "heartbeat_at": now() - timedelta(hours=1), "finished_at": None}
+    ended = {"finished_at": now(), "error": "Given up after 5 attempts"}
+    Job.objects.update(state=left, **(silent if left == "running" else ended))
+
+    answer = program("post", "drafts/lab/measurements/", body, 200, **options).json()
+
+    assert answer["state"] == "filed"
+    assert values() == [12.5]
+    assert ImportBatch.objects.count() == 1
 
 
 def test_errors_in_bulk_are_named_by_line_and_nothing_is_kept(program, draft):

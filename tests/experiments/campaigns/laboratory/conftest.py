@@ -46,22 +46,40 @@ def qemu_lab(pytestconfig) -> Iterator[Lab]:
 
 
 def guest_image(cache: Path) -> Path:
-    """The guest image and the key of its login, built with the command that operators use."""
+    """The guest image and the key of its login, with Filebench where its source is at hand."""
+    filebench = () if laboratories.no_filebench() else ("--filebench", str(built_filebench(cache)))
 
     def build(folder: Path) -> None:
         subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", folder / "login_key"], check=True)
-        command = ["manage.py", "build_guest_image", str(folder), "--authorized-key", f"{folder}/login_key.pub"]
-        done = subprocess.run(
-            [sys.executable, *command],
-            capture_output=True,
-            text=True,
-            cwd=settings.BASE_DIR,
-            env={**os.environ, "DJANGO_SETTINGS_MODULE": "kdb.settings.test"},
-        )
-        assert done.returncode == 0, done.stdout + done.stderr
+        manage("build_guest_image", str(folder), "--authorized-key", f"{folder}/login_key.pub", *filebench)
 
-    recipe = made_once.digest(*(f"experiments/campaigns/laboratory/{files}" for files in ("guest_image.py", "guest/*")))
-    return made_once.made_once(cache, "guest-image", recipe, build)
+    recipe = made_once.digest(
+        *(f"experiments/campaigns/laboratory/{files}" for files in ("guest_image.py", "debian.py", "guest/*"))
+    )
+    return made_once.made_once(cache, "guest-image", f"{recipe}{'-filebench' * bool(filebench)}", build)
+
+
+def built_filebench(cache: Path) -> Path:
+    """Filebench 1.5-alpha3 from KDB_FILEBENCH_SOURCE."""
+
+    def build(folder: Path) -> None:
+        manage("build_filebench", "--source", laboratories.FILEBENCH_SOURCE, "--out", str(folder / "tree"))
+
+    rooms = ("filebench_build.py", "filebench_tree.py", "debian.py", "engines.py")
+    recipe = made_once.digest(*(f"experiments/campaigns/laboratory/{name}" for name in rooms))
+    return made_once.made_once(cache, "filebench", recipe, build) / "tree"
+
+
+def manage(*words: str) -> None:
+    """The command that operators use."""
+    done = subprocess.run(
+        [sys.executable, "manage.py", *words],
+        capture_output=True,
+        text=True,
+        cwd=settings.BASE_DIR,
+        env={**os.environ, "DJANGO_SETTINGS_MODULE": "kdb.settings.test"},
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 @pytest.fixture

@@ -16,6 +16,7 @@ from pathlib import Path
 
 PROGRAMS = ("unshare", "sshd", "ssh", "ssh-keygen", "losetup", "mkfs.ext4", "mkfs.xfs", "mkfs.btrfs", "fio")
 QEMU_PROGRAMS = ("libvirtd", "virtlogd", "virsh", "qemu-system-x86_64", "debootstrap", "mksquashfs")
+FILEBENCH_SOURCE = os.environ.get("KDB_FILEBENCH_SOURCE", "")  # of release 1.5-alpha3
 _NAMESPACES = ("unshare", "--mount", "--pid", "--fork", "--mount-proc", "--kill-child", "--propagation", "private")
 _PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
@@ -63,6 +64,13 @@ def missing(programs=PROGRAMS) -> str:
     if subprocess.run(["unshare", "--mount", "--pid", "--fork", "true"], capture_output=True).returncode:
         return "this machine makes no namespaces"
     return ""
+
+
+def no_filebench() -> str:
+    """Why Filebench cannot be built here; empty where it can."""
+    if not FILEBENCH_SOURCE:
+        return "KDB_FILEBENCH_SOURCE names no source of Filebench"
+    return missing(("debootstrap",))
 
 
 class Lab:
@@ -120,6 +128,12 @@ class Lab:
             self.process.wait()
             self.process = None
 
+    def forget_loops(self) -> None:
+        """A host that is off has no loop devices; those of a killed one are left to this kernel."""
+        for line in loops():
+            if str(self.folder) in line:
+                subprocess.run(["losetup", "--detach", line.split()[0]], check=False)
+
     def inside(self, *command: str) -> str:
         """Run something on the host, beside ssh."""
         child = subprocess.run(["pgrep", "-P", str(self.process.pid)], capture_output=True, text=True).stdout.split()[0]
@@ -161,6 +175,4 @@ def laboratory(*, with_libvirt: bool = False):
             yield lab
         finally:
             lab.stop()
-            for line in loops():  # a killed host leaves its loop devices to the kernel
-                if str(lab.folder) in line:
-                    subprocess.run(["losetup", "--detach", line.split()[0]], check=False)
+            lab.forget_loops()

@@ -1,0 +1,59 @@
+"""manage.py install_filebench: what build_filebench made, into a pool of a registered host, and out again."""
+
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from django.core.management import BaseCommand, CommandError
+
+from experiments.campaigns import hosts
+from experiments.campaigns.laboratory import filebench_tree, remote, ssh
+from experiments.campaigns.ways_on import told
+from experiments.models import Host
+from kdb import jobs
+from kdb.models import Job
+
+
+class Command(BaseCommand):
+    help = (
+        "Copy what build_filebench made to a registered host: into .kdb-filebench of one of its storage pools and "
+        "nowhere else. The host checks every digest and starts the program before anything takes the place of what "
+        "was there. Then the host is checked. May be repeated, also after it was killed."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("slug")
+        what = parser.add_mutually_exclusive_group(required=True)
+        what.add_argument("--from", dest="folder", type=Path, metavar="FOLDER", help="Made by build_filebench.")
+        what.add_argument("--undo", action="store_true", help="Take it out of every pool of the host.")
+        parser.add_argument("--pool", default="", metavar="PATH", help="Default: the host's first.")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        host = Host.objects.filter(slug=options["slug"]).first()
+        if host is None:
+            raise CommandError(f"There is no host {options['slug']!r}.")
+        try:
+            if options["undo"]:
+                self._undo(host)
+            else:
+                self._install(host, filebench_tree.read(options["folder"]), options["pool"])
+            hosts.ask_check(host)
+        except (hosts.HostError, filebench_tree.TreeError, remote.Refused, ssh.SshError) as error:
+            raise CommandError(told(str(error), host)) from error
+        jobs.run(host.job_id)
+        host.refresh_from_db()
+        if host.job.state == Job.State.FAILED:
+            raise CommandError(told(host.job.error, host))
+        found = host.facts.get("filebench", "")
+        self.stdout.write(
+            f"{host} has Filebench {found}: {host.facts['filebench_program']}" if found else f"{host} has no Filebench."
+        )
+
+    def _install(self, host: Host, tree: filebench_tree.Tree, pool: str) -> None:
+        folder, is_new = hosts.install_filebench(host, tree, pool)
+        done = f"put there, {len(tree.files)} files, digests checked" if is_new else "there already, undamaged"
+        self.stdout.write(f"{folder}: Filebench {tree.version}, {done}.")
+
+    def _undo(self, host: Host) -> None:
+        removed = hosts.remove_filebench(host)
+        self.stdout.write(f"removed: {', '.join(removed)}" if removed else "Nothing of it was there.")
