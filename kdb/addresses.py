@@ -1,4 +1,4 @@
-"""Where a request comes from, told so that nobody can be somebody else by saying so."""
+"""Where a request comes from, told so that nobody can be somebody else by saying so; and where it reached KDB."""
 
 from ipaddress import IPv6Address, ip_address, ip_network
 
@@ -26,6 +26,11 @@ def counted_address(request: HttpRequest) -> str:
     """The address by which attempts are counted: all of an IPv6 /64 are one, written as its first."""
     address = address_of(request)
     return str(ip_network(f"{address}/{NETWORK_BITS}", strict=False)[0]) if ":" in address else address
+
+
+def site_of(request: HttpRequest) -> str:
+    """Scheme and host by which KDB was reached, for addresses in letters."""
+    return request.build_absolute_uri("/").rstrip("/")
 
 
 def _parsed(text: str) -> str:

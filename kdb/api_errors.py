@@ -8,15 +8,19 @@
 
 import json
 import logging
+import sys
 from collections.abc import Iterable
 from http import HTTPStatus
 from typing import Any, NotRequired, TypedDict
 
+import psycopg
 from django import forms
 from django.conf import settings
 from django.core.exceptions import PermissionDenied, RequestDataTooBig
+from django.core.serializers.json import DjangoJSONEncoder
 from django.db import InterfaceError, OperationalError
 from django.http import Http404, HttpRequest, HttpResponse, QueryDict
+from django.template import loader
 from django.views import defaults
 from rest_framework import exceptions
 from rest_framework.views import set_rollback
@@ -51,12 +55,20 @@ class FaultyRequest(exceptions.APIException):
         super().__init__(_sentences(errors))
 
 
-def problem(status: int, detail: str, errors: list[FieldError] | None = None) -> HttpResponse:
+def problem(
+    status: int, detail: str, errors: list[FieldError] | None = None, further: dict[str, Any] | None = None
+) -> HttpResponse:
     """The answer to a request that failed."""
     body = {"type": "about:blank", "title": HTTPStatus(status).phrase, "status": int(status), "detail": detail}
     if errors:
         body["errors"] = errors
-    return HttpResponse(json.dumps(body), status=status, content_type=MEDIA_TYPE)
+    text = json.dumps(body | (further or {}), cls=DjangoJSONEncoder)
+    return HttpResponse(text, status=status, content_type=MEDIA_TYPE)
+
+
+def database_is_down(error: Exception | None = None, further: dict[str, Any] | None = None) -> HttpResponse:
+    """What the API answers where the database failed. error : as it said so; further : more keys of the body"""
+    return _unavailable(problem(HTTPStatus.SERVICE_UNAVAILABLE, _why_unavailable(error), further=further))
 
 
 def exception_handler(exc: Exception, context: dict[str, Any]) -> HttpResponse | None:
@@ -72,9 +84,7 @@ def exception_handler(exc: Exception, context: dict[str, Any]) -> HttpResponse |
         )
     elif isinstance(exc, (OperationalError, InterfaceError)):
         logger.exception("database failed path=%s", context["request"].path)
-        response = problem(HTTPStatus.SERVICE_UNAVAILABLE, "The database does not answer; try again soon.")
-        response["Retry-After"] = RETRY_AFTER_SECONDS
-        return response
+        return database_is_down(exc)
     if not isinstance(exc, exceptions.APIException):
         return None
     set_rollback()
@@ -145,9 +155,31 @@ def page_not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
+    """What Django calls while it handles an exception that nothing else answered."""
+    error = sys.exception()
+    if isinstance(error, (OperationalError, InterfaceError)):
+        if request.path.startswith(API_PREFIX):
+            return database_is_down(error)
+        page = loader.render_to_string("503.html", {"why": _why_unavailable(error)})
+        return _unavailable(HttpResponse(page, status=HTTPStatus.SERVICE_UNAVAILABLE))
     if not request.path.startswith(API_PREFIX):
         return defaults.server_error(request)
     return problem(HTTPStatus.INTERNAL_SERVER_ERROR, "Something failed here; it has been logged.")
+
+
+def _unavailable(response: HttpResponse) -> HttpResponse:
+    response["Retry-After"] = RETRY_AFTER_SECONDS
+    return response
+
+
+def _why_unavailable(error: Exception | None) -> str:
+    """PostgreSQL says so where it was not silent but ended what took too long (kdb.postgresql.limit_requests)."""
+    cause = error.__cause__ if error else None
+    if isinstance(cause, psycopg.errors.LockNotAvailable):
+        return "Others are writing here; try again soon."
+    if isinstance(cause, psycopg.errors.QueryCanceled):
+        return f"This took the database longer than {settings.KDB_STATEMENT_SECONDS} s; ask for less, or try again."
+    return "The database does not answer; try again soon."
 
 
 def _allowed(field: forms.Field | None) -> list[Any] | None:

@@ -1,7 +1,6 @@
 """Lists come in pages, each with the address of the next one."""
 
 import re
-from collections.abc import Sequence
 from typing import Any
 
 from django.db.models import QuerySet
@@ -17,20 +16,45 @@ _KEY = re.compile("[0-9]{1,18}")  # what fits a 64-bit column
 
 
 class PageByKey(CursorPagination):
-    """Pages in the order the rows came in: page 1000 costs what page 1 costs, and no row is met twice."""
+    """Pages in the order of keys: page 1000 costs what page 1 costs, and no row is met twice."""
 
-    ordering = "pk"
+    key: tuple[str, ...] = ("pk",)  # whole numbers, unique together
     page_size = 100
     max_page_size = 1000
     page_size_query_param = "page_size"
     cursor_query_param = "cursor"
     parameters = (cursor_query_param, page_size_query_param)
 
-    def paginate_queryset(
-        self, queryset: QuerySet[Any] | Sequence[Any], request: Request, view: APIView | None = None
-    ) -> list[Any] | None:
+    def paginate_queryset(self, queryset: Any, request: Request, view: APIView | None = None) -> list[Any]:
         self._check_page_size(request)
-        return super().paginate_queryset(queryset, request, view)
+        self.base_url = request.build_absolute_uri()
+        size = self.get_page_size(request) or self.page_size
+        cursor = self.decode_cursor(request)
+        is_backwards = cursor is not None and cursor.reverse
+        if cursor is not None:
+            queryset = self.beyond(queryset, [*map(int, str(cursor.position).split("-"))], is_backwards)
+        rows = list(queryset.order_by(*(f"-{name}" if is_backwards else name for name in self.key))[: size + 1])
+        are_more, rows = len(rows) > size, rows[:size]
+        if is_backwards:
+            rows.reverse()
+        self.page = rows
+        self.has_next = are_more or is_backwards
+        self.has_previous = are_more if is_backwards else cursor is not None
+        return rows
+
+    def beyond(self, queryset: QuerySet[Any], place: list[int], is_backwards: bool) -> QuerySet[Any]:
+        """The rows after this key, or before it."""
+        return queryset.filter(**{f"{self.key[0]}__{'lt' if is_backwards else 'gt'}": place[0]})
+
+    def get_next_link(self) -> str | None:
+        return self._link(self.page[-1], is_backwards=False) if self.page and self.has_next else None
+
+    def get_previous_link(self) -> str | None:
+        return self._link(self.page[0], is_backwards=True) if self.page and self.has_previous else None
+
+    def _link(self, row: Any, is_backwards: bool) -> str:
+        position = "-".join(str(getattr(row, name)) for name in self.key)
+        return self.encode_cursor(Cursor(offset=0, reverse=is_backwards, position=position))  # type: ignore[arg-type]
 
     def decode_cursor(self, request: Request) -> Cursor | None:
         """Every cursor given out here has a position; what decodes to anything else was made up."""
@@ -40,7 +64,8 @@ class PageByKey(CursorPagination):
             cursor = super().decode_cursor(request)
         except NotFound:
             cursor = None
-        if cursor is None or not _KEY.fullmatch(str(cursor.position)):
+        numbers = str(cursor.position).split("-") if cursor is not None else []
+        if len(numbers) != len(self.key) or not all(map(_KEY.fullmatch, numbers)):
             message = "This is not a cursor of this list; take it from `next` or `previous`."
             raise FaultyRequest([{"field": self.cursor_query_param, "message": message}])
         return cursor

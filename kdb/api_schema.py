@@ -67,6 +67,20 @@ _PROBLEM = {
         },
     },
 }
+# From an answer to what it names elsewhere: operation, where the name stands, operations that take it, their parameter.
+# What has the same path, as a list and its objects, is clear without.
+_LINKS = (
+    ("campaigns_runs", "$response.body#/results/0/artifacts/0/id", ("campaign_outputs_content",), "id"),
+    ("campaigns_draft", "$response.body#/case_study", ("drafts_retrieve", "drafts_submit"), "slug"),
+    ("campaigns_draft", "$response.body#/import_id", ("imports_retrieve",), "id"),
+    ("campaigns_retrieve", "$response.body#/host", ("hosts_retrieve", "hosts_check"), "slug"),
+    ("drafts_create", "$response.body#/slug", ("drafts_measurements_create", "drafts_preview_create"), "slug"),
+    ("drafts_publish", "$request.path.slug", ("case_studies_retrieve", "case_studies_retract"), "slug"),
+    ("hosts_list", "$response.body#/results/0/slug", ("placement_policy_retrieve", "placement_policy_update"), "slug"),
+    ("imports_retrieve", "$response.body#/case_study", ("drafts_retrieve", "drafts_submit"), "slug"),
+    ("observed_machines_list", "$response.body#/results/0/id", ("placement_mix_update",), "id"),
+    ("placement_plans_create", "$response.body#/id", ("placement_plans_confirm",), "id"),
+)
 
 
 class CachedGenerator(SchemaGenerator):
@@ -140,6 +154,18 @@ def add_examples(result: dict[str, Any], generator: SchemaGenerator, **kwargs: A
             content = operation["responses"][str(example["status"])].get("content", {})
             if "application/json" in content:
                 content["application/json"]["examples"] = {"Example": {"value": example["answer"]}}
+    return result
+
+
+def link(result: dict[str, Any], generator: SchemaGenerator, **kwargs: Any) -> dict[str, Any]:
+    """OpenAPI's links: which operations go on from an answer, and with what of it. A hook."""
+    operations = {
+        operation["operationId"]: operation for path in result["paths"].values() for operation in path.values()
+    }
+    for source, where, targets, parameter in _LINKS:
+        response = next(answer for status, answer in operations[source]["responses"].items() if status.startswith("2"))
+        for target in targets:
+            response.setdefault("links", {})[target] = {"operationId": target, "parameters": {parameter: where}}
     return result
 
 

@@ -1,12 +1,17 @@
 """Everything under /api/v1/. The namespace is the version."""
 
 from django.urls import include, path
+from rest_framework.routers import SimpleRouter
 
 from experiments.api_urls import router
+from kdb.notifications.api import NotificationViewSet
 
 from .api_views import DocsView, IndexView, SchemaView
 
 app_name = "v1"
+
+private_router = SimpleRouter(use_regex_path=False)
+private_router.register("notifications", NotificationViewSet, "notification")
 
 endpoints = {
     "rankings": "axes",
@@ -24,8 +29,11 @@ endpoints = {
     "placement-plans": "placement-plan-list",
     "placement-moves": "placement-move-list",
     "placement-outcomes": "placement-outcomes",
+    "notifications": "notification-list",
+    "followed-questions": "followed-question-list",
     "hypotheses": "hypotheses",
     "model-quality": "model-quality",
+    "tables": "table",
     "heat-maps": "heat-map",
     "mixes": "mix",
     "explanations": "explanation",
@@ -39,6 +47,7 @@ endpoints = {
 
 urlpatterns = [
     path("", IndexView.as_view(endpoints=endpoints), name="index"),
+    *private_router.urls,
     path("", include("modelling.api_urls")),
     path("", include("experiments.api_urls")),
     path("schema/", SchemaView.as_view(), name="schema"),

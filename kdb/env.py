@@ -15,19 +15,27 @@ env = environ.Env()
 
 def database(default: Path) -> dict[str, Any]:
     """DATABASE_URL as Django's settings of one database; without it, an SQLite file."""
-    url = env.str("DATABASE_URL", "")
-    if not url:
-        return {"ENGINE": "django.db.backends.sqlite3", "NAME": str(default)}
-    scheme = url.partition("://")[0]
-    if scheme not in ("postgres", "postgresql", "sqlite"):
-        raise ImproperlyConfigured("DATABASE_URL must look like postgres://USER:PASSWORD@HOST:PORT/NAME.")
+    if url := env.str("DATABASE_URL", ""):
+        return _database_at("DATABASE_URL", url, "postgres", "postgresql", "sqlite")
+    return {"ENGINE": "django.db.backends.sqlite3", "NAME": str(default)}
+
+
+def replicas() -> list[dict[str, Any]]:
+    """REPLICA_URLS as Django's settings of each."""
+    urls = [url.strip() for url in env.str("REPLICA_URLS", "").split(",") if url.strip()]
+    return [_database_at("REPLICA_URLS", url, "postgres", "postgresql") for url in urls]
+
+
+def _database_at(name: str, url: str, *schemes: str) -> dict[str, Any]:
+    if url.partition("://")[0] not in schemes:
+        raise ImproperlyConfigured(f"{name} must look like postgres://USER:PASSWORD@HOST:PORT/NAME.")
     try:
         urlsplit(url).port  # noqa: B018 - reading it checks it
-        config = env.db_url_config(url)
+        config: dict[str, Any] = env.db_url_config(url)
     except ValueError:  # its text would quote the URL
-        raise ImproperlyConfigured("DATABASE_URL cannot be read; is its port a number?") from None
+        raise ImproperlyConfigured(f"{name} cannot be read; is its port a number?") from None
     if not config["NAME"]:
-        raise ImproperlyConfigured("DATABASE_URL names no database after the host.")
+        raise ImproperlyConfigured(f"{name} names no database after the host.")
     return config
 
 

@@ -10,6 +10,7 @@ from kdb.operating.metrics import MetricsView
 urlpatterns = [
     path("healthz", health.alive, name="alive"),
     path("metrics", MetricsView.as_view(), name="metrics"),
+    path("accounts/notifications/", include("kdb.notifications.urls")),
     path("accounts/", include("kdb.account_urls")),
     # Django's own form counts no attempts.
     path("admin/login/", RedirectView.as_view(pattern_name="login", query_string=True)),

@@ -24,6 +24,7 @@ from django.db import connection, transaction
 from django.test import TransactionTestCase
 from playwright.sync_api import expect
 
+from kdb.status import Probe
 from tests import evidence, made_once
 
 # Playwright's synchronous API keeps an event loop in this thread, which Django takes for async code.
@@ -157,6 +158,20 @@ def _empty_tables(case: TransactionTestCase) -> None:
 
 
 TransactionTestCase._fixture_teardown = _empty_tables
+
+
+@pytest.fixture(autouse=True)
+def _look_from_the_tests_transaction(request: pytest.FixtureRequest) -> Iterator[None]:
+    """The status looks from a thread of its own, which does not see what a test has not committed."""
+    from modelling.answers import api
+
+    mark = request.node.get_closest_marker("django_db")
+    commits = mark is not None and mark.kwargs.get("transaction", False)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(api, "FIGURES", Probe(api.figures))  # what an earlier test saw is forgotten
+        if not commits and not {"transactional_db", "live_server"} & set(request.fixturenames):
+            patch.setattr("kdb.status.in_background", lambda work: work())
+        yield
 
 
 @pytest.fixture(autouse=True)

@@ -22,6 +22,7 @@ ROOMS = [
     ("kdb.csv_cells", True, "cells that no spreadsheet runs"),
     ("kdb.json_values", True, "what JSON can say and Python or a database cannot keep"),
     ("kdb", False, "what both applications use: settings, jobs, tokens, health, conventions of pages and API"),
+    ("kdb.notifications", False, "who wants to be told what, and its way to them"),
     ("experiments.imports.readers", True, "one format each: bytes to runs or cells"),
     ("experiments.imports.normalise", True, "names and units"),
     ("experiments.imports.lint", True, "plausibility"),
@@ -87,7 +88,10 @@ PLAIN = [
     *(f"modelling.mixes.{name}" for name in ("content", "presentation", "words")),
     *(f"modelling.placement.{name}" for name in ("content", "prospects", "assignment", "planning", "fleet_file")),
     *(f"modelling.placement.{name}" for name in ("simulation", "solver_output", "words")),
-    *(f"modelling.claims.{name}" for name in ("facts", "evaluation", "condition_words", "judging", "hypotheses")),
+    *(
+        f"modelling.claims.{name}"
+        for name in ("facts", "needs", "evaluation", "condition_words", "judging", "hypotheses")
+    ),
     *(f"modelling.detection.{name}" for name in ("features", "classifier", "content", "evaluation")),
     "modelling.moving.before_after",
     *("modelling.ask.fit", "modelling.ask.machine"),
@@ -232,6 +236,7 @@ WRITERS = {
     "QualityReport": "modelling.validation.reports",
     "PublicationPreview": "modelling.previews.preview",
     "KeptMachine": "modelling.ask.machines",
+    "FollowedQuestion": "modelling.answers.following",
     "DetectionModel": "modelling.detection.keeping",
     "DetectedHour": "modelling.detection.keeping",
     "StatedMix": "modelling.moving.plans",

@@ -40,6 +40,7 @@ OTHERS = [
     "/knowledge/hypervisors/kvm/",
     "/laboratory/hosts/lab-1/edit/",
     "/laboratory/outputs/{output}/",
+    "/accounts/login/second/",
     "/accounts/password/",
     "/accounts/reset/",
     "/accounts/reset/sent/",
@@ -51,11 +52,15 @@ OTHERS = [
 # What is only posted to.
 DEEDS = {
     "accounts/logout/",
+    "accounts/notifications/<uuid:pk>/change/",
+    "accounts/notifications/<uuid:pk>/remove/",
+    "accounts/notifications/<uuid:pk>/test/",
     "accounts/tokens/<int:pk>/revoke/",
     "case-studies/<slug:slug>/<slug:step>/",
     "drafts/<slug:slug>/imports/",
     "drafts/<slug:slug>/upload/",
     "drafts/bundle/",
+    "following/<int:pk>/stop/",
     "machines/<int:pk>/delete/",
 }
 

@@ -1,8 +1,9 @@
 """Settings shared by every way of running; what differs is read from the environment here.
 
-The names read: DATA_DIR, DATABASE_URL, REDIS_URL, JOB_LEASE_SECONDS, READ_SECONDS, KEPT_ANSWERS, API_REQUESTS_A_MINUTE,
-KEYS_DIR, EMAIL_URL, EMAIL_FROM, TRUSTED_PROXIES, ANONYMOUS_BODY_MIB, BODY_MIB, AUTHORS_MAY_PUBLISH, LOG_FORM, and in
-production.py SECRET_KEY, ALLOWED_HOSTS. See .env.example.
+The names read: DATA_DIR, DATABASE_URL, REPLICA_URLS, REDIS_URL, JOB_LEASE_SECONDS, READ_SECONDS, KEPT_ANSWERS,
+API_REQUESTS_A_MINUTE, KEYS_DIR, EMAIL_URL, EMAIL_FROM, WEBHOOK_PRIVATE_HOSTS, OIDC_*, TRUSTED_PROXIES,
+ANONYMOUS_BODY_MIB, BODY_MIB, AUTHORS_MAY_PUBLISH, LOG_FORM, STATEMENT_SECONDS, and in production.py SECRET_KEY,
+ALLOWED_HOSTS. See .env.example.
 """
 
 from datetime import timedelta
@@ -12,8 +13,8 @@ from typing import Any
 from csp.constants import NONE, SELF
 from django.core.exceptions import ImproperlyConfigured
 
-from kdb import __version__
-from kdb.env import database, env, integer, redis_url
+from kdb import __version__, postgresql
+from kdb.env import database, env, integer, redis_url, replicas, required
 from kdb.sqlite import SQLITE_OPTIONS
 from kdb.units import METRICS
 
@@ -22,6 +23,7 @@ DATA_DIR = Path(env.str("DATA_DIR", "") or BASE_DIR / "data").resolve()
 
 INSTALLED_APPS = [
     "kdb",
+    "kdb.notifications",
     "experiments",
     "modelling",
     "axes",
@@ -46,6 +48,7 @@ MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "csp.middleware.CSPMiddleware",
+    "kdb.replicas.replica_middleware",  # around everything that asks the database
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
@@ -70,6 +73,8 @@ TEMPLATES = [
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
                 "experiments.waiting.for_user",
+                "kdb.account_views.ways_to_sign_in",
+                "kdb.operating.upgrades.version",
             ],
         },
     }
@@ -79,10 +84,16 @@ DATABASES: dict[str, Any] = {"default": database(default=DATA_DIR / "kdb.sqlite3
 if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
     DATABASES["default"]["OPTIONS"] = SQLITE_OPTIONS
 else:
-    DATABASES["default"].setdefault("CONN_MAX_AGE", 60)
-    DATABASES["default"]["CONN_HEALTH_CHECKS"] = True
-    DATABASES["default"].setdefault("OPTIONS", {}).setdefault("connect_timeout", 5)
-# In each process: the catalogue's names and rendered answers, some 30 kB each. By themselves, so that they cannot push
+    DATABASES |= {f"replica-{number}": replica for number, replica in enumerate(replicas(), start=1)}
+    for _name, _database in DATABASES.items():
+        _database.setdefault("CONN_MAX_AGE", 60)
+        _database["CONN_HEALTH_CHECKS"] = True
+        _database.setdefault("OPTIONS", {}).setdefault("connect_timeout", 5 if _name == "default" else 2)
+        postgresql.open_with(_database, **postgresql.PLANNER)
+DATABASE_ROUTERS = ["kdb.replicas.Router"] if len(DATABASES) > 1 else []
+# What a request may keep PostgreSQL busy for (kdb/wsgi.py); work in the background and commands take what they take.
+KDB_STATEMENT_SECONDS = integer("STATEMENT_SECONDS", 30, lowest=1, highest=3600)
+# In each process: the catalogue's names, and what is small. By themselves, so that they cannot push
 # those out, what visitors have worked out for them: answers as of a revision, mixes, explanations, some 10 kB each, and
 # all verdicts as of a revision, 1.2 MB.
 CACHES = {
@@ -95,6 +106,16 @@ CACHES = {
     "verdicts": {
         "BACKEND": "django.core.cache.backends.locmem.LocMemCache",
         "LOCATION": "verdicts",
+        "OPTIONS": {"MAX_ENTRIES": 10},
+    },
+    "bodies": {  # whole answers as they are sent, at most some 400 kB each
+        "BACKEND": "django.core.cache.backends.locmem.LocMemCache",
+        "LOCATION": "bodies",
+        "OPTIONS": {"MAX_ENTRIES": 200},
+    },
+    "arms": {  # of the workloads asked about last, some 100 bytes an arm (modelling.evidence.frames)
+        "BACKEND": "django.core.cache.backends.locmem.LocMemCache",
+        "LOCATION": "arms",
         "OPTIONS": {"MAX_ENTRIES": 10},
     },
     "throttle": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache", "LOCATION": "throttle"},
@@ -131,7 +152,7 @@ CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_BEAT_SCHEDULE_FILENAME = str(DATA_DIR / "beat-schedule")
 CELERY_BEAT_SYNC_EVERY = 1  # write the file after each task: its age says whether beat lives
 CELERY_BEAT_SCHEDULE: dict[str, dict[str, Any]] = {
-    "tick": {"task": "experiments.tick", "schedule": 15, "options": {"expires": 15}}
+    "tick": {"task": "experiments.tick", "schedule": 15, "kwargs": {"of_beat": True}, "options": {"expires": 15}}
 }
 
 # What the processes of the web server count together (kdb/operating/metrics.py).
@@ -186,8 +207,26 @@ LOGIN_URL = "login"
 LOGIN_REDIRECT_URL = "account"
 LOGOUT_REDIRECT_URL = "answer"
 
+# Signing in by OpenID Connect (kdb/oidc.py), where OIDC_ISSUER says by whom.
+KDB_OIDC_ISSUER = env.str("OIDC_ISSUER", "")
+KDB_OIDC_NAME = env.str("OIDC_NAME", "") or "your organisation"
+KDB_OIDC_CREATES_USERS = (env.str("OIDC_CREATES_USERS", "") or "1") == "1"
+KDB_OIDC_ROLES_CLAIM = env.str("OIDC_ROLES_CLAIM", "")  # none: roles are given here
+OIDC_RP_CLIENT_ID = required("OIDC_CLIENT_ID") if KDB_OIDC_ISSUER else ""
+OIDC_RP_CLIENT_SECRET = required("OIDC_CLIENT_SECRET") if KDB_OIDC_ISSUER else ""
+OIDC_OP_AUTHORIZATION_ENDPOINT = required("OIDC_AUTHORIZATION_ENDPOINT") if KDB_OIDC_ISSUER else ""
+OIDC_OP_TOKEN_ENDPOINT = required("OIDC_TOKEN_ENDPOINT") if KDB_OIDC_ISSUER else ""
+OIDC_OP_USER_ENDPOINT = required("OIDC_USERINFO_ENDPOINT") if KDB_OIDC_ISSUER else ""
+OIDC_OP_JWKS_ENDPOINT = required("OIDC_JWKS_ENDPOINT") if KDB_OIDC_ISSUER else ""
+OIDC_RP_SIGN_ALGO = "RS256"
+OIDC_RP_SCOPES = "openid email profile"
+OIDC_USE_PKCE = True
+OIDC_TIMEOUT = 10  # seconds
+
 # Who guesses passwords waits: kdb/login_limits.py has the limits.
 AUTHENTICATION_BACKENDS = ["axes.backends.AxesStandaloneBackend", "django.contrib.auth.backends.ModelBackend"]
+if KDB_OIDC_ISSUER:
+    AUTHENTICATION_BACKENDS.append("kdb.oidc.OidcBackend")
 AXES_HANDLER = "kdb.login_limits.LimitHandler"
 AXES_FAILURE_LIMIT = 1  # of what the handler counts
 AXES_COOLOFF_TIME = timedelta(minutes=15)
@@ -202,10 +241,13 @@ AXES_ENABLE_ADMIN = False  # its pages count in another way
 # How many proxies of ours write X-Forwarded-For; with 0 nobody is believed.
 KDB_TRUSTED_PROXIES = integer("TRUSTED_PROXIES", 0, lowest=0, highest=10)
 
-# Password resets; in development they are printed.
+# Password resets, which in development are printed, and notifications, which then are not offered by mail.
+KDB_MAIL_IS_SENT = bool(env.str("EMAIL_URL", ""))
 vars().update(env.email_url_config(env.str("EMAIL_URL", "") or "consolemail://"))
 DEFAULT_FROM_EMAIL = env.str("EMAIL_FROM", "") or "kdb@localhost"
 EMAIL_TIMEOUT = 10  # seconds
+# Hosts inside, by the names that webhooks give, which may be sent to all the same, and without TLS.
+KDB_WEBHOOK_PRIVATE_HOSTS = [host.strip().lower() for host in env.list("WEBHOOK_PRIVATE_HOSTS", default=[])]
 
 # The largest body of a request: from strangers, and from who has an account.
 KDB_ANONYMOUS_BODY_BYTES = integer("ANONYMOUS_BODY_MIB", 3, lowest=1, highest=1024) * 2**20
@@ -259,6 +301,9 @@ SPECTACULAR_SETTINGS = {
         "HypervisorKindEnum": "experiments.models.Hypervisor.Kind",
         "StorageKindEnum": [("hdd", "hard disk"), ("ssd", "solid state"), ("nvme", "NVMe"), ("mixed", "mixed")],
         "MetricEnum": [(name, name) for name in METRICS],
+        "AnswerStatusEnum": [
+            (status, status) for status in ("ranked", "indistinguishable", "ranked apart", "no comparison")
+        ],
         "ShareEnum": [("dominant", "dominant"), ("present", "present"), ("small", "small"), ("none", "none")],
     },
     "POSTPROCESSING_HOOKS": [
@@ -266,6 +311,7 @@ SPECTACULAR_SETTINGS = {
         "kdb.api_schema.document_errors",
         "kdb.api_schema.spell_out_null",
         "kdb.api_schema.add_examples",
+        "kdb.api_schema.link",
     ],
 }
 
