@@ -1,13 +1,15 @@
-"""What experiments does at each tick, and what it says of notifications that are due."""
+"""What experiments does at each tick and in each new worker, and what it says of notifications that are due."""
 
 from typing import Any
 
+from celery import signals
 from django.dispatch import receiver
 
 from kdb.notifications.models import Delivery
 from kdb.signals import delivery_due, ticked
 
 from .campaigns import steering
+from .campaigns.laboratory import ssh
 from .case_studies import news
 from .observation import keeping, watching
 
@@ -28,3 +30,8 @@ def look_after_observation(sender: Any, **kwargs: Any) -> None:
 @receiver(delivery_due)
 def tell_only_of_what_waits(sender: Any, delivery: Delivery, **kwargs: Any) -> str:
     return news.why_not_told(delivery)
+
+
+@signals.worker_process_init.connect
+def take_the_place_of_a_killed_process(**kwargs: Any) -> None:
+    ssh.remove_left_folders()

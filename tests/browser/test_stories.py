@@ -268,7 +268,7 @@ def test_the_author_of_a_program_finds_the_data_and_gets_a_token(page, live_serv
     assert [row["key"] for row in rows] == [entry["key"] for entry in answer.json()["entries"]]
 
     page.get_by_role("link", name="API").first.click()
-    page.get_by_text("/api/v1/rankings/{axis}/").first.wait_for()
+    page.get_by_text("/api/v1/advice/").first.wait_for()
 
     make_user("researchers", username="ada", password=PASSWORD)
     sign_in(page, live_server, "ada")

@@ -47,7 +47,7 @@ OTHERWISE = {
     **dict.fromkeys(("drafts", "imports", "hosts", "campaigns", "notifications", "followed-questions"), 401),
     **dict.fromkeys(("observed-hosts", "observed-pools", "observed-machines", "detection-model"), 401),
     **dict.fromkeys(("placement-plans", "placement-moves"), 401),
-    **dict.fromkeys(("heat-maps", "mixes", "explanations", "comparisons", "search"), 400),
+    **dict.fromkeys(("heat-maps", "tables", "mixes", "explanations", "comparisons", "search"), 400),
     "advice": 405,
 }
 
@@ -120,6 +120,7 @@ def address_of(path, operation, client):
     values = {
         "axis": "fs-pair",
         "workload": "varmail",
+        "workloads": "varmail,fileserver",
         "weights": "varmail:1",
         "q": "btrfs",
         "entries": ENTRIES["fs-pair"],

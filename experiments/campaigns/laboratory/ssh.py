@@ -11,6 +11,7 @@ import logging
 import os
 import selectors
 import shlex
+import shutil
 import socket
 import subprocess
 import tempfile
@@ -27,6 +28,7 @@ MOST_BYTES = 2**20  # that an answer may have, unless the caller expects more
 MOST_ERROR_BYTES = 2**16
 KINDS = ("ssh-ed25519", "ecdsa-sha2-nistp256", "ecdsa-sha2-nistp384", "ecdsa-sha2-nistp521", "ssh-rsa")  # best first
 _CHUNK_BYTES = 2**16
+_FOLDER = "kdb-ssh-"  # of a connection; the number of its process follows
 _FAILED = 255  # ssh's own status; remote.sh never ends with it
 
 
@@ -136,7 +138,7 @@ class Connection:
 
     def __enter__(self) -> "Connection":
         # A control socket's path may have about a hundred characters.
-        self._folder = tempfile.TemporaryDirectory(prefix="kdb-ssh-")
+        self._folder = tempfile.TemporaryDirectory(prefix=f"{_FOLDER}{os.getpid()}-")
         folder = Path(self._folder.name)
         (folder / "known_hosts").write_text(f"machine {self.address.host_key}\n")
         self._options = [
@@ -205,6 +207,14 @@ class Connection:
         if done.status == _FAILED:
             raise _failure(self.address, done.errors)
         return done
+
+
+def remove_left_folders() -> None:
+    """Take away what killed processes of this user left of their connections."""
+    for folder in Path(tempfile.gettempdir()).glob(f"{_FOLDER}*-*"):
+        owner = folder.name.removeprefix(_FOLDER).partition("-")[0]
+        if owner.isdecimal() and not Path("/proc", owner).exists() and folder.lstat().st_uid == os.getuid():
+            shutil.rmtree(folder, ignore_errors=True)  # another process may be at it
 
 
 def _done(command: Sequence[str], given: bytes, timeout: float, most: int, label: str) -> Answer:

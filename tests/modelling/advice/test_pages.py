@@ -407,7 +407,7 @@ def test_advice_on_kept_answers_costs_few_queries_and_stores_nothing(
     asked = {"personality": personality("varmail"), "hypervisor": "kvm"}
     client.post(PAGE, asked)
     kept = RankingSnapshot.objects.count()
-    with django_assert_max_num_queries(4):
+    with django_assert_max_num_queries(5):
         client.post(PAGE, asked)
     assert RankingSnapshot.objects.count() == kept
 

@@ -101,8 +101,8 @@ def test_a_full_host_stops_the_machine_and_fails_the_run(host, qemu_lab, monkeyp
 
 
 def test_a_machine_that_panics_is_repeated_and_then_given_up(host, qemu_lab, monkeypatch):
-    def panic(*arguments):
-        load = engines_load(*arguments)
+    def panic(*arguments, **named):
+        load = engines_load(*arguments, **named)
         return replace(load, command=("sh", "-c", "sleep 1; echo c > /proc/sysrq-trigger"))
 
     engines_load = engines.load

@@ -1,0 +1,21 @@
+"""What a killed process leaves of its connections: a folder each, which the process that takes its place removes."""
+
+import os
+import subprocess
+import tempfile
+
+from experiments.campaigns.laboratory import ssh
+
+
+def test_only_folders_of_processes_that_are_gone_are_removed(tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    gone = subprocess.Popen(["true"])
+    gone.wait()
+    names = (f"kdb-ssh-{gone.pid}-a", f"kdb-ssh-{os.getpid()}-b", "kdb-ssh-other", "somebody")
+    for name in names:
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "known_hosts").write_text("machine ssh-ed25519 AAAA\n")
+    (tmp_path / f"kdb-ssh-{gone.pid}-link").symlink_to(tmp_path / "somebody")
+    ssh.remove_left_folders()
+    left = [path.parent for path in tmp_path.glob("*/known_hosts")]
+    assert sorted(folder.name for folder in left if not folder.is_symlink()) == sorted(names[1:])
