@@ -261,7 +261,14 @@ def make_host(slug: str = "", *, pools: tuple[str, ...] = ("/srv/pool",), **fiel
     """A host whose key is accepted and which was checked: it has everything, and 100 GiB in each pool."""
     slug = slug or f"host-{next(_numbers)}"
     facts = {
-        **{"kernel": "6.1.0", "fio": "fio-3.33", "filebench": "1.5-alpha3", "ram_mib": 16_384, "missing": []},
+        **{
+            "kernel": "6.1.0",
+            "fio": "fio-3.33",
+            "filebench": "1.5-alpha3",
+            "cores": 8,
+            "ram_mib": 16_384,
+            "missing": [],
+        },
         **{"distribution": "Debian GNU/Linux 12", "distribution_id": "debian", "distribution_version": "12"},
         "pools": {path: {"file_system": "ext4", "free_mib": 102_400} for path in pools},
         "guest_image": {"filebench": "1.5-alpha3", "packages": {"fio": "3.33-3"}, "kernel": "6.1.0", "host_key": ""},

@@ -22,7 +22,7 @@ from kdb.api_errors import FaultyRequest, refuse_faults
 from . import drafts, hosts, steering
 from .downloads import artifact_response
 from .forms import CampaignForm, HostForm, TopUpForm
-from .laboratory import ssh
+from .laboratory import disks, ssh
 
 HOSTS, CAMPAIGNS = "hosts", "campaigns"
 
@@ -185,13 +185,15 @@ class CampaignSerializer(ReadSerializer):
     guest_file_systems = serializers.ListField(child=serializers.CharField(), read_only=True)
     workloads = serializers.ListField(child=serializers.CharField(), read_only=True)
     vm_counts = serializers.ListField(child=serializers.IntegerField(), read_only=True)
+    pinned_cpus = serializers.ListField(child=serializers.IntegerField(), read_only=True)
 
     class Meta:
         model = Campaign
         fields = (
             *("slug", "title", "state", "state_reason", "host", "pool", "driver", "engine", "host_file_systems"),
             *("guest_file_systems", "workloads", "vm_counts", "repetitions", "run_seconds", "cool_down_seconds"),
-            *("scale_percent", "disk_mib", "vm_ram_mib", "vm_vcpus", "cache_mode", "precision_percent", "seed"),
+            *("scale_percent", "disk_mib", "vm_ram_mib", "vm_vcpus", *disks.CHOICES, "pinned_cpus"),
+            *("precision_percent", "seed"),
             *("owner", "case_study", "created_at"),
         )
 
@@ -205,7 +207,9 @@ class CampaignFieldsSerializer(serializers.Serializer):
     pool = serializers.CharField(required=False, help_text="Path; not for attached machines.")
     driver = serializers.ChoiceField(choices=Host.Driver.choices)
     engine = serializers.ChoiceField(choices=Campaign.Engine.choices)
-    host_file_systems = serializers.ListField(child=serializers.CharField())
+    host_file_systems = serializers.ListField(
+        child=serializers.CharField(), help_text='Slugs; with the libvirt driver also "raw" and "lvm".'
+    )
     guest_file_systems = serializers.ListField(child=serializers.CharField(), required=False)
     workloads = serializers.ListField(child=serializers.CharField())
     vm_counts = serializers.ListField(child=serializers.IntegerField(), required=False)
@@ -216,7 +220,16 @@ class CampaignFieldsSerializer(serializers.Serializer):
     disk_mib = serializers.IntegerField(required=False)
     vm_ram_mib = serializers.IntegerField(required=False)
     vm_vcpus = serializers.IntegerField(required=False)
-    cache_mode = serializers.CharField(required=False)
+    cache_mode = serializers.ChoiceField(choices=list(disks.CHOICES["cache_mode"]), required=False)
+    io_mode = serializers.ChoiceField(choices=list(disks.CHOICES["io_mode"]), required=False)
+    image_format = serializers.ChoiceField(choices=list(disks.CHOICES["image_format"]), required=False)
+    allocation = serializers.ChoiceField(choices=list(disks.CHOICES["allocation"]), required=False)
+    disk_bus = serializers.ChoiceField(choices=list(disks.CHOICES["disk_bus"]), required=False)
+    iothread = serializers.ChoiceField(choices=list(disks.CHOICES["iothread"]), required=False)
+    discard = serializers.ChoiceField(choices=list(disks.CHOICES["discard"]), required=False)
+    pinned_cpus = serializers.ListField(
+        child=serializers.IntegerField(), required=False, help_text="Of the host, one a vCPU; empty: any."
+    )
     precision_percent = serializers.IntegerField(required=False)
     seed = serializers.IntegerField(required=False)
 
@@ -420,9 +433,10 @@ def _campaign_form(request: Request) -> CampaignForm:
             raise FaultyRequest([{"field": "pool", "message": f"{host} has no such pool.", "allowed": allowed}])
         data["pool"] = pool.pk
     defaults = {name: field.initial for name, field in CampaignForm.base_fields.items() if field.initial is not None}
-    if isinstance(data.get("vm_counts"), list):
-        data["vm_counts"] = " ".join(map(str, data["vm_counts"]))
-    form = CampaignForm(form_data({**defaults, "cache_mode": "none", **data}))
+    for name in ("vm_counts", "pinned_cpus"):
+        if isinstance(data.get(name), list):
+            data[name] = " ".join(map(str, data[name]))
+    form = CampaignForm(form_data({**defaults, **data}))
     refuse_faults(form)
     return form
 

@@ -1,7 +1,7 @@
 """A campaign as a draft case study: facts filled in, outputs attached, their figures filed by the import pipeline."""
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any
 
 from django.contrib.auth.models import User
@@ -13,6 +13,7 @@ from experiments.imports import pipeline
 from experiments.models import Campaign, CampaignRun, CaseStudy, Host, ImportBatch, Server, Storage
 from kdb.host_storage import FILE
 
+from .laboratory import disks
 from .laboratory.drivers import machine_name
 from .steering import CampaignError
 
@@ -21,7 +22,6 @@ _METRICS = (
     ("ops_per_s", "operation_rate", "ops/s"),
     ("latency_ms", "latency", "ms"),
 )
-_DEFAULT_BUS = "virtio"
 
 
 def make(campaign: Campaign, *, user: User) -> tuple[CaseStudy, ImportBatch]:
@@ -73,6 +73,9 @@ def _case_study(campaign: Campaign, done: list[CampaignRun]) -> CaseStudy:
         f"within each repetition (seed {campaign.seed}); files and threads at {campaign.scale_percent} % of the usual. "
         "At several machines they start together, and a value is the mean over them."
     )
+    if campaign.pinned_cpus and campaign.driver == Host.Driver.LIBVIRT:
+        cpus = ", ".join(map(str, campaign.pinned_cpus))
+        procedure += f" Each vCPU is pinned to a CPU of its own of the host, in this order: {cpus}."
     return CaseStudy(
         slug=campaign.slug,
         title=campaign.title,
@@ -164,7 +167,7 @@ def _configuration(campaign: Campaign, run: CampaignRun) -> dict[str, object]:
     """What the host's check and the run itself know; what only people know stands in the host's record."""
     host, facts = campaign.host, campaign.host.facts
     machine = run.facts["machines"][0]
-    known: dict[str, object] = {"host_fs": run.host_fs}
+    known: dict[str, object] = {} if run.host_fs in disks.VOLUMES else {"host_fs": run.host_fs}
     if facts:
         known |= {"host_os": _system(facts), "host_kernel": facts.get("kernel", "")}
     if not run.guest_fs:
@@ -180,13 +183,10 @@ def _configuration(campaign: Campaign, run: CampaignRun) -> dict[str, object]:
             "hypervisor": "qemu-tcg" if is_emulated else "kvm",
             "hypervisor_release": f"{facts.get('running', '')}, libvirt {facts.get('libvirt', '')}",
             "virtualisation": "emulated" if is_emulated else "full",
-            "virtual_devices": "virtio-blk",
+            "virtual_devices": disks.DEVICES[campaign.disk_bus],
             "host_mount_options": machine["host_mount_options"][:200],
-            "backend": FILE,
-            "image_format": "raw",
-            "allocation": "full",
-            "cache_mode": campaign.cache_mode,
-            "disk_bus": _DEFAULT_BUS,
+            **asdict(campaign.disk),
+            **_backend(campaign, run),
             "guest_os": _system(facts["guest_image"] | {"distribution_version": _release(facts["guest_image"])}),
             "vm_vcpus": campaign.vm_vcpus,
             "vm_ram_gib": campaign.vm_ram_mib / 1024,
@@ -195,6 +195,15 @@ def _configuration(campaign: Campaign, run: CampaignRun) -> dict[str, object]:
     elif host.hypervisor:
         known["hypervisor"] = host.hypervisor.slug
     return {**known, **host.stated} if campaign.driver == Host.Driver.ATTACHED else {**host.stated, **known}
+
+
+def _backend(campaign: Campaign, run: CampaignRun) -> dict[str, object]:
+    """What the disk images lie on, as the run made it."""
+    if run.host_fs not in disks.VOLUMES:
+        return {"backend": FILE}
+    about = campaign.host.facts["pools"].get(str(campaign.pool), {})
+    below = f"a loop device on a file on {about['file_system']}" if "file_system" in about else "a loop device"
+    return {"backend": run.host_fs, "below": below, "allocation": ""}
 
 
 def _release(image: dict[str, Any]) -> str:

@@ -13,11 +13,16 @@ from experiments.imports import normalise
 from experiments.models import Campaign, FileSystem, Host, Hypervisor, StoragePool
 
 from . import steering
-from .laboratory import engines
+from .laboratory import disks, engines
 
 STATED = tuple(name for name in normalise.CONFIGURATION if name != "configuration")
-# QEMU's names, and what papers call them.
-CACHE_MODES = ("none", "writeback", "writethrough", "directsync", "unsafe")
+
+
+def _disk_option(name: str, label: str) -> forms.TypedChoiceField:
+    """One of disks.CHOICES; left out, its usual value."""
+    usual = next(iter(disks.CHOICES[name]))
+    choices = list(disks.CHOICES[name].items())
+    return forms.TypedChoiceField(choices=choices, initial=usual, empty_value=usual, required=False, label=label)
 
 
 class InSections:
@@ -187,10 +192,17 @@ class CampaignForm(InSections, forms.ModelForm):
             "The papers ran 120 s, three or ten times.",
             ("engine", "repetitions", "run_seconds", "cool_down_seconds", "precision_percent", "seed"),
         ),
-        ("How large", "", ("scale_percent", "disk_mib", "vm_ram_mib", "vm_vcpus", "cache_mode")),
+        ("How large", "", ("scale_percent", "disk_mib", "vm_ram_mib", "vm_vcpus", "pinned_cpus")),
+        (
+            "The virtual disks",
+            "Of machines that the campaign makes; one campaign has one value of each.",
+            tuple(disks.CHOICES),
+        ),
     )
 
-    host_file_systems = forms.MultipleChoiceField(widget=forms.CheckboxSelectMultiple, label="Host file systems")
+    host_file_systems = forms.MultipleChoiceField(
+        widget=forms.CheckboxSelectMultiple, label="Host file systems, or volumes in their place"
+    )
     guest_file_systems = forms.MultipleChoiceField(
         required=False, widget=forms.CheckboxSelectMultiple, label="Guest file systems (none: native)"
     )
@@ -198,8 +210,15 @@ class CampaignForm(InSections, forms.ModelForm):
         choices=[(name, name) for name in engines.WORKLOADS], widget=forms.CheckboxSelectMultiple, label="Workloads"
     )
     vm_counts = forms.CharField(required=False, label="Virtual machines at once", help_text="1 2 3 4; empty: native")
-    cache_mode = forms.ChoiceField(
-        choices=[(mode, mode) for mode in CACHE_MODES], label="Cache mode of the virtual disks"
+    cache_mode = _disk_option("cache_mode", "Cache mode")
+    io_mode = _disk_option("io_mode", "Input and output by")
+    image_format = _disk_option("image_format", "Image format")
+    allocation = _disk_option("allocation", "Its space beforehand")
+    disk_bus = _disk_option("disk_bus", "Bus")
+    iothread = _disk_option("iothread", "Served by")
+    discard = _disk_option("discard", "What the guest frees is")
+    pinned_cpus = forms.CharField(
+        required=False, label="Host CPUs that the vCPUs are pinned to", help_text="2-5 8, one a vCPU; empty: any"
     )
     repetitions = forms.IntegerField(min_value=1, max_value=100, initial=3, label="Repetitions")
     run_seconds = forms.IntegerField(min_value=1, max_value=86_400, initial=120, label="Length of a run, s")
@@ -222,7 +241,7 @@ class CampaignForm(InSections, forms.ModelForm):
         fields = (
             *("title", "slug", "host", "pool", "driver", "engine", "host_file_systems", "guest_file_systems"),
             *("workloads", "vm_counts", "repetitions", "run_seconds", "cool_down_seconds", "scale_percent"),
-            *("disk_mib", "vm_ram_mib", "vm_vcpus", "cache_mode", "precision_percent", "seed"),
+            *("disk_mib", "vm_ram_mib", "vm_vcpus", *disks.CHOICES, "pinned_cpus", "precision_percent", "seed"),
         )
         labels = {
             "title": "Title",
@@ -237,7 +256,7 @@ class CampaignForm(InSections, forms.ModelForm):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         systems = [(slug, slug) for slug in visible.entries(FileSystem).order_by("slug").values_list("slug", flat=True)]
-        self.fields["host_file_systems"].choices = systems
+        self.fields["host_file_systems"].choices = systems + list(disks.VOLUMES.items())
         self.fields["guest_file_systems"].choices = systems
         self.fields["host"].queryset = Host.objects.filter(runs_on=None)
         self.fields["pool"].queryset = StoragePool.objects.filter(host__runs_on=None).select_related("host")
@@ -249,6 +268,19 @@ class CampaignForm(InSections, forms.ModelForm):
         if not all(re.fullmatch(r"[1-9]\d{0,2}", word) for word in words):
             raise ValidationError("Numbers from 1 to 999, with spaces between them.")
         return sorted({int(word) for word in words})
+
+    def clean_pinned_cpus(self) -> list[int]:
+        found: list[int] = []
+        for word in re.split(r"[\s,\[\]]+", self.cleaned_data["pinned_cpus"].strip(" ,[]\t\n")):
+            first, _, last = word.partition("-")
+            if not word:
+                continue
+            if not re.fullmatch(r"\d{1,4}(-\d{1,4})?", word) or int(last or first) < int(first):
+                raise ValidationError("Numbers of CPUs from 0 on, or ranges, with spaces between them: 2-5 8.")
+            found += range(int(first), int(last or first) + 1)
+        if len(set(found)) < len(found):
+            raise ValidationError("Each CPU once.")
+        return found
 
     def clean_seed(self) -> int:
         seed = self.cleaned_data["seed"]

@@ -20,7 +20,7 @@ from experiments.campaigns.laboratory.remote import Area
 from experiments.models import CampaignRun, Host, Hypervisor, PrivateKey, StoragePool
 from kdb import jobs
 
-from .laboratory import filebench_tree, libvirt, remote, ssh
+from .laboratory import disks, filebench_tree, hypervisors, libvirt, remote, ssh
 
 logger = logging.getLogger(__name__)
 
@@ -44,6 +44,8 @@ FROM = {
     "mkfs.xfs": "package xfsprogs",
     "mkfs.btrfs": "package btrfs-progs",
     "fio": "package fio",
+    "qemu-img": "package qemu-utils",
+    "lvm": "package lvm2",
     "virsh": "package libvirt-clients (and libvirt-daemon-system for the daemon)",
     "filebench": "manage.py build_filebench and install_filebench: Debian has no package",
 }
@@ -150,7 +152,7 @@ def ask_contact(host: Host) -> None:
 def check_estimate(host: Host, pools: int, *, with_limits: bool = False) -> CheckEstimate:
     """pools : their number"""
     starts_guest = bool(host.guest_image and "libvirt" in host.drivers and pools)
-    guest_seconds = PROBE_SECONDS + libvirt.BOOT_SECONDS if starts_guest else 0  # hardware first, then software
+    guest_seconds = PROBE_SECONDS + hypervisors.BOOT_SECONDS if starts_guest else 0  # hardware first, then software
     return CheckEstimate(
         seconds=FACTS_SECONDS + guest_seconds + (pools * RAW_SECONDS if with_limits else 0),
         pool_mib=max(PROBE_MIB if starts_guest else 0, RAW_MIB if with_limits and pools else 0),
@@ -345,22 +347,22 @@ def _accelerator(machine: ssh.Connection, host: Host, pool: str, found: dict[str
         area.call("begin")
         try:
             area.call("make-folder", "fs", found["pools"][area.pool]["file_system"])
-            disk = area.call("make-image", "fs", "disk1", PROBE_MIB)["path"]
-            guest = libvirt.Guest(
-                f"kdb-probe-{area.token}",
-                host.guest_image,
-                disk,
-                f"{area.pool}/.kdb/console1",
-                512,
-                1,
-                "none",
-                accelerator,
+            file_system = found["pools"][area.pool]["file_system"]
+            guest = hypervisors.Guest(
+                name=f"kdb-probe-{area.token}",
+                number=1,
+                image_folder=host.guest_image,
+                disk=libvirt.make_disk(area, "fs", file_system, 1, PROBE_MIB, disks.Options()),
+                console=f"{area.pool}/.kdb/console1",
+                ram_mib=512,
+                vcpus=1,
+                accelerator=accelerator,
             )
-            seconds = PROBE_SECONDS if accelerator == "kvm" else libvirt.BOOT_SECONDS
+            seconds = PROBE_SECONDS if accelerator == "kvm" else hypervisors.BOOT_SECONDS
             libvirt.start(area, guest)
-            libvirt.wait_ready(area, guest.name, "console1", seconds=seconds, keep=run.renew)
+            hypervisors.wait_ready(libvirt, area, guest.name, "console1", seconds=seconds, keep=run.renew)
             return accelerator
-        except (libvirt.GuestGone, remote.Refused) as error:
+        except (hypervisors.GuestGone, remote.Refused) as error:
             logger.warning("no guests under %s host=%s reason=%r", accelerator, host.slug, str(error))
             last = str(error)
         finally:

@@ -11,7 +11,8 @@ from kdb.pairs import pair_key
 
 from . import hosts
 from . import steering as campaigns
-from .laboratory import ssh
+from .forms import CampaignForm
+from .laboratory import disks, drivers, ssh
 from .runs import throughput
 from .ways_on import WayOn, way_on
 
@@ -139,6 +140,7 @@ class CampaignPage:
     way_on: WayOn | None  # where it paused by itself
     can: dict[str, bool]
     failures: list[CampaignRun]
+    disk: list[tuple[str, str]]  # the options of the virtual disks that the campaign makes, in words
 
 
 def campaign_page(campaign: Campaign) -> CampaignPage:
@@ -176,7 +178,17 @@ def campaign_page(campaign: Campaign) -> CampaignPage:
             "draft": state != "running" and not is_filed and counted[RunState.DONE] > 0,
         },
         failures=[run for run in runs if run.state == RunState.FAILED][:20],
+        disk=_disk(campaign),
     )
+
+
+def _disk(campaign: Campaign) -> list[tuple[str, str]]:
+    if campaign.driver not in drivers.HYPERVISORS:
+        return []
+    return [
+        (str(CampaignForm.base_fields[name].label), texts.get(getattr(campaign, name), getattr(campaign, name)))
+        for name, texts in disks.CHOICES.items()
+    ]
 
 
 def _cell(runs: list[CampaignRun]) -> dict[str, Any]:

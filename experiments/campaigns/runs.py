@@ -26,7 +26,7 @@ from experiments.models import Campaign, CampaignRun, Host, RunArtifact, RunLine
 from kdb import jobs
 
 from . import hosts, signatures, steering
-from .laboratory import bench, drivers, engines, libvirt, plan, precision, remote, ssh, steps
+from .laboratory import bench, drivers, engines, hypervisors, libvirt, plan, precision, remote, ssh, steps
 
 logger = logging.getLogger(__name__)
 
@@ -81,14 +81,14 @@ class _Attempt:
             self.end(State.CANCELLED)
         except (jobs.LeaseLost, remote.Superseded) as error:
             raise jobs.LeaseLost(str(error)) from error
-        except libvirt.GuestGone as error:
+        except hypervisors.GuestGone as error:
             self.lost(str(error))
         except ssh.KeyChanged as error:
             hosts.block(self.host, str(error))
             self.give_back(str(error))
         except (ssh.SshError, hosts.HostError) as error:
             self.give_back(str(error))
-        except (bench.RunFailed, bench.Silent, libvirt.GuestStopped, remote.Refused) as error:
+        except (bench.RunFailed, bench.Silent, hypervisors.GuestStopped, remote.Refused) as error:
             self.end(State.FAILED, reason=_sentence(str(error)))
         except (OperationalError, InterfaceError):  # of the database, not of the run: the job is tried again
             raise
@@ -114,12 +114,13 @@ class _Attempt:
         self.step(steps.benchmark(engine, self.run.workload, self.campaign.run_seconds, self.run.vm_count))
         domains = [machine.domain for machine in machines if machine.domain]
 
-        sampler = signatures.sampler(host, {machine.number: machine.domain for machine in machines if machine.domain})
+        by_number = {machine.number: machine.domain for machine in machines if machine.domain}
+        sampler = signatures.sampler(host, by_number, libvirt.TESTED[self.campaign.disk_bus])
 
         def watch() -> None:
             for domain in domains:
                 assert host is not None  # only it has domains
-                libvirt.check_running(host, domain)
+                drivers.HYPERVISORS[self.campaign.driver].check_running(host, domain)
             sampler.take()
 
         try:
@@ -141,9 +142,9 @@ class _Attempt:
 
     def tell_guest_from_host(self, error: ssh.Unreachable) -> None:
         """Raises GuestGone, GuestStopped, Silent where a guest is the matter, Unreachable where its host is."""
-        if self.campaign.driver == Host.Driver.LIBVIRT and self.areas:
+        if (hypervisor := drivers.HYPERVISORS.get(self.campaign.driver)) and self.areas:
             for number in range(1, self.run.vm_count + 1):
-                libvirt.check_running(self.areas[0].machine, drivers.domain_name(self.token, number))
+                hypervisor.check_running(self.areas[0].machine, drivers.domain_name(self.token, number))
             raise bench.Silent(f"A virtual machine does not answer: {error}") from error
 
     def keep_what_is_there(self, machines: list[Machine]) -> None:
@@ -172,7 +173,8 @@ class _Attempt:
             vm_count=run.vm_count,
             ram_mib=campaign.vm_ram_mib,
             vcpus=campaign.vm_vcpus,
-            cache_mode=campaign.cache_mode,
+            options=campaign.disk,
+            pinned_cpus=tuple(campaign.pinned_cpus),
             image_folder=self.host.guest_image,
             image_host_key=facts.get("guest_image", {}).get("host_key", ""),
             accelerator=facts.get("accelerator", ""),
@@ -181,7 +183,8 @@ class _Attempt:
         if campaign.driver == Host.Driver.NATIVE:
             found = drivers.native(host, wanted, self.step)
         else:
-            found = drivers.guests(stack, host, wanted, self.step, self.keep)
+            hypervisor = drivers.HYPERVISORS[campaign.driver]
+            found = drivers.guests(stack, hypervisor, host, wanted, self.step, self.keep)
         self.facts["machines"] = [{"name": machine.name, **machine.facts} for machine in found]
         return host, found
 

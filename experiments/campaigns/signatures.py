@@ -12,7 +12,7 @@ from experiments.models import CampaignRun, FileSystem, Signature
 from experiments.placement_driver import counters
 from experiments.placement_driver.counters import Counts, since
 
-from .laboratory.libvirt import TESTED, virsh
+from .laboratory.libvirt import virsh
 from .laboratory.remote import Refused
 from .laboratory.ssh import Connection, Unreachable
 
@@ -59,8 +59,11 @@ class Sampler:
         ]
 
 
-def sampler(host: Connection | None, domains: Mapping[int, str]) -> Sampler:
-    """Of the disks under test. domains : number of a machine to its name on the host; none: there is nothing to see"""
+def sampler(host: Connection | None, domains: Mapping[int, str], target: str) -> Sampler:
+    """Of the disks under test. domains : number of a machine to its name on the host; none: there is nothing to see
+
+    target : the disk under test of each
+    """
 
     def look() -> dict[int, Counts]:
         if host is None or not domains:
@@ -70,7 +73,7 @@ def sampler(host: Connection | None, domains: Mapping[int, str]) -> Sampler:
         except (Refused, Unreachable) as error:  # what is wrong with a machine, or its host, other checks say
             logger.warning("no statistics of a run's machines reason=%r", str(error))
             return {}
-        seen = {number: found.get(name, {}).get(TESTED) for number, name in domains.items()}
+        seen = {number: found.get(name, {}).get(target) for number, name in domains.items()}
         return {number: counts for number, counts in seen.items() if counts is not None}
 
     return Sampler(look)

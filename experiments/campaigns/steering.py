@@ -6,6 +6,7 @@ their state; it is taken before that of a campaign. `look_after`, every quarter 
 """
 
 import logging
+import re
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -22,7 +23,7 @@ from kdb import jobs
 from kdb.models import Job
 
 from . import hosts, news
-from .laboratory import engines, plan
+from .laboratory import disks, engines, plan
 
 logger = logging.getLogger(__name__)
 
@@ -112,7 +113,12 @@ def _check_host(campaign: Campaign, facts: dict[str, Any], say: Callable[[str, s
         say("pool", f"{about.get('why') or f'{pool.path} was not there'}, at the last check.")
         return
     lacking = {item["program"] for item in facts["missing"]}
+    volumes = [name for name in campaign.host_file_systems if name in disks.VOLUMES]
+    if volumes:
+        _check_volumes(campaign, volumes, pool, facts, say)
     for name in campaign.host_file_systems:
+        if name in volumes:
+            continue
         if pool.kind == StoragePool.Kind.EXISTING and name != about["file_system"]:
             say("host_file_systems", f"{pool.path} is {about['file_system']}; it is used as it is.")
         elif pool.kind == StoragePool.Kind.IMAGE and (name not in MAKES or f"mkfs.{name}" in lacking):
@@ -151,6 +157,53 @@ def _check_host(campaign: Campaign, facts: dict[str, Any], say: Callable[[str, s
             f"{wanted:,} MiB for {max(campaign.vm_counts)} guests; {host} has {facts['ram_mib']:,} MiB in all.",
         )
     _check_sizes(campaign, say)
+    _check_disk(campaign, facts, lacking, say)
+
+
+def _check_volumes(
+    campaign: Campaign,
+    volumes: list[str],
+    pool: StoragePool,
+    facts: dict[str, Any],
+    say: Callable[[str, str], None],
+) -> None:
+    """Whether the host can make them in this pool, and the disk be one."""
+    if campaign.driver == Host.Driver.NATIVE:
+        say("host_file_systems", f"A native campaign runs on file systems, not on {', '.join(volumes)}.")
+        return
+    if pool.kind == StoragePool.Kind.EXISTING:
+        say("host_file_systems", f"{pool.path} is used as it is: volumes are made on image files of other pools.")
+    if "lvm" in volumes and "lvm" in {item["program"] for item in facts["missing"]}:
+        say("host_file_systems", f"{campaign.host} has no lvm: {hosts.FROM['lvm']}.")
+    if "lvm" in volumes and "device_mapper" not in facts:
+        say("host_file_systems", f"The kernel of {campaign.host} has no device-mapper, which LVM needs.")
+    for name, sentence in disks.problems_on_volumes(campaign.disk):
+        say(name, sentence)
+
+
+def _check_disk(
+    campaign: Campaign, facts: dict[str, Any], lacking: Collection[str], say: Callable[[str, str], None]
+) -> None:
+    """Whether the virtual disks and processors can be what they are asked to be."""
+    for name, sentence in disks.problems(campaign.disk):
+        say(name, sentence)
+    if campaign.disk_bus not in facts["guest_image"].get("disk_buses", ("virtio", "scsi", "ide")):
+        say(
+            "disk_bus", f"The kernel in the guest image of {campaign.host} has no driver for {campaign.disk_bus} disks."
+        )
+    if campaign.image_format == "qcow2" and "qemu-img" in lacking:
+        say("image_format", f"{campaign.host} has no qemu-img: {hosts.FROM['qemu-img']}.")
+    found = re.search(r"QEMU (\d+(?:\.\d+)*)", facts.get("running", ""))
+    version = tuple(int(part) for part in found[1].split(".")) if found else ()
+    if sentence := disks.problem_with_qemu(campaign.disk, version):
+        say("io_mode", sentence)
+    if not campaign.pinned_cpus:
+        return
+    needed, cores = max(campaign.vm_counts) * campaign.vm_vcpus, facts.get("cores", 0)
+    if len(campaign.pinned_cpus) < needed:
+        say("pinned_cpus", f"{needed} vCPUs run at once, so as many CPUs are needed, not {len(campaign.pinned_cpus)}.")
+    if beyond := [str(cpu) for cpu in campaign.pinned_cpus if cpu >= cores]:
+        say("pinned_cpus", f"{campaign.host} has the CPUs 0 to {cores - 1}, and no {', '.join(beyond)}.")
 
 
 def _check_attached(campaign: Campaign, say: Callable[[str, str], None]) -> None:
@@ -221,6 +274,7 @@ def estimate(campaign: Campaign) -> Estimate:
         campaign.disk_mib,
         host_mib,
         is_image,
+        campaign.disk,
     )
     kinds = {(cell.host_fs, cell.guest_fs, cell.vm_count, cell.workload): cell for cell in matrix}
     return Estimate(

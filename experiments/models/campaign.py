@@ -4,6 +4,7 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Q
 
+from experiments.campaigns.laboratory import disks
 from experiments.models.laboratory import Host
 from kdb.models import Job
 from kdb.pairs import pair_key
@@ -33,7 +34,7 @@ class Campaign(models.Model):
     )
     driver = models.CharField(max_length=10, choices=Host.Driver)
     engine = models.CharField(max_length=10, choices=Engine)
-    host_file_systems = models.JSONField(default=list)
+    host_file_systems = models.JSONField(default=list, help_text="Or volumes in their place.")
     guest_file_systems = models.JSONField(default=list, help_text="Empty: native.")
     workloads = models.JSONField(default=list)
     vm_counts = models.JSONField(default=list, help_text="Empty: native.")
@@ -44,7 +45,15 @@ class Campaign(models.Model):
     disk_mib = models.PositiveIntegerField(default=8192, help_text="MiB: each file system under test.")
     vm_ram_mib = models.PositiveIntegerField(default=2048, help_text="MiB")
     vm_vcpus = models.PositiveSmallIntegerField(default=1)
-    cache_mode = models.CharField(max_length=20, default="none", help_text="Of the virtual disks.")
+    # Of the virtual disks that a campaign makes, in the words of a configuration.
+    cache_mode = models.CharField(max_length=20, default="none")
+    io_mode = models.CharField(max_length=10, default="threads")
+    image_format = models.CharField(max_length=10, default="raw")
+    allocation = models.CharField(max_length=10, default="falloc")
+    disk_bus = models.CharField(max_length=10, default="virtio")
+    iothread = models.CharField(max_length=3, default="no")
+    discard = models.CharField(max_length=10, default="ignore")
+    pinned_cpus = models.JSONField(default=list, blank=True, help_text="Of the host, one a vCPU; empty: any.")
     seed = models.PositiveIntegerField(help_text="Of the order of the runs.")
     precision_percent = models.PositiveSmallIntegerField(
         null=True, blank=True, help_text="Stop a workload when all its ratios are known this well; empty: never."
@@ -64,6 +73,10 @@ class Campaign(models.Model):
 
     def __str__(self) -> str:
         return self.title
+
+    @property
+    def disk(self) -> disks.Options:
+        return disks.Options(**{name: getattr(self, name) for name in disks.CHOICES})
 
     @property
     def run_count(self) -> int:
@@ -91,7 +104,7 @@ class CampaignRun(models.Model):
     host = models.ForeignKey(Host, on_delete=models.PROTECT, related_name="+", help_text="The campaign's.")
     position = models.PositiveIntegerField(help_text="In the order of the campaign.")
     repetition = models.PositiveSmallIntegerField()
-    host_fs = models.CharField(max_length=40)
+    host_fs = models.CharField(max_length=40, help_text="Or the volume in its place.")
     guest_fs = models.CharField(max_length=40, blank=True, help_text="Empty: native.")
     workload = models.CharField(max_length=40)
     vm_count = models.PositiveSmallIntegerField(help_text="0 is native.")

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 import pandas as pd
 
-from experiments.campaigns.forms import CACHE_MODES
+from experiments.campaigns.laboratory import disks
 from experiments.case_studies.tables import FACTS
 from experiments.models import Configuration
 from kdb.host_storage import FILE
@@ -23,7 +23,7 @@ from .configurations import configurations_behind
 from .content import SetUp, SetUpFact, SetUpLine, StatedValue
 
 MOST_STUDIES = 20  # of an entry, whose set-ups are told
-_CACHE_MODES = tuple(mode for mode in CACHE_MODES if not losing_options(mode, "", ""))
+_CACHE_MODES = tuple(mode for mode in disks.CHOICES["cache_mode"] if not losing_options(mode, "", ""))
 _IMAGE_FORMATS = ("raw", "qcow2")
 _CHOICES = {"Cache mode": _CACHE_MODES, "Image format": _IMAGE_FORMATS}  # what might have been tried
 _MAKES = ("ext2", "ext3", "ext4", "xfs", "btrfs", "f2fs", "jfs", "nilfs2", "reiserfs")  # mkfs.NAME of the same name

@@ -7,20 +7,25 @@ runs on. What they make is taken away by `clean` of the same areas, whatever hap
 import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from . import libvirt, remote, steps
+from . import disks, hypervisors, libvirt, remote, steps
+from .hypervisors import Hypervisor
 from .remote import Area
 from .ssh import Connection, Unreachable
 
 CONTACT_SECONDS = 60
 FOLDER = "fs"  # of the file system under test, in the area
 Say = Callable[[str], None]
+HYPERVISORS: dict[str, Hypervisor] = {"libvirt": libvirt}  # by the driver of a campaign
 
 
 @dataclass(frozen=True)
 class Wanted:
-    """What one run is about. Sizes in MiB; guest fields are empty for a native run."""
+    """What one run is about. Sizes in MiB; guest fields are empty for a native run.
+
+    host_fs : or the volume in place of one (disks.VOLUMES)
+    """
 
     token: int
     host_fs: str
@@ -32,7 +37,8 @@ class Wanted:
     vm_count: int = 0
     ram_mib: int = 0
     vcpus: int = 0
-    cache_mode: str = ""
+    options: disks.Options = field(default_factory=disks.Options)
+    pinned_cpus: tuple[int, ...] = ()
     image_folder: str = ""
     image_host_key: str = ""
     accelerator: str = ""
@@ -80,38 +86,50 @@ def domain_name(token: int, number: int) -> str:
     return f"kdb-{token}-{number}"
 
 
-def guests(stack: ExitStack, host: Connection, wanted: Wanted, say: Say, keep: Callable[[], None]) -> list[Machine]:
-    """Make, start and prepare `vm_count` guests; their connections close with the stack. Raises libvirt.GuestGone."""
+def guests(
+    stack: ExitStack, hypervisor: Hypervisor, host: Connection, wanted: Wanted, say: Say, keep: Callable[[], None]
+) -> list[Machine]:
+    """Make, start and prepare `vm_count` guests; their connections close with the stack.
+
+    Raises hypervisors.GuestGone.
+    """
     area = Area(host, wanted.pool, wanted.token)
-    host_facts = host_file_system(area, wanted, say)
+    if wanted.host_fs in disks.VOLUMES:
+        area.call("begin", timeout=120)
+        host_facts = {"mount_options": ""}
+        say(steps.volumes(wanted.host_fs, wanted.disk_mib))
+    else:
+        host_facts = host_file_system(area, wanted, say)
+        say(steps.disk_images(wanted.disk_mib, wanted.options))
     made = []
-    say(steps.disk_images(wanted.disk_mib))
     for number in range(1, wanted.vm_count + 1):
-        disk = area.call("make-image", FOLDER, f"disk{number}", wanted.disk_mib, timeout=600)["path"]
+        disk = hypervisor.make_disk(area, FOLDER, wanted.host_fs, number, wanted.disk_mib, wanted.options)
         console = f"console{number}"
-        guest = libvirt.Guest(
+        guest = hypervisors.Guest(
             name=domain_name(wanted.token, number),
+            number=number,
             image_folder=wanted.image_folder,
             disk=disk,
             console=f"{wanted.pool}/.kdb/{console}",
             ram_mib=wanted.ram_mib,
             vcpus=wanted.vcpus,
-            cache_mode=wanted.cache_mode,
             accelerator=wanted.accelerator,
+            options=wanted.options,
+            pinned_cpus=disks.pinned(wanted.pinned_cpus, number, wanted.vcpus),
         )
-        libvirt.start(area, guest)
+        hypervisor.start(area, guest)
         made.append((number, guest.name, console))
     machines = []
     say(steps.start_machines(wanted.vm_count))
     for number, name, console in made:
-        libvirt.wait_ready(area, name, console, keep=keep)
-        port = libvirt.forwarded_port(host, name)
-        inside = stack.enter_context(libvirt.connection(host, name, port, wanted.image_host_key))
+        hypervisors.wait_ready(hypervisor, area, name, console, keep=keep)
+        port = hypervisor.forwarded_port(host, name)
+        inside = stack.enter_context(hypervisors.connection(host, name, port, wanted.image_host_key))
         _first_contact(inside, keep)
-        guest_area = Area(inside, libvirt.GUEST_POOL, wanted.token)
+        guest_area = Area(inside, hypervisors.GUEST_POOL, wanted.token)
         guest_area.call("begin")
         say(steps.guest_file_system(wanted.guest_fs, f"virtual machine {number}"))
-        facts = guest_area.call("format-disk", FOLDER, libvirt.SERIAL, wanted.guest_fs, timeout=300)
+        facts = guest_area.call("format-disk", FOLDER, hypervisors.SERIAL, wanted.guest_fs, timeout=300)
         facts |= {"kernel": _kernel(inside), "host_mount_options": host_facts["mount_options"]}
         machines.append(Machine(number, guest_area, facts, name))
     return machines

@@ -25,6 +25,8 @@ PACKAGES = (
     *("procps", "util-linux", "busybox-static", "cpio", "ca-certificates"),
 )
 KERNEL = "linux-image-cloud-amd64"
+# What the kernel needs for a disk under test on each bus (disks.CHOICES); the cloud kernel has no SATA.
+DISK_MODULES = {"virtio": "virtio_blk", "scsi": "virtio_scsi", "sata": "ahci", "ide": "ata_piix"}
 INITRD_MODULES = ("virtio_pci", "virtio_blk", "squashfs", "overlay")
 PROGRAMS = ("debootstrap", "mksquashfs", "ssh-keygen")
 _LEFT_OUT = (
@@ -45,6 +47,7 @@ def build(
     authorized_keys: Sequence[str],
     *,
     filebench: Path | None = None,
+    kernel: str = KERNEL,
     mirror: str = MIRROR,
     tell: Callable[[str], None] = lambda text: None,
 ) -> dict[str, Any]:
@@ -53,6 +56,7 @@ def build(
     authorized_keys : public keys of the workers that will log in
     filebench : what build_filebench made, or the folder that Filebench was installed into (its --prefix), which gets
         the same path in the guest, because Filebench looks for its helpers where it was built to be
+    kernel : the package that depends on it
     Raises BuildError, filebench_tree.TreeError; `folder` then holds what it held before.
     """
     debian.check_tools(PROGRAMS, "debootstrap squashfs-tools openssh-client")
@@ -65,7 +69,7 @@ def build(
         tell(f"debootstrap {debian.SUITE}: {len(PACKAGES)} packages and what they need")
         debian.bootstrap(root, PACKAGES, mirror)
         tell("kernel")
-        version = _unpack_kernel(root)
+        version = _unpack_kernel(root, kernel)
         tell("settings")
         host_key = _configure(root, authorized_keys)
         if filebench is not None:
@@ -90,6 +94,7 @@ def build(
         about = {
             "format": 1,
             "kernel": version,
+            "disk_buses": [bus for bus, module in DISK_MODULES.items() if _has_module(root, version, module)],
             "distribution": debian.distribution(root),
             "distribution_id": "debian",
             "host_key": host_key,
@@ -104,13 +109,13 @@ def build(
     return about
 
 
-def _unpack_kernel(root: Path) -> str:
+def _unpack_kernel(root: Path, package: str) -> str:
     """The kernel and its modules, without the package's scripts, which would build an initrd of their own."""
     _chroot(root, "apt-get", "update", "-qq")
-    depends = _chroot(root, "apt-cache", "depends", "--important", KERNEL)
+    depends = _chroot(root, "apt-cache", "depends", "--important", package)
     names = [line.split()[-1] for line in depends.splitlines() if "Depends: linux-image-" in line]
     if len(names) != 1:
-        raise BuildError(f"the package {KERNEL} names no kernel: {depends.strip()!r}")
+        raise BuildError(f"the package {package} names no kernel: {depends.strip()!r}")
     # Not into / itself: the package's lib would take the place of the link to usr/lib.
     script = 'cd /tmp && apt-get download -qq "$1" && dpkg-deb -x ./"$1"_*.deb kernel && rm -- *.deb'
     _chroot(root, "sh", "-c", script, "sh", names[0])
@@ -121,6 +126,10 @@ def _unpack_kernel(root: Path) -> str:
     shutil.rmtree(unpacked)
     _chroot(root, "depmod", version)
     return version
+
+
+def _has_module(root: Path, version: str, module: str) -> bool:
+    return any((root / "usr/lib/modules" / version).rglob(f"{module}.ko*"))
 
 
 def _configure(root: Path, authorized_keys: Sequence[str]) -> str:

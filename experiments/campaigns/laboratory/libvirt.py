@@ -1,51 +1,19 @@
-"""Guests through virsh on the host: their XML, their life, and the way to their sshd.
-
-Each guest boots the kernel of the guest image directly, with the image's root disk read-only as vda and
-the disk under test as vdb, with a serial number of its own. It has no network but a forwarded port on the
-host's loopback, and ends, never restarts, when it panics.
-"""
+"""Guests through virsh on the host: their XML, their life, and the way to their sshd."""
 
 import re
-import time
-from collections.abc import Callable
-from dataclasses import dataclass
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element, SubElement
 
-from . import remote
+from . import disks
+from .hypervisors import KERNEL_LINE, SERIAL, Guest, GuestGone, GuestStopped
 from .remote import Area, Refused
-from .ssh import Address, Connection
+from .ssh import Connection
 
-SERIAL = "kdb-under-test"
-TESTED = "vdb"  # the disk that the benchmark works on
+# The disk that the benchmark works on, by its bus. The root disk is vda.
+TESTED = {"virtio": "vdb", "scsi": "sda", "sata": "sda", "ide": "hda"}
 URI = "qemu:///system"  # where other drivers are installed too, virsh would choose one of them by itself
-READY, FAILED = "KDB-GUEST-READY", "KDB-GUEST-FAILED"
-GUEST_POOL = "/srv/kdb"  # in the guest; made with the image
-BOOT_SECONDS = 120
 _QEMU = "http://libvirt.org/schemas/domain/qemu/1.0"
 ElementTree.register_namespace("qemu", _QEMU)
-
-
-class GuestGone(Exception):  # noqa: N818 - the machine's decision
-    """A virtual machine ended or never came; the text says what libvirt says of it."""
-
-
-class GuestStopped(Exception):  # noqa: N818
-    """A virtual machine is there and does nothing: paused, by an I/O error or by somebody."""
-
-
-@dataclass(frozen=True)
-class Guest:
-    """One virtual machine to be. accelerator: "kvm", or "qemu" for software emulation."""
-
-    name: str
-    image_folder: str
-    disk: str
-    console: str
-    ram_mib: int
-    vcpus: int
-    cache_mode: str
-    accelerator: str
 
 
 def domain_xml(guest: Guest) -> str:
@@ -54,11 +22,18 @@ def domain_xml(guest: Guest) -> str:
     _text(domain, "name", guest.name)
     _text(domain, "memory", guest.ram_mib, unit="MiB")
     _text(domain, "vcpu", guest.vcpus)
+    has_thread = guest.options.iothread == "yes"
+    if has_thread:
+        _text(domain, "iothreads", 1)
+    if guest.pinned_cpus:
+        tuning = SubElement(domain, "cputune")
+        for vcpu, cpu in enumerate(guest.pinned_cpus):
+            SubElement(tuning, "vcpupin", vcpu=str(vcpu), cpuset=str(cpu))
     system = SubElement(domain, "os")
     _text(system, "type", "hvm", arch="x86_64", machine="pc")
     _text(system, "kernel", f"{guest.image_folder}/vmlinuz")
     _text(system, "initrd", f"{guest.image_folder}/initrd")
-    _text(system, "cmdline", "console=ttyS0 quiet panic=-1 net.ifnames=0")
+    _text(system, "cmdline", KERNEL_LINE)
     SubElement(SubElement(domain, "features"), "acpi")
     if guest.accelerator == "kvm":
         SubElement(domain, "cpu", mode="host-passthrough")
@@ -66,12 +41,29 @@ def domain_xml(guest: Guest) -> str:
     for event, action in (("on_poweroff", "destroy"), ("on_reboot", "destroy"), ("on_crash", "destroy")):
         _text(domain, event, action)
     devices = SubElement(domain, "devices")
-    root = _disk(devices, f"{guest.image_folder}/root.squashfs", "vda", cache="unsafe")
+    root = _disk(devices, f"{guest.image_folder}/root.squashfs", "vda", "virtio", cache="unsafe")
     SubElement(root, "readonly")
     SubElement(root, "shareable")
-    # A write that fails stops the guest: a benchmark that goes on would count it as done.
-    tested = _disk(devices, guest.disk, TESTED, cache=guest.cache_mode, error_policy="stop", rerror_policy="stop")
+    bus, thread = guest.options.disk_bus, {"iothread": "1"} if has_thread else {}
+    tested = _disk(
+        devices,
+        guest.disk,
+        TESTED[bus],
+        bus,
+        type=guest.options.image_format,
+        cache=guest.options.cache_mode,
+        io=guest.options.io_mode,
+        discard=guest.options.discard,
+        # A write that fails stops the guest: a benchmark that goes on would count it as done.
+        error_policy="stop",
+        rerror_policy="stop",
+        **(thread if bus == "virtio" else {}),
+    )
     _text(tested, "serial", SERIAL)
+    if bus == "scsi":
+        controller = SubElement(devices, "controller", type="scsi", index="0", model="virtio-scsi")
+        if thread:
+            SubElement(controller, "driver", thread)
     serial = SubElement(devices, "serial", type="file")
     SubElement(serial, "source", path=guest.console)
     SubElement(serial, "target", port="0")
@@ -95,11 +87,13 @@ def _text(parent: Element, name: str, text: object, **attributes: str) -> Elemen
     return element
 
 
-def _disk(devices: Element, path: str, target: str, **driver: str) -> Element:
-    disk = SubElement(devices, "disk", type="file", device="disk")
+def _disk(devices: Element, path: str, target: str, bus: str, **driver: str) -> Element:
+    """A disk on an image file or a block device."""
+    kind = "block" if path.startswith("/dev/") else "file"
+    disk = SubElement(devices, "disk", type=kind, device="disk")
     SubElement(disk, "driver", {"name": "qemu", "type": "raw", **driver})
-    SubElement(disk, "source", file=path)
-    SubElement(disk, "target", dev=target, bus="virtio")
+    SubElement(disk, "source", {"dev" if kind == "block" else "file": path})
+    SubElement(disk, "target", dev=target, bus=bus)
     return disk
 
 
@@ -109,6 +103,15 @@ def virsh(host: Connection, *words: str, given: str = "", timeout: float = 60) -
     if answer.status:
         raise Refused(f"{host.address}: virsh {words[0]}: {answer.errors.strip()[-500:]}")
     return answer.text
+
+
+def make_disk(area: Area, folder: str, host_storage: str, number: int, mib: int, options: disks.Options) -> str:
+    """An image file in the folder, or a volume; its path. Raises Refused."""
+    name = f"disk{number}"
+    if host_storage in disks.VOLUMES:
+        return area.call("make-volume", name, mib, host_storage, timeout=600)["path"]
+    made = area.call("make-image", folder, name, mib, options.image_format, options.allocation, timeout=3600)
+    return made["path"]
 
 
 def start(area: Area, guest: Guest) -> None:
@@ -135,28 +138,6 @@ def check_running(host: Connection, name: str) -> None:
         raise GuestGone(f"the virtual machine {name} is {found}")
 
 
-def wait_ready(
-    area: Area, name: str, console: str, *, seconds: float = BOOT_SECONDS, keep: Callable[[], object] = lambda: None
-) -> None:
-    """Wait for the guest's sign on its console. Raises GuestGone with the console's last lines.
-
-    Its sshd cannot be asked: QEMU accepts connections on the forwarded port before anybody listens.
-    """
-    deadline = time.monotonic() + seconds
-    while True:
-        keep()
-        text = remote.call(area.machine, "read-file", area.pool, area.token, console)
-        if READY in text:
-            return
-        last = " / ".join(line.strip() for line in text.splitlines()[-3:] if line.strip())
-        if FAILED in text or time.monotonic() > deadline:
-            raise GuestGone(
-                f"the virtual machine {name} did not come up within {seconds:.0f} s. Console: {last or 'empty'}"
-            )
-        check_running(area.machine, name)
-        time.sleep(0.2)
-
-
 def forwarded_port(host: Connection, name: str) -> int:
     """The port on the host's loopback that leads to the guest's sshd. Raises GuestGone."""
     text = virsh(host, "qemu-monitor-command", name, "--hmp", "info usernet")
@@ -164,9 +145,3 @@ def forwarded_port(host: Connection, name: str) -> int:
     if not found:
         raise GuestGone(f"the virtual machine {name} has no forwarded port")
     return int(found[1])
-
-
-def connection(host: Connection, name: str, port: int, host_key: str) -> Connection:
-    """To the guest's sshd, through the host. The key is the one that logs in to the host."""
-    key_file = host.address.key_file
-    return Connection(Address("127.0.0.1", port, "root", host_key, key_file, label=name), via=host)

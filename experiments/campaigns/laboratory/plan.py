@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from itertools import product
 from typing import NamedTuple
 
-from . import engines
+from . import disks, engines
 from . import steps as words
 
 # Seconds, from the laboratory notes of Debian 12 guests: mkfs, mount, caches, collection; a guest's boot.
@@ -15,7 +15,7 @@ _SPARE_MIB = 256  # of a host file system, beside the guests' disks
 
 
 class Cell(NamedTuple):
-    """One kind of run. Native: no guest file system and no machines."""
+    """One kind of run. Native: no guest file system and no machines. host_fs : or a volume (disks.VOLUMES)"""
 
     host_fs: str
     guest_fs: str
@@ -63,15 +63,22 @@ def host_disk_mib(driver: str, disk_mib: int, vm_counts: Sequence[int]) -> int:
 
 
 def steps(
-    cell: Cell, driver: str, engine: str, seconds: int, disk_mib: int, host_mib: int, is_image: bool
+    cell: Cell,
+    driver: str,
+    engine: str,
+    seconds: int,
+    disk_mib: int,
+    host_mib: int,
+    is_image: bool,
+    options: disks.Options,
 ) -> list[str]:
     """What a run does, in words, for the dry run."""
     where = words.host_image(cell.host_fs, host_mib) if is_image else words.host_folder(cell.host_fs)
     done = [words.CLEAN]
     if driver == "libvirt":
+        is_volume = cell.host_fs in disks.VOLUMES
+        done += [words.volumes(cell.host_fs, disk_mib)] if is_volume else [where, words.disk_images(disk_mib, options)]
         done += [
-            where,
-            words.disk_images(disk_mib),
             words.start_machines(cell.vm_count),
             words.guest_file_system(cell.guest_fs),
         ]

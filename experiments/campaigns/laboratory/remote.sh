@@ -131,6 +131,11 @@ clean_area() {
             sleep 0.2
         done
     done
+    for device in $(loops_below "$AREA"); do
+        if [ "$(blkid --probe --match-tag TYPE --output value "$device" 2>/dev/null)" = LVM2_member ]; then
+            lvm_on "$device" vgchange --quiet --activate n >/dev/null || refuse "volumes on $device stay"
+        fi
+    done
     for device in $(loops_below "$AREA"); do losetup --detach "$device" 2>/dev/null || true; done
     until_nothing 10 loops_below "$AREA" || refuse "loop devices stay: $(loops_below "$AREA" | tr '\n' ' ')"
     # The token goes last: an area that is half removed is still known as ours.
@@ -142,6 +147,20 @@ clean_area() {
 need_space() {
     free=$(df --output=avail --block-size=1M "$1" | tail -n 1 | tr -d ' ')
     [ "$free" -gt "$2" ] || refuse "no space: $1 has $free MiB free, $2 MiB are needed"
+}
+
+attach_image() { # NAME MIB: sets DEVICE, a loop device on a new image file in the area
+    need_space "$AREA" $(($2 + 64))
+    fallocate --length "$2MiB" "$AREA/$1.img"
+    DEVICE=$(losetup --find --show --direct-io=on "$AREA/$1.img" 2>/dev/null) || DEVICE=$(losetup --find --show "$AREA/$1.img")
+    [ "$(cat "/sys/block/${DEVICE#/dev/}/loop/backing_file")" = "$AREA/$1.img" ] || refuse "$DEVICE is not the image of this run"
+}
+
+# DEVICE COMMAND...: LVM, which sees nothing but this device of ours, whatever else the machine has.
+lvm_on() {
+    only="devices { use_devicesfile=0 filter=[ \"a|^$1\$|\", \"r|.*|\" ] }"
+    shift
+    lvm "$@" --config "$only"
 }
 
 make_file_system() { # FS DEVICE
@@ -162,6 +181,15 @@ mount_here() { # FS DEVICE POINT
     mount -t "$1" -o "$options" "$2" "$3"
     say mount_options "$(awk -v point="$3" '$2 == point { print $4 }' /proc/self/mounts)"
     say mkfs "$(mkfs."$1" -V 2>&1 | head -n 1)"
+}
+
+# FOLDER of a disk in /sys/block. SCSI and ATA tell it in page 0x80, after four bytes of its head.
+serial_of() {
+    if [ -f "$1/serial" ]; then
+        cat "$1/serial"
+    elif [ -f "$1/device/vpd_pg80" ]; then
+        tail -c +5 "$1/device/vpd_pg80" | tr -d ' \000'
+    fi
 }
 
 storage_errors() {
@@ -223,12 +251,9 @@ clean) # POOL TOKEN
 make-fs) # POOL TOKEN NAME MIB FS: a file system in an image file, mounted at AREA/NAME
     own_area "$1" "$2"
     plain "$3"
-    need_space "$AREA" $(($4 + 64))
-    fallocate --length "$4MiB" "$AREA/$3.img"
-    device=$(losetup --find --show --direct-io=on "$AREA/$3.img" 2>/dev/null) || device=$(losetup --find --show "$AREA/$3.img")
-    [ "$(cat "/sys/block/${device#/dev/}/loop/backing_file")" = "$AREA/$3.img" ] || refuse "$device is not the image of this run"
-    make_file_system "$5" "$device"
-    mount_here "$5" "$device" "$AREA/$3"
+    attach_image "$3" "$4"
+    make_file_system "$5" "$DEVICE"
+    mount_here "$5" "$DEVICE" "$AREA/$3"
     ;;
 make-folder) # POOL TOKEN NAME FS: a folder on the file system of the pool itself, which must be FS
     own_area "$1" "$2"
@@ -237,21 +262,53 @@ make-folder) # POOL TOKEN NAME FS: a folder on the file system of the pool itsel
     mkdir "$AREA/$3"
     say mount_options "$(findmnt --noheadings --output OPTIONS --target "$AREA")"
     ;;
-make-image) # POOL TOKEN FOLDER NAME MIB: a disk for a virtual machine
+make-image) # POOL TOKEN FOLDER NAME MIB FORMAT ALLOCATION: a disk for a virtual machine
     own_area "$1" "$2"
     plain "$3"
     plain "$4"
-    need_space "$AREA/$3" "$5"
-    fallocate --length "$5MiB" "$AREA/$3/$4.img"
-    say path "$AREA/$3/$4.img"
+    need_space "$AREA/$3" "$5" # also where it is sparse: it may fill up
+    file=$AREA/$3/$4.img
+    case $6-$7 in
+    raw-sparse) truncate --size "$5M" "$file" ;;
+    raw-falloc) fallocate --length "$5MiB" "$file" ;;
+    raw-full) dd if=/dev/zero of="$file" bs=1M count="$5" conv=fsync status=none ;;
+    qcow2-sparse) qemu-img create -q -f qcow2 "$file" "$5M" ;;
+    qcow2-metadata | qcow2-falloc | qcow2-full) qemu-img create -q -f qcow2 -o preallocation="$7" "$file" "$5M" ;;
+    *) refuse "$6, $7 is not an image that KDB makes" ;;
+    esac
+    say path "$file"
+    ;;
+make-volume) # POOL TOKEN NAME MIB KIND: a block device for a virtual machine, on an image file in the area
+    own_area "$1" "$2"
+    plain "$3"
+    case $5 in
+    raw)
+        attach_image "$3" "$4"
+        say path "$DEVICE"
+        ;;
+    lvm)
+        attach_image "$3" $(($4 + 16)) # beside what LVM writes of itself
+        group=kdb_$2_$3
+        lvm_on "$DEVICE" vgcreate --quiet "$group" "$DEVICE" >/dev/null
+        lvm_on "$DEVICE" lvcreate --quiet --yes --size "$4m" --name disk "$group" >/dev/null
+        say path "/dev/$group/disk"
+        ;;
+    *) refuse "$5 is not a volume that KDB makes" ;;
+    esac
     ;;
 format-disk) # POOL TOKEN NAME SERIAL FS: the disk that the campaign gave this virtual machine
     own_area "$1" "$2"
     plain "$3"
     plain "$4" # many disks have an empty one
     device=
-    for file in /sys/block/*/serial; do
-        if [ -f "$file" ] && [ "$(cat "$file")" = "$4" ]; then device=/dev/$(basename "$(dirname "$file")"); fi
+    for module in virtio_scsi ahci ata_piix sd_mod; do modprobe --quiet "$module" || true; done # for other buses than virtio
+    rest=20
+    while [ -z "$device" ] && [ "$rest" -gt 0 ]; do
+        for disk in /sys/block/*; do
+            if [ "$(serial_of "$disk")" = "$4" ]; then device=/dev/${disk##*/}; fi
+        done
+        rest=$((rest - 1))
+        [ -n "$device" ] || sleep 0.1
     done
     [ -n "$device" ] || refuse "no disk with the serial number $4 is here"
     make_file_system "$5" "$device"
@@ -339,6 +396,7 @@ facts) # POOL...
         say model "$(cat /sys/class/dmi/id/sys_vendor /sys/class/dmi/id/product_name 2>/dev/null | tr '\n' ' ' | sed 's/ *$//')"
     fi
     [ ! -c /dev/kvm ] || say kvm yes
+    if grep -qw device-mapper /proc/misc; then say device_mapper yes; fi
     if command -v systemd-detect-virt >/dev/null 2>&1; then say inside "$(systemd-detect-virt || true)"; fi
     filebench=filebench
     for pool in "$@"; do
@@ -347,7 +405,7 @@ facts) # POOL...
             break
         fi
     done
-    for program in losetup fallocate setsid timeout findmnt mkfs.ext4 mkfs.xfs mkfs.btrfs fio "$filebench" virsh; do
+    for program in losetup fallocate setsid timeout findmnt mkfs.ext4 mkfs.xfs mkfs.btrfs fio "$filebench" virsh qemu-img lvm; do
         command -v "$program" >/dev/null 2>&1 || say missing "$program"
     done
     version_of fio fio --version

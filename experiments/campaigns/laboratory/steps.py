@@ -1,5 +1,7 @@
 """What a run does, in words: said once, for the dry run that foretells it and for the log of the run that does it."""
 
+from . import disks
+
 CLEAN = "end whatever an earlier attempt left, and empty the area"
 DROP_CACHES = "write dirty data back and drop the caches"
 KEEP_OUTPUT = "keep its output and read it"
@@ -14,8 +16,13 @@ def host_folder(host_fs: str) -> str:
     return f"make a folder on the pool's own {host_fs}"
 
 
-def disk_images(mib: int) -> str:
-    return f"make a disk image of {mib} MiB there for each, fully allocated"
+def disk_images(mib: int, options: disks.Options) -> str:
+    allocation = disks.CHOICES["allocation"][options.allocation].partition(" (")[0]
+    return f"make a disk image of {mib} MiB there for each, {options.image_format}, {allocation}"
+
+
+def volumes(volume: str, mib: int) -> str:
+    return f"make a disk of {mib} MiB for each: {disks.VOLUMES[volume]}, on a loop device on an image file in the pool"
 
 
 def machines(count: int) -> str:

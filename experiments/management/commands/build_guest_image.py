@@ -33,6 +33,12 @@ class Command(BaseCommand):
             metavar="FOLDER",
             help="Made by build_filebench, or the prefix that Filebench was installed with.",
         )
+        parser.add_argument(
+            "--kernel",
+            default=guest_image.KERNEL,
+            metavar="PACKAGE",
+            help="%(default)s has no SATA; linux-image-amd64 is larger and has.",
+        )
         parser.add_argument("--mirror", default=debian.MIRROR, help="Debian mirror (%(default)s).")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -42,6 +48,7 @@ class Command(BaseCommand):
                 options["folder"].resolve(),
                 keys,
                 filebench=options["filebench"],
+                kernel=options["kernel"],
                 mirror=options["mirror"],
                 tell=self.stdout.write,
             )

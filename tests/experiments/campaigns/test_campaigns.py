@@ -63,6 +63,15 @@ def end(run, state="done", **fields):
             "100 threads",
         ),
         ({"repetitions": 10_001}, "repetitions", "more than a campaign holds"),
+        ({**GUESTS, "io_mode": "native", "cache_mode": "writeback"}, "io_mode", "none or directsync"),
+        ({**GUESTS, "discard": "unmap"}, "discard", "take a sparse image"),
+        ({**GUESTS, "disk_bus": "ide", "iothread": "yes"}, "iothread", "virtio and scsi can have their own"),
+        ({**GUESTS, "disk_bus": "sata"}, "disk_bus", "has no driver for sata disks"),
+        ({**GUESTS, "pinned_cpus": [2]}, "pinned_cpus", "2 vCPUs run at once"),
+        ({**GUESTS, "pinned_cpus": [2, 8]}, "pinned_cpus", "has the CPUs 0 to 7, and no 8"),
+        ({"host_file_systems": ["raw"]}, "host_file_systems", "native campaign runs on file systems, not on raw"),
+        ({**GUESTS, "host_file_systems": ["lvm"]}, "host_file_systems", "has no device-mapper"),
+        ({**GUESTS, "host_file_systems": ["raw"], "image_format": "qcow2"}, "image_format", "is raw, not qcow2"),
     ],
 )
 def test_what_a_host_cannot_run_is_refused_when_planning(fields, field, words):
@@ -92,6 +101,24 @@ def test_a_pool_that_holds_its_own_file_system_is_used_as_it_is():
     with pytest.raises(steering.PlanRefused, match="/srv/pool is ext4; it is used as it is"):
         planned(host=host, host_file_systems=["xfs"])
     assert planned(host=host, host_file_systems=["ext4"]).runs.count() == 1
+
+
+def test_what_the_host_has_for_disks_is_asked_for():
+    host = make_host()
+    host.facts |= {"running": "QEMU 4.2.1", "missing": [{"program": "qemu-img"}, {"program": "lvm"}]}
+    host.save()
+    with pytest.raises(steering.PlanRefused) as refused:
+        planned(host=host, **GUESTS, io_mode="io_uring", image_format="qcow2", host_file_systems=["ext4", "lvm"])
+    assert "needs QEMU 5.0, not 4.2.1" in refused.value.problems["io_mode"][0]
+    assert "has no qemu-img: package qemu-utils" in refused.value.problems["image_format"][1]
+    assert "has no lvm: package lvm2" in refused.value.problems["host_file_systems"][0]
+
+
+def test_volumes_are_not_made_in_a_pool_that_is_used_as_it_is():
+    host = make_host()
+    StoragePool.objects.filter(host=host).update(kind="existing")
+    with pytest.raises(steering.PlanRefused, match="volumes are made on image files of other pools"):
+        planned(host=host, **GUESTS, host_file_systems=["raw"])
 
 
 def test_all_problems_are_told_at_once():

@@ -69,6 +69,27 @@ def test_a_figure_reaches_the_draft_as_the_float_it_is_with_the_output_it_comes_
     assert batch.report["files"][0]["format"] == "campaign"
 
 
+def test_the_disks_are_filed_as_the_campaign_made_them(campaign):
+    chosen = {"cache_mode": "writeback", "io_mode": "io_uring", "image_format": "qcow2", "allocation": "metadata"}
+    chosen |= {"disk_bus": "scsi", "iothread": "yes"}
+    Campaign.objects.filter(pk=campaign.pk).update(**chosen, pinned_cpus=[4, 5, 6, 7])
+    done(campaign)
+    draft, _ = filed(campaign)
+    found = draft.configurations.get()
+    assert {name: getattr(found, name) for name in chosen} == chosen
+    assert (found.discard, found.backend, found.virtual_devices) == ("ignore", "file", "virtio-scsi")
+    assert "pinned to a CPU of its own of the host, in this order: 4, 5, 6, 7." in draft.procedure
+
+
+def test_a_volume_is_filed_as_what_it_is_with_what_lies_below(campaign):
+    done(campaign, host_fs="raw")
+    draft, _ = filed(campaign)
+    found = draft.configurations.get()
+    assert (found.host_fs, found.backend, found.host_storage) == (None, "raw", "raw")
+    assert found.below == "a loop device on a file on ext4"
+    assert (found.image_format, found.allocation) == ("raw", "")
+
+
 def test_runs_that_left_the_same_bytes_keep_a_row_each(campaign):
     runs = [done(campaign), done(campaign)]
     draft, _ = filed(campaign)

@@ -222,6 +222,47 @@ def test_a_campaign_is_planned_alike(people, host):
     assert order[0] == order[1]
 
 
+DISKS = {"cache_mode": "writeback", "image_format": "qcow2", "allocation": "metadata", "iothread": "yes"}
+
+
+def test_disks_and_processors_are_chosen_at_both_doors(people, host):
+    guests = {"driver": "libvirt", "guest_file_systems": ["xfs"], "vm_counts": [1], "host": "lab", "pool": "/srv/pool"}
+    api = client_of(people["owner"], api=True)
+    made = api.post("/api/v1/campaigns/", PLAN | guests | DISKS | {"pinned_cpus": [3]}, "application/json")
+    assert made.status_code == 201, made.content
+    shown = made.json()
+    assert {name: shown[name] for name in DISKS} == DISKS
+    assert (shown["io_mode"], shown["disk_bus"], shown["discard"], shown["pinned_cpus"]) == (
+        *("threads", "virtio", "ignore"),
+        [3],
+    )
+    guests |= {"host": host.pk, "pool": host.pools.get().pk, "vm_counts": "1", "pinned_cpus": "2-4 7", "slug": "page"}
+    page = client_of(people["owner"], api=False)
+    sizes = {"cool_down_seconds": 0, "scale_percent": 100, "disk_mib": 8192, "vm_ram_mib": 2048, "vm_vcpus": 1}
+    posted = page.post("/laboratory/campaigns/new/", PLAN | guests | DISKS | sizes | {"do": "plan"})
+    assert posted.status_code == 302, posted.context["form"].errors
+    campaign = Campaign.objects.get(slug="page")
+    assert (campaign.disk.iothread, campaign.disk.io_mode, campaign.pinned_cpus) == ("yes", "threads", [2, 3, 4, 7])
+    shown = page.get("/laboratory/campaigns/page/").content.decode()
+    assert "Cache mode: writeback; Input and output by: threads; Image format: qcow2" in shown
+    assert "pinned to the CPUs 2, 3, 4, 7" in shown
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "words"),
+    [
+        ("cache_mode", "sometimes", "sometimes is not one of the available choices"),
+        ("pinned_cpus", "7-2", "Numbers of CPUs from 0 on"),
+        ("pinned_cpus", "one", "Numbers of CPUs from 0 on"),
+        ("pinned_cpus", "2 1-3", "Each CPU once"),
+    ],
+)
+def test_what_a_disk_cannot_be_is_refused(people, host, field, value, words):
+    body = PLAN | {"host": "lab", "pool": "/srv/pool", field: value}
+    answer = client_of(people["owner"], api=True).post("/api/v1/campaigns/", body, "application/json")
+    assert (answer.status_code, words in answer.json()["detail"]) == (400, True), answer.content
+
+
 def test_what_is_wrong_with_a_plan_is_told_by_field_at_both_doors(people, host):
     body = PLAN | {"host": "lab", "pool": "/srv/pool", "disk_mib": 100}
     answer = client_of(people["owner"], api=True).post("/api/v1/campaigns/", body, "application/json")

@@ -7,8 +7,9 @@ import sys
 import time
 from pathlib import Path
 
-from experiments.campaigns.laboratory import engines, libvirt
-from experiments.campaigns.laboratory.libvirt import URI, Guest, domain_xml
+from experiments.campaigns.laboratory import disks, engines, hypervisors, libvirt
+from experiments.campaigns.laboratory.hypervisors import Guest
+from experiments.campaigns.laboratory.libvirt import URI, domain_xml
 from experiments.campaigns.laboratory.ssh import Address, Connection
 from tests.experiments.campaigns.laboratory.lab import Lab
 
@@ -74,7 +75,8 @@ class Machine:
         self.acknowledged = 0
         self.run("truncate", "--size", f"{DISK_MIB}M", str(self.image))
         accelerator = "qemu"
-        guest = Guest(name, str(lab.image), str(self.image), str(self.console), ram_mib, 1, cache, accelerator)
+        options = disks.Options(cache_mode=cache)
+        guest = Guest(name, 1, str(lab.image), str(self.image), str(self.console), ram_mib, 1, accelerator, options)
         definition = lab.folder / f"{name}.xml"
         definition.write_text(domain_xml(guest))
         self.virsh("define", str(definition))
@@ -94,14 +96,14 @@ class Machine:
         """Boot it and let it begin, which is to write on from the last record that was acknowledged."""
         self.console.unlink(missing_ok=True)
         self.virsh("start", self.name)
-        self._wait(lambda: libvirt.READY in self._printed(), 90)
+        self._wait(lambda: hypervisors.READY in self._printed(), 90)
         key = json.loads((self.lab.image / "image.json").read_text())["host_key"]
         with host_of(self.lab) as host:
             self._wait(
                 lambda: "HOST_FORWARD" in self.virsh("qemu-monitor-command", self.name, "--hmp", "info usernet"), 90
             )
             port = libvirt.forwarded_port(host, self.name)
-            with libvirt.connection(host, self.name, port, key) as guest:
+            with hypervisors.connection(host, self.name, port, key) as guest:
                 self.begin(guest)
 
     def begin(self, guest: Connection) -> None:

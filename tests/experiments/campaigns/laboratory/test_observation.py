@@ -39,12 +39,12 @@ def mail(host, qemu_lab, monkeypatch):
         host_key = (qemu_lab.image / "image.json").read_text().partition('"host_key": "')[2].partition('"')[0]
         wanted = Wanted(
             **{"token": 7, "host_fs": "xfs", "guest_fs": "ext4", "pool": str(qemu_lab.pool), "makes_image": True},
-            **{"host_disk_mib": 512, "disk_mib": 256, "vm_count": 1, "ram_mib": 384, "vcpus": 1, "cache_mode": "none"},
+            **{"host_disk_mib": 512, "disk_mib": 256, "vm_count": 1, "ram_mib": 384, "vcpus": 1},
             **{"image_folder": str(qemu_lab.image), "image_host_key": host_key, "accelerator": "qemu"},
         )
         area = libvirt_listing.remote.Area(machine, str(qemu_lab.pool), 7)
         stack.callback(area.call, "clean", timeout=180)
-        (guest,) = drivers.guests(stack, machine, wanted, lambda text: None, lambda: None)
+        (guest,) = drivers.guests(stack, libvirt, machine, wanted, lambda text: None, lambda: None)
         guest.area.machine.run(["sync"])
         yield guest
 

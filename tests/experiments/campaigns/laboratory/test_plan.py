@@ -9,7 +9,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from experiments.campaigns.laboratory import engines, libvirt, plan, precision, remote, ssh
+from experiments.campaigns.laboratory import disks, engines, hypervisors, libvirt, plan, precision, remote, ssh
+from experiments.campaigns.laboratory.hypervisors import Guest
 from experiments.campaigns.laboratory.plan import Cell
 from modelling.workloads import wml
 
@@ -108,27 +109,110 @@ def test_stopping_by_width_favours_nobody():
     assert covered / 400 > 0.90
 
 
+# Virtual disks
+
+
+@pytest.mark.parametrize(
+    ("options", "names"),
+    [
+        ({}, []),
+        ({"cache_mode": "none", "io_mode": "native"}, []),
+        ({"cache_mode": "directsync", "io_mode": "native"}, []),
+        ({"cache_mode": "writeback", "io_mode": "native"}, ["io_mode"]),
+        ({"cache_mode": "unsafe", "io_mode": "io_uring"}, []),
+        ({"image_format": "qcow2", "allocation": "metadata"}, []),
+        ({"allocation": "metadata"}, ["allocation"]),
+        ({"allocation": "sparse", "discard": "unmap"}, []),
+        ({"allocation": "full", "discard": "unmap"}, ["discard"]),
+        ({"disk_bus": "scsi", "iothread": "yes"}, []),
+        ({"disk_bus": "ide", "iothread": "yes"}, ["iothread"]),
+    ],
+)
+def test_options_that_do_not_go_together_are_named(options, names):
+    assert [name for name, _ in disks.problems(disks.Options(**options))] == names
+
+
+def test_a_volume_is_raw_and_keeps_its_space():
+    assert list(disks.problems_on_volumes(disks.Options(cache_mode="writeback", io_mode="io_uring"))) == []
+    wanted = disks.Options(image_format="qcow2", allocation="sparse", discard="unmap")
+    assert [name for name, _ in disks.problems_on_volumes(wanted)] == ["image_format", "allocation", "discard"]
+
+
+def test_an_old_qemu_has_no_io_uring():
+    uring = disks.Options(io_mode="io_uring")
+    assert "needs QEMU 5.0, not 4.2.1" in disks.problem_with_qemu(uring, (4, 2, 1))
+    assert disks.problem_with_qemu(uring, (5, 0)) == disks.problem_with_qemu(uring, ()) == ""
+    assert disks.problem_with_qemu(disks.Options(), (4, 2, 1)) == ""
+
+
+def test_no_two_virtual_processors_share_one_of_the_host():
+    assert [disks.pinned((2, 3, 6, 7), number, 2) for number in (1, 2)] == [(2, 3), (6, 7)]
+    assert disks.pinned((), 1, 2) == ()
+
+
 # libvirt
 
 
+def guest(**fields) -> Guest:
+    defaults = {"name": "kdb-1-1", "number": 1, "image_folder": "/srv/image", "disk": "/srv/p/.kdb/fs/d.img"}
+    return Guest(**defaults | {"console": "/srv/p/c1", "ram_mib": 512, "vcpus": 2, "accelerator": "qemu"} | fields)
+
+
+def domain_of(**fields):
+    return ElementTree.fromstring(libvirt.domain_xml(guest(**fields)))
+
+
 def test_a_domain_has_its_disks_and_no_network_but_a_forwarded_port():
-    guest = libvirt.Guest("kdb-1-1", "/srv/image", "/srv/p/.kdb/fs/d.img", "/srv/p/.kdb/c1", 512, 2, "none", "qemu")
-    domain = ElementTree.fromstring(libvirt.domain_xml(guest))
+    domain = domain_of()
     assert domain.get("type") == "qemu"
     root, tested = domain.findall("devices/disk")
     assert root.find("readonly") is not None
-    assert tested.find("driver").attrib.items() >= {"cache": "none", "error_policy": "stop"}.items()
-    assert tested.findtext("serial") == libvirt.SERIAL
+    driver = {"type": "raw", "cache": "none", "io": "threads", "discard": "ignore", "error_policy": "stop"}
+    assert tested.find("driver").attrib.items() >= driver.items()
+    assert "iothread" not in tested.find("driver").attrib
+    assert tested.findtext("serial") == hypervisors.SERIAL
+    assert tested.find("target").attrib == {"dev": "vdb", "bus": "virtio"}
     assert domain.findtext("on_reboot") == "destroy"
     assert domain.find("devices/interface") is None
+    assert domain.find("iothreads") is domain.find("cputune") is None
     words = [argument.get("value") for argument in domain.iter("{http://libvirt.org/schemas/domain/qemu/1.0}arg")]
     assert "restrict=on" in words[1]
     assert "127.0.0.1" in words[1]
 
 
+def test_a_domain_has_the_disk_that_was_asked_for():
+    options = disks.Options("writeback", "io_uring", "qcow2", "metadata", "virtio", "yes", "unmap")
+    domain = domain_of(options=options, pinned_cpus=(6, 7))
+    driver = domain.findall("devices/disk")[1].find("driver").attrib
+    wanted = {"type": "qcow2", "cache": "writeback", "io": "io_uring", "discard": "unmap", "iothread": "1"}
+    assert driver.items() >= wanted.items()
+    assert domain.findtext("iothreads") == "1"
+    pins = [(pin.get("vcpu"), pin.get("cpuset")) for pin in domain.findall("cputune/vcpupin")]
+    assert pins == [("0", "6"), ("1", "7")]
+
+
+def test_a_thread_of_a_scsi_disk_is_that_of_its_controller():
+    domain = domain_of(options=disks.Options(disk_bus="scsi", iothread="yes"))
+    assert "iothread" not in domain.findall("devices/disk")[1].find("driver").attrib
+    controller = domain.find("devices/controller")
+    assert (controller.get("type"), controller.get("model")) == ("scsi", "virtio-scsi")
+    assert controller.find("driver").get("iothread") == "1"
+
+
+@pytest.mark.parametrize("bus", disks.CHOICES["disk_bus"])
+def test_the_disk_under_test_is_never_the_root_disk(bus):
+    root, tested = domain_of(options=disks.Options(disk_bus=bus)).findall("devices/disk")
+    assert root.find("target").attrib == {"dev": "vda", "bus": "virtio"}
+    assert tested.find("target").attrib == {"dev": libvirt.TESTED[bus], "bus": bus}
+
+
+def test_a_volume_is_a_block_device():
+    disk = domain_of(disk="/dev/loop7").findall("devices/disk")[1]
+    assert (disk.get("type"), disk.find("source").attrib) == ("block", {"dev": "/dev/loop7"})
+
+
 def test_names_never_become_markup():
-    guest = libvirt.Guest("kdb", '/srv/"><evil>', "/d", "/c", 512, 1, "none", "kvm")
-    assert ElementTree.fromstring(libvirt.domain_xml(guest)).findtext("os/kernel") == '/srv/"><evil>/vmlinuz'
+    assert domain_of(image_folder='/srv/"><evil>').findtext("os/kernel") == '/srv/"><evil>/vmlinuz'
 
 
 # ssh

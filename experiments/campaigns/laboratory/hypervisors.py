@@ -1,0 +1,102 @@
+"""What makes a campaign's virtual machines on a host: the contract, and what all that keep it have in common.
+
+Every guest boots the kernel of the guest image directly, with the image's root disk read-only as its first disk, and
+with the disk under test, which has a serial number of its own. It has no network but a forwarded port on the host's
+loopback, and ends, never restarts, when it panics. What is made is named in the area first, and taken away by `begin`
+and `clean` of the area, whatever happened in between. tests/experiments/campaigns/laboratory/conformance.py holds any
+of them to this.
+"""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from . import disks, remote
+from .remote import Area
+from .ssh import Address, Connection
+
+SERIAL = "kdb-under-test"
+READY, FAILED = "KDB-GUEST-READY", "KDB-GUEST-FAILED"
+GUEST_POOL = "/srv/kdb"  # in the guest; made with the image
+BOOT_SECONDS = 120
+KERNEL_LINE = "console=ttyS0 quiet panic=-1 net.ifnames=0"
+
+
+class GuestGone(Exception):  # noqa: N818 - the machine's decision
+    """A virtual machine ended or never came; the text says what its hypervisor says of it."""
+
+
+class GuestStopped(Exception):  # noqa: N818
+    """A virtual machine is there and does nothing: paused, by an I/O error or by somebody."""
+
+
+@dataclass(frozen=True)
+class Guest:
+    """One virtual machine to be. accelerator: "kvm", or "qemu" for software emulation.
+
+    number : counts from 1; disk : as `make_disk` gave it; pinned_cpus : of the host, one a vCPU; empty: any
+    """
+
+    name: str
+    number: int
+    image_folder: str
+    disk: str
+    console: str
+    ram_mib: int
+    vcpus: int
+    accelerator: str
+    options: disks.Options = field(default_factory=disks.Options)
+    pinned_cpus: tuple[int, ...] = ()
+
+
+class Hypervisor(Protocol):
+    """Makes guests by programs of the host. Each call raises remote.Refused, and what the way to the host raises."""
+
+    def make_disk(
+        self, area: Area, folder: str, host_storage: str, number: int, mib: int, options: disks.Options
+    ) -> str:
+        """The disk of a machine to be, as `start` wants it. host_storage : the file system in `folder`, or a volume"""
+
+    def start(self, area: Area, guest: Guest) -> None:
+        """Define and start a guest; its name is recorded first, so that a clean-up finds it."""
+
+    def check_running(self, host: Connection, name: str) -> None:
+        """Raises GuestGone, GuestStopped where the guest is anything but running."""
+
+    def forwarded_port(self, host: Connection, name: str) -> int:
+        """The port on the host's loopback that leads to the guest's sshd. Raises GuestGone."""
+
+
+def wait_ready(
+    hypervisor: Hypervisor,
+    area: Area,
+    name: str,
+    console: str,
+    *,
+    seconds: float = BOOT_SECONDS,
+    keep: Callable[[], object] = lambda: None,
+) -> None:
+    """Wait for the guest's sign on its console. Raises GuestGone with the console's last lines.
+
+    Its sshd cannot be asked: QEMU accepts connections on the forwarded port before anybody listens.
+    """
+    deadline = time.monotonic() + seconds
+    while True:
+        keep()
+        text = remote.call(area.machine, "read-file", area.pool, area.token, console)
+        if READY in text:
+            return
+        last = " / ".join(line.strip() for line in text.splitlines()[-3:] if line.strip())
+        if FAILED in text or time.monotonic() > deadline:
+            raise GuestGone(
+                f"the virtual machine {name} did not come up within {seconds:.0f} s. Console: {last or 'empty'}"
+            )
+        hypervisor.check_running(area.machine, name)
+        time.sleep(0.2)
+
+
+def connection(host: Connection, name: str, port: int, host_key: str) -> Connection:
+    """To the guest's sshd, through the host. The key is the one that logs in to the host."""
+    key_file = host.address.key_file
+    return Connection(Address("127.0.0.1", port, "root", host_key, key_file, label=name), via=host)
