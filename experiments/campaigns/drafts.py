@@ -11,9 +11,9 @@ from experiments.case_studies import life
 from experiments.files import raw_files
 from experiments.imports import pipeline
 from experiments.models import Campaign, CampaignRun, CaseStudy, Host, ImportBatch, Server, Storage
-from kdb.host_storage import FILE
+from kdb.host_storage import BACKENDS, FILE
 
-from .laboratory import disks
+from .laboratory import disks, drivers
 from .laboratory.drivers import machine_name
 from .steering import CampaignError
 
@@ -167,7 +167,7 @@ def _configuration(campaign: Campaign, run: CampaignRun) -> dict[str, object]:
     """What the host's check and the run itself know; what only people know stands in the host's record."""
     host, facts = campaign.host, campaign.host.facts
     machine = run.facts["machines"][0]
-    known: dict[str, object] = {} if run.host_fs in disks.VOLUMES else {"host_fs": run.host_fs}
+    known: dict[str, object] = {} if run.host_fs in BACKENDS else {"host_fs": run.host_fs}
     if facts:
         known |= {"host_os": _system(facts), "host_kernel": facts.get("kernel", "")}
     if not run.guest_fs:
@@ -177,11 +177,10 @@ def _configuration(campaign: Campaign, run: CampaignRun) -> dict[str, object]:
         "guest_kernel": machine["kernel"],
         "guest_mount_options": machine["mount_options"][:200],
     }
-    if campaign.driver == Host.Driver.LIBVIRT:
+    if campaign.driver in drivers.HYPERVISORS:
         is_emulated = run.facts["accelerator"] == "qemu"
         known |= {
-            "hypervisor": "qemu-tcg" if is_emulated else "kvm",
-            "hypervisor_release": f"{facts.get('running', '')}, libvirt {facts.get('libvirt', '')}",
+            **_hypervisor(campaign, is_emulated),
             "virtualisation": "emulated" if is_emulated else "full",
             "virtual_devices": disks.DEVICES[campaign.disk_bus],
             "host_mount_options": machine["host_mount_options"][:200],
@@ -197,11 +196,24 @@ def _configuration(campaign: Campaign, run: CampaignRun) -> dict[str, object]:
     return {**known, **host.stated} if campaign.driver == Host.Driver.ATTACHED else {**host.stated, **known}
 
 
+def _hypervisor(campaign: Campaign, is_emulated: bool) -> dict[str, object]:
+    facts = campaign.host.facts
+    if campaign.driver == Host.Driver.PROXMOX:
+        slug, release = "proxmox", facts.get("pve", "")
+    else:
+        slug, release = "kvm", f"{facts.get('running', '')}, libvirt {facts.get('libvirt', '')}"
+    return {"hypervisor": "qemu-tcg" if is_emulated else slug, "hypervisor_release": release[:80]}
+
+
 def _backend(campaign: Campaign, run: CampaignRun) -> dict[str, object]:
     """What the disk images lie on, as the run made it."""
-    if run.host_fs not in disks.VOLUMES:
-        return {"backend": FILE}
     about = campaign.host.facts["pools"].get(str(campaign.pool), {})
+    if campaign.driver == Host.Driver.PROXMOX:
+        allocation = about.get("allocation", {}).get(campaign.image_format, "")
+        known = {"allocation": allocation, "host_mount_options": about.get("mount_options", "")[:200]}
+        return known | {"backend": run.host_fs if run.host_fs in BACKENDS else FILE}
+    if run.host_fs not in BACKENDS:
+        return {"backend": FILE}
     below = f"a loop device on a file on {about['file_system']}" if "file_system" in about else "a loop device"
     return {"backend": run.host_fs, "below": below, "allocation": ""}
 

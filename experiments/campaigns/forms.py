@@ -11,6 +11,7 @@ from django.http import QueryDict
 from experiments import visible
 from experiments.imports import normalise
 from experiments.models import Campaign, FileSystem, Host, Hypervisor, StoragePool
+from kdb.host_storage import BACKENDS, FILE
 
 from . import steering
 from .laboratory import disks, engines
@@ -68,6 +69,7 @@ class HostForm(InSections, forms.ModelForm):
         label="Storage pools, one a line",
         help_text="/srv/kdb image: file systems are made in image files there. "
         "/srv/xfs existing: what is mounted there is tested as it is. "
+        "local-lvm storage: a storage of Proxmox VE, beside a folder. "
         "In a virtual machine, third word: the host file system below it. Nothing outside is written. "
         "Folders of the system (/etc, /home, /root, /usr, /var and the like) are refused.",
     )
@@ -138,6 +140,11 @@ class HostForm(InSections, forms.ModelForm):
                         f"Line {number}: {words[2]!r} is no file system; there are {', '.join(systems)}."
                     )
                 pool.host_fs = systems[words[2]]
+            if (pool.kind == StoragePool.Kind.STORAGE) == words[0].startswith("/"):
+                raise ValidationError(
+                    f"Line {number}: a folder begins with a slash, and a storage of Proxmox VE, whose kind is "
+                    f"{StoragePool.Kind.STORAGE.value}, does not."
+                )
             try:
                 pool.clean_fields(exclude=["host"])
             except ValidationError as error:
@@ -165,7 +172,7 @@ class HostForm(InSections, forms.ModelForm):
         said = super().clean()
         if bool(said.get("window_start")) != bool(said.get("window_end")):
             self.add_error("window_end", "A window has both ends.")
-        if said.get("runs_on") and set(said.get("drivers", [])) & {"libvirt", "attached"}:
+        if said.get("runs_on") and set(said.get("drivers", [])) - {"native"}:
             self.add_error("drivers", "A virtual machine is used by its host's campaigns: native only.")
         if not said.get("address") and said.get("drivers") and said["drivers"] != ["attached"]:
             self.add_error("address", "Only a host of attached machines can do without.")
@@ -256,7 +263,8 @@ class CampaignForm(InSections, forms.ModelForm):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         systems = [(slug, slug) for slug in visible.entries(FileSystem).order_by("slug").values_list("slug", flat=True)]
-        self.fields["host_file_systems"].choices = systems + list(disks.VOLUMES.items())
+        others = [(key, label) for key, label in BACKENDS.items() if key != FILE]
+        self.fields["host_file_systems"].choices = systems + others
         self.fields["guest_file_systems"].choices = systems
         self.fields["host"].queryset = Host.objects.filter(runs_on=None)
         self.fields["pool"].queryset = StoragePool.objects.filter(host__runs_on=None).select_related("host")

@@ -20,7 +20,7 @@ from experiments.campaigns.laboratory.remote import Area
 from experiments.models import CampaignRun, Host, Hypervisor, PrivateKey, StoragePool
 from kdb import jobs
 
-from .laboratory import disks, filebench_tree, hypervisors, libvirt, remote, ssh
+from .laboratory import disks, drivers, filebench_tree, hypervisors, proxmox, remote, ssh
 
 logger = logging.getLogger(__name__)
 
@@ -151,7 +151,7 @@ def ask_contact(host: Host) -> None:
 
 def check_estimate(host: Host, pools: int, *, with_limits: bool = False) -> CheckEstimate:
     """pools : their number"""
-    starts_guest = bool(host.guest_image and "libvirt" in host.drivers and pools)
+    starts_guest = bool(host.guest_image and maker_of(host) and pools)
     guest_seconds = PROBE_SECONDS + hypervisors.BOOT_SECONDS if starts_guest else 0  # hardware first, then software
     return CheckEstimate(
         seconds=FACTS_SECONDS + guest_seconds + (pools * RAW_SECONDS if with_limits else 0),
@@ -267,7 +267,7 @@ def _pools_at_rest(host: Host) -> list[str]:
     hosts = Host.objects.filter(Q(pk=host.pk) | Q(pk=host.runs_on_id))
     if CampaignRun.objects.filter(host__in=hosts, state=CampaignRun.State.ACTIVE).exists():
         raise HostError(f"A run is under way on {host}: pause its campaign first.")
-    paths = list(host.pools.order_by("pk").values_list("path", flat=True))
+    paths = folders(host)
     if not paths:
         raise HostError(f"{host} has no storage pool.")
     return paths
@@ -297,13 +297,16 @@ def check(run: jobs.JobRun, host_id: int, with_limits: bool) -> None:
     host = Host.objects.get(pk=host_id)
     try:
         with connect(host) as machine:
-            pools = list(host.pools.values_list("path", flat=True))
+            pools = folders(host)
             found = facts_of(remote.call(machine, "facts", *pools))
+            found["pools"] |= proxmox.storages(machine, storages(host))
             is_free = not CampaignRun.objects.filter(host=host, state=CampaignRun.State.ACTIVE).exists()
-            if host.guest_image and "libvirt" in host.drivers:
+            if host.guest_image and (maker := maker_of(host)):
                 found["guest_image"] = json.loads(remote.call(machine, "image", host.guest_image))
                 old = host.facts.get("accelerator", "")
-                found["accelerator"] = _accelerator(machine, host, pools[0], found, run) if is_free and pools else old
+                found["accelerator"] = (
+                    _accelerator(maker, machine, host, pools[0], found, run) if is_free and pools else old
+                )
             found["limits"] = _limits(machine, pools, run) if with_limits and is_free else host.facts.get("limits", {})
     except ssh.KeyChanged as error:
         block(host, str(error))
@@ -311,9 +314,26 @@ def check(run: jobs.JobRun, host_id: int, with_limits: bool) -> None:
             Host.objects.filter(pk=host_id).update(offered_key=ssh.scan(host.address, host.port))
         raise
     Host.objects.filter(pk=host_id).update(facts=found, checked_at=now())
-    detected = visible.entries(Hypervisor).filter(slug=_HYPERVISORS.get(found.get("accelerator", ""), "")).first()
+    slug = "proxmox" if found.get("pve") else _HYPERVISORS.get(found.get("accelerator", ""), "")
+    detected = visible.entries(Hypervisor).filter(slug=slug).first()
     if detected is not None:  # what a person said stands
         Host.objects.filter(pk=host_id, hypervisor=None).update(hypervisor=detected)
+
+
+def maker_of(host: Host) -> str:
+    """The driver that makes virtual machines there; empty where none does."""
+    return next((driver for driver in host.drivers if driver in drivers.HYPERVISORS), "")
+
+
+def folders(host: Host) -> list[str]:
+    """The paths of its pools that are folders."""
+    pools = host.pools.exclude(kind=StoragePool.Kind.STORAGE).order_by("pk")
+    return list(pools.values_list("path", flat=True))
+
+
+def storages(host: Host) -> list[str]:
+    """The names of those that are storages of its hypervisor."""
+    return list(host.pools.filter(kind=StoragePool.Kind.STORAGE).order_by("pk").values_list("path", flat=True))
 
 
 def facts_of(text: str) -> dict[str, Any]:
@@ -339,9 +359,18 @@ def facts_of(text: str) -> dict[str, Any]:
     return found
 
 
-def _accelerator(machine: ssh.Connection, host: Host, pool: str, found: dict[str, Any], run: jobs.JobRun) -> str:
+def _accelerator(
+    maker: str, machine: ssh.Connection, host: Host, pool: str, found: dict[str, Any], run: jobs.JobRun
+) -> str:
     """ "kvm" where a guest really comes up under it, else "qemu": /dev/kvm may open and guests hang all the same."""
+    hypervisor = drivers.HYPERVISORS[maker]
     types = found.get("domain_types", "").split()
+    place = "fs"
+    if maker == Host.Driver.PROXMOX:
+        types = ["kvm", "qemu"]
+        place = next((name for name in storages(host) if not found["pools"][name].get("is_missing")), "")
+        if not place:
+            raise HostError(f"{host} has no storage that a machine's disk could be made on.")
     for accelerator in [kind for kind in ("kvm", "qemu") if kind in types]:
         area = Area(machine, pool, token(run))
         area.call("begin")
@@ -352,15 +381,15 @@ def _accelerator(machine: ssh.Connection, host: Host, pool: str, found: dict[str
                 name=f"kdb-probe-{area.token}",
                 number=1,
                 image_folder=host.guest_image,
-                disk=libvirt.make_disk(area, "fs", file_system, 1, PROBE_MIB, disks.Options()),
+                disk=hypervisor.make_disk(area, place, file_system, 1, PROBE_MIB, disks.Options()),
                 console=f"{area.pool}/.kdb/console1",
                 ram_mib=512,
                 vcpus=1,
                 accelerator=accelerator,
             )
             seconds = PROBE_SECONDS if accelerator == "kvm" else hypervisors.BOOT_SECONDS
-            libvirt.start(area, guest)
-            hypervisors.wait_ready(libvirt, area, guest.name, "console1", seconds=seconds, keep=run.renew)
+            hypervisor.start(area, guest)
+            hypervisors.wait_ready(hypervisor, area, guest.name, "console1", seconds=seconds, keep=run.renew)
             return accelerator
         except (hypervisors.GuestGone, remote.Refused) as error:
             logger.warning("no guests under %s host=%s reason=%r", accelerator, host.slug, str(error))

@@ -76,6 +76,7 @@ def _facts(host: Host) -> list[tuple[str, str]]:
         ("Load", found.get("load", "")),
         ("fio", found.get("fio") or "not installed"),
         ("Filebench", found.get("filebench") or "not installed"),
+        ("Proxmox VE", found.get("pve", "")),
         ("libvirt", f"{found['libvirt']}, {found.get('running', '')}" if found.get("libvirt") else ""),
         ("Guests run by", _ACCELERATORS.get(found.get("accelerator", ""), "")),
     ]

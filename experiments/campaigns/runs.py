@@ -114,7 +114,8 @@ class _Attempt:
         self.step(steps.benchmark(engine, self.run.workload, self.campaign.run_seconds, self.run.vm_count))
         domains = [machine.domain for machine in machines if machine.domain]
 
-        by_number = {machine.number: machine.domain for machine in machines if machine.domain}
+        is_counted = self.campaign.driver == Host.Driver.LIBVIRT
+        by_number = {machine.number: machine.domain for machine in machines if machine.domain and is_counted}
         sampler = signatures.sampler(host, by_number, libvirt.TESTED[self.campaign.disk_bus])
 
         def watch() -> None:
@@ -161,12 +162,15 @@ class _Attempt:
         if campaign.driver == Host.Driver.ATTACHED or pool is None:
             return None, self.attached(stack)
         host = stack.enter_context(hosts.connect(self.host))
-        self.areas.append(Area(host, pool.path, self.token))
+        is_storage = pool.kind == StoragePool.Kind.STORAGE
+        folder = hosts.folders(self.host)[0] if is_storage else pool.path
+        self.areas.append(Area(host, folder, self.token))
         wanted = Wanted(
             token=self.token,
             host_fs=run.host_fs,
             guest_fs=run.guest_fs,
-            pool=pool.path,
+            pool=folder,
+            storage=pool.path if is_storage else "",
             makes_image=pool.kind == StoragePool.Kind.IMAGE,
             host_disk_mib=plan.host_disk_mib(campaign.driver, campaign.disk_mib, [run.vm_count or 1]),
             disk_mib=campaign.disk_mib,
@@ -209,7 +213,7 @@ class _Attempt:
 
     def load(self, machine: Machine) -> engines.Load:
         campaign, facts, program = self.campaign, self.host.facts, ""
-        if campaign.driver == Host.Driver.LIBVIRT:
+        if campaign.driver in drivers.HYPERVISORS:
             image = facts["guest_image"]
             version = image["filebench"] if campaign.engine == "filebench" else image["packages"]["fio"]
         else:

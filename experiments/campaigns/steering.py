@@ -8,7 +8,7 @@ their state; it is taken before that of a campaign. `look_after`, every quarter 
 import logging
 import re
 from collections.abc import Callable, Collection
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -20,10 +20,11 @@ from django.utils.timezone import now
 from experiments.models import Campaign, CampaignRun, Host, RunLine, StoragePool
 from experiments.signals import run_wanted
 from kdb import jobs
+from kdb.host_storage import BACKENDS
 from kdb.models import Job
 
 from . import hosts, news
-from .laboratory import disks, engines, plan
+from .laboratory import disks, drivers, engines, plan, proxmox
 
 logger = logging.getLogger(__name__)
 
@@ -113,13 +114,13 @@ def _check_host(campaign: Campaign, facts: dict[str, Any], say: Callable[[str, s
         say("pool", f"{about.get('why') or f'{pool.path} was not there'}, at the last check.")
         return
     lacking = {item["program"] for item in facts["missing"]}
-    volumes = [name for name in campaign.host_file_systems if name in disks.VOLUMES]
-    if volumes:
-        _check_volumes(campaign, volumes, pool, facts, say)
+    if (pool.kind == StoragePool.Kind.STORAGE) != (campaign.driver == Host.Driver.PROXMOX):
+        say("pool", "Machines of Proxmox VE lie on a storage of it, and everything else lies in a folder.")
+        return
     for name in campaign.host_file_systems:
-        if name in volumes:
-            continue
-        if pool.kind == StoragePool.Kind.EXISTING and name != about["file_system"]:
+        if name in BACKENDS and pool.kind == StoragePool.Kind.IMAGE:
+            _check_volume(campaign, name, facts, say)
+        elif pool.kind != StoragePool.Kind.IMAGE and name != about["file_system"]:
             say("host_file_systems", f"{pool.path} is {about['file_system']}; it is used as it is.")
         elif pool.kind == StoragePool.Kind.IMAGE and (name not in MAKES or f"mkfs.{name}" in lacking):
             say(
@@ -137,7 +138,7 @@ def _check_host(campaign: Campaign, facts: dict[str, Any], say: Callable[[str, s
         _check_sizes(campaign, say)
         return
     for name in ("losetup", "virsh"):
-        if name in lacking:
+        if name in lacking and campaign.driver == Host.Driver.LIBVIRT:
             say("driver", f"{host} has no {name}: {hosts.FROM[name]}.")
     image = facts.get("guest_image")
     if not image or not facts.get("accelerator"):
@@ -160,38 +161,55 @@ def _check_host(campaign: Campaign, facts: dict[str, Any], say: Callable[[str, s
     _check_disk(campaign, facts, lacking, say)
 
 
-def _check_volumes(
-    campaign: Campaign,
-    volumes: list[str],
-    pool: StoragePool,
-    facts: dict[str, Any],
-    say: Callable[[str, str], None],
-) -> None:
-    """Whether the host can make them in this pool, and the disk be one."""
+def _check_volume(campaign: Campaign, name: str, facts: dict[str, Any], say: Callable[[str, str], None]) -> None:
+    """Whether the host can make this volume on image files, and the disk be one."""
     if campaign.driver == Host.Driver.NATIVE:
-        say("host_file_systems", f"A native campaign runs on file systems, not on {', '.join(volumes)}.")
+        say("host_file_systems", f"A native campaign runs on file systems, not on {name}.")
         return
-    if pool.kind == StoragePool.Kind.EXISTING:
-        say("host_file_systems", f"{pool.path} is used as it is: volumes are made on image files of other pools.")
-    if "lvm" in volumes and "lvm" in {item["program"] for item in facts["missing"]}:
+    if name not in disks.VOLUMES:
+        say("host_file_systems", f"KDB makes no {BACKENDS[name]} by itself: {', '.join(disks.VOLUMES)} it does.")
+        return
+    if name == "lvm" and "lvm" in {item["program"] for item in facts["missing"]}:
         say("host_file_systems", f"{campaign.host} has no lvm: {hosts.FROM['lvm']}.")
-    if "lvm" in volumes and "device_mapper" not in facts:
+    if name == "lvm" and "device_mapper" not in facts:
         say("host_file_systems", f"The kernel of {campaign.host} has no device-mapper, which LVM needs.")
-    for name, sentence in disks.problems_on_volumes(campaign.disk):
-        say(name, sentence)
+    for option, sentence in disks.problems_on_volumes(campaign.disk):
+        say(option, sentence)
+
+
+def _check_proxmox(campaign: Campaign, about: dict[str, Any], say: Callable[[str, str], None]) -> None:
+    """What of a plan Proxmox VE, or this storage of it, cannot do."""
+    if "pve" not in campaign.host.facts:
+        say("driver", f"{campaign.host} is no host of Proxmox VE: it has no pveversion.")
+    if not hosts.folders(campaign.host):
+        say(
+            "pool", f"{campaign.host} needs a folder among its pools, too: the consoles of its machines are kept there."
+        )
+    allocations = about["allocation"]
+    if campaign.image_format not in allocations:
+        say("image_format", f"A disk on {campaign.pool} is {' or '.join(allocations)}.")
+    if max(campaign.vm_counts) > proxmox.MOST_GUESTS:
+        say("vm_counts", f"At most {proxmox.MOST_GUESTS} machines together have numbers of their own.")
+    if campaign.pinned_cpus:
+        say("pinned_cpus", "Proxmox VE pins a machine to several CPUs and no vCPU to one: leave it empty.")
 
 
 def _check_disk(
     campaign: Campaign, facts: dict[str, Any], lacking: Collection[str], say: Callable[[str, str], None]
 ) -> None:
     """Whether the virtual disks and processors can be what they are asked to be."""
-    for name, sentence in disks.problems(campaign.disk):
+    options = campaign.disk
+    if campaign.driver == Host.Driver.PROXMOX:
+        about = facts["pools"][str(campaign.pool)]
+        _check_proxmox(campaign, about, say)
+        options = replace(options, allocation=about["allocation"].get(campaign.image_format, ""))
+    for name, sentence in disks.problems(options):
         say(name, sentence)
     if campaign.disk_bus not in facts["guest_image"].get("disk_buses", ("virtio", "scsi", "ide")):
         say(
             "disk_bus", f"The kernel in the guest image of {campaign.host} has no driver for {campaign.disk_bus} disks."
         )
-    if campaign.image_format == "qcow2" and "qemu-img" in lacking:
+    if campaign.driver == Host.Driver.LIBVIRT and campaign.image_format == "qcow2" and "qemu-img" in lacking:
         say("image_format", f"{campaign.host} has no qemu-img: {hosts.FROM['qemu-img']}.")
     found = re.search(r"QEMU (\d+(?:\.\d+)*)", facts.get("running", ""))
     version = tuple(int(part) for part in found[1].split(".")) if found else ()
@@ -241,7 +259,8 @@ def _check_sizes(campaign: Campaign, say: Callable[[str, str], None]) -> None:
             say("disk_mib", f"{workload} at {campaign.scale_percent} % needs {needed:,} MiB to write in.")
         threads = engines.scaled(engines.SHAPES[workload], campaign.scale_percent).threads
         # Every thread of Filebench touches its 10 MiB.
-        if campaign.driver == "libvirt" and campaign.engine == "filebench" and threads * 10 + 256 > campaign.vm_ram_mib:
+        makes_guests = campaign.driver in drivers.HYPERVISORS
+        if makes_guests and campaign.engine == "filebench" and threads * 10 + 256 > campaign.vm_ram_mib:
             say(
                 "vm_ram_mib",
                 f"{workload} at {campaign.scale_percent} % runs {threads} threads of 10 MiB each, beside 256 MiB.",
@@ -263,7 +282,7 @@ def machines_for(campaign: Campaign, host_fs: str, guest_fs: str) -> list[Storag
 def estimate(campaign: Campaign) -> Estimate:
     """Time, space and the steps of each kind of run."""
     matrix = cells_of(campaign)
-    accelerator = campaign.host.facts.get("accelerator", "") if campaign.driver == "libvirt" else ""
+    accelerator = campaign.host.facts.get("accelerator", "") if campaign.driver in drivers.HYPERVISORS else ""
     host_mib = plan.host_disk_mib(campaign.driver, campaign.disk_mib, campaign.vm_counts or [1])
     timing = (campaign.engine, campaign.run_seconds, campaign.cool_down_seconds, campaign.scale_percent, accelerator)
     is_image = campaign.pool is not None and campaign.pool.kind == StoragePool.Kind.IMAGE
@@ -275,6 +294,7 @@ def estimate(campaign: Campaign) -> Estimate:
         host_mib,
         is_image,
         campaign.disk,
+        str(campaign.pool),
     )
     kinds = {(cell.host_fs, cell.guest_fs, cell.vm_count, cell.workload): cell for cell in matrix}
     return Estimate(
@@ -325,6 +345,11 @@ def _add_runs(campaign: Campaign, repetitions: Collection[int]) -> None:
         )
         for position, (repetition, cell) in enumerate(ordered, start=start)
     )
+
+
+def is_untried(driver: str) -> bool:
+    """Whether nobody has filed a campaign by this driver yet, and no real host was at hand where it was written."""
+    return driver in drivers.UNTRIED and not Campaign.objects.filter(driver=driver, case_study__isnull=False).exists()
 
 
 # Steering

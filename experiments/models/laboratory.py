@@ -20,8 +20,19 @@ KEY_NAME = RegexValidator(r"^[A-Za-z0-9][A-Za-z0-9_.-]*$", "The name of a file i
 PATH = RegexValidator(r"^(/[A-Za-z0-9_][A-Za-z0-9_.+-]*)+$", "An absolute path of letters, digits, . _ + and -.")
 
 
+# As Proxmox VE names its storages.
+STORAGE = RegexValidator(r"^[A-Za-z][A-Za-z0-9._-]*[A-Za-z0-9]$", "The name of a storage: letters, digits, . _ and -.")
+
+
 def check_pool(path: str) -> None:
-    """Raises ValidationError where the folder is the system's (experiments.campaigns.laboratory.pools)."""
+    """Raises ValidationError where the folder is the system's (experiments.campaigns.laboratory.pools), or no path.
+
+    Without a slash in front it is the name of a storage.
+    """
+    if not path.startswith("/"):
+        STORAGE(path)
+        return
+    PATH(path)
     if pools.is_of_the_system(path):
         raise ValidationError(
             f"{path} belongs to the system and cannot be a storage pool; a folder such as /srv/kdb, /mnt/disk1 or "
@@ -38,6 +49,7 @@ class Host(models.Model):
     class Driver(models.TextChoices):
         NATIVE = "native", "native: no virtual machine"
         LIBVIRT = "libvirt", "libvirt: the campaign makes its virtual machines"
+        PROXMOX = "proxmox", "Proxmox VE: the campaign makes its virtual machines"
         ATTACHED = "attached", "attached: virtual machines that exist"
 
     slug = models.SlugField(max_length=60, unique=True, validators=[check_slug])
@@ -138,17 +150,19 @@ class PrivateKey(models.Model):
 
 
 class StoragePool(models.Model):
-    """A folder of a host that campaigns may write in, and the only place where they do.
+    """A folder of a host that campaigns may write in, and the only place where they do, or a storage of its hypervisor.
 
-    Everything a campaign makes lies in `path`/.kdb; nothing else is ever formatted, mounted or removed.
+    Everything a campaign makes lies in `path`/.kdb; nothing else is ever formatted, mounted or removed. Of a storage,
+    the hypervisor gives each machine of a campaign a disk, and takes it back with the machine.
     """
 
     class Kind(models.TextChoices):
         IMAGE = "image", "file systems are made in image files"
         EXISTING = "existing", "tested as it is mounted"
+        STORAGE = "storage", "disks are made by Proxmox VE"
 
     host = models.ForeignKey(Host, on_delete=models.CASCADE, related_name="pools")
-    path = models.CharField(max_length=200, validators=[PATH, check_pool])
+    path = models.CharField(max_length=200, validators=[check_pool], help_text="Or the name of a storage.")
     kind = models.CharField(max_length=10, choices=Kind, default=Kind.IMAGE)
     storage = models.CharField(max_length=300, blank=True, help_text="The disks below, in words.")
     host_fs = models.ForeignKey(
@@ -164,6 +178,11 @@ class StoragePool(models.Model):
         ordering = ["host", "path"]
         constraints = [
             models.UniqueConstraint(fields=["host", "path"], name="experiments_storagepool_path_is_unique"),
+            models.CheckConstraint(
+                condition=Q(path__startswith="/") ^ Q(kind="storage"),
+                name="experiments_storagepool_a_path_or_a_storage",
+                violation_error_message="A folder begins with a slash, and a storage does not.",
+            ),
         ]
 
     def __str__(self) -> str:

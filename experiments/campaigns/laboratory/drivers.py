@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 
-from . import disks, hypervisors, libvirt, remote, steps
+from . import disks, hypervisors, libvirt, proxmox, remote, steps
 from .hypervisors import Hypervisor
 from .remote import Area
 from .ssh import Connection, Unreachable
@@ -17,14 +17,15 @@ from .ssh import Connection, Unreachable
 CONTACT_SECONDS = 60
 FOLDER = "fs"  # of the file system under test, in the area
 Say = Callable[[str], None]
-HYPERVISORS: dict[str, Hypervisor] = {"libvirt": libvirt}  # by the driver of a campaign
+HYPERVISORS: dict[str, Hypervisor] = {"libvirt": libvirt, "proxmox": proxmox}  # by the driver of a campaign
+UNTRIED = ("proxmox",)  # on no real host by those who wrote them
 
 
 @dataclass(frozen=True)
 class Wanted:
     """What one run is about. Sizes in MiB; guest fields are empty for a native run.
 
-    host_fs : or the volume in place of one (disks.VOLUMES)
+    host_fs : or the volume in place of one; storage : the hypervisor's name of it, where it makes the disks there
     """
 
     token: int
@@ -42,6 +43,7 @@ class Wanted:
     image_folder: str = ""
     image_host_key: str = ""
     accelerator: str = ""
+    storage: str = ""
 
 
 @dataclass(frozen=True)
@@ -94,7 +96,11 @@ def guests(
     Raises hypervisors.GuestGone.
     """
     area = Area(host, wanted.pool, wanted.token)
-    if wanted.host_fs in disks.VOLUMES:
+    if wanted.storage:
+        area.call("begin", timeout=120)
+        host_facts = {"mount_options": ""}
+        say(steps.storage(wanted.storage, wanted.disk_mib))
+    elif wanted.host_fs in disks.VOLUMES:
         area.call("begin", timeout=120)
         host_facts = {"mount_options": ""}
         say(steps.volumes(wanted.host_fs, wanted.disk_mib))
@@ -103,7 +109,9 @@ def guests(
         say(steps.disk_images(wanted.disk_mib, wanted.options))
     made = []
     for number in range(1, wanted.vm_count + 1):
-        disk = hypervisor.make_disk(area, FOLDER, wanted.host_fs, number, wanted.disk_mib, wanted.options)
+        disk = hypervisor.make_disk(
+            area, wanted.storage or FOLDER, wanted.host_fs, number, wanted.disk_mib, wanted.options
+        )
         console = f"console{number}"
         guest = hypervisors.Guest(
             name=domain_name(wanted.token, number),

@@ -7,6 +7,7 @@ and `clean` of the area, whatever happened in between. tests/experiments/campaig
 of them to this.
 """
 
+import re
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -54,9 +55,13 @@ class Hypervisor(Protocol):
     """Makes guests by programs of the host. Each call raises remote.Refused, and what the way to the host raises."""
 
     def make_disk(
-        self, area: Area, folder: str, host_storage: str, number: int, mib: int, options: disks.Options
+        self, area: Area, place: str, host_storage: str, number: int, mib: int, options: disks.Options
     ) -> str:
-        """The disk of a machine to be, as `start` wants it. host_storage : the file system in `folder`, or a volume"""
+        """The disk of a machine to be, as `start` wants it.
+
+        place : a folder of the area, or the hypervisor's name of a storage; host_storage : the file system in the
+        folder, or a volume
+        """
 
     def start(self, area: Area, guest: Guest) -> None:
         """Define and start a guest; its name is recorded first, so that a clean-up finds it."""
@@ -94,6 +99,14 @@ def wait_ready(
             )
         hypervisor.check_running(area.machine, name)
         time.sleep(0.2)
+
+
+def port_in(usernet: str, name: str) -> int:
+    """The forwarded port in QEMU's `info usernet`. Raises GuestGone."""
+    found = re.search(r"TCP\[HOST_FORWARD\]\s+\d+\s+127\.0\.0\.1\s+(\d+)\s+\S+\s+22\b", usernet)
+    if not found:
+        raise GuestGone(f"the virtual machine {name} has no forwarded port")
+    return int(found[1])
 
 
 def connection(host: Connection, name: str, port: int, host_key: str) -> Connection:

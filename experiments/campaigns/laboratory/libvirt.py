@@ -1,11 +1,10 @@
 """Guests through virsh on the host: their XML, their life, and the way to their sshd."""
 
-import re
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element, SubElement
 
 from . import disks
-from .hypervisors import KERNEL_LINE, SERIAL, Guest, GuestGone, GuestStopped
+from .hypervisors import KERNEL_LINE, SERIAL, Guest, GuestGone, GuestStopped, port_in
 from .remote import Area, Refused
 from .ssh import Connection
 
@@ -105,12 +104,12 @@ def virsh(host: Connection, *words: str, given: str = "", timeout: float = 60) -
     return answer.text
 
 
-def make_disk(area: Area, folder: str, host_storage: str, number: int, mib: int, options: disks.Options) -> str:
-    """An image file in the folder, or a volume; its path. Raises Refused."""
+def make_disk(area: Area, place: str, host_storage: str, number: int, mib: int, options: disks.Options) -> str:
+    """An image file in the folder of the area, or a volume; its path. Raises Refused."""
     name = f"disk{number}"
     if host_storage in disks.VOLUMES:
         return area.call("make-volume", name, mib, host_storage, timeout=600)["path"]
-    made = area.call("make-image", folder, name, mib, options.image_format, options.allocation, timeout=3600)
+    made = area.call("make-image", place, name, mib, options.image_format, options.allocation, timeout=3600)
     return made["path"]
 
 
@@ -140,8 +139,4 @@ def check_running(host: Connection, name: str) -> None:
 
 def forwarded_port(host: Connection, name: str) -> int:
     """The port on the host's loopback that leads to the guest's sshd. Raises GuestGone."""
-    text = virsh(host, "qemu-monitor-command", name, "--hmp", "info usernet")
-    found = re.search(r"TCP\[HOST_FORWARD\]\s+\d+\s+127\.0\.0\.1\s+(\d+)\s+\S+\s+22\b", text)
-    if not found:
-        raise GuestGone(f"the virtual machine {name} has no forwarded port")
-    return int(found[1])
+    return port_in(virsh(host, "qemu-monitor-command", name, "--hmp", "info usernet"), name)

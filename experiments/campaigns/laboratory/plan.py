@@ -57,6 +57,8 @@ def run_seconds(cell: Cell, engine: str, seconds: int, cool_down: int, percent: 
 
 def host_disk_mib(driver: str, disk_mib: int, vm_counts: Sequence[int]) -> int:
     """The size of the file system that the host makes for a run, MiB: every guest's disk may fill up."""
+    if driver == "proxmox":
+        return max(vm_counts) * disk_mib
     if driver != "libvirt":
         return disk_mib
     return int(max(vm_counts) * disk_mib * 1.05) + _SPARE_MIB
@@ -71,11 +73,18 @@ def steps(
     host_mib: int,
     is_image: bool,
     options: disks.Options,
+    place: str,
 ) -> list[str]:
-    """What a run does, in words, for the dry run."""
+    """What a run does, in words, for the dry run. place : the pool"""
     where = words.host_image(cell.host_fs, host_mib) if is_image else words.host_folder(cell.host_fs)
     done = [words.CLEAN]
-    if driver == "libvirt":
+    if driver == "proxmox":
+        done += [
+            words.storage(place, disk_mib),
+            words.start_machines(cell.vm_count),
+            words.guest_file_system(cell.guest_fs),
+        ]
+    elif driver == "libvirt":
         is_volume = cell.host_fs in disks.VOLUMES
         done += [words.volumes(cell.host_fs, disk_mib)] if is_volume else [where, words.disk_images(disk_mib, options)]
         done += [

@@ -113,9 +113,28 @@ kill_workers() {
     done
 }
 
+# NUMBER NAME: end and destroy a machine of Proxmox VE, where the one with this number has this name and our tag. One whose
+# making broke off has neither yet: it was noted before, when the number was free.
+end_on_proxmox() {
+    if ! config=$(qm config "$1" 2>&1); then
+        case $config in *"does not exist"*) return 0 ;; esac
+        refuse "Proxmox VE does not say what $1 is: $config"
+    fi
+    if [ "$config" != "lock: create" ]; then
+        printf '%s\n' "$config" | grep -qFx "name: $2" || return 0
+        printf '%s\n' "$config" | sed -n 's/^tags: //p' | tr ';, ' '\n\n\n' | grep -qFx kdb || return 0
+    fi
+    if printf '%s\n' "$config" | grep -q '^lock: '; then qm unlock "$1" >/dev/null || true; fi
+    qm stop "$1" >/dev/null 2>&1 || true # it may have ended by itself; destroy refuses where it runs
+    why=$(qm destroy "$1" --purge 1 --destroy-unreferenced-disks 1 2>&1) || refuse "the virtual machine $1 stays: $why"
+}
+
 clean_area() {
     [ -d "$AREA" ] || return 0
     kill_workers
+    if [ -s "$AREA/proxmox" ]; then
+        while read -r number name; do end_on_proxmox "$number" "$name" </dev/null; done <"$AREA/proxmox"
+    fi
     if [ -s "$AREA/domains" ]; then
         for domain in $(domains_left); do
             virsh -c qemu:///system --quiet destroy "$domain" >/dev/null 2>&1 || true
@@ -325,6 +344,15 @@ note-domain) # POOL TOKEN DOMAIN: before it is defined
     echo "$3" >>"$AREA/domains"
     sync "$AREA/domains"
     ;;
+note-proxmox) # POOL TOKEN NUMBER NAME: before it is created, and only where nobody has the number
+    own_area "$1" "$2"
+    case $3 in 9[0-9][0-9][0-9][0-9][0-9][0-9][0-9][0-9]) ;; *) refuse "$3 is no number of a campaign's machine" ;; esac
+    plain "$4"
+    if config=$(qm config "$3" 2>&1); then refuse "the virtual machine $3 is there and is not KDB's"; fi
+    case $config in *"does not exist"*) ;; *) refuse "Proxmox VE does not say whether $3 is free: $config" ;; esac
+    echo "$3 $4" >>"$AREA/proxmox"
+    sync "$AREA/proxmox"
+    ;;
 drop-caches)
     sync
     echo 3 >/proc/sys/vm/drop_caches
@@ -409,6 +437,7 @@ facts) # POOL...
         command -v "$program" >/dev/null 2>&1 || say missing "$program"
     done
     version_of fio fio --version
+    version_of pve pveversion
     if command -v "$filebench" >/dev/null 2>&1; then
         say filebench "$(filebench_version "$filebench")"
         say filebench_program "$filebench"

@@ -25,6 +25,10 @@ def volumes(volume: str, mib: int) -> str:
     return f"make a disk of {mib} MiB for each: {disks.VOLUMES[volume]}, on a loop device on an image file in the pool"
 
 
+def storage(name: str, mib: int) -> str:
+    return f"have a disk of {mib} MiB made on the storage {name} for each"
+
+
 def machines(count: int) -> str:
     return f"{count} virtual machine{'s' if count > 1 else ''}"
 
