@@ -7,9 +7,8 @@ from django.db.models import Count, Q
 
 from experiments.models import Campaign, CampaignRun, Host, RunArtifact, RunLine, StoragePool
 from kdb.models import Job
-from kdb.pairs import pair_key
 
-from . import hosts
+from . import hosts, plans
 from . import steering as campaigns
 from .laboratory import ssh
 from .runs import throughput
@@ -118,7 +117,7 @@ class Row:
 
     @property
     def label(self) -> str:
-        return pair_key(self.guest_fs, self.host_fs) if self.guest_fs else f"native {self.host_fs}"
+        return CampaignRun(host_fs=self.host_fs, guest_fs=self.guest_fs).configuration
 
 
 @dataclass(frozen=True)
@@ -139,6 +138,8 @@ class CampaignPage:
     way_on: WayOn | None  # where it paused by itself
     can: dict[str, bool]
     failures: list[CampaignRun]
+    deviations: list[str]  # from the plan
+    copy_query: str  # of the address that plans another one like it
 
 
 def campaign_page(campaign: Campaign) -> CampaignPage:
@@ -176,6 +177,8 @@ def campaign_page(campaign: Campaign) -> CampaignPage:
             "draft": state != "running" and not is_filed and counted[RunState.DONE] > 0,
         },
         failures=[run for run in runs if run.state == RunState.FAILED][:20],
+        deviations=plans.deviations(campaign, runs)[:40],
+        copy_query=plans.copy_query(campaign),
     )
 
 
