@@ -63,6 +63,8 @@ def _case_study(campaign: Campaign, done: list[CampaignRun]) -> CaseStudy:
     if campaign.precision_percent is not None:
         notes.append(f"Repetitions stopped when all ratios were known to {campaign.precision_percent} %.")
     notes += [f"{run}: {warning}" for run in done for warning in run.warnings if "Others used" in warning][:20]
+    if any("Caches were not dropped" in warning for run in done for warning in run.warnings):
+        notes.append("Caches were not dropped before runs: the login was not root.")
     fresh = (
         "a file system made for each run"
         if campaign.pool is None or campaign.pool.kind == "image"

@@ -243,7 +243,7 @@ def cells_of(campaign: Campaign) -> list[plan.Cell]:
     return plan.cells(campaign.host_file_systems, campaign.guest_file_systems, campaign.workloads, campaign.vm_counts)
 
 
-def create(campaign: Campaign, *, user: User) -> Campaign:
+def create(campaign: Campaign, *, user: User | None) -> Campaign:
     """Store a plan with all its runs. Raises PlanRefused with everything that is wrong."""
     if problems := problems_of(campaign):
         raise PlanRefused(problems)

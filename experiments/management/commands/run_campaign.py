@@ -47,7 +47,7 @@ class Command(BaseCommand):
                 steering.start(campaign)
             self._work(campaign)
             if options["draft"]:
-                draft, batch = drafts.make(campaign, user=None)
+                draft, batch = drafts.make(campaign, user=campaign.owner)
                 pipeline.finish(batch)
                 self.stdout.write(f"filed as {draft.slug}: {batch.get_state_display()}")
         except (steering.CampaignError, pipeline.ImportRefused) as error:
