@@ -47,7 +47,10 @@ def test_a_stranger_gets_a_draft_twice_and_nothing_else_is_left(place, published
     assert [line for line in lab.loops() if str(place) in line] + listeners() == []
 
 
-@pytest.mark.parametrize(("folder", "words"), [("/etc/kdb", "belongs to the system"), ("/sys/x/kdb", "belongs to"), ("/dev/null/kdb", "belongs")])
+@pytest.mark.parametrize(
+    ("folder", "words"),
+    [("/etc/kdb", "belongs to the system"), ("/sys/x/kdb", "belongs to"), ("/dev/null/kdb", "belongs")],
+)
 def test_a_folder_of_the_system_is_refused_and_nothing_is_left(folder, words, settings, tmp_path):
     settings.KDB_KEYS_DIR = tmp_path / "keys"
     with pytest.raises(CommandError, match=words):
