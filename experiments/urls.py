@@ -42,6 +42,7 @@ urlpatterns = [
     path("laboratory/campaigns/", laboratory.campaign_list, name="campaign-list"),
     path("laboratory/campaigns/new/", laboratory.campaign_new, name="campaign-new"),
     path("laboratory/campaigns/<slug:slug>/", laboratory.campaign_detail, name="campaign-detail"),
+    path("laboratory/campaigns/<slug:slug>/plan.json", laboratory.campaign_plan, name="campaign-plan"),
     path("laboratory/campaigns/<slug:slug>/runs/<int:position>/", laboratory.run_detail, name="run-detail"),
     path("laboratory/outputs/<int:pk>/", laboratory.artifact, name="run-artifact"),
 ]

@@ -3,7 +3,7 @@
 from typing import Any
 
 from django.db.models import QuerySet
-from django.http import HttpResponse, QueryDict
+from django.http import HttpResponse
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema, extend_schema_view
 from rest_framework import mixins, serializers, status
@@ -19,10 +19,11 @@ from experiments.case_studies.api import Conflict, OwnedViewSet
 from experiments.models import Campaign, CampaignRun, Host, RunArtifact, StoragePool
 from kdb.api_errors import FaultyRequest, refuse_faults
 
-from . import drafts, hosts, steering
+from . import drafts, hosts, plans, steering
 from .downloads import artifact_response
 from .forms import CampaignForm, HostForm, TopUpForm
 from .laboratory import disks, ssh
+from .plans import form_data
 
 HOSTS, CAMPAIGNS = "hosts", "campaigns"
 
@@ -201,6 +202,7 @@ class CampaignSerializer(ReadSerializer):
 class CampaignFieldsSerializer(serializers.Serializer):
     """A plan; what is left out is as on the form."""
 
+    format = serializers.CharField(required=False, help_text=f"Of a plan's document: `{plans.FORMAT}`.")
     slug = serializers.SlugField()
     title = serializers.CharField()
     host = serializers.CharField(help_text="Slug.")
@@ -232,6 +234,19 @@ class CampaignFieldsSerializer(serializers.Serializer):
     )
     precision_percent = serializers.IntegerField(required=False)
     seed = serializers.IntegerField(required=False)
+
+
+class PlanSerializer(CampaignFieldsSerializer):
+    """A plan without its host: add `host` and `pool`, and it can be posted as a new campaign."""
+
+    host = pool = None
+    precision_percent = serializers.IntegerField(required=False, help_text="Left out: never stop early.")
+
+
+class DeviationsSerializer(serializers.Serializer):
+    """Where what ran differs from the plan."""
+
+    deviations = serializers.ListField(child=serializers.CharField(), help_text="A sentence each; none: as planned.")
 
 
 class StepsSerializer(serializers.Serializer):
@@ -371,15 +386,36 @@ class CampaignViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, Operator
         runs = self.get_object().runs.prefetch_related("artifacts").order_by("pk")
         return self.get_paginated_response(RunSerializer(self.paginate_queryset(runs), many=True).data)
 
+    @extend_schema(operation_id="campaigns_plan", tags=[CAMPAIGNS], responses=PlanSerializer)
+    @action(detail=True, methods=["get"])
+    def plan(self, request: Request, slug: str) -> Response:
+        """What is compared and how, without where: to be kept, changed, and run on another host."""
+        return Response(plans.document(self.get_object()))
+
+    @extend_schema(operation_id="campaigns_deviations", tags=[CAMPAIGNS], responses=DeviationsSerializer)
+    @action(detail=True, methods=["get"])
+    def deviations(self, request: Request, slug: str) -> Response:
+        """Where what ran differs from the plan: cells without all repetitions, conditions that changed."""
+        campaign = self.get_object()
+        return Response({"deviations": plans.deviations(campaign, list(campaign.runs.all()))})
+
     @extend_schema(operation_id="campaigns_retry", tags=[CAMPAIGNS], request=None, responses=CampaignSerializer)
     @action(detail=True, methods=["post"], url_path="runs/<int:position>/retry")
     def retry(self, request: Request, slug: str, position: int) -> Response:
         """Do one run again; its figures are replaced."""
-        campaign = self._to_steer()
-        run = campaign.runs.filter(position=position).first()
-        if run is None:
+        return self._steered(steering.retry, self._run(position))
+
+    @extend_schema(operation_id="campaigns_retry_cell", tags=[CAMPAIGNS], request=None, responses=CampaignSerializer)
+    @action(detail=True, methods=["post"], url_path="runs/<int:position>/retry-cell")
+    def retry_cell(self, request: Request, slug: str, position: int) -> Response:
+        """Do all repetitions of this run's cell again; their figures are replaced."""
+        return self._steered(steering.retry_cell, self._run(position))
+
+    def _run(self, position: int) -> CampaignRun:
+        found = self._to_steer().runs.filter(position=position).first()
+        if found is None:
             raise FaultyRequest([{"field": "position", "message": "There is no such run."}], 404)
-        return self._steered(steering.retry, run)
+        return found
 
     def _to_steer(self) -> Campaign:
         campaign = self.get_object()
@@ -414,6 +450,8 @@ class ArtifactViewSet(OperatorViewSet):
 
 def _campaign_form(request: Request) -> CampaignForm:
     data = object_of(request, CampaignFieldsSerializer)
+    if (found := data.pop("format", plans.FORMAT)) != plans.FORMAT:
+        raise FaultyRequest([{"field": "format", "message": f"{found!r:.60} is no format.", "allowed": [plans.FORMAT]}])
     host = Host.objects.filter(slug=data.get("host"), runs_on=None).first() if _is_text(data.get("host")) else None
     if host is None:
         raise FaultyRequest(
@@ -432,11 +470,7 @@ def _campaign_form(request: Request) -> CampaignForm:
             allowed = list(host.pools.values_list("path", flat=True))
             raise FaultyRequest([{"field": "pool", "message": f"{host} has no such pool.", "allowed": allowed}])
         data["pool"] = pool.pk
-    defaults = {name: field.initial for name, field in CampaignForm.base_fields.items() if field.initial is not None}
-    for name in ("vm_counts", "pinned_cpus"):
-        if isinstance(data.get(name), list):
-            data[name] = " ".join(map(str, data[name]))
-    form = CampaignForm(form_data({**defaults, **data}))
+    form = plans.form_of(data)
     refuse_faults(form)
     return form
 
@@ -450,16 +484,6 @@ def object_of(request: Request, shape: type[serializers.Serializer]) -> dict[str
         message = f"There is no such field; there are {', '.join(names)}."
         raise FaultyRequest([{"field": str(name), "message": message, "allowed": names} for name in unknown])
     return {name: value for name, value in request.data.items() if value is not None}
-
-
-def form_data(data: dict[str, Any]) -> QueryDict:
-    """As a page would post it: a list is a name given several times."""
-    posted = QueryDict(mutable=True)
-    for name, value in data.items():
-        if value is False or value is None:
-            continue
-        posted.setlist(name, [str(item) for item in value] if isinstance(value, list) else [str(value)])
-    return posted
 
 
 def _key_of(queryset: QuerySet, slug: Any, field: str) -> int | None:

@@ -13,6 +13,7 @@ from experiments.imports import pipeline
 from experiments.models import Campaign, CampaignRun, CaseStudy, Host, ImportBatch, Server, Storage
 from kdb.host_storage import BACKENDS, FILE
 
+from . import plans
 from .laboratory import disks, drivers
 from .laboratory.drivers import machine_name
 from .steering import CampaignError
@@ -38,8 +39,8 @@ def make(campaign: Campaign, *, user: User) -> tuple[CaseStudy, ImportBatch]:
         if CaseStudy.objects.filter(slug=campaign.slug).exists():
             raise CampaignError(f"There is a case study {campaign.slug} already.")
         draft = life.create_draft(_case_study(campaign, done), _server(campaign.host), _storage(campaign), user=user)
-        uploads = _outputs(campaign, done)
-        # A value is the mean over a run's machines, and comes with the output of the first; the others are only kept.
+        uploads = [*_outputs(campaign, done), raw_files.take("plan.json", [plans.text(campaign).encode()])]
+        # A value is the mean over a run's machines, and comes with the output of the first; the rest is only kept.
         left_out = {upload.sha256: {"leave_out": True} for upload in uploads if not upload.rows}
         batch, _ = pipeline.receive(
             draft,
@@ -62,6 +63,8 @@ def _case_study(campaign: Campaign, done: list[CampaignRun]) -> CaseStudy:
     if campaign.precision_percent is not None:
         notes.append(f"Repetitions stopped when all ratios were known to {campaign.precision_percent} %.")
     notes += [f"{run}: {warning}" for run in done for warning in run.warnings if "Others used" in warning][:20]
+    if any("Caches were not dropped" in warning for run in done for warning in run.warnings):
+        notes.append("Caches were not dropped before runs: the login was not root.")
     fresh = (
         "a file system made for each run"
         if campaign.pool is None or campaign.pool.kind == "image"

@@ -3,6 +3,7 @@
 import json
 import logging
 import re
+import time
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -19,6 +20,7 @@ from experiments import visible
 from experiments.campaigns.laboratory.remote import Area
 from experiments.models import CampaignRun, Host, Hypervisor, PrivateKey, StoragePool
 from kdb import jobs
+from kdb.models import Job
 
 from .laboratory import disks, drivers, filebench_tree, hypervisors, proxmox, remote, ssh
 
@@ -67,7 +69,7 @@ class HostError(Exception):
     """A host cannot be used as asked; the text is fit to show."""
 
 
-def register(host: Host, pools: Iterable[StoragePool], *, user: User, any_key: bool = False) -> Host:
+def register(host: Host, pools: Iterable[StoragePool], *, user: User | None, any_key: bool = False) -> Host:
     """Store a host and its pools, unsaved and checked, and ask for its key where it has an address.
 
     any_key : whether the private key may be another operator's (permissions.may_use_any_key)
@@ -170,6 +172,17 @@ def ask_check(host: Host, *, with_limits: bool = False) -> None:
 def _ask(host: Host, kind: str, **arguments: Any) -> None:
     host.job = jobs.enqueue(kind, queue=host.queue, host_id=host.pk, **arguments)
     Model.save(host, update_fields=["job"])
+
+
+def finish(host: Host) -> None:
+    """Do the host's latest contact or check here, unless a worker took it: then wait for its end."""
+    ended = (Job.State.DONE, Job.State.FAILED)
+    while True:
+        host.refresh_from_db()
+        if host.job is None or host.job.state in ended:
+            return
+        if not jobs.run(host.job.pk):
+            time.sleep(0.2)
 
 
 def accept_key(host: Host, fingerprint: str, *, any_key: bool = False) -> None:

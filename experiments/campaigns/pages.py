@@ -7,9 +7,8 @@ from django.db.models import Count, Q
 
 from experiments.models import Campaign, CampaignRun, Host, RunArtifact, RunLine, StoragePool
 from kdb.models import Job
-from kdb.pairs import pair_key
 
-from . import hosts
+from . import hosts, plans
 from . import steering as campaigns
 from .forms import CampaignForm
 from .laboratory import disks, drivers, ssh
@@ -120,7 +119,7 @@ class Row:
 
     @property
     def label(self) -> str:
-        return pair_key(self.guest_fs, self.host_fs) if self.guest_fs else f"native {self.host_fs}"
+        return CampaignRun(host_fs=self.host_fs, guest_fs=self.guest_fs).configuration
 
 
 @dataclass(frozen=True)
@@ -142,6 +141,8 @@ class CampaignPage:
     can: dict[str, bool]
     failures: list[CampaignRun]
     disk: list[tuple[str, str]]  # the options of the virtual disks that the campaign makes, in words
+    deviations: list[str]  # from the plan
+    copy_query: str  # of the address that plans another one like it
 
 
 def campaign_page(campaign: Campaign) -> CampaignPage:
@@ -180,6 +181,8 @@ def campaign_page(campaign: Campaign) -> CampaignPage:
         },
         failures=[run for run in runs if run.state == RunState.FAILED][:20],
         disk=_disk(campaign),
+        deviations=plans.deviations(campaign, runs)[:40],
+        copy_query=plans.copy_query(campaign),
     )
 
 

@@ -107,7 +107,8 @@ class _Attempt:
         self.step("connecting")
         host, machines = self.machines(stack)
         self.step(steps.DROP_CACHES)
-        drivers.drop_caches(machines, host)
+        if not drivers.drop_caches(machines, host):
+            self.warnings.append("Caches were not dropped: that takes root.")
         self.note_background(host or machines[0].area.machine)
         loads = [self.load(machine) for machine in machines]
         engine = self.campaign.get_engine_display()

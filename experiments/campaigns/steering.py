@@ -14,7 +14,7 @@ from typing import Any
 
 from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
-from django.db.models import Max, Q
+from django.db.models import Max, Q, QuerySet
 from django.utils.timezone import now
 
 from experiments.models import Campaign, CampaignRun, Host, RunLine, StoragePool
@@ -310,14 +310,14 @@ def estimate(campaign: Campaign) -> Estimate:
 
 
 def _cell_words(cell: plan.Cell) -> str:
-    return str(CampaignRun(**cell._asdict(), repetition=1)).removesuffix(", repetition 1")
+    return CampaignRun(**cell._asdict()).cell
 
 
 def cells_of(campaign: Campaign) -> list[plan.Cell]:
     return plan.cells(campaign.host_file_systems, campaign.guest_file_systems, campaign.workloads, campaign.vm_counts)
 
 
-def create(campaign: Campaign, *, user: User) -> Campaign:
+def create(campaign: Campaign, *, user: User | None) -> Campaign:
     """Store a plan with all its runs. Raises PlanRefused with everything that is wrong."""
     if problems := problems_of(campaign):
         raise PlanRefused(problems)
@@ -396,12 +396,22 @@ def cancel(campaign: Campaign) -> None:
 
 def retry(campaign: Campaign, run: CampaignRun) -> None:
     """Do one run again, whatever became of it; its figures are replaced. Raises CampaignError."""
+    _wait_again(campaign, CampaignRun.objects.filter(pk=run.pk))
+
+
+def retry_cell(campaign: Campaign, run: CampaignRun) -> None:
+    """Do all repetitions of this run's cell again that have ended; figures are replaced. Raises CampaignError."""
+    alike = {name: getattr(run, name) for name in plan.Cell._fields}
+    _wait_again(campaign, CampaignRun.objects.filter(**alike))
+
+
+def _wait_again(campaign: Campaign, runs: QuerySet[CampaignRun]) -> None:
     with transaction.atomic():
         campaign = _locked(campaign, State.RUNNING, State.PAUSED, State.FINISHED, State.CANCELLED)
         ended = [RunState.DONE, RunState.FAILED, RunState.CANCELLED, RunState.UNNEEDED]
         if campaign.case_study_id:
             raise CampaignError("The campaign is filed; what is added now would not be in the case study.")
-        found = campaign.runs.filter(pk=run.pk, state__in=ended)
+        found = runs.filter(campaign=campaign, state__in=ended)
         if not found.update(state=RunState.WAITING, reason="", figures=[], warnings=[], lost_attempts=0, step=""):
             raise CampaignError("The run has not ended.")
         _go_on(campaign)

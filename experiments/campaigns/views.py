@@ -15,7 +15,7 @@ from experiments import permissions
 from experiments.models import Campaign, CampaignRun, Host, RunArtifact
 from kdb.htmx import varies_for_htmx, wants_fragment
 
-from . import drafts, hosts, pages, steering
+from . import drafts, hosts, pages, plans, steering
 from .downloads import artifact_response
 from .forms import CampaignForm, HostForm, TopUpForm, filled_in
 from .hosts import HostError
@@ -175,12 +175,12 @@ def _steer(request: HttpRequest, campaign: Campaign, top_up: TopUpForm) -> HttpR
             steering.pause(campaign)
         case "cancel":
             steering.cancel(campaign)
-        case "retry":
+        case "retry" | "retry-cell" as which:
             position = request.POST.get("run", "")
             run = campaign.runs.filter(position=position).first() if re.fullmatch(r"[0-9]{1,9}", position) else None
             if run is None:
                 raise CampaignError(f"There is no run {position[:20]!r} in this campaign.")
-            steering.retry(campaign, run)
+            (steering.retry if which == "retry" else steering.retry_cell)(campaign, run)
         case "top-up":
             if not top_up.is_valid():
                 return None
@@ -191,6 +191,16 @@ def _steer(request: HttpRequest, campaign: Campaign, top_up: TopUpForm) -> HttpR
         case other:
             raise Http404(f"nothing is called {other}")
     return redirect("campaign-detail", campaign.slug)
+
+
+@require_safe
+@operators_only
+def campaign_plan(request: HttpRequest, slug: str) -> HttpResponse:
+    """The plan as a file, for `manage.py run_campaign` and for other hosts."""
+    campaign = get_object_or_404(Campaign, slug=slug)
+    response = HttpResponse(plans.text(campaign), content_type="application/json")
+    response["Content-Disposition"] = f'attachment; filename="{campaign.slug}.json"'
+    return response
 
 
 @require_safe

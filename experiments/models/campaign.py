@@ -142,9 +142,18 @@ class CampaignRun(models.Model):
         ]
 
     def __str__(self) -> str:
-        where = pair_key(self.guest_fs, self.host_fs) if self.guest_fs else f"native {self.host_fs}"
+        return f"{self.cell}, repetition {self.repetition}"
+
+    @property
+    def configuration(self) -> str:
+        """The file systems, in words."""
+        return pair_key(self.guest_fs, self.host_fs) if self.guest_fs else f"native {self.host_fs}"
+
+    @property
+    def cell(self) -> str:
+        """What its repetitions have in common, in words."""
         machines = f", {self.vm_count} VM" if self.vm_count else ""
-        return f"{where}, {self.workload}{machines}, repetition {self.repetition}"
+        return f"{self.configuration}, {self.workload}{machines}"
 
 
 class RunLine(models.Model):

@@ -22,7 +22,7 @@ against_pool() {
     /) echo "an absolute path is needed" ;;
     //) echo "the root folder cannot be a storage pool" ;;
     /*[!A-Za-z0-9_.+/-]*) echo "$1 has characters that a storage pool may not have" ;;
-    /var/lib/kdb/*) ;;
+    /var/lib/kdb/* | /home/*/kdb-demo/*) ;;
     /bin/* | /boot/* | /dev/* | /etc/* | /home/* | /lib/* | /lib32/* | /lib64/* | /libx32/* | /lost+found/* | /proc/* | \
         /root/* | /run/* | /sbin/* | /snap/* | /sys/* | /tmp/ | /usr/* | /var/*)
         echo "$1 belongs to the system and cannot be a storage pool"
@@ -355,7 +355,7 @@ note-proxmox) # POOL TOKEN NUMBER NAME: before it is created, and only where nob
     ;;
 drop-caches)
     sync
-    echo 3 >/proc/sys/vm/drop_caches
+    if [ -w /proc/sys/vm/drop_caches ]; then echo 3 >/proc/sys/vm/drop_caches; else say kept yes; fi
     ;;
 background) # CPU-seconds a second that are used now, over half a second
     awk '/^cpu / { print $2 + $3 + $4 + $7 + $8 + $9, $5 + $6 }' /proc/stat >"/tmp/.kdb-stat.$$"

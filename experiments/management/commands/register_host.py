@@ -11,7 +11,6 @@ from experiments.campaigns.forms import HostForm
 from experiments.campaigns.laboratory import ssh
 from experiments.campaigns.ways_on import told
 from experiments.models import Host
-from kdb import jobs
 from kdb.models import Job
 
 
@@ -56,14 +55,14 @@ class Command(BaseCommand):
         except hosts.HostError as error:
             raise CommandError(str(error)) from error
         try:
-            self._do(host)
+            _finish(host)
             found = ssh.fingerprint(host.offered_key)
             self.stdout.write(f"{host.address} port {host.port} shows the key {found}")
             if options["accept"] is None and input("Is this the host? Type yes to trust it: ").strip() != "yes":
                 raise CommandError("Not accepted, and not registered.")
             hosts.accept_key(host, options["accept"] or found, any_key=True)
             host.refresh_from_db()
-            self._do(host)
+            _finish(host)
         except (CommandError, hosts.HostError) as error:
             hosts.unregister(host)
             raise CommandError(str(error)) from error
@@ -71,9 +70,8 @@ class Command(BaseCommand):
         for item in host.facts["missing"]:
             self.stdout.write(f"  not there: {item['program']} ({item['from']})")
 
-    @staticmethod
-    def _do(host: Host) -> None:
-        jobs.run(host.job_id)
-        host.refresh_from_db()
-        if host.job.state == Job.State.FAILED:
-            raise CommandError(told(host.job.error, host))
+
+def _finish(host: Host) -> None:
+    hosts.finish(host)
+    if host.job.state == Job.State.FAILED:
+        raise CommandError(told(host.job.error, host))

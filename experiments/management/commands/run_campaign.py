@@ -4,35 +4,41 @@ import sys
 import threading
 import time
 from argparse import ArgumentParser
+from pathlib import Path
 from typing import Any
 
 from django.core.management import BaseCommand, CommandError
 from django.db import connection
 
-from experiments.campaigns import drafts, steering
+from experiments.campaigns import drafts, plans, steering
 from experiments.campaigns.pages import campaign_page
 from experiments.imports import pipeline
-from experiments.models import Campaign, CampaignRun, RunLine
+from experiments.models import Campaign, CampaignRun, Host, RunLine
 from kdb import jobs
 
 
 class Command(BaseCommand):
     help = (
-        "Start a planned or paused campaign and print what happens until it ends. The runs are done in this process "
-        "as far as no worker takes them first; Ctrl-C leaves the rest to workers. Status 1 where a run failed."
+        "Start a planned or paused campaign, or a plan from a file on the host you name, and print what happens until "
+        "it ends. The runs are done in this process as far as no worker takes them first; Ctrl-C leaves the rest to "
+        "workers. Status 1 where a run failed."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("slug")
+        parser.add_argument("campaign", help="Short name of a campaign, or the file of a plan (plan.json).")
+        parser.add_argument("--host", default="", help="Of a plan: short name of the host that runs it.")
+        parser.add_argument("--pool", default="", help="Of a plan: path of its storage pool; else the host's first.")
+        parser.add_argument("--slug", default="", help="Of a plan: short name of the new campaign, else the plan's.")
         parser.add_argument(
             "--dry-run", action="store_true", help="Print every step of each kind of run, and do nothing."
         )
         parser.add_argument("--draft", action="store_true", help="File the result as a draft case study at the end.")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        campaign = Campaign.objects.select_related("host", "pool").filter(slug=options["slug"]).first()
-        if campaign is None:
-            raise CommandError(f"There is no campaign {options['slug']!r}.")
+        try:
+            campaign = _campaign(options)
+        except steering.CampaignError as error:
+            raise CommandError(str(error)) from error
         if options["dry_run"]:
             self._print_steps(campaign)
             return
@@ -41,7 +47,7 @@ class Command(BaseCommand):
                 steering.start(campaign)
             self._work(campaign)
             if options["draft"]:
-                draft, batch = drafts.make(campaign, user=None)
+                draft, batch = drafts.make(campaign, user=campaign.owner)
                 pipeline.finish(batch)
                 self.stdout.write(f"filed as {draft.slug}: {batch.get_state_display()}")
         except (steering.CampaignError, pipeline.ImportRefused) as error:
@@ -82,6 +88,37 @@ class Command(BaseCommand):
         self.stdout.write(
             f"{campaign.slug} is {campaign.get_state_display()}: {counts}. {campaign.state_reason}".strip()
         )
+
+
+def _campaign(options: dict[str, Any]) -> Campaign:
+    """The one that is named, or that of a plan's file: stored, but for a dry run. Raises CampaignError."""
+    name = options["campaign"]
+    if not name.endswith(".json"):
+        found = Campaign.objects.select_related("host", "pool").filter(slug=name).first()
+        if found is None:
+            raise steering.CampaignError(f"There is no campaign {name!r}.")
+        return found
+    try:
+        said = plans.read(Path(name).read_bytes(), name)
+    except OSError as error:
+        raise steering.CampaignError(f"{name}: {error.strerror}") from error
+    host = Host.objects.filter(slug=options["host"], runs_on=None).first()
+    if host is None:
+        allowed = ", ".join(Host.objects.filter(runs_on=None).values_list("slug", flat=True)) or "none is registered"
+        raise steering.CampaignError(f"--host: found {options['host']!r}, allowed is {allowed}.")
+    pools = host.pools.filter(path=options["pool"]) if options["pool"] else host.pools.order_by("pk")
+    pool = pools.first()
+    if pool is None and options["pool"]:
+        raise steering.CampaignError(f"--pool: {host} has no {options['pool']}.")
+    said |= {"slug": options["slug"] or said.get("slug"), "host": host.pk}
+    if pool is not None and said.get("driver") != Host.Driver.ATTACHED:
+        said["pool"] = pool.pk
+    form = plans.form_of(said)
+    if not form.is_valid():
+        raise steering.CampaignError(
+            "\n".join(f"{name}, {field}: {' '.join(errors)}" for field, errors in form.errors.items())
+        )
+    return form.instance if options["dry_run"] else steering.create(form.instance, user=None)
 
 
 def _do(job_id: int) -> None:

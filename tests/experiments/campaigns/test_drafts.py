@@ -2,7 +2,7 @@
 
 import pytest
 
-from experiments.campaigns import drafts, steering
+from experiments.campaigns import drafts, plans, steering
 from experiments.files import raw_files
 from experiments.imports import pipeline
 from experiments.models import Benchmark, Campaign, FileSystem, Hypervisor, Measurement, OperatingSystem, Workload
@@ -65,7 +65,7 @@ def test_a_figure_reaches_the_draft_as_the_float_it_is_with_the_output_it_comes_
     assert raw_files.content(row.raw_file) == b"printed 1"
     assert row.note == "machine 1: 1 MiB/s; machine 2: 3 MiB/s"
     assert row.configuration.virtual_devices == "virtio-blk"  # what was found stands before what was stated
-    assert [file["left_out"] for file in batch.report["files"]] == [False, True]
+    assert [file["left_out"] for file in batch.report["files"]] == [False, True, True]
     assert batch.report["files"][0]["format"] == "campaign"
 
 
@@ -96,7 +96,7 @@ def test_runs_that_left_the_same_bytes_keep_a_row_each(campaign):
     rows = Measurement.objects.filter(configuration__case_study=draft).order_by("repetition")
     assert [row.repetition for row in rows] == [run.repetition for run in runs]
     assert len({row.raw_file_id for row in rows}) == 1
-    assert draft.raw_files.count() == 2
+    assert draft.raw_files.count() == 3
 
 
 def test_an_import_of_a_campaign_is_read_again_without_its_hosts(campaign):
@@ -121,3 +121,10 @@ def test_a_run_whose_output_is_gone_is_not_filed(campaign):
     run.artifacts.get(name="machine-1.txt").delete()
     with pytest.raises(steering.CampaignError, match=r"its output machine-1\.txt is gone"):
         drafts.make(campaign, user=None)
+
+
+def test_the_plan_is_among_the_files_of_the_case_study(campaign):
+    done(campaign)
+    draft, _ = filed(campaign)
+    kept = draft.raw_files.get(name="plan.json")
+    assert raw_files.content(kept).decode() == plans.text(campaign)

@@ -1,0 +1,191 @@
+"""This very machine as a host: an sshd of the user's own on the loopback, with keys of its own, for a demonstration.
+
+With root it makes ext4 and XFS in image files, as any campaign does; without, it measures a folder as it is.
+"""
+
+import getpass
+import os
+import re
+import shutil
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from django.conf import settings
+from django.contrib.auth.models import User
+
+from experiments.models import Campaign, Host, StoragePool
+from kdb.models import Job
+
+from . import hosts, steering
+from .laboratory import ssh
+
+NAME = "demo"
+WORKLOADS = ("varmail", "fileserver")
+SCALE_PERCENT = 2
+DISK_MIB = 1024
+START_SECONDS = 10
+_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+_PROGRAMS = {"ssh": "openssh-client", "ssh-keygen": "openssh-client", "sshd": "openssh-server", "fio": "fio"}
+_PROGRAMS |= {"setpriv": "util-linux", "setsid": "util-linux", "timeout": "coreutils"}
+_ROOT_PROGRAMS = {"losetup": "mount", "mkfs.ext4": "e2fsprogs", "mkfs.xfs": "xfsprogs"}
+_CONFIG = """ListenAddress 127.0.0.1:{port}
+HostKey {folder}/host_key
+PidFile none
+AuthorizedKeysFile {folder}/login_key.pub
+StrictModes no
+UsePAM no
+PasswordAuthentication no
+KbdInteractiveAuthentication no
+AllowUsers {login}
+"""
+
+
+class CannotShow(Exception):  # noqa: N818
+    """This machine cannot be used as it is; the text says what to do."""
+
+
+def is_root() -> bool:
+    return os.geteuid() == 0
+
+
+def missing_packages() -> list[str]:
+    """Debian's packages of what a demonstration needs and this machine lacks."""
+    needed = _PROGRAMS | (_ROOT_PROGRAMS if is_root() else {})
+    return sorted({package for name, package in needed.items() if shutil.which(name, path=_PATH) is None})
+
+
+def default_pool() -> Path:
+    """A folder that campaigns may write in: root's among those of KDB, a user's in his home."""
+    return Path("/var/lib/kdb/demo") if is_root() else Path.home() / "kdb-demo"
+
+
+@contextmanager
+def this_machine(pool: Path) -> Iterator[Host]:
+    """This machine, registered and checked as the host `demo`, for as long as its sshd runs.
+
+    Raises CannotShow, ValidationError where the folder is no place for a pool, and HostError.
+    """
+    if packages := missing_packages():
+        raise CannotShow(f"This machine lacks programs. On Debian and Ubuntu: apt-get install {' '.join(packages)}")
+    StoragePool(path=str(pool), kind=StoragePool.Kind.IMAGE).clean_fields(exclude=["host"])
+    made = not pool.exists()
+    try:
+        pool.mkdir(parents=True, exist_ok=True)
+        pool = pool.resolve()
+    except OSError as error:
+        raise CannotShow(f"{pool} cannot be made: {error.strerror}. Name another folder with --folder.") from error
+    try:
+        with TemporaryDirectory(prefix="kdb-demo-") as name, _sshd(Path(name)) as port:
+            yield _host(Path(name), port, pool)
+    finally:
+        (settings.KDB_KEYS_DIR / NAME).unlink(missing_ok=True)
+        if made and not any(pool.iterdir()):
+            pool.rmdir()
+
+
+@contextmanager
+def _sshd(folder: Path) -> Iterator[int]:
+    """The port of an sshd that lets this user in with login_key of `folder`; it ends with this process."""
+    for name in ("host_key", "login_key"):
+        subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(folder / name)], check=True)  # noqa: S603, S607
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    (folder / "sshd_config").write_text(_CONFIG.format(port=port, folder=folder, login=getpass.getuser()))
+    if is_root():
+        Path("/run/sshd").mkdir(mode=0o755, exist_ok=True)  # as the distribution's own service makes it
+    program = shutil.which("sshd", path=_PATH)
+    assert program is not None  # missing_packages
+    log = folder / "sshd.log"
+    command = ["setpriv", "--pdeathsig", "TERM", "--", program, "-D", "-f", str(folder / "sshd_config"), "-E", str(log)]
+    with subprocess.Popen(command, stdin=subprocess.DEVNULL, env={"PATH": _PATH}) as process:  # noqa: S603
+        try:
+            _wait(process, port, log)
+            yield port
+        finally:
+            process.terminate()
+
+
+def _wait(process: subprocess.Popen[bytes], port: int, log: Path) -> None:
+    deadline = time.monotonic() + START_SECONDS
+    while True:
+        with socket.socket() as probe:
+            if probe.connect_ex(("127.0.0.1", port)) == 0:
+                return
+        if process.poll() is not None or time.monotonic() > deadline:
+            said = log.read_text(errors="replace").strip() if log.exists() else ""
+            raise CannotShow(f"sshd does not start: {said[-500:] or 'it says nothing'}")
+        time.sleep(0.05)
+
+
+def _host(folder: Path, port: int, pool: Path) -> Host:
+    """The host's row, as it is now: new keys and a new port each time, so facts are found out anew."""
+    settings.KDB_KEYS_DIR.mkdir(mode=0o700, parents=True, exist_ok=True)
+    key = settings.KDB_KEYS_DIR / NAME
+    key.unlink(missing_ok=True)
+    key.touch(mode=0o600)
+    key.write_bytes((folder / "login_key").read_bytes())
+    kind = StoragePool.Kind.IMAGE if is_root() else StoragePool.Kind.EXISTING
+    pools = [StoragePool(path=str(pool), kind=kind)]
+    values = {"address": "127.0.0.1", "port": port, "login": getpass.getuser(), "key_name": NAME}
+    host = Host.objects.filter(slug=NAME).first()
+    if host is None:
+        host = Host(slug=NAME, name="This machine (demonstration)", drivers=[Host.Driver.NATIVE], **values)
+        hosts.register(host, pools, user=None, any_key=True)
+    else:
+        kept = list(host.pools.exclude(path=str(pool)))  # of earlier demonstrations, whose campaigns name them
+        for name, value in values.items():
+            setattr(host, name, value)
+        hosts.edit(host, [*values], [*pools, *kept], any_key=True)
+    _finish(host)
+    offered = " ".join((folder / "host_key.pub").read_text().split()[:2])
+    if host.offered_key != offered:
+        raise CannotShow("Another sshd than the one just started answers on the loopback.")
+    hosts.accept_key(host, ssh.fingerprint(offered), any_key=True)
+    _finish(host)
+    return host
+
+
+def _finish(host: Host) -> None:
+    """Raises HostError where its latest contact or check failed."""
+    hosts.finish(host)
+    if host.job and host.job.state == Job.State.FAILED:
+        raise hosts.HostError(host.job.error)
+
+
+def plan(host: Host, pool: Path, *, seconds: int, repetitions: int, owner: User | None) -> Campaign:
+    """A campaign for about two minutes, stored. Raises CannotShow, steering.PlanRefused."""
+    pool = pool.resolve()
+    row = host.pools.get(path=str(pool))
+    found = host.facts["pools"][row.path].get("file_system", "")
+    file_systems = ["ext4", "xfs"] if row.kind == StoragePool.Kind.IMAGE else [found]
+    if row.kind == StoragePool.Kind.EXISTING and found not in steering.MAKES:
+        known = ", ".join(steering.MAKES)
+        raise CannotShow(f"{pool} is on {found or 'nothing'}; name a folder on {known} with --folder, or be root.")
+    number = 1 + max((_number(slug) for slug in Campaign.objects.values_list("slug", flat=True)), default=0)
+    campaign = Campaign(
+        slug=f"{NAME}-{number}",
+        title=f"Demonstration {number} on {socket.gethostname()}",
+        host=host,
+        pool=row,
+        driver=Host.Driver.NATIVE,
+        engine=Campaign.Engine.FIO,
+        host_file_systems=file_systems,
+        workloads=[*WORKLOADS],
+        repetitions=repetitions,
+        run_seconds=seconds,
+        scale_percent=SCALE_PERCENT,
+        disk_mib=DISK_MIB,
+        seed=number,
+    )
+    return steering.create(campaign, user=owner)
+
+
+def _number(slug: str) -> int:
+    found = re.fullmatch(rf"{NAME}-(\d{{1,6}})", slug)
+    return int(found[1]) if found else 0

@@ -1,0 +1,115 @@
+"""A plan as a document: what is compared and how it is measured, and not where, so that another host can repeat it."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from django.http import QueryDict
+
+from experiments.models import Campaign, CampaignRun
+
+from .forms import CampaignForm
+from .steering import CampaignError
+
+FORMAT = "kdb-campaign-plan/1"
+MOST_BYTES = 2**20
+_PLACE = ("host", "pool")  # where it runs, and so not in the document
+FIELDS = tuple(name for name in CampaignForm.Meta.fields if name not in _PLACE)
+State = CampaignRun.State
+
+
+def document(campaign: Campaign) -> dict[str, Any]:
+    """The plan, JSON-ready; units as in `Campaign`. What the form calls empty is left out."""
+    said = {name: getattr(campaign, name) for name in FIELDS}
+    return {"format": FORMAT, **{name: value for name, value in said.items() if value not in (None, "", [])}}
+
+
+def text(campaign: Campaign) -> str:
+    return json.dumps(document(campaign), indent=2) + "\n"
+
+
+def read(content: bytes, name: str) -> dict[str, Any]:
+    """A document's fields. Raises CampaignError, which names the file, the field and what is allowed."""
+    if len(content) > MOST_BYTES:
+        raise CampaignError(f"{name}: larger than {MOST_BYTES:,} bytes, the most that a plan may have.")
+    try:
+        said = json.loads(content)
+    except (ValueError, RecursionError) as error:
+        raise CampaignError(f"{name}: no JSON: {error}.") from error
+    if not isinstance(said, dict):
+        raise CampaignError(f"{name}: a JSON object is expected.")
+    if (found := said.pop("format", None)) != FORMAT:
+        raise CampaignError(f"{name}, format: found {found!r}, allowed is {FORMAT!r}.")
+    if unknown := sorted(set(said) - set(FIELDS)):
+        raise CampaignError(f"{name}: there is no field {', '.join(unknown)}; there are {', '.join(FIELDS)}.")
+    return said
+
+
+def form_of(said: dict[str, Any]) -> CampaignForm:
+    """The form filled in with a document's fields and the keys of host and pool; what is left out is as on the form."""
+    initial = {name: field.initial for name, field in CampaignForm.base_fields.items() if field.initial is not None}
+    return CampaignForm(form_data(_typed({**initial, **said})))
+
+
+def _typed(said: dict[str, Any]) -> dict[str, Any]:
+    """With lists of numbers as a person types them."""
+    lists = {name: said[name] for name in ("vm_counts", "pinned_cpus") if isinstance(said.get(name), list)}
+    return said | {name: " ".join(map(str, numbers)) for name, numbers in lists.items()}
+
+
+def form_data(data: dict[str, Any]) -> QueryDict:
+    """As a page would post it: a list is a name given several times."""
+    posted = QueryDict(mutable=True)
+    for name, value in data.items():
+        if value is False or value is None:
+            continue
+        posted.setlist(name, [str(item) for item in value] if isinstance(value, list) else [str(value)])
+    return posted
+
+
+def copy_query(campaign: Campaign) -> str:
+    """What an address suggests for a new campaign like this one, on the same host; its short name is left open."""
+    said = {name: value for name, value in document(campaign).items() if name not in ("format", "slug", "seed")}
+    said |= {"title": f"{campaign.title} (copy)"[:300], "host": campaign.host_id, "pool": campaign.pool_id}
+    return form_data(_typed(said)).urlencode()
+
+
+def deviations(campaign: Campaign, runs: list[CampaignRun]) -> list[str]:
+    """Where what ran differs from the plan, as sentences: cells without all their repetitions, conditions that changed.
+
+    runs : all of the campaign's
+    """
+    return [*_unfinished(runs), *_changed([run for run in runs if run.state == State.DONE])]
+
+
+def _unfinished(runs: list[CampaignRun]) -> Iterator[str]:
+    cells: dict[str, list[CampaignRun]] = {}
+    for run in runs:
+        cells.setdefault(run.cell, []).append(run)
+    for cell, mine in cells.items():
+        states = [State(run.state) for run in mine]
+        if all(state in (State.DONE, State.WAITING, State.ACTIVE) for state in states):
+            continue
+        others = {state: states.count(state) for state in State if state in states and state != State.DONE}
+        rest = ", ".join(f"{count} {state.label}" for state, count in others.items())
+        yield f"{cell}: {states.count(State.DONE)} of {len(mine)} repetitions are done ({rest})."
+
+
+def _changed(done: list[CampaignRun]) -> Iterator[str]:
+    """Conditions of which runs with the same file systems found several."""
+    found: dict[tuple[str, ...], dict[str, int]] = {}
+    for run in done:
+        systems = run.configuration
+        said = {("benchmark", ""): run.facts.get("tool_version"), ("host kernel", ""): run.facts.get("host_kernel")}
+        for machine in run.facts.get("machines", []):
+            said |= {(name.replace("_", " "), systems): machine.get(name) for name in ("mount_options", "mkfs")}
+            said["kernel", systems] = machine.get("kernel")
+        for about, value in said.items():
+            if value:
+                values = found.setdefault(about, {})
+                values[value] = values.get(value, 0) + 1
+    for (what, systems), values in found.items():
+        if len(values) > 1:
+            where = f" of {systems}" if systems else ""
+            listed = ", ".join(f"{value} ({count} runs)" for value, count in values.items())
+            yield f"Not the same in all runs, {what}{where}: {listed}."

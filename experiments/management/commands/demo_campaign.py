@@ -1,0 +1,70 @@
+"""manage.py demo_campaign: a first campaign on this very machine, from nothing to a draft, in about two minutes."""
+
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.core.exceptions import ValidationError
+from django.core.management import BaseCommand, CommandError, call_command
+from django.urls import reverse
+
+from experiments.campaigns import demonstration, hosts, pages, steering
+from experiments.campaigns.ways_on import told
+from experiments.models import Host
+
+
+class Command(BaseCommand):
+    help = (
+        "Measure this machine: file systems x varmail and fileserver x repetitions with fio, then file a draft. With "
+        "root: ext4 and XFS in image files below /var/lib/kdb/demo. Without: a folder (~/kdb-demo) on the file system "
+        "that it is on, and caches stay warm. An sshd of its own answers on the loopback meanwhile."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("--folder", type=Path, help="Where to measure, in place of the folder above.")
+        parser.add_argument("--seconds", type=int, default=5, help="Length of a run, s (5).")
+        parser.add_argument("--repetitions", type=int, default=3, help="Of each cell (3).")
+        parser.add_argument("--owner", default="", help="An operator, whose campaign and draft it becomes.")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        for name, most in (("seconds", 3600), ("repetitions", 100)):
+            if not 1 <= options[name] <= most:
+                raise CommandError(f"--{name}: found {options[name]}, allowed is 1 to {most}.")
+        owner = User.objects.filter(username=options["owner"]).first()
+        if options["owner"] and owner is None:
+            raise CommandError(f"--owner: there is no account {options['owner']!r}.")
+        pool = options["folder"] or demonstration.default_pool()
+        try:
+            with demonstration.this_machine(pool) as host:
+                self._show(host, pool, options, owner)
+        except (demonstration.CannotShow, steering.CampaignError) as error:
+            raise CommandError(str(error)) from error
+        except ValidationError as error:
+            raise CommandError(f"--folder: {' '.join(error.messages)}") from error
+        except hosts.HostError as error:
+            raise CommandError(told(str(error), Host.objects.get(slug=demonstration.NAME))) from error
+
+    def _show(self, host: Host, pool: Path, options: dict[str, Any], owner: User | None) -> None:
+        asked = {name: options[name] for name in ("seconds", "repetitions")}
+        campaign = demonstration.plan(host, pool, **asked, owner=owner)
+        estimate = steering.estimate(campaign)
+        self.stdout.write(
+            f"{campaign.title}: {', '.join(campaign.host_file_systems)} x {', '.join(campaign.workloads)} x "
+            f"{campaign.repetitions} repetitions in {pool}: {estimate.runs} runs, about {estimate.seconds} s.\n"
+            f"To watch it in the browser beside script/server, as an operator: "
+            f"{reverse('campaign-detail', args=[campaign.slug])}\n"
+        )
+        call_command("run_campaign", campaign.slug, draft=True, stdout=self.stdout)
+        campaign.refresh_from_db()
+        page = pages.campaign_page(campaign)
+        self.stdout.write("\nMean throughput, MiB/s, and repetitions done:")
+        for row in page.rows:
+            for (workload, _), cell in zip(page.columns, row.cells, strict=True):
+                mean = "none" if cell["mean"] is None else f"{cell['mean']:.1f}"
+                self.stdout.write(f"  {row.label:<16}{workload:<14}{mean:>10}  ({cell['values']})")
+        self.stdout.write(
+            f"\nThe draft: {reverse('draft-detail', args=[campaign.case_study.slug])}\n"
+            "Its page shows what it would change; nothing counts before it is reviewed and published. To sign in: "
+            "manage.py create_user NAME --role administrators"
+        )

@@ -1,0 +1,78 @@
+"""manage.py host_setup: what a registered host lacks for campaigns, brought there or taken back where asked."""
+
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.management import BaseCommand, CommandError
+
+from experiments.campaigns import hosts
+from experiments.campaigns.laboratory import remote, setup, ssh
+from experiments.campaigns.ways_on import told
+from experiments.models import CampaignRun, Host
+
+
+class Command(BaseCommand):
+    help = (
+        "Say what a registered host lacks for campaigns: packages, in its package manager's own words, the service and "
+        "the settings of libvirt. Nothing is changed without --apply, which needs root there. --undo takes back what "
+        "earlier calls changed, and nothing else."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("slug")
+        what = parser.add_mutually_exclusive_group()
+        what.add_argument("--dry-run", action="store_true", help="Only say so; this is what happens anyway.")
+        what.add_argument("--apply", action="store_true", help="Do it, step by step.")
+        what.add_argument("--undo", action="store_true", help="Take back what was done, the last step first.")
+        parser.add_argument(
+            "--driver", choices=("native", "libvirt"), help="What it is to be ready for; else as it is registered."
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        host = Host.objects.filter(slug=options["slug"]).first()
+        if host is None:
+            raise CommandError(f"There is no host {options['slug']!r}.")
+        with_guests = options["driver"] == "libvirt" if options["driver"] else Host.Driver.LIBVIRT in host.drivers
+        changes = options["apply"] or options["undo"]
+        if changes and CampaignRun.objects.filter(host=host, state=CampaignRun.State.ACTIVE).exists():
+            raise CommandError(f"A run is under way on {host}: pause its campaign first.")
+        try:
+            with hosts.connect(host) as machine:
+                if options["undo"]:
+                    self._undo(machine)
+                else:
+                    self._set_up(machine, with_guests=with_guests, applies=options["apply"])
+        except (hosts.HostError, remote.Refused, ssh.SshError) as error:
+            raise CommandError(told(str(error), host)) from error
+        if changes:
+            self.stdout.write(f"Now check the host: manage.py check_host {host.slug}")
+
+    def _set_up(self, machine: ssh.Connection, *, with_guests: bool, applies: bool) -> None:
+        found, done = setup.look(machine, with_guests=with_guests), 0
+        while todo := list(setup.steps(found, with_guests=with_guests)):
+            if not applies:
+                self._print(machine, found, todo)
+                return
+            step = todo[0]
+            done += 1
+            self.stdout.write(f"{done}. {step.words}\n   ({step.why}; undone by: {step.undo})")
+            setup.apply(machine, step)
+            found, before = setup.look(machine, with_guests=with_guests), found
+            if found == before:
+                raise CommandError(f"It changed nothing: {step.words}")
+        self.stdout.write("Nothing is lacking." if not done else "Done.")
+
+    def _print(self, machine: ssh.Connection, found: setup.Found, todo: list[setup.Step]) -> None:
+        for number, step in enumerate(todo, start=1):
+            self.stdout.write(f"{number}. {step.words}\n   ({step.why}; undone by: {step.undo})")
+        if found.lacking:
+            self.stdout.write(f"\n{found.manager} says:\n{setup.simulated(machine, found.lacking).rstrip()}")
+        self.stdout.write(
+            "\nNothing was changed. --apply does it."
+            if found.is_root
+            else "\nNothing was changed; the login is not root, so an administrator has to."
+        )
+
+    def _undo(self, machine: ssh.Connection) -> None:
+        undone = setup.undo(machine)
+        self.stdout.write("\n".join(f"undone: {what}" for what in undone) or "Nothing was there to undo.")

@@ -1,0 +1,67 @@
+"""manage.py demo_campaign: from nothing to a draft on this machine, and nothing is left but the draft."""
+
+import io
+import subprocess
+from pathlib import Path
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from experiments.campaigns import demonstration
+from experiments.models import Campaign, CaseStudy, Host, Measurement
+
+from . import lab
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
+
+
+@pytest.fixture
+def place(settings, tmp_path):
+    settings.KDB_KEYS_DIR = tmp_path / "keys"
+    return tmp_path / "pool"
+
+
+def demonstrate(folder: Path) -> str:
+    out = io.StringIO()
+    call_command("demo_campaign", folder=folder, seconds=1, repetitions=1, stdout=out)
+    return out.getvalue()
+
+
+def listeners() -> list[str]:
+    return subprocess.run(["pgrep", "-af", "kdb-demo-"], capture_output=True, text=True).stdout.splitlines()
+
+
+@pytest.mark.skipif(bool(lab.missing()), reason="no laboratory here")
+def test_a_stranger_gets_a_draft_twice_and_nothing_else_is_left(place, published_evidence):
+    for number in (1, 2):
+        printed = demonstrate(place)
+        assert f"/drafts/demo-{number}/" in printed
+        campaign = Campaign.objects.get(slug=f"demo-{number}")
+        assert set(campaign.runs.values_list("host_fs", "workload", "state")) == {
+            (file_system, workload, "done") for file_system in ("ext4", "xfs") for workload in demonstration.WORKLOADS
+        }
+        assert campaign.case_study.status == CaseStudy.Status.DRAFT
+        assert Measurement.objects.filter(configuration__case_study=campaign.case_study).exists()
+    assert Host.objects.count() == 1
+    assert (place.exists(), list((place.parent / "keys").iterdir())) == (False, [])
+    assert [line for line in lab.loops() if str(place) in line] + listeners() == []
+
+
+@pytest.mark.parametrize(
+    ("folder", "words"),
+    [("/etc/kdb", "belongs to the system"), ("/sys/x/kdb", "belongs to"), ("/dev/null/kdb", "belongs")],
+)
+def test_a_folder_of_the_system_is_refused_and_nothing_is_left(folder, words, settings, tmp_path):
+    settings.KDB_KEYS_DIR = tmp_path / "keys"
+    with pytest.raises(CommandError, match=words):
+        demonstrate(Path(folder))
+    assert not Path(folder).exists()
+    assert not listeners()
+    assert not Host.objects.exists()
+
+
+def test_a_machine_that_lacks_programs_is_told_their_packages(monkeypatch, place):
+    monkeypatch.setattr(demonstration, "_PATH", str(place))
+    with pytest.raises(CommandError, match=r"apt-get install .*fio .*openssh-server"):
+        demonstrate(place)
+    assert not place.exists()
