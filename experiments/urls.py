@@ -37,6 +37,7 @@ urlpatterns = [
     path("knowledge/workloads/<slug:slug>/", knowledge.workload_detail, name="workload-detail"),
     path("laboratory/hosts/", laboratory.host_list, name="host-list"),
     path("laboratory/hosts/new/", laboratory.host_new, name="host-new"),
+    path("laboratory/hosts/scripts/<str:name>", laboratory.host_script, name="host-script"),
     path("laboratory/hosts/<slug:slug>/", laboratory.host_detail, name="host-detail"),
     path("laboratory/hosts/<slug:slug>/edit/", laboratory.host_edit, name="host-edit"),
     path("laboratory/campaigns/", laboratory.campaign_list, name="campaign-list"),

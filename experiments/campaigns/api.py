@@ -19,7 +19,7 @@ from experiments.case_studies.api import Conflict, OwnedViewSet
 from experiments.models import Campaign, CampaignRun, Host, RunArtifact, StoragePool
 from kdb.api_errors import FaultyRequest, refuse_faults
 
-from . import drafts, hosts, plans, steering
+from . import drafts, hosts, plans, statements, steering
 from .downloads import artifact_response
 from .forms import CampaignForm, HostForm, TopUpForm
 from .laboratory import disks, ssh
@@ -40,7 +40,7 @@ class OperatorViewSet(OwnedViewSet):
 
 
 class PoolSerializer(ReadSerializer):
-    """A folder that campaigns may write in."""
+    """A folder that campaigns may write in, or a storage of the hypervisor."""
 
     host_fs = Slug("host_fs.slug", allow_null=True)
 
@@ -93,12 +93,18 @@ class HostFieldsSerializer(serializers.Serializer):
     hypervisor = serializers.CharField(required=False, help_text="Slug.")
     runs_on = serializers.CharField(required=False, help_text="Slug of the host whose virtual machine it is.")
     guest_image = serializers.CharField(required=False)
-    pools = serializers.ListField(child=serializers.CharField(), help_text='"/srv/kdb image" or "/srv/xfs existing".')
+    pools = serializers.ListField(
+        child=serializers.CharField(), help_text='"/srv/kdb image", "/srv/xfs existing" or "local-lvm storage".'
+    )
     stated = serializers.DictField(child=serializers.CharField(), required=False)
 
 
 class FingerprintSerializer(serializers.Serializer):
     fingerprint = serializers.CharField(help_text='"SHA256:...", as read on the host itself.')
+
+
+class StatementSerializer(serializers.Serializer):
+    text = serializers.CharField(help_text="All that kdb-facts-esxi.sh or kdb-facts-hyper-v.ps1 printed.")
 
 
 @extend_schema_view(
@@ -160,7 +166,14 @@ class HostViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, OperatorView
         """Find out what the host is and has; `facts` then says."""
         return self._asked(hosts.ask_check)
 
-    def _asked(self, step: Any, *args: Any, **kwargs: Any) -> Response:
+    @extend_schema(operation_id="hosts_statement", tags=[HOSTS], request=StatementSerializer, responses=HostSerializer)
+    @action(detail=True, methods=["post"])
+    def statement(self, request: Request, slug: str) -> Response:
+        """Keep what a script of ours printed on the hypervisor as stated facts."""
+        data = object_of(request, StatementSerializer)
+        return self._asked(statements.take, str(data.get("text", "")), code=status.HTTP_200_OK)
+
+    def _asked(self, step: Any, *args: Any, code: int = status.HTTP_202_ACCEPTED, **kwargs: Any) -> Response:
         host = self.get_object()
         if not permissions.may_change_host(self.request.user, host):
             raise PermissionDenied
@@ -168,7 +181,7 @@ class HostViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, OperatorView
             step(host, *args, **kwargs)
         except hosts.HostError as error:
             raise Conflict(str(error)) from error
-        return self._shown(host, status.HTTP_202_ACCEPTED)
+        return self._shown(host, code)
 
     def _shown(self, host: Host, code: int) -> Response:
         headers = {"Location": reverse("v1:host-detail", [host.slug], request=self.request)}
@@ -187,6 +200,7 @@ class CampaignSerializer(ReadSerializer):
     workloads = serializers.ListField(child=serializers.CharField(), read_only=True)
     vm_counts = serializers.ListField(child=serializers.IntegerField(), read_only=True)
     pinned_cpus = serializers.ListField(child=serializers.IntegerField(), read_only=True)
+    is_untried = serializers.SerializerMethodField(help_text="Nobody has filed a campaign by this driver yet.")
 
     class Meta:
         model = Campaign
@@ -195,8 +209,14 @@ class CampaignSerializer(ReadSerializer):
             *("guest_file_systems", "workloads", "vm_counts", "repetitions", "run_seconds", "cool_down_seconds"),
             *("scale_percent", "disk_mib", "vm_ram_mib", "vm_vcpus", *disks.CHOICES, "pinned_cpus"),
             *("precision_percent", "seed"),
-            *("owner", "case_study", "created_at"),
+            *("owner", "case_study", "created_at", "is_untried"),
         )
+
+    def get_is_untried(self, campaign: Campaign) -> bool:
+        known = self.context.setdefault("untried", {})  # asked once for a list
+        if campaign.driver not in known:
+            known[campaign.driver] = steering.is_untried(campaign.driver)
+        return known[campaign.driver]
 
 
 class CampaignFieldsSerializer(serializers.Serializer):
@@ -210,7 +230,7 @@ class CampaignFieldsSerializer(serializers.Serializer):
     driver = serializers.ChoiceField(choices=Host.Driver.choices)
     engine = serializers.ChoiceField(choices=Campaign.Engine.choices)
     host_file_systems = serializers.ListField(
-        child=serializers.CharField(), help_text='Slugs; with the libvirt driver also "raw" and "lvm".'
+        child=serializers.CharField(), help_text='Slugs, or volumes ("raw", "lvm-thin") in their place.'
     )
     guest_file_systems = serializers.ListField(child=serializers.CharField(), required=False)
     workloads = serializers.ListField(child=serializers.CharField())

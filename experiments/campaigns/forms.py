@@ -142,8 +142,8 @@ class HostForm(InSections, forms.ModelForm):
                 pool.host_fs = systems[words[2]]
             if (pool.kind == StoragePool.Kind.STORAGE) == words[0].startswith("/"):
                 raise ValidationError(
-                    f"Line {number}: a folder begins with a slash, and a storage of Proxmox VE, whose kind is "
-                    f"{StoragePool.Kind.STORAGE.value}, does not."
+                    f"Line {number}: a folder is an absolute path; what Proxmox VE has a name for is of the kind "
+                    f"{StoragePool.Kind.STORAGE.value}."
                 )
             try:
                 pool.clean_fields(exclude=["host"])

@@ -8,7 +8,7 @@ from django.db.models import Count, Q
 from experiments.models import Campaign, CampaignRun, Host, RunArtifact, RunLine, StoragePool
 from kdb.models import Job
 
-from . import hosts, plans
+from . import hosts, plans, statements
 from . import steering as campaigns
 from .forms import CampaignForm
 from .laboratory import disks, drivers, ssh
@@ -37,6 +37,8 @@ class HostPage:
     is_asking: bool
     failure: str
     way_on: WayOn | None
+    scripts: list[str]  # for hypervisors that no worker asks
+    untried: list[str]  # of its drivers: on no real host
     check: hosts.CheckEstimate
     check_with_limits: hosts.CheckEstimate
 
@@ -56,6 +58,8 @@ def host_page(host: Host) -> HostPage:
         is_asking=bool(host.job and host.job.state in open_states),
         failure=failure,
         way_on=way_on(failure, host) if failure else None,
+        scripts=list(statements.SCRIPTS) if Host.Driver.ATTACHED in host.drivers else [],
+        untried=[driver for driver in host.drivers if campaigns.is_untried(driver)],
         check=hosts.check_estimate(host, len(pools)),
         check_with_limits=hosts.check_estimate(host, len(pools), with_limits=True),
     )
@@ -140,6 +144,7 @@ class CampaignPage:
     way_on: WayOn | None  # where it paused by itself
     can: dict[str, bool]
     failures: list[CampaignRun]
+    is_untried: bool  # its driver, on a real host
     disk: list[tuple[str, str]]  # the options of the virtual disks that the campaign makes, in words
     deviations: list[str]  # from the plan
     copy_query: str  # of the address that plans another one like it
@@ -181,6 +186,7 @@ def campaign_page(campaign: Campaign) -> CampaignPage:
         },
         failures=[run for run in runs if run.state == RunState.FAILED][:20],
         disk=_disk(campaign),
+        is_untried=campaigns.is_untried(campaign.driver),
         deviations=plans.deviations(campaign, runs)[:40],
         copy_query=plans.copy_query(campaign),
     )

@@ -15,7 +15,7 @@ from experiments import permissions
 from experiments.models import Campaign, CampaignRun, Host, RunArtifact
 from kdb.htmx import varies_for_htmx, wants_fragment
 
-from . import drafts, hosts, pages, plans, steering
+from . import drafts, hosts, pages, plans, statements, steering
 from .downloads import artifact_response
 from .forms import CampaignForm, HostForm, TopUpForm, filled_in
 from .hosts import HostError
@@ -108,8 +108,23 @@ def _do_to_host(request: HttpRequest, host: Host) -> None:
             hosts.accept_key(host, posted.get("fingerprint", ""), any_key=any_key)
         case "check":
             hosts.ask_check(host, with_limits="limits" in posted)
+        case "statement":
+            file = request.FILES.get("file")
+            text = statements.decoded(file.read(statements.MOST_BYTES + 1)) if file else posted.get("statement", "")
+            statements.take(host, text)
         case other:
             raise Http404(f"nothing is called {other}")
+
+
+@require_safe
+@operators_only
+def host_script(request: HttpRequest, name: str) -> HttpResponse:
+    """A script that an operator runs on a hypervisor that no worker reaches."""
+    if name not in statements.SCRIPTS:
+        raise Http404(f"there is no script {name}")
+    answer = HttpResponse(statements.SCRIPTS[name].read_bytes(), content_type="text/plain; charset=utf-8")
+    answer["Content-Disposition"] = f'attachment; filename="{name}"'
+    return answer
 
 
 # Campaigns

@@ -204,6 +204,16 @@ BAD_ROWS = [
         "a pool twice",
         lambda: make_host(pools=("/srv/pool", "/srv/pool")),
     ),
+    (
+        "experiments_storagepool_a_path_or_a_storage",
+        "a folder that is a storage",
+        lambda: make_host(pools=()).pools.create(path="/srv/pool", kind="storage"),
+    ),
+    (
+        "experiments_storagepool_a_path_or_a_storage",
+        "a pool of images without a path",
+        lambda: make_host(pools=("local-lvm",)),
+    ),
     ("experiments_campaignrun_is_run_once", "a run twice", lambda: make_run_twice(repetition=1)),
     ("experiments_campaignrun_one_a_host", "two active runs on a host", lambda: make_run_twice(state="active")),
     ("experiments_campaignrun_done_has_figures", "a result without figures", lambda: make_run(state="done")),

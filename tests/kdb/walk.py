@@ -167,6 +167,7 @@ def _operate(ask: Walk) -> None:
     Host.objects.filter(slug="lab-1").update(offered_key=HOST_KEY)
     ask("hosts_accept_key", {"fingerprint": ssh.fingerprint(HOST_KEY)}, slug="lab-1")
     ask("hosts_check", slug="lab-1")
+    ask("hosts_statement", {"text": "kdb-facts: 1\nhypervisor: kvm\nimage_format: raw\n"}, slug="lab-1")
     make_host("lab-2", name="Lab 2", pools=("/srv/kdb",))
     ask("campaigns_estimate", CAMPAIGN)
     ask("campaigns_create", CAMPAIGN)

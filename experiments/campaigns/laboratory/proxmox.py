@@ -1,8 +1,8 @@
 """Guests through qm and pvesh of Proxmox VE: their life, the storages they lie on, and the way to their sshd.
 
 What is asked for and how it is answered was read in the sources of Proxmox VE 9 (qemu-server and pve-storage at
-git.proxmox.com) and its manual (pve.proxmox.com/pve-docs/qm.1.html); tests/data/proxmox names the file of each answer.
-No real host was asked by this module until a campaign says so.
+git.proxmox.com) and its manual (pve.proxmox.com/pve-docs/qm.1.html), and is played by proxmox_programs.py of the tests,
+which names each source. No real host was asked by this module yet (drivers.UNTRIED).
 
 Machines have numbers from 900,000,000 on, which nobody gives by hand, names that begin with kdb- and the tag kdb.
 remote.sh ends those of its area only, and only where number, name and tag agree.
@@ -26,6 +26,9 @@ _JOBS = 900_000  # whose machines have different numbers; a campaign ends those 
 _STOPPED = ("paused", "io-error", "suspended", "internal-error", "prelaunch", "postmigrate")
 # Free places on the first bus: that of the watchdog and of passed-through devices (PVE::QemuServer::PCI).
 _ROOT_AT, _NETWORK_AT, _RANDOM_AT = "0x4", "0x10", "0x11"
+
+# Proxmox VE's programs fail with 255 (PVE::CLI::qm, $upid_exit), which of ssh means that there is no connection.
+_NOT_255 = 'status=0; "$@" || status=$?; [ "$status" -lt 255 ] || status=254; exit "$status"'
 
 # By type of storage; what is not here makes no disks of machines that KDB could tell apart.
 BACKENDS = {"lvm": "lvm", "lvmthin": "lvm-thin", "zfspool": "zvol", "rbd": "rbd", "nfs": "nfs", "iscsi": "iscsi"}
@@ -80,7 +83,7 @@ def qm(host: Connection, *words: str, timeout: float = 60) -> str:
 
 
 def _said(host: Connection, words: list[str], timeout: float = 60) -> str:
-    answer = host.run(words, timeout=timeout)
+    answer = host.run(["sh", "-c", _NOT_255, "kdb-proxmox", *words], timeout=timeout)
     if answer.status:
         raise Refused(f"{host.address}: {' '.join(words[:2])}: {answer.errors.strip()[-500:]}")
     return answer.text

@@ -16,7 +16,7 @@ import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -206,7 +206,13 @@ class Connection:
             raise Unreachable(f"{self.address} did not answer within {timeout:.0f} s.") from None
         if done.status == _FAILED:
             raise _failure(self.address, done.errors)
+        for listener in list(listeners):
+            listener(self, arguments, given, done)
         return done
+
+
+# Told of every command that was answered; laboratory.recording writes them down.
+listeners: list[Callable[[Connection, Sequence[str], bytes, Answer], None]] = []
 
 
 def remove_left_folders() -> None:

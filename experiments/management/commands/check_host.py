@@ -2,11 +2,14 @@
 
 import json
 from argparse import ArgumentParser
+from contextlib import nullcontext
+from pathlib import Path
 from typing import Any
 
 from django.core.management import BaseCommand, CommandError
 
 from experiments.campaigns import hosts
+from experiments.campaigns.laboratory.recording import recorded
 from experiments.campaigns.ways_on import told
 from experiments.models import Host
 from kdb import jobs
@@ -20,15 +23,25 @@ class Command(BaseCommand):
         parser.add_argument("slug")
         parser.add_argument("--limits", action="store_true", help="Measure the disks, too: 20 s a pool.")
 
+        parser.add_argument(
+            "--record",
+            type=Path,
+            metavar="FILE",
+            help="Write every command and answer of this process to a new file, without addresses and secrets.",
+        )
+
     def handle(self, *args: Any, **options: Any) -> None:
         host = Host.objects.filter(slug=options["slug"]).first()
         if host is None:
             raise CommandError(f"There is no host {options['slug']!r}.")
+        if options["record"] and options["record"].exists():
+            raise CommandError(f"{options['record']} is there already.")
         try:
             hosts.ask_check(host, with_limits=options["limits"])
         except hosts.HostError as error:
             raise CommandError(str(error)) from error
-        jobs.run(host.job_id)
+        with recorded(options["record"]) if options["record"] else nullcontext():
+            jobs.run(host.job_id)
         host.refresh_from_db()
         if host.job.state == Job.State.FAILED:
             raise CommandError(told(host.job.error, host))

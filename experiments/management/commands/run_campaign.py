@@ -4,6 +4,7 @@ import sys
 import threading
 import time
 from argparse import ArgumentParser
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from django.core.management import BaseCommand, CommandError
 from django.db import connection
 
 from experiments.campaigns import drafts, plans, steering
+from experiments.campaigns.laboratory.recording import recorded
 from experiments.campaigns.pages import campaign_page
 from experiments.imports import pipeline
 from experiments.models import Campaign, CampaignRun, Host, RunLine
@@ -33,6 +35,12 @@ class Command(BaseCommand):
             "--dry-run", action="store_true", help="Print every step of each kind of run, and do nothing."
         )
         parser.add_argument("--draft", action="store_true", help="File the result as a draft case study at the end.")
+        parser.add_argument(
+            "--record",
+            type=Path,
+            metavar="FILE",
+            help="Write every command and answer of this process to a new file, without addresses and secrets.",
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:
@@ -42,10 +50,13 @@ class Command(BaseCommand):
         if options["dry_run"]:
             self._print_steps(campaign)
             return
+        if options["record"] and options["record"].exists():
+            raise CommandError(f"{options['record']} is there already.")
         try:
             if campaign.state != Campaign.State.RUNNING:
                 steering.start(campaign)
-            self._work(campaign)
+            with recorded(options["record"]) if options["record"] else nullcontext():
+                self._work(campaign)
             if options["draft"]:
                 draft, batch = drafts.make(campaign, user=campaign.owner)
                 pipeline.finish(batch)

@@ -10,7 +10,7 @@ from experiments.campaigns.laboratory import bench, remote
 from experiments.models import CampaignRun, RunLine, StoragePool
 from kdb import jobs
 from kdb.models import Job
-from tests.factories import FileSystem, entry, make_campaign, make_host, make_user
+from tests.factories import FileSystem, entry, make_campaign, make_case_study, make_host, make_user
 
 pytestmark = pytest.mark.django_db
 
@@ -117,8 +117,71 @@ def test_what_the_host_has_for_disks_is_asked_for():
 def test_volumes_are_not_made_in_a_pool_that_is_used_as_it_is():
     host = make_host()
     StoragePool.objects.filter(host=host).update(kind="existing")
-    with pytest.raises(steering.PlanRefused, match="volumes are made on image files of other pools"):
+    with pytest.raises(steering.PlanRefused, match="is ext4; it is used as it is"):
         planned(host=host, **GUESTS, host_file_systems=["raw"])
+
+
+PVE = {"driver": "proxmox", "guest_file_systems": ["xfs"], "vm_counts": [1]}
+
+
+@pytest.fixture
+def storage() -> StoragePool:
+    """A thin storage of a host of Proxmox VE, beside a folder."""
+    host = make_host(drivers=["proxmox"])
+    host.facts |= {"pve": "pve-manager/8.0.3/bbf3993334bfa916 (running kernel: 6.2.16-3-pve)"}
+    host.facts["pools"]["local-lvm"] = {"file_system": "lvm-thin", "free_mib": 102_400, "allocation": {"raw": "sparse"}}
+    host.save()
+    return StoragePool.objects.create(host=host, path="local-lvm", kind="storage")
+
+
+def test_a_storage_of_proxmox_ve_is_used_as_it_is(storage):
+    campaign = planned(host=storage.host, pool=storage, host_file_systems=["lvm-thin"], discard="unmap", **PVE)
+    assert str(campaign.runs.get()).startswith("xfs-on-lvm-thin, varmail")
+    assert steering.estimate(campaign).pool_mib == campaign.disk_mib
+    assert "on the storage local-lvm for each" in " ".join(steering.estimate(campaign).steps[0][1])
+
+
+@pytest.mark.parametrize(
+    ("fields", "field", "words"),
+    [
+        ({"host_file_systems": ["ext4"]}, "host_file_systems", "local-lvm is lvm-thin; it is used as it is"),
+        ({"image_format": "qcow2"}, "image_format", "A disk on local-lvm is raw"),
+        ({"pinned_cpus": [1]}, "pinned_cpus", "pins a machine to several CPUs"),
+        ({"vm_counts": [100], "vm_ram_mib": 128, "disk_mib": 500}, "vm_counts", "At most 99 machines"),
+        ({"disk_mib": 200_000}, "disk_mib", "200,064 MiB are needed in local-lvm"),
+    ],
+)
+def test_what_proxmox_ve_cannot_do_is_refused_when_planning(storage, fields, field, words):
+    with pytest.raises(steering.PlanRefused) as refused:
+        planned(**{"host": storage.host, "pool": storage, "host_file_systems": ["lvm-thin"]} | PVE | fields)
+    assert words in " ".join(refused.value.problems[field])
+
+
+def test_a_storage_is_for_proxmox_ve_only_and_a_folder_for_all_others(storage):
+    folder = storage.host.pools.get(kind="image")
+    with pytest.raises(steering.PlanRefused, match="lie on a storage of it"):
+        planned(host=storage.host, pool=folder, **PVE)
+    storage.host.drivers = ["libvirt"]
+    with pytest.raises(steering.PlanRefused, match="everything else lies in a folder"):
+        planned(host=storage.host, pool=storage, **GUESTS)
+
+
+def test_a_host_that_is_none_of_proxmox_ve_or_has_no_folder_is_refused(storage):
+    storage.host.facts.pop("pve")
+    storage.host.pools.get(kind="image").delete()
+    with pytest.raises(steering.PlanRefused) as refused:
+        planned(host=storage.host, pool=storage, host_file_systems=["lvm-thin"], **PVE)
+    assert "has no pveversion" in refused.value.problems["driver"][0]
+    assert "needs a folder among its pools" in refused.value.problems["pool"][0]
+
+
+def test_a_driver_counts_as_tried_when_a_campaign_by_it_was_filed(storage):
+    assert steering.is_untried("proxmox")
+    assert not steering.is_untried("libvirt")
+    campaign = planned(host=storage.host, pool=storage, host_file_systems=["lvm-thin"], **PVE)
+    campaign.case_study = make_case_study()
+    campaign.save()
+    assert not steering.is_untried("proxmox")
 
 
 def test_all_problems_are_told_at_once():

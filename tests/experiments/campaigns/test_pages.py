@@ -8,7 +8,7 @@ from experiments.campaigns.forms import CampaignForm, HostForm
 from experiments.campaigns.laboratory import ssh
 from experiments.models import Campaign, CampaignRun, Host, RunArtifact
 from kdb import tokens
-from tests.factories import HOST_KEY, FileSystem, entry, make_campaign, make_host, make_run, make_user
+from tests.factories import HOST_KEY, FileSystem, entry, make_campaign, make_case_study, make_host, make_run, make_user
 
 pytestmark = pytest.mark.django_db
 
@@ -223,6 +223,40 @@ def test_a_campaign_is_planned_alike(people, host):
         assert getattr(first, name) == getattr(second, name)
     order = [list(each.runs.values_list("host_fs", "repetition")) for each in (first, second)]
     assert order[0] == order[1]
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("/srv/kdb storage", "a folder is an absolute path"),
+        ("local-lvm image", "a folder is an absolute path"),
+        ("local-lvm", "a folder is an absolute path"),
+        ("-x storage", "The name of a storage"),
+        ("a;b storage", "The name of a storage"),
+        ("../x storage", "The name of a storage"),
+    ],
+)
+def test_a_storage_has_a_name_and_a_folder_a_path(people, line, words):
+    body = HOST | {"pools": [line]}
+    answer = client_of(people["owner"], api=True).post("/api/v1/hosts/", body, "application/json")
+    assert (answer.status_code, words in answer.json()["detail"]) == (400, True), answer.content
+
+
+def test_what_no_real_host_has_seen_says_so_until_a_campaign_was_filed(people, host):
+    pools = ["/srv/kdb image", "local-lvm storage"]
+    api, page = client_of(people["owner"], api=True), client_of(people["owner"], api=False)
+    made = api.post("/api/v1/hosts/", HOST | {"drivers": ["proxmox"], "pools": pools}, "application/json")
+    assert made.status_code == 201, made.content
+    assert [(pool["path"], pool["kind"]) for pool in made.json()["pools"]] == [tuple(pool.split()) for pool in pools]
+    assert "not yet tried on a real host" in page.get("/laboratory/hosts/lab-7/").content.decode()
+    for slug in ("first", "second"):
+        make_campaign(host, slug=slug, driver="proxmox").save()
+    assert "not yet tried on a real host" in page.get("/laboratory/campaigns/first/").content.decode()
+    assert api.get("/api/v1/campaigns/first/").json()["is_untried"] is True
+    Campaign.objects.filter(slug="second").update(case_study=make_case_study())
+    assert "not yet tried on a real host" not in page.get("/laboratory/campaigns/first/").content.decode()
+    assert "not yet tried on a real host" not in page.get("/laboratory/hosts/lab-7/").content.decode()
+    assert {each["is_untried"] for each in api.get("/api/v1/campaigns/").json()["results"]} == {False}
 
 
 DISKS = {"cache_mode": "writeback", "image_format": "qcow2", "allocation": "metadata", "iothread": "yes"}

@@ -11,6 +11,7 @@ import socket
 import subprocess
 import tempfile
 import time
+from collections.abc import Callable
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -30,6 +31,7 @@ if [ -f "$home/.bashrc" ]; then  # what the machine does at each login is no par
     : >bashrc
     mount --bind bashrc "$home/.bashrc"
 fi
+if [ -d "$1/programs" ]; then mount --bind "$1/programs" /usr/local/sbin; fi
 if [ "$2" = libvirt ]; then
     for folder in /var/lib/libvirt /etc/libvirt /var/cache/libvirt /var/log/libvirt; do  # a restart finds them again
         mkdir -p $folder "$1/state$folder"
@@ -167,9 +169,11 @@ def _free_port() -> int:
 
 
 @contextmanager
-def laboratory(*, with_libvirt: bool = False):
+def laboratory(*, with_libvirt: bool = False, kind: type[Lab] = Lab, prepare: Callable[[Lab], None] = lambda lab: None):
+    """kind : whose; prepare : what is done to its folder before it starts, which may hold `programs` of the host"""
     with tempfile.TemporaryDirectory(prefix="kdb-lab-") as name:
-        lab = Lab(Path(name).resolve(), with_libvirt=with_libvirt)
+        lab = kind(Path(name).resolve(), with_libvirt=with_libvirt)
+        prepare(lab)
         lab.start()
         try:
             yield lab

@@ -19,7 +19,7 @@ SHORT = {
 
 
 @pytest.fixture
-def host(qemu_lab, keys):
+def host(qemu_lab, keys, published_evidence):
     keys(qemu_lab)
     return registered(qemu_lab, drivers=["libvirt", "native"], guest_image=str(qemu_lab.image))
 
@@ -43,7 +43,7 @@ def seen(monkeypatch):
     return found
 
 
-def tested(seen) -> dict:
+def disk_under_test(seen) -> dict:
     """The block device of QEMU that is not the root disk."""
     (block,) = [each for each in seen["blocks"] if not each["ro"]]
     return block
@@ -56,13 +56,13 @@ def filed(campaign):
     return draft.configurations.get()
 
 
-def test_a_qcow2_disk_with_a_thread_of_its_own(host, qemu_lab, seen, published_evidence):
+def test_a_qcow2_disk_with_a_thread_of_its_own(host, qemu_lab, seen):
     chosen = {"cache_mode": "writeback", "io_mode": "io_uring", "image_format": "qcow2", "allocation": "metadata"}
     campaign = started(host, **SHORT, **chosen, iothread="yes", discard="ignore", pinned_cpus=[1])
     work_off(campaign)
     run = campaign.runs.get()
     assert run.state == "done", said(run)
-    block = tested(seen)
+    block = disk_under_test(seen)
     assert block["drv"] == "qcow2"
     assert block["cache"] == {"writeback": True, "direct": False, "no-flush": False}
     assert "iothread1" in seen["threads"]
@@ -74,12 +74,12 @@ def test_a_qcow2_disk_with_a_thread_of_its_own(host, qemu_lab, seen, published_e
     assert qemu_lab.left_overs() == []
 
 
-def test_a_raw_device_in_place_of_a_host_file_system(host, qemu_lab, seen, published_evidence):
+def test_a_raw_device_in_place_of_a_host_file_system(host, qemu_lab, seen):
     campaign = started(host, **SHORT, host_file_systems=["raw"], io_mode="native", cache_mode="directsync")
     work_off(campaign)
     run = campaign.runs.get()
     assert run.state == "done", said(run)
-    block = tested(seen)
+    block = disk_under_test(seen)
     assert block["file"].startswith("/dev/loop")
     assert block["cache"] == {"writeback": False, "direct": True, "no-flush": False}
     assert "io='native'" in seen["xml"]
@@ -97,6 +97,6 @@ def test_disks_on_other_buses_are_found_in_the_guest(host, qemu_lab, seen, bus, 
     run = campaign.runs.get()
     assert run.state == "done", said(run)
     assert seen["mounts"] == "/dev/sda"
-    assert tested(seen)["cache"]["no-flush"] == (cache == "unsafe")
+    assert disk_under_test(seen)["cache"]["no-flush"] == (cache == "unsafe")
     assert ("iothread1" in seen["threads"]) == (iothread == "yes")
     assert qemu_lab.left_overs() == []

@@ -1,0 +1,110 @@
+"""What everything that makes a campaign's virtual machines keeps (laboratory.hypervisors.Hypervisor).
+
+A class of tests of one such module inherits these, and says how a person would treat its machines.
+"""
+
+from contextlib import contextmanager
+
+import pytest
+
+from experiments.campaigns.laboratory import disks, drivers, hypervisors, remote, ssh
+from experiments.campaigns.laboratory.hypervisors import Guest, GuestGone, GuestStopped
+from experiments.campaigns.laboratory.remote import Area
+
+from .conftest import wait_until
+
+MIB = 96
+
+
+class Conformance:
+    """hypervisor : the module; place, host_storage : of its disks; an empty place is a folder of the area"""
+
+    hypervisor: hypervisors.Hypervisor
+    place = ""
+    host_storage = "raw"
+    options = disks.Options()
+
+    @pytest.fixture
+    def lab(self):
+        raise NotImplementedError("a started laboratory with `image`")
+
+    def suspend(self, lab, name: str) -> None: ...
+
+    def resume(self, lab, name: str) -> None: ...
+
+    @pytest.fixture
+    def host(self, lab):
+        address = ssh.Address("127.0.0.1", lab.port, "root", lab.host_key, lab.folder / "keys/lab")
+        with ssh.Connection(address) as connection:
+            yield connection
+
+    @contextmanager
+    def made(self, lab, host, token: int, number: int = 1):
+        """A guest of this attempt that has come up; whatever happens, its area is cleaned."""
+        area = Area(host, str(lab.pool), token)
+        area.call("begin", timeout=60)
+        try:
+            guest = self.guest(lab, area, number)
+            self.hypervisor.start(area, guest)
+            hypervisors.wait_ready(self.hypervisor, area, guest.name, f"console{number}")
+            yield guest
+        finally:
+            area.call("clean", timeout=60)
+
+    def guest(self, lab, area: Area, number: int = 1) -> Guest:
+        disk = self.hypervisor.make_disk(area, self.place, self.host_storage, number, MIB, self.options)
+        return Guest(
+            name=drivers.domain_name(area.token, number),
+            number=number,
+            image_folder=str(lab.image),
+            disk=disk,
+            console=f"{area.pool}/.kdb/console{number}",
+            ram_mib=384,
+            vcpus=1,
+            accelerator="qemu",
+            options=self.options,
+        )
+
+    def test_a_machine_comes_up_and_has_the_disk_that_was_asked_for(self, lab, host):
+        with self.made(lab, host, 100) as guest:
+            self.hypervisor.check_running(host, guest.name)
+            port = self.hypervisor.forwarded_port(host, guest.name)
+            key = (lab.image / "image.json").read_text().partition('"host_key": "')[2].partition('"')[0]
+            with hypervisors.connection(host, guest.name, port, key) as inside:
+                drivers._first_contact(inside, lambda: None)
+                area = Area(inside, hypervisors.GUEST_POOL, 100)
+                area.call("begin")
+                area.call("format-disk", "fs", hypervisors.SERIAL, "ext4", timeout=60)
+                device = inside.run(["findmnt", "-n", "-o", "SOURCE", f"{area.pool}/.kdb/fs"]).text.strip()
+                assert inside.run(["blockdev", "--getsize64", device]).text.strip() == str(MIB * 2**20)
+                assert inside.run(["ip", "route", "get", "192.0.2.1"]).text.startswith("192.0.2.1 via 10.0.2.2")
+        assert lab.left_overs() == []
+
+    def test_a_machine_that_stands_still_is_told_from_one_that_is_gone(self, lab, host):
+        with self.made(lab, host, 200) as guest:
+            self.suspend(lab, guest.name)
+            with pytest.raises(GuestStopped, match="paused"):
+                self.hypervisor.check_running(host, guest.name)
+            self.resume(lab, guest.name)
+            self.hypervisor.check_running(host, guest.name)
+            lab.inside("pkill", "-KILL", "qemu-system")
+            wait_until(lambda: "qemu" not in lab.inside("pgrep", "-a", "qemu-system"), 10)
+            with pytest.raises(GuestGone):
+                self.hypervisor.check_running(host, guest.name)
+        with pytest.raises(GuestGone, match="is gone"):
+            self.hypervisor.check_running(host, guest.name)
+        assert lab.left_overs() == []
+
+    def test_a_later_attempt_ends_the_machines_of_an_earlier_one(self, lab, host):
+        with self.made(lab, host, 300) as guest:
+            later = Area(host, str(lab.pool), 301)
+            later.call("begin", timeout=60)
+            with pytest.raises(GuestGone):
+                self.hypervisor.check_running(host, guest.name)
+            with pytest.raises(remote.Superseded):
+                self.hypervisor.start(Area(host, str(lab.pool), 300), guest)
+            later.call("clean", timeout=60)
+            Area(host, str(lab.pool), 301).call("clean", timeout=60)  # nothing is left, and nothing is wrong
+            later.call("begin", timeout=60)  # so that the end of the first is superseded, as it is in life
+            later.call("clean", timeout=60)
+        assert lab.left_overs() == []
