@@ -22,7 +22,7 @@ from experiments.models import CampaignRun, Host, Hypervisor, PrivateKey, Storag
 from kdb import jobs
 from kdb.models import Job
 
-from .laboratory import disks, drivers, filebench_tree, hypervisors, proxmox, remote, ssh
+from .laboratory import disks, drivers, filebench_tree, health, hypervisors, proxmox, remote, ssh
 
 logger = logging.getLogger(__name__)
 
@@ -313,6 +313,7 @@ def check(run: jobs.JobRun, host_id: int, with_limits: bool) -> None:
             pools = folders(host)
             found = facts_of(remote.call(machine, "facts", *pools))
             found["pools"] |= proxmox.storages(machine, storages(host))
+            found["health"] = health.look(machine, pools)
             is_free = not CampaignRun.objects.filter(host=host, state=CampaignRun.State.ACTIVE).exists()
             if host.guest_image and (maker := maker_of(host)):
                 found["guest_image"] = json.loads(remote.call(machine, "image", host.guest_image))

@@ -11,7 +11,7 @@ from kdb.models import Job
 from . import hosts, plans, statements
 from . import steering as campaigns
 from .forms import CampaignForm
-from .laboratory import disks, drivers, ssh
+from .laboratory import disks, drivers, health, ssh
 from .runs import throughput
 from .ways_on import WayOn, way_on
 
@@ -85,7 +85,7 @@ def _facts(host: Host) -> list[tuple[str, str]]:
     ]
     if image := found.get("guest_image"):
         said.append(("Guest image", f"{image['distribution']}, kernel {image['kernel']}"))
-    return [(label, text) for label, text in said if text]
+    return [(label, text) for label, text in [*said, *health.in_words(found.get("health", {}))] if text]
 
 
 def _pool(host: Host, pool: StoragePool) -> dict[str, Any]:
@@ -239,6 +239,7 @@ def run_page(run: CampaignRun) -> RunPage:
     ]
     if "background_cpu" in run.facts:
         machines.append(("Others used", f"{run.facts['background_cpu']} CPU-seconds a second just before"))
+    machines += health.in_words(run.facts.get("health", {}))
     return RunPage(
         machines=machines,
         lines=list(run.lines.all()),

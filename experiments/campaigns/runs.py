@@ -26,7 +26,7 @@ from experiments.models import Campaign, CampaignRun, Host, RunArtifact, RunLine
 from kdb import jobs
 
 from . import hosts, signatures, steering
-from .laboratory import bench, drivers, engines, hypervisors, libvirt, plan, precision, remote, ssh, steps
+from .laboratory import bench, drivers, engines, health, hypervisors, libvirt, plan, precision, remote, ssh, steps
 
 logger = logging.getLogger(__name__)
 
@@ -110,6 +110,7 @@ class _Attempt:
         if not drivers.drop_caches(machines, host):
             self.warnings.append("Caches were not dropped: that takes root.")
         self.note_background(host or machines[0].area.machine)
+        self.note_health(host)
         loads = [self.load(machine) for machine in machines]
         engine = self.campaign.get_engine_display()
         self.step(steps.benchmark(engine, self.run.workload, self.campaign.run_seconds, self.run.vm_count))
@@ -274,6 +275,14 @@ class _Attempt:
             self.warnings.append(
                 f"Others used {self.facts['background_cpu']:.2f} CPU-seconds a second just before the run."
             )
+
+    def note_health(self, host: ssh.Connection | None) -> None:
+        """Of the host, where there is a way to it: an attached machine knows nothing of it."""
+        if host is None or self.campaign.pool is None:
+            return
+        is_storage = self.campaign.pool.kind == StoragePool.Kind.STORAGE
+        self.facts["health"] = health.look(host, [] if is_storage else [self.campaign.pool.path])
+        self.warnings += health.warnings(self.facts["health"])
 
     def clean(self) -> None:
         """Take everything away again. What cannot be now is taken away by the next attempt."""

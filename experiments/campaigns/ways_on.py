@@ -124,6 +124,22 @@ _TABLE = (
         "Make the folder, or correct the path: an absolute path to a folder of its own, without symbolic links.",
     ),
     (
+        r"(?:qm|pvesh|uname|findmnt): not found|unable to find '(?:qm|pvesh)'",
+        "The machine is no host of Proxmox VE, or its programs are not where they belong.",
+        "Take the driver proxmox and the storages out of its record, or install what is missing (pveversion tells).",
+    ),
+    (
+        r"storage '.*' does not exist|Proxmox VE has no storage",
+        "Proxmox VE has no storage of this name on the machine.",
+        "Look at pvesm status there, and correct the pools in the host's record.",
+    ),
+    (
+        r"unable to create VM|is that of somebody's virtual machine",
+        "Another machine of this cluster has the number that the run would give.",
+        "See with qm config, on the cluster's other nodes too, what it is; KDB touches it in no case. A campaign of "
+        "another KDB on the same cluster may have it: let one wait for the other.",
+    ),
+    (
         r"failed to connect to the hypervisor|libvirt-sock|virtqemud-sock",
         "libvirt does not run on the machine.",
         "Start it there (systemctl start libvirtd, or virtqemud), see that virsh -c qemu:///system list answers, and "

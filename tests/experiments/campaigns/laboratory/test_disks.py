@@ -38,6 +38,7 @@ def seen(monkeypatch):
         found["pins"] = libvirt.virsh(host, "vcpupin", machine.domain)
         found["xml"] = libvirt.virsh(host, "dumpxml", machine.domain)
         found["mounts"] = machine.area.machine.run(["findmnt", "-n", "-o", "SOURCE", machine.folder]).text.strip()
+        return True
 
     monkeypatch.setattr(drivers, "drop_caches", look)
     return found

@@ -113,7 +113,7 @@ class TestProxmox(Conformance):
         theirs = lab.folder / f"pve/{number}.json"
         theirs.write_text(json.dumps(taken))
         try:
-            with pytest.raises(remote.Refused, match="is there and is not KDB's"):
+            with pytest.raises(remote.Refused, match="is that of somebody's virtual machine"):
                 proxmox.start(area, self.guest(lab, area))
             # Even where it was noted, as by a worker that was told the number is free and slept.
             lab.inside("sh", "-c", f"echo '{number} kdb-400-1' >>'{lab.pool}/.kdb/proxmox'")
