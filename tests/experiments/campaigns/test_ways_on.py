@@ -39,6 +39,10 @@ SAID = [
     ("No virtual machine comes up on lab-1: libvirt offers neither kvm nor qemu", "starts no guest"),
     ("lab-1: virsh define: error: failed to connect to the hypervisor", "libvirt does not run"),
     ("lab-1: make-image: no space: /srv/kdb/.kdb has 12 MiB free, 4096 MiB are needed", "is full"),
+    ("pve-1: pvesh get: kdb-proxmox: 1: pvesh: not found", "no host of Proxmox VE"),
+    ("pve-1: qm create: storage 'local-lvn' does not exist", "no storage of this name"),
+    ("pve-1: qm create: unable to create VM 900000101 - VM 900000101 already exists on node 'b'", "has the number"),
+    ("pve-1: the number 900000101 is that of somebody's virtual machine", "has the number"),
     ("Given up after 5 attempts: the database could not be used: database is locked", "no run was lost"),
     ("Given up after 3 attempts: gone", "Workers died"),
 ]
