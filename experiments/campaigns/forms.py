@@ -11,10 +11,10 @@ from django.http import QueryDict
 from experiments import visible
 from experiments.imports import normalise
 from experiments.models import Campaign, FileSystem, Host, Hypervisor, StoragePool
-from kdb.host_storage import BACKENDS, FILE
+from kdb.host_storage import BACKENDS
 
 from . import steering
-from .laboratory import disks, engines
+from .laboratory import disks, engines, proxmox
 
 STATED = tuple(name for name in normalise.CONFIGURATION if name != "configuration")
 
@@ -263,7 +263,8 @@ class CampaignForm(InSections, forms.ModelForm):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         systems = [(slug, slug) for slug in visible.entries(FileSystem).order_by("slug").values_list("slug", flat=True)]
-        others = [(key, label) for key, label in BACKENDS.items() if key != FILE]
+        volumes = {*disks.VOLUMES, *proxmox.BACKENDS.values()}
+        others = [(key, label) for key, label in BACKENDS.items() if key in volumes]
         self.fields["host_file_systems"].choices = systems + others
         self.fields["guest_file_systems"].choices = systems
         self.fields["host"].queryset = Host.objects.filter(runs_on=None)

@@ -345,6 +345,14 @@ def folders(host: Host) -> list[str]:
     return list(pools.values_list("path", flat=True))
 
 
+def folder_beside(host: Host) -> str:
+    """The folder for the notes of runs whose disks lie on a storage. Raises HostError where there is none by now."""
+    found = folders(host)
+    if not found:
+        raise HostError(f"{host} needs a folder among its pools, too: the consoles of its machines are kept there.")
+    return found[0]
+
+
 def storages(host: Host) -> list[str]:
     """The names of those that are storages of its hypervisor."""
     return list(host.pools.filter(kind=StoragePool.Kind.STORAGE).order_by("pk").values_list("path", flat=True))

@@ -165,7 +165,7 @@ class _Attempt:
             return None, self.attached(stack)
         host = stack.enter_context(hosts.connect(self.host))
         is_storage = pool.kind == StoragePool.Kind.STORAGE
-        folder = hosts.folders(self.host)[0] if is_storage else pool.path
+        folder = hosts.folder_beside(self.host) if is_storage else pool.path
         self.areas.append(Area(host, folder, self.token))
         wanted = Wanted(
             token=self.token,

@@ -181,10 +181,10 @@ def _check_proxmox(campaign: Campaign, about: dict[str, Any], say: Callable[[str
     """What of a plan Proxmox VE, or this storage of it, cannot do."""
     if "pve" not in campaign.host.facts:
         say("driver", f"{campaign.host} is no host of Proxmox VE: it has no pveversion.")
-    if not hosts.folders(campaign.host):
-        say(
-            "pool", f"{campaign.host} needs a folder among its pools, too: the consoles of its machines are kept there."
-        )
+    try:
+        hosts.folder_beside(campaign.host)
+    except hosts.HostError as error:
+        say("pool", str(error))
     allocations = about["allocation"]
     if campaign.image_format not in allocations:
         say("image_format", f"A disk on {campaign.pool} is {' or '.join(allocations)}.")

@@ -129,7 +129,8 @@ def _unpack_kernel(root: Path, package: str) -> str:
 
 
 def _has_module(root: Path, version: str, module: str) -> bool:
-    return any((root / "usr/lib/modules" / version).rglob(f"{module}.ko*"))
+    folder = root / "usr/lib/modules" / version
+    return any(folder.rglob(f"{module}.ko*")) or f"/{module}.ko" in (folder / "modules.builtin").read_text()
 
 
 def _configure(root: Path, authorized_keys: Sequence[str]) -> str:

@@ -4,22 +4,25 @@ libvirt is the real one. Proxmox VE is played by proxmox_programs.py: its answer
 machines a real QEMU.
 """
 
+import io
 import json
 import shutil
 from collections.abc import Iterator
 
 import pytest
+from django.core.management import call_command
 
-from experiments.campaigns import drafts, hosts
+from experiments.campaigns import drafts, hosts, steering
 from experiments.campaigns.laboratory import disks, libvirt, proxmox, remote
 from experiments.campaigns.laboratory.remote import Area
 from experiments.imports import pipeline
 from experiments.models import StoragePool
+from tests import factories
 
 from . import lab as laboratories
 from . import proxmox_programs
 from .conformance import Conformance
-from .conftest import NO_QEMU, do, guest_image, registered, said, started, work_off
+from .conftest import NO_QEMU, guest_image, registered, said
 from .lab import Lab, laboratory
 
 pytestmark = [pytest.mark.server, pytest.mark.slow]
@@ -152,25 +155,25 @@ class TestProxmox(Conformance):
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_campaign_on_proxmox_ve_is_filed_as_what_it_is(proxmox_lab, keys, monkeypatch, published_evidence):
+def test_a_campaign_on_proxmox_ve_is_filed_and_recorded(proxmox_lab, keys, monkeypatch, published_evidence, tmp_path):
     keys(proxmox_lab)
     monkeypatch.setattr(hosts, "PROBE_SECONDS", 1)
     host = registered(proxmox_lab, drivers=["proxmox"])
     storage = StoragePool.objects.create(host=host, path="local-lvm", kind="storage")
     host.guest_image = str(proxmox_lab.image)
     host.save()
-    hosts.ask_check(host)
-    do(host.job)
+    call_command("check_host", host.slug, record=tmp_path / "check.jsonl", stdout=io.StringIO())
     host.refresh_from_db()
     assert host.facts["accelerator"] in ("kvm", "qemu")
     chosen = {"image_format": "raw", "disk_bus": "virtio", "cache_mode": "writeback", "iothread": "yes"}
-    campaign = started(
+    campaign = planned(
         host,
         **{"slug": "pve", "driver": "proxmox", "pool": storage, "engine": "fio", "run_seconds": 2, "disk_mib": 320},
         **{"scale_percent": 10, "vm_ram_mib": 512, "host_file_systems": ["lvm-thin"], "guest_file_systems": ["ext4"]},
         **{"vm_counts": [2]} | chosen,
     )
-    work_off(campaign)
+    call_command("run_campaign", "pve", record=tmp_path / "run.jsonl", stdout=io.StringIO())
+    campaign.refresh_from_db()
     run = campaign.runs.get()
     assert run.state == "done", said(run)
     draft, batch = drafts.make(campaign, user=None)
@@ -181,4 +184,16 @@ def test_a_campaign_on_proxmox_ve_is_filed_as_what_it_is(proxmox_lab, keys, monk
     assert found.hypervisor_release.startswith("pve-manager/8.0.3/")
     assert (found.backend, found.host_fs, found.allocation) == ("lvm-thin", None, "sparse")
     assert {name: getattr(found, name) for name in chosen} == chosen
+    for name, verbs in (("check", {"create", "start"}), ("run", {"create", "start", "status"})):
+        recorded = (tmp_path / f"{name}.jsonl").read_text()
+        lines = [json.loads(line) for line in recorded.splitlines()]
+        asked = [line["command"] for line in lines if line["machine"] == "host"]
+        assert verbs <= {words[5] for words in asked if words[4:5] == ["qm"]}
+        assert {line["machine"] for line in lines} == ({"host", "guest"} if name == "run" else {"host"})
+        assert "127.0.0.1:" not in recorded.replace("tcp:127.0.0.1:0-:22", "")
+        assert (proxmox_lab.folder / "keys/lab").read_text().splitlines()[1] not in recorded
     assert proxmox_lab.left_overs() == []
+
+
+def planned(host, **fields):
+    return steering.create(factories.make_campaign(host, **fields), user=None)
