@@ -39,6 +39,9 @@ class Command(BaseCommand):
             metavar="PACKAGE",
             help="%(default)s has no SATA; linux-image-amd64 is larger and has.",
         )
+        parser.add_argument(
+            "--release", choices=list(debian.SUITES), default=debian.RELEASE, help="Of Debian (%(default)s)."
+        )
         parser.add_argument("--mirror", default=debian.MIRROR, help="Debian mirror (%(default)s).")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -50,6 +53,7 @@ class Command(BaseCommand):
                 filebench=options["filebench"],
                 kernel=options["kernel"],
                 mirror=options["mirror"],
+                release=options["release"],
                 tell=self.stdout.write,
             )
         except (debian.BuildError, filebench_tree.TreeError, OSError) as error:
