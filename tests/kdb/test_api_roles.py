@@ -75,7 +75,7 @@ TABLE = {  # in the order of ROLES
     "hosts_check": "401 403 403 403 403 202 403 202",
     "hosts_contact": "401 403 403 403 403 202 403 202",
     "hosts_create": "401 403 403 403 403 201 201 201",
-    "hosts_statement": "401 403 403 403 403 409 403 409",
+    "hosts_statement": "401 403 403 403 403 200 403 200",
     "hosts_list": "401 403 403 403 403 200 200 200",
     "hosts_retrieve": "401 403 403 403 403 200 200 200",
     "imports_confirm": "401 404 409 404 404 404 404 409",
