@@ -219,6 +219,11 @@ class CampaignSerializer(ReadSerializer):
         return known[campaign.driver]
 
 
+def _one_of(option: str) -> str:
+    """The values of a disk's option; as an enumeration they would share the names of a configuration's."""
+    return f"{', '.join(disks.CHOICES[option])}; the first is the usual one."
+
+
 class CampaignFieldsSerializer(serializers.Serializer):
     """A plan; what is left out is as on the form."""
 
@@ -242,13 +247,13 @@ class CampaignFieldsSerializer(serializers.Serializer):
     disk_mib = serializers.IntegerField(required=False)
     vm_ram_mib = serializers.IntegerField(required=False)
     vm_vcpus = serializers.IntegerField(required=False)
-    cache_mode = serializers.ChoiceField(choices=list(disks.CHOICES["cache_mode"]), required=False)
-    io_mode = serializers.ChoiceField(choices=list(disks.CHOICES["io_mode"]), required=False)
-    image_format = serializers.ChoiceField(choices=list(disks.CHOICES["image_format"]), required=False)
-    allocation = serializers.ChoiceField(choices=list(disks.CHOICES["allocation"]), required=False)
-    disk_bus = serializers.ChoiceField(choices=list(disks.CHOICES["disk_bus"]), required=False)
-    iothread = serializers.ChoiceField(choices=list(disks.CHOICES["iothread"]), required=False)
-    discard = serializers.ChoiceField(choices=list(disks.CHOICES["discard"]), required=False)
+    cache_mode = serializers.CharField(required=False, help_text=_one_of("cache_mode"))
+    io_mode = serializers.CharField(required=False, help_text=_one_of("io_mode"))
+    image_format = serializers.CharField(required=False, help_text=_one_of("image_format"))
+    allocation = serializers.CharField(required=False, help_text=_one_of("allocation"))
+    disk_bus = serializers.CharField(required=False, help_text=_one_of("disk_bus"))
+    iothread = serializers.CharField(required=False, help_text=_one_of("iothread"))
+    discard = serializers.CharField(required=False, help_text=_one_of("discard"))
     pinned_cpus = serializers.ListField(
         child=serializers.IntegerField(), required=False, help_text="Of the host, one a vCPU; empty: any."
     )
