@@ -263,6 +263,17 @@ class FigureSerializer(serializers.Serializer):
     duration_s = serializers.FloatField(allow_null=True)
 
 
+class CurveSerializer(serializers.Serializer):
+    """What the benchmark read and wrote over the time of the run."""
+
+    machine = serializers.IntegerField(help_text="From 1; 0 is the host itself.")
+    until_s = serializers.ListField(child=serializers.FloatField(), help_text="Ends of the intervals.")
+    mib_s = serializers.ListField(child=serializers.FloatField(), help_text="Of each interval.")
+    warm_up_intervals = serializers.IntegerField(
+        allow_null=True, help_text="That are warm-up; null: no steady part is seen."
+    )
+
+
 class ArtifactSerializer(serializers.Serializer):
     id = serializers.IntegerField()
     attempt = serializers.IntegerField()
@@ -275,13 +286,28 @@ class RunSerializer(ReadSerializer):
 
     figures = FigureSerializer(many=True, read_only=True)
     warnings = serializers.ListField(child=serializers.CharField(), read_only=True)
+    repeats = serializers.IntegerField(
+        source="repeats.position",
+        default=None,
+        allow_null=True,
+        read_only=True,
+        help_text="Position of the disturbed run that this one is done for once more.",
+    )
+    curves = CurveSerializer(many=True, read_only=True, allow_null=True, help_text="One a machine; null: not kept.")
+    counts = serializers.BooleanField(read_only=True, help_text="Whether a draft takes its figures.")
+    facts = serializers.DictField(
+        read_only=True,
+        help_text="As found: kernels, mount options, versions; what others did meanwhile (`background`: CPU-seconds a "
+        "second, MiB/s); how far apart several machines began (`start_spread_seconds`).",
+    )
     artifacts = ArtifactSerializer(many=True, read_only=True)
 
     class Meta:
         model = CampaignRun
         fields = (
             *("position", "repetition", "host_fs", "guest_fs", "workload", "vm_count", "state", "step", "reason"),
-            *("attempt", "lost_attempts", "started_at", "finished_at", "figures", "warnings", "artifacts"),
+            *("attempt", "lost_attempts", "started_at", "finished_at", "figures", "warnings", "disturbed", "repeats"),
+            *("counts", "facts", "curves", "artifacts"),
         )
 
 
@@ -370,7 +396,8 @@ class CampaignViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, Operator
     @action(detail=True, methods=["get"], serializer_class=RunSerializer)
     def runs(self, request: Request, slug: str) -> Response:
         """Its runs, in their order."""
-        runs = self.get_object().runs.prefetch_related("artifacts").order_by("pk")
+        runs = self.get_object().runs.select_related("repeats", "repeated_by").prefetch_related("artifacts")
+        runs = runs.order_by("pk")
         return self.get_paginated_response(RunSerializer(self.paginate_queryset(runs), many=True).data)
 
     @extend_schema(operation_id="campaigns_plan", tags=[CAMPAIGNS], responses=PlanSerializer)

@@ -80,6 +80,7 @@ def steps(
     else:
         done.append(where)
     done += [
+        words.make_files(engine, cell.workload),
         words.DROP_CACHES,
         words.benchmark(engine, cell.workload, seconds, cell.vm_count),
         words.KEEP_OUTPUT,

@@ -34,5 +34,9 @@ def guest_folder(guest_fs: str, on: str) -> str:
     return f"on {on}: make a folder on its {guest_fs}"
 
 
+def make_files(engine: str, workload: str) -> str:
+    return f"make the files of {workload} with {engine}"
+
+
 def benchmark(engine: str, workload: str, seconds: int, vm_count: int) -> str:
     return f"start {engine} with {workload} for {seconds} s" + (", on all machines together" if vm_count > 1 else "")
