@@ -175,6 +175,18 @@ class HostViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, OperatorView
         return Response(self.get_serializer(self.get_queryset().get(pk=host.pk)).data, status=code, headers=headers)
 
 
+class CalibrationSerializer(serializers.Serializer):
+    """What a short reference load did on the pool. A figure that is missing could not be measured there."""
+
+    before = serializers.CharField(help_text='"repetition 2", "the repeats"')
+    run = serializers.IntegerField(help_text="Position of the run that followed.")
+    at = serializers.DateTimeField()
+    write_mib_s = serializers.FloatField(required=False, help_text="Written past the caches.")
+    read_mib_s = serializers.FloatField(required=False, help_text="Read past the caches.")
+    sync_writes_s = serializers.FloatField(required=False, help_text="Blocks of 4 KiB written, each waited for.")
+    hash_mib_s = serializers.FloatField(required=False, help_text="SHA-256 by one processor.")
+
+
 class CampaignSerializer(ReadSerializer):
     """A plan and how far it is."""
 
@@ -186,6 +198,7 @@ class CampaignSerializer(ReadSerializer):
     guest_file_systems = serializers.ListField(child=serializers.CharField(), read_only=True)
     workloads = serializers.ListField(child=serializers.CharField(), read_only=True)
     vm_counts = serializers.ListField(child=serializers.IntegerField(), read_only=True)
+    calibrations = CalibrationSerializer(many=True, read_only=True, allow_null=True, help_text="null: none was run.")
 
     class Meta:
         model = Campaign
@@ -193,7 +206,7 @@ class CampaignSerializer(ReadSerializer):
             *("slug", "title", "state", "state_reason", "host", "pool", "driver", "engine", "host_file_systems"),
             *("guest_file_systems", "workloads", "vm_counts", "repetitions", "run_seconds", "cool_down_seconds"),
             *("scale_percent", "disk_mib", "vm_ram_mib", "vm_vcpus", "cache_mode", "precision_percent", "seed"),
-            *("owner", "case_study", "created_at"),
+            *("owner", "case_study", "created_at", "calibrations"),
         )
 
 

@@ -10,7 +10,7 @@ from kdb.models import Job
 
 from . import hosts, plans
 from . import steering as campaigns
-from .laboratory import ssh
+from .laboratory import calibration, ssh
 from .laboratory.drivers import machine_name
 from .runs import throughput
 from .ways_on import WayOn, way_on
@@ -139,6 +139,8 @@ class CampaignPage:
     way_on: WayOn | None  # where it paused by itself
     can: dict[str, bool]
     failures: list[CampaignRun]
+    calibrations: list[dict[str, Any]]  # before which part, and its figures in the order of `calibrated`
+    calibrated: list[str]  # names of the columns
     deviations: list[str]  # from the plan
     copy_query: str  # of the address that plans another one like it
 
@@ -177,6 +179,11 @@ def campaign_page(campaign: Campaign) -> CampaignPage:
             "draft": state != "running" and not is_filed and counted[RunState.DONE] > 0,
         },
         failures=[run for run in runs if run.state == RunState.FAILED][:20],
+        calibrations=[
+            {**found, "figures": [found.get(name) for name in calibration.FIGURES]}
+            for found in campaign.calibrations or []
+        ],
+        calibrated=[f"{words}, {unit}" for words, unit in calibration.FIGURES.values()],
         deviations=plans.deviations(campaign, runs)[:40],
         copy_query=plans.copy_query(campaign),
     )

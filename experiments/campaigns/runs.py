@@ -28,7 +28,7 @@ from experiments.models import Campaign, CampaignRun, Host, RunArtifact, RunLine
 from kdb import jobs
 
 from . import hosts, signatures, steering
-from .laboratory import bench, curves, drivers, engines, libvirt, plan, precision, remote, ssh, steps
+from .laboratory import bench, calibration, curves, drivers, engines, libvirt, plan, precision, remote, ssh, steps
 
 logger = logging.getLogger(__name__)
 
@@ -175,6 +175,7 @@ class _Attempt:
             return None, self.attached(stack)
         host = stack.enter_context(hosts.connect(self.host))
         self.areas.append(Area(host, pool.path, self.token))
+        self.calibrate(self.areas[0])
         wanted = Wanted(
             token=self.token,
             host_fs=run.host_fs,
@@ -198,6 +199,21 @@ class _Attempt:
             found = drivers.guests(stack, host, wanted, self.step, self.keep)
         self.facts["machines"] = [{"name": machine.name, **machine.facts} for machine in found]
         return host, found
+
+    def calibrate(self, area: Area) -> None:
+        """A reference load before the first run of each repetition, and before the repeats; its drift is noted."""
+        before = "the repeats" if self.run.repeats_id else f"repetition {self.run.repetition}"
+        known = Campaign.objects.values_list("calibrations", flat=True).get(pk=self.campaign.pk) or []
+        if before not in [each["before"] for each in known]:
+            self.step(steps.CALIBRATE)
+            area.call("begin", timeout=120)
+            said = remote.call(
+                *(area.machine, "calibrate", area.pool, area.token, calibration.MIB, calibration.ROUNDS), timeout=300
+            )
+            found = calibration.medians(remote.facts(said))
+            known = [*known, {"before": before, "run": self.run.position, "at": now().isoformat(), **found}]
+            Campaign.objects.filter(pk=self.campaign.pk).update(calibrations=known)
+        self.warnings += calibration.drift(known, before)
 
     def attached(self, stack: ExitStack) -> list[Machine]:
         run = self.run

@@ -67,7 +67,7 @@ def steps(
 ) -> list[str]:
     """What a run does, in words, for the dry run."""
     where = words.host_image(cell.host_fs, host_mib) if is_image else words.host_folder(cell.host_fs)
-    done = [words.CLEAN]
+    done = [words.CLEAN] if driver == "attached" else [words.CLEAN, words.CALIBRATE]
     if driver == "libvirt":
         done += [
             where,

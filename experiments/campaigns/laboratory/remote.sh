@@ -472,6 +472,26 @@ raw-speed) # POOL TOKEN MIB: what the disk below does without caches, MB/s
     done
     rm -f "$AREA/raw.img"
     ;;
+calibrate) # POOL TOKEN MIB ROUNDS: a reference load; no figures of a file system that has no direct I/O
+    own_area "$1" "$2"
+    need_space "$AREA" $(($3 + 64))
+    rate() { # NAME AMOUNT COMMAND...
+        name=$1 amount=$2
+        shift 2
+        from=$(date +%s%N)
+        "$@" >/dev/null 2>&1 || return 0
+        say "$name" "$(awk -v n="$amount" -v ns="$(($(date +%s%N) - from))" 'BEGIN { printf "%.2f", n / ns * 1e9 }')"
+    }
+    for _ in $(seq "$4"); do
+        file=$AREA/reference
+        rate write_mib_s "$3" dd if=/dev/zero of="$file" bs=1M count="$3" oflag=direct conv=fsync
+        rate read_mib_s "$3" dd if="$file" of=/dev/null bs=1M iflag=direct
+        rate sync_writes_s 200 dd if=/dev/zero of="$file" bs=4k count=200 oflag=direct,dsync conv=notrunc
+        # shellcheck disable=SC2016 # that shell expands it
+        rate hash_mib_s "$3" sh -c 'head -c "$1M" /dev/zero | sha256sum' kdb-hash "$3"
+        rm -f "$file"
+    done
+    ;;
 image) # FOLDER: what build_guest_image wrote there
     [ -f "$1/image.json" ] || refuse "$1/image.json is not there: copy what manage.py build_guest_image made to this host"
     for file in vmlinuz initrd root.squashfs; do [ -f "$1/$file" ] || refuse "$1/$file is not there"; done

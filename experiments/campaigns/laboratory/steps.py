@@ -1,5 +1,6 @@
 """What a run does, in words: said once, for the dry run that foretells it and for the log of the run that does it."""
 
+CALIBRATE = "once a repetition, a short reference load on the pool"
 CLEAN = "end whatever an earlier attempt left, and empty the area"
 DROP_CACHES = "write dirty data back and drop the caches"
 KEEP_OUTPUT = "keep its output and read it"

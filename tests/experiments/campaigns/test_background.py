@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from experiments.campaigns.laboratory import background, curves, remote
+from experiments.campaigns.laboratory import background, calibration, curves, remote
 from experiments.campaigns.laboratory.background import Usage, between
 
 BEFORE = {
@@ -163,3 +163,25 @@ def test_the_rule_is_the_one_of_the_paper_by_hand():
 def test_no_steady_part_is_seen_where_there_is_none_or_too_little():
     assert curves.warm_up([float(value) ** 2 for value in range(40)]) is None
     assert curves.warm_up([1.0, 5.0, 5.0]) is None
+
+
+# Reference loads
+
+
+def test_a_reference_load_is_the_median_of_its_rounds_and_what_is_missing_is_missing():
+    said = [("hash_mib_s", "100.00"), ("hash_mib_s", "900.00"), ("hash_mib_s", "110.00"), ("other", "x")]
+    assert calibration.medians(said) == {"hash_mib_s": 110.0}
+
+
+def test_drift_is_told_against_the_first_in_both_directions_and_by_figure():
+    first = {"before": "repetition 1", "write_mib_s": 200.0, "hash_mib_s": 400.0, "read_mib_s": 100.0}
+    second = {"before": "repetition 2", "write_mib_s": 120.0, "hash_mib_s": 390.0}
+    third = {"before": "repetition 3", "write_mib_s": 210.0, "hash_mib_s": 640.0, "read_mib_s": 101.0}
+    calibrations = [first, second, third]
+    assert calibration.drift(calibrations, "repetition 1") == []
+    assert calibration.drift(calibrations, "repetition 2") == [
+        "The reference load before repetition 2: 120 MiB/s written past the caches, 200 before repetition 1 (-40%); "
+        "25% are allowed."
+    ]
+    assert len(calibration.drift(calibrations, "repetition 3")) == 1
+    assert calibration.drift(calibrations, "the repeats") == []

@@ -5,7 +5,7 @@ import subprocess
 import pytest
 
 from experiments.campaigns import drafts, steering
-from experiments.campaigns.laboratory import background, bench
+from experiments.campaigns.laboratory import background, bench, calibration
 from experiments.campaigns.runs import throughput
 from experiments.models import Benchmark, OperatingSystem, Workload
 from kdb import jobs
@@ -92,6 +92,25 @@ def test_a_disturbed_run_is_repeated_at_the_end_and_the_repeat_counts(host, plai
         factories.entry(model, slug)
     draft, _ = drafts.make(campaign, user=None)
     assert any("Run 3, its repeat, counts." in note for note in draft.notes)
+    assert plain_lab.left_overs() == []
+
+
+def test_a_reference_load_runs_before_each_repetition_and_drift_marks_its_runs(host, plain_lab, monkeypatch):
+    """What was known of the first repetition is made a tenth of it: the second has drifted."""
+    campaign = started(host, run_seconds=2, repetitions=2, host_file_systems=["ext4", "xfs"], **SHORT)
+    for _ in range(2):
+        jobs.run(campaign.runs.get(state="active").job_id)
+    campaign.refresh_from_db()
+    (first,) = campaign.calibrations
+    assert (first["before"], first["run"]) == ("repetition 1", 1)
+    assert min(first[name] for name in calibration.FIGURES) > 0
+    slow = first | {name: first[name] / 10 for name in calibration.FIGURES}
+    type(campaign).objects.filter(pk=campaign.pk).update(calibrations=[slow])
+    work_off(campaign)
+    assert [found["before"] for found in campaign.calibrations] == ["repetition 1", "repetition 2"]
+    for run in campaign.runs.all():
+        assert run.state == "done", said(run)
+        assert len([said for said in run.warnings if "reference load" in said]) == (4 if run.repetition == 2 else 0)
     assert plain_lab.left_overs() == []
 
 
