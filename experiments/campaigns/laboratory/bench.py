@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import chain
 
 from . import curves, engines
 from .background import Background, Usage, between
@@ -86,8 +87,7 @@ def run(
     set_up = max(load.set_up_seconds for load in loads)
     at_most = set_up + SETTLE_SECONDS + seconds + LATE_SECONDS
     for machine, load in zip(machines, loads, strict=True):
-        for name, text in load.files.items():
-            machine.area.call("put", name, text)
+        machine.area.call("put", *chain.from_iterable(load.files.items()))
         machine.area.call("start", NAME, at_most, curves.every(seconds), FOLDER, *load.command)
     watches = [_watch(machine, load) for machine, load in zip(machines, loads, strict=True)]
 
@@ -104,7 +104,8 @@ def run(
     settle()
     _go(watches)
     _wait(watches, seconds, look)
-    return [_left(watched, seconds) for watched in watches]
+    with ThreadPoolExecutor(len(watches)) as pool:
+        return list(pool.map(lambda watched: _left(watched, seconds), watches))
 
 
 def spread(left: Sequence[Left]) -> tuple[float, float] | None:

@@ -287,10 +287,14 @@ format-disk) # POOL TOKEN NAME SERIAL FS: the disk that the campaign gave this v
     make_file_system "$5" "$device"
     mount_here "$5" "$device" "$AREA/$3"
     ;;
-put) # POOL TOKEN NAME TEXT
+put) # POOL TOKEN NAME TEXT [NAME TEXT]...
     own_area "$1" "$2"
-    plain "$3"
-    printf '%s' "$4" >"$AREA/$3"
+    shift 2
+    while [ $# -gt 0 ]; do
+        plain "$1"
+        printf '%s' "$2" >"$AREA/$1"
+        shift 2
+    done
     ;;
 note-domain) # POOL TOKEN DOMAIN: before it is defined
     own_area "$1" "$2"
