@@ -137,6 +137,8 @@ def _host(folder: Path, port: int, pool: Path) -> Host:
     if host is None:
         host = Host(slug=NAME, name="This machine (demonstration)", drivers=[Host.Driver.NATIVE], **values)
         hosts.register(host, pools, user=None, any_key=True)
+    elif host.address != "127.0.0.1":
+        raise CannotShow(f"A host {NAME} is registered at {host.address}, which is not this machine: rename it first.")
     else:
         kept = list(host.pools.exclude(path=str(pool)))  # of earlier demonstrations, whose campaigns name them
         for name, value in values.items():

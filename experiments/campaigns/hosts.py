@@ -22,7 +22,7 @@ from experiments.models import CampaignRun, Host, Hypervisor, PrivateKey, Storag
 from kdb import jobs
 from kdb.models import Job
 
-from .laboratory import filebench_tree, libvirt, remote, ssh
+from .laboratory import filebench_tree, health, libvirt, remote, ssh
 
 logger = logging.getLogger(__name__)
 
@@ -310,6 +310,7 @@ def check(run: jobs.JobRun, host_id: int, with_limits: bool) -> None:
         with connect(host) as machine:
             pools = list(host.pools.values_list("path", flat=True))
             found = facts_of(remote.call(machine, "facts", *pools))
+            found["health"] = health.look(machine, pools)
             is_free = not CampaignRun.objects.filter(host=host, state=CampaignRun.State.ACTIVE).exists()
             if host.guest_image and "libvirt" in host.drivers:
                 found["guest_image"] = json.loads(remote.call(machine, "image", host.guest_image))

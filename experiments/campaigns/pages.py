@@ -10,7 +10,7 @@ from kdb.models import Job
 
 from . import hosts, plans
 from . import steering as campaigns
-from .laboratory import calibration, ssh
+from .laboratory import calibration, health, ssh
 from .laboratory.drivers import machine_name
 from .runs import throughput
 from .ways_on import WayOn, way_on
@@ -80,7 +80,7 @@ def _facts(host: Host) -> list[tuple[str, str]]:
     ]
     if image := found.get("guest_image"):
         said.append(("Guest image", f"{image['distribution']}, kernel {image['kernel']}"))
-    return [(label, text) for label, text in said if text]
+    return [(label, text) for label, text in [*said, *health.in_words(found.get("health", {}))] if text]
 
 
 def _pool(host: Host, pool: StoragePool) -> dict[str, Any]:
@@ -294,6 +294,7 @@ def run_page(run: CampaignRun) -> RunPage:
     if "start_spread_seconds" in run.facts:
         unsure = run.facts["start_spread_unsure_seconds"]
         machines.append(("Began apart", f"{run.facts['start_spread_seconds']:.2f} s, known to {unsure:.2f} s"))
+    machines += health.in_words(run.facts.get("health", {}))
     return RunPage(
         machines=machines,
         lines=list(run.lines.all()),

@@ -28,7 +28,20 @@ from experiments.models import Campaign, CampaignRun, Host, RunArtifact, RunLine
 from kdb import jobs
 
 from . import hosts, signatures, steering
-from .laboratory import bench, calibration, curves, drivers, engines, libvirt, plan, precision, remote, ssh, steps
+from .laboratory import (
+    bench,
+    calibration,
+    curves,
+    drivers,
+    engines,
+    health,
+    libvirt,
+    plan,
+    precision,
+    remote,
+    ssh,
+    steps,
+)
 
 logger = logging.getLogger(__name__)
 
@@ -110,6 +123,7 @@ class _Attempt:
             self.cool_down()
         self.step("connecting")
         host, machines = self.machines(stack)
+        self.note_health(host)
         loads = [self.load(machine) for machine in machines]
         engine = self.campaign.get_engine_display()
         self.step(steps.make_files(engine, self.run.workload))
@@ -307,6 +321,13 @@ class _Attempt:
         self.disturbed = " ".join(sentence for where, did in judged.items() for sentence in did.beyond_limits(where))
         found |= {"host": host} if host else {}
         self.facts["background"] = [{"where": where, **asdict(did)} for where, did in found.items()]
+
+    def note_health(self, host: ssh.Connection | None) -> None:
+        """Of the host, where there is a way to it: an attached machine knows nothing of it."""
+        if host is None or self.campaign.pool is None:
+            return
+        self.facts["health"] = health.look(host, [self.campaign.pool.path])
+        self.warnings += health.warnings(self.facts["health"])
 
     def clean(self) -> None:
         """Take everything away again. What cannot be now is taken away by the next attempt."""

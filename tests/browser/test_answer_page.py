@@ -88,8 +88,11 @@ def test_the_address_gives_the_same_answer_again(site, quiet_page: Page):
     page.goto(site)
     ask_for_file_server(page)
     expect(page.get_by_role("heading", name="File server: which hypervisor?")).to_be_focused()
+    charted = page.locator("#answer").get_by_role("button", name=re.compile("as PNG$", re.I)).first  # comes last
+    expect(charted).to_be_visible()
     in_place = page.locator("#answer").inner_text()
     page.reload()
+    expect(charted).to_be_visible()
     assert page.locator("#answer").inner_text() == in_place
     assert page.get_by_label("Workload").input_value() == "fileserver"
 

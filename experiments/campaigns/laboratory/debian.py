@@ -7,7 +7,8 @@ import subprocess
 from collections.abc import Iterable
 from pathlib import Path
 
-SUITE = "bookworm"
+SUITES = {"12": "bookworm", "13": "trixie"}  # release to its name
+RELEASE = "12"  # unless another is asked for
 MIRROR = "http://deb.debian.org/debian"
 
 
@@ -23,8 +24,8 @@ def check_tools(programs: Iterable[str], packages: str) -> None:
         raise BuildError(f"not installed: {', '.join(missing)}; on Debian: {packages}")
 
 
-def bootstrap(root: Path, packages: Iterable[str], mirror: str) -> None:
-    run("debootstrap", "--variant=minbase", f"--include={','.join(packages)}", SUITE, root, mirror)
+def bootstrap(root: Path, packages: Iterable[str], mirror: str, release: str = RELEASE) -> None:
+    run("debootstrap", "--variant=minbase", f"--include={','.join(packages)}", SUITES[release], root, mirror)
 
 
 def distribution(root: Path) -> str:

@@ -62,7 +62,7 @@ def build(
         _copy_source(source, work / "source")
         _check_release(work / "source", version)
         root = work / "root"
-        tell(f"debootstrap {debian.SUITE}: {len(PACKAGES)} packages and what they need")
+        tell(f"debootstrap {debian.SUITES[debian.RELEASE]}: {len(PACKAGES)} packages and what they need")
         debian.bootstrap(root, PACKAGES, mirror)
         (work / "source").rename(root / "source")
         tell(f"building Filebench {version}")

@@ -46,6 +46,7 @@ def build(
     *,
     filebench: Path | None = None,
     mirror: str = MIRROR,
+    release: str = debian.RELEASE,
     tell: Callable[[str], None] = lambda text: None,
 ) -> dict[str, Any]:
     """Build the four files in `folder` and return what image.json holds.
@@ -53,6 +54,7 @@ def build(
     authorized_keys : public keys of the workers that will log in
     filebench : what build_filebench made, or the folder that Filebench was installed into (its --prefix), which gets
         the same path in the guest, because Filebench looks for its helpers where it was built to be
+    release : of Debian, one of debian.SUITES
     Raises BuildError, filebench_tree.TreeError; `folder` then holds what it held before.
     """
     debian.check_tools(PROGRAMS, "debootstrap squashfs-tools openssh-client")
@@ -62,8 +64,8 @@ def build(
     with tempfile.TemporaryDirectory(prefix=".kdb-guest-", dir=folder) as name:
         work = Path(name)
         root = work / "root"
-        tell(f"debootstrap {debian.SUITE}: {len(PACKAGES)} packages and what they need")
-        debian.bootstrap(root, PACKAGES, mirror)
+        tell(f"debootstrap {debian.SUITES[release]}: {len(PACKAGES)} packages and what they need")
+        debian.bootstrap(root, PACKAGES, mirror, release)
         tell("kernel")
         version = _unpack_kernel(root)
         tell("settings")
@@ -116,7 +118,8 @@ def _unpack_kernel(root: Path) -> str:
     _chroot(root, "sh", "-c", script, "sh", names[0])
     version = names[0].removeprefix("linux-image-")
     unpacked = root / "tmp/kernel"
-    (unpacked / "lib/modules").rename(root / "usr/lib/modules")
+    modules = next(path for path in (unpacked / "usr/lib/modules", unpacked / "lib/modules") if path.is_dir())
+    modules.rename(root / "usr/lib/modules")
     (unpacked / f"boot/vmlinuz-{version}").rename(root / f"boot/vmlinuz-{version}")
     shutil.rmtree(unpacked)
     _chroot(root, "depmod", version)

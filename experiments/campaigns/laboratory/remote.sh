@@ -433,6 +433,35 @@ facts) # POOL...
         say pool_disk "$pool $(lsblk --noheadings --nodeps --output NAME,MODEL,ROTA,SIZE "$disk" 2>/dev/null | tr -s ' ')"
     done
     ;;
+health) # POOL...: what may explain an outlier; nothing is said of what cannot be read
+    cpu=/sys/devices/system/cpu
+    governors=$(cat $cpu/cpu*/cpufreq/scaling_governor 2>/dev/null | sort -u | tr '\n' ' ')
+    [ -z "$governors" ] || say governor "${governors% }"
+    if [ -r $cpu/intel_pstate/no_turbo ]; then
+        say turbo "$(sed 's/0/on/; s/1/off/' $cpu/intel_pstate/no_turbo)"
+    elif [ -r $cpu/cpufreq/boost ]; then
+        say turbo "$(sed 's/1/on/; s/0/off/' $cpu/cpufreq/boost)"
+    fi
+    grep -l '^Vulnerable' $cpu/vulnerabilities/* 2>/dev/null | while read -r file; do say vulnerable "$(basename "$file")"; done
+    if grep -qw 'mitigations=off' /proc/cmdline; then say mitigations off; fi
+    hottest=$(cat /sys/class/hwmon/hwmon*/temp*_input /sys/class/thermal/thermal_zone*/temp 2>/dev/null | sort -n | tail -n 1)
+    [ -z "$hottest" ] || say hottest_millidegrees "$hottest"
+    for pool in "$@"; do
+        [ -z "$(against_pool "$pool" | head -n 1)" ] || continue
+        say used "$pool $(df --output=pcent "$pool" | tail -n 1 | tr -d ' %')"
+        source=$(findmnt --noheadings --output SOURCE --target "$pool" | sed 's|\[.*||')
+        if [ "$(stat --file-system --format=%T "$pool")" = ext2/ext3 ]; then
+            made=$(dumpe2fs -h "$source" 2>/dev/null | sed -n 's/^Filesystem created: *//p')
+            [ -z "$made" ] || say made "$pool $(date -u -d "$made" +%F)"
+        fi
+        command -v smartctl >/dev/null 2>&1 || continue
+        lsblk --noheadings --inverse --list --output NAME,TYPE "$source" 2>/dev/null | awk '$2 == "disk" { print $1 }' | sort -u |
+            while read -r disk; do
+                said=$(smartctl --json=c --health --attributes "/dev/$disk" 2>/dev/null) || true
+                [ -z "$said" ] || say smart "$disk $said"
+            done
+    done
+    ;;
 filebench) # POOL: the digest of what is installed there, where nothing of it is missing or changed
     open_filebench "$1"
     if is_filebench "$TREE" && is_intact "$TREE"; then

@@ -33,6 +33,9 @@ class Command(BaseCommand):
             metavar="FOLDER",
             help="Made by build_filebench, or the prefix that Filebench was installed with.",
         )
+        parser.add_argument(
+            "--release", choices=list(debian.SUITES), default=debian.RELEASE, help="Of Debian (%(default)s)."
+        )
         parser.add_argument("--mirror", default=debian.MIRROR, help="Debian mirror (%(default)s).")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -43,6 +46,7 @@ class Command(BaseCommand):
                 keys,
                 filebench=options["filebench"],
                 mirror=options["mirror"],
+                release=options["release"],
                 tell=self.stdout.write,
             )
         except (debian.BuildError, filebench_tree.TreeError, OSError) as error:

@@ -9,6 +9,7 @@ from django.core.management import CommandError, call_command
 
 from experiments.campaigns import demonstration
 from experiments.models import Campaign, CaseStudy, Host, Measurement
+from tests.factories import make_host
 
 from . import lab
 
@@ -58,6 +59,14 @@ def test_a_folder_of_the_system_is_refused_and_nothing_is_left(folder, words, se
     assert not Path(folder).exists()
     assert not listeners()
     assert not Host.objects.exists()
+
+
+def test_a_host_of_somebody_that_has_the_name_is_left_alone(place):
+    theirs = make_host("demo", address="192.0.2.9")
+    with pytest.raises(CommandError, match=r"registered at 192\.0\.2\.9"):
+        demonstrate(place)
+    assert Host.objects.get().port == theirs.port
+    assert not listeners()
 
 
 def test_a_machine_that_lacks_programs_is_told_their_packages(monkeypatch, place):
