@@ -390,6 +390,7 @@ class _Attempt:
             )
             self.say(f"{state.label}: {reason}" if reason else str(state.label))
             if state == State.DONE and self.disturbed:
+                self.say(f"disturbed: {self.disturbed}")
                 steering.repeat_at_the_end(self.run)
             if state == State.DONE:
                 skip_what_is_known(self.campaign, self.run)
