@@ -32,7 +32,7 @@ START_SECONDS = 10
 _PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 _PROGRAMS = {"ssh": "openssh-client", "ssh-keygen": "openssh-client", "sshd": "openssh-server", "fio": "fio"}
 _PROGRAMS |= {"setpriv": "util-linux", "setsid": "util-linux", "timeout": "coreutils"}
-_ROOT_PROGRAMS = {"losetup": "mount", "mkfs.ext4": "e2fsprogs", "mkfs.xfs": "xfsprogs"}
+_ROOT_PROGRAMS = {"losetup": "mount", "mkfs.ext4": "e2fsprogs", "mkfs.xfs": "xfsprogs", "unshare": "util-linux"}
 _CONFIG = """ListenAddress 127.0.0.1:{port}
 HostKey {folder}/host_key
 PidFile none
@@ -102,7 +102,10 @@ def _sshd(folder: Path) -> Iterator[int]:
     program = shutil.which("sshd", path=_PATH)
     assert program is not None  # missing_packages
     log = folder / "sshd.log"
-    command = ["setpriv", "--pdeathsig", "TERM", "--", program, "-D", "-f", str(folder / "sshd_config"), "-E", str(log)]
+    # With mounts of its own: whatever else starts meanwhile takes none of them along, and none is left when it dies.
+    apart = ["unshare", "--mount", "--propagation", "slave", "--"] if is_root() else []
+    command = ["setpriv", "--pdeathsig", "TERM", "--", *apart, program, "-D", "-f", str(folder / "sshd_config")]
+    command += ["-E", str(log)]
     with subprocess.Popen(command, stdin=subprocess.DEVNULL, env={"PATH": _PATH}) as process:  # noqa: S603
         try:
             _wait(process, port, log)

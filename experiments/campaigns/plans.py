@@ -34,6 +34,7 @@ def read(content: bytes, name: str) -> dict[str, Any]:
         raise CampaignError(f"{name}: larger than {MOST_BYTES:,} bytes, the most that a plan may have.")
     try:
         said = json.loads(content)
+        json.dumps(said, ensure_ascii=False).encode()  # half a character can be escaped, and stored nowhere
     except (ValueError, RecursionError) as error:
         raise CampaignError(f"{name}: no JSON: {error}.") from error
     if not isinstance(said, dict):

@@ -16,7 +16,7 @@ import logging
 import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import ExitStack, closing, nullcontext
+from contextlib import ExitStack, closing, nullcontext, suppress
 from dataclasses import asdict, replace
 from itertools import count
 from tempfile import TemporaryFile
@@ -301,7 +301,8 @@ def confirm(batch: ImportBatch) -> None:
 
 
 def finish(batch: ImportBatch, *, tell: Callable[[Job], None] = lambda job: None) -> ImportBatch:
-    """The import once it is read: here, or by a worker that was quicker, which is watched.
+    """The import once it is read: here, or by a worker that was quicker, which is watched, and whose place is taken
+    where it falls silent and nothing takes its job back.
 
     Raises ImportRefused where its job failed.
     """
@@ -310,9 +311,12 @@ def finish(batch: ImportBatch, *, tell: Callable[[Job], None] = lambda job: None
         batch.refresh_from_db(from_queryset=ImportBatch.objects.select_related("job"))
         if batch.state != State.READING:
             return batch
-        if batch.job is None or not batch.is_being_read:
+        if batch.job is None or batch.job.state not in (Job.State.QUEUED, Job.State.RUNNING):
             raise ImportRefused(f"{str(batch).capitalize()} could not be read: {batch.why_not_read}")
-        if not jobs.run(batch.job.pk):
+        if not batch.is_being_read:
+            with suppress(ImportRefused):  # somebody was quicker
+                read_again(batch)
+        elif not jobs.run(batch.job.pk):
             tell(batch.job)
             time.sleep(0.5)
 

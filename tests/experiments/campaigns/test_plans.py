@@ -68,6 +68,7 @@ def test_the_api_takes_back_what_it_gives(campaign):
     [
         ("{", "plan.json: no JSON"),
         ("[" * 100_000, "plan.json: no JSON"),
+        ('{"title": "\\ud800"}', "plan.json: no JSON"),
         ("[]", "a JSON object is expected"),
         ({}, f"plan.json, format: found None, allowed is '{plans.FORMAT}'"),
         ({"format": plans.FORMAT, "disks": 3}, "there is no field disks; there are title, slug"),

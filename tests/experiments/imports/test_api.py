@@ -271,6 +271,21 @@ def test_a_request_in_bulk_whose_server_died_is_done_when_it_is_sent_again(progr
     assert ImportBatch.objects.count() == 1
 
 
+def test_a_request_in_bulk_takes_the_place_of_a_worker_that_fell_silent(program, draft, monkeypatch):
+    do, taken = jobs.run, []
+
+    def run(pk):
+        if taken:
+            return do(pk)
+        taken.append(pk)  # by a worker, which is killed, and so is the beat that would give it back
+        Job.objects.filter(pk=pk).update(state="running", owner="gone:1", heartbeat_at=now() - timedelta(hours=1))
+        return False
+
+    monkeypatch.setattr(jobs, "run", run)
+    answer = program("post", "drafts/lab/measurements/", HEADER + ROW.format(12.5), 201, content_type="text/csv").json()
+    assert (answer["state"], values()) == ("filed", [12.5])
+
+
 def test_errors_in_bulk_are_named_by_line_and_nothing_is_kept(program, draft):
     body = HEADER + ROW.format(5) + ROW.format(0) + ROW.format("x")
     found = program("post", "drafts/lab/measurements/", body, 422, content_type="text/csv").json()["errors"]
