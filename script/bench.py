@@ -15,6 +15,9 @@ COPY (on SQLite a bare INSERT) of the same rows into the same table, and the pea
 With --campaigns, as root, instead: what campaigns cost beside the benchmark, on a host of its own with sshd, for
 runs of 60 s. Overhead is the wall time of a run without the benchmark (its own set-up included), mkfs and boot.
 
+With --bias, as root: the same benchmark by hand and through KDB on the same device, ten pairs in random order, and the
+overhead of a run of 60 s. With fio; with Filebench where --filebench names what manage.py build_filebench made.
+
 With --observation, as root: what it costs a host with libvirt that the disks of its machines are watched.
 
     script/bench [--sizes 10 100 1000] [--requests 300]
@@ -24,10 +27,12 @@ With --studies, instead: everything as case studies are added, by script/bench_s
     script/bench --studies 1 10 100
     script/bench --imports
     script/bench --campaigns
+    script/bench --bias [--filebench FOLDER] [--seconds 60]
     script/bench --observation
 """
 
 import argparse
+import math
 import os
 import random
 import resource
@@ -36,6 +41,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from contextlib import contextmanager
 from itertools import pairwise, product
 from pathlib import Path
 
@@ -295,14 +301,13 @@ def measure_imports() -> None:
     connection.creation.destroy_test_db(connection.settings_dict["NAME"], verbosity=0)
 
 
-def measure_campaigns(seconds: int = 60, repetitions: int = 3) -> None:
-    """The share of a run's wall time that is neither benchmark nor mkfs."""
+@contextmanager
+def campaign_host():
+    """A laboratory of its own with a registered host, and a database for it."""
     from django.conf import settings
     from django.db import connection
 
     from experiments import models
-    from experiments.campaigns import steering
-    from kdb import jobs
     from tests import factories
     from tests.experiments.campaigns.laboratory.lab import laboratory, missing
 
@@ -312,32 +317,142 @@ def measure_campaigns(seconds: int = 60, repetitions: int = 3) -> None:
     factories.entry(models.FileSystem, "ext4")
     with laboratory() as lab:
         settings.KDB_KEYS_DIR = lab.folder / "keys"
-        address = {
-            "address": "127.0.0.1",
-            "port": lab.port,
-            "login": "root",
-            "key_name": "lab",
-            "host_key": lab.host_key,
-        }
-        host = factories.make_host(pools=(str(lab.pool),), **address)
+        about = {"address": "127.0.0.1", "port": lab.port, "login": "root", "key_name": "lab"}
+        yield lab, factories.make_host(pools=(str(lab.pool),), **about, host_key=lab.host_key)
+    connection.creation.destroy_test_db(connection.settings_dict["NAME"], verbosity=0)
+
+
+def do_next_run(campaign):
+    """The active run, done here as a worker would."""
+    from kdb import jobs
+
+    run = campaign.runs.get(state="active")
+    jobs.run(run.job_id)
+    run.refresh_from_db()
+    if run.state != "done":
+        sys.exit(f"a run failed: {run.reason}")
+    return run
+
+
+def measure_campaigns(seconds: int = 60, repetitions: int = 3) -> None:
+    """The share of a run's wall time that is neither benchmark with the making of its files nor mkfs."""
+    from experiments.campaigns import steering
+    from tests import factories
+
+    with campaign_host() as (_, host):
         plan = {"repetitions": repetitions, "run_seconds": seconds, "disk_mib": 1024, "scale_percent": 10}
         campaign = steering.create(factories.make_campaign(host, **plan), user=None)
         steering.start(campaign)
-        while (run := campaign.runs.filter(state="active").first()) is not None:
-            jobs.run(run.job_id)
-            run.refresh_from_db()
-            if run.state != "done":
-                sys.exit(f"a run failed: {run.reason}")
-            wall = (run.finished_at - run.started_at).total_seconds()
-            lines = list(run.lines.values_list("text", "at"))
-            steps = {text: (after - at).total_seconds() for (text, at), (_, after) in pairwise(lines)}
-            making = sum(took for text, took in steps.items() if text.startswith("making"))
-            overhead = wall - run.facts["benchmark_seconds"] - making
-            print(
-                f"run of {seconds} s: {wall:.1f} s in all, benchmark {run.facts['benchmark_seconds']:.1f} s, "
-                f"mkfs {making:.1f} s, overhead {overhead:.1f} s or {overhead / wall:.1%}"
-            )
-    connection.creation.destroy_test_db(connection.settings_dict["NAME"], verbosity=0)
+        for _ in range(repetitions):
+            print_overhead(do_next_run(campaign), seconds)
+
+
+def print_overhead(run, seconds: int) -> None:
+    from experiments.campaigns.laboratory import steps
+
+    wall = (run.finished_at - run.started_at).total_seconds()
+    lines = list(run.lines.values_list("text", "at"))
+    took = {text: (after - at).total_seconds() for (text, at), (_, after) in pairwise(lines)}
+    made = sum(each for text, each in took.items() if text.startswith(("make an image", "make the files")))
+    reference = took.get(steps.CALIBRATE, 0.0)
+    overhead = wall - run.facts["benchmark_seconds"] - made - reference
+    print(
+        f"run of {seconds} s: {wall:.1f} s in all, benchmark {run.facts['benchmark_seconds']:.1f} s, "
+        f"making file system and files {made:.1f} s, "
+        f"reference load {reference:.1f} s, overhead {overhead:.1f} s or {overhead / wall:.1%}"
+    )
+    print("  " + ", ".join(f"{text}: {each:.1f} s" for text, each in took.items()), flush=True)
+
+
+# The same as a run of KDB, by hand: the same file system, files and load, and nothing that asks, counts or waits.
+_BY_HAND = """
+set -eu
+mkdir "$1"
+fallocate --length "$2MiB" "$1/image"
+device=$(losetup --find --show --direct-io=on "$1/image" 2>/dev/null) || device=$(losetup --find --show "$1/image")
+mkfs.ext4 -q -F "$device" >/dev/null
+mkdir "$1/fs"
+mount -t ext4 "$device" "$1/fs"
+for name in $4; do cp "$3/$name" "$1/$name"; done
+cd "$1/fs"
+area=$1
+shift 4
+"$@" >"$area/out" 2>"$area/err" || true
+cd /
+umount "$area/fs"
+losetup --detach "$device"
+rm "$area/image"
+cat "$area/out" "$area/err"
+"""
+SETTLE_SECONDS = 3  # before each run
+_DROP_CACHES = "sync\necho 3 >/proc/sys/vm/drop_caches\nsleep 1\n"
+
+
+def measure_bias(tree: str, seconds: int, pairs: int = 10, workload: str = "varmail") -> None:
+    """The same benchmark by hand and through KDB on the same device, natively, in pairs of random order."""
+
+    from scipy.stats import t as student
+
+    from experiments.campaigns import hosts, steering
+    from experiments.campaigns.laboratory import engines, filebench_tree
+    from experiments.campaigns.runs import throughput
+    from experiments.imports import readers
+    from tests import factories
+
+    disk, percent = 1024, 10
+    engine = "filebench" if tree else "fio"
+    print(f"{engine}, {workload}, {seconds} s, ext4 on a loop device, {pairs} pairs in random order", flush=True)
+    with campaign_host() as (lab, host):
+        if tree:
+            hosts.install_filebench(host, filebench_tree.read(Path(tree)))
+        version = filebench_tree.read(Path(tree)).version if tree else "3"
+        program = f"{lab.pool}/.kdb-filebench/bin/filebench" if tree else ""
+        host.facts |= {engine: version, f"{engine}_program": program}
+        host.save()
+        area = f"{lab.pool}/by-hand"
+        load = engines.load(engine, version, workload, area, f"{area}/fs", seconds, percent, program=program)
+        texts = lab.folder / "texts"
+        texts.mkdir()
+        for name, text in {**load.files, "barrier": _DROP_CACHES}.items():
+            (texts / name).write_text(text)
+
+        def by_hand() -> float:
+            # In a session of its own, as the one that KDB starts: the kernel shares processors between sessions.
+            words = [
+                "setsid",
+                "--wait",
+                "sh",
+                "-c",
+                _BY_HAND,
+                "by-hand",
+                area,
+                str(disk),
+                str(texts),
+                " ".join(load.files),
+            ]
+            reading = readers.read(lab.inside(*words, *load.command).encode())
+            lab.inside("rm", "-rf", area)
+            if len(reading.runs) != 1 or reading.runs[0].throughput_mib_s is None:
+                sys.exit(f"by hand: {reading.refused}")
+            return reading.runs[0].throughput_mib_s
+
+        plan = {"repetitions": pairs, "run_seconds": seconds, "disk_mib": disk, "scale_percent": percent}
+        campaign = factories.make_campaign(host, engine=engine, workloads=[workload], **plan)
+        steering.start(steering.create(campaign, user=None))
+        ratios = []
+        for number in range(1, pairs + 1):
+            found = {}
+            for way in random.sample(("by hand", "by KDB"), 2):
+                os.sync()  # what the run before has removed is no load of this one
+                time.sleep(SETTLE_SECONDS)
+                found[way] = by_hand() if way == "by hand" else throughput(do_next_run(campaign))
+            ratios.append(math.log(found["by KDB"] / found["by hand"]))
+            said = ", ".join(f"{way} {value:.1f} MiB/s" for way, value in found.items())
+            print(f"pair {number}: {said}; ratio {math.exp(ratios[-1]):.3f}", flush=True)
+        mean, half = statistics.mean(ratios), student.ppf(0.975, pairs - 1) * statistics.stdev(ratios) / pairs**0.5
+        low, high = math.exp(mean - half), math.exp(mean + half)
+        print(f"KDB / by hand: {math.exp(mean):.3f}, 95 % interval {low:.3f} to {high:.3f}", flush=True)
+    measure_campaigns(60, 1)
 
 
 # A machine that is paused before its first instruction: QEMU answers libvirt all the same, and costs nothing else.
@@ -422,11 +537,13 @@ def main() -> None:
     parser.add_argument("--rankings", action="store_true", help="rankings of many entries only")
     parser.add_argument("--imports", action="store_true", help="imports only")
     parser.add_argument("--campaigns", action="store_true", help="campaigns only")
+    parser.add_argument("--bias", action="store_true", help="campaigns beside the same by hand")
+    parser.add_argument("--filebench", default="", help="for --bias: a folder of manage.py build_filebench")
+    parser.add_argument("--seconds", type=int, default=60, help="for --bias: of each run")
     parser.add_argument("--observation", action="store_true", help="what watching virtual machines costs only")
     options = parser.parse_args()
-    if not (
-        options.imports or options.campaigns or options.rankings or options.observation or options.studies
-    ):  # processes of their own: memory, threads
+    alone = ("imports", "campaigns", "bias", "rankings", "observation", "studies")
+    if not any(getattr(options, name) for name in alone):  # processes of their own: memory, threads
         subprocess.run([sys.executable, __file__, "--imports"], check=True)
         for threads in {1, os.cpu_count() or 1}:
             of_matrices = {**os.environ, "OPENBLAS_NUM_THREADS": str(threads)}
@@ -448,6 +565,7 @@ def main() -> None:
         parts = {
             **{"imports": measure_imports, "campaigns": measure_campaigns, "rankings": rank_many_entries},
             "observation": measure_observation,
+            "bias": lambda: measure_bias(options.filebench, options.seconds),
         }
         for name, what in parts.items():
             if getattr(options, name):

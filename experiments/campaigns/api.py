@@ -188,6 +188,18 @@ class HostViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, OperatorView
         return Response(self.get_serializer(self.get_queryset().get(pk=host.pk)).data, status=code, headers=headers)
 
 
+class CalibrationSerializer(serializers.Serializer):
+    """What a short reference load did on the pool. A figure that is missing could not be measured there."""
+
+    before = serializers.CharField(help_text='"repetition 2", "the repeats"')
+    run = serializers.IntegerField(help_text="Position of the run that followed.")
+    at = serializers.DateTimeField()
+    write_mib_s = serializers.FloatField(required=False, help_text="Written past the caches.")
+    read_mib_s = serializers.FloatField(required=False, help_text="Read past the caches.")
+    sync_writes_s = serializers.FloatField(required=False, help_text="Blocks of 4 KiB written, each waited for.")
+    hash_mib_s = serializers.FloatField(required=False, help_text="SHA-256 by one processor.")
+
+
 class CampaignSerializer(ReadSerializer):
     """A plan and how far it is."""
 
@@ -201,6 +213,7 @@ class CampaignSerializer(ReadSerializer):
     vm_counts = serializers.ListField(child=serializers.IntegerField(), read_only=True)
     pinned_cpus = serializers.ListField(child=serializers.IntegerField(), read_only=True)
     is_untried = serializers.SerializerMethodField(help_text="Nobody has filed a campaign by this driver yet.")
+    calibrations = CalibrationSerializer(many=True, read_only=True, allow_null=True, help_text="null: none was run.")
 
     class Meta:
         model = Campaign
@@ -209,7 +222,7 @@ class CampaignSerializer(ReadSerializer):
             *("guest_file_systems", "workloads", "vm_counts", "repetitions", "run_seconds", "cool_down_seconds"),
             *("scale_percent", "disk_mib", "vm_ram_mib", "vm_vcpus", *disks.CHOICES, "pinned_cpus"),
             *("precision_percent", "seed"),
-            *("owner", "case_study", "created_at", "is_untried"),
+            *("owner", "case_study", "created_at", "is_untried", "calibrations"),
         )
 
     def get_is_untried(self, campaign: Campaign) -> bool:
@@ -301,6 +314,17 @@ class FigureSerializer(serializers.Serializer):
     duration_s = serializers.FloatField(allow_null=True)
 
 
+class CurveSerializer(serializers.Serializer):
+    """What the benchmark read and wrote over the time of the run."""
+
+    machine = serializers.IntegerField(help_text="From 1; 0 is the host itself.")
+    until_s = serializers.ListField(child=serializers.FloatField(), help_text="Ends of the intervals.")
+    mib_s = serializers.ListField(child=serializers.FloatField(), help_text="Of each interval.")
+    warm_up_intervals = serializers.IntegerField(
+        allow_null=True, help_text="That are warm-up; null: no steady part is seen."
+    )
+
+
 class ArtifactSerializer(serializers.Serializer):
     id = serializers.IntegerField()
     attempt = serializers.IntegerField()
@@ -313,13 +337,28 @@ class RunSerializer(ReadSerializer):
 
     figures = FigureSerializer(many=True, read_only=True)
     warnings = serializers.ListField(child=serializers.CharField(), read_only=True)
+    repeats = serializers.IntegerField(
+        source="repeats.position",
+        default=None,
+        allow_null=True,
+        read_only=True,
+        help_text="Position of the disturbed run that this one is done for once more.",
+    )
+    curves = CurveSerializer(many=True, read_only=True, allow_null=True, help_text="One a machine; null: not kept.")
+    counts = serializers.BooleanField(read_only=True, help_text="Whether a draft takes its figures.")
+    facts = serializers.DictField(
+        read_only=True,
+        help_text="As found: kernels, mount options, versions; what others did meanwhile (`background`: CPU-seconds a "
+        "second, MiB/s); how far apart several machines began (`start_spread_seconds`).",
+    )
     artifacts = ArtifactSerializer(many=True, read_only=True)
 
     class Meta:
         model = CampaignRun
         fields = (
             *("position", "repetition", "host_fs", "guest_fs", "workload", "vm_count", "state", "step", "reason"),
-            *("attempt", "lost_attempts", "started_at", "finished_at", "figures", "warnings", "artifacts"),
+            *("attempt", "lost_attempts", "started_at", "finished_at", "figures", "warnings", "disturbed", "repeats"),
+            *("counts", "facts", "curves", "artifacts"),
         )
 
 
@@ -408,7 +447,8 @@ class CampaignViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, Operator
     @action(detail=True, methods=["get"], serializer_class=RunSerializer)
     def runs(self, request: Request, slug: str) -> Response:
         """Its runs, in their order."""
-        runs = self.get_object().runs.prefetch_related("artifacts").order_by("pk")
+        runs = self.get_object().runs.select_related("repeats", "repeated_by").prefetch_related("artifacts")
+        runs = runs.order_by("pk")
         return self.get_paginated_response(RunSerializer(self.paginate_queryset(runs), many=True).data)
 
     @extend_schema(operation_id="campaigns_plan", tags=[CAMPAIGNS], responses=PlanSerializer)

@@ -33,7 +33,7 @@ def make(campaign: Campaign, *, user: User) -> tuple[CaseStudy, ImportBatch]:
             raise CampaignError(f"The campaign is filed as {campaign.case_study.slug}.")
         if campaign.state == Campaign.State.RUNNING:
             raise CampaignError("The campaign is running: pause it, or wait for its end.")
-        done = list(campaign.runs.filter(state=CampaignRun.State.DONE).order_by("position"))
+        done = list(campaign.runs.counting().order_by("position"))
         if not done:
             raise CampaignError("No run is done, so there is nothing to file.")
         if CaseStudy.objects.filter(slug=campaign.slug).exists():
@@ -56,13 +56,14 @@ def make(campaign: Campaign, *, user: User) -> tuple[CaseStudy, ImportBatch]:
 
 
 def _case_study(campaign: Campaign, done: list[CampaignRun]) -> CaseStudy:
-    planned = campaign.runs.count()
+    planned = campaign.runs.filter(repeats=None).count()
     notes = [] if len(done) == planned else [f"Partly finished: {len(done)} of {planned} runs are done."]
     failed = campaign.runs.filter(state=CampaignRun.State.FAILED)
     notes += [f"Failed: {run}: {run.reason}" for run in failed[:20]]
     if campaign.precision_percent is not None:
         notes.append(f"Repetitions stopped when all ratios were known to {campaign.precision_percent} %.")
-    notes += [f"{run}: {warning}" for run in done for warning in run.warnings if "Others used" in warning][:20]
+    disturbed = campaign.runs.exclude(disturbed="").select_related("repeated_by").order_by("position")
+    notes += [f"{run}: {run.disturbed} {_what_counts(run)}" for run in disturbed[:20]]
     if any("Caches were not dropped" in warning for run in done for warning in run.warnings):
         notes.append("Caches were not dropped before runs: the login was not root.")
     fresh = (
@@ -88,6 +89,10 @@ def _case_study(campaign: Campaign, done: list[CampaignRun]) -> CaseStudy:
         procedure=procedure,
         notes=notes,
     )
+
+
+def _what_counts(run: CampaignRun) -> str:
+    return "It counts." if run.counts else f"Run {run.repeated_by.position}, its repeat, counts."
 
 
 def _server(host: Host) -> Server:
@@ -162,7 +167,10 @@ def _rows(campaign: Campaign, run: CampaignRun) -> Iterator[dict[str, object]]:
             yield {
                 **common,
                 **{"operation": operation, "metric": metric, "unit": unit},
-                **{"value": sum(values) / len(values), "note": "; ".join([*note, *run.warnings])},
+                **{
+                    "value": sum(values) / len(values),
+                    "note": "; ".join(filter(None, [*note, *run.warnings, run.disturbed])),
+                },
             }
 
 

@@ -11,7 +11,8 @@ from kdb.models import Job
 from . import hosts, plans, statements
 from . import steering as campaigns
 from .forms import CampaignForm
-from .laboratory import disks, drivers, health, ssh
+from .laboratory import calibration, disks, drivers, health, ssh
+from .laboratory.drivers import machine_name
 from .runs import throughput
 from .ways_on import WayOn, way_on
 
@@ -146,14 +147,15 @@ class CampaignPage:
     failures: list[CampaignRun]
     is_untried: bool  # its driver, on a real host
     disk: list[tuple[str, str]]  # the options of the virtual disks that the campaign makes, in words
+    calibrations: list[dict[str, Any]]  # before which part, and its figures in the order of `calibrated`
+    calibrated: list[str]  # names of the columns
     deviations: list[str]  # from the plan
     copy_query: str  # of the address that plans another one like it
 
 
 def campaign_page(campaign: Campaign) -> CampaignPage:
-    runs = list(
-        campaign.runs.select_related("job").order_by("host_fs", "guest_fs", "workload", "vm_count", "repetition")
-    )
+    order = ("host_fs", "guest_fs", "workload", "vm_count", "repetition", "position")
+    runs = list(campaign.runs.defer("curves").select_related("job", "repeated_by").order_by(*order))
     columns = sorted({(run.workload, run.vm_count) for run in runs})
     by_row: dict[tuple[str, str], dict[tuple[str, int], list[CampaignRun]]] = {}
     for run in runs:
@@ -187,6 +189,11 @@ def campaign_page(campaign: Campaign) -> CampaignPage:
         failures=[run for run in runs if run.state == RunState.FAILED][:20],
         disk=_disk(campaign),
         is_untried=campaigns.is_untried(campaign.driver),
+        calibrations=[
+            {**found, "figures": [found.get(name) for name in calibration.FIGURES]}
+            for found in campaign.calibrations or []
+        ],
+        calibrated=[f"{words}, {unit}" for words, unit in calibration.FIGURES.values()],
         deviations=plans.deviations(campaign, runs)[:40],
         copy_query=plans.copy_query(campaign),
     )
@@ -202,7 +209,7 @@ def _disk(campaign: Campaign) -> list[tuple[str, str]]:
 
 
 def _cell(runs: list[CampaignRun]) -> dict[str, Any]:
-    values = [value for run in runs if run.state == RunState.DONE and (value := throughput(run)) is not None]
+    values = [value for run in runs if run.counts and (value := throughput(run)) is not None]
     return {"runs": runs, "mean": sum(values) / len(values) if values else None, "values": len(values)}
 
 
@@ -218,6 +225,70 @@ def _seconds_left(estimate: campaigns.Estimate, runs: list[CampaignRun], waiting
     return round(estimate.seconds * waiting / max(len(runs), 1))
 
 
+def _background(found: dict[str, Any]) -> str:
+    steal = f", {found['steal']:.2f} stolen" if found["steal"] else ""
+    moved = "reads and writes not known"
+    if found["read_mib_s"] is not None:
+        moved = f"{found['read_mib_s']:.1f} MiB/s read and {found['write_mib_s']:.1f} MiB/s written"
+    return f"{found['cpu']:.2f} CPU-seconds a second{steal}, {moved} during the run"
+
+
+@dataclass(frozen=True)
+class CurvePage:
+    """Throughput over the time of a run.
+
+    machines : names of the columns; rows : the end of an interval, and MiB/s of each machine
+    """
+
+    words: list[str]
+    chart: dict[str, Any]
+    machines: list[str]
+    rows: list[tuple[float, list[float | None]]]
+
+
+def _curve_page(run: CampaignRun) -> CurvePage | None:
+    """None where the run kept no intervals."""
+    if not run.curves:
+        return None
+    words, series, machines = [], [], []
+    longest = max(run.curves, key=lambda curve: len(curve["until_s"]))["until_s"]
+    for curve in run.curves:
+        name, found, values = machine_name(curve["machine"]), curve["warm_up_intervals"], curve["mib_s"]
+        machines.append(name)
+        mean = f"{sum(values) / len(values):,.1f} MiB/s over all"
+        if found is None:
+            words.append(f"{name}: no steady part is seen; {mean}.")
+        else:
+            steady = values[found:]
+            ends = (
+                f"the first {curve['until_s'][found - 1]:.0f} s are warm-up" if found else "steady from the beginning"
+            )
+            words.append(f"{name}: {ends}; {sum(steady) / len(steady):,.1f} MiB/s then, {mean}.")
+        # The curve up to the end of the warm-up, and from there on.
+        parts = [("warm-up", 0, found + 1), ("steady", found, len(values))] if found else [("", 0, len(values))]
+        for part, first, last in parts:
+            points = [
+                {"value": value, "low": None, "high": None} if first <= number < last else None
+                for number, value in enumerate(values + [0.0] * (len(longest) - len(values)))
+            ]
+            series.append({"name": f"{name}, {part}".removesuffix(", "), "points": points})
+    label = (
+        "Line chart: MiB/s read and written by the benchmark in each interval of the run. The table has the numbers."
+    )
+    chart = {
+        **{"id": "chart-curve", "data_id": "chart-curve-data", "size": "short", "label": label},
+        "data": {
+            **{"kind": "line", "horizontal": False, "unit": "MiB/s", "axis": "MiB/s", "across": "s"},
+            **{"labels": [f"{until:.0f}" for until in longest], "series": series, "tones": None, "reference": None},
+        },
+    }
+    rows = [
+        (until, [curve["mib_s"][number] if number < len(curve["mib_s"]) else None for curve in run.curves])
+        for number, until in enumerate(longest)
+    ]
+    return CurvePage(words, chart, machines, rows)
+
+
 @dataclass(frozen=True)
 class RunPage:
     """machines : name to what was found there"""
@@ -226,6 +297,7 @@ class RunPage:
     lines: list[RunLine]
     artifacts: list[RunArtifact]
     throughput: float | None
+    curve: CurvePage | None
     may_retry: bool
 
 
@@ -237,13 +309,16 @@ def run_page(run: CampaignRun) -> RunPage:
         )
         for machine in run.facts.get("machines", [])
     ]
-    if "background_cpu" in run.facts:
-        machines.append(("Others used", f"{run.facts['background_cpu']} CPU-seconds a second just before"))
+    machines += [(f"Others on {found['where']}", _background(found)) for found in run.facts.get("background", [])]
+    if "start_spread_seconds" in run.facts:
+        unsure = run.facts["start_spread_unsure_seconds"]
+        machines.append(("Began apart", f"{run.facts['start_spread_seconds']:.2f} s, known to {unsure:.2f} s"))
     machines += health.in_words(run.facts.get("health", {}))
     return RunPage(
         machines=machines,
         lines=list(run.lines.all()),
         artifacts=list(run.artifacts.defer("data")),
         throughput=throughput(run),
+        curve=_curve_page(run),
         may_retry=run.state not in (RunState.WAITING, RunState.ACTIVE) and run.campaign.case_study_id is None,
     )

@@ -86,7 +86,8 @@ def deviations(campaign: Campaign, runs: list[CampaignRun]) -> list[str]:
 def _unfinished(runs: list[CampaignRun]) -> Iterator[str]:
     cells: dict[str, list[CampaignRun]] = {}
     for run in runs:
-        cells.setdefault(run.cell, []).append(run)
+        if run.repeats_id is None:
+            cells.setdefault(run.cell, []).append(run)
     for cell, mine in cells.items():
         states = [State(run.state) for run in mine]
         if all(state in (State.DONE, State.WAITING, State.ACTIVE) for state in states):

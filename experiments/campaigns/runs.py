@@ -11,12 +11,14 @@ import re
 import time
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
+from dataclasses import asdict
 from typing import Any
 
 from django.db import InterfaceError, OperationalError, transaction
 from django.db.models import F
 from django.utils.timezone import now
 
+from experiments.campaigns.laboratory.background import Background, Usage, between
 from experiments.campaigns.laboratory.drivers import Machine, Wanted
 from experiments.campaigns.laboratory.remote import Area
 from experiments.imports.readers.apart import MEMORY_BYTES, NotRead, ReadingProcess
@@ -26,12 +28,26 @@ from experiments.models import Campaign, CampaignRun, Host, RunArtifact, RunLine
 from kdb import jobs
 
 from . import hosts, signatures, steering
-from .laboratory import bench, drivers, engines, health, hypervisors, libvirt, plan, precision, remote, ssh, steps
+from .laboratory import (
+    bench,
+    calibration,
+    curves,
+    drivers,
+    engines,
+    health,
+    hypervisors,
+    libvirt,
+    plan,
+    precision,
+    remote,
+    ssh,
+    steps,
+)
 
 logger = logging.getLogger(__name__)
 
 MAX_LOST_ATTEMPTS = 3
-BUSY = 0.5  # CPU-seconds a second that others may use
+SPREAD_SECONDS = 0.1  # by which machines of a run may begin apart
 SHORTEST_SHARE = 0.9  # of the planned seconds
 _LINE = 1000  # longest text of a log line
 
@@ -62,6 +78,8 @@ class _Attempt:
         self.steps = 0
         self.facts: dict[str, Any] = {}
         self.warnings: list[str] = []
+        self.disturbed = ""
+        self.curves: list[dict[str, Any]] = []
         self.areas: list[Area] = []
 
     def do(self) -> None:
@@ -106,14 +124,10 @@ class _Attempt:
             self.cool_down()
         self.step("connecting")
         host, machines = self.machines(stack)
-        self.step(steps.DROP_CACHES)
-        if not drivers.drop_caches(machines, host):
-            self.warnings.append("Caches were not dropped: that takes root.")
-        self.note_background(host or machines[0].area.machine)
         self.note_health(host)
         loads = [self.load(machine) for machine in machines]
         engine = self.campaign.get_engine_display()
-        self.step(steps.benchmark(engine, self.run.workload, self.campaign.run_seconds, self.run.vm_count))
+        self.step(steps.make_files(engine, self.run.workload))
         domains = [machine.domain for machine in machines if machine.domain]
 
         is_counted = self.campaign.driver == Host.Driver.LIBVIRT
@@ -126,13 +140,26 @@ class _Attempt:
                 drivers.HYPERVISORS[self.campaign.driver].check_running(host, domain)
             sampler.take()
 
+        def settle() -> None:
+            self.step(steps.DROP_CACHES)
+            if not drivers.drop_caches(machines, host):
+                self.warnings.append("Caches were not dropped: that takes root.")
+            self.step(steps.benchmark(engine, self.run.workload, self.campaign.run_seconds, self.run.vm_count))
+            if domains:
+                before.append(Usage.of(self.areas[0].call("usage")))
+
+        before: list[Usage] = []  # of the host of virtual machines
+        seconds = self.campaign.run_seconds
         try:
-            left = bench.run(machines, loads, self.campaign.run_seconds, keep=self.keep, watch=watch)
+            left = bench.run(machines, loads, seconds, keep=self.keep, watch=watch, settle=settle)
         except bench.RunFailed:
             self.keep_what_is_there(machines)
             raise
-        stretches = sampler.stretches(self.campaign.run_seconds)
+        stretches = sampler.stretches(seconds)
         self.facts["benchmark_seconds"] = max(each.seconds for each in left)
+        self.note_spread(bench.spread(left))
+        self.note_background(left, between(before[0], Usage.of(self.areas[0].call("usage"))) if before else None)
+        self.curves = [_curve(each) for each in left if each.curve]
         self.step(steps.KEEP_OUTPUT)
         with transaction.atomic():
             self.job.step(self.steps)
@@ -167,6 +194,8 @@ class _Attempt:
         is_storage = pool.kind == StoragePool.Kind.STORAGE
         folder = hosts.folder_beside(self.host) if is_storage else pool.path
         self.areas.append(Area(host, folder, self.token))
+        if not is_storage:
+            self.calibrate(self.areas[0])
         wanted = Wanted(
             token=self.token,
             host_fs=run.host_fs,
@@ -193,6 +222,21 @@ class _Attempt:
             found = drivers.guests(stack, hypervisor, host, wanted, self.step, self.keep)
         self.facts["machines"] = [{"name": machine.name, **machine.facts} for machine in found]
         return host, found
+
+    def calibrate(self, area: Area) -> None:
+        """A reference load before the first run of each repetition, and before the repeats; its drift is noted."""
+        before = "the repeats" if self.run.repeats_id else f"repetition {self.run.repetition}"
+        known = Campaign.objects.values_list("calibrations", flat=True).get(pk=self.campaign.pk) or []
+        if before not in [each["before"] for each in known]:
+            self.step(steps.CALIBRATE)
+            area.call("begin", timeout=120)
+            said = remote.call(
+                *(area.machine, "calibrate", area.pool, area.token, calibration.MIB, calibration.ROUNDS), timeout=300
+            )
+            found = calibration.medians(remote.facts(said))
+            known = [*known, {"before": before, "run": self.run.position, "at": now().isoformat(), **found}]
+            Campaign.objects.filter(pk=self.campaign.pk).update(calibrations=known)
+        self.warnings += calibration.drift(known, before)
 
     def attached(self, stack: ExitStack) -> list[Machine]:
         run = self.run
@@ -268,13 +312,24 @@ class _Attempt:
             )
         return figures
 
-    def note_background(self, machine: ssh.Connection) -> None:
-        said = dict(remote.facts(remote.call(machine, "background")))
-        self.facts["background_cpu"] = float(said["busy"])
-        if self.facts["background_cpu"] > BUSY:
+    def note_spread(self, spread: tuple[float, float] | None) -> None:
+        """How far apart several machines began to measure."""
+        if spread is None:
+            return
+        seconds, unsure = spread
+        self.facts |= {"start_spread_seconds": round(seconds, 3), "start_spread_unsure_seconds": round(unsure, 3)}
+        if seconds > SPREAD_SECONDS:
             self.warnings.append(
-                f"Others used {self.facts['background_cpu']:.2f} CPU-seconds a second just before the run."
+                f"The machines began {seconds:.2f} s apart (known to {unsure:.2f} s); {SPREAD_SECONDS:g} s are allowed."
             )
+
+    def note_background(self, left: list[bench.Left], host: Background | None) -> None:
+        """What others did meanwhile. Of virtual machines made for the run, their host is what others may disturb."""
+        found = {each.machine.name: each.background for each in left if each.background is not None}
+        judged = {"the host": host} if host else found
+        self.disturbed = " ".join(sentence for where, did in judged.items() for sentence in did.beyond_limits(where))
+        found |= {"host": host} if host else {}
+        self.facts["background"] = [{"where": where, **asdict(did)} for where, did in found.items()]
 
     def note_health(self, host: ssh.Connection | None) -> None:
         """Of the host, where there is a way to it: an attached machine knows nothing of it."""
@@ -330,17 +385,23 @@ class _Attempt:
 
     def end(self, state: State, *, figures: list[dict[str, Any]] | None = None, reason: str = "") -> None:
         with transaction.atomic():
+            hosts.locked(self.host.pk)
             self.job.step(self.steps + 1, self.steps + 1)
             CampaignRun.objects.filter(pk=self.run.pk).update(
                 state=state,
                 figures=figures or [],
                 facts=self.facts,
                 warnings=self.warnings,
+                disturbed=self.disturbed,
+                curves=self.curves or None,
                 reason=reason,
                 step="",
                 finished_at=now(),
             )
             self.say(f"{state.label}: {reason}" if reason else str(state.label))
+            if state == State.DONE and self.disturbed:
+                self.say(f"disturbed: {self.disturbed}")
+                steering.repeat_at_the_end(self.run)
             if state == State.DONE:
                 skip_what_is_known(self.campaign, self.run)
             if state == State.FAILED:
@@ -402,6 +463,16 @@ def read_output(name: str, printed: bytes, keep: Callable[[], None], memory_byte
     return found
 
 
+def _curve(left: bench.Left) -> dict[str, Any]:
+    found = curves.warm_up([interval.mib_s for interval in left.curve])
+    return {
+        "machine": left.machine.number,
+        "until_s": [interval.until for interval in left.curve],
+        "mib_s": [round(interval.mib_s, 3) for interval in left.curve],
+        "warm_up_intervals": found,
+    }
+
+
 def _sentence(text: str) -> str:
     return text[:1].upper() + text[1:]
 
@@ -421,15 +492,16 @@ def skip_what_is_known(campaign: Campaign, run: CampaignRun) -> None:
     if campaign.precision_percent is None:
         return
     alike = campaign.runs.filter(workload=run.workload, vm_count=run.vm_count)
-    if alike.filter(repetition__lte=run.repetition, state__in=[State.WAITING, State.ACTIVE]).exists():
+    planned = alike.filter(repeats=None)
+    if planned.filter(repetition__lte=run.repetition, state__in=[State.WAITING, State.ACTIVE]).exists():
         return
     samples: dict[str, list[float]] = {}
-    for done in alike.filter(state=State.DONE):
+    for done in alike.counting():
         if (value := throughput(done)) is not None:
             samples.setdefault(f"{done.guest_fs}:{done.host_fs}", []).append(value)
     widest = precision.widest_percent(samples)
     if widest is not None and widest <= campaign.precision_percent:
-        alike.filter(state=State.WAITING).update(
+        planned.filter(state=State.WAITING).update(
             state=State.UNNEEDED,
             reason=f"After {run.repetition} repetitions every ratio is known to {widest:.1f} %; "
             f"{campaign.precision_percent} % were asked for.",

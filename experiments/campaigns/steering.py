@@ -337,7 +337,7 @@ def create(campaign: Campaign, *, user: User | None) -> Campaign:
 
 
 def _add_runs(campaign: Campaign, repetitions: Collection[int]) -> None:
-    start = (campaign.runs.aggregate(last=Max("position"))["last"] or 0) + 1
+    start = _last_position(campaign) + 1
     ordered = plan.in_order(cells_of(campaign), list(repetitions), campaign.seed)
     CampaignRun.objects.bulk_create(
         CampaignRun(
@@ -350,6 +350,10 @@ def _add_runs(campaign: Campaign, repetitions: Collection[int]) -> None:
 def is_untried(driver: str) -> bool:
     """Whether nobody has filed a campaign by this driver yet, and no real host was at hand where it was written."""
     return driver in drivers.UNTRIED and not Campaign.objects.filter(driver=driver, case_study__isnull=False).exists()
+
+
+def _last_position(campaign: Campaign) -> int:
+    return campaign.runs.aggregate(last=Max("position"))["last"] or 0
 
 
 # Steering
@@ -412,9 +416,22 @@ def _wait_again(campaign: Campaign, runs: QuerySet[CampaignRun]) -> None:
         if campaign.case_study_id:
             raise CampaignError("The campaign is filed; what is added now would not be in the case study.")
         found = runs.filter(campaign=campaign, state__in=ended)
-        if not found.update(state=RunState.WAITING, reason="", figures=[], warnings=[], lost_attempts=0, step=""):
-            raise CampaignError("The run has not ended.")
+        found = found.exclude(repeated_by__state__in=[RunState.ACTIVE, RunState.DONE])
+        emptied = {"reason": "", "figures": [], "warnings": [], "disturbed": "", "lost_attempts": 0, "step": ""}
+        if not found.update(state=RunState.WAITING, **emptied):
+            raise CampaignError("The run has not ended, or another was done in its place: do that one again.")
         _go_on(campaign)
+
+
+def repeat_at_the_end(run: CampaignRun) -> None:
+    """Plan a disturbed run once more, after all others; once only, and no repeat again. Inside the host's lock."""
+    if run.repeats_id or CampaignRun.objects.filter(repeats=run).exists():
+        return
+    campaign = Campaign.objects.get(pk=run.campaign_id)
+    if campaign.state not in (State.RUNNING, State.PAUSED):
+        return
+    again = {name: getattr(run, name) for name in ("campaign_id", "host_id", "repetition", *plan.Cell._fields)}
+    CampaignRun.objects.create(**again, position=_last_position(campaign) + 1, repeats=run)
 
 
 def top_up(campaign: Campaign, repetitions: int) -> None:

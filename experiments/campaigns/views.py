@@ -223,7 +223,9 @@ def campaign_plan(request: HttpRequest, slug: str) -> HttpResponse:
 def run_detail(request: HttpRequest, slug: str, position: int) -> HttpResponse:
     """One run: its log, its figures, what it left."""
     run = get_object_or_404(
-        CampaignRun.objects.select_related("campaign", "host"), campaign__slug=slug, position=position
+        CampaignRun.objects.select_related("campaign", "host", "repeats", "repeated_by"),
+        campaign__slug=slug,
+        position=position,
     )
     shown = {"run": run, "page": pages.run_page(run), "may_steer": permissions.may_steer(request.user, run.campaign)}
     return render(request, "experiments/run_detail.html", shown)

@@ -1,5 +1,7 @@
 """Campaigns: a matrix of runs on one host, each run's progress, and everything it left behind."""
 
+from typing import Self
+
 from django.conf import settings
 from django.db import models
 from django.db.models import Q
@@ -58,6 +60,11 @@ class Campaign(models.Model):
     precision_percent = models.PositiveSmallIntegerField(
         null=True, blank=True, help_text="Stop a workload when all its ratios are known this well; empty: never."
     )
+    calibrations = models.JSONField(
+        null=True,
+        blank=True,
+        help_text="A dict a repetition: what a reference load did before it; empty: none was run.",
+    )
     state = models.CharField(max_length=10, choices=State, default=State.PLANNED)
     state_reason = models.TextField(blank=True, help_text="Why it was paused by itself; empty: it was not.")
     owner = models.ForeignKey(
@@ -83,6 +90,12 @@ class Campaign(models.Model):
         """Runs of the whole matrix."""
         machines = len(self.guest_file_systems) * len(self.vm_counts) if self.guest_file_systems else 1
         return len(self.host_file_systems) * machines * len(self.workloads) * self.repetitions
+
+
+class CampaignRunQuerySet(models.QuerySet["CampaignRun"]):
+    def counting(self) -> Self:
+        """Those whose figures count: done, and not done again because others disturbed them."""
+        return self.filter(state=CampaignRun.State.DONE).exclude(repeated_by__state=CampaignRun.State.DONE)
 
 
 class CampaignRun(models.Model):
@@ -118,15 +131,34 @@ class CampaignRun(models.Model):
         default=dict, help_text="Kernels, mount options, versions, clocks, as found during the run."
     )
     warnings = models.JSONField(default=list)
+    curves = models.JSONField(
+        null=True,
+        blank=True,
+        help_text="A dict a machine: MiB/s of each interval, and where its warm-up ends; empty: not kept.",
+    )
+    disturbed = models.TextField(
+        blank=True, db_default="", help_text="What others did beyond the limits; empty: nothing."
+    )
+    repeats = models.OneToOneField(
+        "self",
+        null=True,
+        blank=True,
+        on_delete=models.CASCADE,
+        related_name="repeated_by",
+        help_text="The disturbed run that this one is done for once more; the figures of this one count.",
+    )
     job = models.ForeignKey(Job, null=True, blank=True, on_delete=models.SET_NULL, related_name="+")
     started_at = models.DateTimeField(null=True, blank=True)
     finished_at = models.DateTimeField(null=True, blank=True)
+
+    objects = CampaignRunQuerySet.as_manager()
 
     class Meta:
         ordering = ["campaign", "position"]
         constraints = [
             models.UniqueConstraint(
                 fields=["campaign", "host_fs", "guest_fs", "workload", "vm_count", "repetition"],
+                condition=Q(repeats=None),
                 name="experiments_campaignrun_is_run_once",
             ),
             models.UniqueConstraint(
@@ -142,7 +174,7 @@ class CampaignRun(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.cell}, repetition {self.repetition}"
+        return f"{self.cell}, repetition {self.repetition}{', again' if self.repeats_id else ''}"
 
     @property
     def configuration(self) -> str:
@@ -154,6 +186,12 @@ class CampaignRun(models.Model):
         """What its repetitions have in common, in words."""
         machines = f", {self.vm_count} VM" if self.vm_count else ""
         return f"{self.configuration}, {self.workload}{machines}"
+
+    @property
+    def counts(self) -> bool:
+        """As `counting`."""
+        again = getattr(self, "repeated_by", None)
+        return self.state == self.State.DONE and (again is None or again.state != self.State.DONE)
 
 
 class RunLine(models.Model):

@@ -8,12 +8,16 @@ has no tables, and the files that are opened cluster near a tenth of the set, wh
 
 fio cannot create, delete or stat files under load. Its jobs have the same files, threads, sizes and shares of
 reads and writes, with an fsync after each write for mail, and are another benchmark in every ranking.
+
+Both make their files, meet the other machines at BARRIER, and measure. The worker drops the caches meanwhile, so a
+measurement begins with the files on the disk and none of them in memory. (`kdb-1` began with them in memory.)
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-PERSONALITY = "kdb-1"
+PERSONALITY = "kdb-2"
 _KIB, _MIB = 2**10, 2**20
 
 
@@ -38,6 +42,24 @@ SHAPES = {
 WORKLOADS = tuple(SHAPES)
 
 
+# Says that the files are made, and waits for the line that tells when to begin, in hundredths of a second since the
+# machine started; 0 is at once. Its argument is the name of the run's files; where nobody made a barrier it goes on.
+BARRIER = """
+[ -p "$1.go" ] || exit 0
+exec 3<>"$1.go"
+: >"$1.ready"
+read -r at <&3
+read -r up _ </proc/uptime
+rest=$((at - ${up%.*}${up#*.} - 5))
+[ "$rest" -le 0 ] || sleep "$((rest / 100)).$(printf %02d $((rest % 100)))"
+while read -r up _ </proc/uptime && [ "${up%.*}${up#*.}" -lt "$at" ]; do :; done
+echo "$up" >"$1.began"
+echo 1<>"$1.passed"
+"""
+_BEGIN = "all machines begin"  # what Filebench says when it has passed
+_BEGAN = (_BEGIN.encode(), rb"Running\.\.\.")
+
+
 class UnknownVersion(ValueError):  # noqa: N818
     """A Filebench that the texts were not written for."""
 
@@ -47,7 +69,8 @@ class Load:
     """What to put on the machine and to run there.
 
     files : name to text, put into the area
-    command : run in the file system under test
+    command : run in the file system under test; it makes its files, waits at BARRIER, and measures
+    warm : to be run before it may go on: what it will start afterwards is in memory then
     parameters : what makes the variant of the workload
     set_up_seconds : how long making the files may take before anything is measured
     """
@@ -57,6 +80,7 @@ class Load:
     parameters: Mapping[str, str | int | float]
     working_set_bytes: int
     set_up_seconds: int
+    warm: tuple[str, ...] = ()
 
 
 def scaled(shape: Shape, percent: int) -> Shape:
@@ -96,15 +120,24 @@ def load(
         "mean_file_kib": shape.file_bytes // _KIB,
         "run_seconds": seconds,
     }
+    files = {"barrier": BARRIER}
     command: tuple[str, ...]
+    warm: tuple[str, ...] = ()
     if engine == "fio":
-        text, name = fio_job(workload, shape, folder, seconds), "job.fio"
-        command = ("fio", "--output-format=json", f"{area}/{name}")
+        files["job.fio"] = fio_job(workload, shape, folder, seconds)
+        files["create.fio"] = files["job.fio"] + "create_only=1\n"
+        command, warm = ("sh", "-c", _FIO_COMMANDS, "kdb-fio", area), ("fio", "--version")
     else:
-        text, name = filebench_text(version, workload, shape, folder, seconds), "job.f"
+        files["job.f"] = filebench_text(version, workload, shape, folder, seconds, area)
         # Its processes share memory at fixed addresses, and die now and then where these are random.
-        command = ("setarch", "--addr-no-randomize", program or "filebench", "-f", f"{area}/{name}")
-    return Load({name: text}, command, parameters, size, set_up_seconds=60 + size // (10 * _MIB))
+        command = ("setarch", "--addr-no-randomize", program or "filebench", "-f", f"{area}/job.f")
+    return Load(files, command, parameters, size, set_up_seconds=60 + size // (10 * _MIB), warm=warm)
+
+
+def seconds_to_measuring(output: bytes) -> float | None:
+    """From the barrier to the measurement: Filebench starts its threads in between and says when; fio does not."""
+    said = [re.search(rb"^(?:\d+: +)?(\d+\.\d{3}): " + words, output, re.MULTILINE) for words in _BEGAN]
+    return None if None in said else float(said[1][1]) - float(said[0][1])  # type: ignore[index]
 
 
 # Filebench
@@ -162,8 +195,11 @@ _STEPS: dict[str, tuple[tuple[str, str], ...]] = {
 }
 
 
-def filebench_text(version: str, workload: str, shape: Shape, folder: str, seconds: int) -> str:
-    """The personality in the words of this version. Raises UnknownVersion."""
+def filebench_text(version: str, workload: str, shape: Shape, folder: str, seconds: int, area: str) -> str:
+    """The personality in the words of this version. Raises UnknownVersion.
+
+    `run` would make the files itself; it leaves alone those that `create files` made.
+    """
     is_new = dialect(version) == "1.5"
     is_random = workload == "randomfileaccess"
     lines = [f"set $request={'8k' if is_random else '1m'}"]
@@ -200,12 +236,20 @@ def filebench_text(version: str, workload: str, shape: Shape, folder: str, secon
     for number, (operation, attributes) in enumerate(_STEPS[workload], start=1):
         filled = attributes.format(set="filesetname=tree", fd=1)
         lines.append(f"    flowop {operation} name=step{number}-{operation},{filled}".replace("-", "_", 1))
-    lines += ["  }", "}", f'echo "{workload} {PERSONALITY} personality successfully loaded"', f"run {seconds}"]
+    lines += [
+        *("  }", "}", f'echo "{workload} {PERSONALITY} personality successfully loaded"'),
+        *("create files", f'system "sh {area}/barrier {area}/benchmark"', f'echo "{_BEGIN}"', f"run {seconds}"),
+    ]
     return "\n".join(lines) + "\n"
 
 
 # fio
 
+_FIO_COMMANDS = """
+fio --output-format=json --output="$1/created.txt" "$1/create.fio" || { cat "$1/created.txt"; exit 1; }
+sh "$1/barrier" "$1/benchmark"
+exec fio --output-format=json "$1/job.fio"
+"""
 # Share of reads in percent, and block sizes for reads and writes: what Filebench's operations come to.
 _FIO = {
     "fileserver": (33, 128 * _KIB, 128 * _KIB, ()),

@@ -77,7 +77,7 @@ def steps(
 ) -> list[str]:
     """What a run does, in words, for the dry run. place : the pool"""
     where = words.host_image(cell.host_fs, host_mib) if is_image else words.host_folder(cell.host_fs)
-    done = [words.CLEAN]
+    done = [words.CLEAN] if driver in ("attached", "proxmox") else [words.CLEAN, words.CALIBRATE]
     if driver == "proxmox":
         done += [
             words.storage(place, disk_mib),
@@ -96,6 +96,7 @@ def steps(
     else:
         done.append(where)
     done += [
+        words.make_files(engine, cell.workload),
         words.DROP_CACHES,
         words.benchmark(engine, cell.workload, seconds, cell.vm_count),
         words.KEEP_OUTPUT,

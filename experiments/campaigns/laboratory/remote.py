@@ -25,13 +25,18 @@ MachineFacts = list[tuple[str, str]]  # in printed order; a key may come twice
 
 @dataclass(frozen=True)
 class Poll:
-    """How a benchmark stands. `wall` and `up` are the machine's clocks, s; `status` None while it runs."""
+    """How a benchmark stands. `wall`, `up` are the machine's clocks, s; `status` None while it runs.
+
+    ready : it has made its files, and waits or waited at the barrier; `began`: when it went on, on the clock `up`
+    """
 
     state: str  # running, exited, gone
     status: int | None
     wall: float
     up: float
     storage_errors: int
+    ready: bool = False
+    began: float | None = None
 
 
 def call(
@@ -75,7 +80,16 @@ class Area:
     def poll(self, name: str, timeout: float = 20) -> Poll:
         said = self.call("poll", name, timeout=timeout)
         status = int(said["status"]) if "status" in said else None
-        return Poll(said["state"], status, float(said["wall"]), float(said["up"]), int(said["errors"]))
+        began = float(said["began"]) if "began" in said else None
+        clocks = float(said["wall"]), float(said["up"])
+        return Poll(said["state"], status, *clocks, int(said["errors"]), "ready" in said, began)
+
+    def up(self) -> float:
+        """Its time since its start, s, asked for as quickly as can be."""
+        answer = self.machine.run(["cat", "/proc/uptime"])
+        if answer.status:
+            raise Refused(f"{self.machine.address}: {answer.errors.strip()[-_LINE:]}")
+        return float(answer.text.split()[0])
 
     def output(self, file: str) -> bytes:
         words = ["sh", "-c", SCRIPT, "kdb-remote", "output", self.pool, str(self.token), file]

@@ -129,6 +129,40 @@ end_on_proxmox() {
     why=$(qm destroy "$1" --purge 1 --destroy-unreferenced-disks 1 2>&1) || refuse "the virtual machine $1 stays: $why"
 }
 
+# The virtual machines of the area.
+guests_below() {
+    if [ -s "$AREA/domains" ]; then
+        sed 's/.*/guest=&,/' "$AREA/domains" | grep -lsaF -f - /proc/[0-9]*/cmdline | cut -d / -f 3
+    fi
+    if [ -s "$AREA/proxmox" ]; then
+        while read -r number _; do cat "/run/qemu-server/$number.pid" 2>/dev/null || true; done <"$AREA/proxmox"
+    fi
+}
+
+# What was used since the machine started: ticks of all processors, of our processes with what they have ended, and of
+# the kernel's threads (which do the benchmark's writing, and the file systems'); bytes read and written by all others.
+usage() {
+    say hz "$(getconf CLK_TCK)"
+    say up "$(cut -d ' ' -f 1 /proc/uptime)"
+    say cpu "$(sed -n 's/^cpu  *//p' /proc/stat)"
+    # A name may have anything in it: what follows its bracket counts.
+    grep -s '' /proc/[0-9]*/stat /proc/[0-9]*/io | awk -v root="$(id -u)" -v ours="$(workers_below) $(guests_below)" '
+        BEGIN { split(ours, list, "[ \n]+"); for (n in list) mine[list[n]] = 1 }
+        { split($0, path, "/"); pid = path[3] }
+        path[4] ~ /^stat:/ && sub(/.*\) /, "") {
+            ticks = $12 + $13 + $14 + $15
+            if (pid in mine) our += ticks
+            else if (pid == 2 || $2 == 2) { kernel[pid] = 1; kernels += ticks }
+        }
+        path[4] ~ /^io:read_bytes/ && !(pid in mine) && !(pid in kernel) { read += $2 }
+        path[4] ~ /^io:write_bytes/ && !(pid in mine) && !(pid in kernel) { wrote += $2 }
+        END {
+            printf "ours\t%d\nkernel\t%d\n", our, kernels
+            if (root == 0) printf "read_bytes\t%.0f\nwrite_bytes\t%.0f\n", read, wrote # others see their own only
+        }
+    '
+}
+
 clean_area() {
     [ -d "$AREA" ] || return 0
     kill_workers
@@ -333,10 +367,14 @@ format-disk) # POOL TOKEN NAME SERIAL FS: the disk that the campaign gave this v
     make_file_system "$5" "$device"
     mount_here "$5" "$device" "$AREA/$3"
     ;;
-put) # POOL TOKEN NAME TEXT
+put) # POOL TOKEN NAME TEXT [NAME TEXT]...
     own_area "$1" "$2"
-    plain "$3"
-    printf '%s' "$4" >"$AREA/$3"
+    shift 2
+    while [ $# -gt 0 ]; do
+        plain "$1"
+        printf '%s' "$2" >"$AREA/$1"
+        shift 2
+    done
     ;;
 note-domain) # POOL TOKEN DOMAIN: before it is defined
     own_area "$1" "$2"
@@ -357,35 +395,56 @@ drop-caches)
     sync
     if [ -w /proc/sys/vm/drop_caches ]; then echo 3 >/proc/sys/vm/drop_caches; else say kept yes; fi
     ;;
-background) # CPU-seconds a second that are used now, over half a second
-    awk '/^cpu / { print $2 + $3 + $4 + $7 + $8 + $9, $5 + $6 }' /proc/stat >"/tmp/.kdb-stat.$$"
-    sleep 0.5
-    awk '/^cpu / { print $2 + $3 + $4 + $7 + $8 + $9, $5 + $6 }' /proc/stat | paste - "/tmp/.kdb-stat.$$" |
-        awk -v hz="$(getconf CLK_TCK)" '{ printf "busy\t%.2f\n", ($1 - $3) / hz / 0.5 }'
-    rm -f "/tmp/.kdb-stat.$$"
-    ;;
-start) # POOL TOKEN NAME SECONDS FOLDER COMMAND...: detached; it waits for `go`
+start) # POOL TOKEN NAME SECONDS EVERY FOLDER COMMAND...: detached; it comes to the barrier of NAME and waits for `go`
+    # From then on it is written down each EVERY seconds how much its processes have read and written by now.
     own_area "$1" "$2"
     plain "$3"
-    name=$AREA/$3 seconds=$4 folder=$AREA/$5
-    shift 5
+    name=$AREA/$3 seconds=$4 every=$5 folder=$AREA/$6
+    shift 6
+    mkfifo "$name.go" "$name.passed"
+    : >"$name.samples"
     # shellcheck disable=SC2016 # that shell expands it
     setsid sh -c '
-        name=$1 seconds=$2
-        cd "$3"
-        shift 3
-        while [ ! -e "$name.go" ]; do sleep 0.02; done
+        name=$1 seconds=$2 every=$3 area=$4
+        cd "$5"
+        shift 5
+        (
+            read -r _ <"$name.passed"
+            looks=0
+            while :; do
+                looks=$((looks + 1)) # its processes come in the beginning, or late where the machine is busy
+                if [ "$looks" -le 4 ] || [ $((looks % 4)) -eq 0 ]; then
+                    files=$(find /proc/[0-9]*/cwd -maxdepth 0 -lname "$area/*" -printf "%h/io " 2>/dev/null)
+                fi
+                read -r up _ </proc/uptime
+                { echo "at $up"; grep -Hs "^[rw]char" $files; } >>"$name.samples"
+                sleep "$every"
+            done
+        ) </dev/null >/dev/null 2>&1 &
         status=0
         timeout --kill-after=5 "$seconds" "$@" >"$name.out" 2>"$name.err" </dev/null || status=$?
+        kill $! && wait $! || true
         echo "$status" >"$name.ended"
         mv "$name.ended" "$name.status"
-    ' kdb-run "$name" "$seconds" "$folder" "$@" </dev/null >/dev/null 2>&1 &
+        exec sleep 600 # what the benchmark used is counted as long as who started it lives
+    ' kdb-run "$name" "$seconds" "$every" "$AREA" "$folder" "$@" </dev/null >/dev/null 2>&1 &
     echo "$! $(start_time $!)" >"$name.pid"
     ;;
-go) # POOL TOKEN NAME
+arm) # POOL TOKEN NAME COMMAND...: the last before `go`: what COMMAND needs is in memory then; as `usage`
     own_area "$1" "$2"
     plain "$3"
-    : >"$AREA/$3.go"
+    shift 3
+    [ $# -eq 0 ] || "$@" >/dev/null
+    usage
+    ;;
+usage) # POOL TOKEN: what was used since the machine started, by us and by others
+    own_area "$1" "$2"
+    usage
+    ;;
+go) # POOL TOKEN NAME AT: in hundredths of a second since the machine started; 0 is at once
+    own_area "$1" "$2"
+    plain "$3"
+    echo "$4" 1<>"$AREA/$3.go"
     ;;
 poll) # POOL TOKEN NAME
     own_area "$1" "$2"
@@ -397,6 +456,8 @@ poll) # POOL TOKEN NAME
         say status "$(cat "$AREA/$3.status")"
     fi
     say state "$state"
+    [ ! -e "$AREA/$3.ready" ] || say ready yes
+    [ ! -s "$AREA/$3.began" ] || say began "$(cat "$AREA/$3.began")"
     say wall "$(date +%s.%N)"
     say up "$(cut -d ' ' -f 1 /proc/uptime)"
     say errors $(($(storage_errors) - $(cat "$AREA/errors")))
@@ -534,6 +595,26 @@ raw-speed) # POOL TOKEN MIB: what the disk below does without caches, MB/s
         say raw_$direction "$(printf '%s' "$line" | cut -d ';' -f $field)"
     done
     rm -f "$AREA/raw.img"
+    ;;
+calibrate) # POOL TOKEN MIB ROUNDS: a reference load; no figures of a file system that has no direct I/O
+    own_area "$1" "$2"
+    need_space "$AREA" $(($3 + 64))
+    rate() { # NAME AMOUNT COMMAND...
+        name=$1 amount=$2
+        shift 2
+        from=$(date +%s%N)
+        "$@" >/dev/null 2>&1 || return 0
+        say "$name" "$(awk -v n="$amount" -v ns="$(($(date +%s%N) - from))" 'BEGIN { printf "%.2f", n / ns * 1e9 }')"
+    }
+    for _ in $(seq "$4"); do
+        file=$AREA/reference
+        rate write_mib_s "$3" dd if=/dev/zero of="$file" bs=1M count="$3" oflag=direct conv=fsync
+        rate read_mib_s "$3" dd if="$file" of=/dev/null bs=1M iflag=direct
+        rate sync_writes_s 200 dd if=/dev/zero of="$file" bs=4k count=200 oflag=direct,dsync conv=notrunc
+        # shellcheck disable=SC2016 # that shell expands it
+        rate hash_mib_s "$3" sh -c 'head -c "$1M" /dev/zero | sha256sum' kdb-hash "$3"
+        rm -f "$file"
+    done
     ;;
 image) # FOLDER: what build_guest_image wrote there
     [ -f "$1/image.json" ] || refuse "$1/image.json is not there: copy what manage.py build_guest_image made to this host"

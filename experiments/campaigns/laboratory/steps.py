@@ -2,6 +2,7 @@
 
 from . import disks
 
+CALIBRATE = "once a repetition, a short reference load on the pool"
 CLEAN = "end whatever an earlier attempt left, and empty the area"
 DROP_CACHES = "write dirty data back and drop the caches"
 KEEP_OUTPUT = "keep its output and read it"
@@ -43,6 +44,10 @@ def guest_file_system(guest_fs: str, of: str = "each") -> str:
 
 def guest_folder(guest_fs: str, on: str) -> str:
     return f"on {on}: make a folder on its {guest_fs}"
+
+
+def make_files(engine: str, workload: str) -> str:
+    return f"make the files of {workload} with {engine}"
 
 
 def benchmark(engine: str, workload: str, seconds: int, vm_count: int) -> str:

@@ -425,3 +425,72 @@ def test_the_figure_of_a_run_is_the_mean_over_machines_of_the_sum_over_operation
 def test_who_plans_owns(django_user_model):
     user = make_user("operators")
     assert steering.create(make_campaign(), user=user).owner == user
+
+
+# Disturbed runs
+
+
+def disturb(run):
+    run.refresh_from_db()
+    CampaignRun.objects.filter(pk=run.pk).update(disturbed="Others used 1.2 CPU-seconds a second on the host.")
+    steering.repeat_at_the_end(run)
+    return end(run)
+
+
+def test_a_disturbed_run_is_repeated_after_all_others_and_once():
+    campaign = running(repetitions=2)
+    first = active(campaign)
+    disturb(first)
+    assert (active(campaign).repetition, active(campaign).repeats) == (2, None)
+    end(active(campaign))
+    repeat = active(campaign)
+    assert (repeat.repeats, repeat.repetition, repeat.position) == (first, 1, 3)
+    disturb(repeat)
+    campaign.refresh_from_db()
+    assert (campaign.state, campaign.runs.count()) == ("finished", 3)
+    assert [run.position for run in campaign.runs.counting()] == [2, 3]
+    assert [run.counts for run in campaign.runs.all()] == [False, True, True]
+
+
+def test_a_disturbed_run_counts_where_its_repeat_failed():
+    campaign = running()
+    first = active(campaign)
+    disturb(first)
+    end(active(campaign), state="failed", reason="no result")
+    assert [run.position for run in campaign.runs.counting()] == [1]
+
+
+def test_a_run_whose_repeat_counts_is_not_done_again_but_the_repeat_is():
+    campaign = running()
+    first = active(campaign)
+    disturb(first)
+    repeat = active(campaign)
+    end(repeat)
+    with pytest.raises(steering.CampaignError, match="another was done in its place"):
+        steering.retry(campaign, first)
+    steering.retry_cell(campaign, repeat)
+    assert list(campaign.runs.values_list("position", "state", "disturbed")) == [
+        (1, "done", "Others used 1.2 CPU-seconds a second on the host."),
+        (2, "waiting", ""),
+    ]
+
+
+def test_a_cancelled_campaign_repeats_nothing():
+    campaign = running()
+    steering.cancel(campaign)
+    run = CampaignRun.objects.get()
+    steering.repeat_at_the_end(run)
+    assert campaign.runs.count() == 1
+
+
+def test_repeats_that_wait_do_not_keep_repetitions_from_stopping():
+    campaign = running(host_file_systems=["ext4", "xfs"], repetitions=6, precision_percent=5)
+    for number in range(6):
+        run = active(campaign)
+        value = {"ext4": 100.0, "xfs": 50.0}[run.host_fs] + run.repetition / 100
+        if number == 0:
+            steering.repeat_at_the_end(run)
+        end(run, value=value)
+        runs.skip_what_is_known(campaign, CampaignRun.objects.get(pk=run.pk))
+    assert campaign.runs.filter(state="unneeded").count() >= 5
+    assert campaign.runs.exclude(repeats=None).get().state == "waiting"

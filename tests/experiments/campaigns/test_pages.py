@@ -358,3 +358,53 @@ def test_a_run_page_shows_the_figures_and_why_it_failed(people, host):
     failed = make_run(done.campaign, state="failed", reason="no space: /srv has 3 MiB free")
     page = client.get(f"/laboratory/campaigns/{done.campaign.slug}/runs/{failed.position}/").content.decode()
     assert "no space: /srv has 3 MiB free" in page
+
+
+FIGURE = {
+    "machine": 0,
+    "operation": "mixed",
+    "throughput_mib_s": 12.5,
+    "ops_per_s": 1.0,
+    "latency_ms": 1.5,
+    "duration_s": 2,
+}
+
+
+def run_page(run, people) -> str:
+    client = client_of(people["operator"], api=False)
+    return client.get(f"/laboratory/campaigns/{run.campaign.slug}/runs/{run.position}/").content.decode()
+
+
+def test_both_doors_say_which_of_a_disturbed_run_and_its_repeat_counts(people, host):
+    disturbed = make_run(state="done", figures=[FIGURE], disturbed="Others used 1.20 CPU-seconds a second on the host.")
+    repeat = make_run(disturbed.campaign, state="waiting", repeats=disturbed, repetition=disturbed.repetition)
+    assert f"Run {repeat.position}</a> repeats it, and counts once it is done." in run_page(disturbed, people)
+    CampaignRun.objects.filter(pk=repeat.pk).update(state="done", figures=[FIGURE])
+    assert f"Run {repeat.position}</a>, its repeat, counts." in run_page(disturbed, people)
+    assert f"run {disturbed.position}</a>, which was disturbed" in run_page(repeat, people)
+    client = client_of(people["operator"], api=True)
+    rows = client.get(f"/api/v1/campaigns/{disturbed.campaign.slug}/runs/").json()["results"]
+    assert [(row["position"], row["repeats"], row["counts"]) for row in rows] == [
+        (disturbed.position, None, False),
+        (repeat.position, disturbed.position, True),
+    ]
+    assert rows[0]["disturbed"].startswith("Others used 1.20")
+
+
+def test_a_run_page_draws_its_curve_and_says_where_the_warm_up_ends(people, host):
+    curve = {"machine": 0, "until_s": [1.0, 2.0, 3.0], "mib_s": [10.0, 40.0, 60.0], "warm_up_intervals": 1}
+    run = make_run(state="done", figures=[FIGURE], curves=[curve, curve | {"machine": 1, "warm_up_intervals": None}])
+    page = run_page(run, people)
+    assert "host: the first 1 s are warm-up; 50.0 MiB/s then, 36.7 MiB/s over all." in page
+    assert "machine-1: no steady part is seen; 36.7 MiB/s over all." in page
+    assert 'data-chart="chart-curve-data"' in page
+    assert page.count('<td class="num">60</td>') == 2
+    assert "Over the time of the run" not in run_page(make_run(run.campaign), people)
+
+
+def test_a_run_page_says_what_others_did(people, host):
+    found = {"where": "host", "cpu": 0.25, "steal": 0.0, "read_mib_s": None, "write_mib_s": None}
+    facts = {"background": [found], "start_spread_seconds": 0.012, "start_spread_unsure_seconds": 0.03}
+    page = run_page(make_run(state="done", figures=[FIGURE], facts=facts), people)
+    assert "0.25 CPU-seconds a second, reads and writes not known during the run" in page
+    assert "0.01 s, known to 0.03 s" in page

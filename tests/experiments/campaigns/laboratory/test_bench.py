@@ -1,6 +1,7 @@
 """What voids a run while it is watched: clocks, storage errors, silence, and a benchmark that is gone or late."""
 
 from dataclasses import replace
+from itertools import zip_longest
 
 import pytest
 
@@ -11,7 +12,11 @@ from experiments.campaigns.laboratory.remote import Poll
 from experiments.campaigns.laboratory.ssh import Unreachable
 
 LOAD = Load({"job": "text"}, ("fio", "job"), {}, 0, set_up_seconds=0)
-START = Poll("running", None, wall=1000.0, up=500.0, storage_errors=0)
+OUTPUT = "benchmark.out"
+START = Poll("running", None, wall=1000.0, up=500.0, storage_errors=0, ready=True)
+
+
+USED = {"hz": "100", "cpu": "900 0 100 5000 0 0 0 0", "ours": "0", "kernel": "0", "read_bytes": "0", "write_bytes": "0"}
 
 
 class Clock:
@@ -32,19 +37,24 @@ class FakeArea:
 
     pool = "/srv/pool"
 
-    def __init__(self, clock: Clock, answer) -> None:
-        self.clock, self.answer, self.calls = clock, answer, []
+    def __init__(self, clock: Clock, answer, up: float = 500.0) -> None:
+        self.clock, self.answer, self.calls, self.started, self.began = clock, answer, [], up, None
 
     def call(self, verb, *arguments, timeout=60):
         self.calls.append((verb, *arguments))
-        return {}
+        if verb == "go":
+            self.began = arguments[1] / 100 or self.up()
+        return {**USED, "up": str(self.up())} if verb in ("arm", "usage") else {}
 
     def poll(self, name, timeout=20):
         answer = self.answer(self.clock.now)
         if answer is None:
             self.clock.now += timeout
             raise Unreachable("no answer")
-        return answer
+        return replace(answer, began=self.began)
+
+    def up(self):
+        return self.started + self.clock.now
 
     def output(self, name):
         return name.encode()
@@ -63,18 +73,60 @@ def honest(seconds: float, **changes) -> Poll:
     return replace(START, **{"wall": 1000 + seconds, "up": 500 + seconds} | state | changes)
 
 
-def run(clock, *answers, keep=lambda: None, watch=lambda: None):
-    areas = [FakeArea(clock, answer) for answer in answers]
+def run(clock, *answers, ups=(), **named):
+    areas = [FakeArea(clock, answer, up) for answer, up in zip_longest(answers, ups, fillvalue=500.0)]
     machines = [Machine(number, area, {}) for number, area in enumerate(areas, start=1)]
-    return bench.run(machines, [LOAD] * len(machines), 10, keep=keep, watch=watch), areas
+    return bench.run(machines, [LOAD] * len(machines), 10, **{"keep": lambda: None} | named), areas
 
 
-def test_all_machines_are_made_ready_before_any_begins(clock):
-    left, areas = run(clock, honest, honest)
+def test_nothing_is_measured_before_the_files_of_all_machines_are_made(clock):
+    """One is ready at once, the other after five seconds; caches are dropped then, and only then both may begin."""
+    seen = []
+
+    def settle():
+        seen.append((clock.now, [call[0] for area in areas for call in area.calls]))
+
+    def slow(seconds):
+        return honest(seconds, ready=seconds >= 5)
+
+    areas = [FakeArea(clock, honest), FakeArea(clock, slow)]
+    machines = [Machine(number, area, {}) for number, area in enumerate(areas, start=1)]
+    left = bench.run(machines, [LOAD] * 2, 10, keep=lambda: None, settle=settle)
+    assert seen == [(pytest.approx(5, abs=bench.READY_SECONDS), ["put", "start"] * 2)]
+    assert [[call[0] for call in area.calls] for area in areas] == [["put", "start", "arm", "go", "usage"]] * 2
     assert [each.output for each in left] == [b"benchmark.out"] * 2
-    assert [each.seconds for each in left] == pytest.approx([10, 10], abs=0.5)
-    for area in areas:
-        assert [call[0] for call in area.calls] == ["put", "start", "go"]
+
+
+def test_machines_begin_at_one_moment_each_by_its_own_clock(clock):
+    left, areas = run(clock, honest, honest, ups=(500.0, 90_000.0))
+    first, second = (call[2] for area in areas for call in area.calls if call[0] == "go")
+    assert second - first == 8_950_000  # hundredths of a second
+    assert (left[0].began, left[0].unsure) == pytest.approx((first / 100 - 500, bench.UP_SECONDS))
+    assert bench.spread(left) == pytest.approx((0, 2 * bench.UP_SECONDS))
+
+
+def test_one_machine_begins_at_once_and_has_no_spread(clock):
+    left, (area,) = run(clock, honest)
+    assert ("go", bench.NAME, 0) in area.calls
+    assert bench.spread(left) is None
+
+
+def test_the_spread_is_that_of_the_measurements_where_the_benchmark_says_when_it_began(clock, monkeypatch):
+    printed = iter([f"1.000: all machines begin\n{stamp}: Running...\n" for stamp in ("2.043", "2.343")])
+    monkeypatch.setattr(FakeArea, "output", lambda area, name: next(printed).encode() if name == OUTPUT else b"")
+    left, _ = run(clock, honest, honest)
+    assert bench.spread(left)[0] == pytest.approx(0.3)
+
+
+def test_a_benchmark_that_ends_while_it_makes_its_files_is_brought_back_and_nobody_begins(clock):
+    left, areas = run(clock, lambda s: honest(s, ready=False), lambda s: honest(s + 7, ready=False, status=1))
+    assert [(each.machine.number, each.status) for each in left] == [(2, 1)]
+    assert all(call[0] != "go" for area in areas for call in area.calls)
+
+
+def test_files_that_are_not_made_in_time_fail_the_run(clock):
+    with pytest.raises(bench.RunFailed, match="not made within 60 s on machine-1"):
+        run(clock, lambda s: replace(START, wall=1000 + s, up=500 + s, ready=False))
 
 
 def test_a_machine_is_asked_seldom_while_it_measures(clock):

@@ -1,10 +1,13 @@
 """Plans, engines, precision, XML and ssh: what needs no machine."""
 
 import math
+import os
 import random
 import re
 import shlex
 import subprocess
+import time
+from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
@@ -47,7 +50,7 @@ def test_the_host_has_room_for_every_guest_at_once():
 def test_the_personalities_are_in_the_words_of_the_version(version, workload):
     """Both were run with Filebench 1.4.9.1 and 1.5-alpha3; here they are read by our own reader of WML."""
     load = engines.load("filebench", version, workload, "/a/.kdb", "/a/.kdb/fs", 60, 100)
-    (text,) = load.files.values()
+    text = load.files["job.f"]
     assert ("cvar(" in text) == version.startswith("1.5")
     assert ("randvar" in text) == (version.startswith("1.4") and workload == "randomfileaccess")
     found = wml.parse(text)
@@ -56,6 +59,59 @@ def test_the_personalities_are_in_the_words_of_the_version(version, workload):
     assert found.filesets["tree"].mean_bytes == shape.file_bytes
     assert text.endswith("run 60\n")
     assert load.parameters["threads"] == shape.threads
+
+
+@pytest.mark.parametrize("version", ["1.4.9.1", "1.5-alpha3"])
+def test_filebench_makes_its_files_before_the_barrier_and_measures_after_it(version):
+    lines = engines.load("filebench", version, "varmail", "/a/.kdb", "/a/.kdb/fs", 60, 100).files["job.f"].splitlines()
+    assert lines[-4:] == [
+        "create files",
+        'system "sh /a/.kdb/barrier /a/.kdb/benchmark"',
+        'echo "all machines begin"',
+        "run 60",
+    ]
+
+
+def test_how_long_filebench_took_from_the_barrier_to_its_measurement():
+    new = b"0.002: Filebench Version 1.5\n0.170: all machines begin\n0.171: Starting 1 instances\n1.242: Running...\n"
+    old = b"2117: 0.170: all machines begin\n2118: 0.171: Starting\n2117:  1.292: Running...\n"
+    assert engines.seconds_to_measuring(new) == pytest.approx(1.072)
+    assert engines.seconds_to_measuring(old) == pytest.approx(1.122)
+    assert engines.seconds_to_measuring(b'{"fio version" : "fio-3.33"}') is None
+
+
+def at_the_barrier(folder, at):
+    """Wait there as a benchmark does; `at` is what it is told. Returns when it says that it went on."""
+    name = folder / "benchmark"
+    os.mkfifo(f"{name}.go")
+    waiting = subprocess.Popen(["sh", "-c", engines.BARRIER, "barrier", str(name)])
+    while not Path(f"{name}.ready").exists():
+        time.sleep(0.01)
+    assert waiting.poll() is None
+    told = os.open(f"{name}.go", os.O_RDWR)
+    os.write(told, f"{at()}\n".encode())
+    assert waiting.wait(10) == 0
+    os.close(told)
+    return float(Path(f"{name}.began").read_text())
+
+
+def up() -> float:
+    return float(Path("/proc/uptime").read_text().split()[0])
+
+
+def test_the_barrier_opens_at_the_moment_it_is_told(tmp_path):
+    moment = round((up() + 0.4) * 100)
+    assert at_the_barrier(tmp_path, lambda: moment) == pytest.approx(moment / 100, abs=0.05)
+
+
+def test_the_barrier_opens_at_once_where_no_moment_is_told(tmp_path):
+    before = up()
+    assert before <= at_the_barrier(tmp_path, lambda: 0) <= up()
+
+
+def test_nobody_waits_where_there_is_no_barrier(tmp_path):
+    assert subprocess.run(["sh", "-c", engines.BARRIER, "barrier", str(tmp_path / "x")], timeout=5).returncode == 0
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_another_filebench_is_refused():

@@ -7,7 +7,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('experiments', '0031_index_measurements'),
+        ('experiments', '0032_keep_disturbed_runs_and_curves'),
     ]
 
     operations = [
