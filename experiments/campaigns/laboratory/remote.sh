@@ -122,7 +122,7 @@ end_on_proxmox() {
     fi
     if [ "$config" != "lock: create" ]; then
         printf '%s\n' "$config" | grep -qFx "name: $2" || return 0
-        printf '%s\n' "$config" | sed -n 's/^tags: //p' | tr ';, ' '\n\n\n' | grep -qFx kdb || return 0
+        printf '%s\n' "$config" | sed -n 's/^tags: //p' | tr -s ';, ' '\n' | grep -qFx kdb || return 0
     fi
     if printf '%s\n' "$config" | grep -q '^lock: '; then qm unlock "$1" >/dev/null || true; fi
     qm stop "$1" >/dev/null 2>&1 || true # it may have ended by itself; destroy refuses where it runs
@@ -132,7 +132,8 @@ end_on_proxmox() {
 # The virtual machines of the area.
 guests_below() {
     if [ -s "$AREA/domains" ]; then
-        sed 's/.*/guest=&,/' "$AREA/domains" | grep -lsaF -f - /proc/[0-9]*/cmdline | cut -d / -f 3
+        # shellcheck disable=SC2062 # the patterns come from standard input
+        sed 's/.*/guest=&,/' "$AREA/domains" | grep -lsaF --file=- /proc/[0-9]*/cmdline | cut -d / -f 3
     fi
     if [ -s "$AREA/proxmox" ]; then
         while read -r number _; do cat "/run/qemu-server/$number.pid" 2>/dev/null || true; done <"$AREA/proxmox"

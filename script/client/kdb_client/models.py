@@ -102,6 +102,16 @@ class Benchmark(TypedDict):
 BlankEnum: TypeAlias = Literal['']
 
 
+class Calibration(TypedDict):
+    before: str
+    run: int
+    at: str
+    write_mib_s: NotRequired[float]
+    read_mib_s: NotRequired[float]
+    sync_writes_s: NotRequired[float]
+    hash_mib_s: NotRequired[float]
+
+
 class CalibrationBin(TypedDict):
     low: float
     high: float
@@ -151,6 +161,13 @@ class Contrast(TypedDict):
     high: float
 
 
+class Curve(TypedDict):
+    machine: int
+    until_s: list[float]
+    mib_s: list[float]
+    warm_up_intervals: int | None
+
+
 class Decision(TypedDict):
     reason: str
     content_digest: NotRequired[str]
@@ -183,13 +200,17 @@ class DetectionReport(TypedDict):
     foreign: dict[str, dict[str, int]]
 
 
+class Deviations(TypedDict):
+    deviations: list[str]
+
+
 DiscardEnum: TypeAlias = Literal['unmap', 'ignore']
 
 
 DoorEnum: TypeAlias = Literal['browser', 'api', 'command', 'campaign', 'bundle']
 
 
-DriverEnum: TypeAlias = Literal['native', 'libvirt', 'attached']
+DriverEnum: TypeAlias = Literal['native', 'libvirt', 'proxmox', 'attached']
 
 
 class Duel(TypedDict):
@@ -533,6 +554,35 @@ FreedItem: TypeAlias = str
 ExcludedItem: TypeAlias = str
 
 
+class Plan(TypedDict):
+    format: NotRequired[str]
+    slug: str
+    title: str
+    driver: DriverEnum
+    engine: EngineEnum
+    host_file_systems: list[str]
+    guest_file_systems: NotRequired[list[str]]
+    workloads: list[str]
+    vm_counts: NotRequired[list[int]]
+    repetitions: NotRequired[int]
+    run_seconds: NotRequired[int]
+    cool_down_seconds: NotRequired[int]
+    scale_percent: NotRequired[int]
+    disk_mib: NotRequired[int]
+    vm_ram_mib: NotRequired[int]
+    vm_vcpus: NotRequired[int]
+    cache_mode: NotRequired[str]
+    io_mode: NotRequired[str]
+    image_format: NotRequired[str]
+    allocation: NotRequired[str]
+    disk_bus: NotRequired[str]
+    iothread: NotRequired[str]
+    discard: NotRequired[str]
+    pinned_cpus: NotRequired[list[int]]
+    precision_percent: NotRequired[int]
+    seed: NotRequired[int]
+
+
 class Policy(TypedDict):
     mode: NotRequired[ModeEnum]
     least_gaining: NotRequired[float]
@@ -543,7 +593,7 @@ class Policy(TypedDict):
     removes_kept: NotRequired[bool]
 
 
-PoolKindEnum: TypeAlias = Literal['image', 'existing']
+PoolKindEnum: TypeAlias = Literal['image', 'existing', 'storage']
 
 
 PreviewStateEnum: TypeAlias = Literal['none', 'computing', 'failed', 'ready', 'stale']
@@ -817,6 +867,10 @@ class StatedValue(TypedDict):
     case_studies: list[str]
 
 
+class Statement(TypedDict):
+    text: str
+
+
 StepBasisEnum: TypeAlias = Literal['measured', 'estimated', 'stated', 'model', 'open']
 
 
@@ -1010,14 +1064,24 @@ class Campaign(TypedDict):
     vm_ram_mib: int
     vm_vcpus: int
     cache_mode: str
+    io_mode: str
+    image_format: str
+    allocation: str
+    disk_bus: str
+    iothread: str
+    discard: str
+    pinned_cpus: list[int]
     precision_percent: int | None
     seed: int
     owner: str | None
     case_study: str | None
     created_at: str | None
+    is_untried: bool
+    calibrations: list[Calibration] | None
 
 
 class CampaignFields(TypedDict):
+    format: NotRequired[str]
     slug: str
     title: str
     host: str
@@ -1036,6 +1100,13 @@ class CampaignFields(TypedDict):
     vm_ram_mib: NotRequired[int]
     vm_vcpus: NotRequired[int]
     cache_mode: NotRequired[str]
+    io_mode: NotRequired[str]
+    image_format: NotRequired[str]
+    allocation: NotRequired[str]
+    disk_bus: NotRequired[str]
+    iothread: NotRequired[str]
+    discard: NotRequired[str]
+    pinned_cpus: NotRequired[list[int]]
     precision_percent: NotRequired[int]
     seed: NotRequired[int]
 
@@ -1753,6 +1824,11 @@ class Run(TypedDict):
     finished_at: str | None
     figures: list[Figure]
     warnings: list[str]
+    disturbed: str | None
+    repeats: int | None
+    counts: bool
+    facts: dict[str, Any]
+    curves: list[Curve] | None
     artifacts: list[Artifact]
 
 
