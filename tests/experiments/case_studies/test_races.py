@@ -367,8 +367,9 @@ def test_an_import_whose_reading_was_broken_off_says_so_and_is_read_again(draft,
     )
     told = client.get(f"/api/v1/imports/{batch.pk}/", headers=headers).json()
     assert (told["error"], told["summary"]) == (why, f"Reading failed: {why}")
-    with pytest.raises(ImportRefused, match=why):
-        pipeline.finish(batch)
+    if fate is None or fate["state"] != "running":  # the place of a silent worker would be taken
+        with pytest.raises(ImportRefused, match=why):
+            pipeline.finish(batch)
 
     answer = client.post(f"/api/v1/imports/{batch.pk}/read/", headers=headers)
     assert (answer.status_code, answer.json()["error"]) == (202, "")
