@@ -211,7 +211,7 @@ def _check_disk(
         )
     if campaign.driver == Host.Driver.LIBVIRT and campaign.image_format == "qcow2" and "qemu-img" in lacking:
         say("image_format", f"{campaign.host} has no qemu-img: {hosts.FROM['qemu-img']}.")
-    found = re.search(r"QEMU (\d+(?:\.\d+)*)", facts.get("running", ""))
+    found = re.search(r"QEMU (\d{1,4}(?:\.\d{1,4}){0,3})", facts.get("running", ""))
     version = tuple(int(part) for part in found[1].split(".")) if found else ()
     if sentence := disks.problem_with_qemu(campaign.disk, version):
         say("io_mode", sentence)

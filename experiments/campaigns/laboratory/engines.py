@@ -57,7 +57,11 @@ echo "$up" >"$1.began"
 echo 1<>"$1.passed"
 """
 _BEGIN = "all machines begin"  # what Filebench says when it has passed
-_BEGAN = (_BEGIN.encode(), rb"Running\.\.\.")
+# How Filebench says that it waits at the barrier, and that it measures.
+_BEGAN = (
+    re.compile(f"^(?:[0-9]{{1,9}}: {{1,9}})?([0-9]{{1,9}}\\.[0-9]{{3}}): {_BEGIN}".encode(), re.MULTILINE),
+    re.compile(rb"^(?:[0-9]{1,9}: {1,9})?([0-9]{1,9}\.[0-9]{3}): Running\.\.\.", re.MULTILINE),
+)
 
 
 class UnknownVersion(ValueError):  # noqa: N818
@@ -136,7 +140,7 @@ def load(
 
 def seconds_to_measuring(output: bytes) -> float | None:
     """From the barrier to the measurement: Filebench starts its threads in between and says when; fio does not."""
-    said = [re.search(rb"^(?:\d+: +)?(\d+\.\d{3}): " + words, output, re.MULTILINE) for words in _BEGAN]
+    said = [pattern.search(output) for pattern in _BEGAN]
     return None if None in said else float(said[1][1]) - float(said[0][1])  # type: ignore[index]
 
 

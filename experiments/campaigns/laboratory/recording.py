@@ -11,10 +11,10 @@ from . import ssh
 
 _MOST = 20_000  # characters of one text
 _HIDDEN = "(hidden)"
-_KEY = re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(-----END [A-Z ]*PRIVATE KEY-----|\Z)", re.DOTALL)
+_KEY = re.compile(r"-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----.*?(-----END [A-Z ]{0,40}PRIVATE KEY-----|\Z)", re.DOTALL)
 # A name that speaks of a secret, and what stands behind it: name: x, name=x, "name": "x", --name x.
 _SECRET = re.compile(
-    r"((?:--?)?[\w-]*(?:passw(?:or)?d|passphrase|secret|api[_-]?key|sshkeys?|ticket|credentials?)\"?(?:\s*[:=]\s*|\s+))"
+    r"((?:--?)?[\w-]{0,40}(?:passw(?:or)?d|passphrase|secret|api[_-]?key|sshkeys?|ticket|credentials?)\"?(?:\s{0,20}[:=]\s{0,20}|\s{1,20}))"
     r"(\"[^\"\n]*\"|'[^'\n]*'|[^\s,;]+)",
     re.IGNORECASE,
 )
