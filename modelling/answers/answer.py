@@ -55,7 +55,7 @@ def answer(
     part_names = decision.part_names(ranking, entry_name, _name_of)
     missing = _missing(axis, question, ranking, measured)
     runs = next_runs(question, ranking, assumptions().spread)
-    studies = CaseStudy.objects.filter(slug__in=set(ranking.arms["case_study"]))
+    studies = CaseStudy.objects.filter(slug__in=set(ranking.arms["case_study"].unique()))
     scopes = dict(studies.values_list("slug", "value_scope"))
     return Answer(
         question=question,
@@ -140,9 +140,9 @@ def grounds(ranking: Ranking) -> Grounds:
     """What the ranking rests on, in numbers."""
     arms, findings = ranking.arms, ranking.findings
     is_measured = arms["origin"] == "measured"
-    slugs = {*arms["case_study"], *(slug for slugs in findings["case_studies"] for slug in slugs)}
+    slugs = {*arms["case_study"].unique(), *(slug for slugs in findings["case_studies"] for slug in slugs)}
     facts = _facts(ranking)
-    makers = set(arms["laboratory"]) if len(arms) else set(findings["publication"])
+    makers = set((arms["laboratory"] if len(arms) else findings["publication"]).unique())
     return Grounds(
         laboratories=len(makers),
         case_studies=len(slugs),
@@ -150,8 +150,8 @@ def grounds(ranking: Ranking) -> Grounds:
         derived=int((~is_measured).sum()),
         findings=len(findings.drop_duplicates("pk")) if len(findings) else 0,
         storage=tuple(filter(None, facts["storage"])),
-        years=tuple(sorted({int(year) for year in arms["year"].dropna()})),
-        vm_counts=tuple(sorted({int(count) for count in arms["vm_count"]})),
+        years=tuple(sorted({int(year) for year in arms["year"].dropna().unique()})),
+        vm_counts=tuple(sorted({int(count) for count in arms["vm_count"].unique()})),
         facts=facts,
     )
 
@@ -178,7 +178,7 @@ def _text(value: Any) -> str:
 
 def _machines(question: Question, ranking: Ranking, entry_name: Callable[[str], str]) -> str:
     """Which entries would be used at each number of machines, where that is not what is used on average."""
-    counts = sorted({int(count) for count in ranking.arms["vm_count"]})
+    counts = sorted({int(count) for count in ranking.arms["vm_count"].unique()})
     if question.vm_count is not None or not 1 < len(counts) <= _MOST_COUNTS or len(ranking.parts) != 1:
         return ""
     said = {}
@@ -334,7 +334,7 @@ def _never_recommended(axis: Axis, parts: Iterable[RankedPart]) -> list[str]:
 
 
 def _scope_is_unknown(ranking: Ranking) -> bool:
-    slugs = set(ranking.arms["case_study"])
+    slugs = set(ranking.arms["case_study"].unique())
     return CaseStudy.objects.filter(slug__in=slugs, value_scope=CaseStudy.Scope.NOT_STATED).exists()
 
 

@@ -8,6 +8,28 @@ from django.db.models import Q
 from experiments.models import Configuration
 from modelling.estimation.ranking import Ranking
 
+MOST_STUDIES = 20  # of an entry, of which is told how they were set up
+
+
+def of_newest_studies(arms: pd.DataFrame) -> pd.DataFrame:
+    """The arms of each entry that are of its MOST_STUDIES newest case studies: by year, then as they came in.
+
+    arms : frame of modelling.evidence.frames.arms with the column entry
+    """
+    if arms["case_study"].nunique() <= MOST_STUDIES:
+        return arms
+    studies = arms.groupby(["entry", "case_study"], observed=True)[["year", "configuration_id"]].max()
+    newest = studies.sort_values(["year", "configuration_id"], ascending=False, na_position="last")
+    kept = newest.groupby("entry", observed=True).head(MOST_STUDIES).index
+    return arms[pd.MultiIndex.from_frame(arms[["entry", "case_study"]]).isin(kept)]
+
+
+def told_from(case_studies: int) -> str:
+    """What of_newest_studies leaves out of an entry with this many case studies, in a sentence; "": nothing."""
+    if case_studies <= MOST_STUDIES:
+        return ""
+    return f"All of this is of its {MOST_STUDIES} newest case studies; {case_studies} have it."
+
 
 def configurations_behind(keys: Sequence[str], ranking: Ranking, arms: pd.DataFrame) -> list[list[Configuration]]:
     """Those with numbers, and those that a tier list speaks of, by entry; one query.

@@ -21,35 +21,30 @@ def differences(parts: Sequence[RankedPart], arms: Mapping[str, pd.DataFrame]) -
     arms : metric to a frame of modelling.evidence.arms.comparable_arms
     Only what one fair-play group holds: nothing is worked out from a ratio for a machine that nobody measured.
     """
-    found = []
+    found: list[MeasuredDifference] = []
     for part in parts:
-        place = {entry.key: entry.rank for entry in part.entries}
-        for order, metric in enumerate(METRICS):
-            if metric not in arms:
+        measured = {metric: arms[metric] for metric in METRICS if metric in arms}
+        first = {metric: frame[frame["entry"] == part.reference] for metric, frame in measured.items()}
+        for entry in sorted(part.entries, key=lambda entry: entry.rank):
+            if len(found) >= MOST:
+                return tuple(found[:MOST])
+            if entry.key == part.reference:
                 continue
-            frame = arms[metric]
-            first = frame[frame["entry"] == part.reference]
-            others = frame[frame["group"].isin(first["group"]) & frame["entry"].isin(place)]
-            others = others[others["entry"] != part.reference]
-            pairs = first.merge(others, on="group", suffixes=("_first", ""))
-            pairs = pairs.assign(part=part.number, place=pairs["entry"].map(place), metric=metric, order=order)
-            found.append(pairs.sort_values(["place", *_ORDER], kind="stable", na_position="first").head(MOST))
-    if not found:
-        return ()
-    pairs = (
-        pd.concat(found).sort_values(["part", "place", "order", *_ORDER], kind="stable", na_position="first").head(MOST)
-    )
-    return tuple(map(_difference, pairs.to_dict("records")))
+            for metric, frame in measured.items():
+                pairs = first[metric].merge(frame[frame["entry"] == entry.key], on="group", suffixes=("_first", ""))
+                pairs = pairs.sort_values(_ORDER, kind="stable", na_position="first").head(MOST)
+                found += [_difference(part.number, metric, pair) for pair in pairs.to_dict("records")]
+    return tuple(found[:MOST])
 
 
-def _difference(pair: Mapping[str, Any]) -> MeasuredDifference:
+def _difference(part: int, metric: str, pair: Mapping[str, Any]) -> MeasuredDifference:
     return MeasuredDifference(
-        part=pair["part"],
+        part=part,
         first=pair["entry_first"],
         other=pair["entry"],
         case_study=pair["case_study"],
         sources=tuple(sorted({pair["source_first"], pair["source"]} - {""})),
-        metric=pair["metric"],
+        metric=metric,
         unit=pair["unit"],
         operation=pair["operation"],
         block_size_bytes=None if pd.isna(pair["block_size_bytes"]) else int(pair["block_size_bytes"]),

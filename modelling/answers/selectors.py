@@ -16,13 +16,14 @@ from modelling.models import RankingSnapshot
 
 from . import snapshots
 from .answer import answer, caveats, grounds
-from .configurations import configurations_behind
+from .configurations import MOST_STUDIES, configurations_behind, of_newest_studies
 from .content import Answer, AnswerPart, RankedEntry
 from .decision import decided
 from .estimate import assumptions, other_arms, ranking_of
 from .snapshots import answer_as_of, compute_snapshot, note_asked
 
 __all__ = [
+    "MOST_STUDIES",
     "Answer",
     "AnswerPart",
     "RankedEntry",
@@ -38,6 +39,7 @@ __all__ = [
     "decided",
     "grounds",
     "kept_answers",
+    "of_newest_studies",
     "ranking_as_of",
     "ranking_of",
     "waiting_for",

@@ -9,8 +9,6 @@ import re
 import shlex
 from collections.abc import Callable, Iterable, Sequence
 
-import pandas as pd
-
 from experiments.campaigns.laboratory import disks
 from experiments.case_studies.tables import FACTS
 from experiments.models import Configuration
@@ -19,10 +17,9 @@ from modelling.estimation.ranking import Entry, Ranking
 from modelling.evidence.durability import losing_options
 from modelling.evidence.words import listed
 
-from .configurations import configurations_behind
+from .configurations import configurations_behind, of_newest_studies, told_from
 from .content import SetUp, SetUpFact, SetUpLine, StatedValue
 
-MOST_STUDIES = 20  # of an entry, whose set-ups are told
 _CACHE_MODES = tuple(mode for mode in disks.CHOICES["cache_mode"] if not losing_options(mode, "", ""))
 _IMAGE_FORMATS = ("raw", "qcow2")
 _CHOICES = {"Cache mode": _CACHE_MODES, "Image format": _IMAGE_FORMATS}  # what might have been tried
@@ -39,34 +36,20 @@ def set_ups(ranking: Ranking, label: Callable[[str], str]) -> tuple[SetUp, ...]:
     firsts = [(part, next(e for e in part.entries if e.key in part.best)) for part in ranking.parts if part.best]
     if not firsts:
         return ()
-    behind = configurations_behind([entry.key for _, entry in firsts], ranking, _of_newest(ranking.arms))
+    behind = configurations_behind([entry.key for _, entry in firsts], ranking, of_newest_studies(ranking.arms))
     return tuple(
         SetUp(
             part=part.number,
             key=entry.key,
             label=label(entry.key),
             durability=_durability(entry, configurations),
-            told_from=_told_from(entry),
+            told_from=told_from(entry.case_studies),
             facts=tuple(_facts(configurations)),
             lines=tuple(_lines(configurations)),
         )
         for (part, entry), configurations in zip(firsts, behind, strict=True)
         if configurations
     )
-
-
-def _of_newest(arms: pd.DataFrame) -> pd.DataFrame:
-    """The arms of each entry that are of its MOST_STUDIES newest case studies: by year, then as they came in."""
-    studies = arms.groupby(["entry", "case_study"])[["year", "configuration_id"]].max()
-    newest = studies.sort_values(["year", "configuration_id"], ascending=False, na_position="last")
-    kept = newest.groupby("entry").head(MOST_STUDIES).index
-    return arms[pd.MultiIndex.from_frame(arms[["entry", "case_study"]]).isin(kept)]
-
-
-def _told_from(entry: Entry) -> str:
-    if entry.case_studies <= MOST_STUDIES:
-        return ""
-    return f"All of this is of its {MOST_STUDIES} newest case studies; {entry.case_studies} have it."
 
 
 def _durability(entry: Entry, configurations: Sequence[Configuration]) -> str:

@@ -12,14 +12,15 @@ import pandas as pd
 
 from experiments.case_studies.tables import FACTS
 from experiments.models import Configuration
-from modelling.answers.selectors import configurations_behind, ranking_of
+from modelling.answers.selectors import MOST_STUDIES, configurations_behind, of_newest_studies, ranking_of
 from modelling.estimation.ranking import Ranking
 from modelling.evidence import frames
-from modelling.evidence.axes import AXES, COLUMN_LABELS, Axis, entry_key
+from modelling.evidence.arms import entry_keys
+from modelling.evidence.axes import AXES, COLUMN_LABELS, Axis
 from modelling.evidence.fairplay import MEASUREMENT_FIELDS
 from modelling.evidence.names import label
 from modelling.evidence.question import Question
-from modelling.evidence.words import capital, counted, listed
+from modelling.evidence.words import capital, counted, listed, some
 from modelling.explanations.selectors import contrast_between, direct_groups, shared_part, tiers_between
 
 from .content import ComparedEntry, ComparedPair, Comparison, EnvironmentFact
@@ -46,15 +47,20 @@ def compare(question: Question, keys: Sequence[str], revision: int, as_of: int |
     ranking = ranking_of(question, as_of)
     asked = replace(question, metric=ranking.metric)
     all_arms = frames.arms(asked, as_of=as_of).dropna(subset=[c for c in axis.entry if c != "cache_mode"])
-    values = all_arms[list(axis.entry)].itertuples(index=False, name=None)
-    all_arms = all_arms.assign(entry=[entry_key(axis, value) for value in values])
+    all_arms = all_arms.assign(entry=entry_keys(all_arms, axis))
     all_arms = all_arms[all_arms["entry"].isin(keys)]
+    told = of_newest_studies(all_arms)
     return Comparison(
         question=question,
         revision=revision,
         metric=ranking.metric,
         entries=tuple(_entry(axis, key, ranking, all_arms) for key in keys),
-        environment=_environment(configurations_behind(keys, ranking, all_arms)),
+        environment=_environment(configurations_behind(keys, ranking, told)),
+        environment_of=(
+            "all configurations behind each entry"
+            if len(told) == len(all_arms)
+            else f"the {MOST_STUDIES} newest case studies behind each entry"
+        ),
         pairs=tuple(_pair(axis, a, b, ranking, all_arms) for a, b in combinations(keys, 2)),
     )
 
@@ -174,4 +180,4 @@ def _apart(axis: Axis, a: str, b: str, all_arms: pd.DataFrame) -> str:
 
 
 def _studies(slugs: Iterable[str]) -> str:
-    return capital(listed(slug.upper() for slug in slugs))
+    return capital(some(slug.upper() for slug in slugs))

@@ -65,11 +65,15 @@ class Instead:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Two to six entries of one axis side by side. metric : what is compared (kdb.units.METRICS)"""
+    """Two to six entries of one axis side by side. metric : what is compared (kdb.units.METRICS)
+
+    environment_of : which configurations `environment` is told of, in words
+    """
 
     question: Question
     revision: int
     metric: str
     entries: tuple[ComparedEntry, ...]
     environment: tuple[EnvironmentFact, ...]
+    environment_of: str
     pairs: tuple[ComparedPair, ...]

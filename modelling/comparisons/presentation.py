@@ -30,6 +30,7 @@ class ComparisonPage:
     headline: str
     relative: str
     entries: tuple[ComparedEntry, ...]
+    environment_of: str
     differing: list[EnvironmentFact]
     shared: list[EnvironmentFact]
     lines: list[PairLine]
@@ -56,6 +57,7 @@ def present_comparison(comparison: Comparison, workload: str, as_of: int | None 
         _headline(comparison.pairs[0], labels, METRICS[comparison.metric].relative, workload),
         METRICS[comparison.metric].relative,
         comparison.entries,
+        comparison.environment_of,
         [row for row in comparison.environment if row.differs],
         [row for row in comparison.environment if not row.differs],
         lines,

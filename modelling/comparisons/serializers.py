@@ -53,4 +53,5 @@ class ComparisonSerializer(serializers.Serializer):
     metric = serializers.ChoiceField(choices=list(METRICS), help_text="What is compared.")
     entries = ComparedEntrySerializer(many=True)
     environment = EnvironmentFactSerializer(many=True)
+    environment_of = serializers.CharField(help_text="Which configurations the environment is told of.")
     pairs = ComparedPairSerializer(many=True)

@@ -431,7 +431,7 @@ def _entry_facts(arms: pd.DataFrame, scored: pd.DataFrame, axis: Axis) -> dict[s
     rows = by_entry(np.bincount(entry, measured * arms["measurements"].to_numpy(), len(names)))
     derived = by_entry(np.bincount(entry[~measured], minlength=len(names)))
     studies: dict[str, set[str]] = {}
-    for key, slug in zip(arms["entry"].tolist(), arms["case_study"].tolist(), strict=True):
+    for key, slug in arms[["entry", "case_study"]].drop_duplicates().itertuples(index=False, name=None):
         studies.setdefault(key, set()).add(slug)
     stated: dict[str, int] = {}
     for key, slugs in zip(scored["entry"], scored["case_studies"], strict=True) if len(scored) else ():

@@ -55,13 +55,17 @@ def comparable_arms(arms: pd.DataFrame, axis: Axis, spread: Spread) -> pd.DataFr
     known = arms.dropna(subset=[column for column in axis.entry if column != "cache_mode"])
     measured_first = known.sort_values("origin", ascending=False, kind="stable")  # "measured" > "derived"
     arms = measured_first.drop_duplicates(["configuration_id", *MEASUREMENT_FIELDS]).sort_index()
-    values = arms[list(axis.entry)].drop_duplicates()
-    keys = {value: entry_key(axis, value) for value in values.itertuples(index=False, name=None)}
-    entries = list(map(keys.get, zip(*(arms[column].tolist() for column in axis.entry), strict=True)))
-    arms = arms.assign(
-        entry=entries, group=group_numbers(arms, axis.held, axis.held_where_stated), **_variances(arms, spread)
-    )
+    group = group_numbers(arms, axis.held, axis.held_where_stated)
+    arms = arms.assign(entry=entry_keys(arms, axis), group=group, **_variances(arms, spread))
     return arms[arms.groupby("group")["entry"].transform("nunique") > 1]
+
+
+def entry_keys(arms: pd.DataFrame, axis: Axis) -> np.ndarray:
+    """(arms,) key of each arm's entry. arms : none misses a column of the axis' entries but the cache mode"""
+    columns = list(axis.entry)
+    place = arms.groupby(columns, sort=False, observed=True, dropna=False).ngroup().to_numpy()
+    values = arms[columns].drop_duplicates().itertuples(index=False, name=None)
+    return np.array([entry_key(axis, value) for value in values], dtype=object)[place]
 
 
 def _variances(arms: pd.DataFrame, spread: Spread) -> dict[str, np.ndarray]:
@@ -140,7 +144,7 @@ def trials(arms: pd.DataFrame) -> list[Trial]:
     laboratory, laboratories = pd.factorize(arms["laboratory"].to_numpy(dtype=object), sort=True)
     study, studies = pd.factorize(arms["case_study"].to_numpy(dtype=object), sort=True)
     group, mean, variance = (arms[column].to_numpy() for column in ("group", "mean_log", "arm_variance"))
-    mean = mean * np.array([METRICS[metric].direction for metric in arms["metric"]])
+    mean = mean * arms["metric"].map(lambda metric: METRICS[metric].direction).to_numpy(dtype=float)
     found = []
     for of_laboratory in _positions(laboratory):
         own = [of_laboratory[at] for at in _positions(study[of_laboratory])]

@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from functools import cache
 from hashlib import sha256
-from itertools import product
+from itertools import islice, product
 from types import MappingProxyType
 from typing import Any
 
@@ -25,6 +25,7 @@ from modelling.models import Arm
 from .durability import losing_options
 from .question import GRADES, PAPERS, Question
 
+_ROWS_AT_ONCE = 10_000  # arms that are Python objects at one time
 EMULATOR = "qemu-tcg"  # software emulation counts where it is asked for by name, and nowhere else
 
 # Column of the frame: path from an arm.
@@ -183,6 +184,11 @@ def _read(workload: str, case_studies: Collection[int]) -> pd.DataFrame:
 
 def _together(frames: Iterable[pd.DataFrame | None]) -> pd.DataFrame:
     """One frame of several from _read, by the number of the arm."""
+    return _joined(frames).sort_values("arm_id", ignore_index=True)
+
+
+def _joined(frames: Iterable[pd.DataFrame | None]) -> pd.DataFrame:
+    """One frame of several with the same columns, one below the other."""
     some = [frame for frame in frames if frame is not None]
     some = [frame for frame in some if len(frame)] or some[:1]
     columns = {
@@ -191,7 +197,7 @@ def _together(frames: Iterable[pd.DataFrame | None]) -> pd.DataFrame:
         else np.concatenate([frame[name].to_numpy() for frame in some])
         for name in some[0]
     }
-    return pd.DataFrame(columns).sort_values("arm_id", ignore_index=True)
+    return pd.DataFrame(columns)
 
 
 def arms_of_every_workload(*, as_of: int | None = None) -> dict[str, pd.DataFrame]:
@@ -239,11 +245,19 @@ def _frame(rows: QuerySet[Arm], further: Mapping[str, str] = MappingProxyType({}
     )
     paths = (*_ARM_COLUMNS.values(), *further.values())
     values = rows.values_list(*paths, "configuration__host_fs__slug", "configuration__backend")
-    records = [
+    records = (
         (*known, backend or (FILE if host_fs else ""), host_storage_key(backend, host_fs))
-        for *known, host_fs, backend in values
-    ]
-    frame = pd.DataFrame.from_records(records, columns=[*_ARM_COLUMNS, *further, "backend", "host_storage"])
+        for *known, host_fs, backend in values.iterator(chunk_size=_ROWS_AT_ONCE)
+    )
+    columns = [*_ARM_COLUMNS, *further, "backend", "host_storage"]
+    typed = [_typed([], columns)]
+    while some := list(islice(records, _ROWS_AT_ONCE)):
+        typed.append(_typed(some, columns))
+    return _joined(typed)
+
+
+def _typed(records: list[tuple[Any, ...]], columns: list[str]) -> pd.DataFrame:
+    frame = pd.DataFrame.from_records(records, columns=columns)
     frame = frame.astype({name: _NUMBERS.get(name, "str") for name in frame})
     return frame.astype({name: "category" for name in frame if name not in _NUMBERS})
 

@@ -22,6 +22,13 @@ def listed(words: Iterable[str], last: str = "and") -> str:
     return f" {last} ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
 
 
+def some(words: Iterable[str], most: int = 6) -> str:
+    """As `listed`; of more than `most` the first by name and the others in number: "a, b and 998 others"."""
+    words = list(words)
+    rest = len(words) - most
+    return listed(words) if rest < 2 else listed([*words[:most], f"{rest} others"])
+
+
 def counted(number: int, singular: str, plural: str = "") -> str:
     """ "one case study", "three case studies", "12 case studies"."""
     small = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")

@@ -10,6 +10,8 @@ from modelling.evidence.axes import Axis
 
 from .facts import Contrast, DirectGroup, Tier
 
+_OF_GROUP = ["case_study", "source", "vm_count", "operation", "block_size_bytes", "metric"]
+
 
 def shared_part(ranking: Ranking, a: str, b: str) -> RankedPart | None:
     """The part of the ranking that holds both; None where none does."""
@@ -28,23 +30,22 @@ def direct_groups(used: pd.DataFrame, a: str, b: str) -> tuple[DirectGroup, ...]
     """The fair-play groups that hold both entries. used : arms of the two"""
     if a == b:
         return ()
-    found = []
-    for _, rows in used.groupby("group", sort=True):
-        means = rows.groupby("entry")["mean_log"].mean()
-        if {a, b} <= set(means.index):
-            first = next(rows.itertuples(index=False))
-            found.append(
-                DirectGroup(
-                    first.case_study,
-                    first.source,
-                    int(first.vm_count),
-                    first.operation,
-                    None if pd.isna(first.block_size_bytes) else int(first.block_size_bytes),
-                    float(np.exp(METRICS[first.metric].direction * (means[a] - means[b]))),
-                    "derived" if (rows["origin"] == "derived").any() else "measured",
-                )
-            )
-    return tuple(found)
+    means = [rows.groupby("group")["mean_log"].mean() for rows in (used[used["entry"] == key] for key in (a, b))]
+    difference = (means[0] - means[1]).dropna()
+    derived = set(used["group"][used["origin"] == "derived"])
+    first = used.drop_duplicates("group").set_index("group").loc[difference.index]
+    return tuple(
+        DirectGroup(
+            row.case_study,
+            row.source,
+            int(row.vm_count),
+            row.operation,
+            None if pd.isna(row.block_size_bytes) else int(row.block_size_bytes),
+            float(np.exp(METRICS[row.metric].direction * difference[row.Index])),
+            "derived" if row.Index in derived else "measured",
+        )
+        for row in first[_OF_GROUP].itertuples()
+    )
 
 
 def tiers_between(ranking: Ranking, axis: Axis, a: str, b: str) -> tuple[Tier, ...]:

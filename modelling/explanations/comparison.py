@@ -2,9 +2,20 @@
 
 from collections.abc import Iterator
 
-from modelling.evidence.words import capital, column, counted, listed, load, ratio
+from modelling.evidence.words import capital, column, counted, listed, load, ratio, some
 
-from .content import ESTIMATED, MEASURED, OPEN, STATED, ComparedLists, ComparedNumbers, Nothing, Reference, Step
+from .content import (
+    ESTIMATED,
+    MEASURED,
+    MOST_SHOWN,
+    OPEN,
+    STATED,
+    ComparedLists,
+    ComparedNumbers,
+    Nothing,
+    Reference,
+    Step,
+)
 from .facts import DirectGroup, ExplanationFacts, Tier
 
 _SOURCE = "docs/models/ranking.md, sections 1 to 5"
@@ -60,7 +71,8 @@ def _numbers(facts: ExplanationFacts) -> Step:
             contrast.high,
             direct=bool(facts.groups),
             held_equal=facts.held,
-            groups=facts.groups,
+            groups=facts.groups[:MOST_SHOWN],
+            group_count=len(facts.groups),
         ),
         evidence=tuple(_references(facts)),
         source=_SOURCE,
@@ -73,7 +85,7 @@ def _direct(facts: ExplanationFacts) -> str:
     studies = sorted({group.case_study for group in groups})
     came = [column(name) for name in facts.comes_along if name not in facts.held]
     text = (
-        f"{capital(listed(study.upper() for study in studies))} measured {facts.a.label} and {facts.b.label} side by "
+        f"{capital(some(study.upper() for study in studies))} measured {facts.a.label} and {facts.b.label} side by "
         f"side in {counted(len(groups), 'fair-play group')} ({_where(groups)}): the same benchmark version and "
         f"workload parameters, with {listed(column(name) for name in facts.held)} equal."
     )
@@ -99,7 +111,8 @@ def _where(groups: tuple[DirectGroup, ...]) -> str:
 
 
 def _references(facts: ExplanationFacts) -> Iterator[Reference]:
-    for case_study, source in sorted({(group.case_study, group.source) for group in facts.groups}):
+    sources = sorted({(group.case_study, group.source) for group in facts.groups})
+    for case_study, source in sources[:MOST_SHOWN]:
         yield Reference("case study", case_study, f"{case_study.upper()}, {source}", source)
 
 
@@ -109,7 +122,7 @@ def _lists(facts: ExplanationFacts) -> Step:
         texts.append(f"{capital(counted(len(facts.tiers) - 3, 'further comparison'))} of this kind stand in the data.")
     studies = sorted({study for tier in facts.tiers for study in tier.case_studies})
     closing = (
-        f"The lists are said to hold for {listed(study.upper() for study in studies)}; they give the order and no "
+        f"The lists are said to hold for {some(study.upper() for study in studies)}; they give the order and no "
         "figures, so the distance is not known."
     )
     return Step(

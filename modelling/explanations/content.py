@@ -9,6 +9,7 @@ from .facts import Contrast, DirectGroup, Ranked, Tier
 
 # What a step rests on, from the strongest.
 MEASURED, ESTIMATED, STATED, MODEL, OPEN = "measured", "estimated", "stated", "model", "open"
+MOST_SHOWN = 40  # fair-play groups, and references of one step; the text counts them all
 
 
 @dataclass(frozen=True)
@@ -35,11 +36,15 @@ class Nothing:
 
 @dataclass(frozen=True)
 class ComparedNumbers(Contrast):
-    """direct : whether some fair-play group, of `groups`, holds both; held_equal : columns equal in every comparison"""
+    """direct : whether some fair-play group holds both; held_equal : columns equal in every comparison
+
+    group_count : how many hold both; groups : the first MOST_SHOWN of them
+    """
 
     direct: bool
     held_equal: tuple[str, ...]
     groups: tuple[DirectGroup, ...]
+    group_count: int
 
 
 @dataclass(frozen=True)

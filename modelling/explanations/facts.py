@@ -37,7 +37,6 @@ class Side(Ranked):
     configuration: Mapping[str, Any]
     cache: tuple["Placed", ...] = ()
     scaling: tuple["Placed", ...] = ()
-    measured_in: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,6 @@
 """Gathers what an explanation is made from: the one place where explanations meet the database."""
 
+import hashlib
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -8,9 +9,10 @@ import pandas as pd
 
 from experiments.models import CaseStudy, Configuration, Workload
 from kdb.units import METRICS, SPEEDS, THROUGHPUT
-from modelling.answers.selectors import assumptions, ranking_of
+from modelling.answers.selectors import assumptions, of_newest_studies, ranking_of
 from modelling.claims.selectors import verdicts_on
 from modelling.estimation import forecasting, shares
+from modelling.estimation.components import Components
 from modelling.estimation.forecasting import between
 from modelling.estimation.pooling import Pooled, pool
 from modelling.estimation.ranking import Ranking
@@ -57,11 +59,13 @@ def gather(question: Question, a: str, b: str, as_of: int | None = None) -> Expl
     used = ranking.arms[ranking.arms["entry"].isin([a, b])]
     part = shared_part(ranking, a, b)
     profile = known_profiles().get(question.workload)
+    told = of_newest_studies(used)
     wider = Question("configuration", question.workload, benchmark=question.benchmark, metric=ranking.metric)
-    everything = frames.arms(wider, as_of=as_of)
-    everything = comparable_arms(everything, AXES["configuration"], assumptions().spread)
-    studies = _case_studies(everything, ranking, a, b)
-    sides = {key: _side(axis, key, ranking, used, everything, studies, profile) for key in dict.fromkeys((a, b))}
+    whole = frames.arms(wider, as_of=as_of)
+    beside = whole[whole["case_study"].isin(told["case_study"])]
+    beside = comparable_arms(beside, AXES["configuration"], assumptions().spread)
+    studies = _case_studies(ranking)
+    sides = {key: _side(axis, key, ranking, used, told, beside, studies, profile) for key in dict.fromkeys((a, b))}
     side_a, side_b = sides[a], sides[b]
     tiers = tiers_between(ranking, axis, a, b)
     contrast = contrast_between(part, a, b)
@@ -88,7 +92,7 @@ def gather(question: Question, a: str, b: str, as_of: int | None = None) -> Expl
         profile_words={} if profile else _words(question.workload),
         prediction=_prediction(side_a, side_b, profile),
         record=mechanisms_record(question.workload, revision, as_of),
-        decomposition=_decomposition(everything, side_a, side_b),
+        decomposition=_decomposition(wider, whole, side_a, side_b, as_of or revision),
         forecast=_forecast(question, side_a, side_b, revision, as_of) if contrast is None else None,
         case_studies={slug: studies[slug].title for slug in sorted(concerned)},
         claims=verdicts_on(question.workload, {studies[slug].publication_id for slug in concerned}, as_of),
@@ -104,10 +108,12 @@ def _side(
     key: str,
     ranking: Ranking,
     used: pd.DataFrame,
-    everything: pd.DataFrame,
+    told: pd.DataFrame,
+    beside: pd.DataFrame,
     studies: Mapping[str, CaseStudy],
     profile: Profile | None,
 ) -> Side:
+    """told : the arms of `used` that are looked at one by one; beside : what their case studies compare"""
     entry = next((e for part in ranking.parts for e in part.entries if e.key == key), None)
     mine = used[used["entry"] == key]
     parts = entry_parts(axis, key)
@@ -123,9 +129,8 @@ def _side(
         part=entry.part if entry else None,
         grade=entry.grade if entry else None,
         configuration=_common_facts(mine, parts),
-        cache=_cache(mine, studies, profile),
-        scaling=_scaling(mine, everything, studies),
-        measured_in=tuple(sorted(mine["case_study"].unique())),
+        cache=_cache(told[told["entry"] == key], studies, profile),
+        scaling=_scaling(told[told["entry"] == key], beside, studies),
     )
 
 
@@ -169,10 +174,10 @@ def _cache(mine: pd.DataFrame, studies: Mapping[str, CaseStudy], profile: Profil
     return tuple(found)
 
 
-def _scaling(mine: pd.DataFrame, everything: pd.DataFrame, studies: Mapping[str, CaseStudy]) -> tuple[Placed, ...]:
+def _scaling(mine: pd.DataFrame, beside: pd.DataFrame, studies: Mapping[str, CaseStudy]) -> tuple[Placed, ...]:
     """One verdict for each configuration and load that ran with two numbers of machines or more."""
     found = []
-    rates = everything[everything["metric"].map(lambda metric: METRICS[metric].higher_is_better).astype(bool)]
+    rates = beside[beside["metric"].map(lambda metric: METRICS[metric].higher_is_better).astype(bool)]
     rows = rates[rates["configuration_id"].isin(mine["configuration_id"])]
     series = ["case_study", "configuration_id", "variant_id", "operation", "block_size_bytes", "unit"]
     for _, arms in rows.groupby(series, dropna=False):
@@ -281,12 +286,21 @@ def _pooled(as_of: int | None) -> Pooled | None:
     return pool(found, forecasting.SCALES) if found else None
 
 
-def _decomposition(everything: pd.DataFrame, a: Side, b: Side) -> shares.Decomposition | None:
-    if everything.empty or a.key == b.key:
+def _decomposition(asked: Question, arms: pd.DataFrame, a: Side, b: Side, revision: int) -> shares.Decomposition | None:
+    """Of all arms of the workload, which do not depend on the two; kept for the next two. asked : what gives `arms`"""
+    if a.key == b.key:
         return None
-    kinds = everything.drop_duplicates("entry")[["entry", *shares.COMPONENTS]].set_index("entry")
-    model = shares.fit(trials(everything), kinds.to_dict("index"))
-    return shares.decompose(model, a.parts, b.parts)
+    key = f"modelling.shares:{revision}:{hashlib.sha256(asked.key.encode()).hexdigest()}"
+    model = remembered(key, lambda: _shares(arms))
+    return model and shares.decompose(model, a.parts, b.parts)
+
+
+def _shares(arms: pd.DataFrame) -> Components | None:
+    compared = comparable_arms(arms, AXES["configuration"], assumptions().spread)
+    if compared.empty:
+        return None
+    kinds = compared.drop_duplicates("entry")[["entry", *shares.COMPONENTS]].set_index("entry")
+    return shares.fit(trials(compared), kinds.to_dict("index"))
 
 
 def _words(workload: str) -> dict[str, str]:
@@ -295,7 +309,7 @@ def _words(workload: str) -> dict[str, str]:
     return {column: getattr(row, column) for column in columns} if row else {}
 
 
-def _case_studies(everything: pd.DataFrame, ranking: Ranking, a: str, b: str) -> dict[str, CaseStudy]:
+def _case_studies(ranking: Ranking) -> dict[str, CaseStudy]:
     stated: Iterable[tuple[str, ...]] = ranking.findings["case_studies"]
-    slugs = {*everything["case_study"], *ranking.arms["case_study"]} | {slug for found in stated for slug in found}
+    slugs = {*ranking.arms["case_study"].unique(), *(slug for found in stated for slug in found)}
     return {study.slug: study for study in CaseStudy.objects.filter(slug__in=slugs).select_related("storage")}

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
-from modelling.evidence.words import capital, column, counted, listed, load, value
+from modelling.evidence.words import capital, column, counted, listed, load, some, value
 
-from .content import MEASURED, MODEL, OPEN, STATED, HeldAgainst, Open, Reference, Sources, Step
+from .content import MEASURED, MODEL, MOST_SHOWN, OPEN, STATED, HeldAgainst, Open, Reference, Sources, Step
 from .facts import ExplanationFacts
 
 _VERDICTS = ("supported", "open", "partly", "contradicted", "untestable")
@@ -18,7 +18,7 @@ def evidence(facts: ExplanationFacts) -> Iterator[Step]:
     graded = [f"{side.label} has grade {side.grade}" for side in (facts.a, facts.b) if side.grade]
     text = (
         f"The comparison rests on {counted(len(studies), 'case study', 'case studies')} "
-        f"({listed(slug.upper() for slug in studies)})" + (f"; {listed(graded)}" if graded else "") + "."
+        f"({some(slug.upper() for slug in studies)})" + (f"; {listed(graded)}" if graded else "") + "."
     )
     if facts.claims:
         made = [
@@ -36,7 +36,7 @@ def evidence(facts: ExplanationFacts) -> Iterator[Step]:
         text,
         Sources(dict(facts.case_studies), {slug: dict(counts) for slug, counts in facts.claims.items()}),
         evidence=(
-            *(Reference("case study", slug, title) for slug, title in facts.case_studies.items()),
+            *(Reference("case study", slug, facts.case_studies[slug]) for slug in studies[:MOST_SHOWN]),
             *(Reference("claims", slug, f"Claims of {slug.upper()}") for slug in facts.claims),
         ),
     )

@@ -6,6 +6,8 @@ import re
 import pytest
 from django.urls import reverse
 
+from modelling.answers import configurations
+from modelling.comparisons import comparison
 from modelling.comparisons.comparison import compare
 from modelling.comparisons.content import EnvironmentFact
 from modelling.evidence.question import Question
@@ -55,6 +57,24 @@ def test_what_was_measured_beside_the_same_third_is_compared_through_it():
     assert found.basis == "through others"
     assert found.ratio == pytest.approx(10.0)  # 200 / 100 * 50 / 10
     assert "each was measured beside xfs on ext4" in found.why
+
+
+def test_the_environment_is_told_of_the_newest_case_studies_and_says_so(monkeypatch):
+    for number, cache_mode in enumerate(("none", "writeback", "directsync")):
+        case_study = make_case_study(f"lab{number}")
+        configuration = make_configuration(case_study, guest_fs="xfs", cache_mode=cache_mode)
+        make_measurement(1.0, configuration=configuration)
+        publish(case_study)
+
+    def cache_modes():
+        found = compare(QUESTION, ["xfs-on-ext4", "ext4-on-ext4"], 1)
+        (fact,) = (fact for fact in found.environment if fact.fact == "Cache mode")
+        return found.environment_of, fact.values[0]
+
+    assert cache_modes() == ("all configurations behind each entry", ("directsync", "none", "writeback"))
+    monkeypatch.setattr(configurations, "MOST_STUDIES", 2)
+    monkeypatch.setattr(comparison, "MOST_STUDIES", 2)
+    assert cache_modes() == ("the 2 newest case studies behind each entry", ("directsync", "writeback"))
 
 
 def test_numbers_of_two_case_studies_that_nothing_joins_are_not_compared():

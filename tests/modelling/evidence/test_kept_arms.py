@@ -3,7 +3,7 @@
 import pytest
 
 from experiments.case_studies import life
-from modelling.answers import set_up
+from modelling.answers import configurations
 from modelling.answers.selectors import answer_in, current_ranking
 from modelling.evidence import frames, summaries
 from modelling.evidence.question import Question
@@ -101,7 +101,7 @@ def test_set_ups_are_told_of_the_newest_case_studies_and_the_answer_says_so(monk
     assert len(modes(whole)) == 3
     RankingSnapshot.objects.all().delete()
     frames.caches["worked-out"].clear()
-    monkeypatch.setattr(set_up, "MOST_STUDIES", 2)
+    monkeypatch.setattr(configurations, "MOST_STUDIES", 2)
     told = answer_in(current_ranking(ASKED)).set_ups[0]
     assert told.told_from == "All of this is of its 2 newest case studies; 3 have it."
     assert modes(told) == {"writeback", "writethrough"}

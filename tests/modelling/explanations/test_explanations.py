@@ -2,6 +2,7 @@
 
 import itertools
 import re
+import sys
 from urllib.parse import urlencode
 
 import pytest
@@ -12,6 +13,7 @@ from modelling.answers.selectors import current_ranking
 from modelling.evidence.axes import AXES, entry_key, entry_parts
 from modelling.evidence.question import Question
 from modelling.explanations import Step, explain
+from modelling.explanations import gather as gathering
 from modelling.explanations.content import HeldAgainst
 from modelling.explanations.gather import gather
 from modelling.explanations.selectors import explained
@@ -116,6 +118,36 @@ def test_mechanisms_of_a_file_system_nobody_describes_are_not_guessed(published_
     step = steps("guest-fs", "varmail", "ntfs", "ext4")["mechanisms"]
     assert (step.basis, step.data.sign) == ("open", None)
     assert "NTFS" in step.text
+
+
+# Of many case studies
+
+
+def test_many_case_studies_are_counted_and_the_first_of_them_named(db, monkeypatch):
+    for number in range(9):
+        study = make_case_study(f"lab{number}")
+        for guest_fs, value in {"xfs": 100.0 + number, "ext4": 100.0}.items():
+            make_measurement(value, case_study=study, guest_fs=guest_fs)
+        publish(study)
+    for module in ("comparison", "standing"):  # the package names their functions alike
+        monkeypatch.setattr(sys.modules[f"modelling.explanations.{module}"], "MOST_SHOWN", 3)
+    found = steps("guest-fs", "varmail", "xfs", "ext4")
+    told = found["comparison"]
+    assert "LAB0, LAB1, LAB2, LAB3, LAB4, LAB5 and 3 others measured" in told.text
+    assert "from 1.00 to 1.08 over them" in told.text  # of all nine
+    assert told.data.group_count == 9
+    assert [group.ratio for group in told.data.groups] == pytest.approx([1.0, 1.01, 1.02])
+    assert [reference.key for reference in told.evidence] == ["lab0", "lab1", "lab2"]
+    assert "rests on nine case studies (LAB0, " in found["evidence"].text
+    assert len(found["evidence"].evidence) == 3
+    assert len(found["evidence"].data.case_studies) == 9
+
+
+def test_the_shares_of_components_are_worked_out_once_for_all_pairs(published_evidence, monkeypatch):
+    first = steps("fs-pair", "varmail", "ext4-on-ext4", "xfs-on-xfs", hypervisor="kvm")["shares"]
+    monkeypatch.setattr(gathering, "_shares", None)  # called again it would raise
+    assert steps("fs-pair", "varmail", "ext4-on-ext4", "xfs-on-xfs", hypervisor="kvm")["shares"] == first
+    assert steps("fs-pair", "varmail", "ext4-on-ext4", "btrfs-on-btrfs", hypervisor="kvm")["shares"] != first
 
 
 # Whether the model agrees
