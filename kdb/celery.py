@@ -15,6 +15,8 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "kdb.settings.local")
 
 logger = logging.getLogger(__name__)
 
+_LOADED_IN = os.getpid()  # the worker's, in the processes that it forks
+
 app = Celery("kdb")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
@@ -37,6 +39,13 @@ def begin_with_a_database_of_this_version(**kwargs: Any) -> None:
         sys.exit(str(error))
     except DatabaseError as error:  # the worker waits for the database itself
         logger.warning("could not compare the database with this version reason=%r", error)
+
+
+@signals.worker_process_init.connect
+def end_with_the_worker(**kwargs: Any) -> None:
+    """Celery has just asked the kernel to end this process of the pool with the worker's, which may be gone."""
+    if _LOADED_IN not in (os.getpid(), os.getppid()):
+        os._exit(1)
 
 
 @signals.worker_init.connect

@@ -162,3 +162,27 @@ def test_a_broker_that_is_down_neither_breaks_the_request_nor_loses_the_job(plac
     place.enqueue(1, REDIS_URL="redis://127.0.0.1:1/0")  # would never come back if it waited for the broker
 
     assert place.jobs()[0].state == "queued"  # and the tick sends it again: see test_jobs
+
+
+# Of the pool: the worker forks; what it forked waits until the worker has ended, or goes on under it.
+_POOL = """
+import os, sys, time
+from kdb import celery
+
+worker = os.getpid()
+if os.fork():
+    sys.exit() if sys.argv[1] == "killed" else os.wait()
+else:
+    while sys.argv[1] == "killed" and os.getppid() == worker:
+        time.sleep(0.01)
+    celery.end_with_the_worker()
+    print("goes on", flush=True)
+    os._exit(0)
+"""
+
+
+@pytest.mark.parametrize(("worker", "said"), [("running", "goes on\n"), ("killed", "")])
+def test_a_process_of_the_pool_ends_where_its_worker_has(worker, said):
+    assert (
+        subprocess.run([sys.executable, "-c", _POOL, worker], cwd=ROOT, capture_output=True, text=True).stdout == said
+    )
