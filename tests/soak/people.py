@@ -319,7 +319,7 @@ class Operator:
 
 @dataclass
 class Keeper:
-    """Makes one backup after another; the one under way may be killed."""
+    """Makes one backup after another; the one under way may be killed: then its file is whole or not there."""
 
     place: Place
     ledger: Ledger
@@ -331,12 +331,12 @@ class Keeper:
         while goes_on():
             path = self.place.folder / f"backups/{number}.zip"
             self.under_way = self.place.manage("backup", str(path))
-            if self.under_way.wait(HANG_SECONDS) == 0:
-                self.ledger.backups.append(str(path))
-                self.ledger.count("backups made")
-                number += 1
-                until = time.monotonic() + self.every
-                while goes_on() and time.monotonic() < until:
-                    time.sleep(0.2)
-            else:
-                self.ledger.count("backups that died")
+            died = self.under_way.wait(HANG_SECONDS) != 0
+            self.ledger.count("backups that died" if died else "backups made")
+            if died and not path.exists():
+                continue  # once more, which clears away what is left of it
+            self.ledger.backups.append(str(path))
+            number += 1
+            until = time.monotonic() + self.every
+            while goes_on() and time.monotonic() < until:
+                time.sleep(0.2)
