@@ -197,7 +197,7 @@ def _configuration(campaign: Campaign, run: CampaignRun) -> dict[str, object]:
             "host_mount_options": machine["host_mount_options"][:200],
             **asdict(campaign.disk),
             **_backend(campaign, run),
-            "guest_os": _system(facts["guest_image"] | {"distribution_version": _release(facts["guest_image"])}),
+            "guest_os": _system({"distribution_version": _release(facts["guest_image"]), **facts["guest_image"]}),
             "vm_vcpus": campaign.vm_vcpus,
             "vm_ram_gib": campaign.vm_ram_mib / 1024,
             "vm_disk": f"{campaign.disk_mib} MiB",
@@ -211,6 +211,8 @@ def _hypervisor(campaign: Campaign, is_emulated: bool) -> dict[str, object]:
     facts = campaign.host.facts
     if campaign.driver == Host.Driver.PROXMOX:
         slug, release = "proxmox", facts.get("pve", "")
+    elif campaign.driver == Host.Driver.XEN:
+        slug, release = "xen", facts.get("xen", "")
     else:
         slug, release = "kvm", f"{facts.get('running', '')}, libvirt {facts.get('libvirt', '')}"
     return {"hypervisor": "qemu-tcg" if is_emulated else slug, "hypervisor_release": release[:80]}
@@ -226,10 +228,13 @@ def _backend(campaign: Campaign, run: CampaignRun) -> dict[str, object]:
     if run.host_fs not in BACKENDS:
         return {"backend": FILE}
     below = f"a loop device on a file on {about['file_system']}" if "file_system" in about else "a loop device"
-    return {"backend": run.host_fs, "below": below, "allocation": ""}
+    known = {"backend": run.host_fs, "below": below, "allocation": ""}
+    # Xen serves a volume in its kernel, by none of the modes that QEMU has.
+    return known | ({"io_mode": ""} if campaign.driver == Host.Driver.XEN else {})
 
 
 def _release(image: dict[str, Any]) -> str:
+    """Of an image that was built before image.json said it."""
     digits = [word for word in image["distribution"].split() if word.isdigit()]
     return digits[0] if digits else ""
 

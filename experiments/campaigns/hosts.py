@@ -22,7 +22,19 @@ from experiments.models import CampaignRun, Host, Hypervisor, PrivateKey, Storag
 from kdb import jobs
 from kdb.models import Job
 
-from .laboratory import disks, drivers, filebench_tree, health, hypervisors, proxmox, remote, ssh
+from .laboratory import (
+    brought_image,
+    disks,
+    drivers,
+    filebench_tree,
+    guest_image,
+    health,
+    hypervisors,
+    proxmox,
+    remote,
+    ssh,
+    xen,
+)
 
 logger = logging.getLogger(__name__)
 
@@ -30,10 +42,12 @@ CONTACT_JOB, CHECK_JOB = "contact_host", "check_host"
 PROBE_SECONDS = 30  # a guest under hardware virtualisation is up within five
 PROBE_MIB = 64  # of its disk
 FACTS_SECONDS = 5  # to log in and to tell
+DIGEST_SECONDS = 300  # of a guest image
 RAW_MIB = 1024
 RAW_SECONDS = 20  # ten for each direction, at most (remote.sh)
 
-_HYPERVISORS = {"kvm": "kvm", "qemu": "qemu-tcg"}
+_BY_FACT = {"pve": "proxmox", "xen": "xen"}  # what its own programs tell
+_HYPERVISORS = {"kvm": "kvm", "qemu": "qemu-tcg", "xen": "xen"}
 
 # Where to get what a host may lack: Debian's package, or the source.
 FROM = {
@@ -51,6 +65,9 @@ FROM = {
     "virsh": "package libvirt-clients (and libvirt-daemon-system for the daemon)",
     "filebench": "manage.py build_filebench and install_filebench: Debian has no package",
 }
+
+# Of these programs, what a guest is asked for.
+NEEDED_INSIDE = ("setsid", "timeout", "findmnt", "mkfs.ext4", "mkfs.xfs", "mkfs.btrfs", "fio", "filebench")
 
 
 @dataclass(frozen=True)
@@ -155,6 +172,8 @@ def check_estimate(host: Host, pools: int, *, with_limits: bool = False) -> Chec
     """pools : their number"""
     starts_guest = bool(host.guest_image and maker_of(host) and pools)
     guest_seconds = PROBE_SECONDS + hypervisors.BOOT_SECONDS if starts_guest else 0  # hardware first, then software
+    if host.facts.get("guest_image", {}).get("disk"):
+        guest_seconds *= hypervisors.WHOLE_SYSTEM
     return CheckEstimate(
         seconds=FACTS_SECONDS + guest_seconds + (pools * RAW_SECONDS if with_limits else 0),
         pool_mib=max(PROBE_MIB if starts_guest else 0, RAW_MIB if with_limits and pools else 0),
@@ -316,11 +335,12 @@ def check(run: jobs.JobRun, host_id: int, with_limits: bool) -> None:
             found["health"] = health.look(machine, pools)
             is_free = not CampaignRun.objects.filter(host=host, state=CampaignRun.State.ACTIVE).exists()
             if host.guest_image and (maker := maker_of(host)):
-                found["guest_image"] = json.loads(remote.call(machine, "image", host.guest_image))
-                old = host.facts.get("accelerator", "")
-                found["accelerator"] = (
-                    _accelerator(maker, machine, host, pools[0], found, run) if is_free and pools else old
-                )
+                found["guest_image"] = _image(machine, host.guest_image)
+                if is_free and pools:
+                    found["accelerator"], inside = _try_guest(maker, machine, host, pools[0], found, run)
+                    found["guest_image"] |= inside
+                else:
+                    found |= _tried_before(host, found["guest_image"])
             found["limits"] = _limits(machine, pools, run) if with_limits and is_free else host.facts.get("limits", {})
     except ssh.KeyChanged as error:
         block(host, str(error))
@@ -328,7 +348,8 @@ def check(run: jobs.JobRun, host_id: int, with_limits: bool) -> None:
             Host.objects.filter(pk=host_id).update(offered_key=ssh.scan(host.address, host.port))
         raise
     Host.objects.filter(pk=host_id).update(facts=found, checked_at=now())
-    slug = "proxmox" if found.get("pve") else _HYPERVISORS.get(found.get("accelerator", ""), "")
+    slug = next((key for fact, key in _BY_FACT.items() if found.get(fact)), "")
+    slug = slug or _HYPERVISORS.get(found.get("accelerator", ""), "")
     detected = visible.entries(Hypervisor).filter(slug=slug).first()
     if detected is not None:  # what a person said stands
         Host.objects.filter(pk=host_id, hypervisor=None).update(hypervisor=detected)
@@ -381,19 +402,67 @@ def facts_of(text: str) -> dict[str, Any]:
     return found
 
 
-def _accelerator(
+def _image(machine: ssh.Connection, folder: str) -> dict[str, Any]:
+    """What image.json says of the guest image. Raises HostError where one of its files is another one."""
+    try:
+        said: dict[str, Any] = json.loads(remote.call(machine, "image", folder))
+        expected = dict(said["sha256"])
+    except (ValueError, TypeError, KeyError) as error:
+        raise HostError(f"{folder}/image.json is not what build_guest_image or add_guest_image wrote.") from error
+    if said.get("disk", "disk.raw") not in [f"disk.{kind}" for kind in brought_image.FORMATS]:
+        raise HostError(f"{folder}/image.json names the disk {said['disk']!r}, and no add_guest_image did.")
+    found = dict(remote.facts(remote.call(machine, "digests", folder, *expected, timeout=DIGEST_SECONDS)))
+    if changed := [f"{folder}/{name}" for name in expected if found.get(name) != expected[name]]:
+        raise HostError(f"{', '.join(changed)}: not what was made. Copy the folder again, or make it anew.")
+    return said
+
+
+def _tried_before(host: Host, image: dict[str, Any]) -> dict[str, Any]:
+    """What an earlier check found in a guest. Raises HostError where the image is another one by now."""
+    old = host.facts.get("guest_image", {})
+    if old and old.get("sha256") != image["sha256"]:
+        raise HostError("The guest image is another one by now, and a run is under way: check again when it is over.")
+    return {"accelerator": host.facts.get("accelerator", ""), "guest_image": old or image}
+
+
+def _inside(guest: ssh.Connection) -> dict[str, Any]:
+    """What a guest of an image that was brought has, in the words of image.json; `missing`: what runs ask for there."""
+    found = facts_of(remote.call(guest, "facts"))
+    said = remote.facts(remote.call(guest, "modules", *guest_image.DISK_MODULES.values()))
+    modules = {value for _, value in said}
+    lacking = {item["program"] for item in found["missing"]}
+    return {
+        **{name: found[name] for name in ("kernel", "distribution", "distribution_id", "distribution_version")},
+        "disk_buses": [bus for bus, module in guest_image.DISK_MODULES.items() if module in modules],
+        "packages": {"fio": found.get("fio", "")},
+        "filebench": found.get("filebench", ""),
+        "missing": [program for program in NEEDED_INSIDE if program in lacking],
+    }
+
+
+def _try_guest(
     maker: str, machine: ssh.Connection, host: Host, pool: str, found: dict[str, Any], run: jobs.JobRun
-) -> str:
-    """ "kvm" where a guest really comes up under it, else "qemu": /dev/kvm may open and guests hang all the same."""
+) -> tuple[str, dict[str, Any]]:
+    """ "kvm" where a guest really comes up under it, else "qemu": /dev/kvm may open and guests hang all the same.
+
+    "xen" where one comes up under Xen. With what is found inside, where the image was brought.
+    """
+    disk = found["guest_image"].get("disk", "")
     hypervisor = drivers.HYPERVISORS[maker]
     types = found.get("domain_types", "").split()
-    place = "fs"
+    place, options = "fs", disks.Options()
+    if maker == Host.Driver.XEN:
+        if "xen" not in found:
+            raise HostError(f"{host} is no control domain of Xen: xl info says nothing there.")
+        if disk:
+            raise HostError("Under Xen guests start from an image of build_guest_image, not from one that was brought.")
+        types, options = ["xen"], xen.USUAL
     if maker == Host.Driver.PROXMOX:
         types = ["kvm", "qemu"]
         place = next((name for name in storages(host) if not found["pools"][name].get("is_missing")), "")
         if not place:
             raise HostError(f"{host} has no storage that a machine's disk could be made on.")
-    for accelerator in [kind for kind in ("kvm", "qemu") if kind in types]:
+    for accelerator in [kind for kind in ("kvm", "qemu", "xen") if kind in types]:
         area = Area(machine, pool, token(run))
         area.call("begin")
         try:
@@ -403,23 +472,35 @@ def _accelerator(
                 name=f"kdb-probe-{area.token}",
                 number=1,
                 image_folder=host.guest_image,
-                disk=hypervisor.make_disk(area, place, file_system, 1, PROBE_MIB, disks.Options()),
+                disk=hypervisor.make_disk(area, place, file_system, 1, PROBE_MIB, options),
                 console=f"{area.pool}/.kdb/console1",
-                ram_mib=512,
+                ram_mib=1024 if disk else 512,
                 vcpus=1,
                 accelerator=accelerator,
+                root=hypervisors.root_disk(area, host.guest_image, disk, 1),
+                options=options,
             )
             seconds = PROBE_SECONDS if accelerator == "kvm" else hypervisors.BOOT_SECONDS
             hypervisor.start(area, guest)
-            hypervisors.wait_ready(hypervisor, area, guest.name, "console1", seconds=seconds, keep=run.renew)
-            return accelerator
+            hypervisors.wait_ready(hypervisor, area, guest, seconds=seconds, keep=run.renew)
+            if not disk:
+                return accelerator, {}
+            key = found["guest_image"]["host_key"]
+            try:
+                with drivers.log_in(hypervisor, machine, guest.name, key, run.renew) as inside:
+                    return accelerator, _inside(inside)
+            except ssh.SshError as error:
+                raise HostError(
+                    f"The image that was brought starts on {host}, and nobody can log in: {error}"
+                ) from error
         except (hypervisors.GuestGone, remote.Refused) as error:
             logger.warning("no guests under %s host=%s reason=%r", accelerator, host.slug, str(error))
             last = str(error)
         finally:
             area.call("clean")
+    of = " from the image that was brought" if disk else ""
     raise HostError(
-        f"No virtual machine comes up on {host}: {last if types else 'libvirt offers neither kvm nor qemu'}"
+        f"No virtual machine comes up on {host}{of}: {last if types else 'libvirt offers neither kvm nor qemu'}"
     )
 
 

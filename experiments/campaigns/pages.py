@@ -20,6 +20,7 @@ RunState = CampaignRun.State
 _ACCELERATORS = {
     "kvm": "hardware virtualisation, as seen by starting one",
     "qemu": "software emulation, as seen by starting one",
+    "xen": "Xen, as seen by starting one",
 }
 LOG_LINES = 8  # of the run under way, on the campaign's page
 
@@ -81,11 +82,13 @@ def _facts(host: Host) -> list[tuple[str, str]]:
         ("fio", found.get("fio") or "not installed"),
         ("Filebench", found.get("filebench") or "not installed"),
         ("Proxmox VE", found.get("pve", "")),
+        ("Xen", found.get("xen", "")),
         ("libvirt", f"{found['libvirt']}, {found.get('running', '')}" if found.get("libvirt") else ""),
         ("Guests run by", _ACCELERATORS.get(found.get("accelerator", ""), "")),
     ]
-    if image := found.get("guest_image"):
-        said.append(("Guest image", f"{image['distribution']}, kernel {image['kernel']}"))
+    if (image := found.get("guest_image")) and "kernel" in image:
+        lacking = f"; without {', '.join(image['missing'])}" if image.get("missing") else ""
+        said.append(("Guest image", f"{image['distribution']}, kernel {image['kernel']}{lacking}"))
     return [(label, text) for label, text in [*said, *health.in_words(found.get("health", {}))] if text]
 
 

@@ -103,6 +103,9 @@ def _changed(done: list[CampaignRun]) -> Iterator[str]:
     for run in done:
         systems = run.configuration
         said = {("benchmark", ""): run.facts.get("tool_version"), ("host kernel", ""): run.facts.get("host_kernel")}
+        if image := run.facts.get("guest_image"):
+            digests = (f"{name} {digest[:12]}" for name, digest in image["sha256"].items())
+            said["guest image", ""] = ", ".join([image["distribution"], *digests])
         for machine in run.facts.get("machines", []):
             said |= {(name.replace("_", " "), systems): machine.get(name) for name in ("mount_options", "mkfs")}
             said["kernel", systems] = machine.get("kernel")

@@ -132,7 +132,7 @@ class _Attempt:
 
         is_counted = self.campaign.driver == Host.Driver.LIBVIRT
         by_number = {machine.number: machine.domain for machine in machines if machine.domain and is_counted}
-        sampler = signatures.sampler(host, by_number, libvirt.TESTED[self.campaign.disk_bus])
+        sampler = signatures.sampler(host, by_number, libvirt.TESTED.get(self.campaign.disk_bus, ""))
 
         def watch() -> None:
             for domain in domains:
@@ -196,6 +196,7 @@ class _Attempt:
         self.areas.append(Area(host, folder, self.token))
         if not is_storage:
             self.calibrate(self.areas[0])
+        image = facts.get("guest_image", {})
         wanted = Wanted(
             token=self.token,
             host_fs=run.host_fs,
@@ -211,7 +212,8 @@ class _Attempt:
             options=campaign.disk,
             pinned_cpus=tuple(campaign.pinned_cpus),
             image_folder=self.host.guest_image,
-            image_host_key=facts.get("guest_image", {}).get("host_key", ""),
+            image_disk=image.get("disk", ""),
+            image_host_key=image.get("host_key", ""),
             accelerator=facts.get("accelerator", ""),
         )
         self.facts |= {"host_kernel": facts.get("kernel", ""), "accelerator": wanted.accelerator}
@@ -219,6 +221,7 @@ class _Attempt:
             found = drivers.native(host, wanted, self.step)
         else:
             hypervisor = drivers.HYPERVISORS[campaign.driver]
+            self.facts["guest_image"] = {name: image[name] for name in ("distribution", "sha256")}
             found = drivers.guests(stack, hypervisor, host, wanted, self.step, self.keep)
         self.facts["machines"] = [{"name": machine.name, **machine.facts} for machine in found]
         return host, found

@@ -7,7 +7,7 @@ their state; it is taken before that of a campaign. `look_after`, every quarter 
 
 import logging
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -24,14 +24,19 @@ from kdb.host_storage import BACKENDS
 from kdb.models import Job
 
 from . import hosts, news
-from .laboratory import disks, drivers, engines, plan, proxmox
+from .laboratory import disks, drivers, engines, plan, proxmox, xen
 
 logger = logging.getLogger(__name__)
 
 RUN_JOB = "campaign_run"  # the handler is in experiments.campaigns.runs
 MAKES = {"ext4": 32, "xfs": 320, "btrfs": 128}  # file systems that remote.sh makes, and their least size in MiB
 MAX_RUNS = 10_000
+_INTO_IMAGE = {
+    name: f"{hosts.FROM[name]}; put it into the disk, and add_guest_image again" for name in hosts.NEEDED_INSIDE
+}
+_INTO_IMAGE["filebench"] = "manage.py build_filebench, and build_guest_image or add_guest_image with --filebench"
 _SPARE_RAM_MIB = 512  # of a host, beside its guests
+_PROGRAMS = {"libvirt": ("losetup", "virsh"), "xen": ("losetup",)}  # that drivers cannot do without
 
 State, RunState = Campaign.State, CampaignRun.State
 
@@ -137,8 +142,8 @@ def _check_host(campaign: Campaign, facts: dict[str, Any], say: Callable[[str, s
         _check_engine(campaign, str(host), facts.get(campaign.engine, ""), say)
         _check_sizes(campaign, say)
         return
-    for name in ("losetup", "virsh"):
-        if name in lacking and campaign.driver == Host.Driver.LIBVIRT:
+    for name in _PROGRAMS.get(campaign.driver, ()):
+        if name in lacking:
             say("driver", f"{host} has no {name}: {hosts.FROM[name]}.")
     image = facts.get("guest_image")
     if not image or not facts.get("accelerator"):
@@ -147,10 +152,7 @@ def _check_host(campaign: Campaign, facts: dict[str, Any], say: Callable[[str, s
             f"No guest of {host} was seen to start: build a guest image, name it in the host's record, check the host.",
         )
         return
-    version = image["filebench"] if campaign.engine == "filebench" else image["packages"]["fio"]
-    _check_engine(campaign, f"the guest image of {host}", version, say)
-    if unmade := [name for name in campaign.guest_file_systems if name not in MAKES]:
-        say("guest_file_systems", f"{', '.join(unmade)}: the guest image makes {', '.join(MAKES)}.")
+    _check_image(campaign, image, say)
     wanted = max(campaign.vm_counts) * campaign.vm_ram_mib
     if wanted > facts["ram_mib"] - _SPARE_RAM_MIB:
         say(
@@ -159,6 +161,21 @@ def _check_host(campaign: Campaign, facts: dict[str, Any], say: Callable[[str, s
         )
     _check_sizes(campaign, say)
     _check_disk(campaign, facts, lacking, say)
+
+
+def _check_image(campaign: Campaign, image: dict[str, Any], say: Callable[[str, str], None]) -> None:
+    """Whether a guest has what runs ask for; `missing` is known of an image that was brought."""
+    where, missing = f"the guest image of {campaign.host}", image.get("missing", [])
+    version = image["filebench"] if campaign.engine == "filebench" else image["packages"]["fio"]
+    _check_engine(campaign, where, version, say, _INTO_IMAGE)
+    if unmade := [name for name in campaign.guest_file_systems if name not in MAKES]:
+        say("guest_file_systems", f"{', '.join(unmade)}: the guest image makes {', '.join(MAKES)}.")
+    for program in missing:
+        file_system = program.removeprefix("mkfs.")
+        if file_system in campaign.guest_file_systems:
+            say("guest_file_systems", _lacks(where, program, _INTO_IMAGE))
+        elif program not in ("fio", "filebench") and file_system not in MAKES:
+            say("host", _lacks(where, program, _INTO_IMAGE))
 
 
 def _check_volume(campaign: Campaign, name: str, facts: dict[str, Any], say: Callable[[str, str], None]) -> None:
@@ -194,6 +211,17 @@ def _check_proxmox(campaign: Campaign, about: dict[str, Any], say: Callable[[str
         say("pinned_cpus", "Proxmox VE pins a machine to several CPUs and no vCPU to one: leave it empty.")
 
 
+def _check_xen(campaign: Campaign, say: Callable[[str, str], None]) -> None:
+    """What of a plan Xen cannot do."""
+    if "hvm" not in campaign.host.facts.get("xen_caps", ""):
+        say("driver", f"{campaign.host} is no Xen, seen by xl, whose processors can virtualise fully.")
+    for name, sentence in xen.problems(campaign.disk):
+        say(name, sentence)
+    if BACKENDS.keys() & {*campaign.host_file_systems}:
+        for name, sentence in xen.problems_on_volumes(campaign.disk):
+            say(name, sentence)
+
+
 def _check_disk(
     campaign: Campaign, facts: dict[str, Any], lacking: Collection[str], say: Callable[[str, str], None]
 ) -> None:
@@ -203,13 +231,17 @@ def _check_disk(
         about = facts["pools"][str(campaign.pool)]
         _check_proxmox(campaign, about, say)
         options = replace(options, allocation=about["allocation"].get(campaign.image_format, ""))
+    if campaign.driver == Host.Driver.XEN:
+        _check_xen(campaign, say)
+    elif campaign.disk_bus == "xen":
+        say("disk_bus", "Only Xen's machines have disks on its bus.")
     for name, sentence in disks.problems(options):
         say(name, sentence)
     if campaign.disk_bus not in facts["guest_image"].get("disk_buses", ("virtio", "scsi", "ide")):
         say(
             "disk_bus", f"The kernel in the guest image of {campaign.host} has no driver for {campaign.disk_bus} disks."
         )
-    if campaign.driver == Host.Driver.LIBVIRT and campaign.image_format == "qcow2" and "qemu-img" in lacking:
+    if campaign.driver != Host.Driver.PROXMOX and campaign.image_format == "qcow2" and "qemu-img" in lacking:
         say("image_format", f"{campaign.host} has no qemu-img: {hosts.FROM['qemu-img']}.")
     found = re.search(r"QEMU (\d{1,4}(?:\.\d{1,4}){0,3})", facts.get("running", ""))
     version = tuple(int(part) for part in found[1].split(".")) if found else ()
@@ -239,9 +271,20 @@ def _check_attached(campaign: Campaign, say: Callable[[str, str], None]) -> None
     _check_sizes(campaign, say)
 
 
-def _check_engine(campaign: Campaign, where: str, version: str, say: Callable[[str, str], None]) -> None:
+def _lacks(where: str, program: str, ways: Mapping[str, str]) -> str:
+    return f"{where[:1].upper()}{where[1:]} has no {program}: {ways[program]}."
+
+
+def _check_engine(
+    campaign: Campaign,
+    where: str,
+    version: str,
+    say: Callable[[str, str], None],
+    ways: Mapping[str, str] = hosts.FROM,
+) -> None:
+    """ways : where to get what is lacking there"""
     if not version:
-        say("engine", f"{where[:1].upper()}{where[1:]} has no {campaign.engine}: {hosts.FROM[campaign.engine]}.")
+        say("engine", _lacks(where, campaign.engine, ways))
     elif campaign.engine == "filebench":
         try:
             engines.dialect(version)

@@ -21,6 +21,20 @@ _TRY = "On the worker's machine, try ssh -p {port} {login}@{address} true"
 
 # Pattern, cause, next step; {address}, {port}, {login}, {key} and {queue} are the host's.
 _TABLE = (
+    # These two tell what a guest said, in whatever words.
+    (
+        r"No virtual machine comes up on .* from the image that was brought",
+        "A disk that was brought by add_guest_image did not start, or its cloud-init did not come to its end.",
+        "Start it with QEMU by hand, with seed.iso beside it, and look at its screen. It must start by BIOS, from a "
+        "disk of virtio, and hold cloud-init (with the source NoCloud), systemd, and an SSH server that lets root in "
+        "by key; the last lines of its serial console stand above.",
+    ),
+    (
+        r"The image that was brought starts on .*, and nobody can log in",
+        "Its cloud-init did not put KDB's keys where its SSH server looks, or it was made for another worker's key.",
+        "Give add_guest_image the public key that belongs to this host's private one, and see that the image's "
+        "sshd_config lets root in by key (PermitRootLogin prohibit-password).",
+    ),
     (
         r"Name or service not known|Could not resolve hostname|name resolution|No address associated",
         "The worker's name server does not know the name {address}.",
@@ -140,6 +154,29 @@ _TABLE = (
         "another KDB on the same cluster may have it: let one wait for the other.",
     ),
     (
+        r"xl: (?:command )?not found|is no control domain of Xen|cannot init xl context|Xen does not say which",
+        "xl does not work on the machine: it is not booted into Xen, or the login may not use it.",
+        "Boot it under Xen with its tools installed (on Debian: xen-system-amd64) and see that xl info answers for "
+        "{login}; else take the driver xen out of its record.",
+    ),
+    (
+        r"failed to free memory for the domain|not enough memory|Out of memory.{0,40}domain",
+        "Xen has no memory left for the virtual machine.",
+        "See free_memory of xl info there; give the control domain less (dom0_mem on Xen's command line), or plan "
+        "smaller or fewer machines.",
+    ),
+    (
+        r"aio=native was specified",
+        "The QEMU of this Xen is built without Linux AIO (Debian's is), so it opens no image past the cache.",
+        "Plan with cache mode writeback and I/O mode threads, or put the disks on volumes, which it does not serve.",
+    ),
+    (
+        r"/\.kdb/vif",
+        "The interface of a virtual machine of Xen did not come up in the control domain.",
+        "Its kernel needs IPv6 (not ipv6.disable=1), ip and xenstore-write must be there, and programs in the pool "
+        "must be allowed to run (no noexec). /var/log/xen has more.",
+    ),
+    (
         r"failed to connect to the hypervisor|libvirt-sock|virtqemud-sock",
         "libvirt does not run on the machine.",
         "Start it there (systemctl start libvirtd, or virtqemud), see that virsh -c qemu:///system list answers, and "
@@ -156,10 +193,16 @@ _TABLE = (
         "See what held it (on SQLite a long import or another server on the same file), and let the campaign go on.",
     ),
     (
+        r"image.json is not there|not what was made|is not what build_guest_image",
+        "The folder of the guest image is not, or not wholly, what was made.",
+        "Copy the folder that build_guest_image or add_guest_image made to the machine again, with all its files, and "
+        "see that the host's record names it.",
+    ),
+    (
         r"No virtual machine comes up",
-        "libvirt is there and starts no guest of ours.",
-        "On the machine, virsh -c qemu:///system list must work for {login}, /dev/kvm must be there, and the folder of "
-        "the guest image must be readable for libvirt's user.",
+        "The hypervisor is there and starts no guest of ours.",
+        "On the machine, virsh -c qemu:///system list (xl list, qm list) must work for {login}; for libvirt /dev/kvm "
+        "must be there, and the folder of the guest image readable for libvirt's user.",
     ),
     (
         r"Given up after|ended without a result",

@@ -50,6 +50,7 @@ class Host(models.Model):
         NATIVE = "native", "native: no virtual machine"
         LIBVIRT = "libvirt", "libvirt: the campaign makes its virtual machines"
         PROXMOX = "proxmox", "Proxmox VE: the campaign makes its virtual machines"
+        XEN = "xen", "Xen, by xl: the campaign makes its virtual machines"
         ATTACHED = "attached", "attached: virtual machines that exist"
 
     slug = models.SlugField(max_length=60, unique=True, validators=[check_slug])

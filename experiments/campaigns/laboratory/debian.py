@@ -1,4 +1,4 @@
-"""A small Debian in a folder, to make things in that run on other machines. Needs root and debootstrap."""
+"""A small Debian, made by mmdebstrap, to make things in that run on other machines."""
 
 import hashlib
 import os
@@ -6,6 +6,7 @@ import shutil
 import subprocess
 from collections.abc import Iterable
 from pathlib import Path
+from typing import IO
 
 SUITES = {"12": "bookworm", "13": "trixie"}  # release to its name
 RELEASE = "12"  # unless another is asked for
@@ -16,16 +17,32 @@ class BuildError(Exception):
     """It cannot be built; the text says why."""
 
 
-def check_tools(programs: Iterable[str], packages: str) -> None:
-    """Raises BuildError where this is not root or a program is missing; `packages` are Debian's that have them."""
+def check_root() -> None:
+    """Raises BuildError where this is not root."""
     if os.geteuid() != 0:
-        raise BuildError("debootstrap needs root.")
+        raise BuildError("This needs root: it makes a Debian in a folder, and runs programs in it.")
+
+
+def check_tools(programs: Iterable[str], packages: str) -> None:
+    """Raises BuildError where a program is missing; `packages` are Debian's that have them."""
     if missing := [program for program in programs if shutil.which(program) is None]:
         raise BuildError(f"not installed: {', '.join(missing)}; on Debian: {packages}")
 
 
-def bootstrap(root: Path, packages: Iterable[str], mirror: str, release: str = RELEASE) -> None:
-    run("debootstrap", "--variant=minbase", f"--include={','.join(packages)}", SUITES[release], root, mirror)
+def bootstrap(
+    target: Path, packages: Iterable[str], mirror: str, release: str = RELEASE, hooks: Iterable[str] = ()
+) -> None:
+    """Make a Debian with these packages and what they need: a folder, for root only, or an archive, "*.tar".
+
+    hooks : of mmdebstrap, done in this order when it is complete
+    """
+    run(
+        *("mmdebstrap", "--mode=root" if os.geteuid() == 0 else "--mode=unshare", "--variant=minbase"),
+        # /bin is a link from the beginning, which a package with all of Perl would make of it otherwise.
+        *("--hook-dir=/usr/share/mmdebstrap/hooks/maybe-merged-usr", f"--include={','.join(packages)},usr-is-merged"),
+        *(f"--customize-hook={hook}" for hook in hooks),
+        *(SUITES[release], target, mirror),
+    )
 
 
 def distribution(root: Path) -> str:
@@ -37,10 +54,14 @@ def versions(root: Path, packages: Iterable[str]) -> dict[str, str]:
     return dict(line.split(" ", 1) for line in lines)
 
 
-def run(*command: str | Path) -> str:
-    """What a program prints. Raises BuildError where it fails."""
+def run(*command: str | Path, given: IO[bytes] | None = None) -> str:
+    """What a program prints; `given` is its standard input. Raises BuildError where it fails."""
     done = subprocess.run(  # noqa: S603 - names of ours and paths of the caller
-        [str(word) for word in command], capture_output=True, text=True, errors="replace", stdin=subprocess.DEVNULL
+        [str(word) for word in command],
+        capture_output=True,
+        text=True,
+        errors="replace",
+        stdin=given or subprocess.DEVNULL,
     )
     if done.returncode:
         raise BuildError(f"{command[0]} failed: {(done.stderr or done.stdout).strip()[-1500:]}")

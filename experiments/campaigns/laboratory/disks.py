@@ -20,11 +20,11 @@ CHOICES = {
         "metadata": "metadata only (qcow2)",
         "full": "fully written",
     },
-    "disk_bus": {"virtio": "virtio", "scsi": "SCSI (virtio-scsi)", "sata": "SATA", "ide": "IDE"},
+    "disk_bus": {"virtio": "virtio", "scsi": "SCSI (virtio-scsi)", "sata": "SATA", "ide": "IDE", "xen": "Xen (xvd)"},
     "iothread": {"no": "none of its own", "yes": "a thread of its own"},
     "discard": {"ignore": "ignored", "unmap": "passed on"},
 }
-DEVICES = {"virtio": "virtio-blk", "scsi": "virtio-scsi", "sata": "AHCI", "ide": "IDE"}
+DEVICES = {"virtio": "virtio-blk", "scsi": "virtio-scsi", "sata": "AHCI", "ide": "IDE", "xen": "xen-blkfront"}
 LOSES_WRITES = "unsafe"
 VOLUMES = {"raw": "raw device", "lvm": "LVM volume"}  # in place of a host file system; keys of kdb.host_storage
 _DIRECT = ("none", "directsync")
@@ -55,7 +55,7 @@ def problems(options: Options) -> Iterator[tuple[str, str]]:
             "discard",
             "mkfs in the guest discards the whole disk, so nothing of it would stay allocated: take a sparse image.",
         )
-    if options.iothread == "yes" and options.disk_bus not in ("virtio", "scsi"):
+    if options.iothread == "yes" and options.disk_bus not in ("virtio", "scsi", "xen"):
         yield (
             "iothread",
             f"{options.disk_bus} disks are served by QEMU's main thread: virtio and scsi can have their own.",

@@ -5,11 +5,11 @@ runs on. What they make is taken away by `clean` of the same areas, whatever hap
 """
 
 import time
-from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 
-from . import disks, hypervisors, libvirt, proxmox, remote, steps
+from . import disks, hypervisors, libvirt, proxmox, remote, steps, xen
 from .hypervisors import Hypervisor
 from .remote import Area
 from .ssh import Connection, Unreachable
@@ -17,8 +17,8 @@ from .ssh import Connection, Unreachable
 CONTACT_SECONDS = 60
 FOLDER = "fs"  # of the file system under test, in the area
 Say = Callable[[str], None]
-HYPERVISORS: dict[str, Hypervisor] = {"libvirt": libvirt, "proxmox": proxmox}  # by the driver of a campaign
-UNTRIED = ("proxmox",)  # on no real host by those who wrote them
+HYPERVISORS: dict[str, Hypervisor] = {"libvirt": libvirt, "proxmox": proxmox, "xen": xen}  # by driver of a campaign
+UNTRIED = ("proxmox", "xen")  # on no real host by those who wrote them
 
 
 @dataclass(frozen=True)
@@ -26,6 +26,7 @@ class Wanted:
     """What one run is about. Sizes in MiB; guest fields are empty for a native run.
 
     host_fs : or the volume in place of one; storage : the hypervisor's name of it, where it makes the disks there
+    image_disk : of an image that was brought, else empty
     """
 
     token: int
@@ -41,6 +42,7 @@ class Wanted:
     options: disks.Options = field(default_factory=disks.Options)
     pinned_cpus: tuple[int, ...] = ()
     image_folder: str = ""
+    image_disk: str = ""
     image_host_key: str = ""
     accelerator: str = ""
     storage: str = ""
@@ -112,28 +114,27 @@ def guests(
         disk = hypervisor.make_disk(
             area, wanted.storage or FOLDER, wanted.host_fs, number, wanted.disk_mib, wanted.options
         )
-        console = f"console{number}"
         guest = hypervisors.Guest(
             name=domain_name(wanted.token, number),
             number=number,
             image_folder=wanted.image_folder,
             disk=disk,
-            console=f"{wanted.pool}/.kdb/{console}",
+            console=f"{wanted.pool}/.kdb/console{number}",
             ram_mib=wanted.ram_mib,
             vcpus=wanted.vcpus,
             accelerator=wanted.accelerator,
             options=wanted.options,
             pinned_cpus=disks.pinned(wanted.pinned_cpus, number, wanted.vcpus),
+            root=hypervisors.root_disk(area, wanted.image_folder, wanted.image_disk, number),
         )
         hypervisor.start(area, guest)
-        made.append((number, guest.name, console))
+        made.append(guest)
     machines = []
     say(steps.start_machines(wanted.vm_count))
-    for number, name, console in made:
-        hypervisors.wait_ready(hypervisor, area, name, console, keep=keep)
-        port = hypervisor.forwarded_port(host, name)
-        inside = stack.enter_context(hypervisors.connection(host, name, port, wanted.image_host_key))
-        _first_contact(inside, keep)
+    for guest in made:
+        number, name = guest.number, guest.name
+        hypervisors.wait_ready(hypervisor, area, guest, keep=keep)
+        inside = stack.enter_context(log_in(hypervisor, host, name, wanted.image_host_key, keep))
         guest_area = Area(inside, hypervisors.GUEST_POOL, wanted.token)
         guest_area.call("begin")
         say(steps.guest_file_system(wanted.guest_fs, f"virtual machine {number}"))
@@ -143,7 +144,17 @@ def guests(
     return machines
 
 
-def _first_contact(guest: Connection, keep: Callable[[], None]) -> None:
+@contextmanager
+def log_in(
+    hypervisor: Hypervisor, host: Connection, name: str, host_key: str, keep: Callable[[], object]
+) -> Iterator[Connection]:
+    """The way to a guest that has come up. Raises hypervisors.GuestGone, and what ssh raises."""
+    with hypervisors.connection(host, name, hypervisor.way_in(host, name), host_key) as inside:
+        _first_contact(inside, keep)
+        yield inside
+
+
+def _first_contact(guest: Connection, keep: Callable[[], object]) -> None:
     """Its sshd listens, but a busy guest may drop the first connections."""
     deadline = time.monotonic() + CONTACT_SECONDS
     while True:

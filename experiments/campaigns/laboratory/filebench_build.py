@@ -53,7 +53,8 @@ def build(
     source : a folder or a tarball of the release
     Raises BuildError; `out` then holds what it held before.
     """
-    debian.check_tools(("debootstrap", "unshare", "chroot"), "debootstrap util-linux coreutils")
+    debian.check_root()
+    debian.check_tools(("mmdebstrap", "unshare", "chroot"), "mmdebstrap util-linux coreutils")
     if out.exists() and any(out.iterdir()) and not (out / filebench_tree.MANIFEST).is_file():
         raise BuildError(f"{out} has other things in it: name a new folder.")
     out.parent.mkdir(parents=True, exist_ok=True)
@@ -62,7 +63,7 @@ def build(
         _copy_source(source, work / "source")
         _check_release(work / "source", version)
         root = work / "root"
-        tell(f"debootstrap {debian.SUITES[debian.RELEASE]}: {len(PACKAGES)} packages and what they need")
+        tell(f"Debian {debian.SUITES[debian.RELEASE]}: {len(PACKAGES)} packages and what they need")
         debian.bootstrap(root, PACKAGES, mirror)
         (work / "source").rename(root / "source")
         tell(f"building Filebench {version}")

@@ -3,8 +3,8 @@
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element, SubElement
 
-from . import disks
-from .hypervisors import KERNEL_LINE, SERIAL, Guest, GuestGone, GuestStopped, port_in
+from . import hypervisors
+from .hypervisors import KERNEL_LINE, MAC, SEED, SERIAL, Guest, GuestGone, GuestStopped, forwarded
 from .remote import Area, Refused
 from .ssh import Connection
 
@@ -30,19 +30,27 @@ def domain_xml(guest: Guest) -> str:
             SubElement(tuning, "vcpupin", vcpu=str(vcpu), cpuset=str(cpu))
     system = SubElement(domain, "os")
     _text(system, "type", "hvm", arch="x86_64", machine="pc")
-    _text(system, "kernel", f"{guest.image_folder}/vmlinuz")
-    _text(system, "initrd", f"{guest.image_folder}/initrd")
-    _text(system, "cmdline", KERNEL_LINE)
+    if not guest.root:
+        _text(system, "kernel", f"{guest.image_folder}/vmlinuz")
+        _text(system, "initrd", f"{guest.image_folder}/initrd")
+        _text(system, "cmdline", KERNEL_LINE)
     SubElement(SubElement(domain, "features"), "acpi")
     if guest.accelerator == "kvm":
         SubElement(domain, "cpu", mode="host-passthrough")
+    elif guest.root:
+        SubElement(domain, "cpu", mode="maximum")  # some distributions do not start on QEMU's usual one
     SubElement(domain, "clock", offset="utc")
     for event, action in (("on_poweroff", "destroy"), ("on_reboot", "destroy"), ("on_crash", "destroy")):
         _text(domain, event, action)
     devices = SubElement(domain, "devices")
-    root = _disk(devices, f"{guest.image_folder}/root.squashfs", "vda", "virtio", cache="unsafe")
-    SubElement(root, "readonly")
-    SubElement(root, "shareable")
+    if guest.root:
+        root = _disk(devices, guest.root, "vda", "virtio", type="qcow2", cache="unsafe")
+        SubElement(root, "boot", order="1")
+        shared = _disk(devices, f"{guest.image_folder}/{SEED}", "vdc", "virtio")
+    else:
+        shared = _disk(devices, f"{guest.image_folder}/root.squashfs", "vda", "virtio", cache="unsafe")
+    SubElement(shared, "readonly")
+    SubElement(shared, "shareable")
     bus, thread = guest.options.disk_bus, {"iothread": "1"} if has_thread else {}
     tested = _disk(
         devices,
@@ -74,7 +82,7 @@ def domain_xml(guest: Guest) -> str:
     line = SubElement(domain, f"{{{_QEMU}}}commandline")
     for argument in (
         *("-netdev", "user,id=kdb,restrict=on,hostfwd=tcp:127.0.0.1:0-:22"),
-        *("-device", "virtio-net-pci,netdev=kdb,addr=0x1e,romfile="),
+        *("-device", f"virtio-net-pci,netdev=kdb,mac={MAC},addr=0x1e,romfile="),
     ):
         SubElement(line, f"{{{_QEMU}}}arg", value=argument)
     return ElementTree.tostring(domain, encoding="unicode")
@@ -104,13 +112,7 @@ def virsh(host: Connection, *words: str, given: str = "", timeout: float = 60) -
     return answer.text
 
 
-def make_disk(area: Area, place: str, host_storage: str, number: int, mib: int, options: disks.Options) -> str:
-    """An image file in the folder of the area, or a volume; its path. Raises Refused."""
-    name = f"disk{number}"
-    if host_storage in disks.VOLUMES:
-        return area.call("make-volume", name, mib, host_storage, timeout=600)["path"]
-    made = area.call("make-image", place, name, mib, options.image_format, options.allocation, timeout=3600)
-    return made["path"]
+make_disk = hypervisors.make_image
 
 
 def start(area: Area, guest: Guest) -> None:
@@ -137,6 +139,6 @@ def check_running(host: Connection, name: str) -> None:
         raise GuestGone(f"the virtual machine {name} is {found}")
 
 
-def forwarded_port(host: Connection, name: str) -> int:
-    """The port on the host's loopback that leads to the guest's sshd. Raises GuestGone."""
-    return port_in(virsh(host, "qemu-monitor-command", name, "--hmp", "info usernet"), name)
+def way_in(host: Connection, name: str) -> tuple[str, int]:
+    """Address and port by which the host reaches the guest's sshd. Raises GuestGone."""
+    return forwarded(virsh(host, "qemu-monitor-command", name, "--hmp", "info usernet"), name)

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from . import disks
-from .hypervisors import KERNEL_LINE, SERIAL, Guest, GuestGone, GuestStopped, port_in
+from .hypervisors import KERNEL_LINE, MAC, SEED, SERIAL, Guest, GuestGone, GuestStopped, forwarded
 from .remote import Area, Refused
 from .ssh import Connection
 
@@ -26,6 +26,7 @@ _JOBS = 900_000  # whose machines have different numbers; a campaign ends those 
 _STOPPED = ("paused", "io-error", "suspended", "internal-error", "prelaunch", "postmigrate")
 # Free places on the first bus: that of the watchdog and of passed-through devices (PVE::QemuServer::PCI).
 _ROOT_AT, _NETWORK_AT, _RANDOM_AT = "0x4", "0x10", "0x11"
+_SEED_AT = "0x12"  # of a first network card of its own, which our machines do not have
 
 # Proxmox VE's programs fail with 255 (PVE::CLI::qm, $upid_exit), which of ssh means that there is no connection.
 _NOT_255 = 'status=0; "$@" || status=$?; [ "$status" -lt 255 ] || status=254; exit "$status"'
@@ -58,13 +59,22 @@ def make_disk(area: Area, place: str, host_storage: str, number: int, mib: int, 
 def creation(guest: Guest) -> list[str]:
     """The words of `qm create` for a guest. What boots it has no option of its own, and goes to QEMU as it is."""
     is_kvm = guest.accelerator == "kvm"
-    to_qemu = [
+    kernel = [
         *("-kernel", f"{guest.image_folder}/vmlinuz", "-initrd", f"{guest.image_folder}/initrd"),
         *("-append", KERNEL_LINE),
         *("-drive", f"file={guest.image_folder}/root.squashfs,if=none,id=kdbroot,format=raw,readonly=on"),
         *("-device", f"virtio-blk-pci,drive=kdbroot,bus=pci.0,addr={_ROOT_AT}"),
+    ]
+    whole_system = [
+        *("-drive", f"file={guest.root},if=none,id=kdbroot,format=qcow2,cache=unsafe"),
+        *("-device", f"virtio-blk-pci,drive=kdbroot,bus=pci.0,addr={_ROOT_AT},bootindex=0"),
+        *("-drive", f"file={guest.image_folder}/{SEED},if=none,id=kdbseed,format=raw,readonly=on"),
+        *("-device", f"virtio-blk-pci,drive=kdbseed,bus=pci.0,addr={_SEED_AT}"),
+    ]
+    to_qemu = [
+        *(whole_system if guest.root else kernel),
         *("-netdev", "user,id=kdbnet,restrict=on,hostfwd=tcp:127.0.0.1:0-:22"),
-        *("-device", f"virtio-net-pci,netdev=kdbnet,bus=pci.0,addr={_NETWORK_AT},romfile="),
+        *("-device", f"virtio-net-pci,netdev=kdbnet,mac={MAC},bus=pci.0,addr={_NETWORK_AT},romfile="),
         *("-device", f"virtio-rng-pci,bus=pci.0,addr={_RANDOM_AT}"),
         *("-serial", f"file:{guest.console}"),
     ]
@@ -123,10 +133,10 @@ def check_running(host: Connection, name: str) -> None:
         raise GuestGone(f"the virtual machine {name} is {found}")
 
 
-def forwarded_port(host: Connection, name: str) -> int:
-    """The port on the host's loopback that leads to the guest's sshd. Raises GuestGone."""
+def way_in(host: Connection, name: str) -> tuple[str, int]:
+    """Address and port by which the host reaches the guest's sshd. Raises GuestGone."""
     place = f"/nodes/{_node(host)}/qemu/{vmid(name)}/monitor"
-    return port_in(str(_asked(host, "create", place, "--command", "info usernet")), name)
+    return forwarded(str(_asked(host, "create", place, "--command", "info usernet")), name)
 
 
 def storages(host: Connection, names: Iterable[str]) -> dict[str, dict[str, Any]]:

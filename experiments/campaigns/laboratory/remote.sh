@@ -129,8 +129,32 @@ end_on_proxmox() {
     why=$(qm destroy "$1" --purge 1 --destroy-unreferenced-disks 1 2>&1) || refuse "the virtual machine $1 stays: $why"
 }
 
+# The machines of Xen that have an identity of ours, by their numbers; a word where Xen does not say.
+xen_left() {
+    if listed=$(xl vm-list 2>/dev/null); then
+        printf '%s\n' "$listed" | awk 'NR == FNR { ours[$1]; next } $1 in ours { print $2 }' "$AREA/xen" -
+    else
+        echo unknown
+    fi
+}
+
+end_on_xen() {
+    # A creation under way would go on after us; what it has made by now is listed, named or not.
+    if creating=$(leader "$AREA/xl.pid"); then kill -KILL "$creating" 2>/dev/null || true; fi
+    [ "$(xen_left)" != unknown ] || refuse "Xen does not say which virtual machines are there"
+    for domain in $(xen_left); do xl destroy "$domain" >/dev/null 2>&1 || true; done
+    until_nothing 10 xen_left || refuse "virtual machines of Xen stay: $(xen_left | tr '\n' ' ')"
+    while read -r _ name; do
+        rm -f "/var/log/xen/xl-$name.log"* "/var/log/xen/qemu-dm-$name.log"*
+    done <"$AREA/xen"
+}
+
 # The virtual machines of the area.
 guests_below() {
+    if [ -s "$AREA/xen" ]; then
+        # shellcheck disable=SC2062 # the patterns come from standard input
+        cut -d ' ' -f 2 "$AREA/xen" | grep -lsazFx --file=- /proc/[0-9]*/cmdline | cut -d / -f 3
+    fi
     if [ -s "$AREA/domains" ]; then
         # shellcheck disable=SC2062 # the patterns come from standard input
         sed 's/.*/guest=&,/' "$AREA/domains" | grep -lsaF --file=- /proc/[0-9]*/cmdline | cut -d / -f 3
@@ -170,6 +194,7 @@ clean_area() {
     if [ -s "$AREA/proxmox" ]; then
         while read -r number name; do end_on_proxmox "$number" "$name" </dev/null; done <"$AREA/proxmox"
     fi
+    [ ! -s "$AREA/xen" ] || end_on_xen
     if [ -s "$AREA/domains" ]; then
         for domain in $(domains_left); do
             virsh -c qemu:///system --quiet destroy "$domain" >/dev/null 2>&1 || true
@@ -237,8 +262,10 @@ mount_here() { # FS DEVICE POINT
     say mkfs "$(mkfs."$1" -V 2>&1 | head -n 1)"
 }
 
-# FOLDER of a disk in /sys/block. SCSI and ATA tell it in page 0x80, after four bytes of its head.
+# FOLDER of a disk in /sys/block. SCSI and ATA tell it in page 0x80, after four bytes of its head. Xen's disks have none:
+# there it is the place that the configuration gives the disk under test, xvdf, by its number (xen-vbd-interface(7)).
 serial_of() {
+    case $(readlink "$1/device") in */vbd-51792) echo kdb-under-test && return ;; esac
     if [ -f "$1/serial" ]; then
         cat "$1/serial"
     elif [ -f "$1/device/vpd_pg80" ]; then
@@ -332,6 +359,13 @@ make-image) # POOL TOKEN FOLDER NAME MIB FORMAT ALLOCATION: a disk for a virtual
     esac
     say path "$file"
     ;;
+make-overlay) # POOL TOKEN NAME FILE FORMAT: what a guest writes of its own system; FILE stays as it is
+    own_area "$1" "$2"
+    plain "$3"
+    case $5 in raw | qcow2) ;; *) refuse "$5 is not a format of a guest image" ;; esac
+    qemu-img create -q -f qcow2 -b "$4" -F "$5" "$AREA/$3"
+    say path "$AREA/$3"
+    ;;
 make-volume) # POOL TOKEN NAME MIB KIND: a block device for a virtual machine, on an image file in the area
     own_area "$1" "$2"
     plain "$3"
@@ -391,6 +425,31 @@ note-proxmox) # POOL TOKEN NUMBER NAME: before it is created, and only where nob
     case $config in *"does not exist"*) ;; *) refuse "Proxmox VE does not say whether $3 is free: $config" ;; esac
     echo "$3 $4" >>"$AREA/proxmox"
     sync "$AREA/proxmox"
+    ;;
+start-xen) # POOL TOKEN NAME UUID: the machine of the configuration on standard input, noted before it is created
+    own_area "$1" "$2"
+    plain "$3"
+    plain "$4"
+    cat >"$AREA/$3.cfg"
+    # Xen runs it for the interface: up, with a link-local address and in no bridge.
+    cat >"$AREA/vif" <<'EOF'
+#!/bin/sh
+[ "$1" = online ] || exit 0
+echo 0 >"/proc/sys/net/ipv6/conf/$vif/disable_ipv6" || exit 1
+ip link set dev "$vif" up && xenstore-write "$XENBUS_PATH/hotplug-status" connected
+EOF
+    chmod 700 "$AREA/vif"
+    echo "$4 $3" >>"$AREA/xen"
+    sync "$AREA/xen"
+    # It writes down itself who it is: a clean-up ends it, or it finds no configuration where it comes too late.
+    # shellcheck disable=SC2016 # that shell expands it
+    if ! why=$(sh -c '
+        echo "$$ $(cut -d " " -f 22 "/proc/$$/stat")" >"$1/xl.pid"
+        exec xl create -q "$1/$2.cfg"
+    ' kdb-create "$AREA" "$3" 2>&1 </dev/null); then
+        said=$(tail -n 1 "/var/log/xen/qemu-dm-$3.log" 2>/dev/null) || true
+        refuse "the virtual machine $3 does not start: $(printf '%s' "$why" | tr '\n' ' ') $said"
+    fi
     ;;
 drop-caches)
     sync
@@ -500,6 +559,11 @@ facts) # POOL...
     done
     version_of fio fio --version
     version_of pve pveversion
+    if command -v xl >/dev/null 2>&1 && said=$(xl info 2>/dev/null); then
+        # Processors and memory of the machine, not of the domain that we are in.
+        printf '%s\n' "$said" | sed -n 's/^xen_version *: /xen\t/p; s/^xen_caps *: /xen_caps\t/p
+            s/^nr_cpus *: \([0-9]\{1,9\}\)$/cores\t\1/p; s/^total_memory *: \([0-9]\{1,9\}\)$/ram_mib\t\1/p'
+    fi
     if command -v "$filebench" >/dev/null 2>&1; then
         say filebench "$(filebench_version "$filebench")"
         say filebench_program "$filebench"
@@ -617,10 +681,21 @@ calibrate) # POOL TOKEN MIB ROUNDS: a reference load; no figures of a file syste
         rm -f "$file"
     done
     ;;
-image) # FOLDER: what build_guest_image wrote there
-    [ -f "$1/image.json" ] || refuse "$1/image.json is not there: copy what manage.py build_guest_image made to this host"
-    for file in vmlinuz initrd root.squashfs; do [ -f "$1/$file" ] || refuse "$1/$file is not there"; done
+image) # FOLDER: what build_guest_image or add_guest_image wrote there
+    [ -f "$1/image.json" ] || refuse "$1/image.json is not there: copy what manage.py build_guest_image or add_guest_image made to this host"
     cat "$1/image.json"
+    ;;
+digests) # FOLDER FILE...: of these files in it
+    folder=$1
+    shift
+    for file in "$@"; do
+        plain "$file"
+        [ -f "$folder/$file" ] || refuse "$folder/$file is not there"
+        say "$file" "$(sha256sum <"$folder/$file" | cut -d ' ' -f 1)"
+    done
+    ;;
+modules) # MODULE...: which of these drivers the kernel has
+    for module in "$@"; do if modprobe --dry-run --quiet "$module"; then say module "$module"; fi; done
     ;;
 read-file) # POOL TOKEN NAME: a console log
     own_area "$1" "$2"

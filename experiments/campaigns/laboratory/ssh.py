@@ -168,8 +168,9 @@ class Connection:
                 *_option("IdentityAgent", "none"),
             ]
         if self.via is not None:
-            inner = f"{self.address.host}:{self.address.port}"
-            self._options += _option("ProxyCommand", shlex.join([*self.via._command(), "-W", inner, self.via._host]))
+            host = f"[{self.address.host}]" if ":" in self.address.host else self.address.host
+            words = [*self.via._command(), "-W", f"{host}:{self.address.port}", self.via._host]
+            self._options += _option("ProxyCommand", shlex.join(words).replace("%", "%%"))
         return self
 
     def __exit__(

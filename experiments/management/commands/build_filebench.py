@@ -12,7 +12,7 @@ from experiments.campaigns.laboratory import debian, filebench_build
 class Command(BaseCommand):
     help = (
         "Build a release of Filebench, unmodified, from its source that you bring, in a Debian made for it, and try "
-        "it. Needs root and debootstrap, and takes about two minutes. The folder then goes to hosts with "
+        "it. Needs root and mmdebstrap, and takes about two minutes. The folder then goes to hosts with "
         "install_filebench and into guest images with build_guest_image --filebench."
     )
     requires_system_checks = ()

@@ -12,8 +12,8 @@ from experiments.campaigns.laboratory import debian, filebench_tree, guest_image
 class Command(BaseCommand):
     help = (
         "Build a guest image of Debian packages only: kernel, initrd, a read-only root disk, and image.json. Needs "
-        "root, debootstrap and squashfs-tools, and takes about two minutes. Copy the folder to each host with "
-        "libvirt and name it in the host's record."
+        "mmdebstrap and squashfs-tools, no root, and one to two minutes. Copy the folder to each host that makes "
+        "virtual machines and name it in the host's record."
     )
     requires_system_checks = ()
 
@@ -46,7 +46,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:
-            keys = [path.read_text() for path in options["authorized_key"]]
+            keys = guest_image.public_keys(options["authorized_key"])
             about = guest_image.build(
                 options["folder"].resolve(),
                 keys,

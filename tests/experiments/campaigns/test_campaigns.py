@@ -7,7 +7,7 @@ from django.db import OperationalError
 
 from experiments.campaigns import runs, steering
 from experiments.campaigns.laboratory import bench, remote
-from experiments.models import CampaignRun, RunLine, StoragePool
+from experiments.models import CampaignRun, Host, RunLine, StoragePool
 from kdb import jobs
 from kdb.models import Job
 from tests.factories import FileSystem, entry, make_campaign, make_case_study, make_host, make_user
@@ -173,6 +173,56 @@ def test_a_host_that_is_none_of_proxmox_ve_or_has_no_folder_is_refused(storage):
         planned(host=storage.host, pool=storage, host_file_systems=["lvm-thin"], **PVE)
     assert "has no pveversion" in refused.value.problems["driver"][0]
     assert "needs a folder among its pools" in refused.value.problems["pool"][0]
+
+
+XEN = {
+    **{"driver": "xen", "guest_file_systems": ["xfs"], "vm_counts": [1], "disk_bus": "xen", "iothread": "yes"},
+    **{"cache_mode": "none", "io_mode": "native"},
+}
+
+
+@pytest.fixture
+def xen_host() -> Host:
+    host = make_host(drivers=["xen", "libvirt"])
+    host.facts |= {"xen": "4.17.6-pre", "xen_caps": "xen-3.0-x86_64 hvm-3.0-x86_32 hvm-3.0-x86_64"}
+    host.facts["guest_image"] |= {"disk_buses": ["virtio", "scsi", "xen"]}
+    host.save()
+    return host
+
+
+def test_a_campaign_on_xen_is_planned_in_a_folder_and_on_volumes(xen_host):
+    campaign = planned(host=xen_host, host_file_systems=["ext4", "raw"], **XEN)
+    assert sorted(str(run).partition(",")[0] for run in campaign.runs.all()) == ["xfs-on-ext4", "xfs-on-raw"]
+    assert steering.estimate(campaign).pool_mib > campaign.disk_mib
+    steps = " ".join(word for _, words in steering.estimate(campaign).steps for word in words)
+    assert "make a disk image of" in steps
+    assert "raw device, on a loop device" in steps
+
+
+@pytest.mark.parametrize(
+    ("fields", "field", "words"),
+    [
+        ({"disk_bus": "virtio"}, "disk_bus", "take xen, not virtio"),
+        ({"iothread": "no"}, "iothread", "a thread of its own: take yes"),
+        ({"io_mode": "threads"}, "cache_mode", "not none and threads"),
+        ({"cache_mode": "unsafe", "io_mode": "threads"}, "cache_mode", "not unsafe and threads"),
+        ({"cache_mode": "writeback", "host_file_systems": ["raw"]}, "cache_mode", "the kernel (blkback)"),
+        ({"driver": "libvirt"}, "disk_bus", "Only Xen's machines"),
+    ],
+)
+def test_what_xen_cannot_do_is_refused_when_planning(xen_host, fields, field, words):
+    with pytest.raises(steering.PlanRefused) as refused:
+        planned(**{"host": xen_host} | XEN | fields)
+    assert words in " ".join(refused.value.problems[field])
+
+
+def test_a_host_that_is_no_xen_or_cannot_virtualise_fully_is_refused(xen_host):
+    xen_host.facts["xen_caps"] = "xen-3.0-x86_64"
+    with pytest.raises(steering.PlanRefused, match="whose processors can virtualise fully"):
+        planned(host=xen_host, **XEN)
+    del xen_host.facts["xen_caps"]
+    with pytest.raises(steering.PlanRefused, match="is no Xen, seen by xl"):
+        planned(host=xen_host, **XEN)
 
 
 def test_a_driver_counts_as_tried_when_a_campaign_by_it_was_filed(storage):

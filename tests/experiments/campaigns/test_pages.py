@@ -2,6 +2,7 @@
 
 import pytest
 from django.test import Client
+from django.utils.timezone import now
 
 from experiments.campaigns import hosts, steering
 from experiments.campaigns.forms import CampaignForm, HostForm
@@ -257,6 +258,16 @@ def test_what_no_real_host_has_seen_says_so_until_a_campaign_was_filed(people, h
     assert "not yet tried on a real host" not in page.get("/laboratory/campaigns/first/").content.decode()
     assert "not yet tried on a real host" not in page.get("/laboratory/hosts/lab-7/").content.decode()
     assert {each["is_untried"] for each in api.get("/api/v1/campaigns/").json()["results"]} == {False}
+
+
+def test_a_control_domain_of_xen_is_told_what_it_could_be_asked_for(people):
+    host = make_host(slug="xen-1", facts={"xen": "4.17.6-pre"}, checked_at=now(), drivers=["native"])
+    page = client_of(people["owner"], api=False)
+    assert "ask it for xen" in page.get("/laboratory/hosts/xen-1/").content.decode()
+    assert "4.17.6-pre" in page.get("/laboratory/hosts/xen-1/").content.decode()
+    host.drivers = ["xen"]
+    host.save()
+    assert "ask it for xen" not in page.get("/laboratory/hosts/xen-1/").content.decode()
 
 
 DISKS = {"cache_mode": "writeback", "image_format": "qcow2", "allocation": "metadata", "iothread": "yes"}

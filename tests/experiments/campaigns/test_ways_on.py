@@ -37,12 +37,28 @@ SAID = [
     ("The worker has no OpenSSH client (Debian package openssh-client).", "cannot speak SSH"),
     ("lab-1: /srv/kdb/.kdb is there and is not KDB's: move it away", "storage pool"),
     ("No virtual machine comes up on lab-1: libvirt offers neither kvm nor qemu", "starts no guest"),
+    (
+        "No virtual machine comes up on lab-1 from the image that was brought: the virtual machine kdb-probe-7 did not "
+        "come up within 480 s. Console: Connection timed out",
+        "did not start",
+    ),
+    (
+        "The image that was brought starts on lab-1, and nobody can log in: kdb-probe-7 does not let this login in "
+        "with this key. root@127.0.0.1: Permission denied (publickey).",
+        "did not put KDB's keys",
+    ),
+    ("/srv/image/disk.qcow2: not what was made. Copy the folder again, or make it anew.", "not wholly"),
     ("lab-1: virsh define: error: failed to connect to the hypervisor", "libvirt does not run"),
     ("lab-1: make-image: no space: /srv/kdb/.kdb has 12 MiB free, 4096 MiB are needed", "is full"),
     ("pve-1: pvesh get: kdb-proxmox: 1: pvesh: not found", "no host of Proxmox VE"),
     ("pve-1: qm create: storage 'local-lvn' does not exist", "no storage of this name"),
     ("pve-1: qm create: unable to create VM 900000101 - VM 900000101 already exists on node 'b'", "has the number"),
     ("pve-1: the number 900000101 is that of somebody's virtual machine", "has the number"),
+    ("xen-1: xl list: cannot init xl context", "xl does not work"),
+    ("xen-1: Xen does not say which virtual machines are there", "xl does not work"),
+    ("xen-1: the virtual machine kdb-1-1 does not start: failed to free memory for the domain", "no memory left"),
+    ("kdb-1-1 does not start: aio=native was specified, but is not supported in this build.", "without Linux AIO"),
+    ("kdb-1-1 does not start: libxl: error: /srv/kdb/.kdb/vif online [7] exited with error status 1", "interface of a"),
     ("Given up after 5 attempts: the database could not be used: database is locked", "no run was lost"),
     ("Given up after 3 attempts: gone", "Workers died"),
 ]

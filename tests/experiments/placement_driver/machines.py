@@ -102,8 +102,8 @@ class Machine:
             self._wait(
                 lambda: "HOST_FORWARD" in self.virsh("qemu-monitor-command", self.name, "--hmp", "info usernet"), 90
             )
-            port = libvirt.forwarded_port(host, self.name)
-            with hypervisors.connection(host, self.name, port, key) as guest:
+            way_in = libvirt.way_in(host, self.name)
+            with hypervisors.connection(host, self.name, way_in, key) as guest:
                 self.begin(guest)
 
     def begin(self, guest: Connection) -> None:

@@ -3,6 +3,7 @@
 A class of tests of one such module inherits these, and says how a person would treat its machines.
 """
 
+import json
 from contextlib import contextmanager
 
 import pytest
@@ -46,7 +47,7 @@ class Conformance:
         try:
             guest = self.guest(lab, area, number)
             self.hypervisor.start(area, guest)
-            hypervisors.wait_ready(self.hypervisor, area, guest.name, f"console{number}")
+            hypervisors.wait_ready(self.hypervisor, area, guest)
             yield guest
         finally:
             area.call("clean", timeout=60)
@@ -68,10 +69,8 @@ class Conformance:
     def test_a_machine_comes_up_and_has_the_disk_that_was_asked_for(self, lab, host):
         with self.made(lab, host, 100) as guest:
             self.hypervisor.check_running(host, guest.name)
-            port = self.hypervisor.forwarded_port(host, guest.name)
-            key = (lab.image / "image.json").read_text().partition('"host_key": "')[2].partition('"')[0]
-            with hypervisors.connection(host, guest.name, port, key) as inside:
-                drivers._first_contact(inside, lambda: None)
+            key = json.loads((lab.image / "image.json").read_text())["host_key"]
+            with drivers.log_in(self.hypervisor, host, guest.name, key, lambda: None) as inside:
                 area = Area(inside, hypervisors.GUEST_POOL, 100)
                 area.call("begin")
                 area.call("format-disk", "fs", hypervisors.SERIAL, "ext4", timeout=60)

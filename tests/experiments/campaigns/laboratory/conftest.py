@@ -1,5 +1,6 @@
 """Laboratories for tests, and the campaigns that run in them."""
 
+import hashlib
 import os
 import subprocess
 import sys
@@ -65,6 +66,50 @@ def guest_image(cache: Path) -> Path:
         *(f"experiments/campaigns/laboratory/{files}" for files in ("guest_image.py", "debian.py", "guest/*"))
     )
     return made_once.made_once(cache, "guest-image", f"{recipe}{'-filebench' * bool(filebench)}", build)
+
+
+# A disk as distributions make them, but small: no partitions, a boot loader, cloud-init, systemd and sshd. Of the file
+# systems' programs it has those of ext4 only.
+_BROUGHT = r"""
+set -eu
+cd "$1"
+truncate --size 1G disk.raw
+mkfs.ext4 -q disk.raw
+mkdir root
+mount -o loop,discard disk.raw root
+mmdebstrap --quiet --variant=minbase --hook-dir=/usr/share/mmdebstrap/hooks/maybe-merged-usr \
+    --dpkgopt='path-exclude=/usr/share/doc/*' --dpkgopt='path-exclude=/usr/share/man/*' \
+    --dpkgopt='path-exclude=/usr/share/locale/*' \
+    --include=usr-is-merged,linux-image-cloud-amd64,tiny-initramfs,systemd-sysv,udev,ifupdown,kmod,cloud-init \
+    --include=openssh-server,fio --customize-hook='chroot "$1" sh -c "
+        cd /boot && for kernel in vmlinuz-*; do
+            mktirfs -m no --include-modules=virtio_pci,virtio_blk,crc32c_generic,ext4 \
+                -o initrd.img-\${kernel#vmlinuz-} \${kernel#vmlinuz-}
+        done"' bookworm root
+mkdir root/boot/extlinux
+cat >root/boot/extlinux/extlinux.conf <<-END
+	default disk
+	label disk
+	kernel /vmlinuz
+	append initrd=/initrd.img root=/dev/vda rw console=ttyS0
+END
+extlinux --install root/boot/extlinux 2>&1
+umount root
+qemu-img convert -O qcow2 disk.raw disk.qcow2
+rm disk.raw
+"""
+
+
+def brought_disk(cache: Path) -> Path:
+    """A disk that an operator may bring."""
+
+    def build(folder: Path) -> None:
+        words = ("unshare", "--mount", "sh", "-c", _BROUGHT, "brought", folder)
+        done = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        assert done.returncode == 0, done.stdout
+
+    recipe = hashlib.sha256(_BROUGHT.encode()).hexdigest()[:16]
+    return made_once.made_once(cache, "brought-disk", recipe, build) / "disk.qcow2"
 
 
 def built_filebench(cache: Path) -> Path:

@@ -16,7 +16,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 PROGRAMS = ("unshare", "sshd", "ssh", "ssh-keygen", "losetup", "mkfs.ext4", "mkfs.xfs", "mkfs.btrfs", "fio")
-QEMU_PROGRAMS = ("libvirtd", "virtlogd", "virsh", "qemu-system-x86_64", "debootstrap", "mksquashfs")
+QEMU_PROGRAMS = ("libvirtd", "virtlogd", "virsh", "qemu-system-x86_64", "qemu-img", "mmdebstrap", "mksquashfs")
+BROUGHT_PROGRAMS = (*QEMU_PROGRAMS, "xorrisofs", "extlinux")
 FILEBENCH_SOURCE = os.environ.get("KDB_FILEBENCH_SOURCE", "")  # of release 1.5-alpha3
 _NAMESPACES = ("unshare", "--mount", "--pid", "--fork", "--mount-proc", "--kill-child", "--propagation", "private")
 _PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
@@ -72,7 +73,7 @@ def no_filebench() -> str:
     """Why Filebench cannot be built here; empty where it can."""
     if not FILEBENCH_SOURCE:
         return "KDB_FILEBENCH_SOURCE names no source of Filebench"
-    return missing(("debootstrap",))
+    return missing(("mmdebstrap",))
 
 
 class Lab:

@@ -73,17 +73,18 @@ def test_a_tree_that_is_not_as_it_was_built_is_refused(tmp_path):
 # Building
 
 
-def test_building_without_root_or_debootstrap_says_what_is_needed(tmp_path, monkeypatch):
+def test_building_without_root_or_mmdebstrap_says_what_is_needed(tmp_path, monkeypatch):
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
-    with pytest.raises(CommandError, match="debootstrap needs root"):
+    with pytest.raises(CommandError, match="This needs root"):
         call_command("build_filebench", source=tmp_path, out=tmp_path / "out")
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(CommandError, match="not installed: debootstrap, unshare, chroot; on Debian: debootstrap"):
+    with pytest.raises(CommandError, match="not installed: mmdebstrap, unshare, chroot; on Debian: mmdebstrap"):
         call_command("build_filebench", source=tmp_path, out=tmp_path / "out")
 
 
 def test_only_the_source_of_a_release_is_built(tmp_path, monkeypatch):
+    monkeypatch.setattr(debian, "check_root", lambda: None)
     monkeypatch.setattr(debian, "check_tools", lambda programs, packages: None)
     (tmp_path / "source").mkdir()
     (tmp_path / "source/filebench.h").write_text("int changed;\n")

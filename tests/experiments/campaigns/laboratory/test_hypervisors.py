@@ -1,28 +1,32 @@
-"""Both makers of virtual machines, held to their contract, and what is Proxmox VE's own.
+"""All makers of virtual machines, held to their contract, and what is Proxmox VE's and Xen's own.
 
-libvirt is the real one. Proxmox VE is played by proxmox_programs.py: its answers are those of its sources, and its
-machines a real QEMU.
+libvirt is the real one. Proxmox VE is played by proxmox_programs.py and Xen by xen_programs.py: their answers are those
+of the sources, and their machines a real QEMU.
 """
 
 import io
 import json
 import shutil
+import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import ModuleType
 
 import pytest
 from django.core.management import call_command
 
 from experiments.campaigns import drafts, hosts, steering
-from experiments.campaigns.laboratory import disks, libvirt, proxmox, remote
+from experiments.campaigns.laboratory import disks, libvirt, proxmox, remote, xen
 from experiments.campaigns.laboratory.remote import Area
 from experiments.imports import pipeline
 from experiments.models import StoragePool
 from tests import factories
 
 from . import lab as laboratories
-from . import proxmox_programs
+from . import proxmox_programs, xen_programs
 from .conformance import Conformance
-from .conftest import NO_QEMU, guest_image, registered, said
+from .conftest import NO_QEMU, guest_image, registered, said, wait_until
 from .lab import Lab, laboratory
 
 pytestmark = [pytest.mark.server, pytest.mark.slow]
@@ -42,22 +46,39 @@ class TestLibvirt(Conformance):
         lab.inside("virsh", "-c", libvirt.URI, "resume", name)
 
 
-class ProxmoxLab(Lab):
+class PlayedLab(Lab):
+    """Its hypervisor is a program of the tests, which keeps its machines in `state`."""
+
     def left_overs(self) -> list[str]:
-        machines = [path.name for path in (self.folder / "pve").glob("9*")]
+        machines = [path.name for path in self.state.glob("[1-9]*")]
         return [*super().left_overs(), *machines, *self.inside("pgrep", "-a", "qemu-system").splitlines()]
 
+    @property
+    def state(self) -> Path:
+        return self.folder / "state"
+
     def machine(self, number: str) -> dict[str, str]:
-        return json.loads((self.folder / f"pve/{number}.json").read_text())
+        return json.loads((self.state / f"{number}.json").read_text())
 
 
-@pytest.fixture(scope="module")
-def proxmox_lab(pytestconfig) -> Iterator[Lab]:
-    """A host with a storage in a folder, a thin one, and one that holds no disks."""
+@contextmanager
+def played_lab(pytestconfig, player: ModuleType, *names: str) -> Iterator[PlayedLab]:
+    """A host with a guest image, where `player` answers to these names."""
     if NO_QEMU or laboratories.missing(("qemu-img",)):
         pytest.skip(f"no virtual machines: {NO_QEMU or laboratories.missing(('qemu-img',))}")
     image = guest_image(pytestconfig.cache.mkdir("kdb"))
-    with laboratory(kind=ProxmoxLab, prepare=_install) as lab:
+
+    def install(lab: Lab) -> None:
+        programs = lab.folder / "programs"
+        for folder in (programs, lab.folder / "state"):
+            folder.mkdir()
+        shutil.copy(player.__file__, programs / "player.py")
+        (programs / "player.py").chmod(0o755)
+        (programs / "state").write_text(str(lab.folder / "state"))
+        for name in names:
+            (programs / name).symlink_to("player.py")
+
+    with laboratory(kind=PlayedLab, prepare=install) as lab:
         lab.image = image
         for name in ("login_key", "login_key.pub"):
             (lab.folder / name).write_bytes((image / name).read_bytes())
@@ -65,23 +86,19 @@ def proxmox_lab(pytestconfig) -> Iterator[Lab]:
         yield lab
 
 
-def _install(lab: Lab) -> None:
-    programs, state = lab.folder / "programs", lab.folder / "pve"
-    programs.mkdir()
-    state.mkdir()
-    shutil.copy(proxmox_programs.__file__, programs / "pve.py")
-    (programs / "pve.py").chmod(0o755)
-    (programs / "state").write_text(str(state))
-    for name in ("qm", "pvesh", "pveversion"):
-        (programs / name).symlink_to("pve.py")
-    room = {"active": 1, "avail": 50 * 2**30}
-    storages = {
-        "local": room | {"type": "dir", "path": str(state), "content": "iso,images"},
-        "local-lvm": room | {"type": "lvmthin", "vgname": "pve", "thinpool": "data", "content": "rootdir,images"},
-        "backups": room | {"type": "dir", "path": str(state), "content": "backup"},
-        "away": room | {"type": "nfs", "content": "images", "active": 0},
-    }
-    (state / "storages.json").write_text(json.dumps(storages))
+@pytest.fixture(scope="module")
+def proxmox_lab(pytestconfig) -> Iterator[Lab]:
+    """A host with a storage in a folder, a thin one, and one that holds no disks."""
+    with played_lab(pytestconfig, proxmox_programs, "qm", "pvesh", "pveversion") as lab:
+        room = {"active": 1, "avail": 50 * 2**30}
+        storages = {
+            "local": room | {"type": "dir", "path": str(lab.state), "content": "iso,images"},
+            "local-lvm": room | {"type": "lvmthin", "vgname": "pve", "thinpool": "data", "content": "rootdir,images"},
+            "backups": room | {"type": "dir", "path": str(lab.state), "content": "backup"},
+            "away": room | {"type": "nfs", "content": "images", "active": 0},
+        }
+        (lab.state / "storages.json").write_text(json.dumps(storages))
+        yield lab
 
 
 class TestProxmox(Conformance):
@@ -113,7 +130,7 @@ class TestProxmox(Conformance):
         number = str(proxmox.vmid("kdb-400-1"))
         area = Area(host, str(lab.pool), 400)
         area.call("begin")
-        theirs = lab.folder / f"pve/{number}.json"
+        theirs = lab.state / f"{number}.json"
         theirs.write_text(json.dumps(taken))
         try:
             with pytest.raises(remote.Refused, match="is that of somebody's virtual machine"):
@@ -129,7 +146,7 @@ class TestProxmox(Conformance):
     def test_a_machine_whose_making_broke_off_is_taken_away(self, lab, host):
         area = Area(host, str(lab.pool), 500)
         area.call("begin")
-        trap = lab.folder / "pve/dies-while-creating"
+        trap = lab.state / "dies-while-creating"
         trap.touch()
         try:
             with pytest.raises(remote.Refused, match="qm create"):
@@ -193,6 +210,145 @@ def test_a_campaign_on_proxmox_ve_is_filed_and_recorded(proxmox_lab, keys, monke
         assert "127.0.0.1:" not in recorded.replace("tcp:127.0.0.1:0-:22", "")
         assert (proxmox_lab.folder / "keys/lab").read_text().splitlines()[1] not in recorded
     assert proxmox_lab.left_overs() == []
+
+
+@pytest.fixture(scope="module")
+def xen_lab(pytestconfig) -> Iterator[Lab]:
+    """A control domain of Xen."""
+    if not Path("/dev/net/tun").exists():
+        pytest.skip("no interfaces: /dev/net/tun is not there")
+    with played_lab(pytestconfig, xen_programs, "xl", "xenstore-write") as lab:
+        lab.inside("mount", "-t", "tmpfs", "tmpfs", "/var/log")  # Xen's logs
+        yield lab
+
+
+class TestXen(Conformance):
+    hypervisor = xen
+    options = disks.Options(cache_mode="none", io_mode="native", disk_bus="xen", iothread="yes")
+
+    @pytest.fixture
+    def lab(self, xen_lab):
+        return xen_lab
+
+    def suspend(self, lab, name):
+        lab.inside("xl", "pause", name)
+
+    def resume(self, lab, name):
+        lab.inside("xl", "unpause", name)
+
+    def test_a_machine_has_no_other_interface_and_its_logs_go_with_it(self, lab, host):
+        with self.made(lab, host, 500) as guest:
+            address, port = xen.way_in(host, guest.name)
+            interface = address.partition("%")[2]
+            assert (address.partition("%")[0], port) == ("fe80::216:3eff:fe6b:6462", 22)
+            used = [int(Area(host, str(lab.pool), 500).call("usage")["ours"]) for _ in range(2)]
+            assert 0 < used[0] <= used[1]  # its QEMU's
+            assert "inet " not in lab.inside("ip", "-oneline", "address", "show", "dev", interface)
+            assert lab.inside("ls", "/var/log/xen").split() == ["qemu-dm-kdb-500-1.log", "xl-kdb-500-1.log"]
+        assert lab.inside("ls", "/var/log/xen") == ""
+
+    def test_the_machines_of_others_are_neither_overwritten_nor_ended(self, lab, host):
+        area = Area(host, str(lab.pool), 600)
+        area.call("begin")
+        theirs = lab.state / "7.json"
+        theirs.write_text(json.dumps({"name": "kdb-600-1", "uuid": "5c4a2f6e-0000-4000-8000-000000000000"}))
+        try:
+            with pytest.raises(remote.Refused, match='with name "kdb-600-1" already exists'):
+                xen.start(area, self.guest(lab, area))
+            area.call("clean")
+            assert "kdb-600-1" in lab.inside("xl", "vm-list")
+        finally:
+            theirs.unlink()
+            area.call("clean")
+        assert lab.left_overs() == []
+
+    def test_a_machine_whose_making_broke_off_is_taken_away(self, lab, host):
+        area = Area(host, str(lab.pool), 700)
+        area.call("begin")
+        trap = lab.state / "dies-while-creating"
+        trap.touch()
+        try:
+            with pytest.raises(remote.Refused, match="does not start"):
+                xen.start(area, self.guest(lab, area))
+        finally:
+            trap.unlink()
+        assert "(null)" in lab.inside("xl", "vm-list")
+        area.call("clean")
+        assert lab.left_overs() == []
+
+    def test_a_machine_that_is_being_made_is_ended_by_a_later_attempt(self, lab, host):
+        area = Area(host, str(lab.pool), 800)
+        area.call("begin")
+        trap = lab.state / "hangs-while-creating"
+        trap.touch()
+        refused = []
+
+        def start() -> None:
+            try:
+                xen.start(area, self.guest(lab, area))
+            except remote.Refused as error:
+                refused.append(str(error))
+
+        worker = threading.Thread(target=start)
+        worker.start()
+        try:
+            wait_until(lambda: "(null)" in lab.inside("xl", "vm-list"))
+            Area(host, str(lab.pool), 801).call("begin")
+            worker.join(10)
+        finally:
+            trap.unlink()
+        assert refused
+        assert "(null)" not in lab.inside("xl", "vm-list")
+        Area(host, str(lab.pool), 801).call("clean")
+        assert lab.left_overs() == []
+
+    def test_nothing_is_taken_away_where_xen_does_not_say_what_is_there(self, lab, host):
+        with self.made(lab, host, 900):
+            (lab.state / "is-away").touch()
+            try:
+                with pytest.raises(remote.Refused, match="Xen does not say which"):
+                    Area(host, str(lab.pool), 900).call("clean")
+            finally:
+                (lab.state / "is-away").unlink()
+            assert (lab.pool / ".kdb/xen").exists()
+        assert lab.left_overs() == []
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_campaign_on_xen_is_filed_and_recorded(xen_lab, keys, published_evidence, tmp_path):
+    keys(xen_lab)
+    host = registered(xen_lab, drivers=["xen"])
+    host.guest_image = str(xen_lab.image)
+    host.save()
+    call_command("check_host", host.slug, record=tmp_path / "check.jsonl", stdout=io.StringIO())
+    host.refresh_from_db()
+    assert (host.facts["accelerator"], host.facts["xen"]) == ("xen", "4.17.6-pre")
+    assert (host.facts["cores"], host.facts["ram_mib"]) == (8, 32_613)
+    assert host.hypervisor.slug == "xen"
+    chosen = {"image_format": "raw", "disk_bus": "xen", "cache_mode": "none", "iothread": "yes"}
+    campaign = planned(
+        host,
+        **{"slug": "xen", "driver": "xen", "pool": host.pools.get(), "engine": "fio", "run_seconds": 2},
+        **{"disk_mib": 320, "scale_percent": 10, "vm_ram_mib": 512, "host_file_systems": ["ext4", "raw"]},
+        **{"guest_file_systems": ["ext4"], "vm_counts": [2], "io_mode": "native"} | chosen,
+    )
+    call_command("run_campaign", "xen", record=tmp_path / "run.jsonl", stdout=io.StringIO())
+    assert {run.state for run in campaign.runs.all()} == {"done"}, [said(run) for run in campaign.runs.all()]
+    draft, batch = drafts.make(campaign, user=None)
+    pipeline.finish(batch)
+    assert batch.state == "filed", batch.report
+    for found in draft.configurations.all():
+        assert (found.hypervisor.slug, found.hypervisor_release, found.virtualisation) == ("xen", "4.17.6-pre", "full")
+        assert found.virtual_devices == "xen-blkfront"
+        assert {name: getattr(found, name) for name in chosen} == chosen
+    said_of = {found.backend: (found.io_mode, found.allocation) for found in draft.configurations.all()}
+    assert said_of == {"file": ("native", "falloc"), "raw": ("", "")}
+    recorded = [json.loads(line) for line in (tmp_path / "run.jsonl").read_text().splitlines()]
+    assert {("start-xen",), ("domid",), ("list",)} <= {
+        tuple(words[4:5]) if words[0] == "sh" else tuple(words[1:2]) for words in (line["command"] for line in recorded)
+    }
+    assert "fe80::216:3eff:fe6b:6462%" not in (tmp_path / "run.jsonl").read_text()
+    assert xen_lab.left_overs() == []
 
 
 def planned(host, **fields):

@@ -255,7 +255,7 @@ def test_a_thread_of_a_scsi_disk_is_that_of_its_controller():
     assert controller.find("driver").get("iothread") == "1"
 
 
-@pytest.mark.parametrize("bus", disks.CHOICES["disk_bus"])
+@pytest.mark.parametrize("bus", libvirt.TESTED)
 def test_the_disk_under_test_is_never_the_root_disk(bus):
     root, tested = domain_of(options=disks.Options(disk_bus=bus)).findall("devices/disk")
     assert root.find("target").attrib == {"dev": "vda", "bus": "virtio"}
