@@ -210,7 +210,7 @@ DiscardEnum: TypeAlias = Literal['unmap', 'ignore']
 DoorEnum: TypeAlias = Literal['browser', 'api', 'command', 'campaign', 'bundle']
 
 
-DriverEnum: TypeAlias = Literal['native', 'libvirt', 'proxmox', 'attached']
+DriverEnum: TypeAlias = Literal['native', 'libvirt', 'proxmox', 'xen', 'attached']
 
 
 class Duel(TypedDict):
@@ -1238,6 +1238,7 @@ class Comparison(TypedDict):
     metric: MetricEnum
     entries: list[ComparedEntry]
     environment: list[EnvironmentFact]
+    environment_of: str
     pairs: list[ComparedPair]
 
 
