@@ -48,6 +48,7 @@ logger = logging.getLogger(__name__)
 
 MAX_LOST_ATTEMPTS = 3
 SPREAD_SECONDS = 0.1  # by which machines of a run may begin apart
+GONE_SECONDS = 15  # within which a hypervisor sees that a guest's process is dead
 SHORTEST_SHARE = 0.9  # of the planned seconds
 _LINE = 1000  # longest text of a log line
 
@@ -173,8 +174,11 @@ class _Attempt:
     def tell_guest_from_host(self, error: ssh.Unreachable) -> None:
         """Raises GuestGone, GuestStopped, Silent where a guest is the matter, Unreachable where its host is."""
         if (hypervisor := drivers.HYPERVISORS.get(self.campaign.driver)) and self.areas:
-            for number in range(1, self.run.vm_count + 1):
-                hypervisor.check_running(self.areas[0].machine, drivers.domain_name(self.token, number))
+            deadline = time.monotonic() + GONE_SECONDS
+            while time.monotonic() < deadline:
+                for number in range(1, self.run.vm_count + 1):
+                    hypervisor.check_running(self.areas[0].machine, drivers.domain_name(self.token, number))
+                time.sleep(1)
             raise bench.Silent(f"A virtual machine does not answer: {error}") from error
 
     def keep_what_is_there(self, machines: list[Machine]) -> None:

@@ -6,7 +6,7 @@ import pytest
 from django.db import OperationalError
 
 from experiments.campaigns import runs, steering
-from experiments.campaigns.laboratory import bench, remote
+from experiments.campaigns.laboratory import bench, drivers, hypervisors, remote, ssh
 from experiments.models import CampaignRun, Host, RunLine, StoragePool
 from kdb import jobs
 from kdb.models import Job
@@ -399,6 +399,28 @@ def test_a_locked_database_never_fails_a_run(breaks, monkeypatch):
     monkeypatch.setattr(runs._Attempt, "measure", lambda attempt, stack: figures)
     do(run)
     assert (run.state, run.attempt) == ("done", 2)
+
+
+def test_a_dead_machine_is_told_from_a_silent_one_though_its_host_sees_that_a_moment_late(monkeypatch):
+    campaign = running(**GUESTS | {"vm_counts": [1]})
+    run = active(campaign)
+    sights = iter(["running", "running", "shut off"])
+
+    class SlowHypervisor:
+        @staticmethod
+        def check_running(host, name):
+            if (state := next(sights)) != "running":
+                raise hypervisors.GuestGone(f"the virtual machine {name} is {state}")
+
+    def measure(attempt, stack):
+        attempt.areas.append(remote.Area(None, "/pool", attempt.token))
+        raise ssh.Unreachable("kdb-1-1 cannot be reached.")
+
+    monkeypatch.setitem(drivers.HYPERVISORS, "libvirt", SlowHypervisor)
+    monkeypatch.setattr(runs._Attempt, "measure", measure)
+    monkeypatch.setattr(runs._Attempt, "clean", lambda attempt: None)
+    do(run)
+    assert (run.state, run.lost_attempts) == ("active", 1)
 
 
 def test_a_campaign_pauses_when_two_runs_in_a_row_fail_alike_and_four_of_who_goes_on(breaks):
