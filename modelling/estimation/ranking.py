@@ -414,8 +414,8 @@ def _grade(laboratories: int, measured: int, numbers: int) -> str:
 
 def _entry_facts(arms: pd.DataFrame, scored: pd.DataFrame, axis: Axis) -> dict[str, dict[str, Any]]:
     """What stands behind each entry: grade, confounding, and counts of the evidence that was compared."""
-    entry, names = pd.factorize(arms["entry"].to_numpy(dtype=object))
-    in_laboratory = pd.factorize(arms["laboratory"].to_numpy(dtype=object))[0] * len(names) + entry
+    entry, names = pd.factorize(arms["entry"])
+    in_laboratory = pd.factorize(arms["laboratory"])[0] * len(names) + entry
     measured = (arms["origin"] == "measured").to_numpy()
     reviewed = arms["is_reviewed"].to_numpy(dtype=bool)
 
@@ -423,7 +423,7 @@ def _entry_facts(arms: pd.DataFrame, scored: pd.DataFrame, axis: Axis) -> dict[s
         return dict(zip(names, numbers.astype(int).tolist(), strict=True))
 
     def in_laboratories(taken: np.ndarray) -> dict[str, int]:
-        return by_entry(np.bincount(np.unique(in_laboratory[taken]) % max(len(names), 1), minlength=len(names)))
+        return by_entry(np.bincount(pd.unique(in_laboratory[taken]) % max(len(names), 1), minlength=len(names)))
 
     laboratories = in_laboratories(np.full(len(arms), True))
     spread = in_laboratories(measured & reviewed & ~arms["assumed"].to_numpy(dtype=bool))
@@ -441,7 +441,7 @@ def _entry_facts(arms: pd.DataFrame, scored: pd.DataFrame, axis: Axis) -> dict[s
     confounded: dict[str, list[str]] = {}
     _, first, group = np.unique(arms["group"].to_numpy(dtype=int), return_index=True, return_inverse=True)
     for column in axis.comes_along:
-        value, _ = pd.factorize(arms[column].to_numpy(dtype=object), use_na_sentinel=False)
+        value, _ = pd.factorize(arms[column], use_na_sentinel=False)
         differs = np.bincount(group, value != value[first][group]) > 0
         for number in np.unique(entry[differs[group]]):
             confounded.setdefault(names[number], []).append(column)

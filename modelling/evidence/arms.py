@@ -48,7 +48,7 @@ def comparable_arms(arms: pd.DataFrame, axis: Axis, spread: Spread) -> pd.DataFr
     Returns
     -------
     The same columns without arms that have nothing to be compared with, and
-    entry str, key of the axis entry; group int, fair-play group with the axis' held fields;
+    entry category of str, key of the axis entry; group int, fair-play group with the axis' held fields;
     assumed bool, whether the source states no spread of the arm's runs; arm_variance float > 0, of mean_log.
     Where a cell has a measured and a derived value, the measured one stands.
     """
@@ -60,12 +60,13 @@ def comparable_arms(arms: pd.DataFrame, axis: Axis, spread: Spread) -> pd.DataFr
     return arms[arms.groupby("group")["entry"].transform("nunique") > 1]
 
 
-def entry_keys(arms: pd.DataFrame, axis: Axis) -> np.ndarray:
+def entry_keys(arms: pd.DataFrame, axis: Axis) -> pd.Categorical:
     """(arms,) key of each arm's entry. arms : none misses a column of the axis' entries but the cache mode"""
     columns = list(axis.entry)
     place = arms.groupby(columns, sort=False, observed=True, dropna=False).ngroup().to_numpy()
     values = arms[columns].drop_duplicates().itertuples(index=False, name=None)
-    return np.array([entry_key(axis, value) for value in values], dtype=object)[place]
+    number, keys = pd.factorize(np.array([entry_key(axis, value) for value in values], dtype=object), sort=True)
+    return pd.Categorical.from_codes(number[place], keys)
 
 
 def _variances(arms: pd.DataFrame, spread: Spread) -> dict[str, np.ndarray]:
@@ -114,7 +115,7 @@ def spread_of_entries(arms: pd.DataFrame) -> dict[str, tuple[float, float]]:
     arms : DataFrame of comparable_arms. Without one whose runs are all equal: that is rounding, and tells of no spread.
     """
     _, freedom, squares = _own_spread(arms)
-    sums = pd.DataFrame({"entry": arms["entry"].to_numpy(), "freedom": freedom, "squares": squares})
+    sums = pd.DataFrame({"entry": arms["entry"].array, "freedom": freedom, "squares": squares})
     sums = sums.groupby("entry").sum()
     known = sums[sums["squares"] > 0]
     return {str(row.Index): (float(row.freedom), float(row.squares / row.freedom)) for row in known.itertuples()}
@@ -140,24 +141,30 @@ def trials(arms: pd.DataFrame) -> list[Trial]:
     """
     if arms.empty:
         return []
-    entry, names = pd.factorize(arms["entry"].to_numpy(dtype=object), sort=True)
-    laboratory, laboratories = pd.factorize(arms["laboratory"].to_numpy(dtype=object), sort=True)
-    study, studies = pd.factorize(arms["case_study"].to_numpy(dtype=object), sort=True)
+    (entry, names), (laboratory, laboratories), (study, studies) = (
+        _numbered(arms[column]) for column in ("entry", "laboratory", "case_study")
+    )
     group, mean, variance = (arms[column].to_numpy() for column in ("group", "mean_log", "arm_variance"))
     mean = mean * arms["metric"].map(lambda metric: METRICS[metric].direction).to_numpy(dtype=float)
+    averages = _averages(study, entry, group, mean, variance)
+    laboratory_of = np.zeros(len(studies), dtype=int)
+    laboratory_of[study] = laboratory
+    own = _positions(laboratory_of)
+    several = [number for number, numbers in enumerate(own) if len(numbers) > 1]
+    parts = [[part for number in own[each] for part in averages[number]] for each in several]
+    of_laboratories = iter(_averages_of_parts(parts))
     found = []
-    for of_laboratory in _positions(laboratory):
-        own = [of_laboratory[at] for at in _positions(study[of_laboratory])]
-        averages = [part for at in own for part in _averages(entry[at], group[at], mean[at], variance[at])]
-        if len(own) > 1:
-            number = np.repeat(np.arange(len(averages)), [len(members) for members, _, _ in averages])
-            members, effects, variances = (np.concatenate(each) for each in zip(*averages, strict=True))
-            averages = _averages(members, number, effects, variances)
-        sources = tuple(studies[study[at[0]]] for at in own)
-        name = str(laboratories[laboratory[of_laboratory[0]]])
-        for members, effects, variances in averages:
-            found.append(Trial.from_arms(name, tuple(names[members]), effects, variances, sources))
+    for name, numbers in zip(laboratories, own, strict=True):
+        sources = tuple(studies[numbers])
+        for members, effects, variances in averages[numbers[0]] if len(numbers) == 1 else next(of_laboratories):
+            found.append(Trial.from_arms(str(name), tuple(names[members]), effects, variances, sources))
     return found
+
+
+def _numbered(column: pd.Series) -> tuple[np.ndarray, np.ndarray]:
+    """The number of each value, in the order of the alphabet, and the values."""
+    number, values = pd.factorize(column, sort=True)
+    return number, np.array(values, dtype=object)
 
 
 def _positions(number: np.ndarray) -> list[np.ndarray]:
@@ -166,28 +173,66 @@ def _positions(number: np.ndarray) -> list[np.ndarray]:
     return np.split(order, np.flatnonzero(np.diff(number[order])) + 1)
 
 
+_Average = tuple[np.ndarray, np.ndarray, np.ndarray]  # entries, effects, variances of a set that groups connect
+
+
+def _averages_of_parts(parts: list[list[_Average]]) -> list[list[_Average]]:
+    """The averages of each list, with each of its averages as one group."""
+    flat = [part for some in parts for part in some]
+    if not flat:
+        return []
+    of = np.repeat(np.arange(len(parts)), [sum(len(members) for members, _, _ in some) for some in parts])
+    group = np.repeat(np.arange(len(flat)), [len(members) for members, _, _ in flat])
+    entry, mean, variance = (np.concatenate(each) for each in zip(*flat, strict=True))
+    return _averages(of, entry, group, mean, variance)
+
+
 def _averages(
-    entry: np.ndarray, group: np.ndarray, mean: np.ndarray, variance: np.ndarray
-) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-    """Entries, effects and variances of each set that groups connect, the largest first; (a,) arrays of arms in."""
+    of: np.ndarray, entry: np.ndarray, group: np.ndarray, mean: np.ndarray, variance: np.ndarray
+) -> list[list[_Average]]:
+    """For each number in `of`, 0 and up, the sets that its groups connect, the largest first; (a,) arrays of arms in.
+
+    Where every group holds every entry once, all are averaged in one go; the others are solved one by one.
+    """
+    cells, cell = np.unique(of * (entry.max() + 1) + entry, return_inverse=True)
+    of_cell, entry_of_cell = np.divmod(cells, entry.max() + 1)
+    _, first, group = np.unique(group, return_index=True, return_inverse=True)
+    _, once = np.unique(group * len(cells) + cell, return_index=True)
+    rows, entries, groups = np.bincount(of), np.bincount(of_cell), np.bincount(of[first])
+    is_whole = (rows == entries * groups) & (rows == np.bincount(of[once]))
+    occurrences, sizes = np.bincount(cell), np.bincount(group)
+    levels = np.bincount(group, mean) / sizes
+    effects = np.bincount(cell, mean - levels[group]) / occurrences
+    rest = mean - effects[cell]
+    rest = rest - (np.bincount(group, rest) / sizes)[group]
+    excess = _excess(np.bincount(of, rest**2), rows - groups - entries + 1, np.bincount(of, variance) / rows)
+    variances = (np.bincount(cell, variance) + excess[of_cell]) / occurrences
+    whole = zip(*(np.split(each, np.cumsum(entries)[:-1]) for each in (entry_of_cell, effects, variances)), strict=True)
+    return [
+        [average] if is_whole[number] else _connected(entry[at], group[at], mean[at], variance[at])
+        for number, (at, average) in enumerate(zip(_positions(of), whole, strict=True))
+    ]
+
+
+def _excess(squares: np.ndarray, freedom: np.ndarray, variance: np.ndarray) -> np.ndarray:
+    """By how much ratios vary more from group to group than the variance of their arms explains."""
+    return np.where(freedom > 0, np.maximum(0.0, squares / np.maximum(freedom, 1) - variance), 0.0)
+
+
+def _connected(entry: np.ndarray, group: np.ndarray, mean: np.ndarray, variance: np.ndarray) -> list[_Average]:
+    """The sets that groups connect, by least squares."""
     entries, entry = np.unique(entry, return_inverse=True)
     _, group = np.unique(group, return_inverse=True)
     size, groups = len(entries), group.max() + 1
     occurrences, sizes = np.bincount(entry), np.bincount(group)
-    if len(entry) == size * groups and (np.bincount(entry * groups + group, minlength=size * groups) == 1).all():
-        part, parts = np.zeros(size, dtype=int), 1
-        levels = np.bincount(group, mean) / sizes
-        effects = np.bincount(entry, mean - levels[group]) / occurrences
-    else:
-        counts = csr_array((np.ones(len(entry)), (entry, group)), shape=(size, groups))
-        links = csr_array((np.ones(len(entry)), (entry, size + group)), shape=(size + groups,) * 2)
-        parts, label = connected_components(links, directed=False)
-        part = label[:size]
-        effects = _fitted(counts, label, entry, group, mean)
+    counts = csr_array((np.ones(len(entry)), (entry, group)), shape=(size, groups))
+    links = csr_array((np.ones(len(entry)), (entry, size + group)), shape=(size + groups,) * 2)
+    parts, label = connected_components(links, directed=False)
+    part = label[:size]
+    effects = _fitted(counts, label, entry, group, mean)
     rest = mean - effects[entry]
     rest = rest - (np.bincount(group, rest) / sizes)[group]
-    freedom = len(entry) - groups - size + parts
-    excess = max(0.0, float(rest @ rest) / freedom - float(variance.mean())) if freedom > 0 else 0.0
+    excess = _excess(rest @ rest, len(entry) - groups - size + parts, variance.mean())
     variances = (np.bincount(entry, variance) + excess) / occurrences
     found = [np.flatnonzero(part == number) for number in range(parts)]
     found.sort(key=lambda members: (-len(members), members[0]))
