@@ -1,11 +1,12 @@
 """Arms become contrasts only where everything but the asked-for axis is equal."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from modelling.evidence.arms import Spread, comparable_arms, trials
+from modelling.evidence.arms import Spread, _connected, comparable_arms, trials
 from modelling.evidence.axes import AXES
 from tests.modelling.frames import arm, arms
 
@@ -198,6 +199,36 @@ def test_effects_of_unbalanced_groups_are_those_of_least_squares(seed, entries, 
     for found in trials(used):
         expected = solution[[int(name[2:]) for name in found.treatments]]
         np.testing.assert_allclose(found.effects[:, 0], expected - expected[0], atol=1e-9)
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.lists(st.sampled_from(["whole", "with gaps", "twice"]), min_size=1, max_size=5))
+def test_case_studies_averaged_in_one_go_say_what_each_says_solved_by_itself(seed, designs):
+    """Whole designs have a short way of their own; beside others, with other numbers of entries and groups."""
+    rng = np.random.default_rng(seed)
+    rows = []
+    for number, design in enumerate(designs):
+        entries, groups = rng.integers(2, 5), rng.integers(1, 5)
+        cells = [(e, g) for e in range(entries) for g in range(groups)]
+        if design == "with gaps":
+            cells = [cell for cell in cells if rng.random() < 0.7]
+        if design == "twice":
+            cells.append(cells[0])
+        about = {"case_study": f"cs{number}", "laboratory": f"cs{number}"}
+        rows += [
+            arm(np.exp(rng.normal()), guest_fs=f"fs{e}", vm_count=1 + g, configuration_id=len(rows) + n, **about)
+            for n, (e, g) in enumerate(cells)
+        ]
+    used = comparable_arms(arms(*rows), GUEST, Spread(0.1))
+    expected = []
+    for slug, own in used.groupby("case_study"):
+        entry, names = pd.factorize(own["entry"], sort=True)
+        columns = (own[name].to_numpy() for name in ("group", "mean_log", "arm_variance"))
+        expected += [(slug, names[members], *rest) for members, *rest in _connected(entry, *columns)]
+    for trial, (slug, names, effects, variances) in zip(trials(used), expected, strict=True):
+        assert (trial.name, trial.treatments) == (slug, tuple(names))
+        np.testing.assert_allclose(trial.arm_effects, effects - effects[0], atol=1e-12)
+        np.testing.assert_allclose(trial.arm_variances, variances, rtol=1e-9)
 
 
 def test_the_printed_interval_of_a_derived_value_adds_to_the_default():

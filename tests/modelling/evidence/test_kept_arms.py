@@ -93,6 +93,17 @@ def test_a_column_that_nobody_stated_joins_one_that_somebody_did(read):
     assert len(frames.arms(Question("guest-fs", "varmail", host_fs="btrfs"))) == 2
 
 
+def test_numbers_are_numbers_again_whatever_they_are_kept_as():
+    publish(study("silent"))
+    publish(study("stating", vm_ram_gib=1.6, vm_vcpus=2))
+    found = frames.arms(ASKED)
+    kinds = {name: str(found[name].dtype) for name in frames._NUMBERS if name in found}
+    assert kinds == {name: kind for name, kind in frames._NUMBERS.items() if name in found}
+    assert found.groupby("case_study")["vm_ram_gib"].sum().to_dict() == {"silent": 0.0, "stating": 3.2}
+    assert len(frames.arms(Question("guest-fs", "varmail", vm_count=1))) == 4
+    assert frames.arms(Question("guest-fs", "varmail", vm_count=7)).empty
+
+
 def test_set_ups_are_told_of_the_newest_case_studies_and_the_answer_says_so(monkeypatch):
     for number in range(3):
         publish(study(f"lab-{number}", cache_mode=("none", "writeback", "writethrough")[number]))
