@@ -148,6 +148,8 @@ def _context(question: Question, machine: Machine, snapshot: RankingSnapshot, as
 @varies_for_htmx
 def capacity(request: HttpRequest) -> HttpResponse:
     """How many machines each configuration behind an answer carries at a rate. htmx gets the table alone."""
+    if "workload" not in request.GET:  # nobody's answer: they are asked for on the first page
+        return redirect("answer")
     is_fragment = wants_fragment(request)
     form, as_of = RateForm(request.GET), page_revision(request)
     context: dict[str, Any] = {"form": form, "lines": None, "unit": "", "rate": "", "address": ""}

@@ -76,6 +76,10 @@ class TestPublished:
         response = client.get(f"/capacity/?axis=guest-fs&workload=fileserver&rate={rate}")
         assert (response.status_code, 'id="id_rate_error"' in response.content.decode()) == (400, True)
 
+    def test_machines_of_no_answer_lead_to_where_answers_are_asked_for(self, client):
+        response = client.get("/capacity/")
+        assert (response.status_code, response["Location"]) == (302, "/")
+
     def set_up(self):
         return answer_in(current_ranking(GUESTS)).set_ups[0]
 
