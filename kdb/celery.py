@@ -9,7 +9,7 @@ from celery import Celery, signals
 from django.conf import settings
 from django.db import DatabaseError
 
-from kdb import broker
+from kdb import broker, supervisor
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "kdb.settings.local")
 
@@ -39,6 +39,12 @@ def begin_with_a_database_of_this_version(**kwargs: Any) -> None:
         sys.exit(str(error))
     except DatabaseError as error:  # the worker waits for the database itself
         logger.warning("could not compare the database with this version reason=%r", error)
+
+
+@signals.worker_init.connect
+def end_with_the_supervisor(**kwargs: Any) -> None:
+    """Told to stop, a worker waits for what its pool has under way: for ever where that process was killed, too."""
+    supervisor.end_with_supervisor()
 
 
 @signals.worker_process_init.connect

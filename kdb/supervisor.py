@@ -24,6 +24,8 @@ MAX_FAILED_STARTS = 3
 PATIENCE_SECONDS = 10  # for what is under way, before it is interrupted
 LAST_PATIENCE_SECONDS = 5  # after the interruption, before the kill
 
+SUPERVISED_BY = "KDB_SUPERVISED_BY"  # in a child's environment: the number of its supervisor's process
+
 _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
 _libc = ctypes.CDLL(None, use_errno=True) if sys.platform == "linux" else None
 
@@ -47,7 +49,11 @@ class Child:
 
     def start(self) -> None:
         self.process = subprocess.Popen(  # noqa: S603 - the commands of kdb.processes
-            self.command, pass_fds=self.pass_fds, stdin=subprocess.DEVNULL, preexec_fn=_as_child_of(os.getpid())
+            self.command,
+            pass_fds=self.pass_fds,
+            stdin=subprocess.DEVNULL,
+            env=os.environ | {SUPERVISED_BY: str(os.getpid())},
+            preexec_fn=_as_child_of(os.getpid()),
         )
         self.started_at = time.monotonic()
 
@@ -128,6 +134,23 @@ class Supervisor:
                 child.process.wait()
         while _kill_orphans(known=set()):
             pass  # an orphan may leave orphans
+
+
+def end_with_supervisor() -> None:
+    """Of a child that may wait for ever where it is told to stop: once its supervisor was killed, and nobody would
+    hurry it, it ends after the time that the supervisor would have given it."""
+    supervisor = os.environ.get(SUPERVISED_BY)
+    if supervisor is None:
+        return
+
+    def watch() -> None:
+        while str(os.getppid()) == supervisor:
+            time.sleep(1)
+        time.sleep(PATIENCE_SECONDS + LAST_PATIENCE_SECONDS)
+        logger.warning("ended without waiting any longer: the supervisor is gone")
+        os._exit(1)
+
+    threading.Thread(target=watch, name="end with the supervisor", daemon=True).start()
 
 
 def _as_child_of(parent: int) -> Callable[[], None]:

@@ -416,14 +416,18 @@ def _enqueue(batch: ImportBatch) -> None:
 
 def read(run: jobs.JobRun, import_id: int) -> None:
     """What the job does: read the import and keep the report; file the rows where that was confirmed."""
-    batch = ImportBatch.objects.select_related("case_study").get(pk=import_id)
-    if batch.state != State.READING or batch.job_id != run.job_id:
-        return  # decided otherwise meanwhile
+    batch = ImportBatch.objects.select_related("case_study").filter(pk=import_id).first()
+    if batch is None or batch.state != State.READING or batch.job_id != run.job_id:
+        return  # decided otherwise meanwhile, or deleted with its draft
     try:
         with Contents(batch, run.job_id, run.step) as contents:
             _read(batch, run, contents)
     except Decided:
         logger.info("stopped reading import=%s", batch.pk)
+    except Exception:
+        if ImportBatch.objects.filter(pk=batch.pk).exists():
+            raise
+        logger.info("stopped reading import=%s: it was deleted with its draft", batch.pk)
 
 
 def _read(batch: ImportBatch, run: jobs.JobRun, contents: Contents) -> None:

@@ -209,21 +209,21 @@ def _joined(frames: Iterable[pd.DataFrame | None]) -> pd.DataFrame:
 
 
 def arms_of_every_workload(*, as_of: int | None = None) -> dict[str, pd.DataFrame]:
-    """Workload to its published arms under a hypervisor in every metric of speed, as `arms` gives them; two queries."""
+    """Workload to its published arms under a hypervisor in every metric of speed, as `arms` gives them; one query."""
     rows = Arm.objects.filter(configuration__hypervisor__isnull=False, metric__in=SPEEDS).order_by("pk")
     rows = rows.exclude(configuration__virtualisation="emulated").filter(
         _counts("configuration__case_study", None, as_of)
     )
-    loads = list(rows.values_list("variant__workload__slug", flat=True))
-    return {str(load): frame for load, frame in _frame(rows).groupby(np.array(loads, dtype=object))}
+    found = _frame(rows, {"workload": "variant__workload__slug"})
+    return {str(load): frame.drop(columns="workload") for load, frame in found.groupby("workload")}
 
 
 def every_arm() -> pd.DataFrame:
-    """Every published arm under a hypervisor, of any metric, as `arms` gives them, with workload and benchmark."""
+    """Every published arm under a hypervisor, of any metric, as `arms` gives them, with workload and benchmark; one
+    query, as a publication between two would part them."""
     rows = Arm.objects.filter(configuration__hypervisor__isnull=False).order_by("pk")
     rows = rows.filter(_counts("configuration__case_study", None, None))
-    loads = list(rows.values_list("variant__workload__slug", "variant__benchmark__slug"))
-    return _frame(rows).assign(workload=[load for load, _ in loads], benchmark=[name for _, name in loads])
+    return _frame(rows, {"workload": "variant__workload__slug", "benchmark": "variant__benchmark__slug"})
 
 
 def has_more_arms_than(number: int, question: Question) -> bool:

@@ -186,3 +186,29 @@ def test_a_process_of_the_pool_ends_where_its_worker_has(worker, said):
     assert (
         subprocess.run([sys.executable, "-c", _POOL, worker], cwd=ROOT, capture_output=True, text=True).stdout == said
     )
+
+
+# What hangs when it is told to stop, under a supervisor that is killed: it says so once it runs.
+_HANGS = """
+import os, signal, sys, time
+from kdb import supervisor
+
+supervisor.PATIENCE_SECONDS, supervisor.LAST_PATIENCE_SECONDS = 1, 0
+if len(sys.argv) == 1:
+    child = supervisor.Child("hangs", [sys.executable, "-c", os.environ["PROGRAM"], "child"])
+    supervisor.Supervisor([child]).run(lambda: None)
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+supervisor.end_with_supervisor()
+print("runs", flush=True)
+time.sleep(20)
+print("is still there", flush=True)
+"""
+
+
+def test_a_worker_that_hangs_ends_though_its_supervisor_was_killed():
+    environment = os.environ | {"PROGRAM": _HANGS}
+    command = [sys.executable, "-c", _HANGS]
+    with subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE) as supervised:
+        assert supervised.stdout.readline() == b"runs\n"
+        supervised.kill()
+        assert supervised.stdout.read() == b""  # its end is that of the last process that has it

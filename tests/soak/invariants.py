@@ -39,6 +39,7 @@ from .place import HANG_SECONDS, ROOT, Place, complaints_in, copy_empty_database
 
 _OPEN = (Job.State.QUEUED, Job.State.RUNNING)
 _GIVEN_UP = "Given up after"  # of a job whose worker was killed each time
+_PUT_OFF = "The worker was stopped while it was answered."  # of a question, twice; the tick takes it up again
 
 
 def latest_revision() -> int:
@@ -113,7 +114,8 @@ def _revisions(ledger: Ledger, before: int) -> Iterator[str]:
 def _ended() -> Iterator[str]:
     for job in Job.objects.filter(state__in=_OPEN):
         yield f"{job} is {job.state}, attempt {job.attempt}"
-    for job in Job.objects.filter(state=Job.State.FAILED).exclude(error__startswith=_GIVEN_UP):
+    failed = Job.objects.filter(state=Job.State.FAILED)
+    for job in failed.exclude(error__startswith=_GIVEN_UP).exclude(error__endswith=_PUT_OFF):
         yield f"{job} failed: {job.error}"
     for batch in ImportBatch.objects.exclude(state__in=[ImportBatch.State.FILED, ImportBatch.State.DISCARDED]):
         yield f"{batch} of {batch.case_study.slug} is {batch.state}: {batch.why_not_read}"

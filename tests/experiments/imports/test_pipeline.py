@@ -13,7 +13,7 @@ from experiments.case_studies import bundles, life, measurement_rows, reviews
 from experiments.files import raw_files
 from experiments.imports import normalise, pipeline
 from experiments.imports.pipeline import ImportRefused, KeyReused, Unusable
-from experiments.imports.reading import Contents, Decided, Filing
+from experiments.imports.reading import Contents, Decided, Filing, Walk
 from experiments.models import (
     AuditEntry,
     CaseStudy,
@@ -822,6 +822,35 @@ def test_an_import_that_is_discarded_while_it_is_read_frees_its_worker(draft):
     with pytest.raises(Decided), Contents(batch, batch.job_id):
         pass
     assert worked(batch).state == State.DISCARDED
+
+
+def test_an_import_whose_draft_is_deleted_before_it_is_read_is_no_failure(draft):
+    job = receive(draft, TABLE).job_id
+    life.delete_draft(draft)
+    jobs.run(job)
+    assert Job.objects.get(pk=job).state == "done"
+
+
+def test_an_import_whose_draft_is_deleted_while_it_is_read_is_no_failure(draft, monkeypatch):
+    job = receive(draft, TABLE, is_confirmed=True).job_id
+
+    def fails_once_it_is_gone(filing):
+        life.delete_draft(draft)
+        return filing.case_study.storage.server
+
+    monkeypatch.setattr(Filing, "do", fails_once_it_is_gone)
+    jobs.run(job)
+    assert Job.objects.get(pk=job).state == "done"
+
+
+def test_a_mistake_while_an_import_is_read_fails_its_job(draft, monkeypatch):
+    def fails(walk):
+        raise RuntimeError("a mistake")
+
+    monkeypatch.setattr(Walk, "do", fails)
+    batch = receive(draft, TABLE)
+    jobs.run(batch.job_id)
+    assert Job.objects.get(pk=batch.job_id).error == "a mistake"
 
 
 @pytest.mark.sqlite

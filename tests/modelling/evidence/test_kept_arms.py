@@ -104,6 +104,15 @@ def test_numbers_are_numbers_again_whatever_they_are_kept_as():
     assert frames.arms(Question("guest-fs", "varmail", vm_count=7)).empty
 
 
+@pytest.mark.parametrize("read_all", [frames.every_arm, frames.arms_of_every_workload])
+def test_all_arms_come_by_one_query_as_a_publication_between_two_would_part_them(read_all, django_assert_num_queries):
+    publish(study("first"))
+    with django_assert_num_queries(1):
+        found = read_all()
+    frame = found["varmail"] if isinstance(found, dict) else found
+    assert (len(frame), "workload" in frame) == (2, frame is found)
+
+
 def test_set_ups_are_told_of_the_newest_case_studies_and_the_answer_says_so(monkeypatch):
     for number in range(3):
         publish(study(f"lab-{number}", cache_mode=("none", "writeback", "writethrough")[number]))
