@@ -49,12 +49,12 @@ def read_facts(case_studies: QuerySet[CaseStudy] | None = None, needs: Needs | N
     case_studies = counted() if case_studies is None else case_studies
     if needs is None:
         needs = Needs(frozenset({(None,) * len(COORDINATES)}), takes_limits=True)
-    names = labels()
-    workloads = dict(Workload.objects.values_list("variants__pk", "slug"))
+    batches = list(_batches(case_studies)) if needs.places else []
+    names, workloads = labels(), dict(Workload.objects.values_list("variants__pk", "slug"))  # those of the batches, too
     ratios = tuple(_ratios(case_studies)) if needs.places else ()
     numbers: list[Number] = []
     last_counts: dict[object, int] = {}
-    for some in _batches(case_studies) if needs.places else ():
+    for some in batches:
         numbers += sorted(_numbers(some, workloads, needs), key=lambda number: str(number.at["case_study"]))
         if needs.takes_last:
             last_counts |= _last_counts(some)

@@ -553,3 +553,17 @@ def test_the_number_of_queries_does_not_grow_with_the_evidence(published_evidenc
         verdicts.recompute(everything=True)
     assert len(many) <= len(few) + 2  # the rows it writes are longer
     assert len(few) < 400
+
+
+def test_what_is_published_while_facts_are_read_is_left_to_the_next_reading(monkeypatch):
+    """It came with a variant that was not there when the variants were read."""
+    publish(make_measurement(100.0, workload="varmail").configuration.case_study)
+
+    def publish_another(case_studies):
+        case_study = make_case_study("another")
+        publish(make_measurement(50.0, case_study=case_study, workload="webserver").configuration.case_study)
+        return []
+
+    monkeypatch.setattr(gather, "_ratios", publish_another)
+    (number,) = gather.read_facts().numbers
+    assert number.at["workload"] == "varmail"
