@@ -20,6 +20,7 @@ from typing import Any
 from .base import Outcomes, Part, Reading, Refusal, Run, in_parts, lines_of, several, text_of, whole_or_nothing
 
 MAX_RUNS = 20_000
+UNNAMED = "not named"  # a machine whose line has no name for it
 MAX_FIELD = 64
 MAX_FIELDS = 200  # of one line; the formats have up to 59
 
@@ -59,7 +60,7 @@ class Bonnie:
             if isinstance(described, str):
                 found.add(Refusal(number, described))
                 continue
-            host = fields[0 if described[1] == 2 else 2]
+            host = fields[0 if described[1] == 2 else 2] or UNNAMED
             hosts.setdefault(host, number)
             version = version or described[0]
             runs = [*_runs(number, fields, *described)]

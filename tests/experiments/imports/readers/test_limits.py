@@ -116,6 +116,12 @@ def test_bonnie_lines_of_several_machines_are_refused_by_name():
     assert len(read((BONNIE.format("ada") * 2).encode()).runs) == 14
 
 
+def test_a_machine_whose_bonnie_line_has_no_name_is_called_so():
+    assert reasons(BONNIE.format("") + BONNIE.format("grace")) == [
+        "results of 2 machines in one file: 'not named' (line 1), 'grace' (line 2); give each its own file"
+    ]
+
+
 @pytest.mark.parametrize(
     "text",
     [
