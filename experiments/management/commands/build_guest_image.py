@@ -7,6 +7,7 @@ from typing import Any
 from django.core.management import BaseCommand, CommandError
 
 from experiments.campaigns.laboratory import debian, filebench_tree, guest_image
+from experiments.management import arguments
 
 
 class Command(BaseCommand):
@@ -19,14 +20,7 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("folder", type=Path)
-        parser.add_argument(
-            "--authorized-key",
-            type=Path,
-            action="append",
-            required=True,
-            metavar="FILE",
-            help="Public key of the worker that will log in; may be given several times.",
-        )
+        arguments.add_authorized_key(parser)
         parser.add_argument(
             "--filebench",
             type=Path,

@@ -1,0 +1,16 @@
+"""Arguments that several commands take."""
+
+from argparse import ArgumentParser
+from pathlib import Path
+
+
+def add_authorized_key(parser: ArgumentParser) -> None:
+    """Of what makes a guest image: read by guest_image.public_keys."""
+    parser.add_argument(
+        "--authorized-key",
+        type=Path,
+        action="append",
+        required=True,
+        metavar="FILE",
+        help="Public key of the worker that will log in; may be given several times.",
+    )
