@@ -18,7 +18,7 @@ from kdb.units import METRICS
 from modelling.estimation.network import Trial
 
 from .axes import Axis, entry_key
-from .fairplay import MEASUREMENT_FIELDS, group_numbers
+from .fairplay import MEASUREMENT_FIELDS, first_of_each, group_numbers, numbered, only, varies
 
 NORMAL_95 = 1.959964
 
@@ -52,19 +52,22 @@ def comparable_arms(arms: pd.DataFrame, axis: Axis, spread: Spread) -> pd.DataFr
     assumed bool, whether the source states no spread of the arm's runs; arm_variance float > 0, of mean_log.
     Where a cell has a measured and a derived value, the measured one stands.
     """
-    known = arms.dropna(subset=[column for column in axis.entry if column != "cache_mode"])
-    measured_first = known.sort_values("origin", ascending=False, kind="stable")  # "measured" > "derived"
-    arms = measured_first.drop_duplicates(["configuration_id", *MEASUREMENT_FIELDS]).sort_index()
+    arms = arms.dropna(subset=[column for column in axis.entry if column != "cache_mode"])
+    measured_first = np.argsort((arms["origin"] != "measured").to_numpy(), kind="stable")
+    cell = numbered(arms, ["configuration_id", *MEASUREMENT_FIELDS])[measured_first]
+    stands = np.zeros(len(arms), dtype=bool)
+    stands[measured_first[first_of_each(pd.factorize(cell)[0])]] = True
+    arms = only(arms, stands)
     group = group_numbers(arms, axis.held, axis.held_where_stated)
     arms = arms.assign(entry=entry_keys(arms, axis), group=group, **_variances(arms, spread))
-    return arms[arms.groupby("group")["entry"].transform("nunique") > 1]
+    return only(arms, varies(group, arms["entry"])[group])
 
 
 def entry_keys(arms: pd.DataFrame, axis: Axis) -> pd.Categorical:
     """(arms,) key of each arm's entry. arms : none misses a column of the axis' entries but the cache mode"""
     columns = list(axis.entry)
-    place = arms.groupby(columns, sort=False, observed=True, dropna=False).ngroup().to_numpy()
-    values = arms[columns].drop_duplicates().itertuples(index=False, name=None)
+    place = numbered(arms, columns)
+    values = arms[columns].iloc[first_of_each(place)].itertuples(index=False, name=None)
     number, keys = pd.factorize(np.array([entry_key(axis, value) for value in values], dtype=object), sort=True)
     return pd.Categorical.from_codes(number[place], keys)
 
@@ -85,14 +88,15 @@ def _variances(arms: pd.DataFrame, spread: Spread) -> dict[str, np.ndarray]:
     measured = (arms["origin"] == "measured").to_numpy()
     stated = arms["variance"].to_numpy(dtype=float, na_value=np.nan)
     runs, freedom, squares = _own_spread(arms)
-    study = arms.groupby(["case_study", "variant_id", "metric"], sort=False).ngroup().to_numpy()
+    study = numbered(arms, ["case_study", "variant_id", "metric"])
     d0, d1 = spread.study_freedom, spread.arm_freedom
     behind = d0 + np.bincount(study, freedom)[study]
     of_study = (d0 * spread.variation**2 + np.bincount(study, squares)[study]) / behind
     of_arm = (d1 * of_study + squares) / (d1 + freedom)
     # The relative variance of a variance is 2 / degrees; that of the case study's enters with its weight.
     degrees = 1.0 / (1.0 / (d1 + freedom) + (d1 / (d1 + freedom)) ** 2 / behind)
-    of_mean = of_arm / runs * (stdtrit(degrees, 0.975) / NORMAL_95) ** 2
+    few, number = np.unique(degrees, return_inverse=True)
+    of_mean = of_arm / runs * (stdtrit(few, 0.975) / NORMAL_95)[number] ** 2
     rounding = np.where(measured, 0.0, np.nan_to_num(stated))
     return {"assumed": freedom == 0, "arm_variance": of_mean + rounding}
 
@@ -168,9 +172,14 @@ def _numbered(column: pd.Series) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _positions(number: np.ndarray) -> list[np.ndarray]:
-    """The places of each number, ascending."""
-    order = np.argsort(number, kind="stable")
-    return np.split(order, np.flatnonzero(np.diff(number[order])) + 1)
+    """The places of each number, from 0 and without gaps, ascending."""
+    return _cut(np.argsort(number, kind="stable"), np.bincount(number))
+
+
+def _cut(values: np.ndarray, sizes: np.ndarray) -> list[np.ndarray]:
+    """The values in pieces of these sizes, of which there are many: np.split takes microseconds for each."""
+    ends = np.cumsum(sizes).tolist()
+    return [values[begin:end] for begin, end in zip([0, *ends], ends, strict=False)]
 
 
 _Average = tuple[np.ndarray, np.ndarray, np.ndarray]  # entries, effects, variances of a set that groups connect
@@ -192,26 +201,33 @@ def _averages(
 ) -> list[list[_Average]]:
     """For each number in `of`, 0 and up, the sets that its groups connect, the largest first; (a,) arrays of arms in.
 
-    Where every group holds every entry once, all are averaged in one go; the others are solved one by one.
+    Where every group holds every entry in the same proportion, all are averaged in one go; the others are solved one
+    by one.
     """
     cells, cell = np.unique(of * (entry.max() + 1) + entry, return_inverse=True)
     of_cell, entry_of_cell = np.divmod(cells, entry.max() + 1)
-    _, first, group = np.unique(group, return_index=True, return_inverse=True)
-    _, once = np.unique(group * len(cells) + cell, return_index=True)
-    rows, entries, groups = np.bincount(of), np.bincount(of_cell), np.bincount(of[first])
-    is_whole = (rows == entries * groups) & (rows == np.bincount(of[once]))
+    group, _ = pd.factorize(group)
     occurrences, sizes = np.bincount(cell), np.bincount(group)
+    met, times = np.unique(group * len(cells) + cell, return_counts=True)
+    group_met, cell_met = np.divmod(met, len(cells))
+    rows, entries, groups = np.bincount(of), np.bincount(of_cell), np.bincount(of[first_of_each(group)])
+    of_met = of_cell[cell_met]
+    in_proportion = times * rows[of_met] == occurrences[cell_met] * sizes[group_met]
+    is_whole = np.bincount(of_met, in_proportion, len(rows)) == entries * groups
     levels = np.bincount(group, mean) / sizes
     effects = np.bincount(cell, mean - levels[group]) / occurrences
     rest = mean - effects[cell]
     rest = rest - (np.bincount(group, rest) / sizes)[group]
     excess = _excess(np.bincount(of, rest**2), rows - groups - entries + 1, np.bincount(of, variance) / rows)
     variances = (np.bincount(cell, variance) + excess[of_cell]) / occurrences
-    whole = zip(*(np.split(each, np.cumsum(entries)[:-1]) for each in (entry_of_cell, effects, variances)), strict=True)
-    return [
-        [average] if is_whole[number] else _connected(entry[at], group[at], mean[at], variance[at])
-        for number, (at, average) in enumerate(zip(_positions(of), whole, strict=True))
-    ]
+    averages = zip(*(_cut(each, entries) for each in (entry_of_cell, effects, variances)), strict=True)
+    found = [[average] for average in averages]
+    others = np.flatnonzero(~is_whole)
+    at_all = _positions(of) if len(others) else []
+    for number in others:
+        at = at_all[number]
+        found[number] = _connected(entry[at], group[at], mean[at], variance[at])
+    return found
 
 
 def _excess(squares: np.ndarray, freedom: np.ndarray, variance: np.ndarray) -> np.ndarray:

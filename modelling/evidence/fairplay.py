@@ -6,7 +6,7 @@ version and the workload's parameters: Filebench 1.4.9.1 and 1.5 differ by a fac
 same disk, so a version is never a detail.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sized
 
 import numpy as np
 import pandas as pd
@@ -14,6 +14,7 @@ import pandas as pd
 # The coordinates of a measurement inside a case study, as columns of its table.
 MEASUREMENT_FIELDS = ("variant_id", "operation", "block_size_bytes", "vm_count", "metric", "unit", "reference")
 FAIR_PLAY = ("case_study", *MEASUREMENT_FIELDS)
+_MOST_NUMBERS = 2**62  # what an int64 holds
 
 
 def group_numbers(arms: pd.DataFrame, held: Iterable[str] = (), held_where_stated: Iterable[str] = ()) -> np.ndarray:
@@ -31,11 +32,53 @@ def group_numbers(arms: pd.DataFrame, held: Iterable[str] = (), held_where_state
     int array, one number a row, 0 to (number of groups - 1). A missing value equals only another
     missing value of the same case study.
     """
-    numbers = arms.groupby([*FAIR_PLAY, *held], dropna=False, sort=False).ngroup()
+    numbers = numbered(arms, [*FAIR_PLAY, *held])
     for column in held_where_stated:
-        values = arms[column].where(arms[column] != "")
-        if values.nunique() < 2:
+        if len(set(arms[column].unique()) - {""}) < 2:
             continue
+        values = arms[column].where(arms[column] != "")
         several = values.groupby(numbers).transform("nunique") > 1
-        numbers = arms.groupby([numbers, values.where(several)], dropna=False, sort=False).ngroup()
-    return numbers.to_numpy()
+        numbers = numbered(pd.DataFrame({"group": numbers, column: values.where(several)}), ["group", column])
+    return numbers
+
+
+def numbered(rows: pd.DataFrame, columns: Iterable[str]) -> np.ndarray:
+    """(rows,) int, equal where rows are equal in these columns; from 0, in the order in which they first appear.
+
+    A missing value equals a missing value.
+    """
+    number, size = np.zeros(len(rows), dtype=np.int64), 1
+    for column in columns:
+        codes, values = _coded(rows[column])
+        if size * (len(values) + 1) > _MOST_NUMBERS:
+            number, found = pd.factorize(number)
+            size = len(found)
+        number = number * (len(values) + 1) + codes
+        size *= len(values) + 1
+    return pd.factorize(number)[0]
+
+
+def _coded(column: pd.Series) -> tuple[np.ndarray, Sized]:
+    """The number of each value, -1 of a missing one, and the values that there may be."""
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        return column.cat.codes.to_numpy().astype(np.int64), column.cat.categories
+    return pd.factorize(column)
+
+
+def first_of_each(number: np.ndarray) -> np.ndarray:
+    """Where each number of `numbered` first appears."""
+    first = np.empty(int(number.max(initial=-1)) + 1, dtype=np.int64)
+    first[number[::-1]] = np.arange(len(number))[::-1]  # of several, the last that is set stays
+    return first
+
+
+def only(rows: pd.DataFrame, kept: np.ndarray) -> pd.DataFrame:
+    """The rows that are kept, (rows,) bool; without a copy where all are."""
+    return rows if kept.all() else rows[kept]
+
+
+def varies(number: np.ndarray, values: pd.Series) -> np.ndarray:
+    """(numbers,) bool, whether rows with this number of `numbered` differ in the values; missing is one of them."""
+    codes, _ = _coded(values)
+    first = first_of_each(number)
+    return np.bincount(number, codes != codes[first][number], len(first)) > 0

@@ -201,28 +201,43 @@ def test_effects_of_unbalanced_groups_are_those_of_least_squares(seed, entries, 
         np.testing.assert_allclose(found.effects[:, 0], expected - expected[0], atol=1e-9)
 
 
-@settings(max_examples=30, deadline=None)
-@given(
-    st.integers(0, 2**32 - 1),
-    st.lists(st.sampled_from(["whole", "with gaps", "one twice for another"]), min_size=1, max_size=5),
-)
-def test_case_studies_averaged_in_one_go_say_what_each_says_solved_by_itself(seed, designs):
-    """Whole designs have a short way of their own; beside others, with other numbers of entries and groups."""
-    rng = np.random.default_rng(seed)
+# Each group holds every entry, by the same shares.
+IN_PROPORTION = ("whole", "each three times", "one entry twice", "one group twice")
+
+
+def arms_of_designs(designs, rng):
+    """A case study of each design, with two to four entries in one to four groups."""
     rows = []
     for number, design in enumerate(designs):
         entries, groups = rng.integers(2, 5), rng.integers(1, 5)
         cells = [(e, g) for e in range(entries) for g in range(groups)]
-        if design == "with gaps":
-            cells = [cell for cell in cells if rng.random() < 0.7]
-        if design == "one twice for another":  # as many as a whole design has
-            cells[0] = cells[-1]
+        match design:
+            case "with gaps":
+                cells = [cell for cell in cells if rng.random() < 0.7]
+            case "one twice for another":  # as many as a whole design has
+                cells[0] = cells[-1]
+            case "each three times":
+                cells *= 3
+            case "one entry twice":
+                cells += [cell for cell in cells if cell[0] == 0]
+            case "one group twice":
+                cells += [cell for cell in cells if cell[1] == 0]
         about = {"case_study": f"cs{number}", "laboratory": f"cs{number}"}
         rows += [
             arm(np.exp(rng.normal()), guest_fs=f"fs{e}", vm_count=1 + g, configuration_id=len(rows) + n, **about)
             for n, (e, g) in enumerate(cells)
         ]
-    used = comparable_arms(arms(*rows), GUEST, Spread(0.1))
+    return arms(*rows)
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    st.integers(0, 2**32 - 1),
+    st.lists(st.sampled_from(["with gaps", "one twice for another", *IN_PROPORTION]), min_size=1, max_size=5),
+)
+def test_case_studies_averaged_in_one_go_say_what_each_says_solved_by_itself(seed, designs):
+    """Designs in proportion have a short way of their own; beside others, with other numbers of entries and groups."""
+    used = comparable_arms(arms_of_designs(designs, np.random.default_rng(seed)), GUEST, Spread(0.1))
     expected = []
     for slug, own in used.groupby("case_study"):
         entry, names = pd.factorize(own["entry"], sort=True)
@@ -232,6 +247,14 @@ def test_case_studies_averaged_in_one_go_say_what_each_says_solved_by_itself(see
         assert (trial.name, trial.treatments) == (slug, tuple(names))
         np.testing.assert_allclose(trial.arm_effects, effects - effects[0], atol=1e-12)
         np.testing.assert_allclose(trial.arm_variances, variances, rtol=1e-9)
+
+
+@pytest.mark.parametrize("design", IN_PROPORTION)
+def test_a_design_in_proportion_is_solved_without_equations(design, monkeypatch):
+    monkeypatch.setattr("modelling.evidence.arms._connected", None)
+    assert (
+        len(trials(comparable_arms(arms_of_designs([design] * 3, np.random.default_rng(1)), GUEST, Spread(0.1)))) == 3
+    )
 
 
 def test_the_printed_interval_of_a_derived_value_adds_to_the_default():

@@ -1,0 +1,46 @@
+"""Rows are numbered by what they agree in, whatever the columns are and however many."""
+
+import numpy as np
+import pandas as pd
+from hypothesis import given
+from hypothesis import strategies as st
+
+from modelling.evidence.fairplay import first_of_each, numbered, varies
+
+VALUES = {"text": ["", "a", None], "category": ["a", "b", None], "number": [0.0, 1.5, None], "flag": [True, False]}
+TYPES = {"category": pd.CategoricalDtype(["b", "a", "of no row"]), "number": float, "flag": bool}
+
+
+@st.composite
+def frames(draw):
+    kinds = draw(st.lists(st.sampled_from(list(VALUES)), min_size=1, max_size=6))
+    rows = draw(st.integers(0, 12))
+    columns = {}
+    for place, kind in enumerate(kinds):
+        values = draw(st.lists(st.sampled_from(VALUES[kind]), min_size=rows, max_size=rows))
+        dtype = TYPES.get(kind, "str")
+        columns[f"{kind} {place}"] = pd.Series(values, dtype=dtype)
+    return pd.DataFrame(columns)
+
+
+@given(frames())
+def test_rows_have_one_number_where_all_columns_agree_and_missing_agrees_with_missing(frame):
+    expected = frame.groupby(list(frame), sort=False, dropna=False, observed=True).ngroup()
+    number = numbered(frame, frame)
+    assert number.tolist() == expected.tolist()
+    assert first_of_each(number).tolist() == np.flatnonzero(~pd.Series(number).duplicated()).tolist()
+
+
+def test_rows_that_differ_in_the_first_of_very_many_columns_differ():
+    """More combinations than an integer holds."""
+    values = pd.Categorical(["a", "a"], categories=["a", "b", "c"])
+    frame = pd.DataFrame({0: ["a", "b"], **dict.fromkeys(range(1, 40), values)})
+    assert numbered(frame, frame).tolist() == [0, 1]
+
+
+@given(frames(), st.data())
+def test_a_missing_value_is_one_that_rows_can_differ_in(frame, data):
+    column = frame.iloc[:, 0]
+    number, _ = pd.factorize(np.array(data.draw(st.lists(st.integers(0, 2), min_size=len(frame), max_size=len(frame)))))
+    expected = column.groupby(number).nunique(dropna=False) > 1
+    assert varies(number, column).tolist() == expected.tolist()
