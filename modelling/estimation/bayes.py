@@ -271,42 +271,42 @@ class _Numbers:
             self.rest_along[rows] = vectors.T @ trial.effects.mean(axis=1)
             row += len(values)
         self.cells = max(self.variances.size + self.axes.size, self.size**2, 1)
-        known = np.concatenate([self.variances[np.isfinite(self.variances)], self.values])
-        self.finest = float(np.sqrt(2 * known.min())) if len(known) else tau_scale
+        self.known = np.concatenate([self.variances[np.isfinite(self.variances)], self.values])
+        self.finest = float(np.sqrt(2 * self.known.min())) if len(self.known) else tau_scale
         self.base = np.zeros(self.size)
-        laplacians, rights, _ = self.at(np.array([tau_scale]))
+        laplacians, rights, *_ = self.at(np.array([tau_scale]))
         self.base = np.linalg.pinv(laplacians[0], rcond=1e-10, hermitian=True) @ rights[0]
         present = np.isfinite(self.variances)
         rest = np.where(present, self.rest - self.base, 0.0)
         self.rest = np.where(present, rest - (rest.sum(axis=1) / present.sum(axis=1))[:, None], 0.0)
         self.rest_along = self.rest_along - self.axes @ self.base
 
-    def at(self, taus: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def at(self, taus: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """For (T,) taus: Laplacians (T, n, n); right sides (T, n) and weighted squares (T,) of what the first
-        fit leaves."""
+        fit leaves; and the sums of the weights of each trial of independent arms (T, s)."""
         half = (taus**2 / 2)[:, None]
-        weights = 1.0 / (self.variances + half[:, :, None])
-        totals = weights.sum(axis=2)
-        shares = weights / np.sqrt(totals)[:, :, None]
-        laplacians = -shares.transpose(0, 2, 1) @ shares
-        places = np.arange(self.size)
-        laplacians[:, places, places] += weights.sum(axis=1)
+        weights = self.variances + half[:, :, None]
+        np.divide(1.0, weights, out=weights)
+        each_trial, each_arm = (np.ones(length) for length in self.variances.shape)
+        totals, of_arms = weights @ each_arm, each_trial @ weights  # sums, as products: these know how to be fast
         pull = weights * self.rest
-        level = pull.sum(axis=2) / totals
-        rights = pull.sum(axis=1) - (level[:, None, :] @ weights)[:, 0]
+        level = (pull @ each_arm) / totals
+        rights = each_trial @ pull - (level[:, None, :] @ weights)[:, 0]
         squares = weights.reshape(len(taus), -1) @ self.rest.ravel() ** 2 - (totals * level**2).sum(axis=1)
+        shares = np.divide(weights, np.sqrt(totals)[:, :, None], out=weights)
+        laplacians = -(shares.transpose(0, 2, 1) @ shares)
+        places = np.arange(self.size)
+        laplacians[:, places, places] += of_arms
         along = 1.0 / (self.values + half)
         laplacians += (self.axes.T * along[:, None, :]) @ self.axes
         rights += (along * self.rest_along) @ self.axes
         squares += along @ self.rest_along**2
-        return laplacians, rights, squares
+        return laplacians, rights, squares, totals
 
-    def spreads(self, taus: np.ndarray) -> np.ndarray:
-        """For (T,) taus the sums of the logarithms of the determinants of the trials' covariances."""
-        half = (taus**2 / 2)[:, None]
-        totals = (1.0 / (self.variances + half[:, :, None])).sum(axis=2)
-        known = np.concatenate([self.variances[np.isfinite(self.variances)], self.values])
-        return np.log(totals).sum(axis=1) + np.log(known + half).sum(axis=1)
+    def spreads(self, taus: np.ndarray, totals: np.ndarray) -> np.ndarray:
+        """For (T,) taus, with the sums of weights there, the sums of the logarithms of the determinants of the trials'
+        covariances."""
+        return np.log(totals).sum(axis=1) + np.log(self.known + (taus**2 / 2)[:, None]).sum(axis=1)
 
 
 def _principal_axes(trial: Trial) -> tuple[np.ndarray, np.ndarray]:
@@ -323,8 +323,8 @@ def _principal_axes(trial: Trial) -> tuple[np.ndarray, np.ndarray]:
 
 def _log_likelihood(numbers: _Numbers, lists: Lists, taus: np.ndarray) -> np.ndarray:
     """ln p(y | tau) of (T,) taus, by Laplace where there are lists."""
-    laplacians, rights, squares = numbers.at(taus)
-    spreads = numbers.spreads(taus)
+    laplacians, rights, squares, totals = numbers.at(taus)
+    spreads = numbers.spreads(taus, totals)
     size = numbers.size
     if len(lists.weight):
         means, covariances = lists.modes(laplacians, rights + laplacians @ numbers.base)
@@ -339,7 +339,7 @@ def _log_likelihood(numbers: _Numbers, lists: Lists, taus: np.ndarray) -> np.nda
 
 def _effects(numbers: _Numbers, lists: Lists, taus: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Means (T, n) and covariances (T, n, n) of the effects given each of (T,) taus."""
-    laplacians, rights, _ = numbers.at(taus)
+    laplacians, rights, *_ = numbers.at(taus)
     if len(lists.weight):
         return lists.modes(laplacians, rights + laplacians @ numbers.base)
     shifted, shifts = _invertible(laplacians)

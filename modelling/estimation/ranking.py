@@ -15,6 +15,7 @@ from kdb.units import THROUGHPUT
 from modelling.evidence.arms import Spread, comparable_arms, trials
 from modelling.evidence.axes import Axis, entry_key
 from modelling.evidence.durability import losing_options
+from modelling.evidence.fairplay import varies
 
 from .bayes import Posterior, posterior
 from .graph import connected
@@ -388,8 +389,8 @@ def _basis_of_two(
     first: Entry, second: Entry, new: Sequence[float], mean: Sequence[float], net: Network, about: _About
 ) -> Basis:
     """new, mean : ends of the intervals of the second against the first, in a new laboratory and as a mean"""
-    arms = about.arms[about.arms["entry"].isin(net.treatments)]
-    both = [set(arms["group"][arms["entry"] == entry.key]) for entry in (first, second)]
+    arms = about.arms.loc[about.arms["entry"].isin(net.treatments), ["entry", "group", "laboratory", "storage", "year"]]
+    both = [arms["group"][arms["entry"] == entry.key] for entry in (first, second)]
     years = arms["year"].dropna()
     widths = [np.log(high / low) for low, high in (new, mean)]
     return Basis(
@@ -397,7 +398,7 @@ def _basis_of_two(
         measured=first.measurements > 0,
         has_numbers=True,
         wider=float(widths[0] / widths[1]) if widths[1] > 0 else None,
-        direct=not both[0].isdisjoint(both[1]),
+        direct=bool(both[0].isin(both[1]).any()),
         confounded=bool(first.confounded_with or second.confounded_with),
         unsafe=bool(first.unsafe_options),
         storage=tuple(sorted(set(arms["storage"].unique()) - {""})),
@@ -415,35 +416,31 @@ def _grade(laboratories: int, measured: int, numbers: int) -> str:
 def _entry_facts(arms: pd.DataFrame, scored: pd.DataFrame, axis: Axis) -> dict[str, dict[str, Any]]:
     """What stands behind each entry: grade, confounding, and counts of the evidence that was compared."""
     entry, names = pd.factorize(arms["entry"])
-    in_laboratory = pd.factorize(arms["laboratory"])[0] * len(names) + entry
     measured = (arms["origin"] == "measured").to_numpy()
     reviewed = arms["is_reviewed"].to_numpy(dtype=bool)
 
     def by_entry(numbers: np.ndarray) -> dict[str, int]:
         return dict(zip(names, numbers.astype(int).tolist(), strict=True))
 
-    def in_laboratories(taken: np.ndarray) -> dict[str, int]:
-        return by_entry(np.bincount(pd.unique(in_laboratory[taken]) % max(len(names), 1), minlength=len(names)))
+    def different(column: str, taken: np.ndarray) -> dict[str, int]:
+        """How many values of the column the arms taken of each entry have."""
+        pairs = pd.unique(pd.factorize(arms[column])[0][taken] * len(names) + entry[taken])
+        return by_entry(np.bincount(pairs % max(len(names), 1), minlength=len(names)))
 
-    laboratories = in_laboratories(np.full(len(arms), True))
-    spread = in_laboratories(measured & reviewed & ~arms["assumed"].to_numpy(dtype=bool))
+    every = np.full(len(arms), True)
+    laboratories, studies = different("laboratory", every), different("case_study", every)
+    spread = different("laboratory", measured & reviewed & ~arms["assumed"].to_numpy(dtype=bool))
     reviewed_rows = by_entry(np.bincount(entry[measured & reviewed], minlength=len(names)))
     rows = by_entry(np.bincount(entry, measured * arms["measurements"].to_numpy(), len(names)))
     derived = by_entry(np.bincount(entry[~measured], minlength=len(names)))
-    studies: dict[str, set[str]] = {}
-    for key, slug in arms[["entry", "case_study"]].drop_duplicates().itertuples(index=False, name=None):
-        studies.setdefault(key, set()).add(slug)
-    stated: dict[str, int] = {}
-    for key, slugs in zip(scored["entry"], scored["case_studies"], strict=True) if len(scored) else ():
-        studies.setdefault(key, set()).update(slugs)
-        stated[key] = stated.get(key, 0) + 1
+    stated = scored.groupby("entry")["case_studies"].agg(list).to_dict() if len(scored) else {}
+    for key, slugs in stated.items():
+        studies[key] = len(set(arms["case_study"][arms["entry"] == key].unique()).union(*slugs))
     losing = _losing(arms, scored)
     confounded: dict[str, list[str]] = {}
-    _, first, group = np.unique(arms["group"].to_numpy(dtype=int), return_index=True, return_inverse=True)
+    group, _ = pd.factorize(arms["group"])
     for column in axis.comes_along:
-        value, _ = pd.factorize(arms[column], use_na_sentinel=False)
-        differs = np.bincount(group, value != value[first][group]) > 0
-        for number in np.unique(entry[differs[group]]):
+        for number in np.unique(entry[varies(group, arms[column])[group]]):
             confounded.setdefault(names[number], []).append(column)
     return {
         key: {
@@ -451,13 +448,13 @@ def _entry_facts(arms: pd.DataFrame, scored: pd.DataFrame, axis: Axis) -> dict[s
             "confounded_with": tuple(confounded.get(key, ())),
             "unsafe_options": tuple(sorted({option for options in losing.get(key, ()) for option in options})),
             "always_unsafe": all(losing.get(key, [()])),
-            "case_studies": len(slugs),
+            "case_studies": studies[key],
             "laboratories": laboratories.get(key, 0),
             "measurements": rows.get(key, 0),
             "derived": derived.get(key, 0),
-            "findings": stated.get(key, 0),
+            "findings": len(stated.get(key, ())),
         }
-        for key, slugs in studies.items()
+        for key in studies
     }
 
 
