@@ -18,6 +18,7 @@ from modelling.estimation.ranking import RankedPart, Ranking, rank
 from modelling.estimation.verdict import WINNER
 from modelling.evidence import names as catalogue
 from modelling.evidence.axes import AXES, COLUMN_LABELS, Axis
+from modelling.evidence.fairplay import first_of_each, numbered, varies
 from modelling.evidence.names import label
 from modelling.evidence.question import Question
 from modelling.evidence.words import counted, listed, machines
@@ -55,8 +56,7 @@ def answer(
     part_names = decision.part_names(ranking, entry_name, _name_of)
     missing = _missing(axis, question, ranking, measured)
     runs = next_runs(question, ranking, assumptions().spread)
-    studies = CaseStudy.objects.filter(slug__in=set(ranking.arms["case_study"].unique()))
-    scopes = dict(studies.values_list("slug", "value_scope"))
+    titles, scopes = _told_of_studies(ranking)
     return Answer(
         question=question,
         revision=revision,
@@ -90,9 +90,17 @@ def answer(
         trade_offs=trade_offs(ranking, others, axis, assumptions()),
         set_ups=set_ups(ranking, entry_name),
         notes=tuple(caveats(axis, question, ranking)),
-        evidence=_evidence(ranking),
+        evidence=_evidence(ranking, titles),
         missing=tuple(missing),
     )
+
+
+def _told_of_studies(ranking: Ranking) -> tuple[dict[str, str], dict[str, str]]:
+    """The titles of the case studies that the ranking rests on, and the scopes of their values."""
+    stated = (slug for slugs in ranking.findings["case_studies"] for slug in slugs)
+    studies = CaseStudy.objects.filter(slug__in={*ranking.arms["case_study"].unique(), *stated})
+    rows = list(studies.values_list("slug", "title", "value_scope"))
+    return {slug: title for slug, title, _ in rows}, {slug: scope for slug, _, scope in rows}
 
 
 def _name_of(column: str, value: str) -> str:
@@ -127,8 +135,9 @@ def _network(network: Network) -> NetworkFit:
 
 def _equal(axis: Axis, ranking: Ranking, part: RankedPart) -> dict[str, str]:
     """What is equal in every comparison of a part, and what is only assumed to be: some of its arms do not state it."""
-    arms = ranking.arms[ranking.arms["entry"].isin(part.members)]
-    missing = {column: arms[column].isna() | (arms[column] == "") for column in (*axis.held, *axis.held_where_stated)}
+    columns = [*axis.held, *axis.held_where_stated]
+    arms = ranking.arms.loc[ranking.arms["entry"].isin(part.members), columns]
+    missing = {column: arms[column].isna() | (arms[column] == "") for column in columns}
     held = [column for column in missing if column in axis.held or not missing[column].all()]
     return {
         "held_equal": listed([COLUMN_LABELS[column] for column in held if not missing[column].any()]),
@@ -193,7 +202,7 @@ def _machines(question: Question, ranking: Ranking, entry_name: Callable[[str], 
     return f"By their number alone: with {'; with '.join(each)}."
 
 
-def _evidence(ranking: Ranking) -> tuple[StudyEvidence, ...]:
+def _evidence(ranking: Ranking, titles: Mapping[str, str]) -> tuple[StudyEvidence, ...]:
     """Case studies the answer rests on, with what each contributes and where it stands."""
     counts: dict[str, Counter[str]] = {}
     sources: dict[str, set[str]] = {}
@@ -201,13 +210,13 @@ def _evidence(ranking: Ranking) -> tuple[StudyEvidence, ...]:
     for (slug, origin), number in of_kind.items():
         kind = "measurements" if origin == "measured" else "derived"
         counts.setdefault(slug, Counter())[kind] = int(number)
-    for slug, source in ranking.arms[["case_study", "source"]].drop_duplicates().itertuples(index=False):
+    places = ranking.arms[["case_study", "source"]]
+    for slug, source in places.iloc[first_of_each(numbered(places, places))].itertuples(index=False, name=None):
         sources.setdefault(slug, set()).add(source)
     for row in ranking.findings.itertuples(index=False):
         for slug in row.case_studies:
             counts.setdefault(slug, Counter())["findings"] += 1
             sources.setdefault(slug, set()).update([row.text_source, row.table_source])
-    titles = dict(CaseStudy.objects.filter(slug__in=counts).values_list("slug", "title"))
     return tuple(
         StudyEvidence(
             case_study=slug,
@@ -265,7 +274,7 @@ def caveats(axis: Axis, question: Question, ranking: Ranking) -> list[str]:
 
 def _varies(axis: Axis, column: str, arms: pd.DataFrame) -> bool:
     """Whether the column differs between comparisons, and neither makes entries nor comes along with them."""
-    return column not in (*axis.entry, *axis.comes_along) and len(set(arms[column]) - {""}) > 1
+    return column not in (*axis.entry, *axis.comes_along) and len(set(arms[column].unique()) - {""}) > 1
 
 
 def _moderation(axis: Axis, column: str, arms: pd.DataFrame) -> str:
@@ -339,7 +348,7 @@ def _scope_is_unknown(ranking: Ranking) -> bool:
 
 
 def _differs(column: str, arms: pd.DataFrame) -> bool:
-    return bool((arms.groupby("group")[column].nunique(dropna=False) > 1).any())
+    return bool(varies(pd.factorize(arms["group"])[0], arms[column]).any())
 
 
 def _confounding(axis: Axis, column: str, arms: pd.DataFrame) -> str:

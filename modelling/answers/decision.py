@@ -156,9 +156,9 @@ def part_names(ranking: Ranking, label: Naming, name_of: Callable[[str, str], st
     label : of an entry's key; name_of : column and value to what a reader calls it
     """
     rows = pd.concat([ranking.arms, ranking.findings]) if len(ranking.findings) else ranking.arms
-    inside = [rows[rows["entry"].isin(part.members)] for part in ranking.parts]
+    inside = [rows["entry"].isin(part.members) for part in ranking.parts]
     for column, said in _TELLS_APART:
-        values = [sorted({value for value in part[column].dropna() if value}) for part in inside]
+        values = [sorted({value for value in rows[column][mine].dropna().unique() if value}) for mine in inside]
         together = [value for found in values for value in found]
         if all(values) and len(together) == len(set(together)):
             return [said.format(listed([name_of(column, value) for value in found], "or")) for found in values]

@@ -12,7 +12,8 @@ from modelling.estimation.ranking import RankedPart
 from .content import MeasuredDifference
 
 MOST = 40  # rows; the case studies have the others
-_ORDER = ["case_study", "vm_count", "operation", "block_size_bytes"]
+_ORDER = ["case_study", "vm_count", "operation", "block_size_bytes"]  # equal within a fair-play group
+_TOLD = [*_ORDER, "group", "entry", "mean_log", "unit", "origin", "source"]
 
 
 def differences(parts: Sequence[RankedPart], arms: Mapping[str, pd.DataFrame]) -> tuple[MeasuredDifference, ...]:
@@ -23,16 +24,20 @@ def differences(parts: Sequence[RankedPart], arms: Mapping[str, pd.DataFrame]) -
     """
     found: list[MeasuredDifference] = []
     for part in parts:
-        measured = {metric: arms[metric] for metric in METRICS if metric in arms}
-        first = {metric: frame[frame["entry"] == part.reference] for metric, frame in measured.items()}
+        measured = {metric: arms[metric][_TOLD] for metric in METRICS if metric in arms}
+        first = {
+            metric: frame[frame["entry"] == part.reference].sort_values(_ORDER, kind="stable", na_position="first")
+            for metric, frame in measured.items()
+        }
         for entry in sorted(part.entries, key=lambda entry: entry.rank):
             if len(found) >= MOST:
                 return tuple(found[:MOST])
             if entry.key == part.reference:
                 continue
             for metric, frame in measured.items():
-                pairs = first[metric].merge(frame[frame["entry"] == entry.key], on="group", suffixes=("_first", ""))
-                pairs = pairs.sort_values(_ORDER, kind="stable", na_position="first").head(MOST)
+                other = frame[frame["entry"] == entry.key]
+                paired = first[metric][first[metric]["group"].isin(other["group"])].head(MOST)
+                pairs = paired.merge(other, on="group", suffixes=("_first", "")).head(MOST)
                 found += [_difference(part.number, metric, pair) for pair in pairs.to_dict("records")]
     return tuple(found[:MOST])
 

@@ -7,7 +7,8 @@ are spelled as mount knows them; every other text is shown as what a source says
 
 import re
 import shlex
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
 
 from experiments.campaigns.laboratory import disks
 from experiments.case_studies.tables import FACTS
@@ -28,6 +29,12 @@ _PREALLOCATED = {"sparse": "off", "metadata": "metadata", "falloc": "falloc", "f
 _MOUNT_OPTION = re.compile(r"[A-Za-z0-9_=.:+/-]+")
 _MKFS_OPTIONS = re.compile(r"-[A-Za-z0-9_=.:,^ -]+")  # no path: it could be a device
 _Fact = Callable[[Configuration], str]
+_Stated = Mapping[Configuration, set[str]]  # one configuration of those that state the same, to their case studies
+_SAYING = [  # all that a configuration states
+    field.attname
+    for field in Configuration._meta.concrete_fields
+    if field.name not in ("id", "case_study", "slug", "note")
+]
 _QEMU = ("kvm", "proxmox", "qemu-tcg")  # whose images qemu-img makes
 
 
@@ -36,32 +43,41 @@ def set_ups(ranking: Ranking, label: Callable[[str], str]) -> tuple[SetUp, ...]:
     firsts = [(part, next(e for e in part.entries if e.key in part.best)) for part in ranking.parts if part.best]
     if not firsts:
         return ()
-    behind = configurations_behind([entry.key for _, entry in firsts], ranking, of_newest_studies(ranking.arms))
+    keys = [entry.key for _, entry in firsts]
+    told = of_newest_studies(ranking.arms[ranking.arms["entry"].isin(keys)])
+    behind = configurations_behind(keys, ranking, told)
     return tuple(
         SetUp(
             part=part.number,
             key=entry.key,
             label=label(entry.key),
-            durability=_durability(entry, configurations),
+            durability=_durability(entry, stated),
             told_from=told_from(entry.case_studies),
-            facts=tuple(_facts(configurations)),
-            lines=tuple(_lines(configurations)),
+            facts=tuple(_facts(stated)),
+            lines=tuple(_lines(stated)),
         )
-        for (part, entry), configurations in zip(firsts, behind, strict=True)
-        if configurations
+        for (part, entry), stated in zip(firsts, map(_stated, behind), strict=True)
+        if stated
     )
 
 
-def _durability(entry: Entry, configurations: Sequence[Configuration]) -> str:
+def _stated(configurations: Iterable[Configuration]) -> _Stated:
+    """Many configurations of many case studies state the same: what they say is worked out once."""
+    alike: dict[tuple[Any, ...], tuple[Configuration, set[str]]] = {}
+    for configuration in configurations:
+        said = tuple(getattr(configuration, name) for name in _SAYING)
+        alike.setdefault(said, (configuration, set()))[1].add(configuration.case_study.slug)
+    return dict(alike.values())
+
+
+def _durability(entry: Entry, configurations: _Stated) -> str:
     """What is known of writes that were acknowledged, in a sentence."""
     if entry.unsafe_options:
         return (
             f"Some of its numbers were measured with {listed(entry.unsafe_options)}, which can lose acknowledged "
             "writes: left out of the commands, so it may be slower than measured."
         )
-    silent = _studies(
-        c for c in configurations if not (c.cache_mode and c.guest_mount_options and c.host_mount_options)
-    )
+    silent = _studies(configurations, lambda c: not (c.cache_mode and c.guest_mount_options and c.host_mount_options))
     if silent:
         return (
             "No stated option can lose acknowledged writes, but cache mode or mount options are not stated by "
@@ -70,7 +86,7 @@ def _durability(entry: Entry, configurations: Sequence[Configuration]) -> str:
     return "No option it was measured with can lose acknowledged writes."
 
 
-def _facts(configurations: Sequence[Configuration]) -> Iterable[SetUpFact]:
+def _facts(configurations: _Stated) -> Iterable[SetUpFact]:
     for name, fact in FACTS:
         stated = _said_by(configurations, fact)
         silent = stated.pop("", ())
@@ -89,24 +105,25 @@ def _loses(fact: str, value: str) -> bool:
     return bool(losing_options(*texts))
 
 
-def _by_value(configurations: Iterable[Configuration], fact: _Fact) -> dict[str, tuple[str, ...]]:
+def _by_value(configurations: _Stated, fact: _Fact) -> dict[str, tuple[str, ...]]:
     """Each stated value in one line of text, to the case studies that state it."""
     return {value: studies for value, studies in _said_by(configurations, fact).items() if value}
 
 
-def _said_by(configurations: Iterable[Configuration], fact: _Fact) -> dict[str, tuple[str, ...]]:
+def _said_by(configurations: _Stated, fact: _Fact) -> dict[str, tuple[str, ...]]:
     """The same, with "" to those that do not state it."""
-    found: dict[str, list[Configuration]] = {}
-    for configuration in configurations:
-        found.setdefault(" ".join(fact(configuration).split()), []).append(configuration)
-    return {value: _studies(of) for value, of in sorted(found.items())}
+    found: dict[str, set[str]] = {}
+    for configuration, studies in configurations.items():
+        found.setdefault(" ".join(fact(configuration).split()), set()).update(studies)
+    return {value: tuple(sorted(studies)) for value, studies in sorted(found.items())}
 
 
-def _studies(configurations: Iterable[Configuration]) -> tuple[str, ...]:
-    return tuple(sorted({configuration.case_study.slug for configuration in configurations}))
+def _studies(configurations: _Stated, are: Callable[[Configuration], object]) -> tuple[str, ...]:
+    """The case studies with configurations that are so."""
+    return tuple(sorted(set().union(*(studies for each, studies in configurations.items() if are(each)))))
 
 
-def _lines(configurations: Sequence[Configuration]) -> Iterable[SetUpLine]:
+def _lines(configurations: _Stated) -> Iterable[SetUpLine]:
     """In the order of the work: a command where all configurations that state the fact agree in it, else a remark."""
     is_qemu = all(c.hypervisor and c.hypervisor.slug in _QEMU for c in configurations)
 
@@ -133,7 +150,7 @@ def _lines(configurations: Sequence[Configuration]) -> Iterable[SetUpLine]:
     )
 
 
-def _image(configurations: Sequence[Configuration], is_qemu: bool) -> Iterable[SetUpLine]:
+def _image(configurations: _Stated, is_qemu: bool) -> Iterable[SetUpLine]:
     """How the image of a disk is made in a folder of the host."""
     image, studies = _agreed(configurations, lambda c: c.image_format.lower())
     if not is_qemu or image not in _IMAGE_FORMATS:
@@ -146,9 +163,7 @@ def _image(configurations: Sequence[Configuration], is_qemu: bool) -> Iterable[S
         yield _remark("allocation of the image", configurations, lambda c: c.allocation)
 
 
-def _file_system(
-    configurations: Sequence[Configuration], side: str, name: _Fact, making: _Fact, options: _Fact
-) -> Iterable[SetUpLine]:
+def _file_system(configurations: _Stated, side: str, name: _Fact, making: _Fact, options: _Fact) -> Iterable[SetUpLine]:
     """How the file system of a side, host or guest, is made and mounted."""
     made, makers = _agreed(configurations, name)
     if made not in _MAKES:
@@ -170,14 +185,14 @@ def _file_system(
     yield SetUpLine(f"mount -t {made} {device} {folder}", makers)
 
 
-def _remark(what: str, configurations: Sequence[Configuration], fact: _Fact) -> SetUpLine:
+def _remark(what: str, configurations: _Stated, fact: _Fact) -> SetUpLine:
     """What no command stands for: it is not stated, or not one word that is known here."""
     stated = _by_value(configurations, fact)
-    studies = _studies(c for c in configurations if fact(c)) if stated else _studies(configurations)
+    studies = _studies(configurations, fact if stated else bool)
     return SetUpLine(f"# {what}: {'see the facts' if stated else 'not stated'}", studies)
 
 
-def _agreed(configurations: Iterable[Configuration], fact: _Fact) -> tuple[str, tuple[str, ...]]:
+def _agreed(configurations: _Stated, fact: _Fact) -> tuple[str, tuple[str, ...]]:
     """The one value that is stated, and by which case studies; "" where none is, or several are."""
     stated = _by_value(configurations, fact)
     return next(iter(stated.items())) if len(stated) == 1 else ("", ())

@@ -9,7 +9,7 @@ import json
 import logging
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
 
@@ -112,7 +112,7 @@ def _answered(question: Question, revision: int, as_of: int | None = None) -> Ra
     ranking = ranking_of(question, as_of)
     measured = frames.metrics_measured(question, as_of=as_of)
     found = answer(question, ranking, revision, measured, other_arms(question, ranking, measured, as_of))
-    result = json.loads(json.dumps(asdict(found)))  # as it is read again
+    result = json.loads(json.dumps(found, default=vars))  # as it is read again; an answer is of dataclasses
     return RankingSnapshot(
         question=question.key,
         method=METHOD,

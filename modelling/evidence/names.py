@@ -102,6 +102,6 @@ def _read() -> dict[str, Any]:
         labels[kind] = {value: label for value, label in named if value}
         spellings[kind] = normalise.spellings((value, label, ()) for value, label in labels[kind].items())
     labels["cache_mode"] = {mode: mode for mode in _cache_modes()}
-    counts = CaseStudy.objects.published().values_list("vm_counts", flat=True)
+    counts = CaseStudy.objects.published().order_by().values_list("vm_counts", flat=True).distinct()
     run = sorted({n for row in counts for n in row if n})
     return {"names": labels, "spellings": spellings, "described": described, "vm_counts": run}
