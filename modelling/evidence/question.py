@@ -1,6 +1,6 @@
 """One question, in one spelling. No Django."""
 
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, fields
 from typing import Any
 
 # From the strongest: A several laboratories with spread, B measured, C derived from text or without review, D stated.
@@ -30,9 +30,7 @@ class Question:
     def filters(self) -> dict[str, str | int]:
         """The filters that were set, without axis and workload."""
         return {
-            name: value
-            for name, value in asdict(self).items()
-            if value is not None and name not in ("axis", "workload")
+            name: value for name, value in vars(self).items() if value is not None and name not in ("axis", "workload")
         }
 
     @property
@@ -42,7 +40,7 @@ class Question:
 
     def as_dict(self) -> dict[str, str | int | None]:
         """Every field, as the API shows the question."""
-        return asdict(self)
+        return dict(vars(self))
 
     @classmethod
     def from_key(cls, key: str) -> "Question":
