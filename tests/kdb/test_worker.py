@@ -16,7 +16,7 @@ from uuid import uuid4
 
 import pytest
 
-from kdb import processes
+from kdb import processes, supervisor
 
 pytestmark = [pytest.mark.server, pytest.mark.slow]
 
@@ -212,3 +212,11 @@ def test_a_worker_that_hangs_ends_though_its_supervisor_was_killed():
         assert supervised.stdout.readline() == b"runs\n"
         supervised.kill()
         assert supervised.stdout.read() == b""  # its end is that of the last process that has it
+
+
+def test_a_worker_watches_for_the_supervisor_that_started_it(place):
+    place.environment[supervisor.SUPERVISED_BY] = "0"  # who was gone before it could look
+    worker = place.start_worker()
+
+    wait_until(lambda: worker.poll() is not None)
+    assert "the supervisor is gone" in (place.data_dir / "worker.log").read_text()
