@@ -3,6 +3,7 @@
 `RankingSnapshot.result` is written once by modelling.answers.snapshots and sent as it is.
 """
 
+from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from kdb.units import METRICS
@@ -305,12 +306,17 @@ class TableCellSerializer(EntrySerializer):
         return {name: field for name, field in super().get_fields().items() if name in CELL}
 
 
+@extend_schema_field(TableCellSerializer(allow_null=True))
+class TableCellField(serializers.JSONField):
+    """In a list the schema would lose that a cell may be null."""
+
+
 class TableEntrySerializer(serializers.Serializer):
     """A row; cells are in the order of `workloads`, null where that answer does not rank the entry."""
 
     key = serializers.CharField()
     label = serializers.CharField()
-    cells = serializers.ListField(child=TableCellSerializer(allow_null=True))
+    cells = serializers.ListField(child=TableCellField())
 
 
 class TableSerializer(serializers.Serializer):

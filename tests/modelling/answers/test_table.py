@@ -3,6 +3,7 @@
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
+from drf_spectacular.generators import SchemaGenerator
 
 from modelling.answers import snapshots
 from modelling.answers.selectors import current_ranking
@@ -76,3 +77,8 @@ def test_what_is_no_list_of_workloads_is_refused(client, published_evidence, wor
     response = client.get(f"/api/v1/tables/?axis=hypervisor&workloads={workloads}")
     assert response.status_code == 400
     assert said in response.json()["detail"]
+
+
+def test_the_schema_says_that_a_cell_may_be_null():
+    entry = SchemaGenerator().get_schema(public=True)["components"]["schemas"]["TableEntry"]
+    assert entry["properties"]["cells"]["items"]["nullable"]
