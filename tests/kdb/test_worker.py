@@ -216,7 +216,7 @@ def test_a_worker_that_hangs_ends_though_its_supervisor_was_killed():
 
 def test_a_worker_watches_for_the_supervisor_that_started_it(place):
     place.environment[supervisor.SUPERVISED_BY] = "0"  # who was gone before it could look
-    worker = place.start_worker()
+    worker = place.start_worker(*processes.WORKER)  # as it is run there, without a clock of its own
 
     wait_until(lambda: worker.poll() is not None)
     assert "the supervisor is gone" in (place.data_dir / "worker.log").read_text()
