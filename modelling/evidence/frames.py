@@ -23,7 +23,6 @@ from kdb.units import SCORE, SPEEDS, THROUGHPUT
 from modelling.models import Arm
 
 from .durability import losing_options
-from .fairplay import first_of_each, numbered, only
 from .question import GRADES, PAPERS, Question
 
 _ROWS_AT_ONCE = 10_000  # arms that are Python objects at one time
@@ -163,7 +162,7 @@ def _admitted(question: Question, with_draft: int | None, as_of: int | None, col
         admits &= rows["is_reviewed"] & (rows["origin"] == Arm.Origin.MEASURED)
     if question.grade == "A":
         admits &= rows["variance"].notna()
-    return only(rows[columns], admits.to_numpy())
+    return rows.loc[admits, columns]
 
 
 def _of_workload(workload: str, case_studies: set[int], with_draft: int | None) -> pd.DataFrame:
@@ -279,7 +278,7 @@ def metrics_measured(
     with_draft, as_of : as for `arms`.
     """
     rows = _admitted(replace(question, metric=None), with_draft, as_of, ["metric", "unit", "case_study"])
-    return sorted(rows.iloc[first_of_each(numbered(rows, rows))].itertuples(index=False, name=None))
+    return sorted(rows.drop_duplicates().itertuples(index=False, name=None))
 
 
 def reached(questions: Iterable[Question], case_study_ids: list[int]) -> set[Question]:
