@@ -61,6 +61,13 @@ class TestPublished:
         )
         assert 'href="/case-studies/lab/#table-ii"' in page
 
+    def test_differences_come_by_case_study_and_number_of_machines_as_far_as_there_is_room(self, monkeypatch):
+        self.study("lab-b")
+        self.study("lab-a")  # later, and first by name
+        monkeypatch.setattr("modelling.answers.differences.MOST", 3)
+        rows = [(d["case_study"], d["vm_count"]) for d in self.result()["differences"]]
+        assert rows == [("lab-a", 1), ("lab-a", 2), ("lab-b", 1)]
+
     def result(self):
         return current_ranking(GUESTS).result
 
