@@ -1,6 +1,9 @@
 """The administration site: the catalogue can be edited, evidence can only be looked at."""
 
+from typing import Any
+
 from django.contrib import admin
+from django.http import HttpRequest
 
 from kdb.admin import ReadOnlyAdmin
 from kdb.models import Job
@@ -35,10 +38,14 @@ class CatalogueAdmin(admin.ModelAdmin):
     list_display = ("name", "slug", "source", "is_draft")
     search_fields = ("name", "slug")
 
+    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
+        """Return the slug as fixed for what exists: addresses that were cited, and what is kept for them, spell it."""
+        return ("slug",) if obj else ()
+
 
 @admin.register(PrivateKey)
 class PrivateKeyAdmin(admin.ModelAdmin):
-    """Where a key goes to another operator."""
+    """The page where a key is given to another operator."""
 
     list_display = ("__str__", "owner")
 
@@ -65,7 +72,7 @@ class CaseStudyAdmin(ReadOnlyAdmin):
 
 @admin.register(AuditEntry)
 class AuditEntryAdmin(ReadOnlyAdmin):
-    """Who did what to which case study: a page to look through, newest first."""
+    """The audit trail of all case studies, a page to look through, newest first."""
 
     list_display = ("at", "actor", "action", "case_study", "detail")
     list_filter = ("action", "at", ("actor", admin.RelatedOnlyFieldListFilter))
@@ -85,7 +92,7 @@ class ConfigurationAdmin(ReadOnlyAdmin):
 
 
 class ObservationAdmin(ReadOnlyAdmin):
-    """No total on the list, which would count every row."""
+    """A list without a total, which would count every row."""
 
     show_full_result_count = False
     list_filter = ("configuration__case_study",)

@@ -1,4 +1,4 @@
-"""Addresses of the facts; kdb.api_urls puts them under /api/v1/."""
+"""Addresses of the facts; kdb.api.urls puts them under /api/v1/."""
 
 from django.urls import path
 from rest_framework.routers import SimpleRouter
@@ -29,7 +29,7 @@ router.register("findings", views.FindingViewSet, "finding")
 router.register("raw-files", imports.RawFileViewSet, "raw-file")
 router.register("revisions", views.RevisionViewSet, "revision")
 
-# What only some may see.
+# Addresses that only some may see.
 private_router = SimpleRouter(use_regex_path=False)
 private_router.register("drafts", drafts.DraftViewSet, "draft")
 private_router.register("imports", imports.ImportViewSet, "import")

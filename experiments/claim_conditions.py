@@ -1,4 +1,4 @@
-"""What would have to hold for a claim: the language of its conditions, from JSON to dataclasses.
+"""The language of the conditions that would have to hold for a claim, from JSON to dataclasses.
 
 docs/models/claims.md has the grammar. Loops (`for`) are written out here, so nothing that is parsed has names
 left to replace, and their product counts against MOST_PARTS. modelling.claims.evaluation asks the facts.
@@ -69,7 +69,7 @@ class Limit:
 
 @dataclass(frozen=True)
 class Ratio:
-    """`at` are further coordinates that hold inside it."""
+    """The ratio of two quantities; `at` are further coordinates that hold inside it."""
 
     upper: "Quantity"
     lower: "Quantity"
@@ -78,7 +78,7 @@ class Ratio:
 
 @dataclass(frozen=True)
 class Listed:
-    """How many findings are on a list, or their points."""
+    """The number of findings on a list, or their points."""
 
     name: str
     at: Coordinates
@@ -86,7 +86,7 @@ class Listed:
 
 @dataclass(frozen=True)
 class Rank:
-    """1 and the number of rivals that are faster."""
+    """A subject's place among its rivals: 1 and the number of rivals that are faster."""
 
     subject: Coordinates
     rivals: tuple[Coordinates, ...]
@@ -107,7 +107,7 @@ class Aggregate:
     over: tuple[Choice, ...]
 
     def parts(self) -> Iterator[dict[str, Scalar]]:
-        """Each combination of what it is taken over."""
+        """Yield each combination of what the aggregate is taken over."""
         yield from _combinations([[dict(zip(c.names, row, strict=True)) for row in c.values] for c in self.over])
 
 
@@ -119,7 +119,7 @@ Quantity = Throughput | Limit | Ratio | Listed | Rank | Aggregate
 
 @dataclass(frozen=True)
 class Order:
-    """Each quantity is above the next."""
+    """The condition that each quantity is above the next."""
 
     quantities: tuple[Quantity, ...]
     where: Coordinates
@@ -151,7 +151,7 @@ class Cases:
 
 @dataclass(frozen=True)
 class Share:
-    """More than this share of the cases hold."""
+    """The condition that more than this share of the cases hold."""
 
     of: "Condition"
     above: float
@@ -160,7 +160,7 @@ class Share:
 
 @dataclass(frozen=True)
 class Premise:
-    """`then` is asked only where `given` holds."""
+    """A condition `then` that is asked only where `given` holds."""
 
     given: "Condition"
     then: "Condition"
@@ -177,7 +177,7 @@ Condition = Order | Within | All | Cases | Share | Premise
 
 @dataclass(frozen=True)
 class Checks:
-    """What is stored with a claim.
+    """The conditions that are stored with a claim.
 
     own, others : what its own paper and everybody else's facts are asked; None: it does not reach beyond its paper
     case_studies : those it speaks of, where they are not the paper's
@@ -189,7 +189,7 @@ class Checks:
 
 
 def parse_checks(raw: object) -> Checks | None:
-    """A claim's checks; None where none are written. Raises CheckError, which names the place."""
+    """Return a claim's checks; None where none are written. Raises CheckError, which names the place."""
     if raw == {}:
         return None
     fields = _object(raw, "checks", ("own", "others", "in"))
@@ -206,7 +206,7 @@ def parse_checks(raw: object) -> Checks | None:
 
 
 def parse(raw: object, place: str = "condition") -> Condition:
-    """One condition, its loops written out. Raises CheckError, which names the place in it."""
+    """Return one condition, its loops written out. Raises CheckError, which names the place in it."""
     return _Parser().condition(raw, _At(place))
 
 
@@ -220,7 +220,7 @@ def _parse_whole(raw: object, place: str) -> Condition | Untestable:
 
 
 def is_shallow(raw: object) -> bool:
-    """Whether a JSON value is nested so little that it can be written down, whoever stored it."""
+    """Tell whether a JSON value is nested so little that it can be written down, whoever stored it."""
     level = [raw]
     for _ in range(4 * DEEPEST_NESTING):
         level = [part for item in level if isinstance(item, list | dict) for part in _children(item)]
@@ -246,7 +246,7 @@ _WITH = {  # the fields that a condition may have beside
 
 @dataclass(frozen=True)
 class _At:
-    """Where the parser is, and what the names of the loops around it stand for."""
+    """The parser's place, and what the names of the loops around it stand for."""
 
     place: str
     bound: Mapping[str, Value] | None = None
@@ -275,7 +275,7 @@ class _Parser:
     # Conditions
 
     def condition(self, raw: object, at: _At, where: Coordinates | None = None) -> Condition:
-        """`where` are the coordinates that a loop around it fixes."""
+        """Return the condition. `where` are the coordinates that a loop around it fixes."""
         self.spend(1, at)
         if isinstance(raw, dict) and "untestable" in raw:
             raise at.error("untestable is the whole of a check, never a part of one")
@@ -314,7 +314,7 @@ class _Parser:
                 return Premise(self.condition(fields["if"], beside), then, where)
 
     def cases(self, raw: object, at: _At) -> Iterator[tuple[_At, Coordinates]]:
-        """For each combination of a loop's values: where its condition is read, and the coordinates it fixes."""
+        """Yield for each combination of a loop's values where its condition is read, and the coordinates it fixes."""
         loops = self.loops(raw, at.inside(".for"))
         outer = at.bound or {}
         for names, _ in loops:
@@ -327,7 +327,7 @@ class _Parser:
             yield replace(at, bound={**outer, **bound}), fixed
 
     def loops(self, raw: object, at: _At) -> list[tuple[tuple[str, ...], list[tuple[Value, ...]]]]:
-        """The names of a loop, and a row of values for each time; "a,b" takes its two values together."""
+        """Return the names of a loop, and a row of values for each time; "a,b" takes its two values together."""
         found = []
         for names, given in sorted(_object(raw, at.place).items()):
             here = at.inside(f".{names}")
@@ -405,7 +405,7 @@ class _Parser:
         return Rank(subject, rivals)
 
     def choices(self, raw: object, at: _At) -> tuple[Choice, ...]:
-        """What an aggregate or a rank goes over: coordinates, each combination a part."""
+        """Return what an aggregate or a rank goes over: coordinates, each combination a part."""
         loops = self.loops(raw, at)
         self.spend(prod(len(rows) for _, rows in loops), at)
         return tuple(
@@ -433,7 +433,7 @@ class _Parser:
         return value
 
     def named(self, raw: object, at: _At) -> object:
-        """What "$name" stands for; anything else is itself."""
+        """Return what "$name" stands for; anything else is itself."""
         if not isinstance(raw, str) or not raw.startswith("$"):
             return raw
         if at.bound is None or raw[1:] not in at.bound:
@@ -490,7 +490,7 @@ def _without(fields: Mapping[str, object], *names: str) -> dict[str, object]:
 
 
 def _shown(raw: object) -> str:
-    """A value in an error: never long, and never walked through when it is large."""
+    """Return a value as an error shows it: never long, and never walked through when it is large."""
     if isinstance(raw, dict | list | tuple):
         return f"{'an object' if isinstance(raw, dict) else 'a list'} of {len(raw)}"
     return f'"{raw[:60]}"' if isinstance(raw, str) else str(raw)[:60]

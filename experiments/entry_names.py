@@ -1,4 +1,4 @@
-"""What an entry of the catalogue may be called. No database, no Django.
+"""The rules of what an entry of the catalogue may be called. No database, no Django.
 
 A slug stands in addresses and in keys ("kvm:btrfs-on-ext4", "varmail:60,webserver:40"); names and aliases are what
 people and files write in its place. One spelling means one entry of its kind, else nobody could ask for either.
@@ -15,7 +15,7 @@ JOINING_WORD = r"(\A|-)on(-|\Z)"
 # Names of the parameters beside which a question puts slugs, and words that stand for no entry or every one.
 RESERVED = (
     *("axis", "workload", "hypervisor", "guest_fs", "host_fs", "host_storage", "vm_count", "storage", "benchmark"),
-    *("guest_os_family", "grade", "as_of", "entries", "weights", "format", "metric", "evidence"),
+    *("guest_os_family", "grade", "as_of", "entries", "weights", "format", "method", "metric", "evidence"),
     *("any", "native", "new", "none", "unknown"),
 )
 
@@ -26,12 +26,12 @@ Spelled = tuple[str, str, Iterable[str]]  # slug, name, aliases
 
 
 def owners(entries: Iterable[Spelled]) -> dict[str, str]:
-    """Folded spelling to a slug that has it, for `faults`."""
+    """Return folded spelling to a slug that has it, for `faults`."""
     return {fold(text): slug for slug, name, aliases in entries for text in (*aliases, name, slug)}
 
 
 def faults(slug: str, name: str, aliases: Iterable[str], others: Mapping[str, str]) -> dict[str, str]:
-    """Field to a sentence about what is wrong with it; empty where nothing is.
+    """Return field to a sentence about what is wrong with it; empty where nothing is.
 
     others : spellings of the other entries of the kind, as `owners` gives them
     """
@@ -56,5 +56,5 @@ def _slug_fault(slug: str) -> str:
 
 
 def word_fault(slug: str, words: Collection[str]) -> str:
-    """A sentence where the slug is one of the words that addresses have in its place; else empty."""
+    """Return a sentence where the slug is one of the words that addresses have in its place; else empty."""
     return f"{slug!r} is a word of the addresses here, as are {', '.join(words)}." if slug in words else ""

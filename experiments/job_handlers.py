@@ -2,13 +2,18 @@
 
 from kdb import jobs
 
-from .campaigns import hosts, runs, steering
+from .campaigns import hosts, left_overs, returning, runs, steering
+from .campaigns.laboratory import remote, ssh
 from .imports import pipeline
 from .observation import keeping, watching
 
+_OF_HOSTS = (hosts.HostError, remote.Refused, ssh.SshError)
+
 jobs.handler(pipeline.READ_JOB)(pipeline.read)
-jobs.handler(hosts.CONTACT_JOB)(hosts.contact)
-jobs.handler(hosts.CHECK_JOB)(hosts.check)
+jobs.handler(hosts.CONTACT_JOB, expects=_OF_HOSTS)(hosts.contact)
+jobs.handler(hosts.CHECK_JOB, expects=_OF_HOSTS)(hosts.check)
 jobs.handler(steering.RUN_JOB)(runs.do_run)
+jobs.handler(steering.LOOK_JOB)(returning.look)
+jobs.handler(left_overs.CLEAR_JOB, expects=_OF_HOSTS)(left_overs.clear)
 jobs.handler(watching.JOB)(watching.watch)
 jobs.handler(keeping.JOB)(keeping.roll_up)

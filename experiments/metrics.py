@@ -1,4 +1,4 @@
-"""What Prometheus reads of campaigns and imports."""
+"""The metrics of campaigns and imports for Prometheus."""
 
 from collections.abc import Iterable
 

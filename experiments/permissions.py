@@ -1,4 +1,4 @@
-"""Who may do what to a case study, a host, a campaign. Every door asks here: pages, API and commands.
+"""The rules who may do what to a case study, a host, a campaign. Every door asks here: pages, API and commands.
 
 A user is Django's; `None` is somebody at the server's own command line, who may do everything.
 Roles are groups with permissions (kdb.roles); what they permit is combined here with the state of
@@ -18,12 +18,12 @@ _REVIEW = [AuditEntry.Action.RETURNED, AuditEntry.Action.PUBLISHED, AuditEntry.A
 
 
 def may_create(user: User) -> bool:
-    """Begin a draft."""
+    """Tell whether the user may begin a draft."""
     return user is None or user.has_perm("experiments.add_casestudy")
 
 
 def may_see(user: User, case_study: CaseStudy) -> bool:
-    """Everyone sees what was ever published; a draft is its owner's, and reviewers' once it is submitted."""
+    """Tell whether the user sees it: all what was ever published, owners a draft, reviewers one that is submitted."""
     if user is None or case_study.status in (Status.PUBLISHED, Status.RETRACTED) or _owns(user, case_study):
         return True
     return _administers(user) or (
@@ -31,8 +31,13 @@ def may_see(user: User, case_study: CaseStudy) -> bool:
     )
 
 
+def seen_by(user: User) -> QuerySet[CaseStudy]:
+    """Return every case study that the user may see: by it, what is others' own looks like what is not there."""
+    return CaseStudy.objects.filter(Q(status__in=[Status.PUBLISHED, Status.RETRACTED]) | Q(pk__in=drafts_of(user)))
+
+
 def may_edit(user: User, case_study: CaseStudy) -> bool:
-    """Import into it, change or delete it: its owner and administrators, while it is a draft."""
+    """Tell whether the user may import into it, change or delete it: owner and administrators, while it is a draft."""
     return case_study.status == Status.DRAFT and (user is None or _owns(user, case_study) or _administers(user))
 
 
@@ -48,7 +53,7 @@ def may_return(user: User, case_study: CaseStudy) -> bool:
 
 
 def may_publish(user: User, case_study: CaseStudy) -> bool:
-    """A reviewer who had no part in it; no role makes an exception, only KDB_AUTHORS_MAY_PUBLISH does."""
+    """Tell whether the user is a reviewer who had no part in it; only KDB_AUTHORS_MAY_PUBLISH makes an exception."""
     if case_study.status != Status.SUBMITTED or user is None:
         return case_study.status == Status.SUBMITTED
     return user.has_perm("experiments.publish_casestudy") and (
@@ -57,7 +62,7 @@ def may_publish(user: User, case_study: CaseStudy) -> bool:
 
 
 def had_part(user: AbstractUser | AnonymousUser, case_study: CaseStudy) -> bool:
-    """Whether the case study is theirs, or its audit trail names them for more than its review."""
+    """Tell whether the case study is theirs, or its audit trail names them for more than its review."""
     return (
         case_study.owner_id == user.pk
         or case_study.audit_entries.filter(actor=user.pk).exclude(action__in=_REVIEW).exists()
@@ -74,7 +79,7 @@ def may_retract(user: User, case_study: CaseStudy) -> bool:
 
 
 def drafts_of(user: User) -> QuerySet[CaseStudy]:
-    """Unpublished case studies that the user may see; the same rule as `may_see`, for lists."""
+    """Return the unpublished case studies that the user may see; the same rule as `may_see`, for lists."""
     unpublished = CaseStudy.objects.filter(status__in=[Status.DRAFT, Status.SUBMITTED])
     if user is None:
         return unpublished
@@ -100,8 +105,13 @@ def may_change_host(user: User, host: Host) -> bool:
     return may_operate(user) and host.registered_by_id == user.pk
 
 
+def may_take_host(user: User, host: Host) -> bool:
+    """Tell whether the user may make a host one's own that nobody owns: administrators."""
+    return host.registered_by_id is None and may_use_any_key(user)
+
+
 def may_use_any_key(user: User) -> bool:
-    """Use a private key, or a machine, of another operator's host: administrators."""
+    """Tell whether the user may use a private key, or a machine, of another operator's host: administrators."""
     return user is None or user.has_perm("experiments.change_host")
 
 

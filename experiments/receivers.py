@@ -1,4 +1,4 @@
-"""What experiments does at each tick and in each new worker, and what it says of notifications that are due."""
+"""The receivers of experiments: at each tick, in each new worker, and for notifications that are due."""
 
 from typing import Any
 
@@ -16,13 +16,13 @@ from .observation import keeping, watching
 
 @receiver(ticked)
 def look_after_campaigns(sender: Any, **kwargs: Any) -> None:
-    """Whatever was lost: runs whose job gave up, and hosts with work and no run."""
+    """Take up whatever was lost: runs whose job gave up, and hosts with work and no run."""
     steering.look_after()
 
 
 @receiver(ticked)
 def look_after_observation(sender: Any, **kwargs: Any) -> None:
-    """Hosts that nobody watches just now, and sums that grow old."""
+    """Take up hosts that nobody watches just now, and sums that grow old."""
     watching.look_after()
     keeping.look_after()
 

@@ -1,4 +1,4 @@
-"""What case studies refer to, and so bring along: variants, catalogue entries, publications, claims and findings."""
+"""The things that case studies refer to and bring along: variants, entries, publications, claims and findings."""
 
 from typing import Any
 
@@ -22,12 +22,12 @@ from experiments.models import (
 )
 from experiments.models.catalogue import SharedRow
 
-# What several case studies may name. A draft's own are marked as such (SharedRow.is_draft).
+# Models whose rows several case studies may name. A draft's own are marked as such (SharedRow.is_draft).
 SHARED: tuple[type[SharedRow], ...] = (Publication, Hypervisor, FileSystem, OperatingSystem, Benchmark, Workload)
 
 
 def variants(case_studies: QuerySet[CaseStudy]) -> QuerySet[WorkloadVariant]:
-    """Variants that a number, a printed ratio or a finding of these case studies was made with.
+    """Return the variants that a number, a printed ratio or a finding of these case studies was made with.
 
     Asked by way of the configurations, which are few, so that a million rows of another case study cost nothing.
     """
@@ -42,7 +42,7 @@ def variants(case_studies: QuerySet[CaseStudy]) -> QuerySet[WorkloadVariant]:
 
 
 def used_by(model: type[SharedRow], case_studies: QuerySet[CaseStudy]) -> QuerySet[Any]:
-    """Rows of one of SHARED that these case studies refer to, themselves or by what belongs to them."""
+    """Return rows of one of SHARED that these case studies refer to, themselves or by what belongs to them."""
     rows_of: tuple[QuerySet[Any], ...] = (
         case_studies,
         Configuration.objects.filter(case_study__in=case_studies),

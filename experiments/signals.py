@@ -1,4 +1,4 @@
-"""What experiments tells the rest of the system; modelling listens."""
+"""The signals of experiments to the rest of the system; modelling listens."""
 
 from django.dispatch import Signal
 

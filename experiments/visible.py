@@ -1,4 +1,4 @@
-"""What every reader may see: what belongs to published and to retracted case studies, and the catalogue.
+"""The rows that every reader may see: those of published and of retracted case studies, and the catalogue.
 
 Drafts and submitted case studies, and whatever only they refer to, are in none of these; nor is what belongs to
 no case study at all. Every door that reads for everybody asks here.
@@ -39,8 +39,9 @@ def measurements() -> QuerySet[Measurement]:
 
 
 def _is_of_no_draft() -> Q:
-    """Of rows of configurations. Said so that what drafts have is left out while the rows are read in their own order;
-    of an inner join PostgreSQL may begin with the configurations, all of them."""
+    """Return the condition that a row's configuration is no draft's. A subquery excludes drafts, not a join: with a
+    join PostgreSQL may begin with all configurations instead of reading the rows in their own order.
+    """
     drafts = Configuration.objects.exclude(case_study__status__in=CaseStudy.VISIBLE)
     return ~Q(Exists(drafts.filter(pk=OuterRef("configuration_id"))))
 
@@ -66,12 +67,12 @@ def storage() -> QuerySet[Storage]:
 
 
 def entries(model: type[CatalogueEntry]) -> QuerySet[Any]:
-    """The catalogue's, without those that only drafts use."""
+    """Return the catalogue's entries, without those that only drafts use."""
     return model._default_manager.filter(is_draft=False)
 
 
 def publications(as_of: int | None = None) -> QuerySet[Publication]:
-    """Those that something published is cited from, and those that the model of components is."""
+    """Return the publications that something published is cited from, and those of the model of components."""
     seen = _published_by(as_of)
     return Publication.objects.filter(
         Exists(seen.filter(publication=OuterRef("pk")))
@@ -86,13 +87,14 @@ def findings() -> QuerySet[OrdinalFinding]:
 
 
 def claims(as_of: int | None = None) -> QuerySet[Claim]:
-    """Those on what is published; with a knowledge revision `as_of`, on what was published by then."""
+    """Return the claims on what is published; with a knowledge revision `as_of`, on what was published by then."""
     return Claim.objects.filter(Exists(_published_by(as_of).filter(claims=OuterRef("pk"))))
 
 
 def workload_variants() -> QuerySet[WorkloadVariant]:
-    """Measurements are asked for the first of each variant, which is as a rule a visible one: with that order
-    PostgreSQL takes the index, and does not hope to meet one soon in the whole table."""
+    """Return the variants that something visible is about. The subquery is ordered, so that PostgreSQL takes the index
+    to a variant's first measurement, as a rule a visible one, and does not scan the table for one.
+    """
     measured = measurements().filter(variant=OuterRef("pk")).order_by("configuration_id").values("pk")[:1]
     seen = Q(first_measured__isnull=False)
     for rows in (derived_values(), findings(), printed_ratios()):
@@ -101,5 +103,5 @@ def workload_variants() -> QuerySet[WorkloadVariant]:
 
 
 def _published_by(revision: int | None) -> QuerySet[CaseStudy]:
-    """Visible case studies; those published by the revision where one is given."""
+    """Return visible case studies; those published by the revision where one is given."""
     return case_studies() if revision is None else case_studies().filter(published_revision__lte=revision)

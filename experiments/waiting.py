@@ -1,4 +1,4 @@
-"""What waits for the person who is signed in, for the header of every page."""
+"""The work that waits for the person who is signed in, for the header of every page."""
 
 from typing import Any
 
@@ -14,13 +14,14 @@ _OPEN = [Campaign.State.RUNNING, Campaign.State.PAUSED]
 
 
 def for_user(request: HttpRequest) -> dict[str, Any]:
-    """Context of templates: `mine`, read when it is shown, and only for who is signed in. Nobody is where a request
-    was refused before anybody asked who sends it."""
+    """Return `mine` for templates, read when it is shown, and only for who is signed in. `request.user` is missing
+    where a request was refused before anybody asked who sends it.
+    """
     return {"mine": SimpleLazyObject(lambda: _mine(getattr(request, "user", None) or AnonymousUser()))}
 
 
 def _mine(user: Any) -> dict[str, Any]:
-    """may_contribute, may_operate; and waiting: what, how many, where, for what there is any of. Two queries."""
+    """Return may_contribute, may_operate; and waiting: what, how many, where, for what there is any of. Two queries."""
     may_operate = permissions.may_operate(user)
     drafts = list(permissions.drafts_of(user).values_list("status", "owner_id"))
     counted = [

@@ -14,6 +14,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from kdb import second_factor, tokens
 from kdb.account_forms import TokenForm
+from kdb.accounts import user_of
 from kdb.addresses import counted_address
 from kdb.models import ApiToken, OidcIdentity
 from kdb.rates import is_within
@@ -26,12 +27,12 @@ MOST_RESETS_BY_MAIL = 3  # and sent to one address of mail
 
 
 def ways_to_sign_in(request: HttpRequest) -> dict[str, Any]:
-    """Context of templates: who signs people in beside us, "" where nobody does."""
+    """Tell templates who signs people in beside us, "" where nobody does. A context processor."""
     return {"oidc_name": settings.KDB_OIDC_NAME if settings.KDB_OIDC_ISSUER else ""}
 
 
 class PasswordResetView(views.PasswordResetView):
-    """Django's, with a limit, and the letter is left to a job. The answer is the same whether there is an account."""
+    """Django's view with a limit, and the letter left to a job. The answer is the same whether there is an account."""
 
     template_name = "accounts/password_reset.html"
 
@@ -53,23 +54,24 @@ class PasswordResetView(views.PasswordResetView):
 @require_http_methods(["GET", "HEAD", "POST"])
 @login_required
 def account(request: HttpRequest) -> HttpResponse:
-    """One's own account. A new token's key is shown here, this once."""
-    form = TokenForm(request.POST or None, user=request.user)
+    """Show one's own account, and make tokens. A new token's key is shown here, this once."""
+    user = user_of(request)
+    form = TokenForm(request.POST or None, user=user)
     key, status = "", 200
     if request.method == "POST":
         if form.is_valid():
             said = form.cleaned_data
-            _, key = tokens.make(request.user, said["name"], said["scopes"], expires_at=form.expires_at)
-            form = TokenForm(user=request.user)
+            _, key = tokens.make(user, said["name"], said["scopes"], expires_at=form.expires_at)
+            form = TokenForm(user=user)
         else:
             status = 422
     context = {
         "form": form,
         "key": key,
-        "tokens": ApiToken.objects.filter(user=request.user),
-        "has_second_factor": second_factor.is_on(request.user),
-        "is_joined": OidcIdentity.objects.filter(user=request.user).exists(),
-        "roles": list(request.user.groups.order_by("name").values_list("name", flat=True)),
+        "tokens": ApiToken.objects.filter(user=user),
+        "has_second_factor": second_factor.is_on(user),
+        "is_joined": OidcIdentity.objects.filter(user=user).exists(),
+        "roles": list(user.groups.order_by("name").values_list("name", flat=True)),
     }
     return render(request, "accounts/account.html", context, status=status)
 
@@ -77,5 +79,5 @@ def account(request: HttpRequest) -> HttpResponse:
 @require_POST
 @login_required
 def revoke_token(request: HttpRequest, pk: int) -> HttpResponse:
-    tokens.revoke(get_object_or_404(ApiToken, pk=pk, user=request.user))
+    tokens.revoke(get_object_or_404(ApiToken, pk=pk, user=user_of(request)))
     return redirect("account")

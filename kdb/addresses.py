@@ -1,4 +1,4 @@
-"""Where a request comes from, told so that nobody can be somebody else by saying so; and where it reached KDB."""
+"""Tell where a request comes from, so that nobody can be somebody else by saying so, and where it reached KDB."""
 
 from ipaddress import IPv6Address, ip_address, ip_network
 
@@ -9,7 +9,7 @@ NETWORK_BITS = 64  # of an IPv6 address: what one customer gets at least
 
 
 def address_of(request: HttpRequest) -> str:
-    """The client's address: the connection's, or what the outermost of KDB_TRUSTED_PROXIES wrote down.
+    """Return the client's address: the connection's, or what the outermost of KDB_TRUSTED_PROXIES wrote down.
 
     Each proxy appends to X-Forwarded-For whom it talks to, and a client may begin the list with anything, so
     the entries are counted from the end. Where there are fewer than proxies, the last is the one to believe.
@@ -23,18 +23,18 @@ def address_of(request: HttpRequest) -> str:
 
 
 def counted_address(request: HttpRequest) -> str:
-    """The address by which attempts are counted: all of an IPv6 /64 are one, written as its first."""
+    """Return the address by which attempts are counted: all of an IPv6 /64 are one, written as its first."""
     address = address_of(request)
     return str(ip_network(f"{address}/{NETWORK_BITS}", strict=False)[0]) if ":" in address else address
 
 
 def site_of(request: HttpRequest) -> str:
-    """Scheme and host by which KDB was reached, for addresses in letters."""
+    """Return scheme and host by which KDB was reached, for addresses in letters."""
     return request.build_absolute_uri("/").rstrip("/")
 
 
 def _parsed(text: str) -> str:
-    """An address without port, brackets and zone: of "1.2.3.4:5678", "[::1]:80", "fe80::1%eth0". Empty: is none."""
+    """Strip port, brackets and zone of an address: of "1.2.3.4:5678", "[::1]:80", "fe80::1%eth0". Empty: is none."""
     text = text.strip()
     if text.startswith("["):
         text = text[1:].partition("]")[0]

@@ -29,10 +29,10 @@ class ReadOnlyAdmin(admin.ModelAdmin):
 
 @admin.register(User)
 class GuardedUserAdmin(UserAdmin):
-    """Superusers may all. Others give roles of which they have every permission, to users who have no others."""
+    """Users. Superusers may all; others give roles of which they have every permission, to users who have no others."""
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """The door of the password form, too: who sets a password may act in that name."""
+        """Tell whether one may change an account, and by the form of its password act in its name."""
         return super().has_change_permission(request, obj) and (obj is None or not has_more(obj, request.user))
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
@@ -43,14 +43,13 @@ class GuardedUserAdmin(UserAdmin):
         return fields if request.user.is_superuser else (*fields, "is_superuser", "user_permissions")
 
     def formfield_for_manytomany(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
-        field = super().formfield_for_manytomany(db_field, request, **kwargs)
         if db_field.name == "groups":
-            field.queryset = groups_within(request.user)
-        return field
+            kwargs["queryset"] = groups_within(request.user)
+        return super().formfield_for_manytomany(db_field, request, **kwargs)
 
 
 def has_more(user: Any, other: Any) -> bool:
-    """Whether `user` has, or would have once active, what `other` has not."""
+    """Tell whether `user` has, or would have once active, what `other` has not."""
     if other.is_superuser:
         return False
     held = Permission.objects.filter(Q(user=user) | Q(group__user=user))
@@ -58,19 +57,19 @@ def has_more(user: Any, other: Any) -> bool:
 
 
 def groups_within(user: Any) -> QuerySet[Group]:
-    """The groups that give nothing which `user` has not."""
+    """Return the groups that give nothing which `user` has not."""
     if user.is_superuser:
         return Group.objects.all()
     return Group.objects.exclude(permissions__in=Permission.objects.exclude(pk__in=_held(user)))
 
 
-def _held(user: Any) -> QuerySet[Permission]:
-    return Permission.objects.filter(Q(user=user) | Q(group__user=user)).values("pk")
+def _held(user: Any) -> QuerySet[Permission, int]:
+    return Permission.objects.filter(Q(user=user) | Q(group__user=user)).values_list("pk", flat=True)
 
 
 @admin.register(SecondFactor)
 class SecondFactorAdmin(admin.ModelAdmin):
-    """Superusers take one away, of who lost both the app and the recovery codes. Nobody sees a secret."""
+    """The second factors. Superusers take one away from who lost both app and recovery codes. Nobody sees a secret."""
 
     list_display = ("user", "confirmed_at")
     readonly_fields = ("user", "confirmed_at")
@@ -85,7 +84,7 @@ class SecondFactorAdmin(admin.ModelAdmin):
 
 @admin.register(LogEntry)
 class LogEntryAdmin(ReadOnlyAdmin):
-    """Who changed what in the administration itself: users, roles, passwords, the catalogue. Newest first."""
+    """The list of changes in the administration itself: users, roles, passwords, the catalogue. Newest first."""
 
     list_display = ("action_time", "user", "action_flag", "content_type", "object_repr", "__str__")
     list_filter = (

@@ -9,6 +9,6 @@ class KdbConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        from kdb import checks, letters, roles, tokens  # noqa: F401  (register themselves)
+        from kdb import checks, letters, receivers, roles, tokens  # noqa: F401  (register themselves)
 
         post_migrate.connect(roles.bring_up_to_date, dispatch_uid="kdb.roles")

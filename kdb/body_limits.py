@@ -1,4 +1,4 @@
-"""How large a request's body may be, decided before a byte of it is read: little for strangers, much for users."""
+"""Limit a request's body before a byte of it is read: little for strangers, much for users."""
 
 import tempfile
 from collections.abc import Callable
@@ -12,14 +12,14 @@ from django.shortcuts import render
 from gunicorn.http.errors import ParseException
 
 from kdb import tokens
-from kdb.api_errors import API_PREFIX, problem
+from kdb.api.errors import API_PREFIX, problem
 
 _CHUNK_BYTES = 2**16
 _IN_MEMORY = 4 * 2**20  # of a body without a length; the rest goes to a temporary file
 
 
 def body_limit_middleware(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpRequest], HttpResponse]:
-    """KDB_BODY_BYTES with an account, else KDB_ANONYMOUS_BODY_BYTES. Stands where it is known who asks.
+    """Allow KDB_BODY_BYTES with an account, else KDB_ANONYMOUS_BODY_BYTES. Stands where it is known who asks.
 
     Django reads a body by its Content-Length only; one sent in chunks is counted while it is read, and then has one.
     """
@@ -47,9 +47,9 @@ def _length(request: HttpRequest) -> int:
 
 
 def _most(request: HttpRequest) -> int:
-    """Bytes that whoever asks may send."""
-    key = tokens.key_in(request)
-    is_user = request.user.is_authenticated if key is None else tokens.find(key) is not None
+    """Return the bytes that whoever asks may send."""
+    has_token = tokens.key_in(request) is not None
+    is_user = tokens.of(request) is not None if has_token else request.user.is_authenticated
     return settings.KDB_BODY_BYTES if is_user else settings.KDB_ANONYMOUS_BODY_BYTES
 
 

@@ -21,6 +21,8 @@ import logging
 import os
 import time
 from collections import deque
+from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from queue import Empty
 from typing import Any
@@ -31,24 +33,28 @@ from kombu.transport import virtual
 
 logger = logging.getLogger(__name__)
 
-_LONGEST_WAIT_SECONDS = 0.5
 _ABANDONED_AFTER_SECONDS = 3600  # a file still being written after that has lost its writer
 
 
-def requeue_inflight(folder: Path) -> int:
-    """Give back what a dead consumer held, in all queues of `folder`; returns how many messages."""
+def requeue_inflight(folder: Path, queues: Iterable[str]) -> int:
+    """Give back what a dead consumer held, in these queues of `folder`; returns how many messages."""
     count = 0
-    for path in folder.glob("*.queue/inflight/*.msg"):
-        path.rename(path.parents[1] / path.name)
-        count += 1
-    for path in folder.glob("*.queue/.*"):
-        if time.time() - path.stat().st_mtime > _ABANDONED_AFTER_SECONDS:
-            path.unlink(missing_ok=True)
+    for queue in queues:
+        for path in (folder / _name(queue)).glob("inflight/*.msg"):
+            path.rename(path.parents[1] / path.name)
+            count += 1
+        for path in (folder / _name(queue)).glob(".*"):
+            if time.time() - path.stat().st_mtime > _ABANDONED_AFTER_SECONDS:
+                path.unlink(missing_ok=True)
     return count
 
 
+def _name(queue: str) -> str:
+    return f"{quote(queue, safe='')}.queue"
+
+
 def waiting(folder: Path) -> int:
-    """How many messages no consumer has taken yet."""
+    """Count the messages that no consumer has taken yet."""
     return sum(1 for _ in folder.glob("*.queue/[!.]*.msg"))
 
 
@@ -65,7 +71,7 @@ class QoS(virtual.QoS):
 
 
 class Channel(virtual.Channel):
-    """Puts and gets messages as files."""
+    """A channel that puts and gets messages as files."""
 
     QoS = QoS
 
@@ -75,7 +81,7 @@ class Channel(virtual.Channel):
         self._listed: dict[str, deque[str]] = {}
 
     def _queue_folder(self, queue: str) -> Path:
-        folder = self._folder / f"{quote(queue, safe='')}.queue"
+        folder = self._folder / _name(queue)
         (folder / "inflight").mkdir(parents=True, exist_ok=True)
         return folder
 
@@ -150,10 +156,15 @@ class Channel(virtual.Channel):
 
 
 class Transport(virtual.Transport):
-    """What Celery's `broker_transport` names."""
+    """The transport that Celery's `broker_transport` names.
+
+    It is polled from the worker's event loop, as Redis is: only then has each process of the pool pipes of its own.
+    Else they share one and its lock, and a process that is killed while it waits for work takes the lock along.
+    """
 
     Channel = Channel
     driver_type = driver_name = "folder"
+    implements = virtual.Transport.implements.extend(asynchronous=True)
 
     # Queues and exchanges are declared once a process, whichever connection asks.
     _process_state = virtual.BrokerState()
@@ -162,9 +173,14 @@ class Transport(virtual.Transport):
         super().__init__(client, **kwargs)
         self.state = self._process_state
 
-    def drain_events(self, connection: Any, timeout: float | None = None, **kwargs: Any) -> None:
-        """Wait for a message; shorter than Celery asks, which looks for a request to stop in between."""
-        super().drain_events(connection, timeout and min(timeout, _LONGEST_WAIT_SECONDS))
+    def register_with_event_loop(self, connection: Any, loop: Any) -> None:
+        loop.call_repeatedly(self.polling_interval, self._take_what_waits)
+
+    def _take_what_waits(self) -> None:
+        """Deliver as many messages as may be taken."""
+        with suppress(Empty):
+            while self.cycle is not None:
+                self.cycle.get(self._deliver)
 
     def driver_version(self) -> str:
         return "1"

@@ -12,11 +12,11 @@ _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 
 
 def escaped(cell: Any) -> Any:
-    """A cell as it is written; what is no text is left alone."""
+    """Return a cell as it is written; what is no text is left alone."""
     is_formula = isinstance(cell, str) and _FORMULA.match(cell) and not _NUMBER.fullmatch(cell)
     return f"'{cell}" if is_formula else cell
 
 
 def unescaped(text: str) -> str:
-    """The text that `escaped` wrote; any other is left alone."""
+    """Return the text that `escaped` wrote; any other is left alone."""
     return text[1:] if text.startswith("'") and _FORMULA.match(text) else text

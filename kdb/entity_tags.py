@@ -27,7 +27,7 @@ def tagged(
     modified: int | None = None,
     is_immutable: bool = False,
 ) -> HttpResponseBase:
-    """What `respond` makes, or 304 where the client has it, either with an entity tag of `tag` and this release.
+    """Return what `respond` makes, or 304 where the client has it, with an entity tag of `tag` and this release.
 
     tag : differs whenever the bytes may; modified : seconds since the epoch
     is_immutable : the address has this answer for ever
@@ -44,7 +44,7 @@ def tagged(
 def tagged_json(
     request: HttpRequest | Request, body: dict[str, Any], *, is_immutable: bool = False
 ) -> HttpResponseBase:
-    """The body as JSON with an entity tag of its bytes, or 304."""
+    """Return the body as JSON with an entity tag of its bytes, or 304."""
     text = json.dumps(body, separators=(",", ":"))
     digest = hashlib.sha256(text.encode()).hexdigest()
     respond = partial(HttpResponse, text, content_type="application/json")

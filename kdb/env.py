@@ -14,14 +14,14 @@ env = environ.Env()
 
 
 def database(default: Path) -> dict[str, Any]:
-    """DATABASE_URL as Django's settings of one database; without it, an SQLite file."""
+    """Return DATABASE_URL as Django's settings of one database; without it, an SQLite file."""
     if url := env.str("DATABASE_URL", ""):
         return _database_at("DATABASE_URL", url, "postgres", "postgresql", "sqlite")
     return {"ENGINE": "django.db.backends.sqlite3", "NAME": str(default)}
 
 
 def replicas() -> list[dict[str, Any]]:
-    """REPLICA_URLS as Django's settings of each."""
+    """Return REPLICA_URLS as Django's settings of each."""
     urls = [url.strip() for url in env.str("REPLICA_URLS", "").split(",") if url.strip()]
     return [_database_at("REPLICA_URLS", url, "postgres", "postgresql") for url in urls]
 
@@ -40,7 +40,7 @@ def _database_at(name: str, url: str, *schemes: str) -> dict[str, Any]:
 
 
 def redis_url() -> str:
-    """REDIS_URL; empty where the broker without a server is meant."""
+    """Return REDIS_URL; empty where the broker without a server is meant."""
     url = env.str("REDIS_URL", "")
     try:
         parts = urlsplit(url)
@@ -50,6 +50,14 @@ def redis_url() -> str:
     if url and parts.scheme not in ("redis", "rediss"):
         raise ImproperlyConfigured("REDIS_URL must look like redis://:PASSWORD@HOST:PORT/0.")
     return url
+
+
+def log_level(default: str) -> str:
+    """Return LOG_LEVEL: from which level on KDB's own events are written."""
+    level = env.str("LOG_LEVEL", "") or default
+    if level not in ("DEBUG", "INFO", "WARNING", "ERROR"):
+        raise ImproperlyConfigured(f"LOG_LEVEL must be DEBUG, INFO, WARNING or ERROR, not {level!r}.")
+    return level
 
 
 def required(name: str) -> str:
@@ -67,7 +75,7 @@ def integer(name: str, default: int, lowest: int, highest: int) -> int:
 
 
 def kept_secret(path: Path) -> str:
-    """The secret in the file; made on first use. Two processes that start together agree on one."""
+    """Return the secret in the file; made on first use. Two processes that start together agree on one."""
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         if not path.exists():

@@ -1,4 +1,4 @@
-"""How what disk images lie on is spelled: a backend, and for a file what holds it. Standard library only.
+"""Spell what disk images lie on: a backend, and for a file what holds it. Standard library only.
 
 A file on a file system is "dir-ext4", on a ZFS dataset "zfs", and "dir" where the file system is not stated; a volume
 or a shared directory is its backend's name.
@@ -22,7 +22,7 @@ UNNAMED = "dir"  # a file on a file system that its source does not name
 
 
 def host_storage_key(backend: str, host_fs: str | None) -> str | None:
-    """The key of a backend and the file system that holds the images; None where neither is stated.
+    """Return the key of a backend and the file system that holds the images; None where neither is stated.
 
     backend : of BACKENDS, or "" where it is not stated; a stated file system of the host means a file
     """
@@ -34,14 +34,14 @@ def host_storage_key(backend: str, host_fs: str | None) -> str | None:
 
 
 def host_storage_parts(key: str) -> tuple[str, str]:
-    """The backend and the file system, "" where there is none or it is not stated: the inverse of host_storage_key."""
+    """Return backend and file system, "" where there is none or it is not stated: the inverse of host_storage_key."""
     if key in BACKENDS:
         return key, ""
     return FILE, "" if key == UNNAMED else key.removeprefix(f"{UNNAMED}-")
 
 
 def host_storages(file_systems: Mapping[str, str]) -> dict[str, str]:
-    """Every key with its label. file_systems : slug to name"""
+    """Return every key with its label. file_systems : slug to name"""
     files = {
         host_storage_key(FILE, slug) or "": "ZFS dataset" if slug == "zfs" else f"Directory on {name}"
         for slug, name in file_systems.items()

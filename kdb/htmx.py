@@ -1,18 +1,18 @@
-"""How a page tells htmx from a browser: the only code that knows HX- headers."""
+"""Tell htmx from a browser: the only code that knows HX- headers."""
 
 from collections.abc import Callable
 from functools import wraps
 
 from django.http import HttpRequest, HttpResponse
 from django.utils.cache import patch_vary_headers
-from django_htmx.http import push_url
+from django_htmx.http import HttpResponseClientRefresh, push_url
 from django_htmx.middleware import HtmxDetails
 
 View = Callable[..., HttpResponse]
 
 
 def wants_fragment(request: HttpRequest) -> bool:
-    """htmx asks for one element; restoring a page from the history needs all of it."""
+    """Tell whether htmx asks for one element; restoring a page from the history needs all of it."""
     htmx = HtmxDetails(request)
     return bool(htmx) and not htmx.history_restore_request
 
@@ -32,3 +32,13 @@ def varies_for_htmx(view: View) -> View:
 def at_address(response: HttpResponse, url: str) -> HttpResponse:
     """Let the browser's address become `url` when htmx has put the fragment in place."""
     return push_url(response, url)
+
+
+def load_anew() -> HttpResponse:
+    """Have the browser load the page that it shows again."""
+    return HttpResponseClientRefresh()
+
+
+def target_of(request: HttpRequest) -> str:
+    """Return the id of the element that the fragment is put in; "": it has none."""
+    return HtmxDetails(request).target or ""

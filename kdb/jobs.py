@@ -36,13 +36,14 @@ from itertools import takewhile
 from typing import Any
 
 from django.conf import settings
-from django.db import DatabaseError, InterfaceError, OperationalError, connection, transaction
+from django.db import DatabaseError, connection, transaction
 from django.db.models import F, QuerySet
 from django.db.models.functions import Coalesce, Now
 from django.utils.module_loading import autodiscover_modules
 from django.utils.timezone import now
 
 from kdb.celery import app
+from kdb.failures import failure, is_unavailable
 from kdb.models import Job
 from kdb.operating import request_ids, upgrades
 
@@ -50,12 +51,14 @@ logger = logging.getLogger(__name__)
 
 RUN_TASK = "experiments.run_job"  # the Celery task in kdb.tasks
 MAX_ATTEMPTS = 5
+GIVEN_UP = "each time the worker stopped answering"  # in the error of a job whose workers died
 NO_DATABASE = "the database could not be used"  # in the error of a job that gave up for it
 _RETRY_DELAY = timedelta(minutes=1)
 _LONGEST_RETRY_DELAY = timedelta(minutes=10)
 
 Handler = Callable[..., None]
 _handlers: dict[str, Handler] = {}
+_expected: dict[str, tuple[type[Exception], ...]] = {}
 
 
 class LeaseLost(Exception):  # noqa: N818 - an event, not a mistake
@@ -66,12 +69,16 @@ class UnknownKind(LookupError):  # noqa: N818
     """No installed app handles jobs of this kind."""
 
 
-def handler(kind: str) -> Callable[[Handler], Handler]:
-    """Register the function that does jobs of this kind. It gets a JobRun and the job's arguments."""
+def handler(kind: str, *, expects: tuple[type[Exception], ...] = ()) -> Callable[[Handler], Handler]:
+    """Register the function that does jobs of this kind. It gets a JobRun and the job's arguments.
+
+    expects : errors whose text tells an operator what is the matter: the log has it, and no traceback
+    """
 
     def register(function: Handler) -> Handler:
         if _handlers.setdefault(kind, function) is not function:
             raise ValueError(f"jobs of kind {kind} have a handler already: {_handlers[kind].__module__}")
+        _expected[kind] = expects
         return function
 
     return register
@@ -170,7 +177,7 @@ def run(job_id: int) -> bool:
     load_handlers()
     job = _claim(job_id)
     if job is None:
-        logger.info("no such job waits job=%s", job_id)
+        logger.debug("no such job waits job=%s", job_id)
         return False
     with request_ids.under(job.request_id):
         return _do(job)
@@ -187,14 +194,17 @@ def _do(job: Job) -> bool:
     except LeaseLost:
         logger.warning("lost the lease %s", mine)
         return False
-    except (OperationalError, InterfaceError) as error:
-        logger.exception("lost the database kind=%s %s", job.kind, mine)
-        if not connection.in_atomic_block:
-            connection.close()  # a dead connection would not even take the news
-        mine.try_again(f"{NO_DATABASE}: {error}")
-        return False
     except Exception as error:
-        logger.exception("failed kind=%s %s", job.kind, mine)
+        if is_unavailable(error):
+            logger.exception("lost the database kind=%s %s", job.kind, mine)
+            if not connection.in_atomic_block:
+                connection.close()  # a dead connection would not even take the news
+            mine.try_again(f"{NO_DATABASE}: {failure(error) or error}")
+            return False
+        if isinstance(error, _expected.get(job.kind, ())):
+            logger.warning("failed kind=%s %s reason=%r", job.kind, mine, str(error))
+        else:
+            logger.exception("failed kind=%s %s", job.kind, mine)
         if not connection.in_atomic_block and upgrades.is_newer():  # this code cannot do it, the new one may
             mine.give_back()
             return False
@@ -265,7 +275,7 @@ def reap() -> list[int]:
 def _take_from(pk: int, attempt: int, owner: str) -> None:
     job = Job.objects.filter(pk=pk, attempt=attempt, state=Job.State.RUNNING)
     if attempt >= MAX_ATTEMPTS:
-        error = f"Given up after {attempt} attempts: each time the worker stopped answering, last {owner}."
+        error = f"Given up after {attempt} attempts: {GIVEN_UP}, last {owner}."
         job.update(state=Job.State.FAILED, error=error, finished_at=Now())
         logger.error("gave up job=%s attempt=%s", pk, attempt)
     else:
@@ -274,5 +284,5 @@ def _take_from(pk: int, attempt: int, owner: str) -> None:
 
 
 def _skip_locked(rows: QuerySet[Job]) -> QuerySet[Job]:
-    """Two reapers share the rows on PostgreSQL; SQLite lets one in at a time anyway."""
+    """Let two reapers share the rows on PostgreSQL; SQLite lets one in at a time anyway."""
     return rows.select_for_update(skip_locked=True)

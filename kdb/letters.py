@@ -12,7 +12,7 @@ _TEMPLATES = "accounts/password_reset"
 
 
 class _ResetForm(PasswordResetForm):
-    """Django's, which would log and forget a letter that cannot be sent; here its job fails."""
+    """Django's form, which would log and forget a letter that cannot be sent; here its job fails."""
 
     def send_mail(
         self,

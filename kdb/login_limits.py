@@ -1,4 +1,4 @@
-"""How often a password may be guessed. django-axes counts the failures in the database; the limits are ours.
+"""Limit how often a password may be guessed. django-axes counts the failures in the database; the limits are ours.
 
 Failures count until a quarter of an hour after the last one. An address is an IPv4 address or an IPv6 /64.
 
@@ -31,15 +31,15 @@ KNOWN_FOR = timedelta(days=90)  # an address after a sign-in
 
 
 def counted_name(request: HttpRequest, credentials: dict[str, Any] | None) -> str:
-    """The name typed, as its SHA-256: people type passwords there. What axes keeps (AXES_USERNAME_CALLABLE)."""
+    """Return the name typed, as its SHA-256: people type passwords there. What axes keeps (AXES_USERNAME_CALLABLE)."""
     return hashlib.sha256(_typed(request, credentials).strip().casefold().encode()).hexdigest()
 
 
 class LimitHandler(AxesDatabaseHandler):
-    """Axes' own, with our limits (AXES_HANDLER)."""
+    """Axes' own handler, with our limits (AXES_HANDLER)."""
 
     def get_failures(self, request: HttpRequest, credentials: dict[str, Any] | None = None) -> int:
-        """1 where one of the limits is reached, else 0; AXES_FAILURE_LIMIT is 1."""
+        """Return 1 where one of the limits is reached, else 0; AXES_FAILURE_LIMIT is 1."""
         address = get_client_ip_address(request)
         by_name, by_address = Q(username=counted_name(request, credentials)), Q(ip_address=address)
         recent = AccessAttempt.objects.filter(by_name | by_address, attempt_time__gt=now() - settings.AXES_COOLOFF_TIME)
@@ -63,7 +63,7 @@ class LimitHandler(AxesDatabaseHandler):
 
 
 def answer(request: HttpRequest, original: HttpResponse | None, credentials: dict[str, Any] | None) -> HttpResponse:
-    """What who guessed too often gets (AXES_LOCKOUT_CALLABLE)."""
+    """Answer one who guessed too often (AXES_LOCKOUT_CALLABLE)."""
     wait = settings.AXES_COOLOFF_TIME
     context = {
         "form": AuthenticationForm(request),
@@ -76,7 +76,7 @@ def answer(request: HttpRequest, original: HttpResponse | None, credentials: dic
 
 
 def _is_known(name: str, address: str) -> bool:
-    """Whether this account signed in from there lately."""
+    """Tell whether this account signed in from there lately."""
     return AccessLog.objects.filter(username=name, ip_address=address, attempt_time__gt=now() - KNOWN_FOR).exists()
 
 

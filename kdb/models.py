@@ -1,6 +1,7 @@
-"""Who may come in: tokens of programs."""
+"""The models of kdb: tokens, identities, second factors, jobs, workers and requests that were left to them."""
 
 from datetime import timedelta
+from uuid import uuid4
 
 from django.conf import settings
 from django.db import models
@@ -17,6 +18,7 @@ class ApiToken(models.Model):
     class Scope(models.TextChoices):
         READ = "read", "read what the user may see"
         IMPORT = "import", "create drafts and import results"
+        REVIEW = "review", "publish and retract case studies"
         CAMPAIGN = "campaign", "run campaigns"
         NOTIFY = "notify", "choose what you are told, and where"
 
@@ -44,7 +46,7 @@ class ApiToken(models.Model):
 
 
 class OidcIdentity(models.Model):
-    """Who an issuer of OpenID Connect says that an account is of."""
+    """The name by which an issuer of OpenID Connect knows the person of an account."""
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="oidc_identities")
     issuer = models.CharField(max_length=200)
@@ -61,7 +63,7 @@ class OidcIdentity(models.Model):
 
 
 class SecondFactor(models.Model):
-    """What an account asks for beside its password (kdb.second_factor)."""
+    """The second thing that an account asks for beside its password (kdb.second_factor)."""
 
     user = models.OneToOneField(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="second_factor")
     secret = models.CharField(max_length=200, editable=False, help_text="Encrypted by a key made of SECRET_KEY.")
@@ -131,14 +133,14 @@ class Job(models.Model):
 
     @property
     def is_alive(self) -> bool:
-        """Whether it waits, or a worker is at it. The tick takes silent jobs back; twice its time, and none comes."""
+        """Tell whether it waits or is worked at. The tick takes silent jobs back; after twice its time, none comes."""
         if self.state != self.State.RUNNING or self.heartbeat_at is None:
             return self.state == self.State.QUEUED
         return now() - self.heartbeat_at < timedelta(seconds=2 * settings.KDB_JOB_LEASE_SECONDS)
 
 
 class WorkerHeartbeat(models.Model):
-    """When a worker process was last seen doing a task: the proof that beat, broker and worker join up."""
+    """The last sign of a worker process that did a task: the proof that beat, broker and worker join up."""
 
     name = models.CharField(max_length=120, unique=True)
     seen_at = models.DateTimeField()
@@ -149,3 +151,42 @@ class WorkerHeartbeat(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+
+class LeftRequest(models.Model):
+    """A stranger's request that costs the web server too much: a worker answers it (kdb.cost.leaving)."""
+
+    key = models.CharField(max_length=64, unique=True, help_text="SHA-256 of what is asked.")
+    asked = models.JSONField(help_text="The request as its view reads it, by names of WSGI.")
+    address = models.CharField(max_length=45, db_index=True, help_text="Whose turn it takes.")
+    polled_at = models.DateTimeField(help_text="When somebody last asked for it, to some seconds.")
+    attempts = models.PositiveSmallIntegerField(default=0)
+    answered_at = models.DateTimeField(null=True, blank=True, help_text="Empty: it waits.")
+    status = models.PositiveSmallIntegerField(default=0)
+    headers = models.JSONField(default=dict)
+    content = models.BinaryField(default=bytes)
+
+    class Meta:
+        ordering = ["pk"]
+
+    def __str__(self) -> str:
+        return f"request left to a worker {self.pk}"
+
+
+class Turn(models.Model):
+    """The last time a worker took up what an address asked; kept longer than the request, even an abandoned one."""
+
+    address = models.CharField(max_length=45, primary_key=True)
+    served_at = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return self.address
+
+
+class Installation(models.Model):
+    """This KDB, told from others that use the same machines: one row, made when it is first asked for."""
+
+    identity = models.UUIDField(default=uuid4, editable=False)
+
+    def __str__(self) -> str:
+        return str(self.identity)

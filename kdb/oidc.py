@@ -33,11 +33,15 @@ _JOINING = "oidc_joins"  # in the session: the key of the user who asked to be j
 
 class OidcBackend(OIDCAuthenticationBackend):
     def authenticate(self, request: HttpRequest | None, **kwargs: Any) -> Any:
-        """Only what our own view began has a nonce: a code beside a password is nobody's sign-in."""
+        """Take only what our own view began, which has a nonce: a code beside a password is nobody's sign-in."""
         return super().authenticate(request, **kwargs) if kwargs.get("nonce") else None
 
+    def get_user(self, user_id: int) -> Any:
+        """Return who is signed in; nobody once the account is switched off, which the library does not ask."""
+        return get_user_model().objects.filter(pk=user_id, is_active=True).first()
+
     def verify_token(self, token: str, **kwargs: Any) -> dict[str, Any]:
-        """The library checks signature, nonce and expiry; for whom and by whom it was made is checked here."""
+        """Check for whom and by whom the token was made; the library checks signature, nonce and expiry."""
         claims: dict[str, Any] = super().verify_token(token, **kwargs)
         audience = claims.get("aud")
         audiences = audience if isinstance(audience, list) else [audience]
@@ -74,7 +78,7 @@ class OidcBackend(OIDCAuthenticationBackend):
 
 class CallbackView(OIDCAuthenticationCallbackView):
     def get(self, request: HttpRequest) -> HttpResponse:
-        """Whatever goes wrong is told in one sentence and logged; the library would answer 500."""
+        """Tell in one sentence whatever goes wrong, and log it; the library would answer 500."""
         try:
             return super().get(request)
         except (SuspiciousOperation, requests.RequestException, jwt.PyJWTError, KeyError, ValueError) as error:
@@ -94,7 +98,7 @@ def join(request: HttpRequest) -> HttpResponse:
 
 
 def _new_user(claims: dict[str, Any], who: dict[str, str]) -> Any:
-    """An account without a password and without a role. Its address of mail is known only where it is verified."""
+    """Create an account without password and role. Its address of mail is known only where it is verified."""
     wanted = re.sub(r"[^\w.@+-]", "", str(claims.get("preferred_username") or ""))[:100] or "user"
     email = str(claims.get("email") or "") if claims.get("email_verified") is True else ""
     users = get_user_model().objects
@@ -114,7 +118,7 @@ def _new_user(claims: dict[str, Any], who: dict[str, str]) -> Any:
 
 
 def _take_roles(user: Any, claims: dict[str, Any]) -> None:
-    """The roles that the claim names, and no others of ours; groups of other names are left alone."""
+    """Give the roles that the claim names, and no others of ours; groups of other names are left alone."""
     if not settings.KDB_OIDC_ROLES_CLAIM:
         return
     said = claims.get(settings.KDB_OIDC_ROLES_CLAIM)

@@ -1,4 +1,4 @@
-"""How PostgreSQL is opened: what its planner is told, and how long a request may keep it busy."""
+"""Open PostgreSQL: say what its planner is told, and how long a request may keep it busy."""
 
 from typing import Any
 
@@ -22,8 +22,8 @@ def open_with(database: dict[str, Any], **settings: str) -> None:
 
 
 def limit_requests(databases: dict[str, dict[str, Any]], seconds: int) -> None:
-    """For the processes of a web server, before they connect: nothing keeps a request for longer. Its locks come in
-    two thirds of that, so that whoever waits for another is told so, and not that he asked for too much."""
+    """Let nothing keep a web request for longer; called before the processes of the server connect. Locks come in two
+    thirds of that, so that whoever waits for another is told so, and not that he asked for too much."""
     for database in databases.values():
         if database["ENGINE"] == "django.db.backends.postgresql":
             open_with(

@@ -9,17 +9,45 @@ from redis import RedisError
 
 logger = logging.getLogger(__name__)
 
+_THOUSAND = 1000
+
 
 def is_within(most: int, seconds: int, *who: str) -> bool:
-    """Count one more of `who` in this window of time; whether that is at most `most`."""
-    digest = hashlib.sha256("\0".join(who).encode()).hexdigest()  # fit for a key, whatever people type
-    key = f"rate.{digest}.{int(time.time() // seconds)}"
+    """Count one more of `who` in this window of time. Return whether that is at most `most`."""
+    return _add(1, seconds, who) <= most
+
+
+def spend(cost: float, seconds: int, *who: str) -> None:
+    """Count what `who` cost, in seconds, to a thousandth."""
+    _add(round(cost * _THOUSAND), seconds, who)
+
+
+def spent(seconds: int, *who: str) -> float:
+    """Sum up what `who` cost in the last `seconds`: of the window before, the part that they reach back into it."""
+    now = time.time() / seconds
+    keys = [_key(who, int(now)), _key(who, int(now) - 1)]
+    try:
+        counts = caches["throttle"].get_many(keys)
+    except RedisError as error:
+        logger.warning("costs are not known error=%s", type(error).__name__)
+        return 0.0
+    return (counts.get(keys[0], 0) + (1 - now % 1) * counts.get(keys[1], 0)) / _THOUSAND
+
+
+def _add(number: int, seconds: int, who: tuple[str, ...]) -> int:
+    """Add to the count of this window and return it; 0 if it is not known: who cannot be counted is not kept out."""
+    key = _key(who, int(time.time() // seconds))
     counts = caches["throttle"]
     try:
         counts.add(key, 0, timeout=2 * seconds)
-        return counts.incr(key) <= most
+        return counts.incr(key, number)
     except ValueError:  # the entry went between the two
-        return True
-    except RedisError as error:  # who cannot be counted is not kept out
+        return 0
+    except RedisError as error:
         logger.warning("requests are not counted error=%s", type(error).__name__)
-        return True
+        return 0
+
+
+def _key(who: tuple[str, ...], window: int) -> str:
+    digest = hashlib.sha256("\0".join(who).encode()).hexdigest()  # fit for a key, whatever people type
+    return f"rate.{digest}.{window}"

@@ -54,7 +54,7 @@ def reading_from(alias: str) -> Iterator[None]:
 
 
 class Replicas:
-    """Which of them may be asked, as this process sees it. Asked from the requests themselves, one at a time."""
+    """The replicas that may be asked, as this process sees them. Requests themselves look, one at a time."""
 
     def __init__(self, aliases: list[str], clock: Callable[[], float] = time.monotonic) -> None:
         self.aliases, self.clock = aliases, clock
@@ -63,7 +63,7 @@ class Replicas:
         self.turn, self.lock = count(), threading.Lock()
 
     def next(self) -> str:
-        """The alias of a replica that is up and follows; the primary's where there is none."""
+        """Return the alias of a replica that is up and follows; the primary's where there is none."""
         if self.clock() - self.asked_at >= ASKED_EVERY and self.lock.acquire(blocking=False):
             try:
                 self.usable = self._look()
@@ -77,7 +77,7 @@ class Replicas:
         self.usable = [other for other in self.usable if other != alias]
 
     def _look(self) -> list[str]:
-        """Those that have replayed what the primary had written MOST_BEHIND seconds ago."""
+        """Return the replicas that have replayed what the primary had written MOST_BEHIND seconds ago."""
         place = _one("SELECT pg_current_wal_lsn()::text", DEFAULT_DB_ALIAS)
         at = self.clock()
         if place is None:
@@ -100,7 +100,7 @@ class Replicas:
 
 
 def _one(query: str, alias: str, *values: Any) -> Any:
-    """The one value, or None where the database does not answer."""
+    """Return the one value, or None where the database does not answer."""
     try:
         with connections[alias].cursor() as cursor:
             cursor.execute(query, values)

@@ -31,7 +31,7 @@ def is_on(user: Any) -> bool:
 
 
 def begin(user: Any) -> SecondFactor:
-    """The factor that this user has begun to set up, or a new one. It counts once it is confirmed."""
+    """Return the factor that this user has begun to set up, or a new one. It counts once it is confirmed."""
     encrypted = _cipher().encrypt(secrets.token_bytes(_SECRET_BYTES)).decode()
     factor, _ = SecondFactor.objects.get_or_create(user=user, defaults={"secret": encrypted})
     try:
@@ -43,12 +43,12 @@ def begin(user: Any) -> SecondFactor:
 
 
 def provisioning_uri(factor: SecondFactor) -> str:
-    """What an app reads from a QR code."""
+    """Return what an app reads from a QR code."""
     return _totp(factor).get_provisioning_uri(factor.user.get_username(), "KDB")
 
 
 def typed_secret(factor: SecondFactor) -> str:
-    """The same for who types it."""
+    """Return the secret for those who type it."""
     return base64.b32encode(_cipher().decrypt(factor.secret)).decode()
 
 
@@ -68,7 +68,7 @@ def confirm(user: Any, code: str) -> list[str]:
 
 
 def verify(user: Any, code: str) -> bool:
-    """Whether this is the user's password now, or a recovery code. Either counts once."""
+    """Tell whether this is the user's password now, or a recovery code. Either counts once."""
     with transaction.atomic():
         factor = SecondFactor.objects.select_for_update().filter(user=user, confirmed_at__isnull=False).first()
         return factor is not None and (_takes_password(factor, code) or _takes_recovery(factor, code))
@@ -103,7 +103,7 @@ def _takes_recovery(factor: SecondFactor, code: str) -> bool:
 
 
 def _digest(code: str) -> str:
-    """64 random bits are not guessed: a slow hash would add nothing."""
+    """Return the SHA-256 of a code. 64 random bits are not guessed: a slow hash would add nothing."""
     return hashlib.sha256(code.strip().lower().replace(" ", "").encode()).hexdigest()
 
 

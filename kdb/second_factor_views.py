@@ -31,7 +31,7 @@ class CodeForm(forms.Form):
 
 
 class LoginView(views.LoginView):
-    """Django's; who has a second factor is not signed in yet, but asked for it."""
+    """Django's view; who has a second factor is not signed in yet, but asked for it."""
 
     template_name = "accounts/login.html"
     redirect_authenticated_user = True
@@ -47,7 +47,11 @@ class LoginView(views.LoginView):
 
 
 class PasswordResetConfirmView(views.PasswordResetConfirmView):
-    """Django's; a mailbox is one factor, and does not stand for the other."""
+    """Django's view; a mailbox is one factor and does not stand for the other. An account switched off has none."""
+
+    def get_user(self, uidb64: str) -> Any:
+        user = super().get_user(uidb64)
+        return user if user and user.is_active else None
 
     def form_valid(self, form: Any) -> HttpResponse:
         self.post_reset_login = not second_factor.is_on(self.user)
@@ -58,7 +62,7 @@ class PasswordResetConfirmView(views.PasswordResetConfirmView):
 @sensitive_post_parameters()
 @require_http_methods(["GET", "HEAD", "POST"])
 def ask(request: HttpRequest) -> HttpResponse:
-    """The second step. What is guessed here counts as what is guessed of passwords does."""
+    """Ask for the second step. What is guessed here counts as what is guessed of passwords does."""
     pending = request.session.get(_PENDING)
     if not pending or pending["at"] < time.time() - _SECONDS:
         return redirect("login")

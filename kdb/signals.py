@@ -1,4 +1,4 @@
-"""What kdb tells the applications."""
+"""Signals that kdb sends to the applications."""
 
 from django.dispatch import Signal
 

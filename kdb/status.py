@@ -1,6 +1,7 @@
-"""What KDB stands on, asked in a way that ends in time whatever happens to it."""
+"""Ask what KDB stands on, in a way that ends in time whatever happens to it."""
 
 import logging
+import math
 import os
 import threading
 import time
@@ -23,6 +24,7 @@ from kdb.models import Job, WorkerHeartbeat
 logger = logging.getLogger(__name__)
 
 ANSWER_SECONDS = 0.07  # of the tenth of a second within which the status is told
+SEEN_SECONDS = 1  # for so long what was seen is said again: a flood of questions makes one look a second
 SILENT_SECONDS = 5  # what says nothing for so long is down
 ABANDONED_SECONDS = 30  # after that another thread looks: the connection of the first may have died unseen
 REDIS_SECONDS = 0.8
@@ -33,7 +35,7 @@ Health = dict[str, str]
 
 @dataclass(frozen=True)
 class Sight:
-    """What a probe saw: its last value, how old that is, and what became of the attempt just made."""
+    """The sight of a probe: the last value it saw, how old that is, and what became of the attempt just made."""
 
     value: Any  # None: nothing was seen since this process began
     age_seconds: float | None
@@ -51,11 +53,14 @@ class Probe:
         self._ended = threading.Event()
         self._value: Any = None
         self._seen_at: float | None = None
+        self._ended_at = -math.inf
         self._error: Exception | None = None
 
     def begin(self) -> threading.Event:
-        """Look now, unless somebody does; the event is set when that ends."""
+        """Look now, unless somebody does or just did; the event is set when that ends."""
         with self._lock:
+            if self._began is None and time.monotonic() - self._ended_at < SEEN_SECONDS:
+                return self._ended
             if self._began is None or time.monotonic() - self._began > ABANDONED_SECONDS:
                 self._began, self._ended = time.monotonic(), threading.Event()
                 ended = self._ended
@@ -64,7 +69,7 @@ class Probe:
             return self._ended
 
     def sight(self, ended: threading.Event, until: float) -> Sight:
-        """What there is to say at `until`, in seconds of time.monotonic, or when the attempt ends, if that is earlier.
+        """Return what there is to say at `until` (of time.monotonic, s), or when the attempt ends, if that is earlier.
 
         Raises what the attempt raised, unless that is the database's.
         """
@@ -89,7 +94,7 @@ class Probe:
             logger.warning("could not look at %s reason=%r", self._look.__name__, caught)
         with self._lock:
             if self._ended is ended:  # not abandoned
-                self._began, self._error = None, error
+                self._began, self._error, self._ended_at = None, error, time.monotonic()
                 if error is None:
                     self._value, self._seen_at = value, began
         ended.set()
@@ -108,7 +113,7 @@ def in_background(work: Callable[[], None]) -> None:
 
 
 def health(database: Probe) -> tuple[Sight, dict[str, Health]]:
-    """What `database`, whose value has `worker_seen_at`, sees; and how database, broker and workers are.
+    """Return what `database`, whose value has `worker_seen_at`, sees; and how database, broker and workers are.
 
     Each has a `status` and a sentence in `detail`: "ok", "down", "slow" (no answer yet), for workers also "stale"
     (seen, but not lately) and "unknown" (never seen, or not to be known). Ends within ANSWER_SECONDS.
@@ -159,7 +164,7 @@ def _workers(sight: Sight) -> Health:
 
 
 def worker_seen_at() -> datetime | None:
-    """By the last tick a worker did, or the lease it keeps of a job that occupies it."""
+    """Return when a worker was last seen, by a tick it did, or by the lease it keeps of a job that occupies it."""
     ticked = WorkerHeartbeat.objects.aggregate(last=Max("seen_at"))["last"]
     worked = Job.objects.filter(state=Job.State.RUNNING).aggregate(last=Max("heartbeat_at"))["last"]
     return max((moment for moment in (ticked, worked) if moment is not None), default=None)

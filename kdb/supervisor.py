@@ -1,7 +1,9 @@
-"""Keeps a few child processes running, and takes them along when it ends, however it ends.
+"""Keep a few child processes running, and take them along when it ends, however it ends.
 
-On Linux a child is told to stop when this process is killed (PR_SET_PDEATHSIG), and a grandchild
-whose parent was killed becomes ours (PR_SET_CHILD_SUBREAPER), so none is left to run on unseen.
+Each child has a session of its own. Where it ends, whatever is left of its session ends with it; what a child put into
+the background in another session (the connection that ssh shares between commands) is of use to the others and stays.
+On Linux a child is told to stop when this process is killed (PR_SET_PDEATHSIG), and a grandchild whose parent has ended
+becomes ours (PR_SET_CHILD_SUBREAPER), so that none runs on unseen and each is collected when it ends.
 """
 
 import ctypes
@@ -13,14 +15,15 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 logger = logging.getLogger(__name__)
 
 LONGEST_BACKOFF_SECONDS = 30
 SETTLED_AFTER_SECONDS = 20  # a child that lived this long could start
-MAX_FAILED_STARTS = 3
+MAX_FAILED_STARTS = 3  # of a child that never stayed up
 PATIENCE_SECONDS = 10  # for what is under way, before it is interrupted
 LAST_PATIENCE_SECONDS = 5  # after the interruption, before the kill
 
@@ -31,7 +34,7 @@ _libc = ctypes.CDLL(None, use_errno=True) if sys.platform == "linux" else None
 
 
 class CannotStartError(Exception):
-    """A child ends again and again right after its start."""
+    """A child that never stayed up ends by itself again and again."""
 
 
 @dataclass
@@ -44,8 +47,10 @@ class Child:
     patience_seconds: float = PATIENCE_SECONDS
     process: subprocess.Popen[bytes] | None = None
     started_at: float = 0.0
-    start_again_at: float = 0.0
-    failed_starts: int = field(default=0)
+    start_again_at: float = 0.0  # time.monotonic(), of the first start too
+    has_stayed_up: bool = False
+    ends_in_a_row: int = 0
+    failed_starts: int = 0
 
     def start(self) -> None:
         self.process = subprocess.Popen(  # noqa: S603 - the commands of kdb.processes
@@ -53,7 +58,8 @@ class Child:
             pass_fds=self.pass_fds,
             stdin=subprocess.DEVNULL,
             env=os.environ | {SUPERVISED_BY: str(os.getpid())},
-            preexec_fn=_as_child_of(os.getpid()),
+            start_new_session=True,  # Ctrl-C is for us: the children wait for the SIGTERM that `stop` sends
+            preexec_fn=_end_with(os.getpid()),
         )
         self.started_at = time.monotonic()
 
@@ -65,17 +71,23 @@ class Child:
             self.process.send_signal(number)
 
     def look_after(self) -> None:
-        """Start again what has ended, later each time."""
+        """Start again what has ended, for ever, and later each time.
+
+        Raises CannotStartError where it never stayed up and ended three times by itself: it would not tomorrow either.
+        """
         if self.is_running():
             return
         now = time.monotonic()
         if self.process is not None:
             status = self.process.returncode
-            settled = now - self.started_at > SETTLED_AFTER_SECONDS
-            self.failed_starts = 1 if settled else self.failed_starts + 1
-            if self.failed_starts >= MAX_FAILED_STARTS:
-                raise CannotStartError(f"the {self.name} does not stay up ({_in_words(status)}); its words are above.")
-            delay = min(2 ** (self.failed_starts - 1), LONGEST_BACKOFF_SECONDS)
+            _end_session(self.process.pid)
+            if now - self.started_at > SETTLED_AFTER_SECONDS:
+                self.has_stayed_up, self.ends_in_a_row = True, 0
+            self.ends_in_a_row += 1
+            self.failed_starts += status >= 0  # a kill says nothing of whether it can start
+            if not self.has_stayed_up and self.failed_starts >= MAX_FAILED_STARTS:
+                raise CannotStartError(f"the {self.name} does not stay up (exit status {status}); its words are above.")
+            delay = min(2 ** min(self.ends_in_a_row - 1, 10), LONGEST_BACKOFF_SECONDS)
             logger.warning("ended child=%s status=%s again_in_seconds=%s", self.name, status, delay)
             self.start_again_at = now + delay
             self.process = None
@@ -84,7 +96,7 @@ class Child:
 
 
 class Supervisor:
-    """Runs children until SIGINT, SIGTERM or SIGHUP."""
+    """A supervisor of children, which it runs until SIGINT, SIGTERM or SIGHUP."""
 
     def __init__(self, children: list[Child]) -> None:
         self._children = children
@@ -104,10 +116,9 @@ class Supervisor:
         """
         try:
             while not self._stop.is_set():
-                if not all(child.is_running() for child in self._children):
-                    _kill_orphans(known={child.process.pid for child in self._children if child.process})
                 for child in self._children:
                     child.look_after()
+                self._collect_orphans()
                 each_turn()
                 self._stop.wait(0.1)
         finally:
@@ -132,13 +143,21 @@ class Supervisor:
             child.send(signal.SIGKILL)
             if child.process is not None:
                 child.process.wait()
-        while _kill_orphans(known=set()):
-            pass  # an orphan may leave orphans
+        while _libc and (orphans := _processes(lambda parent, session: parent == os.getpid())):
+            for pid in orphans:  # they may leave orphans of their own
+                os.kill(pid, signal.SIGKILL)
+                os.waitpid(pid, 0)
+
+    def _collect_orphans(self) -> None:
+        """Collect what became ours and has ended; how a child ended is asked by `Popen.poll`."""
+        ours = {child.process.pid for child in self._children if child.process}
+        while _libc and (orphan := _ended_child()) is not None and orphan not in ours:
+            os.waitpid(orphan, 0)
 
 
 def end_with_supervisor() -> None:
-    """Of a child that may wait for ever where it is told to stop: once its supervisor was killed, and nobody would
-    hurry it, it ends after the time that the supervisor would have given it."""
+    """End this child, which may wait for ever where it is told to stop, once its supervisor was killed and nobody would
+    hurry it: after the time that the supervisor would have given it."""
     supervisor = os.environ.get(SUPERVISED_BY)
     if supervisor is None:
         return
@@ -153,11 +172,8 @@ def end_with_supervisor() -> None:
     threading.Thread(target=watch, name="end with the supervisor", daemon=True).start()
 
 
-def _as_child_of(parent: int) -> Callable[[], None]:
+def _end_with(parent: int) -> Callable[[], None]:
     def before_exec() -> None:
-        # Ctrl-C reaches the whole process group; the children wait for the SIGTERM that `stop` sends,
-        # because Celery's beat may hang when both arrive together.
-        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         if _libc:
             _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
         if os.getppid() != parent:  # it ended before that call
@@ -166,26 +182,30 @@ def _as_child_of(parent: int) -> Callable[[], None]:
     return before_exec
 
 
-def _kill_orphans(known: set[int]) -> int:
-    """Kill and collect the children of a killed child, which the kernel made ours; how many there were."""
-    orphans = [pid for pid in _children_of(os.getpid()) if pid not in known] if _libc else []
-    for pid in orphans:
-        os.kill(pid, signal.SIGKILL)
-        os.waitpid(pid, 0)
-    return len(orphans)
+def _ended_child() -> int | None:
+    """Return the number of a child that has ended and was not collected yet."""
+    try:
+        ended = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+    except ChildProcessError:  # there are no children
+        return None
+    return ended.si_pid if ended else None
 
 
-def _children_of(parent: int) -> list[int]:
+def _end_session(session: int) -> None:
+    """Kill what is left of the session of a child that has ended. Its number is nobody else's until they are gone."""
+    for pid in _processes(lambda _, of: of == session) if _libc else []:
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+
+
+def _processes(is_wanted: Callable[[int, int], bool]) -> list[int]:
+    """Return the numbers of processes, asked by their parent and session."""
     found = []
     for path in Path("/proc").glob("[0-9]*/stat"):
         try:
-            ppid = path.read_text().rpartition(")")[2].split()[1]
+            parent, _, session = map(int, path.read_text().rpartition(")")[2].split()[1:4])
         except OSError:
             continue  # it ended meanwhile
-        if int(ppid) == parent:
+        if is_wanted(parent, session):
             found.append(int(path.parent.name))
     return found
-
-
-def _in_words(status: int) -> str:
-    return f"exit status {status}" if status >= 0 else f"killed by signal {-status}"

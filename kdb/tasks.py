@@ -1,4 +1,4 @@
-"""What a message of the broker starts. The work itself is a Job row: see kdb.jobs."""
+"""The tasks that messages of the broker start. The work itself is a Job row: see kdb.jobs."""
 
 from datetime import timedelta
 
@@ -40,7 +40,7 @@ def tick(self: Task, of_beat: bool = False) -> None:
 
 
 def _is_first() -> bool:
-    """Whether no other beat's tick was taken up just now; one UPDATE decides."""
+    """Tell whether no other beat's tick was taken up just now; one UPDATE decides."""
     _, is_new = WorkerHeartbeat.objects.get_or_create(name=TICK, defaults={"seen_at": now()})
     lately = now() - _BETWEEN_TICKS
     return is_new or WorkerHeartbeat.objects.filter(name=TICK, seen_at__lte=lately).update(seen_at=now()) == 1

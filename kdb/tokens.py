@@ -11,10 +11,10 @@ from django.http import HttpRequest
 from django.utils.timezone import now
 from drf_spectacular.extensions import OpenApiAuthenticationExtension
 from rest_framework.authentication import BaseAuthentication
-from rest_framework.exceptions import AuthenticationFailed
-from rest_framework.permissions import BasePermission
+from rest_framework.exceptions import AuthenticationFailed, PermissionDenied
 from rest_framework.request import Request
 
+from kdb import token_scopes
 from kdb.models import ApiToken
 
 _SIGN = "kdb_"
@@ -23,7 +23,7 @@ _USED_WITHIN = timedelta(minutes=1)  # last_used_at is no finer, so that reading
 
 
 def make(user: Any, name: str, scopes: Iterable[str], *, expires_at: datetime | None = None) -> tuple[ApiToken, str]:
-    """A new token and its key. The key is in no place but this answer."""
+    """Return a new token and its key. The key is in no place but this answer."""
     key = _SIGN + secrets.token_urlsafe(32)
     token = ApiToken.objects.create(
         user=user,
@@ -47,7 +47,7 @@ class TokensEndWithPassword:
     """
 
     def validate(self, password: str, user: Any = None) -> None:
-        """Every password is fine."""
+        """Accept every password."""
 
     def get_help_text(self) -> str:
         return "A new password revokes the account's API tokens."
@@ -57,7 +57,7 @@ class TokensEndWithPassword:
 
 
 def find(key: str) -> ApiToken | None:
-    """The token of this key, where it counts now."""
+    """Return the token of this key, where it counts now."""
     return (
         ApiToken.objects.filter(digest=_digest(key), revoked_at__isnull=True, user__is_active=True)
         .filter(Q(expires_at__isnull=True) | Q(expires_at__gt=now()))
@@ -67,9 +67,17 @@ def find(key: str) -> ApiToken | None:
 
 
 def key_in(request: HttpRequest | Request) -> str | None:
-    """What a request gives as its token's key; None where it gives none."""
+    """Return what a request gives as its token's key; None where it gives none."""
     scheme, _, key = request.headers.get("Authorization", "").partition(" ")
     return key.strip() if scheme.lower() == _SCHEME.lower() else None
+
+
+def of(request: HttpRequest) -> ApiToken | None:
+    """Return the token that a request brings, where it counts; it is looked up once."""
+    if not hasattr(request, "kdb_token"):
+        key = key_in(request)
+        request.kdb_token = None if key is None else find(key)  # type: ignore[attr-defined]
+    return request.kdb_token  # type: ignore[attr-defined]
 
 
 def _digest(key: str) -> str:
@@ -77,31 +85,32 @@ def _digest(key: str) -> str:
 
 
 class TokenAuthentication(BaseAuthentication):
-    """Bearer tokens; requests without one are left to the next way of signing in."""
+    """Bearer tokens within their scopes; requests without one are left to the next way of signing in."""
 
     def authenticate(self, request: Request) -> tuple[Any, ApiToken] | None:
-        key = key_in(request)
-        if key is None:
+        if key_in(request) is None:
             return None
-        token = find(key)
+        token = of(request._request)
         if token is None:
             raise AuthenticationFailed("This token is not known, has expired, or was revoked.")
+        self._refuse_beyond(token, request)
         moment = now()
         if token.last_used_at is None or moment - token.last_used_at > _USED_WITHIN:
             ApiToken.objects.filter(pk=token.pk).update(last_used_at=moment)
         return token.user, token
 
+    @staticmethod
+    def _refuse_beyond(token: ApiToken, request: Request) -> None:
+        """Refuse a token what is beyond its scopes; a signed-in person needs none."""
+        match = request.resolver_match
+        scope = token_scopes.needed(match.url_name if match else None, request.method)
+        if scope is None:
+            raise PermissionDenied("No token may do this: sign in.")
+        if scope not in token.scopes:
+            raise PermissionDenied(f"This needs a token with the scope {scope.value}.")
+
     def authenticate_header(self, request: Request) -> str:
         return f'{_SCHEME} realm="KDB"'
-
-
-class HasScope(BasePermission):
-    """A token may do what its scopes say (`required_scope` of the view); a signed-in person has them all."""
-
-    message = "The token does not have the scope that this needs."
-
-    def has_permission(self, request: Request, view: Any) -> bool:
-        return not isinstance(request.auth, ApiToken) or view.required_scope in request.auth.scopes
 
 
 class TokenScheme(OpenApiAuthenticationExtension):

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Metric:
-    """What a number measures."""
+    """A metric: a thing that a number measures."""
 
     name: str
     unit: str  # canonical
@@ -23,7 +23,7 @@ class Metric:
 
     @property
     def direction(self) -> int:
-        """What ln(value) is multiplied by so that larger is better."""
+        """Return what ln(value) is multiplied by so that larger is better."""
         return 1 if self.higher_is_better else -1
 
 
@@ -68,7 +68,7 @@ UNITS = {
 
 
 def measures(unit: str, metric: str) -> bool:
-    """Whether the metric is measured in this unit: a percentile of latency is, as latency is, in ms."""
+    """Tell whether the metric is measured in this unit: a percentile of latency is, as latency is, in ms."""
     return unit in UNITS and METRICS[UNITS[unit][0]].unit == METRICS[metric].unit
 
 
@@ -77,7 +77,7 @@ class UnknownUnitError(ValueError):
 
 
 def convert(value: float, unit: str, to: str) -> float:
-    """`value` given in `unit`, expressed in the unit `to` of the same metric.
+    """Convert `value`, given in `unit`, to the unit `to` of the same metric.
 
     Raises UnknownUnitError where either is unknown or they measure different metrics.
     """

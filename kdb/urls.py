@@ -15,13 +15,13 @@ urlpatterns = [
     # Django's own form counts no attempts.
     path("admin/login/", RedirectView.as_view(pattern_name="login", query_string=True)),
     path("admin/", admin.site.urls),
-    path("api/v1/", include("kdb.api_urls")),
+    path("api/v1/", include("kdb.api.urls")),
     path("", include("modelling.urls")),
     path("", include("experiments.urls")),
 ]
 
 # Pages answer errors with a page, the API with problem details.
-handler400 = "kdb.api_errors.bad_request"
-handler403 = "kdb.api_errors.permission_denied"
-handler404 = "kdb.api_errors.page_not_found"
-handler500 = "kdb.api_errors.server_error"
+handler400 = "kdb.api.errors.bad_request"
+handler403 = "kdb.api.errors.permission_denied"
+handler404 = "kdb.api.errors.page_not_found"
+handler500 = "kdb.api.errors.server_error"

@@ -1,4 +1,4 @@
-"""Addresses of what is inferred; kdb.api_urls puts them under /api/v1/."""
+"""Addresses of what is inferred; kdb.api.urls puts them under /api/v1/."""
 
 from django.urls import path
 from rest_framework.routers import SimpleRouter

@@ -55,7 +55,7 @@ def detect_workloads(run: jobs.JobRun) -> None:
     run.step(1, 1)
 
 
-jobs.handler(moves.MOVE_JOB)(runner.do_move)
-jobs.handler(moves.REMOVE_JOB)(runner.do_remove)
+jobs.handler(moves.MOVE_JOB, expects=runner.EXPECTED)(runner.do_move)
+jobs.handler(moves.REMOVE_JOB, expects=runner.EXPECTED)(runner.do_remove)
 jobs.handler(policies.PLAN_JOB)(policies.by_policy)
 jobs.handler(outcomes.JOB)(outcomes.work_out)

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from prometheus_client.core import GaugeMetricFamily
 
 from kdb.operating import metrics
-from modelling.answers import snapshots
+from modelling.answers import pins, snapshots
 from modelling.evidence import counts
 
 
@@ -13,4 +13,5 @@ from modelling.evidence import counts
 def knowledge() -> Iterable[GaugeMetricFamily]:
     state = snapshots.state()
     yield GaugeMetricFamily("kdb_revision", "Of the knowledge that is published.", value=counts.revision())
+    yield GaugeMetricFamily("kdb_answers_pinned", "Answers kept for good for visitors.", value=pins.taken())
     yield GaugeMetricFamily("kdb_answers_waiting", "Questions that wait for their new answer.", value=state["waiting"])

@@ -7,6 +7,7 @@ from django.dispatch import receiver
 from experiments.models import Host
 from experiments.signals import claims_changed, knowledge_changed, run_wanted
 from kdb import jobs
+from kdb.cost import leaving
 from kdb.signals import ticked
 from modelling.evidence import summaries
 
@@ -23,6 +24,7 @@ from .validation import reports
 def renew_what_depends(sender: Any, case_study_ids: list[int], revision: int, **kwargs: Any) -> None:
     """Summarise the new measurements and queue the answers they may change."""
     summaries.rebuild_arms(case_study_ids)
+    leaving.forget_answers()
     names.forget()
     choices.forget()
     preview.forget(case_study_ids)

@@ -1,18 +1,25 @@
 """Starts PostgreSQL and Redis for the tests, runs the suite on SQLite and on them at the same time, adds up.
 
+Ends with what it took of the processor, all processes of the tests together, and the tests that took most of it.
+
 Called by script/test, in .venv and from the root of the checkout. Whatever it started is stopped,
 and its folder removed, however the run ends.
 """
 
+import ctypes
 import os
+import resource
 import shutil
 import signal
 import subprocess
 import sys
 import tempfile
+import threading
+import time
 from collections import Counter
 from contextlib import ExitStack, nullcontext
 from pathlib import Path
+from typing import ClassVar
 from xml.etree import ElementTree
 
 from _services import (
@@ -28,10 +35,12 @@ from _services import (
 )
 
 NO_TESTS = 5  # pytest's exit status
+DEAREST = 20  # tests that are named
+DEAR_SECONDS = 2.0
 
 
 def provide_postgresql(stack: ExitStack, folder: Path) -> str | None:
-    """The address of a PostgreSQL server, ours or the one named; None where none is installed."""
+    """Return the address of a PostgreSQL server, ours or the one named; None where none is installed."""
     if url := os.environ.get("TEST_DATABASE_URL"):
         if not answers_postgresql(url):
             raise CannotStartError("TEST_DATABASE_URL names a PostgreSQL server that does not answer.")
@@ -42,7 +51,7 @@ def provide_postgresql(stack: ExitStack, folder: Path) -> str | None:
 
 
 def provide_redis(stack: ExitStack, folder: Path) -> str | None:
-    """The address of a Redis server, ours or the one named; None where none is installed."""
+    """Return the address of a Redis server, ours or the one named; None where none is installed."""
     if url := os.environ.get("TEST_REDIS_URL"):
         if not answers_redis(url):
             raise CannotStartError("TEST_REDIS_URL names a Redis server that does not answer.")
@@ -51,12 +60,25 @@ def provide_redis(stack: ExitStack, folder: Path) -> str | None:
 
 
 class Run:
-    """A run of the suite in two processes, begun at once; `output` is the terminal unless told."""
+    """A run of the suite, begun at once, in several processes; `output` is the terminal unless told."""
 
-    def __init__(self, arguments: list[str], environment: dict[str, str], home: Path, output: Path | None) -> None:
+    begun: ClassVar[list[subprocess.Popen]] = []
+
+    def __init__(
+        self, arguments: list[str], environment: dict[str, str], home: Path, processes: int, output: Path | None
+    ) -> None:
         home.mkdir()
         self.report, self.output = home / "report.xml", output
-        command = [sys.executable, "-m", "pytest", "-n", "2", "--dist", "worksteal", f"--junitxml={self.report}"]
+        command = [
+            sys.executable,
+            "-m",
+            "pytest",
+            "-n",
+            str(processes),
+            "--dist",
+            "worksteal",
+            f"--junitxml={self.report}",
+        ]
         with output.open("wb") if output else nullcontext() as stdout:
             self.process = subprocess.Popen(
                 [*command, *arguments],
@@ -65,6 +87,7 @@ class Run:
                 stdout=stdout,
                 stderr=subprocess.STDOUT if output else None,
             )
+        self.begun.append(self.process)
 
     def count(self) -> Counter:
         """Wait for its end."""
@@ -89,6 +112,47 @@ def stop_pytest(process: subprocess.Popen) -> None:
         process.wait()
 
 
+def adopt_orphans() -> None:
+    """Become the parent of what the tests leave behind (guests, servers), so that its time is counted, too."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(36, 1)  # 36: PR_SET_CHILD_SUBREAPER
+        threading.Thread(target=reap_orphans, daemon=True).start()
+
+
+def reap_orphans() -> None:
+    """Wait for adopted processes as init would: a test that looks whether one is gone would find it dead, yet there."""
+    while True:
+        try:
+            ended = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+            if ended and ended.si_pid not in {process.pid for process in Run.begun}:
+                os.waitpid(ended.si_pid, 0)
+                continue
+        except ChildProcessError:  # there is none, or whoever started it has waited for it
+            pass
+        for process in Run.begun:  # one that ended would hide the others
+            process.poll()
+        time.sleep(0.1)
+
+
+def cpu_seconds() -> float:
+    """Return the processor's time of all that ended below this process."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def print_dearest(reports: list[Path]) -> None:
+    cases = [case for report in reports if report.exists() for case in ElementTree.parse(report).iter("testcase")]
+    seconds = [
+        (float(found.get("value")), case)
+        for case in cases
+        if (found := case.find(".//property[@name='cpu']")) is not None
+    ]
+    dearest = sorted(seconds, key=lambda pair: -pair[0])[:DEAREST]
+    for taken, case in dearest:
+        if taken >= DEAR_SECONDS:
+            print(f"{taken:7.1f} CPU s  {case.get('classname')}::{case.get('name')}")
+
+
 def read_counts(report: Path) -> Counter:
     if not report.exists():
         return Counter()
@@ -101,10 +165,15 @@ def run_all(arguments: list[str], stack: ExitStack, counts: Counter) -> None:
     folder = Path(tempfile.mkdtemp(prefix="kdb-test-"))
     stack.callback(shutil.rmtree, folder, ignore_errors=True)
     folder.chmod(0o711)  # PostgreSQL's user passes through
+    reports = []
+    stack.callback(lambda: print_dearest(reports))
 
-    def run(name: str, arguments: list[str], environment: dict[str, str], output: Path | None = None) -> Run:
-        begun = Run(arguments, environment, folder / name, output)
+    def run(
+        name: str, arguments: list[str], environment: dict[str, str], processes: int = 2, output: Path | None = None
+    ) -> Run:
+        begun = Run(arguments, environment, folder / name, processes, output)
         stack.callback(stop_pytest, begun.process)
+        reports.append(begun.report)
         return begun
 
     plain = {name: value for name, value in os.environ.items() if name not in OWN_SETTINGS}
@@ -122,9 +191,11 @@ def run_all(arguments: list[str], stack: ExitStack, counts: Counter) -> None:
     if not any(shutil.which(name) for name in ("chromium", "chromium-browser", "google-chrome")):
         print("Chromium is missing: the tests marked `browser` are skipped.")
 
+    adopt_orphans()
     # At the same time: while one waits for a browser, a server or a guest, the other computes.
     with_services = plain | {name: url for name, url in services.items() if url}
-    on_services = run("services", ["--services", *arguments], with_services, folder / "services.log")
+    few = 2 if "--all" in arguments else 1
+    on_services = run("services", ["--services", *arguments], with_services, few, folder / "services.log")
     print("\nOn SQLite and the embedded broker; on PostgreSQL and Redis meanwhile", flush=True)
     counts.update(run("embedded", ["--embedded", *arguments], plain).count())
     print("\nOn PostgreSQL and Redis", flush=True)
@@ -150,6 +221,7 @@ def main() -> int:
         status = 130
     if counts["failed"] or not counts["passed"]:
         status = status or 1
+    print(f"{cpu_seconds():,.0f} CPU s in all")
     print(f"{counts['passed']} passed, {counts['failed']} failed, {counts['skipped']} skipped")
     return status
 

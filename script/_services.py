@@ -16,7 +16,7 @@ from pathlib import Path
 import psycopg
 import redis
 
-# Of the person's own environment, what would lead tests and trials to that person's data.
+# Variables of the person's own environment that would lead tests and trials to that person's data.
 OWN_SETTINGS = ("DATABASE_URL", "REDIS_URL", "DATA_DIR", "DJANGO_SETTINGS_MODULE", "SECRET_KEY", "ALLOWED_HOSTS")
 START_SECONDS = 30
 STOP_SECONDS = 15
@@ -53,7 +53,7 @@ class Service:
         self.process: subprocess.Popen | None = None
 
     def start(self) -> None:
-        """Returns once it answers. Raises CannotStartError."""
+        """Start the server and return once it answers. Raises CannotStartError."""
         with self.log.open("ab") as output:
             self.process = subprocess.Popen(
                 self.command,
@@ -91,7 +91,7 @@ def as_user(user: str | None) -> dict:
 
 
 def unprivileged_user() -> str | None:
-    """PostgreSQL refuses to run as root."""
+    """Return a user for PostgreSQL, which refuses to run as root; None where we are not root."""
     if os.getuid() != 0:
         return None
     names = {entry.pw_name for entry in pwd.getpwall()}
@@ -115,7 +115,7 @@ def answers_redis(url: str) -> bool:
 
 
 def new_postgresql(folder: Path, **options: str) -> tuple[Service, str] | None:
-    """A PostgreSQL server with these settings, to be started, and its address; None where none is installed."""
+    """Return a PostgreSQL server with these settings, to be started, and its address; None where none is installed."""
     folders = sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
     initdb, postgres = find_program("initdb", *folders), find_program("postgres", *folders)
     if not initdb or not postgres:
@@ -143,7 +143,7 @@ def new_postgresql(folder: Path, **options: str) -> tuple[Service, str] | None:
 
 
 def new_redis(folder: Path) -> tuple[Service, str] | None:
-    """A Redis server, to be started, and its address; None where none is installed."""
+    """Return a Redis server, to be started, and its address; None where none is installed."""
     program, port = find_program("redis-server"), free_port()
     if not program:
         return None

@@ -69,12 +69,19 @@ install_requirements() {
     [ -f "$1" ] || die "$1 is missing from $(pwd)."
     stamp=.venv/installed-$(basename "$1")
     # All requirements files count, because one may include another.
-    wanted="$(cat requirements*.txt | cksum) $(.venv/bin/python --version)"
+    wanted="$(cat requirements*.txt requirements.lock | cksum) $(.venv/bin/python --version)"
     if [ -f "$stamp" ] && [ "$(cat "$stamp")" = "$wanted" ]; then
         return 0
     fi
-    echo "Installing $1."
-    .venv/bin/python -m pip install --quiet --disable-pip-version-check --no-input --retries 2 -r "$1" \
+    list=$1 what=$1
+    if [ "$1" = requirements.txt ]; then # what KDB runs on comes with the digest of each file
+        list="requirements.lock --require-hashes" what="$(grep -c == requirements.lock) packages"
+    fi
+    echo "Installing $what."
+    # Python compiles what is used when it is first imported, two fifths of all; where it may not keep that, pip does.
+    [ -n "${PYTHONDONTWRITEBYTECODE:-}" ] || list="$list --no-compile"
+    # shellcheck disable=SC2086 # a name and options
+    .venv/bin/python -m pip install --quiet --disable-pip-version-check --no-input --retries 2 -r $list \
         >.venv/pip.log 2>&1 ||
         die "pip could not install $1, is a package index reachable? $(grep -m 1 ERROR .venv/pip.log || tail -n 1 .venv/pip.log)"
     echo "$wanted" >"$stamp"

@@ -55,7 +55,7 @@ AXES = ("fs-pair", "guest-fs", "host-fs", "host-storage", "hypervisor", "configu
 
 
 def fill(per_cell: int) -> list:
-    """Draft case studies whose values have known effects; returns them."""
+    """Make draft case studies whose values have known effects; returns them."""
     from django.db import connection
 
     from experiments import models
@@ -113,7 +113,7 @@ def fill(per_cell: int) -> list:
 
 
 def cpu_ms(client, addresses: list[str], before=lambda: None) -> list[float]:
-    """CPU milliseconds of each request, in order."""
+    """Return CPU milliseconds of each request, in order."""
     spent = []
     for address in addresses:
         before()
@@ -130,7 +130,7 @@ def percentile(values: list[float], share: float) -> float:
 
 
 def measure(per_cell: int, requests: int) -> dict[str, dict[str, float]]:
-    """One size: fill, publish, ask. Returns {what: {"p50": ms, "p95": ms}} and prints the rest."""
+    """Fill, publish and ask at one size. Returns {what: {"p50": ms, "p95": ms}} and prints the rest."""
     from django.core.cache import caches
     from django.core.management import call_command
     from django.test import Client
@@ -177,7 +177,7 @@ def measure(per_cell: int, requests: int) -> dict[str, dict[str, float]]:
 
 
 def estimate_large_networks() -> None:
-    """Wall seconds for 1,000 configurations (10 hypervisors x 10 guest FS x 10 host FS), 100,000 contrasts."""
+    """Print wall seconds for 1,000 configurations (10 hypervisors x 10 guest FS x 10 host FS), 100,000 contrasts."""
     import numpy as np
 
     from modelling.estimation.components import additive, components_of
@@ -210,7 +210,7 @@ def estimate_large_networks() -> None:
 
 
 def rank_many_entries() -> None:
-    """CPU of a ranking of 100 entries by the number of case studies, each of which measured all of them."""
+    """Print CPU of a ranking of 100 entries by the number of case studies, each of which measured all of them."""
     import numpy as np
 
     from modelling.answers.estimate import assumptions
@@ -242,7 +242,7 @@ IMPORTED = 100_000
 
 
 def bulk_body() -> bytes:
-    """A CSV of 144 cells with hundreds of repetitions each."""
+    """Return a CSV of 144 cells with hundreds of repetitions each."""
     rng = random.Random(1)  # noqa: S311
     lines = ["hypervisor,host_fs,guest_fs,workload,benchmark,benchmark_version,vm_count,value,unit,source"]
     pairs = list(product(FILE_SYSTEMS[:3], FILE_SYSTEMS[:3]))
@@ -254,7 +254,7 @@ def bulk_body() -> bytes:
 
 
 def measure_imports() -> None:
-    """Rows a second of a bulk import and of the bare write of the same rows."""
+    """Print rows a second of a bulk import and of the bare write of the same rows."""
     from django.contrib.auth import get_user_model
     from django.db import connection, transaction
     from django.test import Client
@@ -303,7 +303,7 @@ def measure_imports() -> None:
 
 @contextmanager
 def campaign_host():
-    """A laboratory of its own with a registered host, and a database for it."""
+    """Give a laboratory of its own with a registered host, and a database for it."""
     from django.conf import settings
     from django.db import connection
 
@@ -323,7 +323,7 @@ def campaign_host():
 
 
 def do_next_run(campaign):
-    """The active run, done here as a worker would."""
+    """Do the active run here as a worker would, and return it."""
     from kdb import jobs
 
     run = campaign.runs.get(state="active")
@@ -335,7 +335,7 @@ def do_next_run(campaign):
 
 
 def measure_campaigns(seconds: int = 60, repetitions: int = 3) -> None:
-    """The share of a run's wall time that is neither benchmark with the making of its files nor mkfs."""
+    """Print the share of a run's wall time that is neither benchmark with the making of its files nor mkfs."""
     from experiments.campaigns import steering
     from tests import factories
 
@@ -389,7 +389,7 @@ _DROP_CACHES = "sync\necho 3 >/proc/sys/vm/drop_caches\nsleep 1\n"
 
 
 def measure_bias(tree: str, seconds: int, pairs: int = 10, workload: str = "varmail") -> None:
-    """The same benchmark by hand and through KDB on the same device, natively, in pairs of random order."""
+    """Compare the same benchmark by hand and through KDB on one device, natively, in pairs of random order."""
 
     from scipy.stats import t as student
 
@@ -463,7 +463,7 @@ _PAUSED = """<domain type='qemu'><name>{name}</name><memory unit='MiB'>16</memor
 
 
 def measure_observation(guests: int = 40, machines: int = 100, repetitions: int = 20) -> None:
-    """What observing costs its host: CPU time of all its processes, with machines that do nothing else."""
+    """Measure what observing costs its host: CPU time of all its processes, with machines that do nothing else."""
     from django.conf import settings
     from django.db import connection
     from django.utils.timezone import now
@@ -485,7 +485,7 @@ def measure_observation(guests: int = 40, machines: int = 100, repetitions: int 
         host = factories.make_host(pools=(str(lab.pool),), **about)
 
         def used() -> float:
-            """CPU seconds of every process of the host, those that ended included."""
+            """Return CPU seconds of every process of the host, those that ended included."""
             lines = lab.inside("sh", "-c", "cat /proc/[0-9]*/stat").splitlines()
             ticks = sum(int(field) for line in lines for field in line.rpartition(")")[2].split()[11:15])
             return ticks / os.sysconf("SC_CLK_TCK")
@@ -515,7 +515,7 @@ def measure_observation(guests: int = 40, machines: int = 100, repetitions: int 
                     ask(machine)
                 costs[what] = (used() - before) / repetitions
                 print(f"{what}: {1000 * costs[what]:.0f} ms of CPU with {guests} machines")
-            # What the login's shell does before each command is its own affair.
+            # The login's shell does something before each command; that cost is its own, and taken off.
             look = (costs["a look"] - costs["a command"]) * machines / guests
             once = (costs["a list"] - 8 * costs["a command"]) * machines / guests
             whole = look / every + once / watching.LIST_EVERY.total_seconds()

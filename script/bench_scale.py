@@ -26,7 +26,7 @@ ALL_CELLS = f"/api/v1/tables/?axis=configuration&workloads={','.join(WORKLOADS)}
 
 
 def catalogue() -> dict[str, Any]:
-    """The entries that studies are filed under: their variants by workload, file systems and hypervisors by slug."""
+    """Add the entries that studies are filed under: variants by workload, file systems and hypervisors by slug."""
     from experiments import models
 
     systems = {slug: models.FileSystem.objects.create(slug=slug, name=slug) for slug in FILE_SYSTEMS}
@@ -40,7 +40,7 @@ def catalogue() -> dict[str, Any]:
 
 
 def add_study(number: int, entries: dict[str, Any]) -> Any:
-    """A draft whose values have known effects, a level of its own, and a spread between laboratories of 10 %."""
+    """Make a draft whose values have known effects, a level of its own, and a spread between laboratories of 10 %."""
     from experiments import models
     from experiments.case_studies import measurement_rows
 
@@ -81,7 +81,7 @@ def add_study(number: int, entries: dict[str, Any]) -> Any:
 
 
 def peak() -> float:
-    """MiB that this process has had at most."""
+    """Return the MiB that this process has had at most."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
@@ -185,7 +185,7 @@ def measure(studies: int, entries: dict[str, Any], there: int, client: Any) -> C
 
 
 def question(address: str) -> Any:
-    """The question of an address of ASKED."""
+    """Return the question of an address of ASKED."""
     from django.http import QueryDict
 
     from modelling.evidence.question import Question

@@ -48,7 +48,7 @@ scene()
 
 @dataclass
 class Row:
-    """What became of one target."""
+    """The outcome of fuzzing one target."""
 
     name: str
     executions: int = 0
@@ -119,7 +119,7 @@ def fuzzed(name: str, seconds: int, *, keep: bool) -> Row:
 
 
 def finding_in(said: str) -> str:
-    """The exception, or what libFuzzer says of time and memory, with the name of the file that has the input."""
+    """Return the exception, or what libFuzzer says of time and memory, with the name of the file that has the input."""
     errors = re.findall(r"Uncaught Python exception: ===\n(.+)|ERROR: libFuzzer: (.+)", said)
     files = re.findall(r"Test unit written to .*/(\S+)", said)
     return ": ".join([*files[-1:], next((one or other)[:160] for one, other in errors)]) if errors else ""
@@ -129,7 +129,7 @@ def finding_in(said: str) -> str:
 
 
 def opened(name: str, *, counting: bool) -> Any:
-    """The target, with the branches of what it reaches counted where they are to be. Memory is bounded from here on."""
+    """Return the target, with branches of what it reaches counted where asked. Memory is bounded from here on."""
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     resource.setrlimit(resource.RLIMIT_AS, (2 * MEMORY_MIB * 2**20,) * 2)
     with atheris.instrument_imports(include=[*OURS]) if counting else nullcontext():
@@ -149,7 +149,7 @@ def opened(name: str, *, counting: bool) -> Any:
 
 
 def sown(name: str, target: Any) -> list[bytes]:
-    """The seeds, which are in the corpus from now on."""
+    """Return the seeds, which are in the corpus from now on."""
     seeds = list(target.seeds())
     for number, seed in enumerate(seeds):
         (WORK / name / "corpus" / f"seed-{number}").write_bytes(seed)
@@ -183,7 +183,7 @@ def fuzz(name: str, seconds: int) -> int:
 
 
 def _after_the_head(heads: list[bytes]) -> Any:
-    """A mutator that leaves a request its address, or gives it that of another one."""
+    """Return a mutator that leaves a request its address, or gives it that of another one."""
 
     def mutate(data: bytes, most_bytes: int, seed: int) -> bytes:
         head, _, rest = data.partition(b"\n")

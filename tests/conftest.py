@@ -3,9 +3,11 @@
 Which tests run where is decided here, from what a test uses, so few tests have to say it:
 
     script/test, one run      SQLite and the broker without a server: everything, browser included
-    script/test, the other    PostgreSQL and Redis (--services): what touches the database and is not
-                              marked `sqlite`, and what is marked `postgresql` or `redis`
+    script/test, the other    PostgreSQL and Redis (--services): what is marked `postgresql`, `redis` or `both`,
+                              and what commits
     script/test --quick       what neither touches a database nor starts processes nor is marked `slow`
+    script/test --all         also what is marked `nightly`, which no other run has; and on PostgreSQL all that
+                              touches the database and is not marked `sqlite`
 """
 
 import os
@@ -24,6 +26,7 @@ from django.db import connection, transaction
 from django.test import TransactionTestCase
 from playwright.sync_api import expect
 
+from kdb.operating import outages
 from kdb.status import Probe
 from tests import evidence, made_once
 
@@ -34,6 +37,8 @@ CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", 
 HANG_MILLISECONDS = 60_000  # what is right takes a few hundred, also where a machine has much else to do some thousand
 DATABASE_FIXTURES = {"db", "transactional_db", "live_server", "published_evidence"}
 
+
+_BEGAN = pytest.StashKey[float]()
 
 # A machine may be busy: how long one example takes says nothing about what is tested.
 hypothesis.settings.register_profile("kdb", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
@@ -47,10 +52,25 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--services", action="store_true", help="Only what PostgreSQL and Redis can change.")
     group.addoption("--embedded", action="store_true", help="Only what needs neither PostgreSQL nor Redis.")
     group.addoption("--quick", action="store_true", help="Only what computes: no database, no process, nothing slow.")
+    group.addoption("--all", action="store_true", help="Also what is marked `nightly`.")
 
 
 def touches_database(item: pytest.Item) -> bool:
     return bool(item.get_closest_marker("django_db") or DATABASE_FIXTURES & set(getattr(item, "fixturenames", ())))
+
+
+def commits(item: pytest.Item) -> bool:
+    """Tell whether a test ends its own transactions: what locks, races and jobs do differs between databases."""
+    mark = item.get_closest_marker("django_db")
+    return bool(mark and mark.kwargs.get("transaction")) or "transactional_db" in getattr(item, "fixturenames", ())
+
+
+def is_for_services(item: pytest.Item, marks: set[str], *, all_tiers: bool) -> bool:
+    if marks & {"postgresql", "redis"}:
+        return True
+    if marks & {"browser", "server", "sqlite"} or not touches_database(item):
+        return False
+    return all_tiers or "both" in marks or commits(item)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -62,12 +82,14 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker("browser")
         marks = {mark.name for mark in item.iter_markers()}
         needs_services = bool(marks & {"postgresql", "redis"})
-        for_services = needs_services or (touches_database(item) and not marks & {"browser", "server", "sqlite"})
-        is_quick = not touches_database(item) and not marks & {"browser", "server", "slow", "postgresql", "redis"}
+        for_services = is_for_services(item, marks, all_tiers=config.getoption("all"))
+        not_quick = {"browser", "server", "slow", "nightly", "postgresql", "redis"}
+        is_quick = not touches_database(item) and not marks & not_quick
         if (
             (config.getoption("services") and not for_services)
             or (config.getoption("embedded") and needs_services)
             or (config.getoption("quick") and not is_quick)
+            or ("nightly" in marks and not config.getoption("all"))
         ):
             elsewhere.append(item)
             continue
@@ -84,6 +106,29 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         items[:] = kept
     if hasattr(config, "workerinput"):  # of several processes, so that none is left with it when the others are done
         items.sort(key=lambda item: item.get_closest_marker("slow") is None)
+
+
+# What a test takes
+
+
+def cpu_seconds() -> float:
+    """Return the processor's time of this process and of the children that it has waited for."""
+    return sum(os.times()[:4])
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> Iterator[None]:
+    item.stash[_BEGAN] = cpu_seconds()
+    return (yield)
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_teardown(item: pytest.Item) -> Iterator[None]:
+    """Write into the report, beside the seconds of the wall, what script/test adds up and lists."""
+    try:
+        return (yield)
+    finally:
+        item.user_properties.append(("cpu", f"{cpu_seconds() - item.stash[_BEGAN]:.2f}"))
 
 
 # The database
@@ -135,6 +180,7 @@ def published_evidence(_copy_evidence: list[str], db: None) -> None:
     test still begins with an empty database, and the pages' tests (live_server) have it too.
     """
     evidence.execute(_copy_evidence)
+    _empty_caches()  # a late request of an earlier test's browser may have kept the names of an empty database
 
 
 @pytest.fixture
@@ -165,18 +211,34 @@ def _look_from_the_tests_transaction(request: pytest.FixtureRequest) -> Iterator
     """The status looks from a thread of its own, which does not see what a test has not committed."""
     from modelling.answers import api
 
-    mark = request.node.get_closest_marker("django_db")
-    commits = mark is not None and mark.kwargs.get("transaction", False)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(api, "FIGURES", Probe(api.figures))  # what an earlier test saw is forgotten
-        if not commits and not {"transactional_db", "live_server"} & set(request.fixturenames):
+        patch.setattr("kdb.status.SEEN_SECONDS", 0)  # and what this one saw
+        if not commits(request.node) and "live_server" not in request.fixturenames:
             patch.setattr("kdb.status.in_background", lambda work: work())
+        yield
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _tell_of_each_outage() -> Iterator[None]:
+    """The sum of an outage would be told a minute later, in the midst of another test."""
+
+    def end_at_once(what: str, file: int) -> None:
+        outages._told_by_us.discard(file)
+        os.close(file)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(outages, "_begin_minute", end_at_once)
         yield
 
 
 @pytest.fixture(autouse=True)
 def _clear_caches() -> Iterator[None]:
     yield
+    _empty_caches()
+
+
+def _empty_caches() -> None:
     for cache in caches.all(initialized_only=True):
         cache.clear()
 

@@ -232,7 +232,7 @@ def make_user(role: str = "researchers", **fields):
     return user
 
 
-def make_token(user, scopes: tuple[str, ...] = ("read", "import")) -> str:
+def make_token(user, scopes: tuple[str, ...] = ("read", "import", "review")) -> str:
     """The key of a new API token."""
     return tokens.make(user, f"token-{next(_numbers)}", scopes)[1]
 

@@ -20,6 +20,7 @@ ROOMS = [
     ("kdb.pairs", True, "how a pair of file systems is spelled"),
     ("kdb.host_storage", True, "how what disk images lie on is spelled"),
     ("kdb.csv_cells", True, "cells that no spreadsheet runs"),
+    ("kdb.lookups", True, "what a host's name leads to, and whether it may be gone there"),
     ("kdb.json_values", True, "what JSON can say and Python or a database cannot keep"),
     ("kdb", False, "what both applications use: settings, jobs, tokens, health, conventions of pages and API"),
     ("kdb.notifications", False, "who wants to be told what, and its way to them"),
@@ -100,7 +101,7 @@ PLAIN = [
 ]
 
 # Where addresses are put together, everything below is known.
-JOINTS = ("kdb.urls", "kdb.api_urls")
+JOINTS = ("kdb.urls", "kdb.api.urls")
 
 
 def is_below(module: str, name: str) -> bool:

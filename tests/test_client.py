@@ -32,7 +32,7 @@ from kdb_client.command import AXES, FILTERS, main
 
 from experiments.models import ImportBatch, Measurement
 from kdb import jobs
-from kdb.api_schema import CachedGenerator
+from kdb.api.schema import CachedGenerator
 from kdb.models import Job
 from tests import factories
 from tests.kdb.walk import TABLE
@@ -216,9 +216,10 @@ TOO_MANY = (429, {"Retry-After": "0"}, {"detail": "Too many."})
 def test_too_many_requests_are_asked_again_after_the_time_named(scripted, monkeypatch):
     pauses = []
     monkeypatch.setattr(time, "sleep", pauses.append)
-    busy, waits = (429, {"Retry-After": "7"}, {"detail": "Too many."}), (202, {"Retry-After": "2"}, {"error": ""})
-    assert scripted(busy, waits, (200, {}, {"entries": []})).get("x/") == {"entries": []}
-    assert pauses == [7, 2]
+    busy, waits = (429, {"Retry-After": "7"}, {"detail": "Too many."}), (202, {"Retry-After": "3"}, {"error": ""})
+    odd = [(429, {"Retry-After": text}, {"detail": "Too many."}) for text in ("nan", "Tue, 24 Nov 2026 01:00:00 GMT")]
+    assert scripted(busy, waits, *odd, (200, {}, {"entries": []})).get("x/") == {"entries": []}
+    assert pauses == [7, 3, 2, 2]
 
 
 def test_patience_ends_with_the_servers_own_words(scripted):

@@ -1,6 +1,8 @@
 """The guards of conftest.py bite."""
 
 import socket
+import subprocess
+import sys
 
 import pytest
 from django.core.cache import cache
@@ -59,3 +61,26 @@ def test_the_published_evidence_is_there_in_a_test_with_transactions_of_its_own(
 def test_the_browser_opens_a_page_of_the_live_server(live_server, page):
     page.goto(f"{live_server.url}/admin/login/")
     assert page.get_by_role("button", name="Sign in").is_visible()
+
+
+@pytest.mark.parametrize(("arguments", "ending"), [([], "1 passed, 1 deselected"), (["--all"], "2 passed")])
+def test_the_nightly_tier_runs_only_where_all_is_asked_for(pytestconfig, tmp_path, arguments, ending):
+    (tmp_path / "conftest.py").write_text(
+        "from tests.conftest import pytest_addoption, pytest_collection_modifyitems\n"
+    )
+    (tmp_path / "test_tiers.py").write_text(
+        "import pytest\n\ndef test_always(): ...\n\n@pytest.mark.nightly\ndef test_at_night(): ...\n"
+    )
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-c",
+        pytestconfig.inipath,
+        f"--rootdir={tmp_path}",
+        *arguments,
+        tmp_path,
+    ]
+    ran = subprocess.run(command, capture_output=True, text=True, cwd=pytestconfig.rootpath, check=False)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    assert f"{ending} in" in ran.stdout.splitlines()[-1]

@@ -3,6 +3,7 @@
 import pytest
 from django.urls import URLPattern, get_resolver, resolve
 
+from experiments import visible
 from experiments.campaigns import steering
 from tests.factories import (
     make_campaign,
@@ -18,6 +19,8 @@ from tests.factories import (
 from tests.modelling.moving.fleets import shown
 from tests.pages import PRIVATE, PUBLIC
 
+pytestmark = pytest.mark.both
+
 # Beside the pages that a browser checks: like one of them, or no page.
 OTHERS = [
     "/?axis=fs-pair&workload=varmail&vm_count=1&origin=measured&storage_kind=hdd",
@@ -28,6 +31,8 @@ OTHERS = [
     "/case-studies/p1/retract/",
     "/case-studies/my-lab/preview/",
     "/case-study-bundle.schema.json",
+    "/measurements/{measurement}/",
+    "/derived-values/{derived}/",
     "/choices/?workload=varmail&hypervisor=kvm",
     "/claims/p1/",
     "/claims/p1/P1-C01/",
@@ -79,6 +84,7 @@ def test_no_address_is_left_out():
     pages = {route for route in routes(get_resolver()) if not route.startswith(("admin/", "api/"))}
     walked = {resolve(address.partition("?")[0]).route for address in PUBLIC + PRIVATE + OTHERS if "{" not in address}
     walked |= {"files/<int:pk>/", "imports/<int:pk>/", "laboratory/outputs/<int:pk>/"}
+    walked |= {"measurements/<int:pk>/", "derived-values/<int:pk>/"}
     assert pages - DEEDS == walked
     assert pages > DEEDS
 
@@ -94,6 +100,8 @@ def test_every_page_answers(client, published_evidence):
     shown(campaign.host)
     make_machine(campaign.host, pk=1)
     ids = {
+        "measurement": visible.measurements().first().pk,
+        "derived": visible.derived_values().first().pk,
         "batch": batch.pk,
         "file": make_raw_file(draft).pk,
         "output": make_output(campaign.runs.first(), "host.txt").pk,

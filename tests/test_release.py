@@ -70,7 +70,7 @@ def test_nothing_is_released_from_changes_a_wrong_version_or_without_news(git, t
     assert git("tag") == "v0.10.0"
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_release_is_a_commit_with_its_database_and_an_annotated_tag(git, tmp_path):
     found = release(tmp_path / "clone", "0.2.0", "--make", "--without-ci")
     assert found.returncode == 0, found.stderr

@@ -12,8 +12,8 @@ from django import forms
 from django.db.models import Exists, OuterRef, Q, QuerySet
 from django_filters.rest_framework import DjangoFilterBackend
 from drf_spectacular.utils import extend_schema_field
+from rest_framework.generics import GenericAPIView
 from rest_framework.request import Request
-from rest_framework.views import APIView
 
 from experiments import visible
 from experiments.imports import normalise
@@ -32,8 +32,9 @@ from experiments.models import (
     Workload,
     WorkloadVariant,
 )
-from kdb.api_errors import FaultyRequest, form_errors, name_errors
-from kdb.api_formats import FORMAT_PARAMETER
+from kdb.api.errors import FaultyRequest, form_errors, name_errors
+from kdb.api.formats import FORMAT_PARAMETER
+from kdb.api.pagination import PageByKey
 from kdb.host_storage import BACKENDS
 from kdb.units import METRICS
 
@@ -41,8 +42,9 @@ from kdb.units import METRICS
 class StrictFilterBackend(DjangoFilterBackend):
     """Filters that refuse what they do not know."""
 
-    def filter_queryset(self, request: Request, queryset: QuerySet, view: APIView) -> QuerySet:
+    def filter_queryset(self, request: Request, queryset: QuerySet[Any], view: GenericAPIView[Any]) -> QuerySet[Any]:
         filterset = self.get_filterset(request, queryset, view)
+        assert isinstance(view.paginator, PageByKey)  # as every list here has
         names = [*(filterset.filters if filterset else ()), *view.paginator.parameters, FORMAT_PARAMETER]
         errors = name_errors(request.query_params, names)
         if filterset and not filterset.is_valid():
@@ -80,7 +82,7 @@ class CatalogueField(forms.CharField):
 class VisibleField(forms.CharField):
     """A slug among the rows every reader may see. A draft's is as unknown as one that was never used."""
 
-    def __init__(self, *, rows: Callable[[], QuerySet], **kwargs: Any) -> None:
+    def __init__(self, *, rows: Callable[[], QuerySet[Any]], **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.rows = rows
 
@@ -92,20 +94,20 @@ class VisibleField(forms.CharField):
 
 
 class CatalogueFilter(django_filters.CharFilter):
-    """By key: how many rows have this key is what PostgreSQL keeps statistics of, not how many have that name."""
+    """A filter by key: PostgreSQL keeps statistics of how many rows have a key, not of how many have its name."""
 
     field_class = CatalogueField
 
-    def filter(self, queryset: QuerySet, value: str) -> QuerySet:
+    def filter(self, queryset: QuerySet[Any], value: str) -> QuerySet[Any]:
         if not value:
             return queryset
         return queryset.filter(**{self.field_name: self.extra["model"]._default_manager.get(slug=value).pk})
 
 
 class VariantFilter(CatalogueFilter):
-    """Of rows with a variant: by the keys of those of the entry."""
+    """A filter of rows that have a variant, by the keys of the entry's variants."""
 
-    def filter(self, queryset: QuerySet, value: str) -> QuerySet:
+    def filter(self, queryset: QuerySet[Any], value: str) -> QuerySet[Any]:
         if not value:
             return queryset
         variants = WorkloadVariant.objects.filter(**{f"{self.field_name}__slug": value})
@@ -117,9 +119,9 @@ class VisibleFilter(django_filters.CharFilter):
 
 
 class CaseStudyFilter(VisibleFilter):
-    """By key, as the catalogue's."""
+    """A filter by key, as the catalogue's."""
 
-    def filter(self, queryset: QuerySet, value: str) -> QuerySet:
+    def filter(self, queryset: QuerySet[Any], value: str) -> QuerySet[Any]:
         return queryset.filter(**{self.field_name: CaseStudy.objects.get(slug=value).pk}) if value else queryset
 
 
@@ -127,7 +129,7 @@ class IntegerFilter(django_filters.NumberFilter):
     field_class = forms.IntegerField
 
     def get_max_validator(self) -> None:
-        """No limit of django-filter's own: the database's integers have theirs."""
+        """Return no limit of django-filter's own: the database's integers have theirs."""
 
 
 class YesNoFilter(django_filters.ChoiceFilter):
@@ -138,7 +140,7 @@ class YesNoFilter(django_filters.ChoiceFilter):
         self.condition = condition
         extend_schema_field({"type": "boolean", "description": help_text})(self)
 
-    def filter(self, queryset: QuerySet, value: str) -> QuerySet:
+    def filter(self, queryset: QuerySet[Any], value: str) -> QuerySet[Any]:
         if not value:
             return queryset
         return queryset.filter(self.condition if value == "true" else ~self.condition)
@@ -211,7 +213,7 @@ class ConfigurationFilters(django_filters.FilterSet):
 
 
 class ObservationFilters(django_filters.FilterSet):
-    """What measured and derived values are found by."""
+    """The filters of measured and derived values."""
 
     case_study = _case_study("configuration__case_study")
     configuration = VisibleFilter(
@@ -263,7 +265,7 @@ class FindingFilters(django_filters.FilterSet):
 
 
 class ClaimFilters(django_filters.FilterSet):
-    """What claims are found by; modelling.claims.api serves them, with their verdicts."""
+    """The filters of claims; modelling.claims.api serves them, with their verdicts."""
 
     case_study = _case_study("case_studies")
     publication = _publication()

@@ -1,4 +1,4 @@
-"""How facts are written as JSON: full precision, the unit beside the number, null for what is missing.
+"""The JSON of facts: full precision, the unit beside the number, null for what is missing.
 
 Rows refer to each other by slug. A text that the source leaves out is null, as a number is.
 """
@@ -52,7 +52,7 @@ class Texts(serializers.ListField):
 
 
 @extend_schema_field({"type": "array", "items": {"type": "string"}})
-class Slugs(serializers.Field):
+class Slugs(serializers.Field[Any, Any, list[str], Any]):
     """The slugs of several rows that the view has prefetched, in order."""
 
     def __init__(self, source: str | None = None) -> None:
@@ -63,15 +63,15 @@ class Slugs(serializers.Field):
 
 
 class RetractedSlugs(Slugs):
-    """Those of several case studies that have been retracted."""
+    """The slugs of those among several case studies that have been retracted."""
 
     def to_representation(self, value: Any) -> list[str]:
         return sorted(row.slug for row in value.all() if row.status == CaseStudy.Status.RETRACTED)
 
 
 @extend_schema_field(OpenApiTypes.BOOL)
-class Retracted(serializers.Field):
-    """Whether the case study at `source` has been retracted: its numbers count no longer."""
+class Retracted(serializers.Field[Any, Any, bool, CaseStudy]):
+    """True where the case study at `source` has been retracted: its numbers count no longer."""
 
     def __init__(self, source: str) -> None:
         super().__init__(source=source, read_only=True)
@@ -81,7 +81,7 @@ class Retracted(serializers.Field):
 
 
 @extend_schema_field(OpenApiTypes.STR)
-class Unit(serializers.Field):
+class Unit(serializers.Field[Any, Any, str, Any]):
     """A unit that is the same for every row."""
 
     def __init__(self, unit: str) -> None:
@@ -92,15 +92,16 @@ class Unit(serializers.Field):
         return self.unit
 
 
-class ReadSerializer(serializers.ModelSerializer):
+class ReadSerializer(serializers.ModelSerializer[Any]):
     """A row as it is read: what the model lets stay blank is null, so that silence looks like silence."""
 
     def get_extra_kwargs(self) -> dict[str, dict[str, Any]]:
         extra = super().get_extra_kwargs()
+        model: Any = self.Meta.model  # each subclass has its own
         for name in self.Meta.fields:
             extra.setdefault(name, {})["read_only"] = True
             try:
-                field = self.Meta.model._meta.get_field(name)
+                field = model._meta.get_field(name)
             except FieldDoesNotExist:
                 continue
             if getattr(field, "blank", False):
@@ -356,7 +357,7 @@ _COORDINATES = (
 
 
 class ObservationSerializer(ReadSerializer):
-    """Where a number belongs. `value_scope` is null where the source does not say what it is for."""
+    """The coordinates of a number. `value_scope` is null where the source does not say what it is for."""
 
     case_study = Slug("configuration.case_study.slug")
     configuration = Slug("configuration.slug")
@@ -408,7 +409,7 @@ class MeasurementSerializer(ObservationSerializer):
 
 
 class PrintedRatioSerializer(ReadSerializer):
-    """How much faster one hypervisor is than another, as a text prints it; a numerator of null is native."""
+    """A ratio of two hypervisors' speeds, as a text prints it; a numerator of null is native."""
 
     case_study = Slug("case_study.slug")
     retracted = Retracted("case_study")

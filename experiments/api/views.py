@@ -5,13 +5,13 @@ from typing import Any
 from django.db.models import F, Prefetch, Q, QuerySet
 from django.db.models.expressions import Col
 from django.db.models.lookups import GreaterThanOrEqual, LessThanOrEqual
-from django.http import HttpResponseBase
 from django.utils.cache import patch_cache_control
 from django.utils.decorators import method_decorator
 from django.views.decorators.http import conditional_page
 from rest_framework.permissions import AllowAny
 from rest_framework.renderers import JSONRenderer
 from rest_framework.request import Request
+from rest_framework.response import Response
 from rest_framework.viewsets import ReadOnlyModelViewSet
 
 from experiments import visible
@@ -26,15 +26,15 @@ from experiments.models import (
     OperatingSystem,
     Workload,
 )
-from kdb.api_errors import FaultyRequest, name_errors
-from kdb.api_formats import FORMAT_PARAMETER, CsvRenderer
-from kdb.api_pagination import PageByKey
+from kdb.api.errors import FaultyRequest, name_errors
+from kdb.api.formats import FORMAT_PARAMETER, CsvRenderer
+from kdb.api.pagination import PageByKey
 
 from . import filters, serializers
 
 
 @method_decorator(conditional_page, name="dispatch")
-class FactViewSet(ReadOnlyModelViewSet):
+class FactViewSet(ReadOnlyModelViewSet[Any]):
     """One kind of fact. The entity tag is of the bytes sent, so a client that has them gets 304.
 
     Everyone sees the same, so nobody is looked up.
@@ -48,13 +48,13 @@ class FactViewSet(ReadOnlyModelViewSet):
     lookup_value_converter = "slug"
 
     def get_object(self) -> Any:
-        """One row by its name: filters are for lists."""
+        """Return one row by its name, unfiltered: filters are for lists."""
         if errors := name_errors(self.request.query_params, [FORMAT_PARAMETER]):
             raise FaultyRequest(errors)
         self.filter_backends = []
         return super().get_object()
 
-    def finalize_response(self, request: Request, response: HttpResponseBase, *args: Any, **kwargs: Any):
+    def finalize_response(self, request: Request, response: Response, *args: Any, **kwargs: Any) -> Response:
         response = super().finalize_response(request, response, *args, **kwargs)
         if response.status_code == 200:
             patch_cache_control(response, no_cache=True)
@@ -168,7 +168,7 @@ class ConfigurationViewSet(TableViewSet):
     filterset_class = filters.ConfigurationFilters
 
     def get_queryset(self) -> QuerySet[Configuration]:
-        """A configuration's slug is unique inside its case study, which the address names."""
+        """Return the configurations of the case study that the address names: a slug is unique inside it."""
         queryset = super().get_queryset()
         case_study = self.kwargs.get("case_study")
         return queryset.filter(case_study__slug=case_study) if case_study else queryset
@@ -191,7 +191,7 @@ class PageByConfiguration(PageByKey):
         configuration, row = place
         until = "gte" if is_backwards else "lte"
         compare = LessThanOrEqual if is_backwards else GreaterThanOrEqual
-        # Of both tables: PostgreSQL takes over what is equal from one to the other, but no more.
+        # Both tables are compared: PostgreSQL carries an equality from one to the other, and nothing else.
         begun = [compare(F("configuration_id"), configuration)]
         if queryset.query.alias_refcount.get(Configuration._meta.db_table):  # it is joined
             begun.append(compare(Col(Configuration._meta.db_table, Configuration._meta.pk), configuration))

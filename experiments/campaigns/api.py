@@ -1,5 +1,6 @@
 """Hosts and campaigns, for operators and their programs (scope `campaign`)."""
 
+from functools import cached_property
 from typing import Any
 
 from django.db.models import QuerySet
@@ -13,13 +14,15 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.reverse import reverse
 
-from experiments import permissions
+from experiments import permissions, visible
 from experiments.api.serializers import ReadSerializer, Slug
 from experiments.case_studies.api import Conflict, OwnedViewSet
-from experiments.models import Campaign, CampaignRun, Host, RunArtifact, StoragePool
-from kdb.api_errors import FaultyRequest, refuse_faults
+from experiments.models import Campaign, CampaignRun, Host, Hypervisor, RunArtifact, StoragePool
+from kdb.accounts import user_of
+from kdb.api.bodies import TEXT_AREA, Fields, fields_of
+from kdb.api.errors import FaultyRequest, refuse_faults
 
-from . import drafts, hosts, plans, statements, steering
+from . import drafts, hosts, left_overs, plans, removal, statements, steering
 from .downloads import artifact_response
 from .forms import CampaignForm, HostForm, TopUpForm
 from .laboratory import disks, ssh
@@ -29,7 +32,6 @@ HOSTS, CAMPAIGNS = "hosts", "campaigns"
 
 
 class OperatorViewSet(OwnedViewSet):
-    scope = "campaign"
     lookup_field = "slug"
     lookup_value_converter = "slug"
 
@@ -60,6 +62,10 @@ class HostSerializer(ReadSerializer):
     offered_key = serializers.SerializerMethodField(help_text="Fingerprint of the key it shows, to be accepted.")
     facts = serializers.DictField(read_only=True, help_text="What the last check found.")
     stated = serializers.DictField(read_only=True, child=serializers.CharField())
+    left_overs = serializers.SerializerMethodField(help_text="What runs left there and no area knows, as last seen.")
+    registered_by = serializers.CharField(
+        source="registered_by.username", default=None, read_only=True, allow_null=True, help_text="Its owner."
+    )
     job_state = serializers.CharField(source="job.state", default=None, read_only=True, allow_null=True)
     job_error = serializers.CharField(source="job.error", default=None, read_only=True, allow_null=True)
 
@@ -69,17 +75,21 @@ class HostSerializer(ReadSerializer):
             *("slug", "name", "address", "port", "login", "uses_sudo", "key_name", "laboratory", "drivers"),
             *("hypervisor", "runs_on", "guest_image", "window_start", "window_end", "pools", "stated"),
             *("accepted_key", "offered_key", "blocked_reason", "checked_at", "facts", "job_state", "job_error"),
+            *("left_overs", "registered_by", "archived_at"),
         )
 
     def get_accepted_key(self, host: Host) -> str | None:
         return ssh.fingerprint(host.host_key) if host.host_key else None
 
+    def get_left_overs(self, host: Host) -> list[str]:
+        return host.left_overs.splitlines()
+
     def get_offered_key(self, host: Host) -> str | None:
         return ssh.fingerprint(host.offered_key) if host.offered_key else None
 
 
-class HostFieldsSerializer(serializers.Serializer):
-    """What a host is registered with."""
+class HostFieldsSerializer(Fields):
+    """The fields that a host is registered with."""
 
     slug = serializers.SlugField()
     name = serializers.CharField()
@@ -99,23 +109,58 @@ class HostFieldsSerializer(serializers.Serializer):
     stated = serializers.DictField(child=serializers.CharField(), required=False)
 
 
-class FingerprintSerializer(serializers.Serializer):
+class FingerprintSerializer(Fields):
     fingerprint = serializers.CharField(help_text='"SHA256:...", as read on the host itself.')
 
 
-class StatementSerializer(serializers.Serializer):
-    text = serializers.CharField(help_text="All that kdb-facts-esxi.sh or kdb-facts-hyper-v.ps1 printed.")
+class RemovalSerializer(Fields):
+    """A removal says what becomes of everything. Case studies that were filed stay as they are."""
+
+    deed = serializers.CharField(help_text="delete, archive, or forget what was observed; post it to have it done.")
+    becomes = serializers.ListField(child=serializers.CharField(), help_text="A sentence for each kind of thing.")
+
+
+class DeedSerializer(Fields):
+    deed = serializers.CharField(help_text="As the removal says; 409 where that would be something else by now.")
+
+
+class Removable:
+    """A viewset of objects that can be taken away, after it was said what becomes of them."""
+
+    removal_of: Any  # says what becomes of an object
+    remove: Any  # does it
+
+    def do_removal(self, request: Request, found: Any) -> Response:
+        """Answer with what becomes of `found`, and where it is posted, have it done."""
+        try:
+            said = type(self).removal_of(found)
+            if request.method == "POST":
+                deed = fields_of(request, DeedSerializer).get("deed")
+                type(self).remove(found, deed, user=user_of(request))
+        except (hosts.HostError, steering.CampaignError, removal.Changed) as error:
+            raise Conflict(str(error)) from error
+        return Response(RemovalSerializer(said).data)
+
+
+class StatementSerializer(Fields):
+    text = serializers.CharField(
+        style=TEXT_AREA, help_text="All that kdb-facts-esxi.sh or kdb-facts-hyper-v.ps1 printed."
+    )
 
 
 @extend_schema_view(
     list=extend_schema(operation_id="hosts_list", tags=[HOSTS]),
     retrieve=extend_schema(operation_id="hosts_retrieve", tags=[HOSTS]),
 )
-class HostViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, OperatorViewSet):
+class HostViewSet(Removable, mixins.ListModelMixin, mixins.RetrieveModelMixin, OperatorViewSet):
     """Machines that campaigns run on."""
 
+    removal_of, remove = removal.of_host, removal.remove_host
+
     serializer_class = HostSerializer
-    queryset = Host.objects.select_related("hypervisor", "runs_on", "job").prefetch_related("pools__host_fs")
+    queryset = Host.objects.select_related("hypervisor", "runs_on", "job", "registered_by").prefetch_related(
+        "pools__host_fs"
+    )
 
     @extend_schema(
         operation_id="hosts_create",
@@ -125,20 +170,17 @@ class HostViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, OperatorView
     )
     def create(self, request: Request) -> Response:
         """Register a host. A worker reads its key; it is used once you accept that."""
-        data = object_of(request, HostFieldsSerializer)
-        for name in ("hypervisor", "runs_on"):
-            data[name] = _key_of(HostForm.base_fields[name].queryset, data.get(name), name)
-        data["pools"] = "\n".join(map(str, data["pools"])) if isinstance(data.get("pools"), list) else ""
-        stated = data.get("stated")
-        data["stated"] = (
-            "\n".join(f"{name}: {text}" for name, text in stated.items()) if isinstance(stated, dict) else ""
-        )
+        data = fields_of(request, HostFieldsSerializer)
+        for name, rows in (("hypervisor", visible.entries(Hypervisor)), ("runs_on", Host.objects.all())):
+            data[name] = _key_of(rows, data.get(name), name)
+        data["pools"] = "\n".join(data.get("pools", []))
+        data["stated"] = "\n".join(f"{name}: {text}" for name, text in data.get("stated", {}).items())
         form = HostForm(form_data(data))
         refuse_faults(form)
         any_key = permissions.may_use_any_key(request.user)
         try:
             host = hosts.register(
-                form.save(commit=False), form.cleaned_data["pools"], user=request.user, any_key=any_key
+                form.save(commit=False), form.cleaned_data["pools"], user=user_of(request), any_key=any_key
             )
         except hosts.HostError as error:
             raise Conflict(str(error)) from error
@@ -156,9 +198,9 @@ class HostViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, OperatorView
     @action(detail=True, methods=["post"], url_path="accept-key")
     def accept_key(self, request: Request, slug: str) -> Response:
         """Trust the key with this fingerprint, and check the host."""
-        data = object_of(request, FingerprintSerializer)
+        data = fields_of(request, FingerprintSerializer)
         any_key = permissions.may_use_any_key(request.user)
-        return self._asked(hosts.accept_key, str(data.get("fingerprint", "")), any_key=any_key)
+        return self._asked(hosts.accept_key, data.get("fingerprint", ""), any_key=any_key)
 
     @extend_schema(operation_id="hosts_check", tags=[HOSTS], request=None, responses={202: HostSerializer})
     @action(detail=True, methods=["post"])
@@ -166,17 +208,55 @@ class HostViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, OperatorView
         """Find out what the host is and has; `facts` then says."""
         return self._asked(hosts.ask_check)
 
+    @extend_schema(operation_id="hosts_clear", tags=[HOSTS], request=None, responses={202: HostSerializer})
+    @action(detail=True, methods=["post"])
+    def clear(self, request: Request, slug: str) -> Response:
+        """Have what runs left there, and no area knows any more, taken away; `left_overs` then says what stays."""
+        return self._asked(left_overs.ask_clear)
+
     @extend_schema(operation_id="hosts_statement", tags=[HOSTS], request=StatementSerializer, responses=HostSerializer)
     @action(detail=True, methods=["post"])
     def statement(self, request: Request, slug: str) -> Response:
         """Keep what a script of ours printed on the hypervisor as stated facts."""
-        data = object_of(request, StatementSerializer)
-        return self._asked(statements.take, str(data.get("text", "")), code=status.HTTP_200_OK)
+        data = fields_of(request, StatementSerializer)
+        return self._asked(statements.take, data.get("text", ""), code=status.HTTP_200_OK)
 
-    def _asked(self, step: Any, *args: Any, code: int = status.HTTP_202_ACCEPTED, **kwargs: Any) -> Response:
+    @extend_schema(operation_id="hosts_take", tags=[HOSTS], request=None, responses=HostSerializer)
+    @action(detail=True, methods=["post"])
+    def take(self, request: Request, slug: str) -> Response:
+        """Make a host that nobody owns yours; administrators may."""
         host = self.get_object()
+        if not permissions.may_take_host(request.user, host):
+            raise PermissionDenied
+        return self._asked(hosts.take, user=user_of(request), code=status.HTTP_200_OK)
+
+    @extend_schema(operation_id="hosts_removal", methods=["get"], tags=[HOSTS], responses=RemovalSerializer)
+    @extend_schema(
+        operation_id="hosts_remove",
+        methods=["post"],
+        tags=[HOSTS],
+        request=DeedSerializer,
+        responses=RemovalSerializer,
+    )
+    @action(detail=True, methods=["get", "post"])
+    def removal(self, request: Request, slug: str) -> Response:
+        """Say what becomes of a host and its evidence if it is taken away; take it away where posted."""
+        return self.do_removal(request, self._to_change())
+
+    @extend_schema(operation_id="hosts_bring_back", tags=[HOSTS], request=None, responses=HostSerializer)
+    @action(detail=True, methods=["post"], url_path="bring-back")
+    def bring_back(self, request: Request, slug: str) -> Response:
+        """Take the host out of the archive."""
+        return self._asked(removal.bring_host_back, user=user_of(request), code=status.HTTP_200_OK)
+
+    def _to_change(self) -> Host:
+        host: Host = self.get_object()
         if not permissions.may_change_host(self.request.user, host):
             raise PermissionDenied
+        return host
+
+    def _asked(self, step: Any, *args: Any, code: int = status.HTTP_202_ACCEPTED, **kwargs: Any) -> Response:
+        host = self._to_change()
         try:
             step(host, *args, **kwargs)
         except hosts.HostError as error:
@@ -188,8 +268,8 @@ class HostViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, OperatorView
         return Response(self.get_serializer(self.get_queryset().get(pk=host.pk)).data, status=code, headers=headers)
 
 
-class CalibrationSerializer(serializers.Serializer):
-    """What a short reference load did on the pool. A figure that is missing could not be measured there."""
+class CalibrationSerializer(Fields):
+    """The figures of a short reference load on the pool. A figure that is missing could not be measured there."""
 
     before = serializers.CharField(help_text='"repetition 2", "the repeats"')
     run = serializers.IntegerField(help_text="Position of the run that followed.")
@@ -218,26 +298,41 @@ class CampaignSerializer(ReadSerializer):
     class Meta:
         model = Campaign
         fields = (
-            *("slug", "title", "state", "state_reason", "host", "pool", "driver", "engine", "host_file_systems"),
+            *(
+                "slug",
+                "title",
+                "state",
+                "state_reason",
+                "look_at",
+                "host",
+                "pool",
+                "driver",
+                "engine",
+                "host_file_systems",
+            ),
             *("guest_file_systems", "workloads", "vm_counts", "repetitions", "run_seconds", "cool_down_seconds"),
             *("scale_percent", "disk_mib", "vm_ram_mib", "vm_vcpus", *disks.CHOICES, "pinned_cpus"),
             *("precision_percent", "seed"),
-            *("owner", "case_study", "created_at", "is_untried", "calibrations"),
+            *("owner", "case_study", "created_at", "archived_at", "is_untried", "calibrations"),
         )
 
     def get_is_untried(self, campaign: Campaign) -> bool:
-        known = self.context.setdefault("untried", {})  # asked once for a list
-        if campaign.driver not in known:
-            known[campaign.driver] = steering.is_untried(campaign.driver)
-        return known[campaign.driver]
+        if campaign.driver not in self._untried:
+            self._untried[campaign.driver] = steering.is_untried(campaign.driver)
+        return self._untried[campaign.driver]
+
+    @cached_property
+    def _untried(self) -> dict[str, bool]:
+        """Return an empty cache: driver to whether it is untried, so that a list asks once a driver."""
+        return {}
 
 
 def _one_of(option: str) -> str:
-    """The values of a disk's option; as an enumeration they would share the names of a configuration's."""
+    """Return the values of a disk's option as text; an enumeration would share the names of a configuration's."""
     return f"{', '.join(disks.CHOICES[option])}; the first is the usual one."
 
 
-class CampaignFieldsSerializer(serializers.Serializer):
+class CampaignFieldsSerializer(Fields):
     """A plan; what is left out is as on the form."""
 
     format = serializers.CharField(required=False, help_text=f"Of a plan's document: `{plans.FORMAT}`.")
@@ -277,23 +372,23 @@ class CampaignFieldsSerializer(serializers.Serializer):
 class PlanSerializer(CampaignFieldsSerializer):
     """A plan without its host: add `host` and `pool`, and it can be posted as a new campaign."""
 
-    host = pool = None
+    host = pool = None  # type: ignore[assignment]  # how REST framework leaves out what is inherited
     precision_percent = serializers.IntegerField(required=False, help_text="Left out: never stop early.")
 
 
-class DeviationsSerializer(serializers.Serializer):
-    """Where what ran differs from the plan."""
+class DeviationsSerializer(Fields):
+    """The differences between the plan and what ran."""
 
     deviations = serializers.ListField(child=serializers.CharField(), help_text="A sentence each; none: as planned.")
 
 
-class StepsSerializer(serializers.Serializer):
+class StepsSerializer(Fields):
     run = serializers.CharField()
     steps = serializers.ListField(child=serializers.CharField())
 
 
-class EstimateSerializer(serializers.Serializer):
-    """What a plan comes to; nothing is stored or done."""
+class EstimateSerializer(Fields):
+    """An estimate of what a plan takes; nothing is stored or done."""
 
     runs = serializers.IntegerField()
     seconds = serializers.IntegerField()
@@ -305,7 +400,7 @@ class EstimateSerializer(serializers.Serializer):
     steps = StepsSerializer(many=True)
 
 
-class FigureSerializer(serializers.Serializer):
+class FigureSerializer(Fields):
     machine = serializers.IntegerField(help_text="From 1; 0 is the host itself.")
     operation = serializers.CharField()
     throughput_mib_s = serializers.FloatField(allow_null=True)
@@ -314,8 +409,8 @@ class FigureSerializer(serializers.Serializer):
     duration_s = serializers.FloatField(allow_null=True)
 
 
-class CurveSerializer(serializers.Serializer):
-    """What the benchmark read and wrote over the time of the run."""
+class CurveSerializer(Fields):
+    """The throughput that the benchmark read and wrote at over the time of the run."""
 
     machine = serializers.IntegerField(help_text="From 1; 0 is the host itself.")
     until_s = serializers.ListField(child=serializers.FloatField(), help_text="Ends of the intervals.")
@@ -325,7 +420,7 @@ class CurveSerializer(serializers.Serializer):
     )
 
 
-class ArtifactSerializer(serializers.Serializer):
+class ArtifactSerializer(Fields):
     id = serializers.IntegerField()
     attempt = serializers.IntegerField()
     name = serializers.CharField()
@@ -342,7 +437,7 @@ class RunSerializer(ReadSerializer):
         default=None,
         allow_null=True,
         read_only=True,
-        help_text="Position of the disturbed run that this one is done for once more.",
+        help_text="Position of the run that this one is done for once more; it counts until this one is done.",
     )
     curves = CurveSerializer(many=True, read_only=True, allow_null=True, help_text="One a machine; null: not kept.")
     counts = serializers.BooleanField(read_only=True, help_text="Whether a draft takes its figures.")
@@ -362,11 +457,11 @@ class RunSerializer(ReadSerializer):
         )
 
 
-class TopUpSerializer(serializers.Serializer):
+class TopUpSerializer(Fields):
     repetitions = serializers.IntegerField(help_text="How many more of every cell.")
 
 
-class FiledSerializer(serializers.Serializer):
+class FiledSerializer(Fields):
     case_study = serializers.CharField()
     import_id = serializers.IntegerField(help_text="The import that files its figures.")
 
@@ -375,8 +470,10 @@ class FiledSerializer(serializers.Serializer):
     list=extend_schema(operation_id="campaigns_list", tags=[CAMPAIGNS]),
     retrieve=extend_schema(operation_id="campaigns_retrieve", tags=[CAMPAIGNS]),
 )
-class CampaignViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, OperatorViewSet):
+class CampaignViewSet(Removable, mixins.ListModelMixin, mixins.RetrieveModelMixin, OperatorViewSet):
     """Matrices of benchmark runs."""
+
+    removal_of, remove = removal.of_campaign, removal.remove_campaign
 
     serializer_class = CampaignSerializer
     queryset = Campaign.objects.select_related("host", "pool", "owner", "case_study")
@@ -390,7 +487,7 @@ class CampaignViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, Operator
     def create(self, request: Request) -> Response:
         """Plan a campaign. 400 says everything that keeps the host from running it."""
         form = _campaign_form(request)
-        campaign = _or_conflict(steering.create, form.instance, user=request.user)
+        campaign = _or_conflict(steering.create, form.instance, user=user_of(request))
         headers = {"Location": reverse("v1:campaign-detail", [campaign.slug], request=request)}
         return Response(self.get_serializer(campaign).data, status=status.HTTP_201_CREATED, headers=headers)
 
@@ -402,7 +499,7 @@ class CampaignViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, Operator
     )
     @action(detail=False, methods=["post"])
     def estimate(self, request: Request) -> Response:
-        """A dry run: the time, the space and every step of a plan, which is not stored."""
+        """Return the time, the space and every step of a plan: a dry run, which stores nothing."""
         found = steering.estimate(_campaign_form(request).instance)
         steps = [{"run": words, "steps": steps} for words, steps in found.steps]
         return Response(EstimateSerializer({**vars(found), "steps": steps}).data)
@@ -410,13 +507,13 @@ class CampaignViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, Operator
     @extend_schema(operation_id="campaigns_start", tags=[CAMPAIGNS], request=None, responses=CampaignSerializer)
     @action(detail=True, methods=["post"])
     def start(self, request: Request, slug: str) -> Response:
-        """Start it, or let it go on."""
+        """Start the campaign, or let it go on."""
         return self._steered(steering.start)
 
     @extend_schema(operation_id="campaigns_pause", tags=[CAMPAIGNS], request=None, responses=CampaignSerializer)
     @action(detail=True, methods=["post"])
     def pause(self, request: Request, slug: str) -> Response:
-        """Begin no further run."""
+        """Begin no further run; the one under way goes on."""
         return self._steered(steering.pause)
 
     @extend_schema(operation_id="campaigns_cancel", tags=[CAMPAIGNS], request=None, responses=CampaignSerializer)
@@ -431,7 +528,7 @@ class CampaignViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, Operator
     @action(detail=True, methods=["post"], url_path="top-up")
     def top_up(self, request: Request, slug: str) -> Response:
         """Add repetitions of every cell."""
-        form = TopUpForm(form_data(object_of(request, TopUpSerializer)))
+        form = TopUpForm(form_data(fields_of(request, TopUpSerializer)))
         refuse_faults(form)
         return self._steered(steering.top_up, form.cleaned_data["repetitions"])
 
@@ -440,13 +537,32 @@ class CampaignViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, Operator
     def draft(self, request: Request, slug: str) -> Response:
         """File what is done as a draft case study."""
         campaign = self._to_steer()
-        draft, batch = _or_conflict(drafts.make, campaign, user=request.user)
+        draft, batch = _or_conflict(drafts.make, campaign, user=user_of(request))
         return Response({"case_study": draft.slug, "import_id": batch.pk}, status=status.HTTP_201_CREATED)
+
+    @extend_schema(operation_id="campaigns_removal", methods=["get"], tags=[CAMPAIGNS], responses=RemovalSerializer)
+    @extend_schema(
+        operation_id="campaigns_remove",
+        methods=["post"],
+        tags=[CAMPAIGNS],
+        request=DeedSerializer,
+        responses=RemovalSerializer,
+    )
+    @action(detail=True, methods=["get", "post"])
+    def removal(self, request: Request, slug: str) -> Response:
+        """Say what becomes of a campaign, its runs and outputs if it is taken away; take it away where posted."""
+        return self.do_removal(request, self._to_steer())
+
+    @extend_schema(operation_id="campaigns_bring_back", tags=[CAMPAIGNS], request=None, responses=CampaignSerializer)
+    @action(detail=True, methods=["post"], url_path="bring-back")
+    def bring_back(self, request: Request, slug: str) -> Response:
+        """Take the campaign out of the archive."""
+        return self._steered(removal.bring_campaign_back, user=user_of(request))
 
     @extend_schema(operation_id="campaigns_runs", tags=[CAMPAIGNS], responses=RunSerializer(many=True))
     @action(detail=True, methods=["get"], serializer_class=RunSerializer)
     def runs(self, request: Request, slug: str) -> Response:
-        """Its runs, in their order."""
+        """Return the campaign's runs, in their order."""
         runs = self.get_object().runs.select_related("repeats", "repeated_by").prefetch_related("artifacts")
         runs = runs.order_by("pk")
         return self.get_paginated_response(RunSerializer(self.paginate_queryset(runs), many=True).data)
@@ -454,26 +570,26 @@ class CampaignViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, Operator
     @extend_schema(operation_id="campaigns_plan", tags=[CAMPAIGNS], responses=PlanSerializer)
     @action(detail=True, methods=["get"])
     def plan(self, request: Request, slug: str) -> Response:
-        """What is compared and how, without where: to be kept, changed, and run on another host."""
+        """Return what is compared and how, without where: to be kept, changed, and run on another host."""
         return Response(plans.document(self.get_object()))
 
     @extend_schema(operation_id="campaigns_deviations", tags=[CAMPAIGNS], responses=DeviationsSerializer)
     @action(detail=True, methods=["get"])
     def deviations(self, request: Request, slug: str) -> Response:
-        """Where what ran differs from the plan: cells without all repetitions, conditions that changed."""
+        """Return where what ran differs from the plan: cells without all repetitions, conditions that changed."""
         campaign = self.get_object()
         return Response({"deviations": plans.deviations(campaign, list(campaign.runs.all()))})
 
     @extend_schema(operation_id="campaigns_retry", tags=[CAMPAIGNS], request=None, responses=CampaignSerializer)
     @action(detail=True, methods=["post"], url_path="runs/<int:position>/retry")
     def retry(self, request: Request, slug: str, position: int) -> Response:
-        """Do one run again; its figures are replaced."""
+        """Do one run again; what it measured counts until the new is done."""
         return self._steered(steering.retry, self._run(position))
 
     @extend_schema(operation_id="campaigns_retry_cell", tags=[CAMPAIGNS], request=None, responses=CampaignSerializer)
     @action(detail=True, methods=["post"], url_path="runs/<int:position>/retry-cell")
     def retry_cell(self, request: Request, slug: str, position: int) -> Response:
-        """Do all repetitions of this run's cell again; their figures are replaced."""
+        """Do all repetitions of this run's cell again; what they measured counts until the new are done."""
         return self._steered(steering.retry_cell, self._run(position))
 
     def _run(self, position: int) -> CampaignRun:
@@ -488,14 +604,14 @@ class CampaignViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, Operator
             raise PermissionDenied
         return campaign
 
-    def _steered(self, step: Any, *args: Any) -> Response:
+    def _steered(self, step: Any, *args: Any, **kwargs: Any) -> Response:
         campaign = self._to_steer()
-        _or_conflict(step, campaign, *args)
+        _or_conflict(step, campaign, *args, **kwargs)
         return Response(CampaignSerializer(self.get_queryset().get(pk=campaign.pk)).data)
 
 
 class ArtifactViewSet(OperatorViewSet):
-    """What runs left."""
+    """The outputs that runs left."""
 
     queryset = RunArtifact.objects.all()
     serializer_class = ArtifactSerializer
@@ -506,7 +622,7 @@ class ArtifactViewSet(OperatorViewSet):
         responses={(200, "application/octet-stream"): OpenApiTypes.BINARY},
     )
     def content(self, request: Request, pk: int) -> HttpResponse:
-        """The output of one run, byte for byte."""
+        """Return the output of one run, byte for byte."""
         found = self.get_queryset().filter(pk=pk).first()
         if found is None:
             raise FaultyRequest([{"field": "id", "message": "There is no such output."}], 404)
@@ -514,23 +630,24 @@ class ArtifactViewSet(OperatorViewSet):
 
 
 def _campaign_form(request: Request) -> CampaignForm:
-    data = object_of(request, CampaignFieldsSerializer)
+    data = fields_of(request, CampaignFieldsSerializer)
     if (found := data.pop("format", plans.FORMAT)) != plans.FORMAT:
         raise FaultyRequest([{"field": "format", "message": f"{found!r:.60} is no format.", "allowed": [plans.FORMAT]}])
-    host = Host.objects.filter(slug=data.get("host"), runs_on=None).first() if _is_text(data.get("host")) else None
+    candidates = Host.objects.filter(runs_on=None, archived_at=None)
+    host = candidates.filter(slug=data.get("host")).first()
     if host is None:
         raise FaultyRequest(
             [
                 {
                     "field": "host",
                     "message": "There is no such host.",
-                    "allowed": _slugs(Host.objects.filter(runs_on=None)),
+                    "allowed": _slugs(candidates),
                 }
             ]
         )
     data["host"] = host.pk
     if (path := data.pop("pool", None)) is not None:
-        pool = host.pools.filter(path=path).first() if _is_text(path) else None
+        pool = host.pools.filter(path=path).first()
         if pool is None:
             allowed = list(host.pools.values_list("path", flat=True))
             raise FaultyRequest([{"field": "pool", "message": f"{host} has no such pool.", "allowed": allowed}])
@@ -540,32 +657,17 @@ def _campaign_form(request: Request) -> CampaignForm:
     return form
 
 
-def object_of(request: Request, shape: type[serializers.Serializer]) -> dict[str, Any]:
-    """The body, which is an object with no other fields than those of `shape`."""
-    names = list(shape().fields)
-    if not isinstance(request.data, dict):
-        raise FaultyRequest([{"field": "body", "message": "An object is expected."}])
-    if unknown := [name for name in request.data if name not in names]:
-        message = f"There is no such field; there are {', '.join(names)}."
-        raise FaultyRequest([{"field": str(name), "message": message, "allowed": names} for name in unknown])
-    return {name: value for name, value in request.data.items() if value is not None}
-
-
-def _key_of(queryset: QuerySet, slug: Any, field: str) -> int | None:
+def _key_of(queryset: QuerySet[Any], slug: Any, field: str) -> int | None:
     if slug in (None, ""):
         return None
-    found = queryset.filter(slug=slug).first() if _is_text(slug) else None
+    found = queryset.filter(slug=slug).first()
     if found is None:
         raise FaultyRequest([{"field": field, "message": "There is no such entry.", "allowed": _slugs(queryset)}])
     return found.pk
 
 
-def _slugs(queryset: QuerySet) -> list[str]:
+def _slugs(queryset: QuerySet[Any]) -> list[str]:
     return list(queryset.order_by("slug").values_list("slug", flat=True)[:100])
-
-
-def _is_text(value: Any) -> bool:
-    return isinstance(value, str) and "\x00" not in value
 
 
 def _or_conflict(step: Any, *args: Any, **kwargs: Any) -> Any:

@@ -19,16 +19,19 @@ from django.conf import settings
 from django.contrib.auth.models import User
 
 from experiments.models import Campaign, Host, StoragePool
-from kdb.models import Job
 
-from . import hosts, steering
+from . import abilities, hosts, steering
 from .laboratory import ssh
+from .laboratory.background import Usage, between
+from .laboratory.remote import Area
 
 NAME = "demo"
 WORKLOADS = ("varmail", "fileserver")
 SCALE_PERCENT = 2
 DISK_MIB = 1024
 START_SECONDS = 10
+LOOK_SECONDS = 5  # at what others do, before anything is measured
+_ADDRESS = "127.0.0.1"
 _PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 _PROGRAMS = {"ssh": "openssh-client", "ssh-keygen": "openssh-client", "sshd": "openssh-server", "fio": "fio"}
 _PROGRAMS |= {"setpriv": "util-linux", "setsid": "util-linux", "timeout": "coreutils"}
@@ -54,19 +57,19 @@ def is_root() -> bool:
 
 
 def missing_packages() -> list[str]:
-    """Debian's packages of what a demonstration needs and this machine lacks."""
+    """Return Debian's packages of what a demonstration needs and this machine lacks."""
     needed = _PROGRAMS | (_ROOT_PROGRAMS if is_root() else {})
     return sorted({package for name, package in needed.items() if shutil.which(name, path=_PATH) is None})
 
 
 def default_pool() -> Path:
-    """A folder that campaigns may write in: root's among those of KDB, a user's in his home."""
+    """Return a folder that campaigns may write in: root's among those of KDB, a user's in his home."""
     return Path("/var/lib/kdb/demo") if is_root() else Path.home() / "kdb-demo"
 
 
 @contextmanager
 def this_machine(pool: Path) -> Iterator[Host]:
-    """This machine, registered and checked as the host `demo`, for as long as its sshd runs.
+    """Give this machine, registered and checked as the host `demo`, for as long as its sshd runs.
 
     Raises CannotShow, ValidationError where the folder is no place for a pool, and HostError.
     """
@@ -83,6 +86,8 @@ def this_machine(pool: Path) -> Iterator[Host]:
         with TemporaryDirectory(prefix="kdb-demo-") as name, _sshd(Path(name)) as port:
             yield _host(Path(name), port, pool)
     finally:
+        # Nobody has the key any more; and it must not stand in the way of who registers this machine for good.
+        Host.objects.filter(slug=NAME, address=_ADDRESS).update(host_key="", offered_key="")
         (settings.KDB_KEYS_DIR / NAME).unlink(missing_ok=True)
         if made and not any(pool.iterdir()):
             pool.rmdir()
@@ -90,7 +95,7 @@ def this_machine(pool: Path) -> Iterator[Host]:
 
 @contextmanager
 def _sshd(folder: Path) -> Iterator[int]:
-    """The port of an sshd that lets this user in with login_key of `folder`; it ends with this process."""
+    """Give the port of an sshd that lets this user in with login_key of `folder`; it ends with this process."""
     for name in ("host_key", "login_key"):
         subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(folder / name)], check=True)  # noqa: S603, S607
     with socket.socket() as probe:
@@ -127,7 +132,7 @@ def _wait(process: subprocess.Popen[bytes], port: int, log: Path) -> None:
 
 
 def _host(folder: Path, port: int, pool: Path) -> Host:
-    """The host's row, as it is now: new keys and a new port each time, so facts are found out anew."""
+    """Return the host's row, made new: keys and port change each time, so facts are found out anew."""
     settings.KDB_KEYS_DIR.mkdir(mode=0o700, parents=True, exist_ok=True)
     key = settings.KDB_KEYS_DIR / NAME
     key.unlink(missing_ok=True)
@@ -135,12 +140,12 @@ def _host(folder: Path, port: int, pool: Path) -> Host:
     key.write_bytes((folder / "login_key").read_bytes())
     kind = StoragePool.Kind.IMAGE if is_root() else StoragePool.Kind.EXISTING
     pools = [StoragePool(path=str(pool), kind=kind)]
-    values = {"address": "127.0.0.1", "port": port, "login": getpass.getuser(), "key_name": NAME}
+    values = {"address": _ADDRESS, "port": port, "login": getpass.getuser(), "key_name": NAME}
     host = Host.objects.filter(slug=NAME).first()
     if host is None:
         host = Host(slug=NAME, name="This machine (demonstration)", drivers=[Host.Driver.NATIVE], **values)
         hosts.register(host, pools, user=None, any_key=True)
-    elif host.address != "127.0.0.1":
+    elif host.address != _ADDRESS:
         raise CannotShow(f"A host {NAME} is registered at {host.address}, which is not this machine: rename it first.")
     else:
         kept = list(host.pools.exclude(path=str(pool)))  # of earlier demonstrations, whose campaigns name them
@@ -156,21 +161,35 @@ def _host(folder: Path, port: int, pool: Path) -> Host:
     return host
 
 
+def disturbances(host: Host, pool: Path) -> list[str]:
+    """Look for LOOK_SECONDS at what others do on this machine: a sentence for each limit of a run that they pass."""
+    assert host.job_id is not None  # its check, which came before
+    with hosts.connect(host) as machine:
+        area = Area(machine, str(pool.resolve()), host.job_id * 100 + 99)  # after the check, and before the first run
+        area.call("begin")
+        try:
+            before = Usage.of(area.call("usage"))
+            time.sleep(LOOK_SECONDS)
+            after = Usage.of(area.call("usage"))
+        finally:
+            area.call("clean")
+    return between(before, after).beyond_limits("this machine")
+
+
 def _finish(host: Host) -> None:
-    """Raises HostError where its latest contact or check failed."""
-    hosts.finish(host)
-    if host.job and host.job.state == Job.State.FAILED:
-        raise hosts.HostError(host.job.error)
+    """Raise HostError where its latest contact or check failed."""
+    if error := hosts.finish(host):
+        raise hosts.HostError(error)
 
 
 def plan(host: Host, pool: Path, *, seconds: int, repetitions: int, owner: User | None) -> Campaign:
-    """A campaign for about two minutes, stored. Raises CannotShow, steering.PlanRefused."""
+    """Store a campaign of about two minutes and return it. Raises CannotShow, steering.PlanRefused."""
     pool = pool.resolve()
     row = host.pools.get(path=str(pool))
     found = host.facts["pools"][row.path].get("file_system", "")
     file_systems = ["ext4", "xfs"] if row.kind == StoragePool.Kind.IMAGE else [found]
-    if row.kind == StoragePool.Kind.EXISTING and found not in steering.MAKES:
-        known = ", ".join(steering.MAKES)
+    if row.kind == StoragePool.Kind.EXISTING and found not in abilities.MAKES:
+        known = ", ".join(abilities.MAKES)
         raise CannotShow(f"{pool} is on {found or 'nothing'}; name a folder on {known} with --folder, or be root.")
     number = 1 + max((_number(slug) for slug in Campaign.objects.values_list("slug", flat=True)), default=0)
     campaign = Campaign(

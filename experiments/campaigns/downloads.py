@@ -1,4 +1,4 @@
-"""How the raw output of a run is given out."""
+"""The raw output of a run as a download."""
 
 from django.http import HttpResponse
 
@@ -6,7 +6,7 @@ from experiments.models import RunArtifact
 
 
 def artifact_response(found: RunArtifact) -> HttpResponse:
-    """The bytes as a download that no browser runs."""
+    """Return the bytes as a download that no browser runs."""
     response = HttpResponse(bytes(found.data), content_type="application/octet-stream")
     response["Content-Disposition"] = f'attachment; filename="run-{found.run_id}-{found.name}"'
     response["ETag"] = f'"{found.sha256}"'

@@ -25,8 +25,18 @@ _METRICS = (
 )
 
 
-def make(campaign: Campaign, *, user: User) -> tuple[CaseStudy, ImportBatch]:
-    """File what is done as a draft of `user`. Raises CampaignError where nothing is, or it was filed before."""
+def make(campaign: Campaign, *, user: User | None) -> tuple[CaseStudy, ImportBatch]:
+    """File what is done as a draft of `user`, whatever became of the other runs.
+
+    Raises CampaignError where it runs, nothing is done, it was filed before, or an output is gone or not to be kept.
+    """
+    try:
+        return _file(campaign, user)
+    except (raw_files.UploadError, pipeline.ImportRefused) as error:
+        raise CampaignError(f"The outputs cannot be filed: {error}.") from error
+
+
+def _file(campaign: Campaign, user: User | None) -> tuple[CaseStudy, ImportBatch]:
     with transaction.atomic():
         campaign = Campaign.objects.select_for_update(of=("self",)).select_related("host", "pool").get(pk=campaign.pk)
         if campaign.case_study:
@@ -36,9 +46,7 @@ def make(campaign: Campaign, *, user: User) -> tuple[CaseStudy, ImportBatch]:
         done = list(campaign.runs.counting().order_by("position"))
         if not done:
             raise CampaignError("No run is done, so there is nothing to file.")
-        if CaseStudy.objects.filter(slug=campaign.slug).exists():
-            raise CampaignError(f"There is a case study {campaign.slug} already.")
-        draft = life.create_draft(_case_study(campaign, done), _server(campaign.host), _storage(campaign), user=user)
+        draft = _draft(campaign, done, user)
         uploads = [*_outputs(campaign, done), raw_files.take("plan.json", [plans.text(campaign).encode()])]
         # A value is the mean over a run's machines, and comes with the output of the first; the rest is only kept.
         left_out = {upload.sha256: {"leave_out": True} for upload in uploads if not upload.rows}
@@ -55,7 +63,21 @@ def make(campaign: Campaign, *, user: User) -> tuple[CaseStudy, ImportBatch]:
     return draft, batch
 
 
-def _case_study(campaign: Campaign, done: list[CampaignRun]) -> CaseStudy:
+def _draft(campaign: Campaign, done: list[CampaignRun], user: User | None) -> CaseStudy:
+    """Create a draft of the campaign's short name, or of one with a number after it where that name is taken.
+
+    Raises CampaignError where none of a hundred names will do.
+    """
+    for slug in (campaign.slug, *(f"{campaign.slug[:50]}-{number}" for number in range(2, 101))):
+        case_study = _case_study(campaign, done, slug)
+        try:
+            return life.create_draft(case_study, _server(campaign.host), _storage(campaign), user=user)
+        except life.CaseStudyError as error:
+            refusal = error
+    raise CampaignError(f"No draft can be made of it. {refusal}")
+
+
+def _case_study(campaign: Campaign, done: list[CampaignRun], slug: str) -> CaseStudy:
     planned = campaign.runs.filter(repeats=None).count()
     notes = [] if len(done) == planned else [f"Partly finished: {len(done)} of {planned} runs are done."]
     failed = campaign.runs.filter(state=CampaignRun.State.FAILED)
@@ -81,7 +103,7 @@ def _case_study(campaign: Campaign, done: list[CampaignRun]) -> CaseStudy:
         cpus = ", ".join(map(str, campaign.pinned_cpus))
         procedure += f" Each vCPU is pinned to a CPU of its own of the host, in this order: {cpus}."
     return CaseStudy(
-        slug=campaign.slug,
+        slug=slug,
         title=campaign.title,
         laboratory=campaign.host.laboratory,
         run_seconds=campaign.run_seconds,
@@ -92,7 +114,10 @@ def _case_study(campaign: Campaign, done: list[CampaignRun]) -> CaseStudy:
 
 
 def _what_counts(run: CampaignRun) -> str:
-    return "It counts." if run.counts else f"Run {run.repeated_by.position}, its repeat, counts."
+    again = getattr(run, "repeated_by", None)
+    if again is not None and again.counts:
+        return f"Run {again.position}, its repeat, counts."
+    return "It counts." if run.counts else f"It is {run.get_state_display()} and does not count."
 
 
 def _server(host: Host) -> Server:
@@ -125,13 +150,15 @@ def _storage(campaign: Campaign) -> Storage:
 
 
 def _outputs(campaign: Campaign, done: list[CampaignRun]) -> list[raw_files.Upload]:
-    """What the runs left, with their rows; the same bytes once. Raises CampaignError where a run's output is gone."""
+    """Return the runs' outputs with their rows, the same bytes once. Raises CampaignError where an output is gone."""
     uploads: dict[str, raw_files.Upload] = {}
     for run in done:
-        first = f"{machine_name(run.figures[0]['machine'])}.txt"
-        artifacts = {artifact.name: artifact for artifact in run.artifacts.filter(attempt=run.attempt)}
-        if first not in artifacts:
-            raise CampaignError(f"{run}: its output {first} is gone, so its figures cannot be filed.")
+        machine = machine_name(run.figures[0]["machine"])
+        artifacts = {artifact.name: artifact for artifact in run.artifacts.filter(attempt=run.attempt) if artifact.data}
+        # A benchmark may print all it has to say where errors go.
+        first = next((name for name in (f"{machine}.txt", f"{machine}.errors.txt") if name in artifacts), "")
+        if not first:
+            raise CampaignError(f"{run}: its output {machine}.txt is gone, so its figures cannot be filed.")
         for name, artifact in artifacts.items():
             if artifact.sha256 not in uploads:
                 uploads[artifact.sha256] = raw_files.take(_output_name(run, name), [bytes(artifact.data)])
@@ -145,7 +172,7 @@ def _output_name(run: CampaignRun, name: str) -> str:
 
 
 def _rows(campaign: Campaign, run: CampaignRun) -> Iterator[dict[str, object]]:
-    """One row an operation and metric, in the fields of an import."""
+    """Yield one row an operation and metric, in the fields of an import."""
     common = {
         **_configuration(campaign, run),
         "workload": run.workload,
@@ -175,11 +202,11 @@ def _rows(campaign: Campaign, run: CampaignRun) -> Iterator[dict[str, object]]:
 
 
 def _configuration(campaign: Campaign, run: CampaignRun) -> dict[str, object]:
-    """What the host's check and the run itself know; what only people know stands in the host's record."""
+    """Return what the host's check and the run know; what only people know is taken from the host's record."""
     host, facts = campaign.host, campaign.host.facts
     machine = run.facts["machines"][0]
     known: dict[str, object] = {} if run.host_fs in BACKENDS else {"host_fs": run.host_fs}
-    if facts:
+    if facts:  # a host that moved to another address lost those of the old one
         known |= {"host_os": _system(facts), "host_kernel": facts.get("kernel", "")}
     if not run.guest_fs:
         return {**host.stated, **known, "hypervisor": "native", "host_mount_options": machine["mount_options"]}
@@ -197,7 +224,7 @@ def _configuration(campaign: Campaign, run: CampaignRun) -> dict[str, object]:
             "host_mount_options": machine["host_mount_options"][:200],
             **asdict(campaign.disk),
             **_backend(campaign, run),
-            "guest_os": _system({"distribution_version": _release(facts["guest_image"]), **facts["guest_image"]}),
+            "guest_os": _guest_system(facts.get("guest_image") or run.facts["guest_image"]),
             "vm_vcpus": campaign.vm_vcpus,
             "vm_ram_gib": campaign.vm_ram_mib / 1024,
             "vm_disk": f"{campaign.disk_mib} MiB",
@@ -219,8 +246,8 @@ def _hypervisor(campaign: Campaign, is_emulated: bool) -> dict[str, object]:
 
 
 def _backend(campaign: Campaign, run: CampaignRun) -> dict[str, object]:
-    """What the disk images lie on, as the run made it."""
-    about = campaign.host.facts["pools"].get(str(campaign.pool), {})
+    """Return what the disk images lie on, as the run made it."""
+    about = campaign.host.facts.get("pools", {}).get(str(campaign.pool), {})
     if campaign.driver == Host.Driver.PROXMOX:
         allocation = about.get("allocation", {}).get(campaign.image_format, "")
         known = {"allocation": allocation, "host_mount_options": about.get("mount_options", "")[:200]}
@@ -233,13 +260,13 @@ def _backend(campaign: Campaign, run: CampaignRun) -> dict[str, object]:
     return known | ({"io_mode": ""} if campaign.driver == Host.Driver.XEN else {})
 
 
-def _release(image: dict[str, Any]) -> str:
-    """Of an image that was built before image.json said it."""
-    digits = [word for word in image["distribution"].split() if word.isdigit()]
-    return digits[0] if digits else ""
+def _guest_system(image: dict[str, Any]) -> str:
+    """Return the system of a guest image; older ones say its version in the words of the distribution only."""
+    version = next((word for word in image["distribution"].split() if word.isdigit()), "")
+    return _system({"distribution_version": version, **image})
 
 
 def _system(facts: dict[str, Any]) -> str:
-    """ "debian-12": what the catalogue may know; where it does not, the import asks what it is."""
+    """Return "debian-12", which the catalogue may know; where it does not, the import asks what it is."""
     parts = [facts.get("distribution_id", ""), facts.get("distribution_version", "")]
     return "-".join(part for part in parts if part)

@@ -1,32 +1,50 @@
-"""What operators fill in about hosts and campaigns; the API checks what it is sent with the same forms."""
+"""The forms of hosts and campaigns; the API checks what it is sent with the same ones."""
 
 import random
 import re
+from collections.abc import Collection
 from typing import Any
 
 from django import forms
 from django.core.exceptions import ValidationError
 from django.http import QueryDict
+from django.urls import reverse
 
 from experiments import visible
 from experiments.imports import normalise
 from experiments.models import Campaign, FileSystem, Host, Hypervisor, StoragePool
+from kdb.form_types import ModelChoiceField, ModelForm, field_of
 from kdb.host_storage import BACKENDS
 
-from . import steering
-from .laboratory import disks, engines, proxmox
+from . import abilities, hosts, steering
+from .laboratory import disks, engines
 
+_LOOKUP_SECONDS = 5  # while somebody waits for the page; a worker asks again
 STATED = tuple(name for name in normalise.CONFIGURATION if name != "configuration")
 
 
+class _HostCan(forms.MultipleChoiceField):
+    """A field that offers what the host can make. steering.problems_of refuses other known names, and says why."""
+
+    known: Collection[str] = ()
+
+    def valid_value(self, value: Any) -> bool:
+        return value in self.known
+
+
+class _PoolField(ModelChoiceField[StoragePool]):
+    def label_from_instance(self, obj: StoragePool) -> str:
+        return f"{obj.host}: {obj.path}"
+
+
 def _disk_option(name: str, label: str) -> forms.TypedChoiceField:
-    """One of disks.CHOICES; left out, its usual value."""
+    """Return a field for one of disks.CHOICES; left out, it has its usual value."""
     usual = next(iter(disks.CHOICES[name]))
     choices = list(disks.CHOICES[name].items())
     return forms.TypedChoiceField(choices=choices, initial=usual, empty_value=usual, required=False, label=label)
 
 
-class InSections:
+class InSections(forms.BaseForm):
     """A form whose fields stand in sections; every field is in one of SECTIONS."""
 
     SECTIONS: tuple[tuple[str, str, tuple[str, ...]], ...]  # title, a sentence or "", names of fields
@@ -39,7 +57,7 @@ class InSections:
         ]
 
 
-class HostForm(InSections, forms.ModelForm):
+class HostForm(InSections, ModelForm[Host]):
     """A machine. The short name is fixed once it exists."""
 
     SECTIONS = (
@@ -111,9 +129,10 @@ class HostForm(InSections, forms.ModelForm):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.fields["runs_on"].empty_label = "no machine: it is one of its own"
-        self.fields["hypervisor"].empty_label = "as a check finds it"
-        self.fields["runs_on"].queryset = Host.objects.filter(runs_on=None).exclude(pk=self.instance.pk)
+        runs_on = field_of(self, "runs_on", forms.ModelChoiceField)
+        runs_on.empty_label = "no machine: it is one of its own"
+        runs_on.queryset = Host.objects.filter(runs_on=None, archived_at=None).exclude(pk=self.instance.pk)
+        field_of(self, "hypervisor", forms.ModelChoiceField).empty_label = "as a check finds it"
         if self.instance.pk:
             del self.fields["slug"]
             pools = self.instance.pools.select_related("host_fs")
@@ -169,21 +188,27 @@ class HostForm(InSections, forms.ModelForm):
         return found
 
     def clean(self) -> dict[str, Any]:
-        said = super().clean()
+        said = super().clean() or self.cleaned_data
         if bool(said.get("window_start")) != bool(said.get("window_end")):
             self.add_error("window_end", "A window has both ends.")
         if said.get("runs_on") and set(said.get("drivers", [])) - {"native"}:
             self.add_error("drivers", "A virtual machine is used by its host's campaigns: native only.")
         if not said.get("address") and said.get("drivers") and said["drivers"] != ["attached"]:
             self.add_error("address", "Only a host of attached machines can do without.")
+        if said.get("address"):
+            try:
+                hosts.refuse_place(said["address"], seconds=_LOOKUP_SECONDS)
+            except hosts.HostError as refusal:
+                self.add_error("address", str(refusal))
         at = {"address__iexact": said.get("address"), "port": said.get("port")}
         if all(at.values()) and (twin := Host.objects.filter(**at).exclude(pk=self.instance.pk).first()):
-            self.add_error("address", f"{twin} is registered with this address and port already.")
+            archived = " It is archived: bring it back." if twin.archived_at else ""
+            self.add_error("address", f"{twin} is registered with this address and port already.{archived}")
         self.instance.stated = said.get("stated") or {}
         return said
 
 
-class CampaignForm(InSections, forms.ModelForm):
+class CampaignForm(InSections, ModelForm[Campaign]):
     """A plan: what to run, on which host, by which protocol."""
 
     SECTIONS = (
@@ -207,10 +232,10 @@ class CampaignForm(InSections, forms.ModelForm):
         ),
     )
 
-    host_file_systems = forms.MultipleChoiceField(
+    host_file_systems = _HostCan(
         widget=forms.CheckboxSelectMultiple, label="Host file systems, or volumes in their place"
     )
-    guest_file_systems = forms.MultipleChoiceField(
+    guest_file_systems = _HostCan(
         required=False, widget=forms.CheckboxSelectMultiple, label="Guest file systems (none: native)"
     )
     workloads = forms.MultipleChoiceField(
@@ -259,24 +284,39 @@ class CampaignForm(InSections, forms.ModelForm):
             "engine": "Benchmark",
         }
         help_texts = dict.fromkeys(fields, "")
+        field_classes = {"pool": _PoolField}
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        systems = [(slug, slug) for slug in visible.entries(FileSystem).order_by("slug").values_list("slug", flat=True)]
-        volumes = {*disks.VOLUMES, *proxmox.BACKENDS.values()}
-        others = [(key, label) for key, label in BACKENDS.items() if key in volumes]
-        self.fields["host_file_systems"].choices = systems + others
-        self.fields["guest_file_systems"].choices = systems
-        self.fields["host"].queryset = Host.objects.filter(runs_on=None)
-        self.fields["pool"].queryset = StoragePool.objects.filter(host__runs_on=None).select_related("host")
-        self.fields["pool"].label_from_instance = lambda pool: f"{pool.host}: {pool.path}"
+        candidates = Host.objects.filter(runs_on=None, archived_at=None)
+        host = field_of(self, "host", forms.ModelChoiceField)
+        host.queryset = every = candidates
+        chosen = str(self["host"].value() or "")
+        if re.fullmatch(r"[0-9]{1,9}", chosen):
+            candidates = candidates.filter(pk=chosen)
+        offered = list(candidates.prefetch_related("pools__host"))
+        systems = list(visible.entries(FileSystem).order_by("slug").values_list("slug", flat=True))
+        for name, can, known in (
+            ("host_file_systems", abilities.host_storage, [*systems, *BACKENDS]),
+            ("guest_file_systems", abilities.guest_file_systems, systems),
+        ):
+            able = {slug for each in offered for slug in can(each)}
+            field = field_of(self, name, _HostCan)
+            field.known, field.choices = known, [(slug, BACKENDS.get(slug, slug)) for slug in known if slug in able]
+        # Another host can make other file systems: the form comes again with what was filled in.
+        host.widget.attrs |= {
+            **{"hx-get": reverse("campaign-new"), "hx-include": "closest form", "hx-params": "not csrfmiddlewaretoken"},
+            **{"hx-target": "closest form", "hx-select": "form.question-form", "hx-swap": "outerHTML"},
+        }
+        pools = field_of(self, "pool", _PoolField)
+        pools.queryset = StoragePool.objects.filter(host__in=every).select_related("host")
 
     def clean_vm_counts(self) -> list[int]:
         words = re.split(r"[\s,\[\]]+", self.cleaned_data["vm_counts"].strip())
         words = [word for word in words if word]
         if not all(re.fullmatch(r"[1-9]\d{0,2}", word) for word in words):
             raise ValidationError("Numbers from 1 to 999, with spaces between them.")
-        return sorted({int(word) for word in words})
+        return sorted(int(word) for word in words)
 
     def clean_pinned_cpus(self) -> list[int]:
         found: list[int] = []
@@ -296,8 +336,8 @@ class CampaignForm(InSections, forms.ModelForm):
         return random.randrange(2**31) if seed is None else seed  # noqa: S311 - an order, not a secret
 
     def clean(self) -> dict[str, Any]:
-        """Everything the host has against it, too, once the fields are right by themselves."""
-        said = super().clean()
+        """Add everything the host has against the plan, once the fields are right by themselves."""
+        said = super().clean() or self.cleaned_data
         if not self.errors:
             for name, value in said.items():
                 setattr(self.instance, name, value)
@@ -311,7 +351,7 @@ class CampaignForm(InSections, forms.ModelForm):
 
 
 def filled_in(query: QueryDict) -> dict[str, Any]:
-    """What an address suggests for a new campaign: a list for a field of several choices."""
+    """Return what an address suggests for a new campaign: a list for a field of several choices."""
     several = {name for name, field in CampaignForm.base_fields.items() if isinstance(field, forms.MultipleChoiceField)}
     return {name: query.getlist(name) if name in several else query[name] for name in query}
 

@@ -18,9 +18,10 @@ from django.utils.timezone import now
 
 from experiments import visible
 from experiments.campaigns.laboratory.remote import Area
-from experiments.models import CampaignRun, Host, Hypervisor, PrivateKey, StoragePool
-from kdb import jobs
-from kdb.models import Job
+from experiments.models import CampaignRun, Host, HostAuditEntry, Hypervisor, PrivateKey, StoragePool
+from experiments.permissions import User as AnyUser
+from kdb import jobs, lookups
+from kdb.models import Installation, Job
 
 from .laboratory import (
     brought_image,
@@ -61,18 +62,19 @@ FROM = {
     "mkfs.btrfs": "package btrfs-progs",
     "fio": "package fio",
     "qemu-img": "package qemu-utils",
-    "lvm": "package lvm2",
+    "lvm": "package lvm2, for campaigns on LVM volumes only: host_setup does not install it",
     "virsh": "package libvirt-clients (and libvirt-daemon-system for the daemon)",
     "filebench": "manage.py build_filebench and install_filebench: Debian has no package",
 }
 
-# Of these programs, what a guest is asked for.
+# The programs among these that a guest is asked for.
 NEEDED_INSIDE = ("setsid", "timeout", "findmnt", "mkfs.ext4", "mkfs.xfs", "mkfs.btrfs", "fio", "filebench")
 
 
 @dataclass(frozen=True)
 class CheckEstimate:
-    """What a check takes, about: seconds in all, and MiB that are written and removed again, in one pool at a time.
+    """The time and room that a check takes, about: seconds in all, and MiB that are written and removed again, in one
+    pool at a time.
 
     guest_seconds : of these, at most, for a virtual machine that is started to see whether one comes up
     """
@@ -116,7 +118,7 @@ def unregister(host: Host) -> None:
 
 @contextmanager
 def _told_of_twins() -> Iterator[None]:
-    """Raises HostError where the database refuses a second host of one name or address."""
+    """Raise HostError where the database refuses a second host of one name or address."""
     try:
         with transaction.atomic():
             yield
@@ -164,12 +166,14 @@ def ask_contact(host: Host) -> None:
     """Have the host's key read again. Raises HostError where the host has no address."""
     if not host.address:
         raise HostError(f"{host} has no address: it is reached through its virtual machines only.")
+    if host.archived_at:
+        raise HostError(f"{host} is archived: bring it back first.")
     with transaction.atomic():
         _ask(host, CONTACT_JOB)
 
 
 def check_estimate(host: Host, pools: int, *, with_limits: bool = False) -> CheckEstimate:
-    """pools : their number"""
+    """Return what a check takes. pools : their number"""
     starts_guest = bool(host.guest_image and maker_of(host) and pools)
     guest_seconds = PROBE_SECONDS + hypervisors.BOOT_SECONDS if starts_guest else 0  # hardware first, then software
     if host.facts.get("guest_image", {}).get("disk"):
@@ -193,14 +197,18 @@ def _ask(host: Host, kind: str, **arguments: Any) -> None:
     Model.save(host, update_fields=["job"])
 
 
-def finish(host: Host) -> None:
-    """Do the host's latest contact or check here, unless a worker took it: then wait for its end."""
+def finish(host: Host) -> str:
+    """Do the host's latest contact or check here, unless a worker took it: then wait for its end.
+
+    Returns why it failed, "" where it did not.
+    """
     ended = (Job.State.DONE, Job.State.FAILED)
     while True:
         host.refresh_from_db()
         if host.job is None or host.job.state in ended:
-            return
-        if not jobs.run(host.job.pk):
+            return host.job.error if host.job and host.job.state == Job.State.FAILED else ""
+        if host.job.state == Job.State.RUNNING or not jobs.run(host.job.pk):
+            jobs.reap()  # where the worker died and no other is there
             time.sleep(0.2)
 
 
@@ -220,14 +228,52 @@ def accept_key(host: Host, fingerprint: str, *, any_key: bool = False) -> None:
         others = [row for row in rows.values() if row.registered_by_id != host.registered_by_id]
         if not any_key and (twin := next((row for row in others if row.host_key == host.offered_key), None)):
             raise HostError(f"This machine is {twin} of another operator: it shows the same key.")
+        if twin := twin_of(host, key=host.offered_key):
+            raise HostError(_registered_already(twin, "host key"))
         host.host_key, host.offered_key, host.blocked_reason = host.offered_key, "", ""
         host.save()
         _ask(host, CHECK_JOB, with_limits=False)
     logger.info("accepted key host=%s fingerprint=%s", host.slug, fingerprint)
 
 
+def take(host: Host, *, user: User) -> None:
+    """Make a host that nobody owns the user's. Raises HostError where it is somebody's."""
+    with transaction.atomic():
+        host = locked(host.pk)
+        if host.registered_by:
+            raise HostError(f"{host} is {host.registered_by}'s.")
+        Host.objects.filter(pk=host.pk).update(registered_by=user)
+        note(host, user, "owner", f"{user} took it; it was nobody's")
+
+
+def note(host: Host, user: AnyUser, action: str, detail: str) -> None:
+    """Write an entry of the host's audit trail, in the transaction of the deed."""
+    actor: Any = user  # signed in, or None
+    HostAuditEntry.objects.create(host=host, actor=actor, action=action, detail=detail)
+
+
+def twin_of(host: Host, *, key: str = "", machine_id: str = "") -> Host | None:
+    """Return another host with this key or machine id: the same machine by another name.
+
+    Virtual machines of a host are copies of one another, and may share both. A host whose key is not accepted does not
+    count: nothing is done there.
+    """
+    if host.runs_on_id or not (key or machine_id):
+        return None
+    alike = Q(host_key=key) if key else Q(facts__machine_id=machine_id)
+    return Host.objects.filter(alike, runs_on=None).exclude(host_key="").exclude(pk=host.pk).order_by("pk").first()
+
+
+def _registered_already(twin: Host, by: str) -> str:
+    archived = " It is archived: bring it back." if twin.archived_at else ""
+    return (
+        f"This machine is registered already, as {twin} ({twin.slug}): it has the same {by}.{archived} "
+        f"If it is a copy of that machine, give it a {by} of its own."
+    )
+
+
 def locked(host_id: int) -> Host:
-    """The host as it is now, locked until the transaction ends."""
+    """Return the host as it is now, locked until the transaction ends."""
     return Host.objects.select_for_update(of=("self",)).get(pk=host_id)
 
 
@@ -237,7 +283,9 @@ def block(host: Host, reason: str) -> None:
 
 
 def address(host: Host) -> ssh.Address:
-    """How a worker reaches the host. Raises HostError where it must not, or cannot."""
+    """Return the address that a worker reaches the host by. Raises HostError where it must not, or cannot."""
+    if host.archived_at:
+        raise HostError(f"{host} is archived: bring it back first.")
     if host.blocked_reason:
         raise HostError(f"{host} is blocked: {host.blocked_reason}")
     if not host.address:
@@ -249,7 +297,7 @@ def address(host: Host) -> ssh.Address:
 
 
 def check_key_file(key_file: Path | None) -> None:
-    """Raises HostError where this worker does not have the key, or others may read it."""
+    """Raise HostError where this worker does not have the key, or others may read it."""
     if key_file is None:
         return
     if not key_file.is_file():
@@ -259,10 +307,25 @@ def check_key_file(key_file: Path | None) -> None:
 
 
 def connect(host: Host) -> ssh.Connection:
-    """A connection, to be entered. Raises HostError."""
+    """Return a connection, to be entered. Raises HostError."""
     found = address(host)
     check_key_file(found.key_file)
-    return ssh.Connection(found)
+    refuse_place(found.host)
+    ours, _ = Installation.objects.get_or_create(pk=1)
+    return ssh.Connection(found, owner=str(ours.identity))
+
+
+def refuse_place(name: str, *, seconds: float | None = None) -> None:
+    """Raise HostError where a host's name or address leads to the worker's own link or to its cloud's metadata.
+
+    A name that is not known leads nowhere, and may be known to the worker that goes there.
+    """
+    try:
+        found = lookups.addresses(name, 22, seconds=seconds)
+    except OSError:
+        return
+    if any(lookups.is_of_the_machine_itself(place[0]) for _, place in found):
+        raise HostError(f"{name} is a link-local address, or where a cloud keeps its metadata: no host is used there.")
 
 
 def install_filebench(host: Host, tree: filebench_tree.Tree, pool: str = "") -> tuple[str, bool]:
@@ -295,7 +358,7 @@ def remove_filebench(host: Host) -> list[str]:
 
 
 def _pools_at_rest(host: Host) -> list[str]:
-    """The paths of its pools. Raises HostError where it has none, or a run is under way that may use what is there."""
+    """Return its pools' paths. Raises HostError where it has none, or a run is under way that may use what is there."""
     hosts = Host.objects.filter(Q(pk=host.pk) | Q(pk=host.runs_on_id))
     if CampaignRun.objects.filter(host__in=hosts, state=CampaignRun.State.ACTIVE).exists():
         raise HostError(f"A run is under way on {host}: pause its campaign first.")
@@ -308,8 +371,11 @@ def _pools_at_rest(host: Host) -> list[str]:
 def contact(run: jobs.JobRun, host_id: int) -> None:
     """Read the host's key; a person accepts it, unless it is the accepted one."""
     host = Host.objects.get(pk=host_id)
+    refuse_place(host.address)
     offered = ssh.scan(host.address, host.port)
     ssh.fingerprint(offered)  # raises where it is no key
+    if twin := twin_of(host, key=offered):
+        raise HostError(_registered_already(twin, "host key"))
     if offered == host.host_key:
         offered = ""
     elif host.host_key:
@@ -330,13 +396,20 @@ def check(run: jobs.JobRun, host_id: int, with_limits: bool) -> None:
     try:
         with connect(host) as machine:
             pools = folders(host)
+            with suppress(remote.NotNow):  # then the trial of a guest says why
+                left = drivers.left_overs(machine, pools, host.drivers)
+                Host.objects.filter(pk=host_id).update(left_overs="\n".join(left))
             found = facts_of(remote.call(machine, "facts", *pools))
+            if twin := twin_of(host, machine_id=found.get("machine_id", "")):
+                raise HostError(_registered_already(twin, "machine id"))
             found["pools"] |= proxmox.storages(machine, storages(host))
             found["health"] = health.look(machine, pools)
             is_free = not CampaignRun.objects.filter(host=host, state=CampaignRun.State.ACTIVE).exists()
             if host.guest_image and (maker := maker_of(host)):
                 found["guest_image"] = _image(machine, host.guest_image)
-                if is_free and pools:
+                if maker == Host.Driver.LIBVIRT and "virsh" in _lacking(found):
+                    pass  # no guest can be tried yet; what is missing is told, and host_setup brings it
+                elif is_free and pools:
                     found["accelerator"], inside = _try_guest(maker, machine, host, pools[0], found, run)
                     found["guest_image"] |= inside
                 else:
@@ -356,18 +429,18 @@ def check(run: jobs.JobRun, host_id: int, with_limits: bool) -> None:
 
 
 def maker_of(host: Host) -> str:
-    """The driver that makes virtual machines there; empty where none does."""
+    """Return the driver that makes virtual machines there; empty where none does."""
     return next((driver for driver in host.drivers if driver in drivers.HYPERVISORS), "")
 
 
 def folders(host: Host) -> list[str]:
-    """The paths of its pools that are folders."""
+    """Return the paths of its pools that are folders."""
     pools = host.pools.exclude(kind=StoragePool.Kind.STORAGE).order_by("pk")
     return list(pools.values_list("path", flat=True))
 
 
 def folder_beside(host: Host) -> str:
-    """The folder for the notes of runs whose disks lie on a storage. Raises HostError where there is none by now."""
+    """Return the folder for the notes of runs whose disks lie on a storage. Raises HostError where there is none."""
     found = folders(host)
     if not found:
         raise HostError(f"{host} needs a folder among its pools, too: the consoles of its machines are kept there.")
@@ -375,12 +448,12 @@ def folder_beside(host: Host) -> str:
 
 
 def storages(host: Host) -> list[str]:
-    """The names of those that are storages of its hypervisor."""
+    """Return the names of its pools that are storages of its hypervisor."""
     return list(host.pools.filter(kind=StoragePool.Kind.STORAGE).order_by("pk").values_list("path", flat=True))
 
 
 def facts_of(text: str) -> dict[str, Any]:
-    """The lines of `facts` as one dict; pools by path, what is missing with where to get it."""
+    """Return the lines of `facts` as one dict; pools by path, what is missing with where to get it."""
     found: dict[str, Any] = {"pools": {}, "missing": []}
     for key, value in remote.facts(text):
         path, _, rest = value.partition(" ")
@@ -402,8 +475,13 @@ def facts_of(text: str) -> dict[str, Any]:
     return found
 
 
+def _lacking(found: dict[str, Any]) -> set[str]:
+    """Return the programs that are missing, of what `facts_of` found."""
+    return {item["program"] for item in found["missing"]}
+
+
 def _image(machine: ssh.Connection, folder: str) -> dict[str, Any]:
-    """What image.json says of the guest image. Raises HostError where one of its files is another one."""
+    """Return what image.json says of the guest image. Raises HostError where one of its files is another one."""
     try:
         said: dict[str, Any] = json.loads(remote.call(machine, "image", folder))
         expected = dict(said["sha256"])
@@ -418,7 +496,7 @@ def _image(machine: ssh.Connection, folder: str) -> dict[str, Any]:
 
 
 def _tried_before(host: Host, image: dict[str, Any]) -> dict[str, Any]:
-    """What an earlier check found in a guest. Raises HostError where the image is another one by now."""
+    """Return what an earlier check found in a guest. Raises HostError where the image is another one by now."""
     old = host.facts.get("guest_image", {})
     if old and old.get("sha256") != image["sha256"]:
         raise HostError("The guest image is another one by now, and a run is under way: check again when it is over.")
@@ -426,11 +504,11 @@ def _tried_before(host: Host, image: dict[str, Any]) -> dict[str, Any]:
 
 
 def _inside(guest: ssh.Connection) -> dict[str, Any]:
-    """What a guest of an image that was brought has, in the words of image.json; `missing`: what runs ask for there."""
+    """Return what a guest of a brought image has, in the words of image.json; `missing` are programs that runs need."""
     found = facts_of(remote.call(guest, "facts"))
     said = remote.facts(remote.call(guest, "modules", *guest_image.DISK_MODULES.values()))
     modules = {value for _, value in said}
-    lacking = {item["program"] for item in found["missing"]}
+    lacking = _lacking(found)
     return {
         **{name: found[name] for name in ("kernel", "distribution", "distribution_id", "distribution_version")},
         "disk_buses": [bus for bus, module in guest_image.DISK_MODULES.items() if module in modules],
@@ -443,7 +521,7 @@ def _inside(guest: ssh.Connection) -> dict[str, Any]:
 def _try_guest(
     maker: str, machine: ssh.Connection, host: Host, pool: str, found: dict[str, Any], run: jobs.JobRun
 ) -> tuple[str, dict[str, Any]]:
-    """ "kvm" where a guest really comes up under it, else "qemu": /dev/kvm may open and guests hang all the same.
+    """Return "kvm" where a guest comes up under it, else "qemu": /dev/kvm may open and guests hang all the same.
 
     "xen" where one comes up under Xen. With what is found inside, where the image was brought.
     """
@@ -464,7 +542,7 @@ def _try_guest(
             raise HostError(f"{host} has no storage that a machine's disk could be made on.")
     for accelerator in [kind for kind in ("kvm", "qemu", "xen") if kind in types]:
         area = Area(machine, pool, token(run))
-        area.call("begin")
+        area.call("begin", maker)
         try:
             area.call("make-folder", "fs", found["pools"][area.pool]["file_system"])
             file_system = found["pools"][area.pool]["file_system"]
@@ -493,19 +571,25 @@ def _try_guest(
                 raise HostError(
                     f"The image that was brought starts on {host}, and nobody can log in: {error}"
                 ) from error
-        except (hypervisors.GuestGone, remote.Refused) as error:
+        except (hypervisors.GuestGone, hypervisors.GuestNotUp, remote.Refused) as error:
             logger.warning("no guests under %s host=%s reason=%r", accelerator, host.slug, str(error))
             last = str(error)
         finally:
             area.call("clean")
+    if not types:
+        last = "libvirt offers neither kvm nor qemu"
+        if not found.get("uri"):
+            last = "libvirt does not answer (virsh -c qemu:///system)"
+            if found.get("root") != "0":
+                last = (
+                    f"{host.login} may not ask libvirt: log in as root, or by a login that may sudo without a password"
+                )
     of = " from the image that was brought" if disk else ""
-    raise HostError(
-        f"No virtual machine comes up on {host}{of}: {last if types else 'libvirt offers neither kvm nor qemu'}"
-    )
+    raise HostError(f"No virtual machine comes up on {host}{of}: {last}")
 
 
 def _limits(machine: ssh.Connection, pools: list[str], run: jobs.JobRun) -> dict[str, dict[str, float]]:
-    """What the disk below each pool reads and writes in sequence without caches, MB/s (10^6 bytes)."""
+    """Return what the disk below each pool reads and writes in sequence without caches, MB/s (10^6 bytes)."""
     limits = {}
     for pool in pools:
         area = Area(machine, pool, token(run))
@@ -524,5 +608,5 @@ def _limits(machine: ssh.Connection, pools: list[str], run: jobs.JobRun) -> dict
 
 
 def token(run: jobs.JobRun) -> int:
-    """A number that grows with every attempt at anything: the machine refuses what comes with an old one."""
+    """Return a number that grows with every attempt at anything: the machine refuses what comes with an old one."""
     return run.job_id * 100 + run.attempt

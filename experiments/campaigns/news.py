@@ -1,4 +1,4 @@
-"""What the owner of a campaign may want to be told."""
+"""The news that the owner of a campaign may want to be told."""
 
 from django.db.models import Count, Q
 from django.urls import reverse
@@ -11,7 +11,7 @@ State, RunState = Campaign.State, CampaignRun.State
 
 
 def tell_owner(campaign: Campaign) -> None:
-    """It finished, or paused by itself. Called in the transaction in which it does."""
+    """Tell the owner that the campaign finished, or paused by itself; call it in the transaction in which it does."""
     if campaign.owner_id is None:
         return
     ended = campaign.runs.aggregate(

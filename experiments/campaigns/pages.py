@@ -1,11 +1,11 @@
-"""What the pages of hosts, campaigns and runs show, in a constant number of queries."""
+"""The content of the pages of hosts, campaigns and runs, in a constant number of queries."""
 
 from dataclasses import dataclass
 from typing import Any
 
 from django.db.models import Count, Q
 
-from experiments.models import Campaign, CampaignRun, Host, RunArtifact, RunLine, StoragePool
+from experiments.models import Campaign, CampaignRun, Host, HostAuditEntry, RunArtifact, RunLine, StoragePool
 from kdb.models import Job
 
 from . import hosts, plans, statements
@@ -27,7 +27,7 @@ LOG_LINES = 8  # of the run under way, on the campaign's page
 
 @dataclass(frozen=True)
 class HostPage:
-    """fingerprints : of the accepted and of the offered key; empty where there is none"""
+    """A host's page. fingerprints : of the accepted and of the offered key; empty where there is none"""
 
     accepted: str
     offered: str
@@ -36,6 +36,7 @@ class HostPage:
     pools: list[dict[str, Any]]
     machines: list[Host]
     campaigns: list[Campaign]
+    left_overs: list[str]
     is_asking: bool
     failure: str
     way_on: WayOn | None
@@ -43,6 +44,18 @@ class HostPage:
     untried: list[str]  # of its drivers: on no real host
     check: hosts.CheckEstimate
     check_with_limits: hosts.CheckEstimate
+    trail: list[HostAuditEntry]  # the latest first
+
+
+def host_rows() -> dict[str, list[Any]]:
+    """Return hosts in use, those in the archive, and what is left of deleted ones: who deleted them, and when."""
+    rows = list(Host.objects.select_related("runs_on", "hypervisor").order_by("slug"))
+    deleted = HostAuditEntry.objects.exclude(deleted_host="").filter(action="deleted").select_related("actor")
+    return {
+        "hosts": [row for row in rows if row.archived_at is None],
+        "archived": [row for row in rows if row.archived_at],
+        "deleted": list(deleted.order_by("-pk")[:20]),
+    }
 
 
 def host_page(host: Host) -> HostPage:
@@ -57,6 +70,7 @@ def host_page(host: Host) -> HostPage:
         pools=pools,
         machines=list(host.machines.order_by("slug")),
         campaigns=list(host.campaigns.order_by("-pk")[:20]),
+        left_overs=host.left_overs.splitlines(),
         is_asking=bool(host.job and host.job.state in open_states),
         failure=failure,
         way_on=way_on(failure, host) if failure else None,
@@ -64,11 +78,12 @@ def host_page(host: Host) -> HostPage:
         untried=[driver for driver in host.drivers if campaigns.is_untried(driver)],
         check=hosts.check_estimate(host, len(pools)),
         check_with_limits=hosts.check_estimate(host, len(pools), with_limits=True),
+        trail=list(host.audit_entries.select_related("actor").order_by("-pk")[:20]),
     )
 
 
 def _facts(host: Host) -> list[tuple[str, str]]:
-    """What the last check found, in words; nothing where there was none."""
+    """Return what the last check found, in words; nothing where there was none."""
     if host.checked_at is None:
         return []
     found = host.facts
@@ -107,7 +122,7 @@ def _pool(host: Host, pool: StoragePool) -> dict[str, Any]:
 
 
 def campaign_rows() -> list[Campaign]:
-    """All campaigns, newest first, with the numbers of their runs."""
+    """Return all campaigns, newest first, with the numbers of their runs."""
     return list(
         Campaign.objects.select_related("host", "owner").annotate(
             all_runs=Count("runs"),
@@ -132,7 +147,7 @@ class Row:
 
 @dataclass(frozen=True)
 class CampaignPage:
-    """columns : (workload, number of machines); counts : state's label to number of runs"""
+    """A campaign's page. columns : (workload, number of machines); counts : state's label to number of runs"""
 
     columns: list[tuple[str, int]]
     rows: list[Row]
@@ -169,6 +184,7 @@ def campaign_page(campaign: Campaign) -> CampaignPage:
     waiting = counted[RunState.WAITING] + counted[RunState.ACTIVE]
     estimate = campaigns.estimate(campaign)
     state, is_filed = campaign.state, campaign.case_study_id is not None
+    in_use = campaign.archived_at is None
     return CampaignPage(
         columns=columns,
         rows=[Row(*key, [_cell(cells.get(column, [])) for column in columns]) for key, cells in by_row.items()],
@@ -183,11 +199,12 @@ def campaign_page(campaign: Campaign) -> CampaignPage:
         disturbed_by=campaigns.disturbed_by(campaign.host) if state == Campaign.State.RUNNING and not active else "",
         way_on=way_on(campaign.state_reason, campaign.host) if campaign.state_reason else None,
         can={
-            "start": state in ("planned", "paused") and not is_filed,
-            "pause": state == "running",
-            "cancel": state in ("planned", "running", "paused"),
-            "top_up": state != "cancelled" and not is_filed,
+            "start": in_use and state in ("planned", "paused") and not is_filed,
+            "pause": in_use and state == "running",
+            "cancel": in_use and state in ("planned", "running", "paused"),
+            "top_up": in_use and state != "cancelled" and not is_filed,
             "draft": state != "running" and not is_filed and counted[RunState.DONE] > 0,
+            "remove": in_use and state != "running" and active is None,
         },
         failures=[run for run in runs if run.state == RunState.FAILED][:20],
         disk=_disk(campaign),
@@ -217,7 +234,7 @@ def _cell(runs: list[CampaignRun]) -> dict[str, Any]:
 
 
 def _seconds_left(estimate: campaigns.Estimate, runs: list[CampaignRun], waiting: int) -> int:
-    """As long as the runs before took; as estimated, where there are none."""
+    """Return the seconds left by what the runs before took; as estimated, where there are none."""
     took = [
         (run.finished_at - run.started_at).total_seconds()
         for run in runs
@@ -250,7 +267,7 @@ class CurvePage:
 
 
 def _curve_page(run: CampaignRun) -> CurvePage | None:
-    """None where the run kept no intervals."""
+    """Return the curves of a run as its page shows them; None where the run kept no intervals."""
     if not run.curves:
         return None
     words, series, machines = [], [], []
@@ -294,7 +311,7 @@ def _curve_page(run: CampaignRun) -> CurvePage | None:
 
 @dataclass(frozen=True)
 class RunPage:
-    """machines : name to what was found there"""
+    """A run's page. machines : name to what was found there; again : the run that is done in its place"""
 
     machines: list[tuple[str, str]]
     lines: list[RunLine]
@@ -302,6 +319,7 @@ class RunPage:
     throughput: float | None
     curve: CurvePage | None
     may_retry: bool
+    again: CampaignRun | None
 
 
 def run_page(run: CampaignRun) -> RunPage:
@@ -324,4 +342,5 @@ def run_page(run: CampaignRun) -> RunPage:
         throughput=throughput(run),
         curve=_curve_page(run),
         may_retry=run.state not in (RunState.WAITING, RunState.ACTIVE) and run.campaign.case_study_id is None,
+        again=getattr(run, "repeated_by", None),
     )

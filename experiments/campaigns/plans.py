@@ -19,7 +19,7 @@ State = CampaignRun.State
 
 
 def document(campaign: Campaign) -> dict[str, Any]:
-    """The plan, JSON-ready; units as in `Campaign`. What the form calls empty is left out."""
+    """Return the plan, JSON-ready; units as in `Campaign`. What the form calls empty is left out."""
     said = {name: getattr(campaign, name) for name in FIELDS}
     return {"format": FORMAT, **{name: value for name, value in said.items() if value not in (None, "", [])}}
 
@@ -29,7 +29,7 @@ def text(campaign: Campaign) -> str:
 
 
 def read(content: bytes, name: str) -> dict[str, Any]:
-    """A document's fields. Raises CampaignError, which names the file, the field and what is allowed."""
+    """Return a document's fields. Raises CampaignError, which names the file, the field and what is allowed."""
     if len(content) > MOST_BYTES:
         raise CampaignError(f"{name}: larger than {MOST_BYTES:,} bytes, the most that a plan may have.")
     try:
@@ -47,19 +47,19 @@ def read(content: bytes, name: str) -> dict[str, Any]:
 
 
 def form_of(said: dict[str, Any]) -> CampaignForm:
-    """The form filled in with a document's fields and the keys of host and pool; what is left out is as on the form."""
+    """Return the form filled in with a document's fields and the keys of host and pool; the rest is as on the form."""
     initial = {name: field.initial for name, field in CampaignForm.base_fields.items() if field.initial is not None}
     return CampaignForm(form_data(_typed({**initial, **said})))
 
 
 def _typed(said: dict[str, Any]) -> dict[str, Any]:
-    """With lists of numbers as a person types them."""
+    """Return the fields with lists of numbers as a person types them."""
     lists = {name: said[name] for name in ("vm_counts", "pinned_cpus") if isinstance(said.get(name), list)}
     return said | {name: " ".join(map(str, numbers)) for name, numbers in lists.items()}
 
 
 def form_data(data: dict[str, Any]) -> QueryDict:
-    """As a page would post it: a list is a name given several times."""
+    """Return the fields as a page would post them: a list is a name given several times."""
     posted = QueryDict(mutable=True)
     for name, value in data.items():
         if value is False or value is None:
@@ -69,14 +69,14 @@ def form_data(data: dict[str, Any]) -> QueryDict:
 
 
 def copy_query(campaign: Campaign) -> str:
-    """What an address suggests for a new campaign like this one, on the same host; its short name is left open."""
+    """Return the query of a new campaign like this one, on the same host; its short name is left open."""
     said = {name: value for name, value in document(campaign).items() if name not in ("format", "slug", "seed")}
     said |= {"title": f"{campaign.title} (copy)"[:300], "host": campaign.host_id, "pool": campaign.pool_id}
     return form_data(_typed(said)).urlencode()
 
 
 def deviations(campaign: Campaign, runs: list[CampaignRun]) -> list[str]:
-    """Where what ran differs from the plan, as sentences: cells without all their repetitions, conditions that changed.
+    """Return a sentence for each difference to the plan: cells without all repetitions, conditions that changed.
 
     runs : all of the campaign's
     """
@@ -98,7 +98,7 @@ def _unfinished(runs: list[CampaignRun]) -> Iterator[str]:
 
 
 def _changed(done: list[CampaignRun]) -> Iterator[str]:
-    """Conditions of which runs with the same file systems found several."""
+    """Yield the conditions of which runs with the same file systems found several."""
     found: dict[tuple[str, ...], dict[str, int]] = {}
     for run in done:
         systems = run.configuration

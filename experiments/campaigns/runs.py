@@ -14,7 +14,7 @@ from contextlib import ExitStack, suppress
 from dataclasses import asdict
 from typing import Any
 
-from django.db import InterfaceError, OperationalError, transaction
+from django.db import transaction
 from django.db.models import F
 from django.utils.timezone import now
 
@@ -27,7 +27,8 @@ from experiments.imports.readers.table import Table
 from experiments.models import Campaign, CampaignRun, Host, RunArtifact, RunLine, StoragePool
 from kdb import jobs
 
-from . import hosts, signatures, steering
+from . import fates, hosts, left_overs, signatures, steering
+from .fates import Fate
 from .laboratory import (
     bench,
     calibration,
@@ -49,18 +50,15 @@ logger = logging.getLogger(__name__)
 MAX_LOST_ATTEMPTS = 3
 SPREAD_SECONDS = 0.1  # by which machines of a run may begin apart
 GONE_SECONDS = 15  # within which a hypervisor sees that a guest's process is dead
+FULL_MIB = 16  # less than this is free on a disk that is full
 SHORTEST_SHARE = 0.9  # of the planned seconds
 _LINE = 1000  # longest text of a log line
 
 State = CampaignRun.State
 
 
-class _Cancelled(Exception):  # noqa: N818
-    """The campaign was cancelled while the run was under way."""
-
-
 def do_run(job: jobs.JobRun, run_id: int) -> None:
-    """What the job does. The run ends done, failed, cancelled, or waits again; then the host's next run begins."""
+    """Do the run of a job. It ends done, failed, cancelled, or waits again; then the host's next run begins."""
     run = CampaignRun.objects.select_related("campaign", "host", "campaign__pool").get(pk=run_id)
     if run.job_id != job.job_id or run.state != State.ACTIVE:
         return
@@ -90,32 +88,62 @@ class _Attempt:
             with ExitStack() as stack:
                 try:
                     figures = self.measure(stack)
-                except ssh.Unreachable as error:
-                    self.tell_guest_from_host(error)
-                    raise
+                except Exception as error:
+                    cause = self.cause_of(error)
+                    if cause is error:
+                        raise
+                    raise cause from error
                 finally:
                     self.clean()
             self.end(State.DONE, figures=figures)
-        except _Cancelled:
-            self.end(State.CANCELLED)
-        except (jobs.LeaseLost, remote.Superseded) as error:
-            raise jobs.LeaseLost(str(error)) from error
-        except hypervisors.GuestGone as error:
-            self.lost(str(error))
-        except ssh.KeyChanged as error:
-            hosts.block(self.host, str(error))
-            self.give_back(str(error))
-        except (ssh.SshError, hosts.HostError) as error:
-            self.give_back(str(error))
-        except (bench.RunFailed, bench.Silent, hypervisors.GuestStopped, remote.Refused) as error:
-            self.end(State.FAILED, reason=_sentence(str(error)))
-        except (OperationalError, InterfaceError):  # of the database, not of the run: the job is tried again
-            raise
         except Exception as error:
-            logger.exception("a run failed by a fault of ours run=%s", self.run.pk)
-            self.end(State.FAILED, reason=f"KDB made a mistake: {error!r}")
-            raise
+            self.decide(error)
         steering.next_run(self.host.pk)
+
+    def decide(self, error: Exception) -> None:
+        """Do with the run what its fate is."""
+        reason = _sentence(str(error))
+        match fates.fate_of(error):
+            case Fate.GIVEN_UP:
+                raise jobs.LeaseLost(str(error)) from error
+            case Fate.CANCELLED:
+                self.end(State.CANCELLED)
+            case Fate.DATABASE:
+                raise error
+            case Fate.WAITS:
+                self.give_back(reason, looks_again=True)
+            case Fate.WAITS_FOR_SOMEBODY:
+                if isinstance(error, ssh.KeyChanged):
+                    hosts.block(self.host, str(error))
+                self.give_back(reason)
+            case Fate.REPEATED:
+                self.lost(str(error))
+            case Fate.FAILED:
+                self.end(State.FAILED, reason=reason)
+            case Fate.MISTAKE:
+                logger.exception("a run failed by a fault of ours run=%s", self.run.pk)
+                self.end(State.FAILED, reason=f"KDB made a mistake: {error!r}")
+                raise error
+
+    def cause_of(self, error: Exception) -> Exception:
+        """Return what is behind an error, which the host is asked for; the error itself where nothing else is known."""
+        try:
+            if isinstance(error, ssh.Unreachable) and error.guest:
+                self.tell_guest_from_host(error)
+            if isinstance(error, remote.LeftOvers) and self.areas:
+                found = left_overs.look(self.areas[0].machine, self.host)
+                return remote.LeftOvers(f"{error}. Left: {', '.join(found)}") if found else error
+            if fates.fate_of(error) in (Fate.FAILED, Fate.REPEATED) and self.areas:
+                self.see_room(self.areas[0])
+        except (ssh.SshError, remote.NotNow, bench.Silent, hypervisors.GuestGone, hypervisors.GuestStopped) as cause:
+            return cause
+        except remote.Refused:
+            pass
+        return error
+
+    def see_room(self, area: Area) -> None:
+        """Raise NoRoom where the disk of the host, not one that was made for the run, is full."""
+        remote.call(area.machine, "room", area.pool, FULL_MIB)
 
     # What an attempt does
 
@@ -151,15 +179,29 @@ class _Attempt:
 
         before: list[Usage] = []  # of the host of virtual machines
         seconds = self.campaign.run_seconds
+        stretches: list[signatures.Stretch] = []
+        after: list[Usage] = []
+
+        def ended() -> None:
+            stretches[:] = sampler.stretches(seconds)
+            if before:
+                after[:] = [Usage.of(self.areas[0].call("usage"))]
+
         try:
-            left = bench.run(machines, loads, seconds, keep=self.keep, watch=watch, settle=settle)
+            left = bench.run(
+                machines, loads, seconds, keep=self.keep, watch=watch, settle=settle, ended=ended, say=self.say
+            )
         except bench.RunFailed:
             self.keep_what_is_there(machines)
             raise
-        stretches = sampler.stretches(seconds)
+        if silent := max(each.silent for each in left):
+            self.warnings.append(
+                f"The host did not answer for {silent:.0f} s of the run: what others did is a mean over more than it."
+            )
+            stretches = []  # nobody saw when the benchmark ended
         self.facts["benchmark_seconds"] = max(each.seconds for each in left)
         self.note_spread(bench.spread(left))
-        self.note_background(left, between(before[0], Usage.of(self.areas[0].call("usage"))) if before else None)
+        self.note_background(left, between(before[0], after[0]) if before and after else None)
         self.curves = [_curve(each) for each in left if each.curve]
         self.step(steps.KEEP_OUTPUT)
         with transaction.atomic():
@@ -172,24 +214,33 @@ class _Attempt:
         return [figure for each in left for figure in self.read(each)]
 
     def tell_guest_from_host(self, error: ssh.Unreachable) -> None:
-        """Raises GuestGone, GuestStopped, Silent where a guest is the matter, Unreachable where its host is."""
-        if (hypervisor := drivers.HYPERVISORS.get(self.campaign.driver)) and self.areas:
-            deadline = time.monotonic() + GONE_SECONDS
-            while time.monotonic() < deadline:
-                for number in range(1, self.run.vm_count + 1):
-                    hypervisor.check_running(self.areas[0].machine, drivers.domain_name(self.token, number))
-                time.sleep(1)
-            raise bench.Silent(f"A virtual machine does not answer: {error}") from error
+        """Find out whether guest or host fell silent. Raises GuestGone, GuestStopped, Silent where it is the guest.
+
+        Else its host was away for a moment, or is: raises what that raises, or nothing.
+        """
+        hypervisor, host = drivers.HYPERVISORS[self.campaign.driver], self.areas[0].machine
+        deadline = time.monotonic() + GONE_SECONDS
+        while time.monotonic() < deadline:
+            hypervisor.check_running(host, error.guest)
+            time.sleep(1)
+        key = self.host.facts["guest_image"]["host_key"]
+        try:
+            with drivers.log_in(hypervisor, host, error.guest, key, self.keep):
+                return
+        except ssh.Unreachable as still:
+            if still.guest:
+                raise bench.Silent(f"A virtual machine does not answer: {error}") from error
+            raise
 
     def keep_what_is_there(self, machines: list[Machine]) -> None:
-        """The output of a run that went wrong, from machines that still answer."""
+        """Keep the output of a run that went wrong, from machines that still answer."""
         for machine in machines:
             with suppress(remote.Refused, ssh.SshError):
                 self.store(f"{machine.name}.txt", machine.area.output(f"{bench.NAME}.out"))
                 self.store(f"{machine.name}.errors.txt", machine.area.output(f"{bench.NAME}.err"))
 
     def machines(self, stack: ExitStack) -> tuple[ssh.Connection | None, list[Machine]]:
-        """The host's connection, where there is one, and the machines to run on."""
+        """Return the host's connection, where there is one, and the machines to run on."""
         campaign, run = self.campaign, self.run
         facts, pool = self.host.facts, campaign.pool
         if campaign.driver == Host.Driver.ATTACHED or pool is None:
@@ -219,6 +270,7 @@ class _Attempt:
             image_disk=image.get("disk", ""),
             image_host_key=image.get("host_key", ""),
             accelerator=facts.get("accelerator", ""),
+            maker=campaign.driver,
         )
         self.facts |= {"host_kernel": facts.get("kernel", ""), "accelerator": wanted.accelerator}
         if campaign.driver == Host.Driver.NATIVE:
@@ -231,12 +283,12 @@ class _Attempt:
         return host, found
 
     def calibrate(self, area: Area) -> None:
-        """A reference load before the first run of each repetition, and before the repeats; its drift is noted."""
+        """Run a reference load before the first run of each repetition, and before the repeats; its drift is noted."""
         before = "the repeats" if self.run.repeats_id else f"repetition {self.run.repetition}"
         known = Campaign.objects.values_list("calibrations", flat=True).get(pk=self.campaign.pk) or []
         if before not in [each["before"] for each in known]:
             self.step(steps.CALIBRATE)
-            area.call("begin", timeout=120)
+            area.call("begin", *drivers.makers([self.campaign.driver]), timeout=120)
             said = remote.call(
                 *(area.machine, "calibrate", area.pool, area.token, calibration.MIB, calibration.ROUNDS), timeout=300
             )
@@ -288,7 +340,7 @@ class _Attempt:
         return load
 
     def read(self, left: bench.Left) -> list[dict[str, Any]]:
-        """The figures of one machine. Raises RunFailed where its output is no result."""
+        """Return the figures of one machine. Raises RunFailed where its output is no result."""
         name = left.machine.name
         printed = left.output + (left.errors if self.campaign.engine == "filebench" else b"")
         reading = read_output(name, printed, self.keep)
@@ -320,7 +372,7 @@ class _Attempt:
         return figures
 
     def note_spread(self, spread: tuple[float, float] | None) -> None:
-        """How far apart several machines began to measure."""
+        """Note how far apart several machines began to measure."""
         if spread is None:
             return
         seconds, unsure = spread
@@ -331,7 +383,7 @@ class _Attempt:
             )
 
     def note_background(self, left: list[bench.Left], host: Background | None) -> None:
-        """What others did meanwhile. Of virtual machines made for the run, their host is what others may disturb."""
+        """Note what others did meanwhile. Machines made for the run are disturbed by what others do on their host."""
         found = {each.machine.name: each.background for each in left if each.background is not None}
         judged = {"the host": host} if host else found
         self.disturbed = " ".join(sentence for where, did in judged.items() for sentence in did.beyond_limits(where))
@@ -339,7 +391,7 @@ class _Attempt:
         self.facts["background"] = [{"where": where, **asdict(did)} for where, did in found.items()]
 
     def note_health(self, host: ssh.Connection | None) -> None:
-        """Of the host, where there is a way to it: an attached machine knows nothing of it."""
+        """Note the host's health where there is a way to it: an attached machine knows nothing of it."""
         if host is None or self.campaign.pool is None:
             return
         is_storage = self.campaign.pool.kind == StoragePool.Kind.STORAGE
@@ -349,19 +401,20 @@ class _Attempt:
     def clean(self) -> None:
         """Take everything away again. What cannot be now is taken away by the next attempt."""
         for area in self.areas:
-            with suppress(ssh.Unreachable):
-                try:
-                    area.call("clean", timeout=180)
-                except remote.Superseded:
-                    raise
-                except remote.Refused as error:
-                    self.say(f"clean-up: {error}")
-                    self.warnings.append(f"Clean-up: {error}")
+            try:
+                area.call("clean", timeout=180)
+            except remote.Superseded:
+                raise
+            except (ssh.SshError, remote.NotNow) as error:
+                self.say(f"clean-up is left to the next run: {error}")
+            except remote.Refused as error:
+                self.say(f"clean-up: {error}")
+                self.warnings.append(f"Clean-up: {error}")
 
     # What it leaves in the database
 
     def step(self, text: str) -> None:
-        """Go to the next step, where the run is still this attempt's. Raises LeaseLost, _Cancelled."""
+        """Go to the next step, where the run is still this attempt's. Raises LeaseLost, Cancelled."""
         self.steps += 1
         self.keep()
         with transaction.atomic():
@@ -370,11 +423,11 @@ class _Attempt:
             self.say(text)
 
     def keep(self) -> None:
-        """Raises LeaseLost where the run was given to another worker, _Cancelled."""
+        """Renew the lease. Raises LeaseLost where the run was given to another worker, Cancelled where it was."""
         if not self.job.renew():
             raise jobs.LeaseLost(f"{self.job} was given to another worker")
         if Campaign.objects.filter(pk=self.campaign.pk, state=Campaign.State.CANCELLED).exists():
-            raise _Cancelled
+            raise fates.Cancelled
 
     def cool_down(self) -> None:
         until = time.monotonic() + self.campaign.cool_down_seconds
@@ -410,6 +463,7 @@ class _Attempt:
                 self.say(f"disturbed: {self.disturbed}")
                 steering.repeat_at_the_end(self.run)
             if state == State.DONE:
+                Campaign.objects.filter(pk=self.campaign.pk).update(looks=0)
                 skip_what_is_known(self.campaign, self.run)
             if state == State.FAILED:
                 self.pause_where_it_repeats(reason)
@@ -430,7 +484,7 @@ class _Attempt:
             steering.pause_by_itself(self.campaign.pk, f"{alike} runs in a row failed alike: {reason}")
 
     def lost(self, reason: str) -> None:
-        """A machine died under the run: it is void, and repeated unless that happens again and again."""
+        """Void a run whose machine died; it is repeated unless that happens again and again."""
         if self.run.lost_attempts + 1 >= MAX_LOST_ATTEMPTS:
             self.end(State.FAILED, reason=_sentence(f"{reason}, as in {MAX_LOST_ATTEMPTS - 1} attempts before"))
             return
@@ -438,15 +492,15 @@ class _Attempt:
             self.wait_again(lost_attempts=F("lost_attempts") + 1)
             self.say(f"void, and to be repeated: {reason}")
 
-    def give_back(self, reason: str) -> None:
-        """The host cannot be used: the run waits, and so does the campaign, until somebody looks."""
+    def give_back(self, reason: str, *, looks_again: bool = False) -> None:
+        """Give back a run whose host cannot be used: it and its campaign wait for the host, or until somebody looks."""
         with transaction.atomic():
             self.wait_again()
             self.say(f"the host cannot be used: {reason}")
-            steering.pause_by_itself(self.campaign.pk, _sentence(reason))
+            steering.pause_by_itself(self.campaign.pk, reason, looks_again=looks_again)
 
     def wait_again(self, **values: Any) -> None:
-        """The run waits, or is cancelled with the campaign. The host is locked: nobody cancels it in between."""
+        """Let the run wait, or cancel it with the campaign. The host is locked: nobody cancels it in between."""
         hosts.locked(self.host.pk)
         self.job.step(self.steps + 1, self.steps + 1)
         is_cancelled = Campaign.objects.filter(pk=self.campaign.pk, state=Campaign.State.CANCELLED).exists()
@@ -455,7 +509,7 @@ class _Attempt:
 
 
 def read_output(name: str, printed: bytes, keep: Callable[[], None], memory_bytes: int = MEMORY_BYTES) -> Reading:
-    """What a machine's output holds, read in a process with limits: the machine may print what it likes.
+    """Return what a machine's output holds, read in a process with limits: the machine may print what it likes.
 
     keep : called each second; raises where the run must be given up
     Raises RunFailed where it is not read within the limits, or is a table.
@@ -485,7 +539,7 @@ def _sentence(text: str) -> str:
 
 
 def throughput(run: CampaignRun) -> float | None:
-    """MiB/s for each machine, the mean over machines of the sum over operations; None where one prints none."""
+    """Return MiB/s for each machine, the mean over machines of the sum over operations; None where one prints none."""
     if not run.figures or any(figure["throughput_mib_s"] is None for figure in run.figures):
         return None
     return sum(figure["throughput_mib_s"] for figure in run.figures) / max(run.vm_count, 1)
@@ -516,5 +570,5 @@ def skip_what_is_known(campaign: Campaign, run: CampaignRun) -> None:
 
 
 def _cause(reason: str) -> str:
-    """The reason without what differs from run to run: names of machines, sizes, times."""
+    """Return the reason without what differs from run to run: names of machines, sizes, times."""
     return re.sub(r"\d+", "#", reason)

@@ -24,7 +24,7 @@ _SLACK_SECONDS = 1.0  # of the moment when the benchmark began: it is its end le
 
 @dataclass(frozen=True)
 class Stretch:
-    """What one machine's disk did between two looks; `starts_after` in s from the benchmark's beginning."""
+    """The counts of one machine's disk between two looks; `starts_after` in s from the benchmark's beginning."""
 
     machine: int
     starts_after: float
@@ -33,7 +33,7 @@ class Stretch:
 
 
 class Sampler:
-    """Looks at the disks under test while a benchmark runs."""
+    """A sampler that looks at the disks under test while a benchmark runs."""
 
     def __init__(self, look: Callable[[], Mapping[int, Counts]]) -> None:
         """look : gives what was counted by now, by the number of the machine"""
@@ -47,7 +47,7 @@ class Sampler:
             self._looks.append((time.monotonic(), found))
 
     def stretches(self, run_seconds: float) -> list[Stretch]:
-        """Those of the benchmark that has ended just now, without the making of its files."""
+        """Return the stretches of the benchmark that has ended just now, without the making of its files."""
         ended = time.monotonic()
         began = ended - run_seconds
         return [
@@ -60,9 +60,9 @@ class Sampler:
 
 
 def sampler(host: Connection | None, domains: Mapping[int, str], target: str) -> Sampler:
-    """Of the disks under test. domains : number of a machine to its name on the host; none: there is nothing to see
+    """Return a sampler of the disks under test, which sees nothing without a host or domains.
 
-    target : the disk under test of each
+    domains : number of a machine to its name on the host; target : the disk under test of each
     """
 
     def look() -> dict[int, Counts]:
@@ -80,7 +80,7 @@ def sampler(host: Connection | None, domains: Mapping[int, str], target: str) ->
 
 
 def store(run: CampaignRun, stretches: Iterable[Stretch]) -> None:
-    """File them with the run, in place of those of an earlier attempt."""
+    """File the stretches with the run, in place of those of an earlier attempt."""
     run.signatures.all().delete()
     guest_fs = FileSystem.objects.filter(slug=run.guest_fs).first()
     Signature.objects.bulk_create(

@@ -1,4 +1,4 @@
-"""What the scripts of host_scripts say of a hypervisor that no worker can ask: read, and kept in the host's record.
+"""The statements of the scripts of host_scripts on a hypervisor that no worker can ask, kept in the host's record.
 
     kdb-facts: 1
     hypervisor: esxi
@@ -30,7 +30,7 @@ _FIRST = "kdb-facts: 1"
 
 
 def decoded(content: bytes) -> str:
-    """The text of a file, as PowerShell and others write it. Raises HostError."""
+    """Return the text of a file, as PowerShell and others write it. Raises HostError."""
     if len(content) > MOST_BYTES:
         raise HostError(f"A statement has at most {MOST_BYTES:,} bytes.")
     try:
@@ -40,7 +40,7 @@ def decoded(content: bytes) -> str:
 
 
 def read(text: str) -> tuple[str, dict[str, str]]:
-    """The hypervisor's slug, and fields of a configuration with their text. Raises HostError, which names the line."""
+    """Return the hypervisor's slug, and a configuration's fields with their text. Raises HostError with the line."""
     if len(text.encode()) > MOST_BYTES:
         raise HostError(f"A statement has at most {MOST_BYTES:,} bytes.")
     lines = [(number, line.strip()) for number, line in enumerate(text.splitlines(), start=1) if line.strip()]
@@ -63,7 +63,7 @@ def read(text: str) -> tuple[str, dict[str, str]]:
 
 
 def _why_not(name: str, value: str) -> str:
-    """Why a configuration cannot have this; empty where it can, or its name is that of an entry of the catalogue."""
+    """Return why a configuration cannot have this; empty where it can, or its name is that of a catalogue entry."""
     field = Configuration._meta.get_field(name)
     if not isinstance(field, Field) or field.is_relation:
         return "" if len(value) <= 80 else "at most 80 characters."

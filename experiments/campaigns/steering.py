@@ -14,7 +14,7 @@ from typing import Any
 
 from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
-from django.db.models import Max, Q, QuerySet
+from django.db.models import F, Max, Q, QuerySet
 from django.utils.timezone import now
 
 from experiments.models import Campaign, CampaignRun, Host, RunLine, StoragePool
@@ -23,13 +23,14 @@ from kdb import jobs
 from kdb.host_storage import BACKENDS
 from kdb.models import Job
 
-from . import hosts, news
+from . import abilities, hosts, news
+from .abilities import MAKES
 from .laboratory import disks, drivers, engines, plan, proxmox, xen
 
 logger = logging.getLogger(__name__)
 
-RUN_JOB = "campaign_run"  # the handler is in experiments.campaigns.runs
-MAKES = {"ext4": 32, "xfs": 320, "btrfs": 128}  # file systems that remote.sh makes, and their least size in MiB
+RUN_JOB, LOOK_JOB = "campaign_run", "look_at_host"  # their handlers are in .runs and .returning
+FIRST_LOOK, LONGEST_LOOK = timedelta(seconds=15), timedelta(minutes=10)  # from one look to the next
 MAX_RUNS = 10_000
 _INTO_IMAGE = {
     name: f"{hosts.FROM[name]}; put it into the disk, and add_guest_image again" for name in hosts.NEEDED_INSIDE
@@ -55,7 +56,7 @@ class PlanRefused(CampaignError):  # noqa: N818
 
 @dataclass(frozen=True)
 class Estimate:
-    """What a plan comes to."""
+    """An estimate of what a plan takes."""
 
     runs: int
     seconds: int
@@ -69,7 +70,10 @@ class Estimate:
 
 
 def problems_of(campaign: Campaign) -> dict[str, list[str]]:
-    """Why the host cannot run this plan, by field; empty where it can. Asks the database only."""
+    """Return everything that keeps the host from running this plan, by field: what was found, and what is allowed.
+
+    Asks the database only.
+    """
     found: dict[str, list[str]] = {}
 
     def say(name: str, sentence: str) -> None:
@@ -82,11 +86,17 @@ def problems_of(campaign: Campaign) -> dict[str, list[str]]:
         )
     if host.blocked_reason:
         say("host", f"{host} is blocked: {host.blocked_reason}")
+    if host.archived_at:
+        say("host", f"{host} is archived: bring it back first.")
     if campaign.driver not in host.drivers:
         say("driver", f"{host} is registered for {', '.join(host.drivers) or 'no driver'}.")
     for name in ("host_file_systems", "workloads"):
         if not getattr(campaign, name):
             say(name, "At least one is needed.")
+    for name in ("host_file_systems", "guest_file_systems", "workloads", "vm_counts"):
+        listed = getattr(campaign, name)
+        if twice := sorted({str(item) for item in listed if listed.count(item) > 1}):
+            say(name, f"Found more than once: {', '.join(twice)}. Each is allowed once.")
     if unknown := [name for name in campaign.workloads if name not in engines.WORKLOADS]:
         say("workloads", f"{', '.join(unknown)}: the workloads are {', '.join(engines.WORKLOADS)}.")
     is_native = campaign.driver == Host.Driver.NATIVE
@@ -96,7 +106,9 @@ def problems_of(campaign: Campaign) -> dict[str, list[str]]:
         say("guest_file_systems", "At least one is needed.")
     if not is_native and not campaign.vm_counts:
         say("vm_counts", "At least one is needed.")
-    if found:
+    if campaign.run_count > MAX_RUNS:
+        say("repetitions", f"Found {campaign.run_count:,} runs in all, more than a campaign holds ({MAX_RUNS:,}).")
+    if host.runs_on_id or campaign.driver not in host.drivers:
         return found
     if campaign.driver == Host.Driver.ATTACHED:
         _check_attached(campaign, say)
@@ -104,47 +116,20 @@ def problems_of(campaign: Campaign) -> dict[str, list[str]]:
         say("host", f"{host} was not checked yet.")
     else:
         _check_host(campaign, facts, say)
-    if campaign.run_count > MAX_RUNS:
-        say("repetitions", f"{campaign.run_count:,} runs are more than a campaign holds ({MAX_RUNS:,}).")
+    _check_sizes(campaign, say)
     return found
 
 
 def _check_host(campaign: Campaign, facts: dict[str, Any], say: Callable[[str, str], None]) -> None:
-    pool, host = campaign.pool, campaign.host
-    if pool is None or pool.host_id != host.pk:
-        say("pool", f"A storage pool of {host} is needed.")
-        return
-    about = facts["pools"].get(pool.path, {"is_missing": True})
-    if about.get("is_missing"):
-        say("pool", f"{about.get('why') or f'{pool.path} was not there'}, at the last check.")
-        return
-    lacking = {item["program"] for item in facts["missing"]}
-    if (pool.kind == StoragePool.Kind.STORAGE) != (campaign.driver == Host.Driver.PROXMOX):
-        say("pool", "Machines of Proxmox VE lie on a storage of it, and everything else lies in a folder.")
-        return
-    for name in campaign.host_file_systems:
-        if name in BACKENDS and pool.kind == StoragePool.Kind.IMAGE:
-            _check_volume(campaign, name, facts, say)
-        elif pool.kind != StoragePool.Kind.IMAGE and name != about["file_system"]:
-            say("host_file_systems", f"{pool.path} is {about['file_system']}; it is used as it is.")
-        elif pool.kind == StoragePool.Kind.IMAGE and (name not in MAKES or f"mkfs.{name}" in lacking):
-            say(
-                "host_file_systems",
-                f"{host} cannot make {name}: {hosts.FROM.get(f'mkfs.{name}', 'KDB cannot either')}.",
-            )
-    needed = plan.host_disk_mib(campaign.driver, campaign.disk_mib, campaign.vm_counts or [1])
-    if about["free_mib"] < needed + 64:
-        say(
-            "disk_mib",
-            f"{needed + 64:,} MiB are needed in {pool.path}, {about['free_mib']:,} MiB were free at the last check.",
-        )
+    host, lacking = campaign.host, abilities.lacking(campaign.host)
+    about = _check_pool(campaign, facts, say)
     if campaign.driver == Host.Driver.NATIVE:
         _check_engine(campaign, str(host), facts.get(campaign.engine, ""), say)
-        _check_sizes(campaign, say)
         return
     for name in _PROGRAMS.get(campaign.driver, ()):
         if name in lacking:
             say("driver", f"{host} has no {name}: {hosts.FROM[name]}.")
+    _check_machines(campaign, facts, say)
     image = facts.get("guest_image")
     if not image or not facts.get("accelerator"):
         say(
@@ -153,18 +138,65 @@ def _check_host(campaign: Campaign, facts: dict[str, Any], say: Callable[[str, s
         )
         return
     _check_image(campaign, image, say)
-    wanted = max(campaign.vm_counts) * campaign.vm_ram_mib
-    if wanted > facts["ram_mib"] - _SPARE_RAM_MIB:
+    if about:
+        _check_disk(campaign, facts, about, lacking, say)
+
+
+def _check_pool(campaign: Campaign, facts: dict[str, Any], say: Callable[[str, str], None]) -> dict[str, Any]:
+    """Check the pool and what is to lie on it. Returns what the last check found there; nothing where it is no use."""
+    pool, host = campaign.pool, campaign.host
+    if pool is None or pool.host_id != host.pk:
+        say("pool", f"A storage pool of {host} is needed.")
+        return {}
+    about: dict[str, Any] = facts["pools"].get(pool.path, {"is_missing": True})
+    if about.get("is_missing"):
+        say("pool", f"{about.get('why') or f'{pool.path} was not there'}, at the last check.")
+        return {}
+    if (pool.kind == StoragePool.Kind.STORAGE) != (campaign.driver == Host.Driver.PROXMOX):
+        say("pool", "Machines of Proxmox VE lie on a storage of it, and everything else lies in a folder.")
+        return {}
+    if pool.kind == StoragePool.Kind.IMAGE and facts.get("root", "0") != "0":
+        say(
+            "host",
+            f"{host.login} is not root on {host}, and only root makes file systems and guests: log in as root, or say "
+            "in the host's record that the login may sudo without a password, and check the host.",
+        )
+    lacking = abilities.lacking(host)
+    for name in campaign.host_file_systems:
+        if pool.kind != StoragePool.Kind.IMAGE:
+            if name != about["file_system"]:
+                say("host_file_systems", f"Found {name}; {pool.path} is {about['file_system']}; it is used as it is.")
+        elif name in BACKENDS:
+            _check_volume(campaign, name, facts, say)
+        elif name not in MAKES or f"mkfs.{name}" in lacking:
+            where = hosts.FROM.get(f"mkfs.{name}", "KDB cannot either")
+            able = ", ".join(each for each in MAKES if f"mkfs.{each}" not in lacking) or "none"
+            say("host_file_systems", f"{host} cannot make {name}: {where}. Allowed are {able}.")
+    needed = plan.host_disk_mib(campaign.driver, campaign.disk_mib, campaign.vm_counts or [1])
+    if about["free_mib"] < needed + 64:
+        say(
+            "disk_mib",
+            f"{needed + 64:,} MiB are needed in {pool.path}, {about['free_mib']:,} MiB were free at the last check.",
+        )
+    return about
+
+
+def _check_machines(campaign: Campaign, facts: dict[str, Any], say: Callable[[str, str], None]) -> None:
+    """Check the machines' processors and memory against the host's. Processors may be promised to several machines."""
+    host, cores = campaign.host, facts.get("cores", 0)
+    if cores and campaign.vm_vcpus > cores:
+        say("vm_vcpus", f"Found {campaign.vm_vcpus}; {host} has {cores} CPUs, so 1 to {cores} are allowed.")
+    most, there = max(campaign.vm_counts, default=1), facts["ram_mib"] - _SPARE_RAM_MIB
+    if most * campaign.vm_ram_mib > there:
         say(
             "vm_ram_mib",
-            f"{wanted:,} MiB for {max(campaign.vm_counts)} guests; {host} has {facts['ram_mib']:,} MiB in all.",
+            f"Found {campaign.vm_ram_mib:,} MiB for each of {most} guests; {host} has {facts['ram_mib']:,} MiB in all, "
+            f"of which {max(there, 0) // most:,} MiB each are allowed.",
         )
-    _check_sizes(campaign, say)
-    _check_disk(campaign, facts, lacking, say)
 
 
 def _check_image(campaign: Campaign, image: dict[str, Any], say: Callable[[str, str], None]) -> None:
-    """Whether a guest has what runs ask for; `missing` is known of an image that was brought."""
+    """Say what runs ask for and a guest lacks; `missing` is known of an image that was brought."""
     where, missing = f"the guest image of {campaign.host}", image.get("missing", [])
     version = image["filebench"] if campaign.engine == "filebench" else image["packages"]["fio"]
     _check_engine(campaign, where, version, say, _INTO_IMAGE)
@@ -179,7 +211,7 @@ def _check_image(campaign: Campaign, image: dict[str, Any], say: Callable[[str, 
 
 
 def _check_volume(campaign: Campaign, name: str, facts: dict[str, Any], say: Callable[[str, str], None]) -> None:
-    """Whether the host can make this volume on image files, and the disk be one."""
+    """Say why the host cannot make this volume on image files, or the disk cannot be one."""
     if campaign.driver == Host.Driver.NATIVE:
         say("host_file_systems", f"A native campaign runs on file systems, not on {name}.")
         return
@@ -195,7 +227,7 @@ def _check_volume(campaign: Campaign, name: str, facts: dict[str, Any], say: Cal
 
 
 def _check_proxmox(campaign: Campaign, about: dict[str, Any], say: Callable[[str, str], None]) -> None:
-    """What of a plan Proxmox VE, or this storage of it, cannot do."""
+    """Say what Proxmox VE, or this storage of it, cannot do of a plan."""
     if "pve" not in campaign.host.facts:
         say("driver", f"{campaign.host} is no host of Proxmox VE: it has no pveversion.")
     try:
@@ -205,14 +237,14 @@ def _check_proxmox(campaign: Campaign, about: dict[str, Any], say: Callable[[str
     allocations = about["allocation"]
     if campaign.image_format not in allocations:
         say("image_format", f"A disk on {campaign.pool} is {' or '.join(allocations)}.")
-    if max(campaign.vm_counts) > proxmox.MOST_GUESTS:
+    if max(campaign.vm_counts, default=1) > proxmox.MOST_GUESTS:
         say("vm_counts", f"At most {proxmox.MOST_GUESTS} machines together have numbers of their own.")
     if campaign.pinned_cpus:
         say("pinned_cpus", "Proxmox VE pins a machine to several CPUs and no vCPU to one: leave it empty.")
 
 
 def _check_xen(campaign: Campaign, say: Callable[[str, str], None]) -> None:
-    """What of a plan Xen cannot do."""
+    """Say what Xen cannot do of a plan."""
     if "hvm" not in campaign.host.facts.get("xen_caps", ""):
         say("driver", f"{campaign.host} is no Xen, seen by xl, whose processors can virtualise fully.")
     for name, sentence in xen.problems(campaign.disk):
@@ -223,12 +255,15 @@ def _check_xen(campaign: Campaign, say: Callable[[str, str], None]) -> None:
 
 
 def _check_disk(
-    campaign: Campaign, facts: dict[str, Any], lacking: Collection[str], say: Callable[[str, str], None]
+    campaign: Campaign,
+    facts: dict[str, Any],
+    about: dict[str, Any],
+    lacking: Collection[str],
+    say: Callable[[str, str], None],
 ) -> None:
-    """Whether the virtual disks and processors can be what they are asked to be."""
+    """Say where the virtual disks and processors cannot be what they are asked to be."""
     options = campaign.disk
     if campaign.driver == Host.Driver.PROXMOX:
-        about = facts["pools"][str(campaign.pool)]
         _check_proxmox(campaign, about, say)
         options = replace(options, allocation=about["allocation"].get(campaign.image_format, ""))
     if campaign.driver == Host.Driver.XEN:
@@ -249,7 +284,7 @@ def _check_disk(
         say("io_mode", sentence)
     if not campaign.pinned_cpus:
         return
-    needed, cores = max(campaign.vm_counts) * campaign.vm_vcpus, facts.get("cores", 0)
+    needed, cores = max(campaign.vm_counts, default=1) * campaign.vm_vcpus, facts.get("cores", 0)
     if len(campaign.pinned_cpus) < needed:
         say("pinned_cpus", f"{needed} vCPUs run at once, so as many CPUs are needed, not {len(campaign.pinned_cpus)}.")
     if beyond := [str(cpu) for cpu in campaign.pinned_cpus if cpu >= cores]:
@@ -257,18 +292,18 @@ def _check_disk(
 
 
 def _check_attached(campaign: Campaign, say: Callable[[str, str], None]) -> None:
+    most = max(campaign.vm_counts, default=1)
     for host_fs in campaign.host_file_systems:
         for guest_fs in campaign.guest_file_systems:
             ready = machines_for(campaign, host_fs, guest_fs)
-            if len(ready) < max(campaign.vm_counts):
+            if len(ready) < most:
                 say(
                     "vm_counts",
-                    f"{max(campaign.vm_counts)} virtual machines with a pool for {guest_fs} on {host_fs} are needed, "
+                    f"{most} virtual machines with a pool for {guest_fs} on {host_fs} are needed, "
                     f"{len(ready)} checked ones are registered.",
                 )
             for pool in ready:
                 _check_engine(campaign, str(pool.host), pool.host.facts.get(campaign.engine, ""), say)
-    _check_sizes(campaign, say)
 
 
 def _lacks(where: str, program: str, ways: Mapping[str, str]) -> str:
@@ -282,7 +317,7 @@ def _check_engine(
     say: Callable[[str, str], None],
     ways: Mapping[str, str] = hosts.FROM,
 ) -> None:
-    """ways : where to get what is lacking there"""
+    """Say why the engine cannot run there. ways : where to get what is lacking"""
     if not version:
         say("engine", _lacks(where, campaign.engine, ways))
     elif campaign.engine == "filebench":
@@ -296,7 +331,7 @@ def _check_sizes(campaign: Campaign, say: Callable[[str, str], None]) -> None:
     for name in {*campaign.host_file_systems, *campaign.guest_file_systems} & MAKES.keys():
         if campaign.disk_mib < MAKES[name]:
             say("disk_mib", f"{name} needs {MAKES[name]} MiB.")
-    for workload in campaign.workloads:
+    for workload in [name for name in campaign.workloads if name in engines.WORKLOADS]:
         needed = engines.working_set_bytes(workload, campaign.scale_percent) * 2 // 2**20 + 128
         if campaign.disk_mib < needed:
             say("disk_mib", f"{workload} at {campaign.scale_percent} % needs {needed:,} MiB to write in.")
@@ -311,7 +346,7 @@ def _check_sizes(campaign: Campaign, say: Callable[[str, str], None]) -> None:
 
 
 def machines_for(campaign: Campaign, host_fs: str, guest_fs: str) -> list[StoragePool]:
-    """A pool for this pair of each attached virtual machine that can be used, in the order of their names."""
+    """Return a pool for this pair of each attached virtual machine that can be used, in the order of their names."""
     found: dict[int, StoragePool] = {}
     pools = StoragePool.objects.filter(host__runs_on=campaign.host, host_fs__slug=host_fs, host__blocked_reason="")
     for pool in pools.exclude(host__host_key="").select_related("host", "host_fs").order_by("host__slug", "path"):
@@ -323,7 +358,7 @@ def machines_for(campaign: Campaign, host_fs: str, guest_fs: str) -> list[Storag
 
 
 def estimate(campaign: Campaign) -> Estimate:
-    """Time, space and the steps of each kind of run."""
+    """Return time, space and the steps of each kind of run."""
     matrix = cells_of(campaign)
     accelerator = campaign.host.facts.get("accelerator", "") if campaign.driver in drivers.HYPERVISORS else ""
     host_mib = plan.host_disk_mib(campaign.driver, campaign.disk_mib, campaign.vm_counts or [1])
@@ -391,7 +426,7 @@ def _add_runs(campaign: Campaign, repetitions: Collection[int]) -> None:
 
 
 def is_untried(driver: str) -> bool:
-    """Whether nobody has filed a campaign by this driver yet, and no real host was at hand where it was written."""
+    """Tell whether no campaign by this driver was filed yet, and no real host was at hand where it was written."""
     return driver in drivers.UNTRIED and not Campaign.objects.filter(driver=driver, case_study__isnull=False).exists()
 
 
@@ -406,11 +441,20 @@ def start(campaign: Campaign) -> None:
     """Let a planned or paused campaign run. Raises CampaignError."""
     with transaction.atomic():
         campaign = _locked(campaign, State.PLANNED, State.PAUSED)
+        if campaign.host.archived_at:
+            raise CampaignError(f"{campaign.host} is archived: bring it back first.")
         if campaign.driver != Host.Driver.ATTACHED:
             try:
                 hosts.address(campaign.host)
             except hosts.HostError as error:
                 raise CampaignError(str(error)) from error
+            if campaign.host.left_overs:
+                left = ", ".join(campaign.host.left_overs.splitlines())
+                raise CampaignError(
+                    f"Earlier runs left on {campaign.host}: {left}. Clear this on the host's page, or clear it "
+                    "yourself and check the host."
+                )
+        campaign.looks = 0
         _set_state(campaign, State.RUNNING)
         next_run(campaign.host_id)
 
@@ -423,13 +467,48 @@ def pause(campaign: Campaign, reason: str = "") -> None:
         next_run(campaign.host_id)
 
 
-def pause_by_itself(campaign_id: int, reason: str) -> None:
-    """Begin no further run until somebody looked, where it runs. The reason is told to its owner."""
+def pause_by_itself(campaign_id: int, reason: str, *, looks_again: bool = False) -> None:
+    """Begin no further run until somebody looked, where it runs. The reason is told to its owner.
+
+    looks_again : the host is looked at now and then, and the campaign goes on by itself where it can be used again
+    """
     with transaction.atomic():
-        running = Campaign.objects.filter(pk=campaign_id, state=State.RUNNING)
-        if running.update(state=State.PAUSED, state_reason=reason):
-            news.tell_owner(Campaign.objects.get(pk=campaign_id))
-            logger.warning("paused campaign=%s reason=%r", campaign_id, reason)
+        campaign = Campaign.objects.select_for_update(of=("self",)).filter(pk=campaign_id, state=State.RUNNING).first()
+        if campaign is not None:
+            campaign.look_at = now() + _until_look(campaign.looks) if looks_again else None
+            _set_state(campaign, State.PAUSED, reason)
+            news.tell_owner(campaign)
+
+
+def _until_look(looks: int) -> timedelta:
+    return min(FIRST_LOOK * 2 ** min(looks, 10), LONGEST_LOOK)
+
+
+def still_paused(campaign: Campaign, reason: str, *, looks_again: bool) -> None:
+    """Note why the host cannot be used yet, or not before somebody did something."""
+    waiting = Campaign.objects.filter(pk=campaign.pk, state=State.PAUSED, look_at__isnull=False)
+    waiting.update(state_reason=reason, **({} if looks_again else {"look_at": None}))
+
+
+def go_on_by_itself(campaign: Campaign) -> None:
+    """Let the campaign go on where the host can be used again."""
+    with transaction.atomic():
+        hosts.locked(campaign.host_id)
+        waiting = Campaign.objects.select_for_update(of=("self",)).filter(pk=campaign.pk, state=State.PAUSED)
+        found = waiting.filter(look_at__isnull=False).first()
+        if found is not None:
+            found.look_at = None
+            _set_state(found, State.RUNNING)
+            next_run(found.host_id)
+
+
+def _look_at_hosts() -> None:
+    """Have a worker look whether the hosts of paused campaigns can be used again; less and less often."""
+    for campaign in Campaign.objects.select_related("host").filter(state=State.PAUSED, look_at__lte=now()):
+        with transaction.atomic():
+            mine = Campaign.objects.filter(pk=campaign.pk, state=State.PAUSED, look_at=campaign.look_at)
+            if mine.update(look_at=now() + _until_look(campaign.looks + 1), looks=F("looks") + 1):
+                jobs.enqueue(LOOK_JOB, queue=campaign.host.queue, campaign_id=campaign.pk)
 
 
 def cancel(campaign: Campaign) -> None:
@@ -442,12 +521,12 @@ def cancel(campaign: Campaign) -> None:
 
 
 def retry(campaign: Campaign, run: CampaignRun) -> None:
-    """Do one run again, whatever became of it; its figures are replaced. Raises CampaignError."""
+    """Do one run again, whatever became of it; what it measured counts until the new is done. Raises CampaignError."""
     _wait_again(campaign, CampaignRun.objects.filter(pk=run.pk))
 
 
 def retry_cell(campaign: Campaign, run: CampaignRun) -> None:
-    """Do all repetitions of this run's cell again that have ended; figures are replaced. Raises CampaignError."""
+    """Do all ended repetitions of this run's cell again, as `retry` does one. Raises CampaignError."""
     alike = {name: getattr(run, name) for name in plan.Cell._fields}
     _wait_again(campaign, CampaignRun.objects.filter(**alike))
 
@@ -455,26 +534,52 @@ def retry_cell(campaign: Campaign, run: CampaignRun) -> None:
 def _wait_again(campaign: Campaign, runs: QuerySet[CampaignRun]) -> None:
     with transaction.atomic():
         campaign = _locked(campaign, State.RUNNING, State.PAUSED, State.FINISHED, State.CANCELLED)
-        ended = [RunState.DONE, RunState.FAILED, RunState.CANCELLED, RunState.UNNEEDED]
         if campaign.case_study_id:
             raise CampaignError("The campaign is filed; what is added now would not be in the case study.")
-        found = runs.filter(campaign=campaign, state__in=ended)
-        found = found.exclude(repeated_by__state__in=[RunState.ACTIVE, RunState.DONE])
-        emptied = {"reason": "", "figures": [], "warnings": [], "disturbed": "", "lost_attempts": 0, "step": ""}
-        if not found.update(state=RunState.WAITING, **emptied):
-            raise CampaignError("The run has not ended, or another was done in its place: do that one again.")
+        found = runs.filter(campaign=campaign).select_related("repeated_by").order_by("position")
+        if not sum(map(_waits_again, found)):
+            raise CampaignError("The run has not ended, or another is done in its place: do that one again.")
         _go_on(campaign)
 
 
+def _waits_again(run: CampaignRun) -> bool:
+    """Have the run done again: by another one where it has figures, which count until that one is done."""
+    if run.state == RunState.DONE:
+        other = getattr(run, "repeated_by", None)
+        if other is None:
+            _repeat(run)
+            return True
+        return other.state != RunState.DONE and _waits_again(other)
+    ended = CampaignRun.objects.filter(pk=run.pk, state__in=[RunState.FAILED, RunState.CANCELLED, RunState.UNNEEDED])
+    emptied = {"reason": "", "warnings": [], "disturbed": "", "lost_attempts": 0, "step": ""}
+    return ended.update(state=RunState.WAITING, **emptied) > 0
+
+
+def _repeat(run: CampaignRun) -> None:
+    again = {name: getattr(run, name) for name in ("campaign_id", "host_id", "repetition", *plan.Cell._fields)}
+    CampaignRun.objects.create(**again, position=_last_position(run.campaign) + 1, repeats=run)
+
+
 def repeat_at_the_end(run: CampaignRun) -> None:
-    """Plan a disturbed run once more, after all others; once only, and no repeat again. Inside the host's lock."""
-    if run.repeats_id or CampaignRun.objects.filter(repeats=run).exists():
+    """Plan a disturbed run once more, after all others, and once only. Inside the host's lock.
+
+    Where two repeats in a row were disturbed too, those that wait are called off: the machine is always that busy.
+    """
+    if run.repeats_id:
+        repeats = CampaignRun.objects.filter(campaign=run.campaign_id, repeats__isnull=False)
+        before = repeats.filter(position__lt=run.position, state=RunState.DONE).order_by("-position").first()
+        if before is not None and before.disturbed:
+            repeats.filter(state=RunState.WAITING).exclude(repeats__disturbed="").update(
+                state=RunState.UNNEEDED,
+                reason="Two repeats in a row were disturbed as well: the machine is as busy as before.",
+            )
+        return
+    if CampaignRun.objects.filter(repeats=run).exists():
         return
     campaign = Campaign.objects.get(pk=run.campaign_id)
     if campaign.state not in (State.RUNNING, State.PAUSED):
         return
-    again = {name: getattr(run, name) for name in ("campaign_id", "host_id", "repetition", *plan.Cell._fields)}
-    CampaignRun.objects.create(**again, position=_last_position(campaign) + 1, repeats=run)
+    _repeat(run)
 
 
 def top_up(campaign: Campaign, repetitions: int) -> None:
@@ -493,7 +598,7 @@ def top_up(campaign: Campaign, repetitions: int) -> None:
 
 
 def _go_on(campaign: Campaign) -> None:
-    """There is something to do again: an ended campaign waits for its start, a running one goes on."""
+    """Go on where there is something to do again: an ended campaign waits for its start, a running one goes on."""
     if campaign.state in (State.FINISHED, State.CANCELLED):
         _set_state(campaign, State.PAUSED)
     next_run(campaign.host_id)
@@ -502,6 +607,8 @@ def _go_on(campaign: Campaign) -> None:
 def _locked(campaign: Campaign, *states: Campaign.State) -> Campaign:
     hosts.locked(campaign.host_id)
     found = Campaign.objects.select_for_update(of=("self",)).select_related("host", "pool").get(pk=campaign.pk)
+    if found.archived_at:
+        raise CampaignError("The campaign is archived: bring it back first.")
     if found.state not in states:
         raise CampaignError(f"The campaign is {found.get_state_display()}.")
     return found
@@ -509,7 +616,9 @@ def _locked(campaign: Campaign, *states: Campaign.State) -> Campaign:
 
 def _set_state(campaign: Campaign, state: Campaign.State, reason: str = "") -> None:
     campaign.state, campaign.state_reason = state, reason
-    campaign.save(update_fields=["state", "state_reason"])
+    if state != State.PAUSED:
+        campaign.look_at = None
+    campaign.save(update_fields=["state", "state_reason", "look_at", "looks"])
     logger.info("campaign=%s state=%s reason=%r", campaign.slug, state, reason)
 
 
@@ -544,12 +653,12 @@ def next_run(host_id: int) -> CampaignRun | None:
 
 
 def disturbed_by(host: Host) -> str:
-    """What is under way on a host that a run waits for; "" where nothing is."""
+    """Return what is under way on a host that a run waits for; "" where nothing is."""
     return next((found for _, found in run_wanted.send(sender=Host, host=host) if found), "")
 
 
 def in_window(host: Host, at: datetime, campaign: Campaign) -> bool:
-    """Whether a run that begins now would be under way in the host's maintenance."""
+    """Tell whether a run that begins now would be under way in the host's maintenance."""
     if host.window_start is None or host.window_end is None:
         return False
     longest = timedelta(seconds=2 * campaign.run_seconds + campaign.cool_down_seconds + 60)
@@ -565,11 +674,14 @@ def in_window(host: Host, at: datetime, campaign: Campaign) -> bool:
 
 
 def look_after() -> None:
-    """Find what nobody did: runs whose job gave up, hosts with work and no run. Called by every tick."""
+    """Find what nobody did: runs whose job gave up, hosts with work and no run, or that may answer again.
+
+    Called by every tick.
+    """
     ended = Q(job__isnull=True) | Q(job__state__in=[Job.State.DONE, Job.State.FAILED])
     for run in CampaignRun.objects.filter(ended, state=RunState.ACTIVE).select_related("job"):
         reason = (run.job.error if run.job else "") or "Its job ended without a result."
-        spares = jobs.NO_DATABASE in reason  # no run's fault
+        spares = jobs.NO_DATABASE in reason or jobs.GIVEN_UP in reason  # no run's fault: its workers died
         ending: dict[str, Any] = {"state": RunState.FAILED, "reason": reason, "finished_at": now()}
         if spares:
             ending = {"state": RunState.WAITING}
@@ -581,3 +693,4 @@ def look_after() -> None:
                     pause_by_itself(run.campaign_id, reason)
     for host_id in set(Campaign.objects.filter(state=State.RUNNING).values_list("host_id", flat=True)):
         next_run(host_id)
+    _look_at_hosts()

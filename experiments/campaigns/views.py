@@ -9,13 +9,15 @@ from django.contrib.auth.decorators import login_required
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_safe
 
 from experiments import permissions
 from experiments.models import Campaign, CampaignRun, Host, RunArtifact
+from kdb.accounts import user_of
 from kdb.htmx import varies_for_htmx, wants_fragment
 
-from . import drafts, hosts, pages, plans, statements, steering
+from . import drafts, hosts, left_overs, pages, plans, removal, statements, steering
 from .downloads import artifact_response
 from .forms import CampaignForm, HostForm, TopUpForm, filled_in
 from .hosts import HostError
@@ -39,8 +41,7 @@ def operators_only(view: Callable[..., HttpResponse]) -> Callable[..., HttpRespo
 @require_safe
 @operators_only
 def host_list(request: HttpRequest) -> HttpResponse:
-    hosts_ = Host.objects.select_related("runs_on", "hypervisor").order_by("slug")
-    return render(request, "experiments/host_list.html", {"hosts": hosts_})
+    return render(request, "experiments/host_list.html", pages.host_rows())
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -51,19 +52,25 @@ def host_new(request: HttpRequest) -> HttpResponse:
         any_key = permissions.may_use_any_key(request.user)
         try:
             host, pools = form.save(commit=False), form.cleaned_data["pools"]
-            hosts.register(host, pools, user=request.user, any_key=any_key)
+            hosts.register(host, pools, user=user_of(request), any_key=any_key)
             return redirect("host-detail", host.slug)
         except HostError as error:
             form.add_error("key_name", str(error))
     return render(request, "experiments/host_form.html", {"form": form}, status=422 if form.errors else 200)
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
-@operators_only
-def host_edit(request: HttpRequest, slug: str) -> HttpResponse:
+def _host_to_change(request: HttpRequest, slug: str) -> Host:
+    """Return the host. Raises PermissionDenied where it is somebody else's."""
     host = get_object_or_404(Host, slug=slug)
     if not permissions.may_change_host(request.user, host):
         raise PermissionDenied
+    return host
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@operators_only
+def host_edit(request: HttpRequest, slug: str) -> HttpResponse:
+    host = _host_to_change(request, slug)
     form = HostForm(request.POST if request.method == "POST" else None, instance=host)
     if form.is_valid():
         try:
@@ -82,8 +89,9 @@ def host_edit(request: HttpRequest, slug: str) -> HttpResponse:
 @operators_only
 @varies_for_htmx
 def host_detail(request: HttpRequest, slug: str) -> HttpResponse:
-    """A host: its key, its facts, its campaigns. Asked again while a worker talks to it."""
-    host = get_object_or_404(Host.objects.select_related("job", "runs_on", "hypervisor"), slug=slug)
+    """Show a host: its key, its facts, its campaigns. The page asks again while a worker talks to it."""
+    related = ("job", "runs_on", "hypervisor", "registered_by")
+    host = get_object_or_404(Host.objects.select_related(*related), slug=slug)
     may_change, problem = permissions.may_change_host(request.user, host), ""
     if request.method == "POST":
         if not may_change:
@@ -93,7 +101,9 @@ def host_detail(request: HttpRequest, slug: str) -> HttpResponse:
             return redirect("host-detail", slug)
         except HostError as error:
             problem = str(error)
+    may_take = permissions.may_take_host(request.user, host)
     shown = {"page": pages.host_page(host), "host": host, "may_change": may_change, "problem": problem}
+    shown["may_take"] = may_take
     template = "experiments/_host.html" if wants_fragment(request) else "experiments/host_detail.html"
     return render(request, template, shown, status=409 if problem else 200)
 
@@ -106,8 +116,16 @@ def _do_to_host(request: HttpRequest, host: Host) -> None:
         case "accept":
             any_key = permissions.may_use_any_key(request.user)
             hosts.accept_key(host, posted.get("fingerprint", ""), any_key=any_key)
+        case "take":
+            if not permissions.may_take_host(request.user, host):
+                raise PermissionDenied
+            hosts.take(host, user=user_of(request))
+        case "bring-back":
+            removal.bring_host_back(host, user=user_of(request))
         case "check":
             hosts.ask_check(host, with_limits="limits" in posted)
+        case "clear":
+            left_overs.ask_clear(host)
         case "statement":
             file = request.FILES.get("file")
             text = statements.decoded(file.read(statements.MOST_BYTES + 1)) if file else posted.get("statement", "")
@@ -119,12 +137,63 @@ def _do_to_host(request: HttpRequest, host: Host) -> None:
 @require_safe
 @operators_only
 def host_script(request: HttpRequest, name: str) -> HttpResponse:
-    """A script that an operator runs on a hypervisor that no worker reaches."""
+    """Answer a script that an operator runs on a hypervisor that no worker reaches."""
     if name not in statements.SCRIPTS:
         raise Http404(f"there is no script {name}")
     answer = HttpResponse(statements.SCRIPTS[name].read_bytes(), content_type="text/plain; charset=utf-8")
     answer["Content-Disposition"] = f'attachment; filename="{name}"'
     return answer
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@operators_only
+def host_remove(request: HttpRequest, slug: str) -> HttpResponse:
+    """Show what becomes of a host and its evidence, and the button that deletes or archives it."""
+    host = _host_to_change(request, slug)
+    return _removal(
+        request, host, removal.of_host, removal.remove_host, [reverse("host-list"), reverse("host-detail", args=[slug])]
+    )
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@operators_only
+def host_forget(request: HttpRequest, slug: str) -> HttpResponse:
+    """Show what becomes of what was observed on a host, and the button that forgets it."""
+    host = _host_to_change(request, slug)
+    where = reverse("host-detail", args=[slug])
+    return _removal(request, host, removal.of_observation, removal.forget_observed, [where, where])
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@operators_only
+def campaign_remove(request: HttpRequest, slug: str) -> HttpResponse:
+    """Show what becomes of a campaign, its runs and raw outputs, and the button that deletes or archives it."""
+    campaign = get_object_or_404(Campaign.objects.select_related("host", "case_study"), slug=slug)
+    if not permissions.may_steer(request.user, campaign):
+        raise PermissionDenied
+    back = [reverse("campaign-list"), reverse("campaign-detail", args=[slug])]
+    return _removal(request, campaign, removal.of_campaign, removal.remove_campaign, back)
+
+
+def _removal(
+    request: HttpRequest,
+    found: Any,
+    removal_of: Callable[[Any], removal.Removal],
+    remove: Callable[..., None],
+    back: list[str],
+) -> HttpResponse:
+    """Show what becomes of it, or remove it where that is posted. back : where to go after it was deleted, and else"""
+    said, problem = None, ""
+    try:
+        said = removal_of(found)
+        if request.method == "POST":
+            remove(found, request.POST.get("deed", ""), user=user_of(request))
+            return redirect(back[said.deed != removal.DELETE])
+    except (HostError, CampaignError, removal.Changed) as error:
+        problem = str(error)
+    shown = {"removal": said, "what": str(found), "problem": problem, "back": back[1]}
+    status = 409 if problem and request.method == "POST" else 200
+    return render(request, "experiments/removal.html", shown, status=status)
 
 
 # Campaigns
@@ -133,7 +202,12 @@ def host_script(request: HttpRequest, name: str) -> HttpResponse:
 @require_safe
 @operators_only
 def campaign_list(request: HttpRequest) -> HttpResponse:
-    return render(request, "experiments/campaign_list.html", {"campaigns": pages.campaign_rows()})
+    rows = pages.campaign_rows()
+    shown = {
+        "campaigns": [row for row in rows if row.archived_at is None],
+        "archived": [row for row in rows if row.archived_at],
+    }
+    return render(request, "experiments/campaign_list.html", shown)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -145,7 +219,7 @@ def campaign_new(request: HttpRequest) -> HttpResponse:
     if form.is_valid():
         if request.POST.get("do") == "plan":
             try:
-                return redirect("campaign-detail", steering.create(form.instance, user=request.user).slug)
+                return redirect("campaign-detail", steering.create(form.instance, user=user_of(request)).slug)
             except steering.PlanRefused as refused:  # somebody was quicker
                 form.add_problems(refused.problems)
         estimate = steering.estimate(form.instance)
@@ -157,7 +231,7 @@ def campaign_new(request: HttpRequest) -> HttpResponse:
 @operators_only
 @varies_for_htmx
 def campaign_detail(request: HttpRequest, slug: str) -> HttpResponse:
-    """The matrix with the state of every run, what is being done, and what may be done about it."""
+    """Show the matrix with the state of every run, what is being done, and what may be done about it."""
     campaign = get_object_or_404(Campaign.objects.select_related("host", "pool", "owner", "case_study"), slug=slug)
     may_steer, problem = permissions.may_steer(request.user, campaign), ""
     top_up = TopUpForm(request.POST if request.POST.get("do") == "top-up" else None)
@@ -200,8 +274,10 @@ def _steer(request: HttpRequest, campaign: Campaign, top_up: TopUpForm) -> HttpR
             if not top_up.is_valid():
                 return None
             steering.top_up(campaign, top_up.cleaned_data["repetitions"])
+        case "bring-back":
+            removal.bring_campaign_back(campaign, user=user_of(request))
         case "draft":
-            _, batch = drafts.make(campaign, user=request.user)
+            _, batch = drafts.make(campaign, user=user_of(request))
             return redirect("import-detail", batch.pk)
         case other:
             raise Http404(f"nothing is called {other}")
@@ -211,7 +287,7 @@ def _steer(request: HttpRequest, campaign: Campaign, top_up: TopUpForm) -> HttpR
 @require_safe
 @operators_only
 def campaign_plan(request: HttpRequest, slug: str) -> HttpResponse:
-    """The plan as a file, for `manage.py run_campaign` and for other hosts."""
+    """Answer the plan as a file, for `manage.py run_campaign` and for other hosts."""
     campaign = get_object_or_404(Campaign, slug=slug)
     response = HttpResponse(plans.text(campaign), content_type="application/json")
     response["Content-Disposition"] = f'attachment; filename="{campaign.slug}.json"'
@@ -221,7 +297,7 @@ def campaign_plan(request: HttpRequest, slug: str) -> HttpResponse:
 @require_safe
 @operators_only
 def run_detail(request: HttpRequest, slug: str, position: int) -> HttpResponse:
-    """One run: its log, its figures, what it left."""
+    """Show one run: its log, its figures, what it left."""
     run = get_object_or_404(
         CampaignRun.objects.select_related("campaign", "host", "repeats", "repeated_by"),
         campaign__slug=slug,

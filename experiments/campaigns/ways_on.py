@@ -1,4 +1,4 @@
-"""Why a host cannot be used, and what to do about it: one table of what OpenSSH, sudo, login shells and KDB say.
+"""Reasons why a host cannot be used, and ways on: one table of what OpenSSH, sudo, login shells and KDB say.
 
 The first row whose pattern is found in a message holds. A message that no row knows stands alone.
 """
@@ -36,33 +36,18 @@ _TABLE = (
         "sshd_config lets root in by key (PermitRootLogin prohibit-password).",
     ),
     (
-        r"Name or service not known|Could not resolve hostname|name resolution|No address associated",
-        "The worker's name server does not know the name {address}.",
-        "Correct the name, or give the IP address instead. On the worker's machine, getent hosts {address} must print "
-        "it.",
+        r"cannot be reached\.",
+        "There is no connection to {address}: the worker's name server does not know the name, the machine is off, "
+        "nothing listens on port {port}, or a firewall drops what comes from the worker.",
+        _TRY + ": it says which. An IP address needs no name server; Debian's SSH server is openssh-server; a worker "
+        "inside the host's network may do its runs: give the host that laboratory's name.",
     ),
     (
-        r"Connection refused",
-        "The machine is there, and nothing listens on port {port}.",
-        "Start its SSH server (on Debian: apt-get install openssh-server, systemctl enable --now ssh), or correct the "
-        "port.",
-    ),
-    (
-        r"No route to host|Network is unreachable",
-        "The worker's machine has no way to {address}.",
-        "Connect the two networks, or let a worker inside the host's network do its runs: give the host that "
-        "laboratory's name.",
-    ),
-    (
-        r"says no SSH",
-        "Something else than an SSH server listens on port {port}.",
-        "Correct the port: on the machine, ss -tlnp lists what listens where.",
-    ),
-    (
-        r"kex_exchange_identification|Connection closed|Connection reset|hangs up",
-        "The machine hangs up before anybody can log in: it limits who may connect, or is still starting.",
-        "Look at journalctl -u ssh there; fail2ban, AllowUsers, MaxStartups and hosts.deny are the usual reasons. Then "
-        "try again.",
+        r"answers, but not as an SSH server",
+        "Something answers on port {port} and hangs up, limits who may connect, is still starting, or is no SSH server "
+        "with a key that is taken (Ed25519, ECDSA, RSA).",
+        "On the machine, ss -tlnp lists what listens where, and journalctl -u ssh says whom it turned away: fail2ban, "
+        "AllowUsers, MaxStartups and hosts.deny are the usual reasons.",
     ),
     (
         r"shows another host key",
@@ -70,16 +55,11 @@ _TABLE = (
         "Find out which. Compare the fingerprint on the machine itself before you accept the new key.",
     ),
     (
-        r"Too many authentication failures",
-        "The worker's ssh agent offered more keys than the machine tries.",
-        "Put the right key into the worker's folder of keys, and name it here.",
-    ),
-    (
         r"does not let this login in",
         "The machine does not accept this key for {login}.",
         "Append the public key (ssh-keygen -y -f prints it from the private one, {key}) to .ssh/authorized_keys of "
         "{login} there; the file and its folder may be written by {login} only. A key with a passphrase cannot be "
-        "used.",
+        "used. Where the worker's ssh agent offers too many keys, name one of its folder here.",
     ),
     (
         r"has no key .* in its folder",
@@ -95,6 +75,11 @@ _TABLE = (
         r"sudo: .*(?:password|terminal|not in the sudoers|not allowed)",
         "{login} may not sudo without a password.",
         'Add the line "{login} ALL=(root) NOPASSWD: ALL" there with visudo -f /etc/sudoers.d/kdb, or log in as root.',
+    ),
+    (
+        r"only root may|cannot create directory .*Permission denied",
+        "{login} is not root on the machine.",
+        "If it may sudo without a password, say so in the host's record (register_host: --sudo); else log in as root.",
     ),
     (
         r"sudo: (?:command )?not found|Unknown command: sudo|sudo: Command not found",
@@ -116,11 +101,6 @@ _TABLE = (
         "Logging in, or the command after it, took too long.",
         _TRY + ": more than two seconds come from name service (UseDNS no), a home folder on the network, a shell that "
         "loads much (.bashrc, config.fish), or a machine that is busy.",
-    ),
-    (
-        r"does not answer|timed out",
-        "Nothing answers at {address}: the machine is off, or a firewall drops what comes from the worker.",
-        "Switch it on, or let the worker's address through to port {port}. " + _TRY + ".",
     ),
     (
         r"sent more than",
@@ -177,15 +157,23 @@ _TABLE = (
         "must be allowed to run (no noexec). /var/log/xen has more.",
     ),
     (
-        r"failed to connect to the hypervisor|libvirt-sock|virtqemud-sock",
-        "libvirt does not run on the machine.",
-        "Start it there (systemctl start libvirtd, or virtqemud), see that virsh -c qemu:///system list answers, and "
-        "let the campaign go on.",
+        r"left-overs of KDB|the area of a run under way|This stays on|Earlier runs left on|cannot unmount|"
+        r"(?:devices|machines|processes) stay",
+        "KDB's folder was removed from the storage pool, or what lies in it is in use; what it held runs on.",
+        "Clear it on the host's page (or by manage.py clear_host {slug}): nothing is ended but what lies in "
+        "that folder. Then the campaign goes on by itself.",
+    ),
+    (
+        r"does not say which virtual machines are there|Proxmox VE does not say|ipcc_send_rec|end of file while|failed "
+        r"to connect to the hypervisor|libvirt-sock|virtqemud-sock",
+        "What runs virtual machines there does not answer.",
+        "Start it there (for libvirt: systemctl start libvirtd, or virtqemud; virsh -c qemu:///system list must "
+        "answer). Then the campaign goes on by itself.",
     ),
     (
         r"no space: |No space left",
         "The storage pool is full.",
-        "Make room in it, or plan smaller disks; then let the campaign go on, and do the failed runs again.",
+        "Make room in it, and the campaign goes on by itself; or plan smaller disks.",
     ),
     (
         r"the database could not be used",
@@ -214,13 +202,14 @@ _TABLE = (
 
 
 def way_on(message: str, host: Host) -> WayOn | None:
-    """The cause behind a message about a host and the next step; None where no row of the table knows it."""
+    """Return the cause behind a message about a host and the next step; None where no row of the table knows it."""
     about = {
         "address": host.address or "the host",
         "port": host.port,
         "login": host.login,
         "key": host.key_name or "of the worker's ssh agent",
         "queue": host.queue,
+        "slug": host.slug,
     }
     for pattern, cause, next_step in _TABLE:
         if re.search(pattern, message):
@@ -229,6 +218,6 @@ def way_on(message: str, host: Host) -> WayOn | None:
 
 
 def told(message: str, host: Host) -> str:
-    """The message with its cause and the next step, for terminals."""
+    """Return the message with its cause and the next step, for terminals."""
     found = way_on(message, host)
     return f"{message}\n{found.cause}\n{found.next_step}" if found else message

@@ -1,8 +1,10 @@
 """Unpublished case studies, for those who may see them: their life, and results in bulk."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from django.db.models import QuerySet
+from django.forms import BaseForm
 from django.http import Http404
 from django.utils.decorators import method_decorator
 from django.views.decorators.http import conditional_page
@@ -18,34 +20,30 @@ from rest_framework.viewsets import GenericViewSet
 from experiments import permissions
 from experiments.api.serializers import ReadSerializer, ServerSerializer, StorageSerializer
 from experiments.models import CaseStudy
-from kdb.api_errors import FaultyRequest, form_errors, refuse_faults
-from kdb.api_pagination import PageByKey
-from kdb.tokens import HasScope
+from kdb.accounts import user_of
+from kdb.api.bodies import TEXT_AREA, Fields, fields_of
+from kdb.api.errors import FaultyRequest, FieldError, form_errors, refuse_faults
+from kdb.api.pagination import PageByKey
 
 from . import bundles, life, reviews
 from .forms import ReasonForm, draft_forms
 
 
 class Conflict(APIException):
-    """What is asked for cannot be done as things stand."""
+    """The request cannot be done as things stand."""
 
     status_code = status.HTTP_409_CONFLICT
 
 
 @method_decorator(conditional_page, name="dispatch")
-class OwnedViewSet(GenericViewSet):
-    """What only some may see: nobody else learns that it exists."""
+class OwnedViewSet(GenericViewSet[Any]):
+    """Views of what only some may see: nobody else learns that it exists."""
 
-    permission_classes = [IsAuthenticated, HasScope]
+    permission_classes = [IsAuthenticated]
     pagination_class = PageByKey
-    scope = "import"
-
-    @property
-    def required_scope(self) -> str:
-        return "read" if self.request.method in ("GET", "HEAD", "OPTIONS") else self.scope
 
 
-class AuditEntrySerializer(serializers.Serializer):
+class AuditEntrySerializer(Fields):
     action = serializers.CharField(help_text="created, imported, submitted, published ...")
     actor = serializers.CharField(source="actor.username", allow_null=True, default=None)
     detail = serializers.CharField()
@@ -76,7 +74,7 @@ class DraftSerializer(ReadSerializer):
         return bundles.digest(draft) if is_one and draft.status == CaseStudy.Status.SUBMITTED else None
 
 
-class ServerFieldsSerializer(serializers.Serializer):
+class ServerFieldsSerializer(Fields):
     """The machine. What is left out is not stated."""
 
     model = serializers.CharField(required=False)
@@ -88,7 +86,7 @@ class ServerFieldsSerializer(serializers.Serializer):
     network = serializers.CharField(required=False)
 
 
-class StorageFieldsSerializer(serializers.Serializer):
+class StorageFieldsSerializer(Fields):
     """The disks under test; limits in MB/s (10^6 bytes)."""
 
     description = serializers.CharField()
@@ -101,8 +99,8 @@ class StorageFieldsSerializer(serializers.Serializer):
     source = serializers.CharField(required=False, help_text="Where the limits stand.")
 
 
-class DraftFieldsSerializer(serializers.Serializer):
-    """What a draft is made of."""
+class DraftFieldsSerializer(Fields):
+    """The fields of a draft."""
 
     slug = serializers.SlugField(help_text="Name in addresses; fixed once the draft exists.")
     title = serializers.CharField()
@@ -112,13 +110,13 @@ class DraftFieldsSerializer(serializers.Serializer):
     run_seconds = serializers.IntegerField(required=False)
     repetitions = serializers.IntegerField(required=False)
     value_scope = serializers.CharField(required=False, help_text="per-vm, aggregate, or empty: not stated.")
-    procedure = serializers.CharField(required=False)
+    procedure = serializers.CharField(required=False, style=TEXT_AREA)
     server = ServerFieldsSerializer(required=False)
     storage = StorageFieldsSerializer()
 
 
-class ReasonSerializer(serializers.Serializer):
-    reason = serializers.CharField()
+class ReasonSerializer(Fields):
+    reason = serializers.CharField(style=TEXT_AREA)
 
 
 class DecisionSerializer(ReasonSerializer):
@@ -127,7 +125,7 @@ class DecisionSerializer(ReasonSerializer):
     )
 
 
-class RevisionNumberSerializer(serializers.Serializer):
+class RevisionNumberSerializer(Fields):
     revision = serializers.IntegerField(help_text="Knowledge revision that this made.")
 
 
@@ -155,10 +153,10 @@ class DraftViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, OwnedViewSe
         """Begin a case study."""
         if not permissions.may_create(request.user):
             raise PermissionDenied
-        forms = draft_forms(_posted(request.data))
+        forms = draft_forms(_posted(request))
         _check(forms)
         rows = (form.save(commit=False) for form in forms.values())
-        draft = _or_conflict(life.create_draft, *rows, user=request.user)
+        draft = _or_conflict(life.create_draft, *rows, user=user_of(request))
         return self._shown(draft, status.HTTP_201_CREATED)
 
     @extend_schema(
@@ -173,13 +171,13 @@ class DraftViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, OwnedViewSe
             for name, value in draft_forms(case_study=draft)[form].initial.items()
             if value is not None
         }
-        forms = draft_forms({**before, **_posted(request.data)}, draft)
+        forms = draft_forms({**before, **_posted(request)}, draft)
         _check(forms)
         _or_conflict(
             life.edit_draft,
             draft,
             [(form.instance, [*form.fields]) for form in forms.values()],
-            user=request.user,
+            user=user_of(request),
         )
         return self._shown(draft)
 
@@ -195,7 +193,7 @@ class DraftViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, OwnedViewSe
     def submit(self, request: Request, slug: str) -> Response:
         """Ask for review."""
         draft = self._permitted(permissions.may_submit)
-        _or_conflict(reviews.submit, draft, user=request.user)
+        _or_conflict(reviews.submit, draft, user=user_of(request))
         return self._shown(draft)
 
     @extend_schema(operation_id="drafts_return", tags=["drafts"], request=ReasonSerializer, responses=DraftSerializer)
@@ -203,7 +201,7 @@ class DraftViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, OwnedViewSe
     def give_back(self, request: Request, slug: str) -> Response:
         """Give a submitted case study back to its author."""
         draft = self._permitted(permissions.may_return)
-        _or_conflict(life.give_back, draft, reason=_reason(request), user=request.user)
+        _or_conflict(life.give_back, draft, reason=_reason(fields_of(request, ReasonSerializer)), user=user_of(request))
         return self._shown(draft)
 
     @extend_schema(
@@ -218,11 +216,12 @@ class DraftViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, OwnedViewSe
         draft = self._permitted(
             permissions.may_publish, "A submitted case study is published by a reviewer who had no part in it."
         )
-        reason, seen = _reason(request), request.data.get("content_digest")
-        if seen is not None and not (isinstance(seen, str) and seen):
+        said = fields_of(request, DecisionSerializer)
+        reason, seen = _reason(said), said.get("content_digest")
+        if seen == "":
             message = "It is a text, the content_digest that GET drafts/<slug>/ has; left out: what was submitted."
             raise FaultyRequest([{"field": "content_digest", "message": message}])
-        revision = _or_conflict(reviews.publish, draft, seen=seen, reason=reason, user=request.user)
+        revision = _or_conflict(reviews.publish, draft, seen=seen, reason=reason, user=user_of(request))
         return Response({"revision": revision.number})
 
     def _permitted(self, may: Any, otherwise: str | None = None) -> CaseStudy:
@@ -232,13 +231,13 @@ class DraftViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, OwnedViewSe
         return draft
 
     def _shown(self, draft: CaseStudy, code: int = status.HTTP_200_OK) -> Response:
-        """As it is now, also to a reviewer who has just given it back and sees it no longer."""
-        draft = _whole(CaseStudy.objects).get(pk=draft.pk)
+        """Return the draft as it is now, also to a reviewer who has just given it back and sees it no longer."""
+        draft = _whole(CaseStudy.objects.all()).get(pk=draft.pk)
         return Response(self.get_serializer(draft).data, status=code)
 
 
 def _whole(rows: QuerySet[CaseStudy]) -> QuerySet[CaseStudy]:
-    """With everything that a draft is shown with."""
+    """Return the case studies with everything that a draft is shown with."""
     return rows.select_related("owner", "server", "storage__server").prefetch_related("audit_entries__actor")
 
 
@@ -261,32 +260,25 @@ class RetractionViewSet(OwnedViewSet):
             raise Http404
         if not permissions.may_retract(request.user, case_study):
             raise PermissionDenied
-        revision = _or_conflict(life.retract, case_study, reason=_reason(request), user=request.user)
+        revision = _or_conflict(
+            life.retract, case_study, reason=_reason(fields_of(request, ReasonSerializer)), user=user_of(request)
+        )
         return Response({"revision": revision.number})
 
 
-def _posted(data: Any) -> dict[str, Any]:
-    """The nested object of a request as a page posts it: `server-ram_gib`."""
-    if not isinstance(data, dict):
-        raise FaultyRequest([{"field": "body", "message": "An object is expected."}])
+def _posted(request: Request) -> dict[str, Any]:
+    """Return the nested object of a request as a page posts it: `server-ram_gib`."""
     posted = {}
-    for name, value in data.items():
-        if name in ("server", "storage"):
-            if not isinstance(value, dict):
-                raise FaultyRequest([{"field": name, "message": "An object is expected."}])
-            posted.update({f"{name}-{inner}": given for inner, given in value.items()})
+    for name, value in fields_of(request, DraftFieldsSerializer).items():
+        if isinstance(value, dict):
+            posted.update({f"{name}-{inner}": given for inner, given in value.items() if given is not None})
         else:
             posted[name] = value
-    known = [form.add_prefix(name) for form in draft_forms().values() for name in form.fields]
-    if unknown := [name for name in posted if name not in known]:
-        names = [name.replace("-", ".") for name in known]
-        message = f"There is no such field; there are {', '.join(names)}."
-        raise FaultyRequest([{"field": name.replace("-", "."), "message": message} for name in unknown])
-    return {name: value for name, value in posted.items() if value is not None}
+    return posted
 
 
-def _check(forms: dict) -> None:
-    errors = [
+def _check(forms: Mapping[str, BaseForm]) -> None:
+    errors: list[FieldError] = [
         {**error, "field": error["field"] if name == "case_study" else f"{name}.{error['field']}"}
         for name, form in forms.items()
         for error in form_errors(form)
@@ -295,8 +287,8 @@ def _check(forms: dict) -> None:
         raise FaultyRequest(errors)
 
 
-def _reason(request: Request) -> str:
-    form = ReasonForm(request.data if isinstance(request.data, dict) else {})
+def _reason(said: dict[str, Any]) -> str:
+    form = ReasonForm(said)
     refuse_faults(form)
     return form.cleaned_data["reason"]
 

@@ -1,4 +1,4 @@
-"""What becomes of the things a draft brings: public with it, forgotten with it.
+"""The fate of the things a draft brings: public with it, forgotten with it.
 
 A catalogue entry or a publication that came with a draft is marked (SharedRow.is_draft) until one that uses it is
 published. A variant, claim or finding has no mark: it is seen where a visible case study has it (experiments.visible).
@@ -16,7 +16,7 @@ from experiments.references import SHARED, used_by, variants
 
 @dataclass(frozen=True)
 class Belongings:
-    """Keys of what a case study has that goes when nobody has it any more."""
+    """The keys of a case study's things that go when no case study has them any more."""
 
     variants: list[int]
     claims: list[int]
@@ -32,7 +32,7 @@ def of(case_study: CaseStudy) -> Belongings:
 
 
 def publish(case_study_ids: list[int]) -> None:
-    """What these case studies use is no draft's alone any more; call it in the transaction that publishes them."""
+    """Release what these case studies use from drafts; call it in the transaction that publishes them."""
     case_studies = CaseStudy.objects.filter(pk__in=case_study_ids)
     for model in SHARED:
         drafts = _locked(used_by(model, case_studies).filter(is_draft=True))
@@ -58,7 +58,7 @@ def _locked(rows: QuerySet[Any]) -> list[int]:
 
 
 def _unreferred(rows: QuerySet[Any]) -> QuerySet[Any]:
-    """Those of the rows, locked, that no other row of any application refers to."""
+    """Return those of the rows, locked, that no other row of any application refers to."""
     model: type[Model] = rows.model
     found = model._default_manager.filter(pk__in=_locked(rows))
     for relation in model._meta.get_fields(include_hidden=True):

@@ -4,7 +4,7 @@ import re
 
 from experiments.models import CaseStudy, Publication
 
-# What BibTeX reads as its own.
+# Signs that BibTeX reads as its own.
 _SPECIAL = {
     "\\": r"\textbackslash{}",
     "{": r"\{",
@@ -18,7 +18,7 @@ _SPECIAL = {
 
 
 def entries(case_study: CaseStudy, address: str) -> str:
-    """One entry for the case study as it stands here, and one for the publication where there is one."""
+    """Return one entry for the case study as it stands here, and one for the publication where there is one."""
     revision = f"Knowledge revision {case_study.published_revision_id}"
     if case_study.retracted_revision_id:
         revision += f", retracted at revision {case_study.retracted_revision_id}"

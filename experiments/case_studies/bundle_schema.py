@@ -6,6 +6,7 @@ from typing import Any
 
 from django.db import models
 
+from experiments.imports.readers.bundle import DERIVED, DOCUMENT, FILES, MEASUREMENTS
 from experiments.models import (
     Benchmark,
     CaseStudy,
@@ -28,7 +29,6 @@ from experiments.models.catalogue import CatalogueEntry
 from experiments.models.fields import TypedJSONField, column
 
 FORMAT, VERSION = "kdb-case-study", 1
-DOCUMENT, MEASUREMENTS, DERIVED, FILES = "case-study.json", "measurements.csv", "derived.csv", "files/"
 
 CATALOGUE: dict[str, type[CatalogueEntry]] = {
     "hypervisors": Hypervisor,
@@ -37,13 +37,13 @@ CATALOGUE: dict[str, type[CatalogueEntry]] = {
     "benchmarks": Benchmark,
     "workloads": Workload,
 }
-# What becomes of a case study here is not what it is.
+# Fields of what becomes of a case study here; they are no part of what it says.
 LIFE = ("owner", "status", "published_revision", "retracted_revision", "retraction_reason", "server", "storage")
 _SLUG = {"type": "string", "pattern": "^[-a-zA-Z0-9_]{1,80}$"}
 
 
 def field_names(model: type[models.Model], without: Collection[str] = ()) -> list[str]:
-    """The fields of a row that a bundle carries."""
+    """Return the fields of a row that a bundle carries."""
     return [
         field.name
         for field in model._meta.concrete_fields
@@ -52,7 +52,7 @@ def field_names(model: type[models.Model], without: Collection[str] = ()) -> lis
 
 
 def row_schema(model: type[models.Model], without: Collection[str] = (), **others: dict[str, Any]) -> dict[str, Any]:
-    """One row of the model as an object: references are slugs, what is left out has the model's default."""
+    """Return the schema of one row as an object: references are slugs, what is left out has the model's default."""
     fields = {name: column(model, name) for name in field_names(model, without)}
     required = [name for name, f in fields.items() if not (f.blank or f.null or f.has_default())]
     properties = {name: _field_schema(f) for name, f in fields.items()}
@@ -93,7 +93,7 @@ def _field_schema(field: "models.Field[Any, Any]") -> dict[str, Any]:
 
 @cache
 def schema() -> dict[str, Any]:
-    """The document's schema (JSON Schema, draft 2020-12)."""
+    """Return the document's schema (JSON Schema, draft 2020-12)."""
 
     def rows(of: dict[str, Any]) -> dict[str, Any]:
         return {"type": "array", "items": of}
@@ -143,7 +143,7 @@ def schema() -> dict[str, Any]:
 
 
 def measurement_columns() -> list[str]:
-    """Columns of the table of measurements; `variant` is a key, `raw_file` a SHA-256."""
+    """Return the columns of the table of measurements; `variant` is a key, `raw_file` a SHA-256."""
     return field_names(Measurement)
 
 

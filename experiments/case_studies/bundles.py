@@ -12,17 +12,19 @@ import logging
 import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from functools import partial
 from itertools import chain, islice
-from typing import Any, BinaryIO, TypeVar
+from typing import IO, Any, TypeVar
 
-import jsonschema
 from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError, models, transaction
 from django.utils.timezone import now
 
+from experiments import permissions
 from experiments.files import raw_files
-from experiments.imports.readers import archives
+from experiments.imports.readers.apart import LaidOut, NotRead, ReadingProcess
+from experiments.imports.readers.bundle import DERIVED, DOCUMENT, FILES, MEASUREMENTS, BundleError
 from experiments.models import (
     AuditEntry,
     CaseStudy,
@@ -41,39 +43,32 @@ from experiments.models import (
 )
 from experiments.models.catalogue import SharedRow
 from experiments.models.fields import column, related
-from kdb.json_values import refuse_unkeepable
 
 from . import belongings, measurement_rows
 from .bundle_schema import (
     CATALOGUE,
-    DERIVED,
-    DOCUMENT,
-    FILES,
     FORMAT,
     LIFE,
-    MEASUREMENTS,
     VERSION,
     derived_columns,
     field_names,
     measurement_columns,
     schema,
 )
-from .life import audit
+from .life import audit, not_to_be_had
 from .measurement_rows import MeasurementRow
 
 logger = logging.getLogger(__name__)
 Shared = TypeVar("Shared", bound=SharedRow)
 
 _ROWS_AT_ONCE = 5_000
+_SECONDS, _MEMORY_BYTES = 10, 2**30  # of the process that reads a bundle
+_MOST_LINES_AT_ONCE = 50_000  # of tables, filed while somebody waits for the page
 _EPOCH = (1980, 1, 1, 0, 0, 0)  # of every member, so that the same case study is the same bytes
 
 
-class BundleError(ValueError):
-    """A bundle cannot be taken in; the text names the place in it and is fit to show."""
-
-
 def is_bundle(data: bytes) -> bool:
-    """Whether this ZIP is a bundle and no collection of result files. Never raises."""
+    """Tell whether this ZIP is a bundle and no collection of result files. Never raises."""
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             return DOCUMENT in archive.namelist()
@@ -84,7 +79,7 @@ def is_bundle(data: bytes) -> bool:
 # Out
 
 
-def export(case_study: CaseStudy, file: BinaryIO) -> None:
+def export(case_study: CaseStudy, file: IO[bytes]) -> None:
     """Write the case study's bundle. Work and size grow with its rows; memory does not."""
     document = _document(case_study)
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -100,7 +95,7 @@ def export(case_study: CaseStudy, file: BinaryIO) -> None:
 
 
 def digest(case_study: CaseStudy) -> str:
-    """SHA-256 of everything that its bundle says: facts, numbers, findings, claims, and the digests of its files."""
+    """Return SHA-256 of all that its bundle says: facts, numbers, findings, claims, and the digests of its files."""
     found = hashlib.sha256(json.dumps(_document(case_study), sort_keys=True).encode())
     for _, rows in _tables(case_study):
         found.update(b"\0")
@@ -109,7 +104,7 @@ def digest(case_study: CaseStudy) -> str:
 
 
 class _Digested:
-    """What is written here only counts for a digest."""
+    """A file to write to that only updates a digest."""
 
     def __init__(self, found: Any) -> None:
         self.found = found
@@ -119,7 +114,7 @@ class _Digested:
 
 
 def _tables(case_study: CaseStudy) -> Iterator[tuple[str, Iterator[list[Any]]]]:
-    """Name and lines of each table, the first with the names of its columns."""
+    """Yield name and lines of each table, the first with the names of its columns."""
     keys = _variant_keys(case_study)
     digests = dict(RawFile.objects.filter(case_study=case_study).values_list("pk", "sha256"))
     for name, model, columns in (
@@ -155,7 +150,7 @@ def _table_rows(
 
 
 def _variant_keys(case_study: CaseStudy) -> dict[int, str]:
-    """Key in the bundle of every variant that the case study uses, in an order that does not depend on ours."""
+    """Return the bundle's key of every variant that the case study uses, in an order that does not depend on ours."""
     configurations = case_study.configurations.all()
     used = WorkloadVariant.objects.filter(
         models.Exists(Measurement.objects.filter(configuration__in=configurations, variant=models.OuterRef("pk")))
@@ -205,7 +200,7 @@ def _document(case_study: CaseStudy) -> dict[str, Any]:
 
 
 def _catalogue_entries(rows: list[models.Model], claims: list[Claim]) -> dict[type, set[Any]]:
-    """Everything of the catalogue that these rows refer to."""
+    """Return everything of the catalogue that these rows refer to."""
     entries: dict[type, set[Any]] = {model: set() for model in CATALOGUE.values()}
     for row in rows:
         for field in row._meta.concrete_fields:
@@ -217,7 +212,7 @@ def _catalogue_entries(rows: list[models.Model], claims: list[Claim]) -> dict[ty
 
 
 def _row(row: models.Model, without: tuple[str, ...] = ()) -> dict[str, Any]:
-    """The row's fields that are not at their default; references by slug."""
+    """Return the row's fields that are not at their default; references by slug."""
     found = {}
     for name in field_names(type(row), without):
         field, value = column(type(row), name), getattr(row, name)
@@ -231,73 +226,39 @@ def _row(row: models.Model, without: tuple[str, ...] = ()) -> dict[str, Any]:
 # In
 
 
-def take_in(data: bytes, *, user: User, door: ImportBatch.Door) -> tuple[CaseStudy, bool]:
+def take_in(data: bytes, *, user: User | None, door: ImportBatch.Door) -> tuple[CaseStudy, bool]:
     """Make a draft of a bundle. Returns it and whether it is new: the same bundle again adds nothing.
 
     Raises BundleError, and changes nothing, where the bundle is broken or its name belongs to another case study.
     """
-    members = _members(data)
-    document = _checked(members)
-    slug = document["case_study"]["slug"]
-    there = CaseStudy.objects.filter(slug=slug).first()
-    if there is not None:
-        if digest(there) == hashlib.sha256(_canonical(members)).hexdigest():
-            return there, False
-        raise BundleError(f"There is another case study {slug!r} here; rename one of them.")
+    with ReadingProcess(seconds=_SECONDS, memory_bytes=_MEMORY_BYTES) as process:
+        try:
+            found = process.bundle(process.read([data], lambda: None, schema=schema()))
+        except NotRead as limit:
+            what, _ = limit.args
+            raise BundleError(f"To read the bundle takes {what}.") from limit
+        if door == ImportBatch.Door.BROWSER and found.lines > _MOST_LINES_AT_ONCE:
+            raise BundleError(
+                f"The tables have {found.lines:,} lines; up to {_MOST_LINES_AT_ONCE:,} are taken here, more by "
+                "`manage.py import_results` on the server."
+            )
+        return _taken_in(found, user, door)
+
+
+def _taken_in(found: LaidOut, user: User | None, door: ImportBatch.Door) -> tuple[CaseStudy, bool]:
+    slug = found.document["case_study"]["slug"]
+    there = permissions.seen_by(user).filter(slug=slug).first()
+    if there is not None and digest(there) == found.digest:
+        return there, False
+    if CaseStudy.objects.filter(slug=slug).exists():
+        raise BundleError(not_to_be_had(slug))
     try:
         with transaction.atomic():
-            case_study = _Taking(document, members, user, door).do()
+            case_study = _Taking(found, user, door).do()
     except (IntegrityError, ValidationError) as error:
         raise BundleError(f"The bundle breaks a rule of the knowledge base: {_told(error)}") from error
     logger.info("took in a bundle case_study=%s door=%s", case_study.slug, door)
     return case_study, True
-
-
-def _members(data: bytes) -> dict[str, bytes]:
-    try:
-        members = {member.name: member.data for member in archives.members("bundle", data)}
-    except archives.ArchiveError as error:
-        raise BundleError(str(error)) from error
-    for name in (DOCUMENT, MEASUREMENTS, DERIVED):
-        if name not in members:
-            raise BundleError(f"{name} is missing in the bundle.")
-    for name in members:
-        if name not in (DOCUMENT, MEASUREMENTS, DERIVED) and not name.startswith(FILES):
-            raise BundleError(f"{name!r} has no place in a bundle.")
-    return members
-
-
-def _checked(members: dict[str, bytes]) -> dict[str, Any]:
-    try:
-        document = json.loads(members[DOCUMENT], parse_constant=_not_a_number)
-        refuse_unkeepable(document)
-    except (ValueError, RecursionError) as error:
-        raise BundleError(f"{DOCUMENT}: {error}") from error
-    errors = sorted(jsonschema.Draft202012Validator(schema()).iter_errors(document), key=lambda error: error.json_path)
-    if errors:
-        told = "; ".join(f"{error.json_path}: {error.message[:200]}" for error in errors[:10])
-        more = f"; and {len(errors) - 10} more" if len(errors) > 10 else ""
-        raise BundleError(f"{DOCUMENT}: {told}{more}")
-    named = {f"{FILES}{entry['sha256']}" for entry in document["files"]}
-    present = {name for name in members if name.startswith(FILES)}
-    if named != present:
-        raise BundleError(f"{DOCUMENT} and the bundle disagree on {sorted(named ^ present)[0]}.")
-    for entry in document["files"]:
-        content = members[f"{FILES}{entry['sha256']}"]
-        if hashlib.sha256(content).hexdigest() != entry["sha256"] or len(content) != entry["size_bytes"]:
-            raise BundleError(f"{entry['name']}: the bytes are not those that the bundle names.")
-    return document
-
-
-def _not_a_number(name: str) -> None:
-    raise ValueError(f"{name} is not a number of JSON")
-
-
-def _canonical(members: dict[str, bytes]) -> bytes:
-    """What a bundle says, whatever wrote its ZIP."""
-    document = json.dumps(json.loads(members[DOCUMENT]), sort_keys=True).encode()
-    tables = (members[name].replace(b"\r\n", b"\n") for name in (MEASUREMENTS, DERIVED))
-    return b"\0".join([document, *tables])
 
 
 def _told(error: Exception) -> str:
@@ -310,8 +271,8 @@ def _told(error: Exception) -> str:
 class _Taking:
     """One bundle on its way in, inside a transaction."""
 
-    def __init__(self, document: dict[str, Any], members: dict[str, bytes], user: User, door: ImportBatch.Door) -> None:
-        self.document, self.members, self.user, self.door = document, members, user, door
+    def __init__(self, found: LaidOut, user: User | None, door: ImportBatch.Door) -> None:
+        self.document, self.open, self.user, self.door = found.document, found.open, user, door
         self.rows: dict[type[models.Model], dict[str, models.Model]] = {}
 
     def do(self) -> CaseStudy:
@@ -343,7 +304,7 @@ class _Taking:
         return case_study
 
     def found_or_new(self, model: type[Shared], said: dict[str, Any]) -> Shared:
-        """What the catalogue here says of the same slug stands."""
+        """Return the catalogue's entry of this slug, else a new one. Raises BundleError where a draft's differs."""
         found = model._default_manager.filter(slug=said["slug"]).first()
         if found and found.is_draft:
             self.refuse_another(found, said)
@@ -356,7 +317,7 @@ class _Taking:
         return found
 
     def refuse_another(self, found: models.Model, said: dict[str, Any]) -> None:
-        """Two drafts may bring the same; what one says unreviewed is not put into the other's mouth."""
+        """Raise BundleError where two drafts bring different ones: neither is given the other's unreviewed words."""
         without = ("aliases", "source", "variant")
         ours = _row(found, without)
         for name in field_names(type(found), without):
@@ -369,7 +330,7 @@ class _Taking:
                 )
 
     def own(self, model: type[models.Model], said: dict[str, Any], **fixed: models.Model) -> models.Model:
-        """A server or storage of its own; its slug gets a number where another has it here."""
+        """Add a server or storage of the case study; its slug gets a number where another has it here."""
         slug, number = said["slug"], 1
         while model._default_manager.filter(slug=slug).exists():
             number += 1
@@ -413,7 +374,7 @@ class _Taking:
         )
 
     def finding(self, said: dict[str, Any]) -> OrdinalFinding:
-        """A finding may hold for several case studies: one that is here already only gets this one more."""
+        """Return the finding: one that is here already is used, as a finding may hold for several case studies."""
         place = {
             name: self.referred(column(OrdinalFinding, name), said[name])
             for name in ("publication", "hypervisor", "guest_fs", "host_fs")
@@ -448,8 +409,9 @@ class _Taking:
         )
         kept = {}
         for said in self.document["files"]:
-            content = self.members[f"{FILES}{said['sha256']}"]
-            with closing(raw_files.take(said["name"], [content])) as upload:
+            content = self.open(f"{FILES}{said['sha256']}")
+            chunks = iter(partial(content.read, raw_files.CHUNK_BYTES), b"")
+            with closing(raw_files.take(said["name"], chunks)) as upload:
                 kept[said["sha256"]] = raw_files.store(batch, upload)
             RawFile.objects.filter(pk=kept[said["sha256"]].pk).update(format=said["format"])
         return kept
@@ -489,8 +451,8 @@ class _Taking:
     def table(
         self, name: str, model: type[models.Model], expected: list[str]
     ) -> tuple[list[str], Iterator[tuple[int, list[str]]]]:
-        """Columns and lines; columns that may be empty may be missing, as they are in bundles of earlier versions."""
-        reader = csv.reader(io.TextIOWrapper(io.BytesIO(self.members[name]), "utf-8", newline=""), strict=True)
+        """Return columns and lines; columns that may be empty may be missing, as in bundles of earlier versions."""
+        reader = csv.reader(io.TextIOWrapper(self.open(name), "utf-8", newline=""), strict=True)
         try:
             columns = next(reader, [])
         except (csv.Error, UnicodeDecodeError) as error:
@@ -513,7 +475,7 @@ class _Taking:
         return columns + missing, lines()
 
     def check(self, model: type[models.Model], name: str, files: dict[str, RawFile]) -> Callable[[str], Any]:
-        """From a cell to the value of this column; raises ValueError or KeyError."""
+        """Return the function from a cell to the value of this column; it raises ValueError or KeyError."""
         field = column(model, name)
         if name == "configuration":
             return lambda text: self.rows[Configuration][text].pk

@@ -10,7 +10,9 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from experiments import permissions
 from experiments.imports.forms import ContextForm, UploadForm
+from experiments.imports.readers.bundle import BundleError
 from experiments.models import CaseStudy, ImportBatch
+from kdb.accounts import user_of
 
 from . import bundles, life, pages, reviews
 from .forms import BundleForm, ReasonForm, draft_forms
@@ -38,7 +40,7 @@ def draft_new(request: HttpRequest) -> HttpResponse:
     forms = draft_forms(request.POST if request.method == "POST" else None)
     if request.method == "POST" and all(form.is_valid() for form in forms.values()):
         try:
-            draft = life.create_draft(*(form.save(commit=False) for form in forms.values()), user=request.user)
+            draft = life.create_draft(*(form.save(commit=False) for form in forms.values()), user=user_of(request))
             return redirect("draft-detail", draft.slug)
         except CaseStudyError as error:
             forms["case_study"].add_error("slug", str(error))
@@ -55,7 +57,7 @@ def draft_edit(request: HttpRequest, slug: str) -> HttpResponse:
     if request.method == "POST" and all(form.is_valid() for form in forms.values()):
         changed = [(form.instance, [*form.fields]) for form in forms.values()]
         try:
-            life.edit_draft(draft, changed, user=request.user)
+            life.edit_draft(draft, changed, user=user_of(request))
             return redirect("draft-detail", slug)
         except CaseStudyError as error:
             forms["case_study"].add_error(None, str(error))
@@ -65,16 +67,16 @@ def draft_edit(request: HttpRequest, slug: str) -> HttpResponse:
 @require_POST
 @login_required
 def take_in_bundle(request: HttpRequest) -> HttpResponse:
-    """A draft from a case-study bundle."""
+    """Make a draft from a case-study bundle."""
     if not permissions.may_create(request.user):
         raise PermissionDenied
     form = BundleForm(request.POST, request.FILES)
     if form.is_valid():
         try:
             data = form.cleaned_data["bundle"].read()
-            draft, _ = bundles.take_in(data, user=request.user, door=ImportBatch.Door.BROWSER)
+            draft, _ = bundles.take_in(data, user=user_of(request), door=ImportBatch.Door.BROWSER)
             return redirect("case-study-detail", draft.slug)
-        except bundles.BundleError as error:
+        except BundleError as error:
             form.add_error("bundle", str(error))
     return _list(request, form, status=422)
 
@@ -102,9 +104,9 @@ STEPS = {
 @require_POST
 @login_required
 def draft_step(request: HttpRequest, slug: str, step: str) -> HttpResponse:
-    """One step of a case study's life; where it cannot be taken, the page it was asked from says why."""
-    case_study = CaseStudy.objects.filter(slug=slug).first()
-    if step not in STEPS or case_study is None or not permissions.may_see(request.user, case_study):
+    """Take one step of a case study's life; where it cannot be taken, the page it was asked from says why."""
+    case_study = get_object_or_404(permissions.seen_by(request.user), slug=slug)
+    if step not in STEPS:
         raise Http404
     if not STEPS[step](request.user, case_study):
         raise PermissionDenied
@@ -122,7 +124,7 @@ def draft_step(request: HttpRequest, slug: str, step: str) -> HttpResponse:
 
 
 def _take(step: str, case_study: CaseStudy, reason: str, request: HttpRequest) -> HttpResponseRedirect:
-    user = request.user
+    user = user_of(request)
     match step:
         case "submit":
             reviews.submit(case_study, user=user)
@@ -149,7 +151,7 @@ def retract(request: HttpRequest, slug: str) -> HttpResponse:
     form = ReasonForm(request.POST if request.method == "POST" else None)
     if form.is_valid():
         try:
-            life.retract(case_study, reason=form.cleaned_data["reason"], user=request.user)
+            life.retract(case_study, reason=form.cleaned_data["reason"], user=user_of(request))
             return redirect("case-study-detail", slug)
         except CaseStudyError as error:
             form.add_error(None, str(error))
@@ -174,8 +176,8 @@ def render_draft(
     problem: str = "",
     status: int = 200,
 ) -> HttpResponse:
-    """A draft's page, with what went wrong when something was asked of it."""
-    user = request.user
+    """Show a draft's page, with what went wrong when something was asked of it."""
+    user = user_of(request)
     may = {
         "edit": permissions.may_edit(user, draft),
         "submit": permissions.may_submit(user, draft),

@@ -19,9 +19,10 @@ from experiments.models import (
     Workload,
 )
 from experiments.models.catalogue import CatalogueEntry
+from kdb.form_types import ModelChoiceField
 
 
-class EntryField(forms.ModelChoiceField):
+class EntryField(ModelChoiceField[CatalogueEntry]):
     """An entry of the catalogue, chosen, or written as imports accept it."""
 
     def __init__(self, model: type[CatalogueEntry], **kwargs: Any) -> None:
@@ -31,11 +32,14 @@ class EntryField(forms.ModelChoiceField):
         return super().to_python(self._slug(value))
 
     def bound_data(self, data: Any, initial: Any) -> Any:
-        """What the page shows as chosen."""
+        """Return the entry that the page shows as chosen."""
         return self._slug(super().bound_data(data, initial))
 
     def _slug(self, value: Any) -> Any:
-        known = normalise.spellings(self.queryset.values_list("slug", "name", "aliases")) if value else {}
+        if not value:
+            return value
+        assert self.queryset is not None
+        known = normalise.spellings(self.queryset.values_list("slug", "name", "aliases"))
         return known.get(normalise.fold(str(value)), value)
 
 
@@ -51,7 +55,7 @@ class CaseStudyListFilter(forms.Form):
     )
 
     def filtered(self, case_studies: QuerySet[CaseStudy]) -> QuerySet[CaseStudy]:
-        """Those that pass; call it on a valid form only."""
+        """Return the case studies that pass; call it on a valid form only."""
         asked: dict[str, Any] = {name: value for name, value in self.cleaned_data.items() if value}
         of_configuration = {name: asked[name] for name in ("hypervisor", "guest_fs", "host_fs") if name in asked}
         if of_configuration:

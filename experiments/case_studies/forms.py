@@ -1,4 +1,4 @@
-"""What people fill in about their own case studies; the API checks what it is sent with the same forms."""
+"""The forms of people's own case studies; the API checks what it is sent with the same ones."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -8,9 +8,12 @@ from django.core.files.uploadedfile import UploadedFile
 
 from experiments.imports.readers.base import MAX_BYTES
 from experiments.models import CaseStudy, Server, Storage
+from kdb.form_types import ModelForm
+
+from . import life
 
 
-class CaseStudyForm(forms.ModelForm):
+class CaseStudyForm(ModelForm[CaseStudy]):
     """A draft's own fields. The slug is fixed once it exists, because addresses are made of it."""
 
     class Meta:
@@ -33,8 +36,14 @@ class CaseStudyForm(forms.ModelForm):
         if self.instance.pk:
             del self.fields["slug"]
 
+    def clean_slug(self) -> str:
+        slug: str = self.cleaned_data["slug"]
+        if CaseStudy.objects.filter(slug=slug).exists():
+            raise forms.ValidationError(life.not_to_be_had(slug))
+        return slug
 
-class ServerForm(forms.ModelForm):
+
+class ServerForm(ModelForm[Server]):
     """The machine. What is left empty is not stated."""
 
     class Meta:
@@ -52,7 +61,7 @@ class ServerForm(forms.ModelForm):
         help_texts = dict.fromkeys(fields, "")
 
 
-class StorageForm(forms.ModelForm):
+class StorageForm(ModelForm[Storage]):
     """The disks under test. Limits are what their maker states, or a raw test showed."""
 
     class Meta:
@@ -74,18 +83,20 @@ class StorageForm(forms.ModelForm):
         help_texts = dict.fromkeys(fields, "")
 
 
-def draft_forms(data: Mapping | None = None, case_study: CaseStudy | None = None) -> dict[str, forms.ModelForm]:
-    """The three forms of a draft by name, as a page posts them: fields of one form carry its prefix."""
-    instances = {"server": case_study.server, "storage": case_study.storage} if case_study else {}
+def draft_forms(
+    data: Mapping[str, Any] | None = None, case_study: CaseStudy | None = None
+) -> dict[str, ModelForm[Any]]:
+    """Return the three forms of a draft by name, as a page posts them: fields of one form carry its prefix."""
+    server, storage = (case_study.server, case_study.storage) if case_study else (None, None)
     return {
         "case_study": CaseStudyForm(data, instance=case_study),
-        "server": ServerForm(data, prefix="server", instance=instances.get("server")),
-        "storage": StorageForm(data, prefix="storage", instance=instances.get("storage")),
+        "server": ServerForm(data, prefix="server", instance=server),
+        "storage": StorageForm(data, prefix="storage", instance=storage),
     }
 
 
 class ReasonForm(forms.Form):
-    """Why a case study is given back, published or retracted."""
+    """The reason why a case study is given back, published or retracted."""
 
     reason = forms.CharField(max_length=2000, widget=forms.Textarea(attrs={"rows": 3}))
 
@@ -93,7 +104,7 @@ class ReasonForm(forms.Form):
 class BundleForm(forms.Form):
     bundle = forms.FileField(label="Case-study bundle (ZIP)")
 
-    def clean_bundle(self) -> UploadedFile:
+    def clean_bundle(self) -> "UploadedFile[Any]":
         file = self.cleaned_data["bundle"]
         if file.size > MAX_BYTES:
             raise forms.ValidationError(f"A bundle has at most {MAX_BYTES:,} bytes here.")

@@ -1,4 +1,4 @@
-"""How a case study becomes knowledge: draft, submitted, published, and sometimes retracted.
+"""The life of a case study: draft, submitted, published, and sometimes retracted.
 
 Each step locks the case study, checks the state it starts from, and writes its audit entry in the same
 transaction. Where a revision is made too, its lock comes second. Whether a user may take a step is asked of
@@ -6,6 +6,7 @@ experiments.permissions before.
 """
 
 import logging
+import secrets
 from collections.abc import Collection, Iterable
 
 from django.contrib.auth.models import User
@@ -24,7 +25,12 @@ class CaseStudyError(Exception):
     """A case study cannot go where it was asked to go; the text is fit to show."""
 
 
-def create_draft(case_study: CaseStudy, server: Server, storage: Storage, *, user: User) -> CaseStudy:
+def not_to_be_had(slug: str) -> str:
+    """Return the sentence about a taken short name; it does not tell what took it, which nobody else may know of."""
+    return f"The short name {slug} is not to be had; {slug[:70]}-{secrets.token_hex(2)} is likely to be."
+
+
+def create_draft(case_study: CaseStudy, server: Server, storage: Storage, *, user: User | None) -> CaseStudy:
     """Store a new draft with the server and the storage it was measured on; all three are unsaved and checked.
 
     Raises CaseStudyError where the short name belongs to another one, be it since a moment ago.
@@ -39,9 +45,7 @@ def create_draft(case_study: CaseStudy, server: Server, storage: Storage, *, use
             case_study.save()
             audit(case_study, user, AuditEntry.Action.CREATED)
     except IntegrityError as error:
-        raise CaseStudyError(
-            f"The short name {case_study.slug} belongs to another case study, server or storage; choose another one."
-        ) from error
+        raise CaseStudyError(not_to_be_had(case_study.slug)) from error
     logger.info("created draft case_study=%s", case_study.pk)
     return case_study
 
@@ -127,7 +131,7 @@ def audit(case_study: CaseStudy, user: User | None, action: AuditEntry.Action, d
 
 
 def locked(case_study: CaseStudy, status: str, otherwise: str) -> CaseStudy:
-    """The case study as it is now, locked until the transaction ends. Raises CaseStudyError where it is elsewhere."""
+    """Return the case study as it is now, locked for the transaction. Raises CaseStudyError where it is elsewhere."""
     found = CaseStudy.objects.select_for_update().filter(pk=case_study.pk).first()
     if found is None or found.status != status:
         raise CaseStudyError(otherwise if found else f"{case_study.slug} was deleted meanwhile.")
@@ -135,7 +139,7 @@ def locked(case_study: CaseStudy, status: str, otherwise: str) -> CaseStudy:
 
 
 def _next_revision(action: str, reason: str) -> KnowledgeRevision:
-    """The next revision. The latest row is the lock that publications and kept answers share."""
+    """Add the next revision and return it. The latest row is the lock that publications and kept answers share."""
     while True:
         latest = KnowledgeRevision.objects.select_for_update().order_by("-number").first()
         try:

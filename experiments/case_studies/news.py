@@ -1,4 +1,4 @@
-"""What reviewers may want to be told."""
+"""The news that reviewers may want to be told."""
 
 from functools import partial
 
@@ -11,7 +11,7 @@ from kdb.notifications.models import Delivery, Topic
 
 
 def tell_reviewers(case_study: CaseStudy) -> None:
-    """It waits for a review. Called in the transaction in which it is submitted; its author is told nothing."""
+    """Tell reviewers that it waits for them, in the transaction that submits it; its author is told nothing."""
     announcing.announce(
         Topic.REVIEW,
         subject=f"{case_study.slug} waits for a review",
@@ -23,7 +23,7 @@ def tell_reviewers(case_study: CaseStudy) -> None:
 
 
 def why_not_told(delivery: Delivery) -> str:
-    """Why a reviewer is not told after all: it waits no more, or holds something else by now."""
+    """Return why a reviewer is not told after all: it waits no more, or holds something else by now; else empty."""
     if delivery.topic != Topic.REVIEW:
         return ""
     found = CaseStudy.objects.filter(slug=delivery.facts["case_study"]).first()

@@ -58,7 +58,7 @@ class CaseStudyPage:
 
 
 def case_study_list() -> QuerySet[CaseStudy]:
-    """What every reader may see, with what a line of the list tells."""
+    """Return the case studies that every reader may see, with what a line of the list tells."""
     configurations = Configuration.objects.select_related("hypervisor", "guest_fs", "host_fs").order_by("pk")
     return (
         visible.case_studies()
@@ -77,7 +77,7 @@ class CaseStudyLine:
 
 
 def case_study_line(case_study: CaseStudy) -> CaseStudyLine:
-    """Asks no query for a case study of case_study_list()."""
+    """Return a line of the list; no query for a case study of case_study_list()."""
     configurations = case_study.configurations.all()
     hypervisors = dict.fromkeys(c.hypervisor.name if c.hypervisor else "Native" for c in configurations)
     pairs = dict.fromkeys(
@@ -89,7 +89,7 @@ def case_study_line(case_study: CaseStudy) -> CaseStudyLine:
 
 
 def case_study_page(case_study: CaseStudy) -> CaseStudyPage:
-    """Everything of one case study, published or not; who may see it is decided before."""
+    """Return everything of one case study, published or not; who may see it is decided before."""
     configurations = list(
         Configuration.objects.filter(case_study=case_study)
         .select_related("hypervisor", "guest_fs", "host_fs", "guest_os", "host_os")
@@ -128,14 +128,14 @@ def case_study_page(case_study: CaseStudy) -> CaseStudyPage:
 
 
 def _lint(case_study: CaseStudy) -> list[dict[str, Any]]:
-    """What the latest import that was filed found: it looked at the whole draft."""
+    """Return the lint of the latest import that was filed: it looked at the whole draft."""
     filed = case_study.imports.filter(state=ImportBatch.State.FILED).order_by("-filed_at")
     return filed.values_list("report__lint", flat=True).first() or []
 
 
 @dataclass(frozen=True)
 class DraftPage:
-    """What a draft's page prints besides its own fields."""
+    """The things that a draft's page prints besides its own fields."""
 
     configurations: list[Configuration]
     measurements: int
@@ -160,7 +160,7 @@ class DraftPage:
 
 @dataclass(frozen=True)
 class Brought:
-    """What becomes public, or gets one more case study, where a draft is published."""
+    """A row that becomes public, or gets one more case study, where a draft is published."""
 
     row: Model
     kind: str
@@ -169,7 +169,7 @@ class Brought:
 
 
 def brought(draft: CaseStudy) -> list[Brought]:
-    """The entries, publications and variants that are the draft's alone, and all of its claims and findings."""
+    """Return the entries, publications and variants that are the draft's alone, and all of its claims and findings."""
     drafts = CaseStudy.objects.filter(pk=draft.pk)
     rows: list[Model] = []
     for model in references.SHARED:

@@ -1,4 +1,4 @@
-"""What an author submits, and a reviewer's decision, bound to what was submitted and to what the reviewer saw."""
+"""Submission and review: each is bound to what was submitted and to what the reviewer saw."""
 
 import logging
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ class Obstacle:
 
 
 def obstacles(draft: CaseStudy) -> list[Obstacle]:
-    """All that keeps a draft from being submitted. Two queries."""
+    """Return all that keeps a draft from being submitted. Two queries."""
     found = []
     if not Measurement.objects.filter(configuration__case_study=draft).exists():
         found.append(Obstacle("There is nothing to review yet: no results are in the case study."))

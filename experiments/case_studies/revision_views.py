@@ -18,7 +18,7 @@ _RECOMPUTATION = "recompute_"  # what each kind of job begins with that works a 
 @require_safe
 @varies_for_htmx
 def revision_list(request: HttpRequest) -> HttpResponse:
-    """Every publication and retraction, newest first; htmx gets what is being worked in alone."""
+    """Show every publication and retraction, newest first; htmx gets what is being worked in alone."""
     work = [(job.kind.removeprefix(_RECOMPUTATION), job) for job in _under_way()]
     shown = {"work": work, "failed": [job.kind.removeprefix(_RECOMPUTATION) for job in _failed()]}
     if wants_fragment(request):
@@ -37,7 +37,7 @@ def _under_way() -> QuerySet[Job]:
 
 
 def _failed() -> QuerySet[Job]:
-    """The kinds of work whose latest job failed."""
+    """Return the kinds of work whose latest job failed."""
     ended = Job.objects.filter(kind__startswith=_RECOMPUTATION, finished_at__isnull=False)
     latest = ended.order_by().values("kind").annotate(last=Max("pk")).values("last")
     return Job.objects.filter(pk__in=latest, state=Job.State.FAILED).order_by("kind")

@@ -102,7 +102,7 @@ class Anchors:
 
 
 def configuration_labels(configurations: Iterable[Configuration]) -> dict[int, str]:
-    """A label for each configuration that tells it from its neighbours, by primary key."""
+    """Return a label for each configuration that tells it from its neighbours, by primary key."""
     labels = {configuration.pk: str(configuration) for configuration in configurations}
     by_label: dict[str, list[Configuration]] = {}
     for configuration in configurations:
@@ -114,13 +114,13 @@ def configuration_labels(configurations: Iterable[Configuration]) -> dict[int, s
 
 
 def source_tables(measurements: list[Measurement], labels: dict[int, str], anchors: Anchors) -> list[SourceTable]:
-    """The measurements as their sources group them, in the order the sources have them."""
+    """Return the measurements as their sources group them, in the order the sources have them."""
     groups = [group for group in _by_source(measurements) if len(group) > 1]
     return [_source_table(number, group, labels, anchors) for number, group in enumerate(groups, start=1)]
 
 
 def single_values(measurements: list[Measurement], labels: dict[int, str], anchors: Anchors) -> list[SingleValue]:
-    """The measurements that are no part of a table."""
+    """Return the measurements that are no part of a table."""
     alone = [group[0] for group in _by_source(measurements) if len(group) == 1]
     return [
         SingleValue(
@@ -137,7 +137,7 @@ def single_values(measurements: list[Measurement], labels: dict[int, str], ancho
 
 
 def derived_groups(values: list[DerivedValue], labels: dict[int, str], anchors: Anchors) -> list[DerivedGroup]:
-    """Derived values by the section they follow from."""
+    """Return derived values by the section they follow from."""
     groups: dict[str, list[DerivedValue]] = {}
     for value in values:
         groups.setdefault(value.source, []).append(value)
@@ -151,7 +151,7 @@ def derived_groups(values: list[DerivedValue], labels: dict[int, str], anchors: 
 
 
 def finding_groups(findings: list[OrdinalFinding], anchors: Anchors) -> list[FindingGroup]:
-    """Tier lists by workload; inside, the best first."""
+    """Return tier lists by workload; inside, the best first."""
     tiers = list(OrdinalFinding.Tier.values)
     groups = []
     for _, members in groupby(findings, key=lambda f: (f.publication_id, f.variant_id)):
@@ -203,11 +203,12 @@ FACTS: tuple[tuple[str, Callable[[Configuration], str]], ...] = (
     ("Memory of a machine", lambda c: "" if c.vm_ram_gib is None else f"{number(c.vm_ram_gib)} GiB"),
     ("Disk of a machine", lambda c: c.vm_disk),
 )
+NATIVE_FACTS = tuple(fact for fact in FACTS if fact[0].startswith("Host ") or fact[0] == "Kind of storage")
 
 
 @dataclass
 class Environment:
-    """What the configurations of a case study share, and in what they differ."""
+    """The fields that the configurations of a case study share, and those in which they differ."""
 
     shared: list[tuple[str, str]]
     differing: list[str]
@@ -216,7 +217,7 @@ class Environment:
 
 
 def environment(configurations: list[Configuration], labels: dict[int, str]) -> Environment:
-    """Native configurations have no guest, so what the others share is told without them."""
+    """Return what is shared and what differs; native configurations, which have no guest, do not count for that."""
     virtual = [c for c in configurations if not c.is_native] or configurations
     values = {name: [fact(c) for c in virtual] for name, fact in FACTS}
     differing = [name for name, column in values.items() if len(set(column)) > 1]
@@ -325,7 +326,7 @@ def _cell(measurements: list[Measurement], footnotes: list[str], *, skip: str) -
 
 
 def provenance(measurements: list[Measurement]) -> str:
-    """Where a number stands and how it came about: "Table V; Filebench 1.5; mean of 3 runs"."""
+    """Return where a number stands and how it came about: "Table V; Filebench 1.5; mean of 3 runs"."""
     first = measurements[0]
     where = first.source or "An imported result"
     if first.raw_file:
@@ -385,7 +386,7 @@ def _chart(
     *,
     horizontal: bool = False,
 ) -> dict[str, Any]:
-    """What templates/includes/_chart.html and static/js/charts.js read."""
+    """Return the chart that templates/includes/_chart.html and static/js/charts.js read."""
     return {
         "id": chart_id,
         "data_id": f"{chart_id}-data",

@@ -3,15 +3,15 @@
 import tempfile
 
 from django.core.paginator import Paginator
-from django.http import FileResponse, Http404, HttpRequest, HttpResponse, JsonResponse
+from django.http import FileResponse, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
 from django.views.decorators.http import require_safe
 
-from experiments import permissions
+from experiments import permissions, visible
 from experiments.models import CaseStudy
 
-from . import bibtex, bundles, pages
+from . import bibtex, bundles, numbers, pages
 from . import bundle_schema as schema_of_bundles
 from .filter_forms import CaseStudyListFilter
 
@@ -21,7 +21,7 @@ _IN_MEMORY = 8 * 2**20  # of a bundle; the rest goes to a temporary file
 
 @require_safe
 def case_study_list(request: HttpRequest) -> HttpResponse:
-    """Every visible case study that passes the filters in the address."""
+    """Show every visible case study that passes the filters in the address."""
     form = CaseStudyListFilter(request.GET)
     found = form.filtered(pages.case_study_list()) if form.is_valid() else CaseStudy.objects.none()
     page = Paginator(found, PER_PAGE).get_page(request.GET.get("page"))
@@ -32,13 +32,10 @@ def case_study_list(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def case_study_detail(request: HttpRequest, slug: str) -> HttpResponse:
-    """The page that every reader sees; a draft's shows its author and reviewers what it will be."""
-    case_study = CaseStudy.objects.filter(slug=slug).select_related("publication", "server", "storage").first()
-    if case_study is None:
-        raise Http404(f"no case study {slug}")
+    """Show the page that every reader sees; a draft's shows its author and reviewers what it will be."""
+    seen = permissions.seen_by(request.user).select_related("publication", "server", "storage")
+    case_study = get_object_or_404(seen, slug=slug)
     is_public = case_study.status in (CaseStudy.Status.PUBLISHED, CaseStudy.Status.RETRACTED)
-    if not is_public and not permissions.may_see(request.user, case_study):
-        raise Http404(f"no visible case study {slug}")
     context = {
         "page": pages.case_study_page(case_study),
         "case_study": case_study,
@@ -51,9 +48,29 @@ def case_study_detail(request: HttpRequest, slug: str) -> HttpResponse:
     return response
 
 
+_OF_NUMBER = (
+    *("variant__workload", "variant__benchmark", "configuration__case_study__storage", "configuration__hypervisor"),
+    *("configuration__guest_fs", "configuration__host_fs", "configuration__guest_os", "configuration__host_os"),
+)
+
+
+@require_safe
+def measurement(request: HttpRequest, pk: int) -> HttpResponse:
+    row = get_object_or_404(visible.measurements().select_related("raw_file", *_OF_NUMBER), pk=pk)
+    context = {"page": numbers.of_measurement(row), "as_data": reverse("v1:measurement-detail", args=[pk])}
+    return render(request, "experiments/number.html", context)
+
+
+@require_safe
+def derived_value(request: HttpRequest, pk: int) -> HttpResponse:
+    row = get_object_or_404(visible.derived_values().select_related(*_OF_NUMBER), pk=pk)
+    context = {"page": numbers.of_derived(row), "as_data": reverse("v1:derived-value-detail", args=[pk])}
+    return render(request, "experiments/number.html", context)
+
+
 @require_safe
 def case_study_bundle(request: HttpRequest, slug: str) -> FileResponse:
-    """The whole case study as a ZIP that another KDB takes in."""
+    """Answer the whole case study as a ZIP that another KDB takes in."""
     case_study = get_object_or_404(
         CaseStudy.objects.visible().select_related("publication", "server", "storage"), slug=slug
     )
@@ -65,7 +82,7 @@ def case_study_bundle(request: HttpRequest, slug: str) -> FileResponse:
 
 @require_safe
 def citation(request: HttpRequest, slug: str) -> HttpResponse:
-    """How to cite the case study, and the publication it comes from, in BibTeX."""
+    """Answer how to cite the case study, and the publication it comes from, in BibTeX."""
     case_study = get_object_or_404(CaseStudy.objects.visible().select_related("publication"), slug=slug)
     address = request.build_absolute_uri(reverse("case-study-detail", args=[slug]))
     response = HttpResponse(bibtex.entries(case_study, address), content_type="application/x-bibtex; charset=utf-8")
@@ -75,5 +92,5 @@ def citation(request: HttpRequest, slug: str) -> HttpResponse:
 
 @require_safe
 def bundle_schema(request: HttpRequest) -> JsonResponse:
-    """What case-study.json of a bundle must be like."""
+    """Answer the JSON schema of case-study.json of a bundle."""
     return JsonResponse(schema_of_bundles.schema(), json_dumps_params={"indent": 1})

@@ -35,7 +35,7 @@ class Section:
 
 @cache
 def glossary() -> tuple[Section, ...]:
-    """The file's sections in their order. A term begins its paragraph in bold; further paragraphs belong to it."""
+    """Return the file's sections in their order. A term's paragraph begins in bold; further ones belong to it."""
     _, *parts = re.split(r"^## (.+)\n", PATH.read_text("utf-8"), flags=re.MULTILINE)
     taken: set[str] = set()
     return tuple(
@@ -45,7 +45,7 @@ def glossary() -> tuple[Section, ...]:
 
 
 def _term(paragraph: str, taken: set[str]) -> Term:
-    """taken : anchors that the page has already; those of the term come to them"""
+    """Return the term of a paragraph. taken : anchors that the page has already; those of the term come to them"""
     within_the_site = re.sub(r"\[([^]]+)\]\((?!https?:)[^)]*\)", r"\1", paragraph)  # docs/ has no pages here
     html = MarkdownIt("commonmark", {"html": False}).render(within_the_site)
     bold = [" ".join(each.rstrip(".:").split()) for each in re.findall(r"\*\*(.+?)\*\*", paragraph, re.DOTALL)]

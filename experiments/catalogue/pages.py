@@ -1,4 +1,4 @@
-"""What is known besides numbers, laid out for its pages."""
+"""The pages of knowledge besides numbers."""
 
 from dataclasses import dataclass
 
@@ -22,7 +22,7 @@ from experiments.models import (
 
 @dataclass(frozen=True)
 class CostMatrix:
-    """How each file system does each operation: one row an operation, one column a file system."""
+    """The cost matrix: one row an operation, one column a file system."""
 
     file_systems: list[FileSystem]
     rows: list[tuple[str, list[MechanismCost | None]]]
@@ -30,7 +30,7 @@ class CostMatrix:
 
 
 def cost_matrix() -> CostMatrix:
-    """The cells C1.1 to C3.7, in two queries at most."""
+    """Return the cells C1.1 to C3.7, in two queries at most."""
     costs = list(MechanismCost.objects.select_related("file_system").order_by("code"))
     file_systems = list({cost.file_system_id: cost.file_system for cost in costs}.values())
     cells = {(cost.operation, cost.file_system_id): cost for cost in costs}
@@ -43,14 +43,14 @@ def cost_matrix() -> CostMatrix:
 
 @dataclass(frozen=True)
 class ComponentMap:
-    """What each publication calls the seven components: one row a component."""
+    """The names of the seven components in each publication: one row a component."""
 
     publications: list[Publication]
     rows: list[tuple[ModelComponent, list[ComponentName | None]]]
 
 
 def component_map() -> ComponentMap:
-    """Every component, whether a publication names it or not."""
+    """Return every component, whether a publication names it or not."""
     components = list(ModelComponent.objects.order_by("number"))
     names = list(ComponentName.objects.select_related("publication").order_by("publication__slug"))
     publications = list({name.publication_id: name.publication for name in names}.values())
@@ -60,7 +60,7 @@ def component_map() -> ComponentMap:
 
 
 def configurations_with(condition: Q) -> QuerySet[Configuration]:
-    """Visible configurations of a kind, with what a line about them tells."""
+    """Return visible configurations of a kind, with what a line about them tells."""
     return (
         visible.configurations()
         .filter(condition)
@@ -70,12 +70,12 @@ def configurations_with(condition: Q) -> QuerySet[Configuration]:
 
 
 def publications() -> QuerySet[Publication]:
-    """Every visible publication, with its visible case studies."""
+    """Return every visible publication, with its visible case studies."""
     return visible.publications().prefetch_related(Prefetch("case_studies", visible.case_studies()))
 
 
 def case_studies_with(variants: list[WorkloadVariant]) -> QuerySet[CaseStudy]:
-    """Case studies that measured, derived or state something about one of these variants.
+    """Return case studies that measured, derived or state something about one of these variants.
 
     Asked by way of the configurations, whose index their numbers share.
     """

@@ -20,7 +20,7 @@ MODELS: dict[str, type[CatalogueEntry]] = {
     "benchmark": Benchmark,
 }
 
-# What somebody says of a new entry; the rest of its fields is for papers to state.
+# Fields that somebody states of a new entry; the others are for papers to state.
 FIELDS = {
     "hypervisor": ("slug", "name", "kind", "kernel_origin", "virtual_device_origin", "vendor", "description"),
     "file_system": ("slug", "name", "description"),
@@ -39,14 +39,14 @@ class EntryError(ValueError):
 
 
 def entries(kind: str, case_study: CaseStudy) -> QuerySet[CatalogueEntry]:
-    """What a draft may name: what everybody sees, and what it brought itself."""
+    """Return the entries that a draft may name: those that everybody sees, and those it brought itself."""
     model = MODELS[kind]
     own = references.used_by(model, CaseStudy.objects.filter(pk=case_study.pk))
     return model._default_manager.filter(Q(pk__in=visible.entries(model)) | Q(pk__in=own))
 
 
 def spellings(case_study: CaseStudy) -> dict[str, dict[str, str]]:
-    """Kind of name to folded spelling to slug."""
+    """Return kind of name to folded spelling to slug."""
     rows = {kind: entries(kind, case_study).values_list("slug", "name", "aliases") for kind in MODELS}
     return {kind: normalise.spellings(of_kind) for kind, of_kind in rows.items()}
 
@@ -56,14 +56,14 @@ def slugs(case_study: CaseStudy) -> dict[str, set[str]]:
 
 
 def fields_for(found: str) -> dict[str, str]:
-    """Slug and name of a new entry that is called as a file calls it; nothing where no slug comes of it."""
+    """Return slug and name of a new entry that is called as a file calls it; nothing where no slug comes of it."""
     words = [word for word in slugify(found).replace("_", "-").split("-") if word not in ("", "on")]
     slug = "-".join(words)[:40].strip("-")
     return {"slug": slug, "name": found} if slug else {}
 
 
 def new_entry(kind: str, found: str, fields: Any, *, source: str) -> CatalogueEntry:
-    """An entry that the spelling `found` of a file will stand for. Raises EntryError.
+    """Return a new entry that the spelling `found` of a file will stand for. Raises EntryError.
 
     It is not saved yet, unless a draft has brought the same.
     """

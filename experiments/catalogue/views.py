@@ -1,4 +1,4 @@
-"""What is known besides numbers: file systems, hypervisors, workloads, and the model of seven components."""
+"""Pages of knowledge besides numbers: file systems, hypervisors, workloads, and the model of seven components."""
 
 from django.db.models import Q
 from django.http import HttpRequest, HttpResponse
@@ -28,7 +28,7 @@ def knowledge(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def glossary_page(request: HttpRequest) -> HttpResponse:
-    """What the words mean, from docs/glossary.md."""
+    """Show the glossary of docs/glossary.md."""
     return render(request, "experiments/glossary.html", {"sections": glossary()})
 
 

@@ -1,4 +1,4 @@
-"""How the bytes of an uploaded file are given out: as a download that no browser runs."""
+"""The bytes of an uploaded file as a download that no browser runs."""
 
 from django.http import StreamingHttpResponse
 
@@ -8,7 +8,7 @@ from . import raw_files
 
 
 def raw_response(file: RawFile) -> StreamingHttpResponse:
-    """The bytes of a file a part at a time; the entity tag is their SHA-256."""
+    """Answer the bytes of a file a part at a time; the entity tag is their SHA-256."""
     response = StreamingHttpResponse(raw_files.chunks(file), content_type="application/octet-stream")
     response["Content-Length"] = file.size_bytes
     response["ETag"] = f'"{file.sha256}"'

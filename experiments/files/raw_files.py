@@ -71,7 +71,7 @@ def store(batch: ImportBatch, upload: Upload) -> RawFile:
 
 
 def chunks(file: RawFile) -> Iterator[bytes]:
-    """The bytes of a kept file, a part at a time."""
+    """Yield the bytes of a kept file, a part at a time."""
     for number in range(-(-file.size_bytes // CHUNK_BYTES)):
         yield bytes(RawChunk.objects.values_list("data", flat=True).get(file=file, number=number))
 

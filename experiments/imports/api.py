@@ -2,11 +2,12 @@
 
 import json
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from django.db.models import QuerySet
-from django.http import Http404, HttpResponseBase
+from django.http import HttpResponseBase
+from django.shortcuts import get_object_or_404
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema, extend_schema_view
 from rest_framework import mixins, serializers, status
@@ -25,8 +26,10 @@ from experiments.case_studies.api import Conflict, OwnedViewSet
 from experiments.files import raw_files
 from experiments.files.downloads import raw_response
 from experiments.models import CaseStudy, ImportBatch, RawFile
-from kdb.api_errors import FaultyRequest, FieldError, name_errors
-from kdb.api_formats import JsonParser
+from kdb.accounts import user_of
+from kdb.api.bodies import Fields
+from kdb.api.errors import FaultyRequest, FieldError, name_errors
+from kdb.api.formats import JsonParser, TooLarge
 
 from . import json_array, pipeline
 from .normalise import CONTEXT
@@ -44,7 +47,7 @@ class Unprocessable(APIException):
 # The shape of an import
 
 
-class ReadFileSerializer(serializers.Serializer):
+class ReadFileSerializer(Fields):
     """One file, as it was read."""
 
     name = serializers.CharField()
@@ -74,7 +77,7 @@ class ReadFileSerializer(serializers.Serializer):
     left_out = serializers.BooleanField()
 
 
-class FaultSerializer(serializers.Serializer):
+class FaultSerializer(Fields):
     """One kind of error; `line` is the first it was met in, `count` how often."""
 
     file = serializers.CharField()
@@ -85,7 +88,7 @@ class FaultSerializer(serializers.Serializer):
     count = serializers.IntegerField()
 
 
-class UnknownNameSerializer(serializers.Serializer):
+class UnknownNameSerializer(Fields):
     """A name that the catalogue does not have; map it in `answers.names`, or describe it in `answers.create`.
 
     Of kind `column`: a header that is none of ours; say in `answers.columns` what it holds, or `ignore`.
@@ -98,7 +101,7 @@ class UnknownNameSerializer(serializers.Serializer):
     count = serializers.IntegerField()
 
 
-class LintSerializer(serializers.Serializer):
+class LintSerializer(Fields):
     """A rule of plausibility that the results break. An error blocks; a warning stays with the data."""
 
     rule = serializers.CharField()
@@ -107,8 +110,8 @@ class LintSerializer(serializers.Serializer):
     places = serializers.ListField(child=serializers.CharField())
 
 
-class ReportSerializer(serializers.Serializer):
-    """What reading found. Empty until the files were read."""
+class ReportSerializer(Fields):
+    """The findings of a reading. Empty until the files were read."""
 
     rows = serializers.IntegerField(required=False)
     files = ReadFileSerializer(many=True, required=False)
@@ -129,8 +132,8 @@ class ReportSerializer(serializers.Serializer):
     )
 
 
-class AnswersSerializer(serializers.Serializer):
-    """What the user says beyond the files."""
+class AnswersSerializer(Fields):
+    """The user's words about the files, beyond what they say themselves."""
 
     context = serializers.DictField(
         child=serializers.CharField(), required=False, help_text="Field to text, for every file."
@@ -152,10 +155,12 @@ class AnswersSerializer(serializers.Serializer):
     )
 
 
-class ImportSerializer(serializers.ModelSerializer):
+class ImportSerializer(serializers.ModelSerializer[ImportBatch]):
     """One import, from the upload to the case study."""
 
-    case_study = serializers.SlugRelatedField(slug_field="slug", read_only=True)
+    case_study: serializers.SlugRelatedField[CaseStudy] = serializers.SlugRelatedField(
+        slug_field="slug", read_only=True
+    )
     uploaded_by = serializers.CharField(source="uploaded_by.username", read_only=True, allow_null=True, default=None)
     progress = serializers.IntegerField(
         source="job.progress", read_only=True, default=None, allow_null=True, help_text="Files read, then rows."
@@ -179,11 +184,11 @@ class ImportSerializer(serializers.ModelSerializer):
         return summary(batch)
 
     def to_representation(self, batch: ImportBatch) -> dict[str, Any]:
-        """The report as it was kept: its shape is fixed where it is written."""
+        """Return the report as it was kept: its shape is fixed where it is written."""
         return {**super().to_representation(batch), "answers": batch.answers, "report": batch.report}
 
 
-class UploadSerializer(serializers.Serializer):
+class UploadSerializer(Fields):
     """Files of one import."""
 
     case_study = serializers.SlugField(help_text="The draft.")
@@ -198,9 +203,9 @@ class UploadSerializer(serializers.Serializer):
 
 
 class StreamParser(BaseParser):
-    """Hands the body on as it arrives."""
+    """A parser that hands the body on as it arrives."""
 
-    def parse(self, stream: Any, media_type: str | None = None, parser_context: dict | None = None) -> Any:
+    def parse(self, stream: Any, media_type: str | None = None, parser_context: Mapping[str, Any] | None = None) -> Any:
         return stream
 
 
@@ -255,12 +260,14 @@ class ImportViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, OwnedViewS
         files = request.FILES.getlist("file")
         if not files:  # first: JSON has none, and need not be an object
             raise FaultyRequest([{"field": "file", "message": "There is no file in the request."}])
-        draft = draft_to_edit(request.user, str(request.data.get("case_study", "")))
+        if as_file := sorted({"case_study", "answers", "confirm"} & set(request.FILES)):
+            raise FaultyRequest([{"field": as_file[0], "message": "A text is expected, not a file."}])
+        draft = draft_to_edit(request.user, request.POST.get("case_study", ""))
         try:
-            answers = json.loads(request.data.get("answers") or "{}")
+            answers = json.loads(request.POST.get("answers") or "{}")
         except (ValueError, RecursionError) as error:
             raise FaultyRequest([{"field": "answers", "message": f"This is no JSON: {error}."}]) from error
-        confirm = str(request.data.get("confirm", "")).lower()
+        confirm = request.POST.get("confirm", "").lower()
         if confirm not in ("", "true", "false"):
             raise FaultyRequest([{"field": "confirm", "message": "true or false.", "allowed": ["true", "false"]}])
         uploads = (raw_files.take(file.name, file.chunks()) for file in files)
@@ -295,7 +302,7 @@ class ImportViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, OwnedViewS
     @extend_schema(operation_id="imports_discard", tags=["imports"], responses={204: None})
     def destroy(self, request: Request, pk: int) -> Response:
         """Discard an import; what it filed is taken out of the draft again."""
-        decide(pipeline.discard, self._to_edit(), user=request.user)
+        decide(pipeline.discard, self._to_edit(), user=user_of(request))
         return Response(status=status.HTTP_204_NO_CONTENT)
 
     def _to_edit(self) -> ImportBatch:
@@ -331,7 +338,7 @@ class BulkViewSet(OwnedViewSet):
         ],
     )
     def create(self, request: Request, slug: str) -> Response:
-        """A table (CSV, JSON lines, or a JSON array) of up to 64 MiB, read as it arrives and filed before the answer.
+        """File a table (CSV, JSON lines, or a JSON array) of up to 64 MiB before the answer; it is read as it arrives.
 
         All or nothing: 422 names every kind of error by line (of an array: object) and field, and nothing is kept.
         """
@@ -357,7 +364,7 @@ class BulkViewSet(OwnedViewSet):
         if batch.state != State.FILED:
             errors = report_errors(batch.full_report)
             try:
-                pipeline.discard(batch, user=request.user)
+                pipeline.discard(batch, user=user_of(request))
             except pipeline.ImportRefused as error:  # the same request, sent twice at once, has done so
                 logger.info("not discarded import=%s reason=%r", batch.pk, str(error))
             raise FaultyRequest(errors, status.HTTP_422_UNPROCESSABLE_ENTITY)
@@ -366,14 +373,12 @@ class BulkViewSet(OwnedViewSet):
         return Response(self.get_serializer(batch).data, status=code, headers=headers)
 
 
-class TooLarge(APIException):
-    status_code = status.HTTP_413_REQUEST_ENTITY_TOO_LARGE
-
-
 class RawFileSerializer(ReadSerializer):
     """One file that measurements were read from."""
 
-    case_study = serializers.SlugRelatedField(slug_field="slug", read_only=True)
+    case_study: serializers.SlugRelatedField[CaseStudy] = serializers.SlugRelatedField(
+        slug_field="slug", read_only=True
+    )
     content = serializers.SerializerMethodField(help_text="Address of the bytes.")
 
     class Meta:
@@ -404,11 +409,8 @@ class RawContentView(OwnedViewSet):
         responses={(200, "application/octet-stream"): OpenApiTypes.BINARY},
     )
     def content(self, request: Request, pk: int) -> HttpResponseBase:
-        """The bytes, as they were uploaded. The entity tag is their SHA-256."""
-        file = RawFile.objects.select_related("case_study").filter(pk=pk).first()
-        if file is None or not permissions.may_see(request.user, file.case_study):
-            raise Http404
-        return raw_response(file)
+        """Return the bytes, as they were uploaded. The entity tag is their SHA-256."""
+        return raw_response(get_object_or_404(RawFile, pk=pk, case_study__in=permissions.seen_by(request.user)))
 
 
 def draft_to_edit(user: Any, slug: str) -> CaseStudy:
@@ -428,24 +430,24 @@ def receive(request: Request, draft: CaseStudy, uploads: Any, **asked: Any) -> t
     if len(key) > 80 or not key.isprintable():
         raise FaultyRequest([{"field": "Idempotency-Key", "message": "Up to 80 printable characters."}])
     return decide(
-        pipeline.receive, draft, uploads, user=request.user, door=ImportBatch.Door.API, idempotency_key=key, **asked
+        pipeline.receive, draft, uploads, user=user_of(request), door=ImportBatch.Door.API, idempotency_key=key, **asked
     )
 
 
 def decide(step: Any, *args: Any, **kwargs: Any) -> Any:
-    """One step of an import, with its refusals as answers."""
+    """Take one step of an import, with its refusals as answers."""
     try:
         return step(*args, **kwargs)
     except pipeline.KeyReused as error:
         raise Unprocessable(str(error)) from error
     except pipeline.Unusable as error:
-        raise FaultyRequest([{"field": "file", "message": str(error)}]) from error
+        raise FaultyRequest([{"field": error.field, "message": str(error)}]) from error
     except pipeline.ImportRefused as error:
         raise Conflict(str(error)) from error
 
 
-def report_errors(report: dict) -> list[FieldError]:
-    """The errors of a report as problem details."""
+def report_errors(report: dict[str, Any]) -> list[FieldError]:
+    """Return the errors of a report as problem details."""
     errors: list[FieldError] = []
     for fault in report["faults"]:
         error: FieldError = {"field": fault["field"], "message": fault_sentence(fault)}
@@ -462,5 +464,5 @@ def report_errors(report: dict) -> list[FieldError]:
 
 
 def _body(stream: Any) -> Iterator[bytes]:
-    """The body as it arrives; of a request without one, Django REST framework makes an empty dict."""
+    """Return the body as it arrives; of a request without one, Django REST framework makes an empty dict."""
     return iter(lambda: stream.read(raw_files.CHUNK_BYTES), b"") if hasattr(stream, "read") else iter(())

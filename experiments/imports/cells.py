@@ -1,4 +1,4 @@
-"""What a case study holds, cell by cell: which repetition a new row is, and what the lint looks at."""
+"""The numbers of a case study, cell by cell: which repetition a new row is, and what the lint looks at."""
 
 import json
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ from .normalise import Row, Variant
 
 
 class Key(NamedTuple):
-    """What a cell is: its values are repetitions of one another."""
+    """The coordinates of a cell: its values are repetitions of one another."""
 
     configuration: str
     variant: Variant
@@ -29,7 +29,7 @@ class Key(NamedTuple):
 
 
 class Cells:
-    """What the case study holds and what the import adds, a cell at a time."""
+    """The numbers that the case study holds and the import adds, a cell at a time."""
 
     def __init__(self, case_study: CaseStudy) -> None:
         self.case_study = case_study
@@ -84,7 +84,7 @@ class Cells:
             )
 
     def add(self, row: Row, file_name: str) -> int | Fault:
-        """The number of the row's repetition, or why it cannot be in its cell."""
+        """Return the number of the row's repetition, or why it cannot be in its cell."""
         at = (row.configuration, row.variant, row.operation, row.block_size_bytes, row.vm_count, row.metric)
         key = Key(*at, row.machine)
         if fault := self.fault_of_machine(row, key):
@@ -121,7 +121,7 @@ class Cells:
         return repetition
 
     def fault_of_machine(self, row: Row, key: Key) -> Fault | None:
-        """A cell has numbers of its machines one by one, or of all of them: both would count the same run twice."""
+        """Return why a cell cannot have numbers of its machines one by one and of all: both would count a run twice."""
         is_of_one = row.machine is not None
         if is_of_one and self.case_study.value_scope == CaseStudy.Scope.AGGREGATE:
             return Fault(row.line, "machine", str(row.machine), "nothing: values here are of all machines together")
@@ -147,7 +147,7 @@ class Cells:
         return set(rows.values_list("repetition", flat=True))
 
     def facts(self) -> Iterator[lint.Cell]:
-        """What counts, a cell at a time."""
+        """Yield the cells that count, as lint looks at them."""
         parameters: dict[str, Any] = {}
         for key, cell in self.cells.items():
             if not cell.count:

@@ -1,4 +1,4 @@
-"""What names of files say of the configuration: offered to who imports them, never applied unasked. No Django.
+"""Hints in names of files about the configuration: offered to who imports them, never applied unasked. No Django.
 
 "kvm_xfs-on-ext4_2vms_run1.json" says KVM, XFS on ext4, and two machines. A lone file system may be the guest's or the
 host's. What a name says of disks belongs to the case study, not to a configuration.
@@ -35,7 +35,7 @@ class Hint:
 
 
 def hints(names: Iterable[str], spellings: Mapping[str, Mapping[str, str]]) -> list[Hint]:
-    """What these file names say, each thing once, in the order it is met; at most MOST.
+    """Return what these file names say, each thing once, in the order it is met; at most MOST.
 
     spellings : kind to folded spelling to slug (catalogue.services.spellings)
     """
@@ -67,7 +67,7 @@ def _said(words: list[str], spellings: Mapping[str, Mapping[str, str]]) -> Itera
 
 
 def _uses(words: list[str], spellings: Mapping[str, Mapping[str, str]]) -> tuple[Values, ...] | None:
-    """What the words together may be used for; None where they say nothing."""
+    """Return what the words together may be used for; None where they say nothing."""
     word, file_systems = fold("".join(words)), spellings["file_system"]
     if len(words) == 3 and words[1] == "on" and words[0] in file_systems and words[2] in file_systems:
         return ({"guest_fs": file_systems[words[0]], "host_fs": file_systems[words[2]]},)

@@ -1,4 +1,4 @@
-"""What people say with the files they upload, and about what an import found; the API checks with the same forms."""
+"""The forms of imports: what people say with files, and about what was found; the API checks with the same ones."""
 
 from collections.abc import Iterator
 from copy import deepcopy
@@ -6,11 +6,14 @@ from typing import Any
 
 from django import forms
 from django.core.files.uploadedfile import UploadedFile
+from django.db.models import Field
 
 from experiments.catalogue import services
 from experiments.imports import file_names, normalise
 from experiments.imports.readers.table_columns import FIELDS, IGNORED, PARAMETER
 from experiments.models import CaseStudy, ImportBatch
+from experiments.models.catalogue import CatalogueEntry
+from kdb.form_types import field_of
 
 MAX_RUNS_SHOWN = 100  # on the page of an import
 NEW = "new"  # no slug: a reserved word (experiments.entry_names)
@@ -25,12 +28,12 @@ class SeveralFilesField(forms.FileField):
 
     widget = SeveralFilesInput
 
-    def clean(self, data: Any, initial: Any = None) -> list[UploadedFile]:
+    def clean(self, data: Any, initial: Any = None) -> "list[UploadedFile[Any]]":
         return [super(SeveralFilesField, self).clean(file, initial) for file in data or [None]]
 
 
 class ContextForm(forms.Form):
-    """What all files of an import have in common and do not say themselves."""
+    """The context that all files of an import have in common and do not say themselves."""
 
     # Asked for first: what the output of a benchmark never says.
     MAIN = ("configuration", "hypervisor", "host_fs", "guest_fs", "vm_count")
@@ -111,7 +114,7 @@ class ContextForm(forms.Form):
 
 
 class PartForm(ContextForm):
-    """What one part of a file of several systems ran on, or that it is left out."""
+    """The context of one part of a file of several systems, or that it is left out."""
 
     leave_out = forms.BooleanField(required=False, label="Leave this part out")
 
@@ -120,7 +123,9 @@ class PartForm(ContextForm):
 
 
 class UploadForm(forms.Form):
-    files = SeveralFilesField(label="Result files, or ZIPs of them")
+    files = SeveralFilesField(  # type: ignore[assignment]  # a field, which Django takes out of the class
+        label="Result files, or ZIPs of them"
+    )
 
 
 class SeveralImportsForm(forms.Form):
@@ -134,7 +139,7 @@ class SeveralImportsForm(forms.Form):
     def __init__(self, data: Any, *, case_study: CaseStudy) -> None:
         super().__init__(data)
         self.case_study = case_study
-        self.fields["imports"].queryset = case_study.imports.order_by("pk")
+        field_of(self, "imports", forms.ModelMultipleChoiceField).queryset = case_study.imports.order_by("pk")
 
     def clean(self) -> dict[str, Any]:
         said = self.cleaned_data
@@ -150,8 +155,7 @@ class SeveralImportsForm(forms.Form):
 
 
 class AnswersForm(forms.Form):
-    """What the user says about an import that was read: per file, part and run of one, unknown name, foreign column,
-    and hint of a name."""
+    """The user's answers about an import that was read: per file, part and run, name, column and hint."""
 
     RUN = {"configuration": 80, "guest_fs": 60, "vm_count": 5, "operation": 40}  # said of a single run; its length
 
@@ -162,7 +166,7 @@ class AnswersForm(forms.Form):
         slugs = list(batch.case_study.configurations.order_by("slug").values_list("slug", flat=True))
         slugs += [slug for slug in batch.full_report["new_configurations"] if slug not in slugs]
         self.slugs = slugs
-        self.files = []
+        self.asked: list[tuple[dict[str, Any], dict[str, str]]] = []  # each file with its fields
         for file in batch.report.get("files", []):
             mine = said.get("files", {}).get(file["sha256"], {})
             context = mine.get("context", {})
@@ -182,12 +186,12 @@ class AnswersForm(forms.Form):
                 label=f"Virtual machines of {file['name']}",
                 initial=context.get("vm_count", ""),
             )
-            self.files.append((file, names))
+            self.asked.append((file, names))
         self.parts = list(self._parts(data, context_form))
         self.runs = list(self._runs())
         self.hints = self._hints()
         self.columns = self._columns()
-        self.names = []
+        self.names: list[tuple[str, str, str, list[str]]] = []
         mapped = [(kind, name) for kind, names in said.get("names", {}).items() for name in names]
         created = [(kind, name) for kind, names in said.get("create", {}).items() for name in names]
         unknown = [
@@ -197,8 +201,8 @@ class AnswersForm(forms.Form):
             self._add_name(number, kind, name)
 
     def _parts(self, data: Any, like: ContextForm) -> Iterator[tuple[dict[str, Any], dict[str, Any], PartForm]]:
-        """File, part and form of each part of a file of several systems."""
-        for file, _ in self.files:
+        """Yield file, part and form of each part of a file of several systems."""
+        for file, _ in self.asked:
             for number, part in enumerate(file.get("parts", [])):
                 mine = self._said_of(file).get("parts", {}).get(part["name"], {})
                 initial = {**mine.get("context", {}), "leave_out": mine.get("leave_out", False)}
@@ -207,9 +211,9 @@ class AnswersForm(forms.Form):
                 yield file, part, PartForm(data, case_study=study, like=like, prefix=prefix, initial=initial)
 
     def _runs(self) -> Iterator[tuple[dict[str, Any], list[tuple[dict[str, Any], dict[str, str]]]]]:
-        """Each file with several runs, or one to be asked about, and the first of them with their fields."""
+        """Yield each file with several runs, or one to be asked about, and the first of them with their fields."""
         left = MAX_RUNS_SHOWN
-        for file, _ in self.files:
+        for file, _ in self.asked:
             runs = file.get("runs", [])[:left]
             if len(runs) > 1 or any(run["could_be"] for run in runs):
                 left -= len(runs)
@@ -237,16 +241,16 @@ class AnswersForm(forms.Form):
         return self.batch.answers.get("files", {}).get(file["sha256"], {})
 
     def _hints(self) -> list[tuple[file_names.Hint, str]]:
-        """What the names of the files say and nobody has said for all of them, each with its field."""
-        if not self.files:
+        """Return what the files' names say and nobody has said for all of them, each with its field."""
+        if not self.asked:
             return []
         names, context = self._display_names(), self.batch.answers.get("context", {})
-        taken_in = [file["name"] for file, _ in self.files if not file["left_out"]]
+        taken_in = [file["name"] for file, _ in self.asked if not file["left_out"]]
         found = []
         for hint in file_names.hints(taken_in, services.spellings(self.batch.case_study)):
             if any(use.items() <= context.items() for use in hint.uses):
                 continue
-            said = [self._own_context(file) for file, _ in self.files if file["name"] in hint.files]
+            said = [self._own_context(file) for file, _ in self.asked if file["name"] in hint.files]
             used = next((use for use in hint.uses if all(use.items() <= own.items() for own in said)), {})
             choices = [(",".join(use), _use_sentence(use, names)) for use in hint.uses]
             name = f"hint-{hint.word}"
@@ -261,7 +265,7 @@ class AnswersForm(forms.Form):
         return found
 
     def _display_names(self) -> dict[tuple[str, str], str]:
-        """Field of the context and slug to the name of the entry."""
+        """Return field of the context and slug to the name of the entry."""
         fields = ("hypervisor", "guest_fs", "host_fs")
         kinds = {normalise.REFERENCES[field] for field in fields}
         known = {kind: dict(catalogue_choices(kind, self.batch.case_study)) for kind in kinds}
@@ -271,7 +275,7 @@ class AnswersForm(forms.Form):
         return self._said_of(file).get("context", {})
 
     def _columns(self) -> list[tuple[str, str]]:
-        """Each foreign column, unknown or said to be something, with its field."""
+        """Return each foreign column, unknown or said to be something, with its field."""
         said = self.batch.answers.get("columns", {})
         foreign = [entry["name"] for entry in self.batch.full_report["unknown"] if entry["kind"] == "column"]
         found = []
@@ -309,26 +313,25 @@ class AnswersForm(forms.Form):
         new = []
         for field in services.FIELDS[kind]:
             new.append(f"name-{number}-{field}")
-            model_field = services.MODELS[kind]._meta.get_field(field)
-            form_field = model_field.formfield(required=False) if field != "slug" else forms.SlugField(required=False)
+            form_field = _left_open(services.MODELS[kind], field)
             form_field.label, form_field.initial = field.replace("_", " ").capitalize(), created.get(field, "")
             form_field.help_text = ""
             self.fields[new[-1]] = form_field
         self.names.append((kind, name, f"name-{number}", new))
 
     @property
-    def file_rows(self) -> list[tuple[dict, dict[str, forms.BoundField]]]:
-        return [(file, {part: self[name] for part, name in names.items()}) for file, names in self.files]
+    def file_rows(self) -> list[tuple[dict[str, Any], dict[str, forms.BoundField]]]:
+        return [(file, {part: self[name] for part, name in names.items()}) for file, names in self.asked]
 
     @property
-    def run_rows(self) -> list[tuple[dict, list[tuple[dict, list[forms.BoundField]]]]]:
+    def run_rows(self) -> list[tuple[dict[str, Any], list[tuple[dict[str, Any], list[forms.BoundField]]]]]:
         return [
             (file, [(run, [self[name] for name in names.values()]) for run, names in runs]) for file, runs in self.runs
         ]
 
     @property
     def known(self) -> dict[str, list[str]]:
-        """What may be said of a single run, as far as there is a list of it: field to values."""
+        """Return what may be said of a single run, as far as there is a list of it: field to values."""
         asked = {name for _, runs in self.runs for run, _ in runs for name in run["could_be"]}
         file_systems = (
             [slug for slug, _ in catalogue_choices("file_system", self.batch.case_study)] if self.runs else []
@@ -355,10 +358,10 @@ class AnswersForm(forms.Form):
         return [hint.word for hint, _ in self.hints if hint.is_of_disks]
 
     def answers(self, context: dict[str, str]) -> dict[str, Any]:
-        """In the shape of experiments.imports.pipeline.checked_answers."""
+        """Return the answers in the shape of experiments.imports.pipeline.checked_answers."""
         data = self.cleaned_data
-        files = {}
-        for file, names in self.files:
+        files: dict[str, dict[str, Any]] = {}
+        for file, names in self.asked:
             own = {part: data[names[part]] for part in ("configuration", "vm_count")}
             said = {part: str(value) for part, value in own.items() if value not in (None, "")}
             files[file["sha256"]] = {
@@ -374,8 +377,8 @@ class AnswersForm(forms.Form):
                 own |= {part: data[name] for part, name in names.items() if data[name]}
                 if own:
                     of_file[str(run["line"])] = own
-        mapped: dict[str, dict] = {}
-        create: dict[str, dict] = {}
+        mapped: dict[str, dict[str, str]] = {}
+        create: dict[str, dict[str, dict[str, str]]] = {}
         for kind, name, field, new in self.names:
             fields = {n.split("-", 2)[2]: str(data[n]) for n in new if data[n]}
             if data[field] == NEW:
@@ -388,7 +391,7 @@ class AnswersForm(forms.Form):
         return {"context": context, "files": files, "names": mapped, "create": create, "columns": columns}
 
     def _hinted_context(self, file: dict[str, Any]) -> dict[str, str]:
-        """What was said of one file and this form does not show, with the hints of its name that are used."""
+        """Return what was said of one file and this form does not show, with the hints of its name that are used."""
         own = {
             name: text for name, text in self._own_context(file).items() if name not in ("configuration", "vm_count")
         }
@@ -419,7 +422,7 @@ def _of(some: int, everything: int) -> str:
 
 
 def _use_sentence(use: file_names.Values, names: dict[tuple[str, str], str]) -> str:
-    """ "the guest file system XFS" """
+    """Return "the guest file system XFS" for a use."""
     if use == {"hypervisor": "native"}:
         return "native, no hypervisor"
     return " and ".join(_USES[field].format(names.get((field, value), value)) for field, value in use.items())
@@ -427,6 +430,17 @@ def _use_sentence(use: file_names.Values, names: dict[tuple[str, str], str]) -> 
 
 def catalogue_choices(kind: str, case_study: CaseStudy) -> list[tuple[str, str]]:
     return list(services.entries(kind, case_study).order_by("name").values_list("slug", "name"))
+
+
+def _left_open(model: type[CatalogueEntry], name: str) -> forms.Field:
+    """Return a field of a new entry, of which nothing need be said."""
+    if name == "slug":
+        return forms.SlugField(required=False)
+    column = model._meta.get_field(name)
+    assert isinstance(column, Field)  # no relation to other rows
+    field = column.formfield(required=False)
+    assert field is not None
+    return field
 
 
 def _choice(choices: list[tuple[str, str]], empty: str) -> forms.ChoiceField:

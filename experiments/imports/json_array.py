@@ -14,7 +14,7 @@ _DECODER = json.JSONDecoder()
 
 
 def lines_of(chunks: Iterable[bytes]) -> Iterator[bytes]:
-    """Each object of the array in the chunks as a line. Raises ValueError with what is wrong, and at which object."""
+    """Yield each object of the array in the chunks as a line. Raises ValueError with what is wrong, and where."""
     text = _Text(chunks)
     if text.next_sign() != "[":
         raise ValueError("a JSON array of objects begins with [.")
@@ -49,7 +49,7 @@ class _Text:
         return True
 
     def next_sign(self, *, take: bool = True) -> str:
-        """The next character that is no white space; "" at the end."""
+        """Return the next character that is no white space; "" at the end."""
         while True:
             while self.at < len(self.text) and self.text[self.at] in _WHITE:
                 self.at += 1

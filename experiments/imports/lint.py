@@ -64,7 +64,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class DraftFacts:
-    """What the rules look at.
+    """The facts of a draft that the rules look at.
 
     configurations : key to fields of Configuration (hypervisor, host_fs, guest_fs, vm_ram_gib, ...), catalogue
         entries as slugs, missing as None or ""
@@ -104,7 +104,7 @@ class Rule:
 
 
 def check(facts: DraftFacts) -> list[Finding]:
-    """Everything that looks wrong: errors first, then warnings, each in the order of RULES."""
+    """Return everything that looks wrong: errors first, then warnings, each in the order of RULES."""
     findings = []
     for rule in RULES:
         for message, cells in rule.look(facts):
@@ -314,7 +314,7 @@ RULES = (
 
 
 def working_set_bytes(cell: Cell) -> int | None:
-    """Size of the files a load works on: as the file tells, else from its parameters; None where neither does."""
+    """Return the size of the files a load works on: as the file tells, or its parameters; None where neither does."""
     if cell.working_set_bytes:
         return cell.working_set_bytes
     said = cell.parameters
@@ -326,7 +326,7 @@ def working_set_bytes(cell: Cell) -> int | None:
 
 
 def concurrency(parameters: Mapping[str, Any]) -> float | None:
-    """Operations that can be under way at once: threads or jobs, times queue depth; None where no threads are."""
+    """Return how many operations can be under way: threads or jobs, times queue depth; None where no threads are."""
     names = ("threads", "numjobs", "jobs", "clients", "processes")
     workers = next((_positive(parameters[name]) for name in names if name in parameters), None)
     depth = next((_positive(parameters[name]) for name in ("iodepth", "queue_depth") if name in parameters), None)
@@ -342,7 +342,7 @@ def _positive(value: Any) -> float | None:
 
 
 def _bytes(value: Any) -> float | None:
-    """A size as a number of bytes, or like "128k", "1g" (powers of two, as the benchmarks read them)."""
+    """Return a size as a number of bytes, or like "128k", "1g" (powers of two, as the benchmarks read them)."""
     found = re.fullmatch(r"(\d+(?:\.\d+)?) ?([kmgt]?)i?b?", str(value).strip().lower())
     if not found:
         return None
@@ -357,7 +357,7 @@ def _throughputs(facts: DraftFacts) -> Iterable[Cell]:
 
 
 def _machines(cell: Cell, facts: DraftFacts) -> int:
-    """How many machines' values make up what the storage moved: the printed one is all where it is not said."""
+    """Return how many machines' values make up what the storage moved: 1 where the printed one may be of all."""
     return max(cell.vm_count, 1) if _is_of_one(cell, facts) else 1
 
 
@@ -373,6 +373,6 @@ def _by(facts: DraftFacts, *names: str) -> dict[tuple[Any, ...], list[Cell]]:
 
 
 def _place_of(cell: Cell) -> tuple[Any, ...]:
-    """What a cell has in common with the other metrics of the same runs."""
+    """Return what a cell has in common with the other metrics of the same runs."""
     variant = (cell.workload, cell.benchmark, cell.benchmark_version, str(sorted(cell.parameters.items(), key=str)))
     return (cell.configuration, *variant, cell.operation, cell.block_size_bytes, cell.vm_count, cell.machine)

@@ -153,7 +153,7 @@ class Row(NamedTuple):
 
 
 class Shared(NamedTuple):
-    """What many lines of a file have in common: a row without its line, its value and what the value is of."""
+    """The part that many lines of a file share: a row without its line, its value and what the value is of."""
 
     operation: str
     block_size_bytes: int | None
@@ -189,7 +189,7 @@ class Source:
 
 
 def fold(name: str) -> str:
-    """What spellings of one name have in common: "Proxmox VE", "proxmox-ve" and "PROXMOX_VE" are one."""
+    """Return what spellings of one name have in common: "Proxmox VE", "proxmox-ve" and "PROXMOX_VE" are one."""
     return re.sub(r"[\s_.\-/()]+", "", name.casefold())
 
 
@@ -206,7 +206,7 @@ class Names:
 
 
 def spellings(entries: Iterable[tuple[str, str, Iterable[str]]]) -> dict[str, str]:
-    """Folded spelling to slug, from (slug, name, aliases): what people, files and programs may write for an entry.
+    """Return folded spelling to slug, from (slug, name, aliases): what people, files and programs may write.
 
     A slug means its own entry, whatever others are called; a name or an alias that two share means neither.
     """
@@ -241,7 +241,7 @@ def source_of_table(table: Table, context: Mapping[str, str]) -> Source:
 def source_of_reading(
     reading: Reading, context: Mapping[str, str], runs: Mapping[str, Mapping[str, str]] | None = None
 ) -> Source:
-    """Each figure of each run is a line; what the tool calls its load may be renamed by the context.
+    """Return a source in which each figure of each run is a line; the context may rename what the tool calls its load.
 
     runs : context of single runs, by the line that each stands on; it stands before the context of the file
     """
@@ -251,7 +251,7 @@ def source_of_reading(
     def rows() -> Iterator[tuple[int | None, Cells] | Fault]:
         for run in reading.runs:
             own = said.get(str(run.line), {})
-            # What the whole file is said to do fills in what a run does not tell of itself.
+            # The operation said of the whole file counts where a run does not tell its own.
             said_of_all = context.get("operation") if run.operation in ("", "mixed") else ""
             operation = own.get("operation") or said_of_all or run.operation
             if not operation:
@@ -276,14 +276,14 @@ def source_of_reading(
 
 
 def figures_of(run: Run) -> Iterator[tuple[str, float]]:
-    """Metric and value, in its canonical unit, of everything that a run measured."""
+    """Yield metric and value, in its canonical unit, of everything that a run measured."""
     found = [(metric, getattr(run, attribute)) for metric, attribute in FIGURES]
     found += [(f"{LATENCY}_{name}", value) for name, value in run.percentiles_ms.items()]
     yield from ((metric, value) for metric, value in found if value is not None)
 
 
 def source_of_rows(given: Sequence[Mapping[str, Any]], context: Mapping[str, str]) -> Source:
-    """Rows of a program of ours, field to value. Raises ValueError where one has a field that no row has."""
+    """Return rows of a program of ours as a source. Raises ValueError where one has a field that no row has."""
     fields = tuple(dict.fromkeys(name for row in given for name in row))
     if unknown := set(fields) - ROW_FIELDS:
         raise ValueError(f"no fields of a row: {', '.join(sorted(unknown))}")
@@ -307,7 +307,7 @@ def _cell(name: str, value: Any) -> Cell:
 
 
 class Normaliser:
-    """Turns the lines of an import's files into rows; remembers the configurations that they name.
+    """The maker of rows from the lines of an import's files; it remembers the configurations that they name.
 
     configurations : slug to values of every configuration of the case study, new ones included
     new : slugs of those that the import adds
@@ -319,7 +319,7 @@ class Normaliser:
         self.new: list[str] = []
 
     def rows(self, source: Source) -> Iterator[Row | Fault | Unknown]:
-        """Every line of the file as a row, or as what keeps it from being one; nothing is left out."""
+        """Yield every line of the file as a row, or as what keeps it from being one; nothing is left out."""
         reader = _LineReader(source, self)
         for item in source.rows():
             if isinstance(item, Fault):
@@ -328,7 +328,7 @@ class Normaliser:
                 yield from reader.read(*item)
 
     def configuration(self, given: Values) -> str:
-        """The slug of the configuration with these values, added where the case study has none like it.
+        """Return the slug of the configuration with these values, added where the case study has none like it.
 
         `given` has the fields of the file, empty ones too. Raises _Wrong.
         """
@@ -379,7 +379,7 @@ def _check_cache_mode(values: Values) -> None:
 
 
 def _check_sides(values: Values) -> None:
-    """A virtual machine has a guest file system; the bare machine has nothing of a guest."""
+    """Raise where a virtual machine lacks a guest file system, or the bare machine has something of a guest."""
     if values["hypervisor"]:
         is_container = values.get("virtualisation") == "container"
         if not (values.get("guest_fs") or values.get("guest_access") or is_container):
@@ -402,15 +402,15 @@ def _check_sides(values: Values) -> None:
 
 
 class _Wrong(Exception):  # noqa: N818 - becomes a Fault, which has the line
-    """field, found, expected"""
+    """The field, what was found in it, and what is expected."""
 
 
 class _Missing(Exception):  # noqa: N818 - becomes an Unknown
-    """kind, name"""
+    """The kind and the name that nothing is known by."""
 
 
 class _LineReader:
-    """Reads the lines of one source. What many lines share is worked out once."""
+    """The reader of one source's lines. What many lines share is worked out once."""
 
     def __init__(self, source: Source, normaliser: Normaliser) -> None:
         self.normaliser = normaliser
@@ -427,7 +427,7 @@ class _LineReader:
         self.value_at = self.number_names.index("value") if "value" in self.number_names else None
 
     def _picker(self, wanted: Iterable[str], at: Mapping[str, int]) -> tuple[Callable[[Cells], Cells], tuple[str, ...]]:
-        """A function from a line's cells to those of the wanted fields, and their names."""
+        """Return a function from a line's cells to those of the wanted fields, and their names."""
         names = tuple(name for name in wanted if name in at)
         if not names:
             return (lambda cells: ()), names
@@ -492,7 +492,7 @@ class _LineReader:
         return found
 
     def _given(self, names: tuple[str, ...], cells: Cells, wanted: Iterable[str]) -> dict[str, Any]:
-        """Field to cell: the file's own, else the context's; fields that neither has are left out.
+        """Return field to cell: the file's own, else the context's; fields that neither has are left out.
 
         A cell is a text, but may be a number in a field of NUMERIC.
         """
@@ -560,7 +560,7 @@ class _LineReader:
         return problems or Variant(slugs["workload"], slugs["benchmark"], version, packed)
 
     def _numbers(self, cells: Cells) -> tuple[Shared | list[Exception], float | list[Exception]]:
-        """What the line shares with others, and its value; in place of each, what is wrong with it."""
+        """Return what the line shares with others, and its value; in place of each, what is wrong with it."""
         if self.value_at is None:
             return [], [_Wrong("value", "nothing", "a column with the measured values")]
         # All but the value repeats from line to line.
@@ -633,7 +633,7 @@ class _LineReader:
         return problems or shared
 
     def _machines(self, configuration: str, vm_count: int | None) -> int | _Wrong:
-        """The VM count: native is zero virtual machines, said or not; a hypervisor has at least one."""
+        """Return the VM count: native is zero virtual machines, said or not; a hypervisor has at least one."""
         if not self.normaliser.configurations[configuration]["hypervisor"]:
             return _Wrong("vm_count", str(vm_count), "0 or nothing: the configuration is native") if vm_count else 0
         if vm_count is None:
@@ -652,7 +652,7 @@ class _LineReader:
 
 
 def first_few(names: Iterable[str]) -> str:
-    """A few of the names, for a sentence."""
+    """Return a few of the names, for a sentence."""
     names = [*names]
     return ", ".join(names[:20]) + (f" and {len(names) - 20:,} more" if len(names) > 20 else "")
 
@@ -677,7 +677,7 @@ def _one_of(*allowed: str) -> Callable[[str, str], str]:
 
 
 def _number(name: str, cell: Cell, *, or_zero: bool = False) -> float:
-    """A finite number above zero: a number as it is, a text with a decimal point and nothing else in it."""
+    """Return a finite number above zero: a number as it is, a text with a decimal point and nothing else in it."""
     try:
         value = math.nan if isinstance(cell, str) and "_" in cell else float(cell)
     except (ValueError, OverflowError):
@@ -693,7 +693,7 @@ def _number_or_zero(name: str, cell: Cell) -> float:
 
 
 def _whole(name: str, cell: Cell, *, lowest: int = 1) -> int:
-    """A whole number; 4.0 and "4.0" are one, because spreadsheets write so."""
+    """Return a whole number; 4.0 and "4.0" are one, because spreadsheets write so."""
     largest = LARGEST.get(name, LARGEST_BLOCK)
     if isinstance(cell, str):
         digits = cell.removesuffix(".0")
@@ -720,7 +720,7 @@ def _parameters(text: str) -> dict[str, Any]:
 
 
 def _scalar(text: str) -> int | float | str:
-    """A parameter: a number where it reads as one and prints the same again, else the text."""
+    """Return a parameter: a number where it reads as one and prints the same again, else the text."""
     for kind in (int, float):
         try:
             value = kind(text)
@@ -732,7 +732,7 @@ def _scalar(text: str) -> int | float | str:
 
 
 def convert_to_canonical(cell: Cell, unit: str) -> tuple[str, float]:
-    """Metric and value in its canonical unit, of a table's cells. Raises ValueError with what is expected."""
+    """Return metric and value in its canonical unit, of a table's cells. Raises ValueError with what is expected."""
     if unit not in UNITS:
         raise ValueError(f"unit: found {unit or 'nothing'}, expected is one of {', '.join(UNITS)}")
     try:

@@ -64,7 +64,13 @@ class ImportRefused(Exception):  # noqa: N818 - the user's matter, not a failure
 
 
 class Unusable(ImportRefused):
-    """What was sent cannot be an import: a file, an archive, or the answers that came with it."""
+    """A file, an archive, or the answers that came with it cannot be an import."""
+
+    field = "file"
+
+
+class UnusableAnswers(Unusable):
+    field = "answers"
 
 
 class KeyReused(ImportRefused):
@@ -78,7 +84,7 @@ def receive(
     case_study: CaseStudy,
     uploads: Iterable[Upload],
     *,
-    user: User,
+    user: User | None,
     door: ImportBatch.Door,
     answers: Mapping[str, Any] | None = None,
     is_confirmed: bool = False,
@@ -100,7 +106,7 @@ def receive(
             raise Unusable(str(error)) from error
         if not files:
             raise Unusable("There is no file in the upload.")
-        if len(files) > MAX_FILES:
+        if len(files) > MAX_FILES and door != ImportBatch.Door.CAMPAIGN:  # those are KDB's own, of MAX_RUNS runs
             raise Unusable(f"{len(files):,} files are more than one import takes ({MAX_FILES:,}).")
         request = [case_study.pk, sorted(file.sha256 for file in files), answers, is_confirmed]
         digest = hashlib.sha256(json.dumps(request, sort_keys=True).encode()).hexdigest()
@@ -115,7 +121,7 @@ def receive(
 def _receive_once(
     case_study: CaseStudy,
     files: list[Upload],
-    user: User,
+    user: User | None,
     door: ImportBatch.Door,
     answers: dict[str, Any],
     is_confirmed: bool,
@@ -156,7 +162,7 @@ def _receive_once(
 
 
 def _asked_again(batch: ImportBatch, answers: dict[str, Any], is_confirmed: bool) -> ImportBatch:
-    """The same bytes once more: what is filed stays as it is, and so does what is being read with these answers.
+    """Read the same bytes once more; what is filed stays, and so does what is being read with these answers.
 
     Anything else is read again with the new ones.
     """
@@ -192,7 +198,7 @@ def _opened(uploads: Iterable[Upload]) -> Iterator[Upload]:
 
 
 def file_name(name: str) -> str:
-    """What we call an uploaded file: printable, relative, and not longer than we can keep."""
+    """Return the name we give an uploaded file: printable, relative, and not longer than we can keep."""
     parts = [re.sub(r"[^\w .()+,=@#-]", "_", part) for part in re.split(r"[/\\]", name) if part.strip(". ")]
     return "/".join(parts)[-200:] or "file"
 
@@ -201,7 +207,7 @@ def file_name(name: str) -> str:
 
 
 def checked_answers(answers: Mapping[str, Any]) -> dict[str, Any]:
-    """The answers in their one form. Raises Unusable where they have another shape.
+    """Return the answers in their one form. Raises Unusable where they have another shape.
 
     {"context": {field: text},                      for every file
      "files": {sha256: {"context": {...}, "leave_out": bool,
@@ -212,24 +218,24 @@ def checked_answers(answers: Mapping[str, Any]) -> dict[str, Any]:
      "columns": {header in the tables: field, or "ignore"}}     where there are any
     """
     if not isinstance(answers, Mapping) or set(answers) - {"context", "files", "names", "create", "columns"}:
-        raise Unusable("answers: an object with context, files, names, create and columns is expected.")
+        raise UnusableAnswers("answers: an object with context, files, names, create and columns is expected.")
     try:
         refuse_unkeepable(answers)
     except ValueError as error:
-        raise Unusable(f"answers: {error}.") from error
+        raise UnusableAnswers(f"answers: {error}.") from error
     files = {}
     for digest, said in _mapping(answers, "files").items():
         if not isinstance(said, Mapping) or set(said) - {"context", "leave_out", "parts", "runs"}:
-            raise Unusable("files: each is named by its SHA-256 and has context, leave_out, parts and runs.")
+            raise UnusableAnswers("files: each is named by its SHA-256 and has context, leave_out, parts and runs.")
         files[digest] = _taken_in(said)
         parts = _mapping(said, "parts")
         if any(not isinstance(part, Mapping) or set(part) - {"context", "leave_out"} for part in parts.values()):
-            raise Unusable("parts: each is named as in the report and has context and leave_out.")
+            raise UnusableAnswers("parts: each is named as in the report and has context and leave_out.")
         if parts:
             files[digest]["parts"] = {str(name): _taken_in(part) for name, part in parts.items()}
         runs = {str(line): _context(given) for line, given in _mapping(said, "runs").items()}
         if len(runs) > MAX_RUNS_SAID or not all(re.fullmatch("[0-9]{1,9}", line) for line in runs):
-            raise Unusable(
+            raise UnusableAnswers(
                 f"runs: {{line: {{field: text}}}}, a line is a number, and at most {MAX_RUNS_SAID:,} are said."
             )
         if runs:
@@ -237,17 +243,20 @@ def checked_answers(answers: Mapping[str, Any]) -> dict[str, Any]:
     names = {}
     for kind, mapped in _mapping(answers, "names").items():
         if kind not in KINDS or not isinstance(mapped, Mapping) or not all(map(_is_text, mapped.values())):
-            raise Unusable(f"names: {{kind: {{name: slug}}}}, the kinds are {', '.join(KINDS)}.")
+            raise UnusableAnswers(f"names: {{kind: {{name: slug}}}}, the kinds are {', '.join(KINDS)}.")
         names[kind] = {str(name): slug for name, slug in mapped.items() if slug}
     create = {}
     for kind, wanted in _mapping(answers, "create").items():
         if kind not in KINDS or not isinstance(wanted, Mapping):
-            raise Unusable(f"create: {{kind: {{name: {{slug, name, ...}}}}}}, the kinds are {', '.join(KINDS)}.")
+            raise UnusableAnswers(f"create: {{kind: {{name: {{slug, name, ...}}}}}}, the kinds are {', '.join(KINDS)}.")
+        for name, fields in wanted.items():
+            if not isinstance(fields, Mapping) or not all(map(_is_text, fields.values())):
+                raise UnusableAnswers(f"create, {kind}, {name:.60}: an object of field and text is expected.")
         create[kind] = dict(wanted)
     columns = {header: name for header, name in _mapping(answers, "columns").items() if name not in (None, "")}
     for header, name in columns.items():
         if not (_is_text(name) and may_stand_for(name)):
-            raise Unusable(
+            raise UnusableAnswers(
                 f"columns: {header!r} may be {IGNORED}, pair, {PARAMETER}<name>, or one of {', '.join(FIELDS)}."
             )
     said = {"context": _context(answers.get("context", {})), "files": files, "names": names, "create": create}
@@ -255,13 +264,16 @@ def checked_answers(answers: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _taken_in(said: Mapping[str, Any]) -> dict[str, Any]:
-    return {"context": _context(said.get("context", {})), "leave_out": bool(said.get("leave_out"))}
+    leave_out = said.get("leave_out", False)
+    if not isinstance(leave_out, bool):
+        raise UnusableAnswers(f"leave_out: found {leave_out!r:.60}; true or false is allowed.")
+    return {"context": _context(said.get("context", {})), "leave_out": leave_out}
 
 
 def _mapping(answers: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     found = answers.get(name, {})
     if not isinstance(found, Mapping):
-        raise Unusable(f"{name}: an object is expected.")
+        raise UnusableAnswers(f"{name}: an object is expected.")
     return found
 
 
@@ -271,10 +283,12 @@ def _is_text(value: Any) -> bool:
 
 def _context(said: Any) -> dict[str, str]:
     if not isinstance(said, Mapping):
-        raise Unusable("context: an object of field and text is expected.")
-    for name in said:
+        raise UnusableAnswers("context: an object of field and text is expected.")
+    for name, text in said.items():
         if name not in CONTEXT:
-            raise Unusable(f"context: {name!r} is not a field; the fields are {', '.join(CONTEXT)}.")
+            raise UnusableAnswers(f"context: {name!r} is not a field; the fields are {', '.join(CONTEXT)}.")
+        if isinstance(text, bool) or not isinstance(text, str | int | float | None):
+            raise UnusableAnswers(f"context, {name}: found {text!r:.60}; a text is allowed.")
     return {name: str(text).strip() for name, text in said.items() if text not in (None, "")}
 
 
@@ -301,8 +315,8 @@ def confirm(batch: ImportBatch) -> None:
 
 
 def finish(batch: ImportBatch, *, tell: Callable[[Job], None] = lambda job: None) -> ImportBatch:
-    """The import once it is read: here, or by a worker that was quicker, which is watched, and whose place is taken
-    where it falls silent and nothing takes its job back.
+    """Return the import once it is read: here, or by a worker that was quicker, which is watched, and whose place is
+    taken where it falls silent and nothing takes its job back.
 
     Raises ImportRefused where its job failed.
     """
@@ -330,7 +344,7 @@ def read_again(batch: ImportBatch) -> None:
         _enqueue(batch)
 
 
-def discard(batch: ImportBatch, *, user: User) -> None:
+def discard(batch: ImportBatch, *, user: User | None) -> None:
     """Forget the files, and take what they brought out of the draft again. Raises ImportRefused."""
     with transaction.atomic():
         batch = _waiting(batch, State.READING, State.FAULTY, State.READY, State.FILED)
@@ -362,7 +376,7 @@ def confirm_all(batches: Iterable[ImportBatch]) -> None:
             confirm(batch)
 
 
-def discard_all(batches: Iterable[ImportBatch], *, user: User) -> None:
+def discard_all(batches: Iterable[ImportBatch], *, user: User | None) -> None:
     """Discard all of these, or none. Raises ImportRefused as `discard`."""
     with transaction.atomic():
         for batch in batches:
@@ -380,7 +394,7 @@ def _forget_vm_counts(case_study: CaseStudy, gone: set[int]) -> None:
 
 
 def _waiting(batch: ImportBatch, *states: State) -> ImportBatch:
-    """The import, locked, in one of these states and of a draft. Raises ImportRefused."""
+    """Return the import, locked, in one of these states and of a draft. Raises ImportRefused."""
     case_study = _draft(batch.case_study_id)  # first, as whoever files does
     batch = _locked(batch.pk)
     batch.case_study = case_study
@@ -394,7 +408,7 @@ def _locked(pk: int) -> ImportBatch:
 
 
 def _draft(case_study_id: int) -> CaseStudy:
-    """The case study, locked. Raises ImportRefused where it takes no imports any more, or was deleted."""
+    """Return the case study, locked. Raises ImportRefused where it takes no imports any more, or was deleted."""
     case_study = CaseStudy.objects.select_for_update().filter(pk=case_study_id).first()
     if case_study is None:
         raise ImportRefused("The case study was deleted meanwhile.")
@@ -415,7 +429,7 @@ def _enqueue(batch: ImportBatch) -> None:
 
 
 def read(run: jobs.JobRun, import_id: int) -> None:
-    """What the job does: read the import and keep the report; file the rows where that was confirmed."""
+    """Read the import of a job and keep the report; file the rows where that was confirmed."""
     batch = ImportBatch.objects.select_related("case_study").filter(pk=import_id).first()
     if batch is None or batch.state != State.READING or batch.job_id != run.job_id:
         return  # decided otherwise meanwhile, or deleted with its draft
@@ -440,7 +454,7 @@ def _read(batch: ImportBatch, run: jobs.JobRun, contents: Contents) -> None:
             _keep(batch, run, report, report.state)
         return
     for attempt in count(1):
-        # Who was overtaken twice by other imports into the draft keeps them out meanwhile.
+        # An import that others into the draft overtook twice keeps them out meanwhile.
         with TemporaryFile() as kept, transaction.atomic() if attempt > 2 else nullcontext():
             with transaction.atomic():
                 batch.case_study = _draft(batch.case_study_id)
@@ -454,6 +468,10 @@ def _read(batch: ImportBatch, run: jobs.JobRun, contents: Contents) -> None:
                 return
             except Outdated:
                 logger.info("reading anew import=%s: the draft or the catalogue changed meanwhile", batch.pk)
+            except IntegrityError:  # who deleted another draft took along what this one has begun to use
+                if attempt > 2:
+                    raise
+                logger.info("reading anew import=%s: what it uses was deleted meanwhile", batch.pk)
 
 
 def _keep(batch: ImportBatch, run: jobs.JobRun, report: Report, state: State) -> None:

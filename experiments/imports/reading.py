@@ -72,7 +72,7 @@ State = ImportBatch.State
 
 @dataclass
 class Report:
-    """What one reading found, as plain values.
+    """The findings of one reading, as plain values.
 
     rows : measurements that come in
     files : each {"name", "sha256", "size_bytes", "format", "tool_version", "rows", "refused", "warnings", "facts",
@@ -108,7 +108,7 @@ class Decided(Exception):  # noqa: N818 - an event, not a mistake
 
 
 class Contents:
-    """What the files of an import hold, as far as nobody said it with them: read in a process that has limits.
+    """The content of an import's files, as far as nobody said it with them: read in a process that has limits.
 
     Used as a context, inside the attempt of the job that reads.
     """
@@ -147,7 +147,7 @@ class Contents:
         self.process.__exit__(*error)
 
     def check(self) -> None:
-        """Raises Decided, and NotRead where the time is used up."""
+        """Raise Decided, and NotRead where the time is used up."""
         if monotonic() > self.deadline:
             raise NotRead(
                 f"more than {settings.KDB_READ_SECONDS} s for all files of the import",
@@ -156,12 +156,12 @@ class Contents:
         self.check_wanted()
 
     def check_wanted(self) -> None:
-        """Raises Decided where nobody wants the answer any more."""
+        """Raise Decided where nobody wants the answer any more."""
         if not ImportBatch.objects.filter(pk=self.batch.pk, job_id=self.job_id, state=State.READING).exists():
             raise Decided
 
     def of(self, file: RawFile) -> Reading | Table:
-        """Raises NotRead."""
+        """Return the content of a file that was read. Raises NotRead."""
         place = self.places[file.pk]
         if isinstance(place, NotRead):
             raise place
@@ -188,7 +188,7 @@ class Walk:
         self.normaliser = Normaliser(self.names, _configurations(self.case_study))
 
     def _mapped_names(self, answers: Mapping[str, Any]) -> dict[str, dict[str, str]]:
-        """What the user mapped, and what is to be created, by folded name."""
+        """Return what the user mapped, and what is to be created, by folded name."""
         mapped: dict[str, dict[str, str]] = {kind: {} for kind in KINDS}
         slugs = services.slugs(self.case_study)
         for kind, names in answers.get("names", {}).items():
@@ -224,7 +224,7 @@ class Walk:
         return report
 
     def suggested(self) -> dict[str, str]:
-        """Context by the facts of all files, where they agree and the catalogue knows the name."""
+        """Return context by the facts of all files, where they agree and the catalogue knows the name."""
         values: dict[str, set[str]] = {}
         for about in self.report.files:
             for fact in about["facts"]:
@@ -258,7 +258,7 @@ class Walk:
             self.fault(file.name, Fault(None, "file", *problem.args))
 
     def read_rows(self, file: RawFile, context: Mapping[str, str], about: dict[str, Any]) -> None:
-        """Raises NotRead."""
+        """Take the rows of a file in. Raises NotRead."""
         lines = chain.from_iterable(map(self.normaliser.rows, self.sources(file, context, about)))
         while chunk := list(islice(lines, ROWS_AT_ONCE)):
             rows = [item for item in chunk if isinstance(item, Row)]
@@ -314,7 +314,7 @@ class Walk:
     def sources_of_parts(
         self, file_name: str, parts: Sequence[Part], context: Mapping[str, str], said: Mapping[str, Any]
     ) -> Iterator[Source]:
-        """What is said of a part stands before the context of its file, and what is said of a run before both."""
+        """Yield each part as a source: the context of a run goes before its part's, and that before the file's."""
         runs, of_parts, known = dict(said.get("runs", {})), said.get("parts", {}), list[str]()
         for name in of_parts.keys() - {part.name for part in parts}:
             self.fault(file_name, Fault(None, "parts", name, f"one of {', '.join(part.name for part in parts)}"))
@@ -336,7 +336,7 @@ class Walk:
             )
 
     def twin(self, file: RawFile, format_name: str, run: Run) -> str | None:
-        """The name of another file with the same text in other line ends or another encoding; run : its first"""
+        """Return the name of another file with the same text in other line ends or another encoding; run : its first"""
         figures = [*figures_of(run)]
         metric, value = figures[0]
         rows = Measurement.objects.filter(line=run.line, metric=metric, value=value)
@@ -348,7 +348,7 @@ class Walk:
         return next((other.name for other in others if self.text_of(other) == self.text_of(file)), None)
 
     def text_of(self, file: RawFile) -> bytes:
-        """What stands for a file's text, whatever its line ends and encoding; each is read once."""
+        """Return what stands for a file's text, whatever its line ends and encoding; each is read once."""
         if file.pk not in self.texts:
             lines = text_of(raw_files.content(file)).splitlines()
             self.texts[file.pk] = hashlib.sha256("\n".join(lines).encode(errors="replace")).digest()
@@ -476,7 +476,7 @@ class Filing(Walk):
 
 
 def _basis(case_study: CaseStudy) -> tuple[Any, ...]:
-    """What a walk over files rests on beside them: with another, it might say something else."""
+    """Return what a walk over files rests on beside them: with another, it might say something else."""
     rows = Measurement.objects.filter(configuration__case_study=case_study)
     study = CaseStudy.objects.values("value_scope", "storage_id", "vm_counts").get(pk=case_study.pk)
     return (
@@ -518,7 +518,7 @@ def _counted(number: int, what: str) -> str:
 
 
 def _runs(parts: Sequence[Part]) -> list[dict[str, Any]]:
-    """The first runs; those on one line are one entry, because what is said is said of the line."""
+    """Return the first runs; those on one line are one entry, because what is said is said of the line."""
     found: dict[int, dict[str, Any]] = {}
     for part in parts:
         for run in part.reading.runs:
@@ -536,7 +536,7 @@ def _refused(refused: Sequence[Refusal]) -> list[dict[str, Any]]:
 
 
 def _facts(reading: Reading, file_name: str) -> list[dict[str, Any]]:
-    """What a file says of its machine is the host's or the guest's where a folder in its name says so."""
+    """Return a file's facts; a folder in its name tells whether they are the host's or the guest's."""
     side = next((part for part in file_name.split("/")[:-1] if part in ("host", "guest")), "")
     facts = [asdict(fact) for fact in reading.facts]
     for fact in facts:
@@ -555,7 +555,7 @@ def _warnings(parts: Sequence[Part]) -> list[dict[str, Any]]:
 
 
 def _configurations(case_study: CaseStudy) -> dict[str, Values]:
-    """Slug to values of the case study's configurations, in the form that the normaliser compares."""
+    """Return slug to values of the case study's configurations, in the form that the normaliser compares."""
     paths = {name: f"{name}__slug" if name in REFERENCES else name for name in EMPTY}
     rows = case_study.configurations.order_by("pk").values_list("slug", *paths.values())
     return {slug: dict(zip(paths, values, strict=True)) for slug, *values in rows}

@@ -6,7 +6,7 @@ from django.contrib.auth.decorators import login_required
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
-from django.shortcuts import redirect, render
+from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from experiments import permissions
@@ -15,6 +15,7 @@ from experiments.files import raw_files
 from experiments.files.downloads import raw_response
 from experiments.imports.forms import AnswersForm, ContextForm, SeveralImportsForm, UploadForm
 from experiments.models import ImportBatch, RawFile
+from kdb.accounts import user_of
 from kdb.htmx import varies_for_htmx, wants_fragment
 
 from . import pipeline
@@ -39,7 +40,7 @@ def upload(request: HttpRequest, slug: str) -> HttpResponse:
         batch, _ = pipeline.receive(
             draft,
             (raw_files.take(file.name, file.chunks()) for file in form.cleaned_data["files"]),
-            user=request.user,
+            user=user_of(request),
             door=ImportBatch.Door.BROWSER,
             answers={"context": context.context()},
         )
@@ -61,7 +62,7 @@ def together(request: HttpRequest, slug: str) -> HttpResponse:
         return render_draft(request, draft, problem=" ".join(form.problems), status=422)
     try:
         if form.cleaned_data["do"] == "discard":
-            pipeline.discard_all(form.cleaned_data["imports"], user=request.user)
+            pipeline.discard_all(form.cleaned_data["imports"], user=user_of(request))
         else:
             pipeline.confirm_all(form.cleaned_data["imports"])
     except ImportRefused as error:
@@ -73,7 +74,7 @@ def together(request: HttpRequest, slug: str) -> HttpResponse:
 @login_required
 @varies_for_htmx
 def import_detail(request: HttpRequest, pk: int) -> HttpResponse:
-    """What was read, and what to do about it. Asked again while the files are being read."""
+    """Show what was read, and what to do about it. The page asks again while the files are being read."""
     batch = (
         ImportBatch.objects.filter(pk=pk, case_study__in=permissions.drafts_of(request.user))
         .select_related("case_study__storage", "job", "uploaded_by")
@@ -119,7 +120,7 @@ def _decide(request: HttpRequest, batch: ImportBatch, answers: AnswersForm, cont
         case "confirm":
             pipeline.confirm(batch)
         case "discard":
-            pipeline.discard(batch, user=request.user)
+            pipeline.discard(batch, user=user_of(request))
         case "read":
             pipeline.read_again(batch)
         case _:
@@ -131,22 +132,19 @@ def _decide(request: HttpRequest, batch: ImportBatch, answers: AnswersForm, cont
 
 @require_safe
 def raw_file(request: HttpRequest, pk: int) -> HttpResponseBase:
-    """The bytes of one file: everyone's once the case study is published."""
-    file = RawFile.objects.select_related("case_study").filter(pk=pk).first()
-    if file is None or not permissions.may_see(request.user, file.case_study):
-        raise Http404(f"no file {pk}")
-    return raw_response(file)
+    """Answer the bytes of one file: everyone's once the case study is published."""
+    return raw_response(get_object_or_404(RawFile, pk=pk, case_study__in=permissions.seen_by(request.user)))
 
 
 @require_safe
 def collect_script(request: HttpRequest) -> HttpResponse:
-    """A script for machines without KDB: it packs results, with what the machine says of itself, into a ZIP."""
+    """Answer a script for machines without KDB: it packs results, with what the machine says of itself, into a ZIP."""
     return HttpResponse(COLLECT_SCRIPT.read_bytes(), content_type="text/x-shellscript; charset=utf-8")
 
 
 @require_safe
 def table_template(request: HttpRequest, suffix: str) -> HttpResponse:
-    """An empty table to fill in, with a few example rows."""
+    """Answer an empty table to fill in, with a few example rows."""
     kinds = {
         "csv": ("text/csv; charset=utf-8", table.template_csv),
         "xlsx": ("application/vnd.openxmlformats-officedocument.spreadsheetml.sheet", table.template_xlsx),

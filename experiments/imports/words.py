@@ -1,4 +1,4 @@
-"""How an import's report reads, for pages and terminals."""
+"""The words of an import's report, for pages and terminals."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -7,7 +7,7 @@ from experiments.models import ImportBatch
 
 
 def fault_sentence(fault: dict[str, Any]) -> str:
-    """ "run.csv, line 3, unit: found KB/s, expected is one of MiB/s, MB/s, ops/s, ms (and 4 more lines)"."""
+    """Return "run.csv, line 3, unit: found KB/s, expected is one of MiB/s, MB/s, ops/s, ms (and 4 more lines)"."""
     place = ", ".join(
         part for part in (fault["file"], fault["line"] and f"line {fault['line']}", fault["field"]) if part
     )
@@ -23,7 +23,7 @@ def unknown_sentence(unknown: dict[str, Any]) -> str:
 
 
 def summary(batch: ImportBatch) -> str:
-    """One sentence on where the import stands."""
+    """Return one sentence on where the import stands."""
     rows, files = batch.report.get("rows", 0), batch.report.get("files", [])
     amount = f"{rows:,} {'measurement' if rows == 1 else 'measurements'} from {_files(len(files))}"
     match batch.state:
@@ -40,7 +40,7 @@ def summary(batch: ImportBatch) -> str:
 
 
 def report_lines(batch: ImportBatch) -> Iterator[str]:
-    """The whole report as plain lines."""
+    """Yield the whole report as plain lines."""
     report = batch.report
     yield f"{str(batch).capitalize()}: {summary(batch)}"
     for file in report.get("files", []):

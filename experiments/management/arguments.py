@@ -5,7 +5,7 @@ from pathlib import Path
 
 
 def add_authorized_key(parser: ArgumentParser) -> None:
-    """Of what makes a guest image: read by guest_image.public_keys."""
+    """Add the option for the keys that a guest image lets in; guest_image.public_keys reads them."""
     parser.add_argument(
         "--authorized-key",
         type=Path,

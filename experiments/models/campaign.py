@@ -47,7 +47,7 @@ class Campaign(models.Model):
     disk_mib = models.PositiveIntegerField(default=8192, help_text="MiB: each file system under test.")
     vm_ram_mib = models.PositiveIntegerField(default=2048, help_text="MiB")
     vm_vcpus = models.PositiveSmallIntegerField(default=1)
-    # Of the virtual disks that a campaign makes, in the words of a configuration.
+    # Options of the virtual disks that a campaign makes, in the words of a configuration.
     cache_mode = models.CharField(max_length=20, default="none")
     io_mode = models.CharField(max_length=10, default="threads")
     image_format = models.CharField(max_length=10, default="raw")
@@ -67,6 +67,14 @@ class Campaign(models.Model):
     )
     state = models.CharField(max_length=10, choices=State, default=State.PLANNED)
     state_reason = models.TextField(blank=True, help_text="Why it was paused by itself; empty: it was not.")
+    look_at = models.DateTimeField(
+        null=True,
+        blank=True,
+        help_text="When the host of a paused one is looked at again; empty: a person decides.",
+    )
+    looks = models.PositiveSmallIntegerField(
+        default=0, db_default=0, help_text="At the host that could not be used, since the last run that was done."
+    )
     owner = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.PROTECT, related_name="campaigns"
     )
@@ -74,6 +82,9 @@ class Campaign(models.Model):
         "experiments.CaseStudy", null=True, blank=True, on_delete=models.SET_NULL, related_name="campaigns"
     )
     created_at = models.DateTimeField(auto_now_add=True)
+    archived_at = models.DateTimeField(
+        null=True, blank=True, help_text="Since when it is kept as a record only; empty: it is in use."
+    )
 
     class Meta:
         ordering = ["-pk"]
@@ -87,14 +98,14 @@ class Campaign(models.Model):
 
     @property
     def run_count(self) -> int:
-        """Runs of the whole matrix."""
+        """Return the number of runs of the whole matrix."""
         machines = len(self.guest_file_systems) * len(self.vm_counts) if self.guest_file_systems else 1
         return len(self.host_file_systems) * machines * len(self.workloads) * self.repetitions
 
 
 class CampaignRunQuerySet(models.QuerySet["CampaignRun"]):
     def counting(self) -> Self:
-        """Those whose figures count: done, and not done again because others disturbed them."""
+        """Return the runs whose figures count: done, and not done again since."""
         return self.filter(state=CampaignRun.State.DONE).exclude(repeated_by__state=CampaignRun.State.DONE)
 
 
@@ -145,7 +156,7 @@ class CampaignRun(models.Model):
         blank=True,
         on_delete=models.CASCADE,
         related_name="repeated_by",
-        help_text="The disturbed run that this one is done for once more; the figures of this one count.",
+        help_text="The run that is done once more by this one, and counts until this one is done.",
     )
     job = models.ForeignKey(Job, null=True, blank=True, on_delete=models.SET_NULL, related_name="+")
     started_at = models.DateTimeField(null=True, blank=True)
@@ -178,18 +189,18 @@ class CampaignRun(models.Model):
 
     @property
     def configuration(self) -> str:
-        """The file systems, in words."""
+        """Return the file systems, in words."""
         return pair_key(self.guest_fs, self.host_fs) if self.guest_fs else f"native {self.host_fs}"
 
     @property
     def cell(self) -> str:
-        """What its repetitions have in common, in words."""
+        """Return what the run's repetitions have in common, in words."""
         machines = f", {self.vm_count} VM" if self.vm_count else ""
         return f"{self.configuration}, {self.workload}{machines}"
 
     @property
     def counts(self) -> bool:
-        """As `counting`."""
+        """Tell whether the run's figures count, as `counting` does."""
         again = getattr(self, "repeated_by", None)
         return self.state == self.State.DONE and (again is None or again.state != self.State.DONE)
 
@@ -209,7 +220,7 @@ class RunLine(models.Model):
 
 
 class RunArtifact(models.Model):
-    """What a run left, byte for byte: stored before anything reads it."""
+    """A file that a run left, byte for byte: stored before anything reads it."""
 
     run = models.ForeignKey(CampaignRun, on_delete=models.CASCADE, related_name="artifacts")
     attempt = models.PositiveIntegerField(help_text="Of the run; only the last one's count.")

@@ -1,4 +1,4 @@
-"""Where evidence comes from: publications, case studies, and the revisions of the knowledge."""
+"""The origin of evidence: publications, case studies, and the revisions of the knowledge."""
 
 from django.conf import settings
 from django.core.validators import validate_slug
@@ -51,21 +51,21 @@ class KnowledgeRevision(models.Model):
 
 class CaseStudyQuerySet(models.QuerySet["CaseStudy"]):
     def published(self) -> "CaseStudyQuerySet":
-        """What counts as knowledge now."""
+        """Return the case studies that count as knowledge now."""
         return self.filter(status=CaseStudy.Status.PUBLISHED)
 
     def known_at(self, revision: int) -> "CaseStudyQuerySet":
-        """What counted as knowledge at this revision."""
+        """Return the case studies that counted as knowledge at this revision."""
         still = Q(retracted_revision__isnull=True) | Q(retracted_revision__gt=revision)
         return self.filter(still, published_revision__lte=revision)
 
     def visible(self) -> "CaseStudyQuerySet":
-        """What every reader may see: published ones, and retracted ones with their reason."""
+        """Return what every reader may see: published ones, and retracted ones with their reason."""
         return self.filter(status__in=CaseStudy.VISIBLE)
 
 
 def laboratory(path: str = "") -> Coalesce:
-    """The laboratory of the case study at this path, as an expression: results of one are never independent trials.
+    """Return the laboratory of the case study at this path, as an expression: results of one are not independent.
 
     path : "" of a case study itself, else the lookup that leads to it with its underscores, "case_study__"
     The one it states, else the publication it is from, else itself.

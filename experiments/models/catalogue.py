@@ -18,7 +18,7 @@ from .fields import TypedJSONField, texts
 
 
 class SharedRow(models.Model):
-    """What case studies name in common. One that a draft brings is the draft's until that is published."""
+    """A row that case studies name in common. One that a draft brings is the draft's until that is published."""
 
     is_draft = models.BooleanField(
         default=False,
@@ -31,7 +31,7 @@ class SharedRow(models.Model):
 
 
 class CatalogueEntry(SharedRow):
-    """What every named thing of the catalogue has."""
+    """The fields that every named thing of the catalogue has."""
 
     slug = models.SlugField(max_length=40, unique=True, help_text="Stable name in addresses and the API.")
     name = models.CharField(max_length=80, help_text="As the vendor or its authors write it.")
@@ -57,7 +57,7 @@ class CatalogueEntry(SharedRow):
         return self.name
 
     def save(self, *args: Any, **kwargs: Any) -> None:
-        """Raises ValidationError where slug, name or an alias may not be what they are."""
+        """Save the entry. Raises ValidationError where slug, name or an alias may not be what they are."""
         self.check_names()
         super().save(*args, **kwargs)
 
@@ -66,7 +66,7 @@ class CatalogueEntry(SharedRow):
         self.check_names()
 
     def check_names(self) -> None:
-        """Raises ValidationError, by field. Another entry with the same slug is left to the database."""
+        """Raise ValidationError, by field. Another entry with the same slug is left to the database."""
         others = type(self)._default_manager.exclude(pk=self.pk).exclude(slug=self.slug)
         taken = entry_names.owners(others.values_list("slug", "name", "aliases"))
         texts = [text for text in self.aliases if isinstance(text, str)] if isinstance(self.aliases, list) else []
@@ -107,7 +107,7 @@ class FileSystem(CatalogueEntry):
 
 
 class MechanismCost(models.Model):
-    """How one file system does one kind of operation: one cell C1.1-C3.7 of the cost matrix."""
+    """The way one file system does one kind of operation: one cell C1.1-C3.7 of the cost matrix."""
 
     class Operation(models.IntegerChoices):
         UPDATE_METHOD = 1, "update method"
@@ -188,7 +188,7 @@ class WorkloadVariantManager(models.Manager["WorkloadVariant"]):
     def for_parameters(
         self, workload: Workload, benchmark: Benchmark, benchmark_version: str, parameters: dict[str, Any]
     ) -> "WorkloadVariant":
-        """The one variant with exactly these parameters, created when new."""
+        """Return the one variant with exactly these parameters, created when new."""
         variant, _ = self.get_or_create(
             workload=workload,
             benchmark=benchmark,
@@ -200,7 +200,7 @@ class WorkloadVariantManager(models.Manager["WorkloadVariant"]):
 
 
 def parameters_digest(parameters: dict[str, Any]) -> str:
-    """SHA-256 of the parameters, the same for every order of the keys."""
+    """Return SHA-256 of the parameters, the same for every order of the keys."""
     return hashlib.sha256(json.dumps(parameters, sort_keys=True).encode()).hexdigest()
 
 
@@ -253,7 +253,7 @@ class ModelComponent(models.Model):
 
 
 class ComponentName(models.Model):
-    """What one paper calls a component, and where it stands in that paper's equation."""
+    """The name that one paper gives a component, and its place in that paper's equation."""
 
     component = models.ForeignKey(ModelComponent, on_delete=models.CASCADE, related_name="names")
     publication = models.ForeignKey("experiments.Publication", on_delete=models.CASCADE, related_name="component_names")

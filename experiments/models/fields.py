@@ -19,7 +19,7 @@ _LONGEST_REMEMBERED = 200  # characters
 
 
 def check_slug(slug: str) -> None:
-    """Raises ValidationError where a page has the address that the slug would make (experiments.entry_names)."""
+    """Raise ValidationError where a page has the address that the slug would make (experiments.entry_names)."""
     if fault := entry_names.word_fault(slug, entry_names.PAGES):
         raise ValidationError(fault, code="reserved")
 
@@ -41,7 +41,7 @@ class TypedJSONField(models.JSONField):
 
     @cached_property
     def _valid(self) -> set[str]:
-        """Texts of columns that have the shape."""
+        """Return the set that remembers texts of columns that have the shape."""
         return set()
 
     @cached_property
@@ -65,7 +65,7 @@ class TypedJSONField(models.JSONField):
         return super().get_db_prep_save(value, connection)
 
     def _has_shape(self, text: str, found: Any) -> bool:
-        """Rows mostly say the same, and one check costs as much as reading twenty rows."""
+        """Tell whether it has the shape; remembered, as rows mostly say the same and one check costs twenty reads."""
         if len(text) > _LONGEST_REMEMBERED:
             return self._validator.is_valid(found)
         if text not in self._valid and self._validator.is_valid(found):
@@ -83,26 +83,26 @@ class TypedJSONField(models.JSONField):
 
 
 def texts(longest: int) -> dict[str, Any]:
-    """The schema of a list of texts."""
+    """Return the schema of a list of texts."""
     item = {"type": "string", "minLength": 1, "maxLength": longest}
     title = f"a list of at most 500 texts, each of 1 to {longest} characters"
     return {"type": "array", "maxItems": 500, "items": item, "title": title}
 
 
 def whole_numbers(largest: int) -> dict[str, Any]:
-    """The schema of a list of whole numbers that are not negative."""
+    """Return the schema of a list of whole numbers that are not negative."""
     item = {"type": "integer", "minimum": 0, "maximum": largest}
     return {"type": "array", "items": item, "title": f"a list of whole numbers from 0 to {largest:,}"}
 
 
 def column(model: type[models.Model], name: str) -> "models.Field[Any, Any]":
-    """The field of the model that is a column of its table."""
+    """Return the field of the model that is a column of its table."""
     field = model._meta.get_field(name)
     assert isinstance(field, models.Field)
     return field
 
 
 def related(field: "models.Field[Any, Any]") -> type[models.Model]:
-    """The model that a foreign key, or a many-to-many field, leads to."""
+    """Return the model that a foreign key, or a many-to-many field, leads to."""
     assert isinstance(field.related_model, type)
     return field.related_model

@@ -1,4 +1,4 @@
-"""Where numbers came from: uploaded files, the imports that read them, and who did what to a case study."""
+"""The origin of numbers: uploaded files, the imports that read them, and who did what to a case study."""
 
 from typing import Any
 
@@ -73,19 +73,19 @@ class ImportBatch(models.Model):
 
     @property
     def is_being_read(self) -> bool:
-        """Whether a job is at it. False where its job ended without a result, or its worker fell silent for good."""
+        """Tell whether a job is at it; not where its job ended without a result, or its worker fell silent for good."""
         return self.state == self.State.READING and self.job is not None and self.job.is_alive
 
     @property
     def why_not_read(self) -> str:
-        """What became of the reading that left it in this state; empty where that is under way, or came to an end."""
+        """Return why the reading left it in this state; empty where that is under way, or came to an end."""
         if self.state != self.State.READING or self.is_being_read:
             return ""
         return (self.job and self.job.error) or "Its reading was broken off."
 
     @property
     def how_far(self) -> str:
-        """What is done of a reading that is under way: "3 of 12 files are read." """
+        """Return what is done of a reading that is under way: "3 of 12 files are read." """
         if self.job is None or self.job.state == self.job.State.QUEUED:
             return "It waits for a worker."
         if self.job.total:
@@ -94,7 +94,7 @@ class ImportBatch(models.Model):
 
     @property
     def full_report(self) -> dict[str, Any]:
-        """The report with everything a page asks of it, also before there is one."""
+        """Return the report with everything a page asks of it, also before there is one."""
         lists = ("files", "known", "faults", "unknown", "lint", "sample", "new_configurations", "new_names")
         return {"rows": 0, "fault_count": 0, "suggested": {}, **{name: [] for name in lists}, **self.report}
 
@@ -142,7 +142,7 @@ class RawChunk(models.Model):
 
 
 class AuditEntry(models.Model):
-    """Who did what to a case study, and when; written in the transaction of the deed, never changed."""
+    """One deed to a case study, with who did it and when; written in the transaction of the deed, never changed."""
 
     class Action(models.TextChoices):
         CREATED = "created", "created"

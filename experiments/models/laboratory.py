@@ -25,7 +25,7 @@ STORAGE = RegexValidator(r"^[A-Za-z][A-Za-z0-9._-]*[A-Za-z0-9]$", "The name of a
 
 
 def check_pool(path: str) -> None:
-    """Raises ValidationError where the folder is the system's (experiments.campaigns.laboratory.pools), or no path.
+    """Raise ValidationError where the folder is the system's (experiments.campaigns.laboratory.pools), or no path.
 
     Without a slash in front it is the name of a storage.
     """
@@ -89,6 +89,9 @@ class Host(models.Model):
     observation_error = models.TextField(blank=True, help_text="Why the last look failed; empty: it did not.")
     blocked_reason = models.TextField(blank=True, help_text="Why nothing runs here; empty: not blocked.")
     facts = models.JSONField(default=dict, blank=True, help_text="What the last check found.")
+    left_overs = models.TextField(
+        blank=True, db_default="", help_text="What runs left there and no area knows, a line each, as last seen."
+    )
     checked_at = models.DateTimeField(null=True, blank=True)
     job = models.ForeignKey(
         Job,
@@ -100,6 +103,9 @@ class Host(models.Model):
     )
     registered_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.PROTECT, related_name="hosts"
+    )
+    archived_at = models.DateTimeField(
+        null=True, blank=True, help_text="Since when it is kept for what was measured there only; empty: it is in use."
     )
 
     class Meta:
@@ -129,7 +135,7 @@ class Host(models.Model):
 
 
 class PrivateKey(models.Model):
-    """Whose hosts a private key of the workers is used for: the operator's who named it first."""
+    """A private key of the workers, for hosts of one operator alone: who named it first."""
 
     name = models.CharField(
         max_length=80, unique=True, blank=True, help_text="A file in the worker's folder of keys; empty: its ssh agent."

@@ -8,7 +8,7 @@ from kdb.units import METRICS, UNITS
 
 
 class Observation(models.Model):
-    """Where a number belongs: the coordinates that measured and derived values share."""
+    """The coordinates that measured and derived values share."""
 
     # Every table's unique index begins with the configuration; a second index would only cost writes.
     configuration = models.ForeignKey("experiments.Configuration", on_delete=models.CASCADE, db_index=False)

@@ -1,4 +1,4 @@
-"""What runs on an observed host: its pools, its virtual machines, their disks, and the sums of what those disks do.
+"""The rows of an observed host: its pools, its virtual machines, their disks, and the sums of what those disks do.
 
 Nothing of what the machines store is here: counts, bytes and times of the block layer only. Operators alone see it.
 """
@@ -114,9 +114,14 @@ class ObservedDisk(models.Model):
 
 
 class HostAuditEntry(models.Model):
-    """Who did what to a host and to what is observed on it; written in the transaction of the deed, never changed."""
+    """One deed to a host or to what is observed on it, with who did it; written in its transaction, never changed."""
 
-    host = models.ForeignKey(Host, on_delete=models.CASCADE, related_name="audit_entries")
+    host = models.ForeignKey(
+        Host, null=True, blank=True, on_delete=models.CASCADE, related_name="audit_entries", help_text="Empty: deleted."
+    )
+    deleted_host = models.CharField(
+        max_length=60, blank=True, db_default="", help_text="Short name of a host that was deleted; empty: it was not."
+    )
     actor = models.ForeignKey(
         settings.AUTH_USER_MODEL,
         null=True,
@@ -134,11 +139,11 @@ class HostAuditEntry(models.Model):
         verbose_name_plural = "host audit entries"
 
     def __str__(self) -> str:
-        return f"{self.host_id} {self.action}"
+        return f"{self.host_id or self.deleted_host} {self.action}"
 
 
 class BlockSums(models.Model):
-    """What a disk did in a time: differences of the hypervisor's counters, summed."""
+    """The work of a disk in a span of time: differences of the hypervisor's counters, summed."""
 
     seconds = models.FloatField(help_text="s that were watched; less than the span where some were missed.")
     reads = models.PositiveBigIntegerField(help_text="Requests.")

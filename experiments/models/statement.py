@@ -1,4 +1,4 @@
-"""What was said about results: tier lists without numbers, printed ratios, and claims."""
+"""Statements about results: tier lists without numbers, printed ratios, and claims."""
 
 from django.core.exceptions import ValidationError
 from django.db import models
@@ -12,7 +12,7 @@ from .fields import TypedJSONField, whole_numbers
 
 
 class OrdinalFinding(models.Model):
-    """Where a publication puts one pair for one workload, without a number.
+    """A publication's place for one pair for one workload, without a number.
 
     The text list, its outstanding marks and the summary table are kept apart, because they
     disagree in places.
@@ -51,7 +51,7 @@ class OrdinalFinding(models.Model):
 
     @property
     def is_contradictory(self) -> bool:
-        """The text and the table of the same publication put the pair into different lists."""
+        """Tell whether the text and the table of the same publication put the pair into different lists."""
         return self.text_list != self.table_list
 
 
@@ -160,7 +160,7 @@ class Claim(models.Model):
         return self.code
 
     def clean(self) -> None:
-        """Its checks say something, and no more than can be asked."""
+        """Raise ValidationError where its checks say nothing, or more than can be asked."""
         try:
             parse_checks(self.checks)
         except CheckError as error:

@@ -1,4 +1,4 @@
-"""What was measured on: server, storage, and the configurations between benchmark and disk."""
+"""The things that were measured on: server, storage, and the configurations between benchmark and disk."""
 
 from django.db import models
 from django.db.models import F, Q, Value
@@ -57,7 +57,7 @@ class Storage(models.Model):
 
 
 def storage_kind(path: str = "") -> Coalesce:
-    """The kind of storage of the configuration at this path, as an expression: its own, else its case study's.
+    """Return the kind of storage of the configuration at this path, as an expression: its own or its case study's.
 
     path : "" of a configuration itself, else the lookup that leads to it with its underscores, "configuration__"
     """
@@ -242,7 +242,7 @@ class Configuration(models.Model):
 
     @property
     def guest(self) -> str:
-        """What the load works on inside: its file system, the raw device, or that it is not stated."""
+        """Return what the load works on inside: its file system, the raw device, or that it is not stated."""
         if self.guest_fs is not None:
             return self.guest_fs.name
         if self.guest_access == self.GuestAccess.RAW_DEVICE:
@@ -256,14 +256,14 @@ class Configuration(models.Model):
 
     @property
     def host_storage(self) -> str | None:
-        """ "dir-ext4", "lvm-thin" (kdb.host_storage); None for a native configuration or where it is not stated."""
+        """Return "dir-ext4", "lvm-thin" (kdb.host_storage); None for a native configuration or where not stated."""
         if self.is_native:
             return None
         return host_storage_key(self.backend, self.host_fs.slug if self.host_fs else None)
 
     @property
     def pair(self) -> str:
-        """ "xfs-on-ext4", guest first; empty for a native configuration or an unknown host FS."""
+        """Return "xfs-on-ext4", guest first; empty for a native configuration or an unknown host FS."""
         if self.guest_fs is None or self.host_fs is None:
             return ""
         return pair_key(self.guest_fs.slug, self.host_fs.slug)

@@ -1,9 +1,8 @@
-"""What is observed, for operators and their programs (scope `campaign`)."""
+"""The API of what is observed, for operators and their programs (scope `campaign`)."""
 
 from datetime import timedelta
 from typing import Any
 
-from django.forms import ModelForm
 from django.utils.timezone import now
 from drf_spectacular.utils import OpenApiParameter, extend_schema, extend_schema_view
 from rest_framework import mixins, serializers
@@ -14,12 +13,21 @@ from rest_framework.response import Response
 
 from experiments import permissions
 from experiments.api.serializers import ReadSerializer, Slug
-from experiments.campaigns import hosts
-from experiments.campaigns.api import OperatorViewSet, form_data, object_of
+from experiments.campaigns import hosts, removal
+from experiments.campaigns.api import (
+    DeedSerializer,
+    OperatorViewSet,
+    Removable,
+    RemovalSerializer,
+)
+from experiments.campaigns.plans import form_data
 from experiments.case_studies.api import Conflict
 from experiments.models import Host, ObservedDisk, ObservedMachine, ObservedPool
 from experiments.placement_driver.counters import NAMES
-from kdb.api_errors import FaultyRequest, refuse_faults
+from kdb.accounts import user_of
+from kdb.api.bodies import Fields, fields_of
+from kdb.api.errors import FaultyRequest, refuse_faults
+from kdb.form_types import ModelForm
 
 from . import deeds, selectors
 from .forms import MachineForm, ObserveForm, PoolForm
@@ -36,7 +44,7 @@ class ObservedHostSerializer(ReadSerializer):
         fields = ("slug", "is_observed", "observed_every", "observed_at", "observation_error")
 
 
-class ObserveSerializer(serializers.Serializer):
+class ObserveSerializer(Fields):
     every = serializers.IntegerField(required=False, help_text="s between two looks, 5 to 60; 10 unless said.")
 
 
@@ -64,8 +72,8 @@ class ObservedPoolSerializer(ReadSerializer):
         )
 
 
-class PoolChangeSerializer(serializers.Serializer):
-    """What is left out stays as it is."""
+class PoolChangeSerializer(Fields):
+    """A change of a pool; what is left out stays as it is."""
 
     is_target = serializers.BooleanField(required=False, help_text="Machines may be moved there.")
     reserve_bytes = serializers.IntegerField(required=False, help_text="That stay free whatever is planned.")
@@ -97,8 +105,8 @@ class ObservedMachineSerializer(ReadSerializer):
         )
 
 
-class MachineChangeSerializer(serializers.Serializer):
-    """What is left out stays as it is."""
+class MachineChangeSerializer(Fields):
+    """A change of a machine; what is left out stays as it is."""
 
     guest_fs = serializers.CharField(required=False, help_text="Slug; empty: to be found out again.")
     is_pinned = serializers.BooleanField(required=False)
@@ -106,8 +114,8 @@ class MachineChangeSerializer(serializers.Serializer):
     together = serializers.CharField(required=False, help_text="Machines with this name stay in one pool.")
 
 
-class SumsSerializer(serializers.Serializer):
-    """What all disks of a machine did in a time."""
+class SumsSerializer(Fields):
+    """The work of all disks of a machine in a span of time."""
 
     starts_at = serializers.DateTimeField()
     seconds = serializers.FloatField(help_text="That were watched.")
@@ -122,31 +130,32 @@ class SumsSerializer(serializers.Serializer):
     flush_seconds = serializers.FloatField(help_text="Summed over requests.")
 
 
-class StatisticsSerializer(serializers.Serializer):
+class StatisticsSerializer(Fields):
     span = serializers.ChoiceField(choices=list(SHOWN))
     rows = SumsSerializer(many=True)
 
 
 class _Changeable(mixins.ListModelMixin, mixins.RetrieveModelMixin, OperatorViewSet):
-    """What belongs to a host, and is changed by who may change the host."""
+    """Views of what belongs to a host, and is changed by who may change the host."""
 
     lookup_field = "pk"
     lookup_value_converter = "int"
-    form: type[ModelForm]
-    shape: type[serializers.Serializer]
+    form: type[ModelForm[Any]]
+    shape: type[Fields]
     deed: Any
 
     def change(self, request: Request) -> Response:
         row = self.get_object()
         if not permissions.may_change_host(request.user, row.host):
             raise PermissionDenied
-        given = object_of(request, self.shape)
+        given = fields_of(request, self.shape)
+        assert isinstance(request.data, dict)  # or it was refused
         cleared = [name for name, value in request.data.items() if value is None]
-        kept = {name: getattr(row, name) for name in self.shape().fields if name not in cleared}
+        kept = {name: getattr(row, name) for name in self.shape().get_fields() if name not in cleared}
         form = self.form(form_data({**kept, **given}), instance=row)
         refuse_faults(form)
         said = {name: form.cleaned_data[name] for name in (*given, *cleared)}
-        type(self).deed(self.get_object(), said, user=request.user)
+        type(self).deed(self.get_object(), said, user=user_of(request))
         return Response(self.get_serializer(self.get_object()).data)
 
 
@@ -154,11 +163,12 @@ class _Changeable(mixins.ListModelMixin, mixins.RetrieveModelMixin, OperatorView
     list=extend_schema(operation_id="observed_hosts_list", tags=[TAG]),
     retrieve=extend_schema(operation_id="observed_hosts_retrieve", tags=[TAG]),
 )
-class ObservedHostViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, OperatorViewSet):
+class ObservedHostViewSet(Removable, mixins.ListModelMixin, mixins.RetrieveModelMixin, OperatorViewSet):
     """Hosts, and whether the disks of their virtual machines are watched."""
 
     serializer_class = ObservedHostSerializer
     queryset = Host.objects.order_by("slug")
+    removal_of, remove = removal.of_observation, removal.forget_observed
 
     @extend_schema(
         operation_id="observed_hosts_turn_on", tags=[TAG], request=ObserveSerializer, responses=ObservedHostSerializer
@@ -167,10 +177,10 @@ class ObservedHostViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, Oper
     def turn_on(self, request: Request, slug: str) -> Response:
         """Watch its virtual machines from now on."""
         host = self._to_change()
-        form = ObserveForm(form_data({"every": host.observed_every, **object_of(request, ObserveSerializer)}))
+        form = ObserveForm(form_data({"every": host.observed_every, **fields_of(request, ObserveSerializer)}))
         refuse_faults(form)
         try:
-            deeds.turn_on(host, user=request.user, every=form.cleaned_data["every"])
+            deeds.turn_on(host, user=user_of(request), every=form.cleaned_data["every"])
         except hosts.HostError as error:
             raise Conflict(str(error)) from error
         return Response(self.get_serializer(self.get_object()).data)
@@ -179,8 +189,21 @@ class ObservedHostViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, Oper
     @action(detail=True, methods=["post"], url_path="turn-off")
     def turn_off(self, request: Request, slug: str) -> Response:
         """Watch them no longer; what was seen stays until its end."""
-        deeds.turn_off(self._to_change(), user=request.user)
+        deeds.turn_off(self._to_change(), user=user_of(request))
         return Response(self.get_serializer(self.get_object()).data)
+
+    @extend_schema(operation_id="observed_hosts_removal", methods=["get"], tags=[TAG], responses=RemovalSerializer)
+    @extend_schema(
+        operation_id="observed_hosts_remove",
+        methods=["post"],
+        tags=[TAG],
+        request=DeedSerializer,
+        responses=RemovalSerializer,
+    )
+    @action(detail=True, methods=["get", "post"])
+    def removal(self, request: Request, slug: str) -> Response:
+        """Say what becomes of what was observed if it is forgotten; forget it where posted."""
+        return self.do_removal(request, self._to_change())
 
     def _to_change(self) -> Host:
         host: Host = self.get_object()
@@ -239,7 +262,7 @@ class ObservedMachineViewSet(_Changeable):
     )
     @action(detail=True, methods=["get"])
     def statistics(self, request: Request, pk: int) -> Response:
-        """What its disks did, the latest last."""
+        """Return what the machine's disks did, the latest last."""
         span = request.query_params.get("span", "hour")
         if span not in SHOWN:
             raise FaultyRequest([{"field": "span", "message": f"There is no {span!r}.", "allowed": list(SHOWN)}])

@@ -1,4 +1,4 @@
-"""What an operator says of an observed host. Each deed is all or nothing, and in the host's audit trail."""
+"""An operator's deeds to an observed host. Each is all or nothing, and in the host's audit trail."""
 
 from typing import Any
 
@@ -6,7 +6,8 @@ from django.db import transaction
 from django.db.models import Model
 
 from experiments.campaigns import hosts
-from experiments.models import Host, HostAuditEntry, ObservedMachine, ObservedPool
+from experiments.campaigns.hosts import note
+from experiments.models import Host, ObservedMachine, ObservedPool
 from experiments.permissions import User
 
 from . import watching
@@ -80,9 +81,3 @@ def _save(row: Model, changed: dict[str, Any]) -> None:
 
 def _words(changed: dict[str, Any]) -> str:
     return ", ".join(f"{name} {value!s}" for name, value in changed.items())
-
-
-def note(host: Host, user: User, action: str, detail: str) -> None:
-    """An entry of the host's audit trail, in the transaction of the deed."""
-    actor: Any = user  # signed in, or None
-    HostAuditEntry.objects.create(host=host, actor=actor, action=action, detail=detail)

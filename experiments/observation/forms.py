@@ -1,4 +1,4 @@
-"""What an operator says of what is observed, checked."""
+"""The forms of what an operator says of what is observed."""
 
 from typing import Any
 
@@ -6,6 +6,7 @@ from django import forms
 
 from experiments import visible
 from experiments.models import FileSystem, ObservedMachine, ObservedPool
+from kdb.form_types import ModelForm, field_of
 
 from .deeds import LONGEST, SHORTEST
 
@@ -19,7 +20,7 @@ class ObserveForm(forms.Form):
     )
 
 
-class MachineForm(forms.ModelForm):
+class MachineForm(ModelForm[ObservedMachine]):
     """The fields are those that deeds.change_machine takes."""
 
     guest_fs = forms.ChoiceField(required=False, label="File system inside that its load works on")
@@ -38,17 +39,17 @@ class MachineForm(forms.ModelForm):
         known = dict(visible.entries(FileSystem).order_by("name").values_list("slug", "name"))
         now = self.instance.guest_fs
         found = {} if not now or now in known else {now: now}
-        self.fields["guest_fs"].choices = [("", "not known"), *known.items(), *found.items()]
+        field_of(self, "guest_fs", forms.ChoiceField).choices = [("", "not known"), *known.items(), *found.items()]
 
 
-class PoolForm(forms.ModelForm):
-    """As the API gives it, in bytes; the fields are those that deeds.change_pool takes."""
+class PoolForm(ModelForm[ObservedPool]):
+    """A pool's fields as the API gives them, in bytes; they are those that deeds.change_pool takes."""
 
     reserve_bytes = forms.IntegerField(min_value=0, max_value=MOST_BYTES, required=False)
 
     class Meta:
         model = ObservedPool
-        fields = ("is_target", "reserve_bytes", "most_load")
+        fields: tuple[str, ...] = ("is_target", "reserve_bytes", "most_load")
         labels = {"is_target": "Machines may be moved here", "most_load": "Most load of all machines, MiB/s"}
 
     def clean_reserve_bytes(self) -> int:
@@ -62,7 +63,7 @@ class PoolForm(forms.ModelForm):
 
 
 class PoolPageForm(PoolForm):
-    """As a page asks for it, in GiB."""
+    """A pool's fields as a page asks for them, in GiB."""
 
     reserve_gib = forms.FloatField(
         min_value=0, max_value=MOST_BYTES / _GIB, required=False, label="GiB that stay free whatever is planned"

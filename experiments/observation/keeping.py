@@ -25,7 +25,7 @@ _STEPS = (
 
 
 def look_after() -> None:
-    """At each tick."""
+    """Enqueue the next summing up where it is due; called at each tick."""
     if not DiskStatistics.objects.exists():
         return
     latest = Job.objects.filter(kind=JOB).order_by("-pk").first()
@@ -35,7 +35,7 @@ def look_after() -> None:
 
 
 def roll_up(run: jobs.JobRun) -> None:
-    """What the job does."""
+    """Sum up what was watched, and delete what is old."""
     for finer, coarser, truncated, late in _STEPS:
         _sum_up(finer, coarser, truncated, late)
     prune()

@@ -16,7 +16,7 @@ COUNTED = ["seconds", "busy_seconds", *NAMES]
 
 
 def statistics(disk_id: int, span: str, starts_at: datetime, watched: Watched) -> DiskStatistics:
-    """Unsaved."""
+    """Return an unsaved row."""
     return DiskStatistics(
         disk_id=disk_id,
         span=span,
@@ -28,7 +28,7 @@ def statistics(disk_id: int, span: str, starts_at: datetime, watched: Watched) -
 
 
 def save(rows: list[DiskStatistics]) -> None:
-    """In place of those that are there for the same disk and time."""
+    """Save rows in place of those that are there for the same disk and time."""
     DiskStatistics.objects.bulk_create(
         rows,
         update_conflicts=True,
@@ -43,7 +43,7 @@ def watched(row: DiskStatistics) -> Watched:
 
 
 def summed(rows: QuerySet[DiskStatistics], *by: str) -> list[tuple[Mapping[str, Any], Watched]]:
-    """The sums over all rows that agree in the fields `by`."""
+    """Return the sums over all rows that agree in the fields `by`."""
     found: Any = rows.values(*by).annotate(**{f"sum_{name}": Sum(name) for name in COUNTED}).order_by()
     return [
         (

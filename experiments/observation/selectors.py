@@ -1,4 +1,4 @@
-"""What is known of observed machines, in a constant number of queries."""
+"""The observed machines as pages show them, in a constant number of queries."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ _MIB = 2**20
 
 @dataclass(frozen=True)
 class Load:
-    """Means over `seconds` that were watched."""
+    """The load of a machine: means over `seconds` that were watched."""
 
     seconds: float
     reads: float  # requests a second
@@ -59,7 +59,7 @@ class MachineRow:
 
     @property
     def host_storage(self) -> list[str]:
-        """Keys (kdb.host_storage) of what its disks lie on."""
+        """Return the keys (kdb.host_storage) of what its disks lie on."""
         keys = {host_storage_key(pool.backend, pool.host_fs) for pool in self.pools}
         return sorted(key for key in keys if key)
 
@@ -74,7 +74,7 @@ class MachineRow:
 
 
 def machines(host: Host) -> list[MachineRow]:
-    """Those of a host, by name."""
+    """Return the machines of a host, by name."""
     return rows(ObservedMachine.objects.filter(host=host))
 
 
@@ -88,7 +88,7 @@ def rows(chosen: QuerySet[ObservedMachine]) -> list[MachineRow]:
 
 
 def _loads(machines_: Iterable[int]) -> dict[int, Load]:
-    """Machine to the mean load of the last minutes."""
+    """Return machine to the mean load of the last minutes."""
     lately = DiskStatistics.objects.filter(
         disk__machine__in=list(machines_), span="minute", starts_at__gte=now() - LOAD_NOW
     )
@@ -99,7 +99,7 @@ def _loads(machines_: Iterable[int]) -> dict[int, Load]:
 
 
 def load(disks: Iterable[Watched]) -> Load:
-    """Of a machine from its disks, which were watched at the same time."""
+    """Return a machine's load: the sum of its disks' loads, which were watched at the same time."""
     disks = list(disks)
 
     def rate(name: str) -> float:
@@ -117,7 +117,7 @@ def load(disks: Iterable[Watched]) -> Load:
 
 
 def sums(machine: ObservedMachine, span: str, begin: datetime | None = None) -> list[tuple[datetime, Watched]]:
-    """The sums of all disks of a machine together, by the beginning of each span, in order.
+    """Return the sums of all disks of a machine together, by the beginning of each span, in order.
 
     Seconds are those of the disk that was watched longest.
     """
@@ -128,7 +128,7 @@ def sums(machine: ObservedMachine, span: str, begin: datetime | None = None) -> 
 
 
 def minutes_of_machines(chosen: QuerySet[DiskStatistics]) -> Iterator[tuple[int, datetime, Watched]]:
-    """Machine, beginning and the sums of all its disks together, of the chosen rows, read a few at a time."""
+    """Yield machine, beginning and the sums of all its disks together, of the chosen rows, read a few at a time."""
     ordered = chosen.select_related("disk").order_by("disk__machine", "starts_at")
     for (machine, starts_at), same in groupby(
         ordered.iterator(chunk_size=2000), key=lambda row: (row.disk.machine_id, row.starts_at)
@@ -137,7 +137,7 @@ def minutes_of_machines(chosen: QuerySet[DiskStatistics]) -> Iterator[tuple[int,
 
 
 def together(one: Watched, other: Watched) -> Watched:
-    """Two disks in the same time."""
+    """Return the sums of two disks in the same time."""
     return Watched(
         max(one.seconds, other.seconds),
         max(one.busy_seconds, other.busy_seconds),

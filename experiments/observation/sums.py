@@ -13,7 +13,7 @@ MINUTE = timedelta(minutes=1)
 
 @dataclass(frozen=True)
 class Watched:
-    """What a disk did in a part of a minute. seconds: that were watched; busy_seconds: in which it did anything."""
+    """The work of a disk in a part of a minute. seconds: that were watched; busy_seconds: in which it did anything."""
 
     seconds: float
     busy_seconds: float
@@ -21,7 +21,7 @@ class Watched:
 
 
 def by_minute(looks: Iterable[tuple[datetime, Counts | None]]) -> dict[datetime, Watched]:
-    """The sums of one disk by the beginning of each minute (UTC), of which anything was watched.
+    """Return the sums of one disk by the beginning of each minute (UTC), of which anything was watched.
 
     looks : when, in order, and what was counted since its machine started; None: the machine did not run
 
@@ -50,7 +50,7 @@ def joined(parts: Iterable[Watched]) -> Watched:
 
 
 def _shared_out(began: datetime, ended: datetime, did: Counts) -> Iterator[tuple[datetime, Watched]]:
-    """By minute, in proportion to the time; the parts of a count are whole and add up to it."""
+    """Yield the sums by minute, in proportion to the time; the parts of a count are whole and add up to it."""
     is_busy = did.requests > 0
     given = Counts()
     while began < ended:
@@ -68,5 +68,5 @@ def _shared_out(began: datetime, ended: datetime, did: Counts) -> Iterator[tuple
 
 
 def counts_of(kept: Mapping[str, Any] | None) -> Counts | None:
-    """Counters as they are kept in the database."""
+    """Return counters as they are kept in the database."""
     return None if kept is None else Counts(**kept)

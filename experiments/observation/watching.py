@@ -49,7 +49,7 @@ DRIVER: ListingDriver = libvirt_listing
 
 
 def interval(every: float, machines: int) -> float:
-    """s between two looks: as asked, or more where there are many machines, so that looking stays cheap.
+    """Return s between two looks: as asked, or more for many machines, so that looking stays cheap.
 
     Counters go on in between: sums lose nothing by it.
     """
@@ -57,7 +57,7 @@ def interval(every: float, machines: int) -> float:
 
 
 def watch(run: jobs.JobRun, host_id: int) -> None:
-    """What the job does."""
+    """Watch the host of a job, and ask for the next watch."""
     host = Host.objects.filter(pk=host_id, is_observed=True).first()
     if host is None:
         return
@@ -131,7 +131,7 @@ class _Watch:
         self.find_guest_file_systems(found)
 
     def find_guest_file_systems(self, listed: Listing) -> None:
-        """Of machines that nobody knows it of. Where neither way tells, its operator is asked on its page."""
+        """Find guest file systems that nobody knows. Where neither way tells, the machine's page asks its operator."""
         unknown = set(
             ObservedMachine.objects.filter(host=self.host, guest_fs="", is_running=True).values_list("uuid", flat=True)
         )
@@ -144,7 +144,7 @@ class _Watch:
                 )
 
     def guest_file_system(self, machine: ListedMachine) -> tuple[str, Source] | None:
-        """None where it has none that is known, or several kinds."""
+        """Return the file system and its source; None where it has none that is known, or several kinds."""
         if machine.has_agent:
             with suppress(remote.Refused):
                 kinds = libvirt_listing.file_systems_by_agent(self.machine, machine.uuid)
@@ -220,7 +220,7 @@ def keep(host: Host, looks: list[Look], guard: Callable[[], object] = lambda: No
     """
     guard()
     hosts.locked(host.pk)
-    # Of machines that had one name after another only the latest runs.
+    # Where machines had one name after another, only the latest runs.
     named = dict(ObservedMachine.objects.filter(host=host).order_by("pk").values_list("name", "pk"))
     disks = list(ObservedDisk.objects.filter(machine__in=named.values()).select_related("machine"))
     sums: dict[tuple[int, datetime], Watched] = {}
@@ -240,7 +240,7 @@ def keep(host: Host, looks: list[Look], guard: Callable[[], object] = lambda: No
 
 
 def _looks_of(disk: ObservedDisk, looks: list[Look]) -> list[tuple[datetime, Counts | None]]:
-    """The kept look first, then what is later."""
+    """Return the kept look first, then what is later."""
     seen = [(at, found.get(disk.machine.name, {}).get(disk.target)) for at, found in looks]
     if disk.counted_at is None:
         return seen
@@ -271,7 +271,7 @@ def ask(host: Host) -> None:
 
 
 def look_after() -> None:
-    """At each tick: a job for every observed host that has none, a minute after one that failed."""
+    """Enqueue a job for every observed host that has none, a minute after one that failed; called at each tick."""
     observed = list(Host.objects.filter(is_observed=True))
     if not observed:
         return

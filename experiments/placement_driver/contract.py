@@ -1,5 +1,5 @@
-"""What a placement driver does: it lists what runs on a host, counts what its disks do, and moves one from an image to
-another while its machine runs. No Django.
+"""The contract of placement drivers: they list what runs on a host, count what its disks do, and move one from an image
+to another while its machine runs. No Django.
 
 A driver that moves is for one host. Every call may be repeated, and may be the first after a worker died at any point:
 what a call does follows from what it finds on the host, never from what an earlier call remembers. What a move makes
@@ -64,16 +64,16 @@ class Listing:
 
 
 class ListingDriver(Protocol):
-    """What runs on a host and what its disks do; nothing is changed by any of it.
+    """A way to list what runs on a host and what its disks do; nothing is changed by any of it.
 
     Each raises Refused where the host does not answer as it should, and what the way to the host raises (ssh.SshError).
     """
 
     def listing(self, host: Connection) -> Listing:
-        """All pools and machines, but for those of a campaign's making; asked for every few minutes."""
+        """Return all pools and machines, but for those of a campaign's making; asked for every few minutes."""
 
     def counts(self, host: Connection) -> dict[str, dict[str, Counts]]:
-        """Running machine by name to disk by target to what it did since its start; asked for every few seconds.
+        """Return running machine by name to disk by target to what it did since its start; asked for every few seconds.
 
         One command for all machines. What is not counted is left out, and is not zero.
         """
@@ -83,7 +83,7 @@ class ListingDriver(Protocol):
 
 
 class Image(StrEnum):
-    """From which image a machine runs, or would start where it is stopped."""
+    """The image that a machine runs from, or would start from where it is stopped."""
 
     OLD = "old"
     NEW = "new"
@@ -141,13 +141,13 @@ class Move:
 
     @property
     def kept(self) -> str:
-        """What the old image is called once the machine runs from the new one."""
+        """Return the name of the old image once the machine runs from the new one."""
         return f"{self.old}.kdb-kept-{self.token}"
 
 
 @dataclass(frozen=True)
 class Checked:
-    """What is copied. size_bytes : as the machine sees it; warnings : what will differ, a sentence each."""
+    """The image that is copied. size_bytes : as the machine sees it; warnings : what will differ, a sentence each."""
 
     size_bytes: int
     allocated_bytes: int
@@ -158,7 +158,7 @@ class Checked:
 
 @dataclass(frozen=True)
 class Copying:
-    """How far a copy is, in bytes. is_ready : the new image follows every write, and a switch may be made."""
+    """The progress of a copy, in bytes. is_ready : the new image follows every write, and a switch may be made."""
 
     done: int
     total: int
@@ -166,10 +166,10 @@ class Copying:
 
 
 class MovingDriver(Protocol):
-    """How a host moves disks. Raises MoveError and its kinds, and what the way to the host raises (ssh.SshError)."""
+    """A way to move disks. Raises MoveError and its kinds, and what the way to the host raises (ssh.SshError)."""
 
     def check(self, move: Move) -> Checked:
-        """Whether the move can be made, with nothing changed. Raises Forbidden with the first reason against it."""
+        """Return what would be copied; nothing is changed. Raises Forbidden with the first reason against the move."""
 
     def copy(self, move: Move) -> Copying:
         """Begin the copy, or take up the one that runs; what an earlier one left half is made anew.
@@ -178,7 +178,7 @@ class MovingDriver(Protocol):
         """
 
     def progress(self, move: Move) -> Copying:
-        """Raises CopyEnded where the copy runs no longer."""
+        """Return how far the copy is. Raises CopyEnded where it runs no longer."""
 
     def switch(self, move: Move) -> None:
         """Let the machine run from the new image, now and after every restart. Returns when both hold.
@@ -188,7 +188,7 @@ class MovingDriver(Protocol):
         """
 
     def runs_from(self, move: Move) -> Image:
-        """From which image the machine runs, or would start."""
+        """Return from which image the machine runs, or would start."""
 
     def undo(self, move: Move) -> None:
         """Take back a move that has not switched: the copy ends and is removed. Raises Forbidden where it has, Held."""

@@ -1,4 +1,4 @@
-"""What the hypervisor counts of each disk since its machine started, as `virsh domstats --block` prints it.
+"""The hypervisor's counters of each disk since its machine started, as `virsh domstats --block` prints them.
 
     Domain: 'mail'
       block.count=1
@@ -46,7 +46,7 @@ _PRINTED = ("rd.reqs", "rd.bytes", "rd.times", "wr.reqs", "wr.bytes", "wr.times"
 
 
 def since(now: Counts, before: Counts) -> Counts | None:
-    """What happened between two looks; None where a counter went back: the machine was restarted in between."""
+    """Return what happened between two looks; None where a counter went back: the machine was restarted in between."""
     pairs = list(zip(astuple(now), astuple(before), strict=True))
     if any(later < earlier for later, earlier in pairs):
         return None
@@ -58,7 +58,7 @@ def total(counts: Iterable[Counts]) -> Counts:
 
 
 def read(text: str) -> dict[str, dict[str, Counts]]:
-    """Machine by its name to disk by its target to what was counted. A disk that is not counted is left out.
+    """Return machine by name to disk by target to what was counted. A disk that is not counted is left out.
 
     text : of `virsh domstats --block`
     """
@@ -69,7 +69,7 @@ def read(text: str) -> dict[str, dict[str, Counts]]:
 
 
 def sizes(text: str) -> dict[str, dict[str, tuple[int, int]]]:
-    """As `read`: the bytes that the machine sees of each disk, and those it takes on the host."""
+    """Return, keyed as by `read`, the bytes that the machine sees of each disk, and those it takes on the host."""
     return {
         machine: {
             disk["name"]: (int(disk["capacity"]), int(disk["allocation"]))
@@ -81,7 +81,7 @@ def sizes(text: str) -> dict[str, dict[str, tuple[int, int]]]:
 
 
 def _printed(text: str) -> Iterator[tuple[str, list[dict[str, str]]]]:
-    """Each machine with what is printed of its disks."""
+    """Yield each machine with what is printed of its disks."""
     machine, disks = "", dict[str, dict[str, str]]()
     for line in text.splitlines():
         if heading := _DOMAIN.fullmatch(line.strip()):

@@ -1,4 +1,4 @@
-"""What runs on a host of libvirt and where its disks lie, asked over one connection; nothing is changed by any of it.
+"""The list of what runs on a host of libvirt and where its disks lie, asked over one connection; nothing is changed.
 
 `listing` asks for everything and belongs every few minutes; `counts` is one command for all machines of the host.
 Machines that a campaign made are left out: they are nobody's.
@@ -36,7 +36,7 @@ _NOT_A_LOAD = {"vfat", "swap", "iso9660", "squashfs", "overlay", "tmpfs"}  # tha
 
 
 def counts(host: Connection) -> dict[str, dict[str, Counts]]:
-    """Running machine by name to disk by target to what it did since its start. One command.
+    """Return running machine by name to disk by target to what it did since its start. One command.
 
     Raises Refused where libvirt does not answer, and what ssh raises.
     """
@@ -49,7 +49,7 @@ def is_of_a_campaign(name: str) -> bool:
 
 
 def listing(host: Connection) -> Listing:
-    """Raises Refused where libvirt or the host's own programs do not answer as they should, and what ssh raises."""
+    """Return pools and machines. Raises Refused where libvirt or the host's programs answer wrongly, and SshError."""
     domains = [_tree(text) for text in _dumped(host, "list --all --uuid", "dumpxml", "domain")]
     domains = [domain for domain in domains if not is_of_a_campaign(text_at(domain, "name"))]
     snapshots = set(_virsh(host, "list", "--all", "--with-snapshot", "--uuid").split())
@@ -61,7 +61,7 @@ def listing(host: Connection) -> Listing:
 
 
 def file_systems_by_agent(host: Connection, uuid: str) -> list[str]:
-    """Kinds of file systems that the machine's guest agent tells of, without what it only boots from.
+    """Return the kinds of file systems that the machine's guest agent tells of, without what it only boots from.
 
     Raises Refused where the agent does not answer.
     """
@@ -75,7 +75,7 @@ def file_systems_by_agent(host: Connection, uuid: str) -> list[str]:
 
 
 def file_systems_by_superblock(host: Connection, path: str) -> list[str]:
-    """Kinds of file systems that begin in a raw image or on its partitions; what blkid knows no file system in is out.
+    """Return the kinds of file systems that begin in a raw image or on its partitions, as far as blkid knows them.
 
     Read are the bytes that blkid looks at, and nothing is written. Raises Refused.
     """
@@ -91,7 +91,7 @@ def _virsh(host: Connection, *words: str) -> str:
 
 
 def _dumped(host: Connection, which: str, command: str, tag: str) -> Iterator[str]:
-    """The XML of everything that `which` lists, by few processes: starting one for each would be the most of the cost.
+    """Yield the XML of everything that `which` lists, by few processes: one for each would be the most of the cost.
 
     What was removed between the two questions is left out.
     """
@@ -120,7 +120,7 @@ def _tree(text: str) -> Element:
 
 
 def _disks(domain: Element) -> list[Element]:
-    """Those that the machine may write."""
+    """Return the disks that the machine may write."""
     return [
         disk
         for disk in domain.findall("devices/disk")
@@ -194,7 +194,7 @@ class _Storage:
                 self.pools[found.path] = found
 
     def pool_of(self, disk: Element, path: str) -> str:
-        """Path of the pool: libvirt's where one holds the image, else the file system it lies on; "" for neither."""
+        """Return the pool's path: libvirt's where one holds the image, else its file system's; "" for neither."""
         if disk.get("type") not in ("file", "block"):
             return ""
         real = self.real.get(path, path)
@@ -209,7 +209,7 @@ class _Storage:
         return target if target in self.pools else ""
 
     def _named(self, pool: Element) -> ListedPool | None:
-        """None where it is not a place of images that are files or volumes of this host, or is not started."""
+        """Return the pool; None where it holds no images that are files or volumes of this host, or is not started."""
         path, name = text_at(pool, "target/path"), text_at(pool, "name")[:80]
         kind = pool.get("type", "")
         if kind in ("dir", "fs", "netfs") and path.startswith("/") and path in self.real:
@@ -239,7 +239,7 @@ class _Storage:
         return ListedPool(path[:200], name, backend, kind, self.kinds.get(source, ""), size, free)
 
     def _mount(self, real: str) -> str:
-        """The mount point that a path lies below; "" where there is none."""
+        """Return the mount point that a path lies below; "" where there is none."""
         place = PurePosixPath(real)
         return next((str(each) for each in (place, *place.parents) if str(each) in self.mounts), "")
 
@@ -260,7 +260,7 @@ def _json(host: Connection, *words: str) -> dict[str, Any]:
 
 
 def _kinds(listed: Mapping[str, Any]) -> dict[str, str]:
-    """Path of a block device to the kind of disk below it; "mixed" over several kinds, "" where one is not known.
+    """Return a block device's path to the kind of disk below it; "mixed" over several kinds, "" where not known.
 
     A virtual disk says that it rotates whatever it lies on, and a loop device lies on a file: neither is believed.
     """
@@ -282,7 +282,7 @@ def _kind(disk: Mapping[str, Any]) -> str:
 
 
 def _real_paths(host: Connection, paths: Sequence[str]) -> dict[str, str]:
-    """Each path with its links followed; what is not there is left out."""
+    """Return each path with its links followed; what is not there is left out."""
     found: dict[str, str] = {}
     for batch in _batches(sorted(set(paths))):
         answer = host.run(["realpath", "--zero", "--canonicalize-missing", "--", *batch], most=MOST_BYTES)

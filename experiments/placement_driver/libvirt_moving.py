@@ -32,7 +32,7 @@ _SPARE_BYTES = 64 * 2**20  # beside the image, for what its file system notes of
 
 @dataclass(frozen=True)
 class _Machine:
-    """What libvirt says of a machine and the disk in question.
+    """libvirt's account of a machine and the disk in question.
 
     active : it has a QEMU, paused or not; persistent : None where it is transient; size : bytes of the disk
     done, total : of its block job, bytes; 0 where there is none
@@ -47,13 +47,13 @@ class _Machine:
     has_snapshots: bool
 
     def source(self, disk: str) -> str:
-        """The image the disk runs from; where it is stopped, would start from; "" where there is no such disk."""
+        """Return the image the disk runs from, or where stopped would start from; "" where there is no such disk."""
         definition = self.active if self.active is not None else self.persistent
         found = _disk(definition, disk) if definition is not None else None
         return _file(found) if found is not None else ""
 
     def mirror(self, disk: str) -> str:
-        """The image a running block job of the disk copies to; "" where there is none."""
+        """Return the image a running block job of the disk copies to; "" where there is none."""
         found = _disk(self.active, disk) if self.active is not None else None
         mirror = found.find("mirror") if found is not None else None
         if mirror is None:
@@ -207,7 +207,7 @@ class LibvirtMoving:
     # What the host says
 
     def _machine(self, move: Move) -> _Machine:
-        """Raises Gone, and NotSure where libvirt does not say."""
+        """Return what libvirt says of the machine. Raises Gone, and NotSure where it does not say."""
         parts = {"state": "", "job": "", "size": "", "snapshots": ""}
         for part in self._call("look", move.machine, move.disk).split("\x01")[1:]:
             name, _, text = part.partition("\n")
@@ -245,7 +245,7 @@ class LibvirtMoving:
         return int(found[1])
 
     def _definitions(self, move: Move) -> tuple[str, str]:
-        """The disk as the persistent definition has it, on the old image and on the new one."""
+        """Return the disk as the persistent definition has it, on the old image and on the new one."""
         machine = self._machine(move)
         disk = _disk(machine.persistent, move.disk) if machine.persistent is not None else None
         source = disk.find("source") if disk is not None else None
@@ -262,7 +262,7 @@ class LibvirtMoving:
         return ": no space is left there" if int(about["free"]) < _SPARE_BYTES else ""
 
     def _call(self, verb: str, *arguments: object, image: Image = Image.NOT_KNOWN, timeout: float = 60) -> str:
-        """Raises MoveError by what moving.sh says in the first word of its refusal."""
+        """Run a verb of moving.sh; return its answer. Raises MoveError by the first word of its refusal."""
         try:
             return remote.call(self.host, verb, *arguments, timeout=timeout, script=SCRIPT)
         except Refused as error:
@@ -282,7 +282,7 @@ def _refused(verb: str, text: str, image: Image, cause: Refused) -> NoReturn:
 
 
 def _parsed(text: str) -> Element | None:
-    """Raises NotSure at what is no XML of libvirt's."""
+    """Return the XML, None for none. Raises NotSure at what is no XML of libvirt's."""
     try:
         return root_of(text.strip().encode()) if text.strip() else None
     except NoTreeError as error:

@@ -35,7 +35,7 @@ class Entry:
 
 
 def read_csv(path: Path, columns: Collection[str]) -> list[Entry]:
-    """The rows of a file whose header names exactly `columns`, in any order; every value is text.
+    """Return the rows of a file whose header names exactly `columns`, in any order; every value is text.
 
     Raises EvidenceError where the file, a column or a cell is missing, or one is there too many.
     """
@@ -55,7 +55,7 @@ def read_csv(path: Path, columns: Collection[str]) -> list[Entry]:
 
 
 def read_json(path: Path, sections: Collection[str]) -> dict[str, list[Entry]]:
-    """The objects of a file made of exactly `sections`, each a list of objects.
+    """Return the objects of a file made of exactly `sections`, each a list of objects.
 
     Raises EvidenceError where the file is not JSON or has another shape.
     """
@@ -71,7 +71,7 @@ def read_json(path: Path, sections: Collection[str]) -> dict[str, list[Entry]]:
 
 
 def as_entries(parent: Entry, name: str) -> list[Entry]:
-    """The list of objects that a JSON entry holds as `name`. Raises EvidenceError where it is anything else."""
+    """Return the list of objects that a JSON entry holds as `name`. Raises EvidenceError where it is anything else."""
     objects = parent.fields.get(name)
     if not isinstance(objects, list) or not all(isinstance(item, dict) for item in objects):
         raise parent.error(name, "a list of objects")

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from django.conf import settings
-from django.db import connection, models, transaction
+from django.db import models, transaction
 
 from experiments import entry_names
 from experiments.case_studies import life as case_study_service
@@ -40,6 +40,7 @@ from experiments.models import (
 )
 from experiments.models.catalogue import CatalogueEntry, SharedRow
 from experiments.signals import claims_changed
+from kdb.alone import alone
 
 from . import outside
 from .files import Entry, EvidenceError, as_entries, read_csv, read_json
@@ -77,32 +78,34 @@ RATIO_KEY = ("case_study", "numerator", "denominator", "guest_fs")
 RATIO = ("vm_counts", "is_overall", "least", "least_rounding", "greatest", "greatest_rounding", "trend", "printed")
 CLAIM = ("code", "publication", "location", "kind", "scope", "statement", "predicate", "checkable_from")
 
-# What becomes of a case study after it was loaded is not the files' business.
+# The files do not say what becomes of a case study after it was loaded.
 LIFE = ("owner", "status", "published_revision", "retracted_revision", "retraction_reason")
 
-# Of a configuration, what rankings hold equal or compare.
+# The fields of a configuration that rankings hold equal or compare.
 COMPARED = (
     *("hypervisor", "virtualisation", "host_os", "backend", "host_fs", "storage_kind", "allocation"),
     *("guest_os", "guest_fs", "guest_access"),
 )
 
-LOCK = 4_201_001  # any number no other advisory lock of this database uses
-
 
 @dataclass
 class Report:
-    """What one load did: rows by model, and the revision it published."""
+    """The rows that one load added and changed, by model, and the revision it published.
+
+    passed_over : case studies that could not be brought, as a draft has their slug
+    """
 
     added: Counter[type[models.Model]] = field(default_factory=Counter)
     updated: Counter[type[models.Model]] = field(default_factory=Counter)
     published: int = 0  # case studies
     revision: int | None = None
+    passed_over: list[str] = field(default_factory=list)
 
     def touched(self, model: type[models.Model]) -> int:
         return self.added[model] + self.updated[model]
 
     def lines(self) -> list[str]:
-        """One plain line a model, in the order of loading; a single one where nothing changed."""
+        """Return one plain line a model, in the order of loading; a single one where nothing changed."""
         lines = [
             f"{verb} {count} {model._meta.verbose_name if count == 1 else model._meta.verbose_name_plural}"
             for verb, counts in (("added", self.added), ("updated", self.updated))
@@ -120,20 +123,10 @@ def load_outside(directory: Path) -> Report:
 
     All or nothing; case studies that are new are published together, as one revision. Raises EvidenceError.
     """
-    catalogue = read_json(directory / "catalogue.json", OUTSIDE_CATALOGUE)
-    found = outside.read(directory)
-    with transaction.atomic():
-        _wait_for_another_load()
+    with alone("load"), transaction.atomic():
         loading = _Loading()
-        for name in OUTSIDE_CATALOGUE:
-            model, key = CATALOGUE[name]
-            loading.rows[model] = {row.slug: row for row in cast(Any, model)._default_manager.all()}
-            loading.describe(model, catalogue[name], key)
-        for name, (model, key) in SOURCES.items():
-            loading.describe(model, found.sources[name], key)
-        loading.case_studies(found.sources["case_studies"])
-        loading.observations(Measurement, found.measurements, key=("repetition",), fixed=MEASURED)
-        loading.publish()
+        _take_outside(loading, directory)
+        loading.publish("The published evidence was loaded")
     logger.info("loaded outside evidence added=%s", loading.report.added.total())
     return loading.report
 
@@ -145,6 +138,42 @@ def load(directory: Path = DIRECTORY) -> Report:
     Raises EvidenceError, and changes nothing, where a file is wrong or contradicts what is
     published already.
     """
+    with alone("load"), transaction.atomic():
+        loading = _Loading()
+        _take_papers(loading, directory)
+        loading.publish("The published evidence was loaded")
+        report = loading.report
+        if loading.known and any(report.touched(model) for model in (Claim, PrintedRatio)):
+            claims_changed.send(sender=Claim)
+    logger.info("loaded evidence added=%s updated=%s", report.added.total(), report.updated.total())
+    return report
+
+
+def bring(directory: Path, outside_directory: Path | None, *, reason: str) -> Report:
+    """Publish the case studies of both folders that the database lacks, as one revision, and change nothing else.
+
+    Whatever is stored stays as it is, though the files say it differently by now: what was published is what answers
+    were made of. Raises EvidenceError, and changes nothing, where something new cannot stand beside it.
+    """
+    files = read_json(directory / "case_studies.json", [*SOURCES, "case_studies"])["case_studies"]
+    files += outside.read(outside_directory).sources["case_studies"] if outside_directory else []
+    slugs = {entry.fields["slug"] for entry in files}
+    stored = dict(CaseStudy.objects.filter(slug__in=slugs).values_list("slug", "published_revision"))
+    passed_over = sorted(slug for slug, revision in stored.items() if revision is None)
+    if stored.keys() == slugs:
+        return Report(passed_over=passed_over)
+    with alone("load"), transaction.atomic():
+        loading = _Loading(only_new=True)
+        _take_papers(loading, directory)
+        if outside_directory:
+            _take_outside(loading, outside_directory)
+        loading.publish(reason)
+        loading.report.passed_over = passed_over
+    logger.info("brought evidence added=%s", loading.report.added.total())
+    return loading.report
+
+
+def _take_papers(loading: "_Loading", directory: Path) -> None:
     catalogue = read_json(directory / "catalogue.json", [*CATALOGUE, "component_names"])
     sources = read_json(directory / "case_studies.json", [*SOURCES, "case_studies"])
     measurements = read_csv(directory / "measurements.csv", (*OWNERS, *COORDINATES, *MEASURED, "source", "note"))
@@ -158,41 +187,47 @@ def load(directory: Path = DIRECTORY) -> Report:
     ratios = read_csv(directory / "ratios.csv", ("workload", *RATIO_KEY, *RATIO, "source", "note"))
     claims = read_csv(directory / "claims.csv", ("case_studies", "workloads", *CLAIM))
     checks = read_json(directory / "claim_checks.json", ["claims"])["claims"]
-
-    with transaction.atomic():
-        _wait_for_another_load()
-        loading = _Loading()
-        for name, (model, key) in CATALOGUE.items():
-            loading.describe(model, catalogue[name], key)
-        for name, (model, key) in SOURCES.items():
-            loading.describe(model, sources[name], key)
-        loading.describe(ComponentName, catalogue["component_names"], "component", "publication")
-        loading.case_studies(sources["case_studies"])
-        loading.observations(Measurement, measurements, key=("repetition",), fixed=MEASURED)
-        loading.observations(DerivedValue, derived, key=("route",), fixed=DERIVED)
-        loading.findings(findings)
-        loading.ratios(ratios)
-        loading.claims(claims, checks)
-        loading.publish()
-        report = loading.report
-        if loading.known and any(report.touched(model) for model in (Claim, PrintedRatio)):
-            claims_changed.send(sender=Claim)
-    logger.info("loaded evidence added=%s updated=%s", report.added.total(), report.updated.total())
-    return report
+    for name, (model, key) in CATALOGUE.items():
+        loading.describe(model, catalogue[name], key)
+    for name, (model, key) in SOURCES.items():
+        loading.describe(model, sources[name], key)
+    loading.describe(ComponentName, catalogue["component_names"], "component", "publication")
+    loading.case_studies(sources["case_studies"])
+    loading.observations(Measurement, measurements, key=("repetition",), fixed=MEASURED)
+    loading.observations(DerivedValue, derived, key=("route",), fixed=DERIVED)
+    loading.findings(findings)
+    loading.ratios(ratios)
+    loading.claims(claims, checks)
 
 
-def _wait_for_another_load() -> None:
-    """Of two loads at once the second finds everything there. SQLite's transactions queue by themselves."""
-    if connection.vendor == "postgresql":
-        with connection.cursor() as cursor:
-            cursor.execute("SELECT pg_advisory_xact_lock(%s)", [LOCK])
+def _take_outside(loading: "_Loading", directory: Path) -> None:
+    catalogue = read_json(directory / "catalogue.json", OUTSIDE_CATALOGUE)
+    found = outside.read(directory)
+    for name in OUTSIDE_CATALOGUE:
+        model, key = CATALOGUE[name]
+        loading.rows[model] = {row.slug: row for row in cast(Any, model)._default_manager.all()}
+        loading.describe(model, catalogue[name], key)
+    for name, (model, key) in SOURCES.items():
+        loading.describe(model, found.sources[name], key)
+    loading.case_studies(found.sources["case_studies"])
+    loading.observations(Measurement, found.measurements, key=("repetition",), fixed=MEASURED)
 
 
-def _check_names(model: type[CatalogueEntry], wanted: list[Wanted]) -> None:
-    """Raises EvidenceError where an entry is called as none may be, or as another of its kind is."""
+def _case_studies_of(entry: Entry) -> set[str]:
+    return {*entry.fields.get("case_studies", entry.fields.get("case_study", "")).split()}
+
+
+def _check_names(model: type[CatalogueEntry], wanted: list[Wanted], *, only_new: bool) -> None:
+    """Raise EvidenceError where an entry is called as none may be, or as another of its kind is.
+
+    only_new : stored entries keep their names, whatever is wanted, but for those that only drafts brought
+    """
     spelled: dict[str, tuple[str, str, list[str]]] = {
         row[0]: row for row in model._default_manager.values_list("slug", "name", "aliases")
     }
+    if only_new:
+        kept = set(model._default_manager.filter(is_draft=False).values_list("slug", flat=True))
+        wanted = [want for want in wanted if want.values["slug"] not in kept]
     spelled |= {v["slug"]: (v["slug"], v["name"], v["aliases"]) for v in (want.values for want in wanted)}
     for want in wanted:
         slug = want.values["slug"]
@@ -202,9 +237,13 @@ def _check_names(model: type[CatalogueEntry], wanted: list[Wanted]) -> None:
 
 
 class _Loading:
-    """One load under way: the rows that later entries name, and the report."""
+    """One load under way: the rows that later entries name, and the report.
 
-    def __init__(self) -> None:
+    only_new : stored rows stay as they are, and whatever belongs to a stored case study is passed over
+    """
+
+    def __init__(self, *, only_new: bool = False) -> None:
+        self.only_new = only_new
         self.report = Report()
         self.rows: dict[type[models.Model], dict[str, Any]] = {}  # by model and slug
         self.configurations: dict[str, dict[str, Configuration]] = {}  # by slugs of case study and configuration
@@ -214,19 +253,20 @@ class _Loading:
     def describe(
         self, model: type[models.Model], entries: list[Entry], *key: str, without: Collection[str] = ()
     ) -> None:
-        """Rows that the files may correct at any time."""
+        """Save rows that the files may correct at any time."""
         wanted = [Wanted(entry, values_of(model, entry, self.rows, without=without)) for entry in entries]
         if issubclass(model, CatalogueEntry):
-            _check_names(model, wanted)
-        saved = save(model, wanted, key)
+            _check_names(model, wanted, only_new=self.only_new)
+        saved = save(model, wanted, key, only_new=self.only_new)
         self.count(model, saved)
         self.rows.setdefault(model, {}).update({row.slug: row for row in saved.rows if hasattr(row, "slug")})
         if brought := [row.pk for row in saved.rows if isinstance(row, SharedRow) and row.is_draft]:
             model._default_manager.filter(pk__in=brought).update(is_draft=False)
 
     def case_studies(self, entries: list[Entry]) -> None:
-        """Case studies, each with its workloads and configurations."""
+        """Save case studies, each with its workloads and configurations."""
         parts = ("workloads", "shared_by_configurations", "configurations")
+        entries = [entry for entry in entries if not (self.only_new and entry.fields["slug"] in self.known)]
         plain = [Entry(e.place, {name: e.fields[name] for name in e.fields if name not in parts}) for e in entries]
         self.describe(CaseStudy, plain, "slug", without=LIFE)
         before = WorkloadVariant.objects.count()
@@ -252,7 +292,7 @@ class _Loading:
         return variants
 
     def wanted_configurations(self, entry: Entry, case_study: CaseStudy) -> list[Wanted]:
-        """What all virtual machines of the case study share is written once; native shares nothing of it."""
+        """Return the configurations; the file says once what all virtual machines share, native shares nothing."""
         shared = entry.fields.get("shared_by_configurations", {})
         if not isinstance(shared, dict):
             raise entry.error("shared_by_configurations", "an object")
@@ -267,9 +307,9 @@ class _Loading:
     def observations(
         self, model: type[models.Model], entries: list[Entry], *, key: tuple[str, ...], fixed: Collection[str]
     ) -> None:
-        """Measured or derived values, filed under a configuration and a workload of their case study."""
+        """Save measured or derived values, filed under a configuration and a workload of their case study."""
         wanted = []
-        for entry in entries:
+        for entry in self.taken(entries):
             case_study = referred(entry, "case_study", self.rows[CaseStudy])
             values = {
                 "configuration": referred(entry, "configuration", self.configurations[case_study.slug]),
@@ -278,12 +318,12 @@ class _Loading:
             }
             wanted.append(Wanted(entry, values, is_closed=self.is_closed(case_study)))
         key = ("configuration", "variant", *COORDINATES, *key)
-        published = model._default_manager.filter(configuration__case_study__in=self.rows[CaseStudy].values())
+        published = model._default_manager.filter(configuration__case_study__in=self.loaded())
         self.count(model, save(model, wanted, key, fixed=fixed, all_of=published))
 
     def findings(self, entries: list[Entry]) -> None:
         wanted = []
-        for entry in entries:
+        for entry in self.taken(entries):
             case_studies = referred_list(entry, "case_studies", self.rows[CaseStudy])
             variants = {referred(entry, "workload", self.variants[case_study.slug]) for case_study in case_studies}
             if len(variants) > 1:
@@ -295,16 +335,16 @@ class _Loading:
             wanted.append(
                 Wanted(entry, {"variant": variants.pop(), **values}, {"case_studies": case_studies}, is_closed)
             )
-        published = OrdinalFinding.objects.filter(case_studies__in=self.rows[CaseStudy].values()).distinct()
+        published = OrdinalFinding.objects.filter(case_studies__in=self.loaded()).distinct()
         key, fixed = (*FINDING_KEY, "variant"), (*FINDING, "case_studies")
         self.count(
             OrdinalFinding, save(OrdinalFinding, wanted, key, fixed=fixed, all_of=published, linkable=self.linkable())
         )
 
     def ratios(self, entries: list[Entry]) -> None:
-        """Only claims are checked with them, so they may be added to a case study that is published already."""
+        """Save printed ratios, also of a published case study: only claims are checked with them."""
         wanted = []
-        for entry in entries:
+        for entry in self.taken(entries):
             case_study = referred(entry, "case_study", self.rows[CaseStudy])
             counts = entry.fields["vm_counts"].split()
             if not counts or not all(count.isdecimal() for count in counts):
@@ -318,14 +358,14 @@ class _Loading:
             }
             wanted.append(Wanted(entry, values))
         key = ("case_study", "variant", "numerator", "denominator", "guest_fs")
-        stored = PrintedRatio.objects.filter(case_study__in=self.rows[CaseStudy].values())
+        stored = PrintedRatio.objects.filter(case_study__in=self.loaded())
         self.count(PrintedRatio, save(PrintedRatio, wanted, key, all_of=stored))
 
     def claims(self, entries: list[Entry], checks: list[Entry]) -> None:
-        """Claims may be reworded, and added to a case study that is published already: nothing rests on them."""
+        """Save claims; they may be reworded, and added to a published case study: nothing rests on them."""
         check_of = self.checks(checks)
         wanted = []
-        for entry in entries:
+        for entry in self.taken(entries):
             links = {
                 "case_studies": referred_list(entry, "case_studies", self.rows[CaseStudy]),
                 "workloads": referred_list(entry, "workloads", self.rows[Workload]),
@@ -333,13 +373,13 @@ class _Loading:
             values = values_of(Claim, entry, self.rows, without=("checks",), others=tuple(links))
             wanted.append(Wanted(entry, {**values, "checks": check_of.get(values["code"], {})}, links))
         self.count(Claim, save(Claim, wanted, ("code",), linkable=self.linkable()))
-        codes = {want.values["code"] for want in wanted}
+        codes = {entry.fields["code"] for entry in entries}
         for entry in checks:
             if entry.fields["claim"] not in codes:
                 raise entry.error("claim", "the code of a claim")
 
     def checks(self, entries: list[Entry]) -> dict[str, dict[str, Any]]:
-        """By the code of the claim."""
+        """Return the checks by the code of the claim. Raises EvidenceError where they cannot be read."""
         found: dict[str, dict[str, Any]] = {}
         for entry in entries:
             code, checks = entry.fields.get("claim"), entry.fields.get("checks")
@@ -354,14 +394,25 @@ class _Loading:
             found[code] = checks
         return found
 
-    def linkable(self) -> dict[str, list[CaseStudy]]:
-        """Other case studies, drafts among them, may have a finding or a claim of the files too."""
-        return {"case_studies": list(self.rows[CaseStudy].values())}
+    def taken(self, entries: list[Entry]) -> list[Entry]:
+        """Return the entries that this load takes."""
+        if not self.only_new:
+            return entries
+        return [entry for entry in entries if not self.known & _case_studies_of(entry)]
 
-    def publish(self) -> None:
+    def loaded(self) -> list[CaseStudy]:
+        """Return the case studies of the files that this load takes."""
+        return list(self.rows[CaseStudy].values())
+
+    def linkable(self) -> dict[str, list[CaseStudy]]:
+        """Return the rows whose links the files govern: other case studies may have a finding of theirs too."""
+        return {"case_studies": self.loaded()}
+
+    def publish(self, reason: str) -> None:
+        """Publish what is new, as one revision."""
         new = [row for slug, row in self.rows[CaseStudy].items() if slug not in self.known]
         if new:
-            reason = f"The published evidence was loaded: {', '.join(row.slug for row in new)}."
+            reason = f"{reason}: {', '.join(row.slug for row in new)}."
             self.report.published = len(new)
             self.report.revision = case_study_service.publish(new, reason=reason).number
 

@@ -1,4 +1,4 @@
-"""What others published, in KDB's words: from the rows of fixtures/outside to entries for the loader. No Django.
+"""Others' published results in KDB's words: from the rows of fixtures/outside to entries for the loader. No Django.
 
 A pattern says how a source's words are read, and is tried on them in lower case; what its source does not state stays
 not stated. What cannot be said is listed with its reason. Source: fixtures/outside/README.md.
@@ -129,7 +129,7 @@ _STORAGE_KINDS = {
 }
 _LABORATORIES = {"systutorials_xen_file": "systutorials", "systutorials_xen_lvm": "systutorials"}
 
-# What the name of a workload says of the configuration; the rest is the workload.
+# Parts of a workload's name that tell of the configuration; the rest is the workload.
 _PLACE = r"^[\w-]+: |, pool [\w-]+|, (?:host [AB]|local|EMC)[^,]*(?:\(nested\))?| ?bus=\w+|, (?:file|zvol|lvm)\b.*"
 _ONLY_PLACE = ("baseline", "virtio-blk", "virtiofs")
 _SIZES = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30}
@@ -149,7 +149,7 @@ class Outside:
 
 
 def read(folder: Path) -> Outside:
-    """The results in a folder that has measurements.csv and case_studies.json. Raises EvidenceError."""
+    """Return the results in a folder that has measurements.csv and case_studies.json. Raises EvidenceError."""
     entries = read_csv(folder / "measurements.csv", COLUMNS)
     about: dict[str, dict[str, str]] = json.loads((folder / "case_studies.json").read_text())
     unused: dict[str, list[str]] = {}
@@ -204,7 +204,7 @@ _IN_SLUG = (
 
 
 def _said(entry: Entry) -> _Said | str:
-    """The row in KDB's words, or why it cannot be said."""
+    """Return the row in KDB's words, or why it cannot be said."""
     row: Row = entry.fields
     if row["unit"] in _UNSAYABLE:
         return _UNSAYABLE[row["unit"]]
@@ -226,12 +226,12 @@ def _said(entry: Entry) -> _Said | str:
 
 
 def _named(words: str, names: Mapping[str, str]) -> str:
-    """What the words are called here; empty where nothing says so."""
+    """Return what the words are called here; empty where nothing says so."""
     return next((name for pattern, name in names.items() if re.search(pattern, words.lower())), "")
 
 
 def _where(row: Row) -> str:
-    """What the workload's name says of the machine or the storage it ran on."""
+    """Return what the workload's name says of the machine or the storage it ran on."""
     found = re.search(_PLACE, row["workload"])
     return found[0].strip(" ,:") if found and "bus=" not in found[0] else ""
 
@@ -288,7 +288,7 @@ def _filled(**fields: str) -> dict[str, str]:
 
 
 def _product(words: str) -> str:
-    """ "Synology VMM" of "KVM (Synology VMM)"."""
+    """Return "Synology VMM" of "KVM (Synology VMM)"."""
     found = re.search(r"\((?!no KVM|TCG)(.*)\)", words)
     return found[1] if found else "Kata" if "Kata" in words else ""
 
@@ -304,7 +304,7 @@ def _system(words: str) -> str:
 
 
 def _storage_kind(row: Row) -> str:
-    """Where it is not that of the whole case study."""
+    """Return the kind of storage where it is not that of the whole case study; else empty."""
     if row["case_study"] == "ibm_roks_kubevirt" and re.search("Ceph", row["host_fs"]):
         return "nvme"
     return "ssd" if "SATA SSD" in row["workload"] else ""
@@ -335,7 +335,7 @@ def _number(row: Row, vm_count: int) -> dict[str, Any]:
 
 
 def _measurements(same: Sequence[_Said]) -> list[Entry]:
-    """The rows of one cell: repetitions, but the two ends of a printed range are one row with its middle."""
+    """Return the rows of one cell: repetitions, but the two ends of a printed range are one row with its middle."""
     found: list[Entry] = []
     ends: dict[str, _Said] = {}
     for said in same:
@@ -365,7 +365,7 @@ def _measurement(said: _Said, repetition: int, more: Mapping[str, str]) -> Entry
 
 
 def _source(slug: str, about: Mapping[str, str], said: Sequence[_Said]) -> dict[str, dict[str, Any]]:
-    """The entries of one case study, by section."""
+    """Return the entries of one case study, by section."""
     configurations = {each.configuration_slug: each.configuration for each in said}
     variants = {each.variant_key: each.variant for each in said}
     year = re.match(r"\d{4}", about.get("date", ""))
@@ -404,7 +404,7 @@ def _source(slug: str, about: Mapping[str, str], said: Sequence[_Said]) -> dict[
 
 
 def weaknesses(about: Mapping[str, str], said: Sequence[_Said]) -> Iterable[str]:
-    """What a reader must hold against the case study, a sentence each."""
+    """Yield what a reader must hold against the case study, a sentence each."""
     yield "Published without review."
     cells = Counter(each.cell for each in said)
     spread = [each for each in said if each.number["standard_deviation"] or each.number["repetitions"]]

@@ -44,7 +44,7 @@ def values_of(
     without: Collection[str] = (),
     others: Collection[str] = (),
 ) -> dict[str, Any]:
-    """The entry's fields as the model holds them; what it leaves out gets the model's default.
+    """Return the entry's fields as the model holds them; what it leaves out gets the model's default.
 
     `rows` are what a foreign key can name, by model and slug. `without` are fields of the model that
     the entry may not give, `others` are names in the entry that are no fields of the model.
@@ -60,7 +60,7 @@ def values_of(
 
 
 def referred(entry: Entry, name: str, rows: Mapping[str, Any]) -> Any:
-    """The one of `rows` whose key the entry gives as `name`. Raises EvidenceError for another word."""
+    """Return the one of `rows` whose key the entry gives as `name`. Raises EvidenceError for another word."""
     found = entry.fields.get(name)
     if not isinstance(found, str) or found not in rows:
         raise entry.error(name, f"one of {', '.join(sorted(rows))}")
@@ -68,7 +68,7 @@ def referred(entry: Entry, name: str, rows: Mapping[str, Any]) -> Any:
 
 
 def referred_list(entry: Entry, name: str, rows: Mapping[str, Any]) -> list[Any]:
-    """The same for several keys with spaces between: at least one, each once."""
+    """Return the rows of several keys with spaces between, as `referred`: at least one, each once."""
     words = entry.fields[name].split()
     if not words or len(set(words)) < len(words) or not set(words) <= rows.keys():
         raise entry.error(name, f"these with spaces between, each once: {', '.join(sorted(rows))}")
@@ -126,6 +126,7 @@ def save(
     fixed: Collection[str] = (),
     all_of: models.QuerySet[Any] | None = None,
     linkable: Mapping[str, Iterable[models.Model]] = MappingProxyType({}),
+    only_new: bool = False,
 ) -> Saved:
     """Find each wanted row by the fields `key`, or add it.
 
@@ -133,6 +134,8 @@ def save(
     `all_of` must all be wanted. Of a many-to-many field in `linkable` only links to these rows are the files'
     business. Raises EvidenceError otherwise, and where a row repeats another,
     breaks a rule of the model, or would join a case study that was there before.
+
+    only_new : leave every stored row as it is, but for what only drafts brought: nobody has published that
     """
     identify = _identifier(model, key)
     same = model._default_manager.filter(**{f"{key[0]}__in": {want.values[key[0]] for want in wanted}})
@@ -147,7 +150,8 @@ def save(
         places[identity] = want.entry.place
         if identity in stored:
             row, wanted_row = stored[identity], row
-            if _is_updated(row, wanted_row, want, fixed):
+            keeps = only_new and not getattr(row, "is_draft", False)
+            if not keeps and _is_updated(row, wanted_row, want, fixed):
                 changed[row.pk] = (want.entry, row)
         elif want.is_closed:
             raise EvidenceError(

@@ -36,7 +36,7 @@ def load(path: Path) -> int:
 
 
 def read(path: Path) -> list[dict[str, Any]]:
-    """Its rows, in the order of COLUMNS. Raises EvidenceError."""
+    """Return the file's rows, in the order of COLUMNS. Raises EvidenceError."""
     return [_row(entry) for entry in read_csv(path, COLUMNS)]
 
 

@@ -10,8 +10,9 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from kdb.api_errors import refuse_faults
-from kdb.api_views import PublicView
+from kdb.api.bodies import Fields
+from kdb.api.errors import refuse_faults
+from kdb.api.public import PublicView
 
 from .find import FURTHER_KINDS, KINDS, LONGEST, search
 
@@ -20,7 +21,7 @@ class SearchForm(forms.Form):
     q = forms.CharField(max_length=LONGEST)
 
 
-class HitSerializer(serializers.Serializer):
+class HitSerializer(Fields):
     """One thing found."""
 
     kind = serializers.ChoiceField(choices=[*FURTHER_KINDS, *(kind.label for kind in KINDS)])
@@ -30,8 +31,8 @@ class HitSerializer(serializers.Serializer):
     is_retracted = serializers.BooleanField(help_text="It is, or speaks of nothing but, retracted case studies.")
 
 
-class HitsSerializer(serializers.Serializer):
-    """What fits, by kind and then by how well; at most 20 of a kind."""
+class HitsSerializer(Fields):
+    """The hits, by kind and then by how well they fit; at most 20 of a kind, but every answer and comparison."""
 
     q = serializers.CharField()
     hits = HitSerializer(many=True)

@@ -35,7 +35,7 @@ from experiments.models.catalogue import CatalogueEntry
 
 LONGEST = 200  # characters of a search
 MOST_WORDS = 12
-MOST = 20  # hits of a kind
+MOST = 20  # rows of a kind
 _EXCERPT = 240
 
 
@@ -71,7 +71,7 @@ class Kind:
 
     @property
     def searched(self) -> Expression:
-        """The fields as one text, which is what the index of PostgreSQL is on."""
+        """Return the fields as one text, which is what the index of PostgreSQL is on."""
         kinds = {field.name: field for field in self.model._meta.get_fields()}
         texts = [Cast(name, TextField()) if isinstance(kinds[name], JSONField) else name for name in self.fields]
         return Concat(*[part for text in texts for part in (text, Value(" "))], output_field=TextField())
@@ -94,7 +94,7 @@ def _claims() -> QuerySet[Claim]:
     return visible.claims().select_related("publication").annotate(is_live=live)
 
 
-# What is searched, in the order it is shown.
+# The kinds are searched and shown in this order.
 KINDS = (
     _catalogue("File system", FileSystem, lambda row: reverse("file-system-detail", args=[row.slug])),
     _catalogue("Hypervisor", Hypervisor, lambda row: reverse("hypervisor-detail", args=[row.slug])),
@@ -133,13 +133,14 @@ KINDS = (
 )
 
 
-# What other rooms find in a text, shown first: they add a function of the text here.
-FURTHER_KINDS = ("Comparison", "Answer", "Glossary")
+# Other rooms add a function of the text here; what it finds is shown first.
+QUESTIONS = ("Comparison", "Answer")
+FURTHER_KINDS = (*QUESTIONS, "Glossary")
 FURTHER: list[Callable[[str], list[Hit]]] = []
 
 
 def search(text: str) -> list[Hit]:
-    """Everything visible that fits, at most MOST of a kind; nothing where nothing is asked."""
+    """Return all visible that fits: at most MOST of a kind, but every question; nothing where nothing is asked."""
     text = text[:LONGEST].replace("\x00", " ").strip()
     wanted, unwanted = _words(text)
     if not wanted:
@@ -150,7 +151,7 @@ def search(text: str) -> list[Hit]:
 
 
 def _words(text: str) -> tuple[list[str], list[str]]:
-    """Words and phrases that must stand there, and those that must not."""
+    """Return words and phrases that must stand there, and those that must not."""
     found = re.findall(r'(?:(?<=\s)|^)(-?)"([^"]+)"|(?:(?<=\s)|^)(-?)([^\s"]+)', text)
     wanted: list[str] = []
     unwanted: list[str] = []
@@ -161,7 +162,7 @@ def _words(text: str) -> tuple[list[str], list[str]]:
 
 
 def _terms(wanted: list[str], unwanted: list[str]) -> list[Hit]:
-    """Of the glossary: by their names, because its texts name everything."""
+    """Return the glossary's terms by their names, because its texts name everything."""
 
     def fits(name: str) -> bool:
         folded = name.casefold()
@@ -181,7 +182,7 @@ def _hits(kind: Kind, wanted: list[str], unwanted: list[str]) -> list[Hit]:
 
 
 def found_rows(kind: Kind, wanted: list[str], unwanted: list[str]) -> QuerySet[Any]:
-    """The rows of a kind that every wanted word stands in and no unwanted one, those that are named so first."""
+    """Return the rows of a kind that every wanted word stands in and no unwanted one, those that are named so first."""
     machines = {
         field: [(row[0], " ".join(row[1:]).casefold()) for row in model._default_manager.values_list("pk", *fields)]
         for field, model, fields in kind.machines
@@ -204,8 +205,7 @@ def found_rows(kind: Kind, wanted: list[str], unwanted: list[str]) -> QuerySet[A
 
 
 def _spellings(word: str) -> Iterable[str]:
-    """The word as rows may have it: a database may know the case of ASCII only, and SQLite escapes other letters in
-    lists."""
+    """Return the word as rows may have it: a database may fold ASCII only, and SQLite escapes letters in lists."""
     if word.isascii():
         return [word]
     cases = dict.fromkeys([word, word.lower(), word.upper(), word.capitalize()])
@@ -213,7 +213,7 @@ def _spellings(word: str) -> Iterable[str]:
 
 
 def _around(text: str, words: list[str]) -> str:
-    """The part of a text where the first of the words stands."""
+    """Return the part of a text where the first of the words stands."""
     places = [place for word in words if (place := text.casefold().find(word.casefold())) >= 0]
     start = max(0, min(places, default=0) - _EXCERPT // 4)
     excerpt = text[start : start + _EXCERPT].strip()

@@ -1,4 +1,4 @@
-"""How numbers, units and what a source leaves open are printed. Full precision is the API's."""
+"""The print of numbers, units and what a source leaves open. Full precision is the API's."""
 
 import math
 from typing import Any, TypeGuard
@@ -26,31 +26,31 @@ def _is_number(value: float | None) -> TypeGuard[float]:
 
 @register.filter
 def number(value: float | None) -> str:
-    """At most two decimals, three significant digits below 1: 16,700.44, 2.6, 0.0412."""
+    """Return at most two decimals, three significant digits below 1: 16,700.44, 2.6, 0.0412."""
     return f"{value:,.{decimals(value)}f}" if _is_number(value) else NOT_STATED
 
 
 @register.filter
 def derivation(value: Any) -> str:
-    """How a derived value came about: "Follows from Section 6.1; used by rankings"."""
+    """Return how a derived value came about: "Follows from Section 6.1; used by rankings"."""
     use = "used by rankings" if value.is_evidence else "kept for checking"
     return f"Follows from {value.source}; {use}; not printed by the source"
 
 
 @register.filter
 def exact(value: float | None) -> str:
-    """A number as the API gives it, for what reads the page: exports."""
+    """Return a number as the API gives it, for what reads the page: exports."""
     return "" if is_missing(value) else repr(value)
 
 
 @register.filter
 def number_to(value: float, places: int) -> str:
-    """A number of a table, whose column has this many decimals: 1 is "1.0" beside 1.5."""
+    """Return a number of a table, whose column has this many decimals: 1 is "1.0" beside 1.5."""
     return f"{value:,.{places}f}"
 
 
 def decimals(value: float) -> int:
-    """How many decimals `number` prints."""
+    """Return how many decimals `number` prints."""
     if value == 0:
         return 0
     most = 2 if abs(value) >= 1 else 2 - math.floor(math.log10(abs(value)))
@@ -59,19 +59,19 @@ def decimals(value: float) -> int:
 
 @register.filter
 def quantity(value: float | None, unit: str) -> str | SafeString:
-    """A number with its unit: "13.04 MB/s"."""
+    """Return a number with its unit: "13.04 MB/s"."""
     return stated(value) if is_missing(value) else f"{number(value)}{NBSP}{unit}"
 
 
 @register.filter
 def ratio(value: float | None) -> str:
-    """ "1.63×"; three significant digits, and never fewer than the whole number."""
+    """Return "1.63×"; three significant digits, and never fewer than the whole number."""
     return f"{_significant(value)}{TIMES}" if _is_number(value) else NOT_STATED
 
 
 @register.simple_tag
 def interval(low: float | None, high: float | None, unit: str = "") -> str:
-    """ "0.52 to 0.61 MiB/s"; one open end reads "at least" or "at most"."""
+    """Return "0.52 to 0.61 MiB/s"; one open end reads "at least" or "at most"."""
     suffix = f"{NBSP}{unit}" if unit else ""
     if is_missing(low) and is_missing(high):
         return NOT_STATED
@@ -84,7 +84,7 @@ def interval(low: float | None, high: float | None, unit: str = "") -> str:
 
 @register.simple_tag
 def ratio_interval(low: float | None, high: float | None) -> str:
-    """ "0.52–0.61×"."""
+    """Return "0.52–0.61×"."""
     if _is_number(low) and _is_number(high):
         return f"{_significant(low)}{EN_DASH}{_significant(high)}{TIMES}"
     return NOT_STATED
@@ -92,13 +92,13 @@ def ratio_interval(low: float | None, high: float | None) -> str:
 
 @register.filter
 def percent(share: float | None) -> str:
-    """A share of one: 0.05 is "5 %"."""
+    """Return a share of one: 0.05 is "5 %"."""
     return f"{number(share * 100)}{NBSP}%" if _is_number(share) else NOT_STATED
 
 
 @register.filter
 def stated(value: Any) -> str | SafeString:
-    """The value itself, or a quiet "not stated" where the source leaves it open."""
+    """Return the value itself, or a quiet "not stated" where the source leaves it open."""
     if is_missing(value) or value == []:
         return mark_safe(f'<span class="muted">{NOT_STATED}</span>')  # noqa: S308 (a constant)
     return number(value) if isinstance(value, float) else value
@@ -106,7 +106,7 @@ def stated(value: Any) -> str | SafeString:
 
 @register.filter
 def block_size(size: int | None) -> str:
-    """Bytes as benchmarks name them: 4096 is "4 KiB"."""
+    """Return bytes as benchmarks name them: 4096 is "4 KiB"."""
     if size is None:
         return NOT_STATED
     for unit, factor in (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10)):
@@ -117,7 +117,7 @@ def block_size(size: int | None) -> str:
 
 @register.filter
 def data_size(size: int | None) -> str:
-    """Bytes of a file or disk, to a tenth: 10**10 is "9.3 GiB"."""
+    """Return bytes of a file or disk, to a tenth: 10**10 is "9.3 GiB"."""
     if size is None:
         return NOT_STATED
     for unit, factor in (("TiB", 2**40), ("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10)):
@@ -128,7 +128,7 @@ def data_size(size: int | None) -> str:
 
 @register.filter
 def vm_count(count: int | None) -> str:
-    """ "Native", "1 VM", "3 VMs"; None is a value over several counts."""
+    """Return "Native", "1 VM", "3 VMs"; None is a value over several counts."""
     if count is None:
         return "several counts"
     if count == 0:
@@ -138,31 +138,31 @@ def vm_count(count: int | None) -> str:
 
 @register.filter
 def item(mapping: dict[str, Any], key: Any) -> Any:
-    """The value under a key that is itself a variable."""
+    """Return the value under a key that is itself a variable."""
     return mapping[key]
 
 
 @register.filter
 def words(name: str) -> str:
-    """A field's name as a reader would write it: "cache mode"."""
+    """Return a field's name as a reader would write it: "cache mode"."""
     return name.replace("_", " ")
 
 
 @register.filter
 def anchor(source: str) -> str:
-    """The fragment of an address that leads to a source's table: "Section 6.1" is "section-6-1"."""
+    """Return the fragment of an address that leads to a source's table: "Section 6.1" is "section-6-1"."""
     return slugify(source.replace(".", " "))
 
 
 @register.filter
 def grade_badge(grade: str) -> SafeString:
-    """The grade of evidence as a small mark."""
+    """Return the grade of evidence as a small mark."""
     return format_html('<span class="grade grade-{}" title="Evidence grade {}">{}</span>', grade.lower(), grade, grade)
 
 
 @register.filter
 def duration(seconds: float) -> str:
-    """ "40 s", "12 min", "3 h 5 min"."""
+    """Return "40 s", "12 min", "3 h 5 min"."""
     if seconds < 100:
         return f"{seconds:.0f}{NBSP}s"
     hours, minutes = divmod(round(seconds / 60), 60)

@@ -1,4 +1,4 @@
-"""What people want to be told, and its way to them: by mail, or as a webhook.
+"""Tell people what they want to be told: by mail, or as a webhook.
 
 subscriptions   where somebody wants to be told, and of what
 announcing      what happened becomes a delivery for each subscription, in the transaction in which it happens

@@ -1,4 +1,4 @@
-"""What happened becomes deliveries, in the transaction in which it happens: none is lost, none made for nothing."""
+"""Make deliveries of what happened, in the transaction in which it happens: none is lost, none made for nothing."""
 
 from collections.abc import Callable, Collection
 from functools import partial
@@ -45,12 +45,12 @@ def announce(
 
 
 def may_test(user: Any) -> bool:
-    """Count one more test of this user; whether that is not too many."""
+    """Count one more test of this user. Return whether that is not too many."""
     return is_within(MOST_TESTS, TEST_SECONDS, "notification test", str(user.pk))
 
 
 def send_test(subscription: Subscription) -> None:
-    """One message that says nothing, to see whether it arrives."""
+    """Send one message that says nothing, to see whether it arrives."""
     text = "This is a test: you asked KDB for it. What you want to be told will come the same way."
     _deliver([subscription], TEST, subject="A test from KDB", text=text, path="/accounts/notifications/", facts={})
 

@@ -1,4 +1,4 @@
-"""What a program may arrange in its owner's name: where he is told, and what became of it (scope `notify`)."""
+"""The API by which a program arranges where its owner is told of what, and sees what became of it (scope `notify`)."""
 
 from typing import Any
 
@@ -15,10 +15,9 @@ from rest_framework.response import Response
 from rest_framework.viewsets import GenericViewSet
 
 from kdb.addresses import site_of
-from kdb.api_errors import FaultyRequest, name_errors
-from kdb.api_formats import FORMAT_PARAMETER
-from kdb.models import ApiToken
-from kdb.tokens import HasScope
+from kdb.api.bodies import Fields, fields_of
+from kdb.api.errors import FaultyRequest, name_errors
+from kdb.api.formats import FORMAT_PARAMETER
 
 from . import announcing, subscriptions
 from .models import Delivery, Subscription, Topic
@@ -27,7 +26,7 @@ TAGS = ["notifications"]
 _SHOWN = 100  # deliveries
 
 
-class SubscriptionSerializer(serializers.ModelSerializer):
+class SubscriptionSerializer(serializers.ModelSerializer[Subscription]):
     """One place where you are told."""
 
     topics = serializers.ListField(child=serializers.ChoiceField(choices=Topic.choices), read_only=True)
@@ -52,14 +51,14 @@ class SubscriptionSerializer(serializers.ModelSerializer):
         return subscriptions.signing_key(row) if row.way == Subscription.Way.WEBHOOK else None
 
 
-class TopicsSerializer(serializers.Serializer):
-    """What it is told from now on; one that was switched off is on again."""
+class TopicsSerializer(Fields):
+    """The topics of a subscription from now on; one that was switched off is on again."""
 
     topics = serializers.ListField(child=serializers.ChoiceField(choices=Topic.choices), min_length=1, max_length=10)
 
 
 class SubscriptionFieldsSerializer(TopicsSerializer):
-    """What a new one is made of."""
+    """The fields of a new subscription."""
 
     way = serializers.ChoiceField(choices=Subscription.Way.choices)
     address = serializers.CharField(
@@ -67,7 +66,7 @@ class SubscriptionFieldsSerializer(TopicsSerializer):
     )
 
 
-class DeliverySerializer(serializers.ModelSerializer):
+class DeliverySerializer(serializers.ModelSerializer[Delivery]):
     """One message on its way, or at its end."""
 
     class Meta:
@@ -85,10 +84,9 @@ class DeliverySerializer(serializers.ModelSerializer):
 class NotificationViewSet(
     mixins.ListModelMixin, mixins.RetrieveModelMixin, mixins.DestroyModelMixin, GenericViewSet[Subscription]
 ):
-    """Where you are told of what. There are ten at most, so the list has no pages."""
+    """Your subscriptions: where you are told of what. There are ten at most, so the list has no pages."""
 
-    permission_classes = [IsAuthenticated, HasScope]
-    required_scope = ApiToken.Scope.NOTIFY
+    permission_classes = [IsAuthenticated]
     queryset = Subscription.objects.all()
     serializer_class = SubscriptionSerializer
     pagination_class = None
@@ -153,19 +151,13 @@ class NotificationViewSet(
     @extend_schema(operation_id="notifications_deliveries", tags=TAGS, responses={200: DeliverySerializer(many=True)})
     @action(detail=True)
     def deliveries(self, request: Request, pk: str) -> Response:
-        """The last hundred messages, newest first."""
+        """Return the last hundred messages, newest first."""
         rows = self.get_object().deliveries.all()[:_SHOWN]
         return Response(DeliverySerializer(rows, many=True).data)
 
 
-def _asked(request: Request, shape: type[serializers.Serializer[Any]]) -> dict[str, Any]:
-    """The body, checked. Raises FaultyRequest at fields that are not there to be set."""
-    asked = shape(data=request.data)
-    if isinstance(request.data, dict):
-        allowed = list(asked.fields)
-        unknown = [str(name) for name in request.data if name not in allowed]
-        message = f"There is no such field; there are {', '.join(allowed)}."
-        if unknown:
-            raise FaultyRequest([{"field": name, "message": message, "allowed": allowed} for name in unknown])
+def _asked(request: Request, shape: type[Fields]) -> dict[str, Any]:
+    """Return the body, checked."""
+    asked = shape(data=fields_of(request, shape))
     asked.is_valid(raise_exception=True)
     return dict(asked.validated_data)

@@ -53,7 +53,7 @@ def _due() -> QuerySet[Delivery]:
 
 
 def delay(attempts: int) -> timedelta:
-    """Before the next attempt, after this many."""
+    """Return the time before the next attempt, after this many."""
     return min(FIRST_DELAY * 2 ** min(attempts - 1, 20), LONGEST_DELAY)
 
 
@@ -79,7 +79,7 @@ def _try(delivery: Delivery) -> None:
 
 
 def _why_not(delivery: Delivery) -> str:
-    """Why it is not sent after all: what its owner may see now decides, not what he might have seen."""
+    """Say why it is not sent after all: what its owner may see now decides, not what he might have seen."""
     user = delivery.subscription.user
     if not user.is_active or (delivery.topic != TEST and not subscriptions.may_be_told(user, delivery.topic)):
         return "You may not see this any more."

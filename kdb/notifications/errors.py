@@ -1,4 +1,4 @@
-"""What can go wrong on the way."""
+"""Errors on the way of a delivery."""
 
 
 class NotSent(Exception):  # noqa: N818 - an event, not a mistake

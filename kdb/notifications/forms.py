@@ -1,22 +1,24 @@
-"""What people choose to be told, and where."""
+"""Forms in which people choose what they are told, and where."""
 
 from typing import Any
 
 from django import forms
+
+from kdb.form_types import field_of
 
 from . import subscriptions
 from .models import Subscription
 
 
 class TopicsForm(forms.Form):
-    """What a subscription is told, of what its owner may be told."""
+    """The topics of a subscription, of those its owner may be told."""
 
     topics = forms.MultipleChoiceField(widget=forms.CheckboxSelectMultiple, label="Tell me when")
 
     def __init__(self, *args: Any, user: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         choices = [(topic.value, topic.label) for topic in subscriptions.topics_of(user)]
-        self.fields["topics"].choices = choices  # type: ignore[attr-defined]
+        field_of(self, "topics", forms.MultipleChoiceField).choices = choices
 
 
 class SubscriptionForm(TopicsForm):
@@ -33,4 +35,4 @@ class SubscriptionForm(TopicsForm):
         super().__init__(*args, user=user, **kwargs)
         labels = {Subscription.Way.MAIL: f"mail to {user.email}", Subscription.Way.WEBHOOK: "webhook"}
         ways = [(way.value, labels[way]) for way in subscriptions.ways_of(user)]
-        self.fields["way"].choices = ways  # type: ignore[attr-defined]
+        field_of(self, "way", forms.ChoiceField).choices = ways

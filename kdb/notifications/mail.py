@@ -16,7 +16,7 @@ MANAGE = "/accounts/notifications/"
 
 
 def send(delivery: Delivery) -> None:
-    """Raises NotSent. The id of the letter is the delivery's, so that mail servers can drop doubles."""
+    """Send the delivery by mail. Raises NotSent. The letter's id is the delivery's: mail servers can drop doubles."""
     subscription = delivery.subscription
     if why_not := subscriptions.why_no_mail(subscription.user):
         raise NotSent(why_not)

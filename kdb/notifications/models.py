@@ -1,4 +1,4 @@
-"""Where people want to be told of what, and every message on its way there."""
+"""Subscriptions: where people want to be told of what; and every message on its way there."""
 
 from uuid import uuid4
 
@@ -8,7 +8,7 @@ from django.db.models import Q
 
 
 class Topic(models.TextChoices):
-    """What somebody may want to be told."""
+    """A topic that somebody may want to be told of."""
 
     CAMPAIGN = "campaign", "my campaign finished, or paused because something failed"
     REVIEW = "review", "a case study waits for my review"

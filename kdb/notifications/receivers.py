@@ -1,4 +1,4 @@
-"""What is looked after at each tick."""
+"""Receivers of signals: the work of notifications at each tick."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Where people want to be told: the one module that writes it."""
+"""Subscriptions: the one module that writes where people want to be told."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -11,9 +11,12 @@ from django.db.models import QuerySet
 from django.utils.crypto import salted_hmac
 from django.utils.timezone import now
 
+from . import places
+from .errors import NotSent
 from .models import Delivery, Subscription, Topic
 
 MOST = 10  # of one user
+_LOOKUP_SECONDS = 5  # while somebody waits for the page
 # Who may be told of it. What concerns one's own campaign or question needs no more than still to be allowed to see it.
 PERMISSIONS = {Topic.CAMPAIGN: "experiments.add_campaign", Topic.REVIEW: "experiments.publish_casestudy"}
 
@@ -25,7 +28,7 @@ class SubscriptionError(Exception):
 
 
 def topics_of(user: Any) -> list[Topic]:
-    """What this user may be told of."""
+    """List the topics that this user may be told of."""
     return [topic for topic in Topic if may_be_told(user, topic)]
 
 
@@ -35,12 +38,12 @@ def may_be_told(user: Any, topic: str) -> bool:
 
 
 def ways_of(user: Any) -> list[Way]:
-    """How this user can be told: by mail where KDB sends any and the account has an address."""
+    """List the ways to tell this user: by mail where KDB sends any and the account has an address."""
     return [Way.MAIL, Way.WEBHOOK] if settings.KDB_MAIL_IS_SENT and user.email else [Way.WEBHOOK]
 
 
 def add(user: Any, way: str, address: str, topics: Iterable[str], site: str) -> Subscription:
-    """A new subscription. Raises SubscriptionError.
+    """Add a subscription and return it. Raises SubscriptionError.
 
     site : scheme and host that links in its messages begin with
     """
@@ -59,7 +62,7 @@ def add(user: Any, way: str, address: str, topics: Iterable[str], site: str) -> 
 
 
 def change(subscription: Subscription, topics: Iterable[str]) -> None:
-    """What it is told from now on; one that was switched off is on again. Raises SubscriptionError."""
+    """Set what it is told from now on; one that was switched off is on again. Raises SubscriptionError."""
     chosen = _allowed(subscription.user, topics)
     Subscription.objects.filter(pk=subscription.pk).update(
         topics=chosen, off_at=None, off_reason="", failing_since=None
@@ -79,7 +82,7 @@ def switch_off(subscription: Subscription, reason: str) -> None:
 
 
 def told_of(topic: Topic) -> QuerySet[Subscription]:
-    """The subscriptions that are on and want it, whoever's they are."""
+    """Return the subscriptions that are on and want it, whoever's they are."""
     # JSON lists cannot be searched alike by both databases; there are as many as people chose.
     wanting = [pk for pk, topics in _on().values_list("pk", "topics") if topic in topics]
     return Subscription.objects.filter(pk__in=wanting).select_related("user")
@@ -90,12 +93,12 @@ def is_told(user: Any, topic: Topic) -> bool:
 
 
 def signing_key(subscription: Subscription) -> str:
-    """What its webhooks are signed with, made of SECRET_KEY and its id: kept nowhere."""
+    """Return what its webhooks are signed with, made of SECRET_KEY and its id: kept nowhere."""
     return salted_hmac("kdb.notifications.signing_key", str(subscription.pk), algorithm="sha256").hexdigest()
 
 
 def why_no_mail(user: Any) -> str:
-    """Why this user cannot be told by mail; "" where they can."""
+    """Say why this user cannot be told by mail; "" where they can."""
     if not settings.KDB_MAIL_IS_SENT:
         return "This server sends no mail: whoever runs it has not set EMAIL_URL."
     return "" if user.email else "Your account has no mail address: ask an administrator to enter it."
@@ -113,7 +116,7 @@ def _allowed(user: Any, topics: Iterable[str]) -> list[str]:
 
 
 def _checked(address: str) -> str:
-    """The address where it can be one of a webhook. Whether it leads inside is asked when it is connected to."""
+    """Return the address if it can be a webhook's. Whoever runs KDB answers for hosts in WEBHOOK_PRIVATE_HOSTS."""
     try:
         parts = urlsplit(address)
         host, _ = parts.hostname or "", parts.port
@@ -124,6 +127,12 @@ def _checked(address: str) -> str:
         raise SubscriptionError(f"Give an address like https://hooks.example.org/kdb, of {longest} characters at most.")
     if parts.username is not None or parts.fragment:
         raise SubscriptionError("Give the address without a name, a password or a fragment; deliveries are signed.")
-    if parts.scheme != "https" and not (parts.scheme == "http" and host in settings.KDB_WEBHOOK_PRIVATE_HOSTS):
+    is_named = host in settings.KDB_WEBHOOK_PRIVATE_HOSTS
+    if parts.scheme not in (("https", "http") if is_named else ("https",)):
         raise SubscriptionError("The address begins with https://.")
+    if not is_named:
+        try:
+            places.found(address, seconds=_LOOKUP_SECONDS)
+        except NotSent as refusal:
+            raise SubscriptionError(str(refusal)) from refusal
     return address

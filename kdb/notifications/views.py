@@ -1,4 +1,4 @@
-"""What somebody is told, where, and what became of it."""
+"""The page on which somebody sees and changes what they are told, where, and what became of it."""
 
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
@@ -6,6 +6,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
+from kdb.accounts import user_of
 from kdb.addresses import site_of
 
 from . import announcing, subscriptions
@@ -19,29 +20,30 @@ _SHOWN = 20  # deliveries
 @require_http_methods(["GET", "HEAD", "POST"])
 @login_required
 def notifications(request: HttpRequest) -> HttpResponse:
-    """Everything of one's own; or one subscription more."""
-    form = SubscriptionForm(request.POST or None, user=request.user)
+    """Show everything of one's own; or add one subscription more."""
+    user = user_of(request)
+    form = SubscriptionForm(request.POST or None, user=user)
     if request.method == "POST" and form.is_valid():
         said = form.cleaned_data
         try:
-            subscriptions.add(request.user, said["way"], said["address"], said["topics"], site_of(request))
+            subscriptions.add(user, said["way"], said["address"], said["topics"], site_of(request))
         except subscriptions.SubscriptionError as refusal:
             form.add_error(None, str(refusal))
         else:
             return redirect("notifications")
-    mine = Subscription.objects.filter(user=request.user)
+    mine = Subscription.objects.filter(user=user)
     context = {
         "form": form,
         "subscriptions": [
             {
                 "row": row,
-                "form": TopicsForm({"topics": row.topics}, user=request.user, auto_id=f"id_{row.pk}_%s"),
+                "form": TopicsForm({"topics": row.topics}, user=user, auto_id=f"id_{row.pk}_%s"),
                 "key": subscriptions.signing_key(row) if row.way == Subscription.Way.WEBHOOK else "",
             }
             for row in mine
         ],
         "deliveries": Delivery.objects.filter(subscription__in=mine).select_related("subscription")[:_SHOWN],
-        "why_no_mail": subscriptions.why_no_mail(request.user),
+        "why_no_mail": subscriptions.why_no_mail(user),
     }
     return render(request, "accounts/notifications.html", context, status=422 if form.is_bound else 200)
 
@@ -49,8 +51,8 @@ def notifications(request: HttpRequest) -> HttpResponse:
 @require_POST
 @login_required
 def change(request: HttpRequest, pk: str) -> HttpResponse:
-    """What it is told; without anything ticked it stays as it was."""
-    form = TopicsForm(request.POST, user=request.user)
+    """Change what it is told; without anything ticked it stays as it was."""
+    form = TopicsForm(request.POST, user=user_of(request))
     mine = _mine(request, pk)
     if form.is_valid():
         subscriptions.change(mine, form.cleaned_data["topics"])
@@ -77,4 +79,4 @@ def send_test(request: HttpRequest, pk: str) -> HttpResponse:
 
 
 def _mine(request: HttpRequest, pk: str) -> Subscription:
-    return get_object_or_404(Subscription, pk=pk, user=request.user)
+    return get_object_or_404(Subscription, pk=pk, user=user_of(request))

@@ -18,25 +18,20 @@ import ssl
 import threading
 import time
 from contextlib import suppress
-from ipaddress import IPv6Address, ip_address, ip_network
 from typing import Any
 from urllib.parse import urlsplit
 
-from django.conf import settings
-
 from kdb import __version__
 
-from . import subscriptions
+from . import places, subscriptions
 from .errors import NotSent
 from .models import Delivery
 
 SECONDS = 10  # for all of an attempt, once the host is looked up
-# Global by their own numbers, and yet a way to any IPv4 address: NAT64, 6to4, Teredo.
-_TUNNELS = [ip_network(text) for text in ("64:ff9b::/96", "64:ff9b:1::/48", "2002::/16", "2001::/32")]
 
 
 def send(delivery: Delivery) -> None:
-    """Raises NotSent where it is not taken, that is answered with a status of 200 to 299."""
+    """Raise NotSent where it is not taken, that is answered with a status of 200 to 299."""
     subscription = delivery.subscription
     body = json.dumps(content(delivery)).encode()
     moment = str(int(time.time()))
@@ -56,7 +51,7 @@ def send(delivery: Delivery) -> None:
 
 
 def content(delivery: Delivery) -> dict[str, Any]:
-    """The body, before it is JSON."""
+    """Return the body, before it is JSON."""
     return {
         "id": str(delivery.pk),
         "topic": delivery.topic,
@@ -72,28 +67,12 @@ def signature(key: str, timestamp: str, body: bytes) -> str:
     return hmac.new(key.encode(), timestamp.encode() + b"." + body, hashlib.sha256).hexdigest()
 
 
-def is_public(address: str) -> bool:
-    """Whether an IP address is one of the Internet at large."""
-    found = ip_address(address.partition("%")[0])
-    if isinstance(found, IPv6Address):
-        if found.ipv4_mapped is not None:
-            found = found.ipv4_mapped
-        elif found.is_site_local or any(found in network for network in _TUNNELS):
-            return False
-    return found.is_global and not found.is_multicast and not found.is_reserved
-
-
 def _post(address: str, headers: dict[str, str], body: bytes) -> int:
-    """The status of the answer. Raises NotSent where there is none."""
+    """Return the status of the answer. Raises NotSent where there is none."""
     parts = urlsplit(address)
     host, path = parts.hostname or "", parts.path or "/"
-    is_named = host in settings.KDB_WEBHOOK_PRIVATE_HOSTS
-    if parts.scheme != "https" and not is_named:
-        raise NotSent("The address must begin with https://.")
     port = parts.port or (443 if parts.scheme == "https" else 80)
-    found = _looked_up(host, port)
-    if not is_named and not all(is_public(sockaddr[0]) for _, sockaddr in found):
-        raise NotSent("The host is not one of the public Internet.")
+    found = places.found(address)
     connection = http.client.HTTPConnection(host, port)
     is_late = threading.Event()
 
@@ -128,16 +107,8 @@ def _post(address: str, headers: dict[str, str], body: bytes) -> int:
         connection.close()
 
 
-def _looked_up(host: str, port: int) -> list[tuple[socket.AddressFamily, Any]]:
-    try:
-        infos = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    except (OSError, UnicodeError) as error:
-        raise NotSent("There is no such host.") from error
-    return [(family, sockaddr) for family, _, _, _, sockaddr in infos]
-
-
 def _connected(found: list[tuple[socket.AddressFamily, Any]]) -> socket.socket:
-    """A connection to the first of these addresses that takes one; they are not looked up again."""
+    """Return a connection to the first of these addresses that takes one; they are not looked up again."""
     problem: OSError = OSError("no address")
     for family, sockaddr in found:
         plain = socket.socket(family, socket.SOCK_STREAM)

@@ -1,1 +1,1 @@
-"""What whoever runs KDB needs: archives, metrics, and which request a line of the log belongs to."""
+"""Tools for whoever runs KDB: archives, metrics, and which request a line of the log belongs to."""

@@ -47,7 +47,7 @@ class BackupError(Exception):
 
 @dataclass(frozen=True)
 class Written:
-    """What an archive holds. tables : table to rows; settings : as they were where it was made, if they differ here"""
+    """The contents of an archive. tables : table to rows; settings : of where it was made, if they differ here"""
 
     tables: dict[str, int]
     settings: dict[str, Any]
@@ -95,7 +95,7 @@ def write(path: Path) -> Written:
 
 @contextmanager
 def _one_moment() -> Iterator[None]:
-    """All reads inside see the same moment, and nobody waits for them."""
+    """Let all reads inside see the same moment, and nobody wait for them."""
     if connection.vendor == "postgresql":
         with transaction.atomic(), connection.cursor() as cursor:
             cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
@@ -111,7 +111,7 @@ def _one_moment() -> Iterator[None]:
 
 
 def _models() -> list[type[Model]]:
-    """Every table with rows to keep, those between two models too."""
+    """Return every table with rows to keep, those between two models too."""
     return sorted(
         (
             model
@@ -162,7 +162,7 @@ class _Encoder(DjangoJSONEncoder):
 
 
 def check(path: Path) -> dict[str, Any]:
-    """The manifest of a whole archive. Raises BackupError where it is torn, changed or no archive of KDB's."""
+    """Return the manifest of a whole archive. Raises BackupError where it is torn, changed or no archive of KDB's."""
     try:
         with zipfile.ZipFile(path) as archive:
             manifest = _manifest(path, archive)
@@ -233,7 +233,7 @@ def _few(names: set[str]) -> str:
 
 
 def check_empty() -> None:
-    """Raises BackupError where the database, migrated or not, holds more than migrations make."""
+    """Raise BackupError where the database, migrated or not, holds more than migrations make."""
     there = set(connection.introspection.table_names())
     for model in _models():
         if model._meta.db_table not in there - MADE_BY_MIGRATIONS:

@@ -1,4 +1,4 @@
-"""Which request a line of the log belongs to, through to the jobs that the request asked for.
+"""Tell which request a line of the log belongs to, through to the jobs that the request asked for.
 
 Each request has an id, which its answer tells as `X-Request-ID`. A proxy of ours may choose it. Jobs keep the id of the
 request that asked for them and log under it.
@@ -25,7 +25,7 @@ _current: ContextVar[str] = ContextVar("request_id", default="")
 
 
 def current() -> str:
-    """The id of the request or job under way; "" outside."""
+    """Return the id of the request or job under way; "" outside."""
     return _current.get()
 
 
@@ -59,7 +59,7 @@ def _forget(**kwargs: Any) -> None:
 
 
 class AddRequestId(logging.Filter):
-    """Give every record `request_id`, "-" outside of requests and jobs."""
+    """A filter that gives every record `request_id`, "-" outside of requests and jobs."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         record.request_id = current() or "-"

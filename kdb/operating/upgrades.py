@@ -5,15 +5,11 @@ whoever keeps it (the supervisor, docker compose) starts it again, by then from 
 waits for the migration. How migrations let the older code live meanwhile is in CONTRIBUTING.md.
 """
 
-import fcntl
 import logging
 import os
 import signal
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 
-from django.conf import settings
 from django.db import connection
 from django.db.migrations.loader import MigrationLoader
 from django.http import HttpRequest
@@ -24,7 +20,6 @@ logger = logging.getLogger(__name__)
 
 OURS = ("kdb", "experiments", "modelling")
 WAIT_SECONDS = 600
-_LOCK = 0x6B64626D  # "kdbm"
 _worker_pid: int | None = None  # of the process that the others of a worker were forked from
 
 
@@ -32,27 +27,8 @@ class DatabaseIsNewer(Exception):  # noqa: N818 - an event, not a mistake
     """The database's tables are those of a later version of KDB."""
 
 
-@contextmanager
-def migrating() -> Iterator[None]:
-    """Alone: who else wants to migrate waits."""
-    if connection.vendor == "postgresql":
-        with connection.cursor() as cursor:
-            cursor.execute("SELECT pg_advisory_lock(%s)", [_LOCK])
-        try:
-            yield
-        finally:
-            if connection.is_usable():  # else the lock went with the connection
-                with connection.cursor() as cursor:
-                    cursor.execute("SELECT pg_advisory_unlock(%s)", [_LOCK])
-        return
-    settings.DATA_DIR.mkdir(mode=0o700, parents=True, exist_ok=True)
-    with (settings.DATA_DIR / "migrate.lock").open("a") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
-
-
 def difference() -> tuple[set[str], set[str]]:
-    """Migrations that the database has and this code does not know; and those that it still waits for."""
+    """Return the migrations that the database has and this code does not know; and those that it still waits for."""
     loader = MigrationLoader(connection, replace_migrations=False)
     known = {key for key in loader.disk_migrations if key[0] in OURS}
     applied = {key for key in loader.applied_migrations if key[0] in OURS}
@@ -60,7 +36,7 @@ def difference() -> tuple[set[str], set[str]]:
 
 
 def refuse_newer() -> None:
-    """Raises DatabaseIsNewer."""
+    """Raise DatabaseIsNewer where the database has migrations that this code does not know."""
     unknown, _ = difference()
     if unknown:
         raise DatabaseIsNewer(
@@ -69,7 +45,7 @@ def refuse_newer() -> None:
 
 
 def is_newer() -> bool:
-    """Whether the database is newer than this code."""
+    """Tell whether the database is newer than this code."""
     return bool(difference()[0])
 
 
@@ -91,18 +67,18 @@ def wait_for_database() -> None:
 
 
 def version(request: HttpRequest) -> dict[str, str]:
-    """For the foot of every page. A context processor."""
+    """Return the version for the foot of every page. A context processor."""
     return {"KDB_VERSION": __version__}
 
 
 def note_worker() -> None:
-    """This process is the one that a worker's others are forked from."""
+    """Note that this process is the one that a worker's others are forked from."""
     global _worker_pid
     _worker_pid = os.getpid()
 
 
 def end_outdated_worker() -> bool:
-    """Where the database is newer, tell this worker to end once its jobs under way are done; whether it was told."""
+    """Tell the worker to end once its jobs under way are done, if the database is newer. Return whether it is."""
     if not is_newer():
         return False
     logger.warning("the database is newer than this worker, which ends")

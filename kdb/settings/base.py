@@ -1,9 +1,9 @@
 """Settings shared by every way of running; what differs is read from the environment here.
 
 The names read: DATA_DIR, DATABASE_URL, REPLICA_URLS, REDIS_URL, JOB_LEASE_SECONDS, READ_SECONDS, KEPT_ANSWERS,
-API_REQUESTS_A_MINUTE, KEYS_DIR, EMAIL_URL, EMAIL_FROM, WEBHOOK_PRIVATE_HOSTS, OIDC_*, TRUSTED_PROXIES,
-ANONYMOUS_BODY_MIB, BODY_MIB, AUTHORS_MAY_PUBLISH, LOG_FORM, STATEMENT_SECONDS, and in production.py SECRET_KEY,
-ALLOWED_HOSTS. See .env.example.
+PINNED_ANSWERS, RELEASE_EVIDENCE, API_REQUESTS_A_MINUTE, CPU_SECONDS_A_MINUTE, KEYS_DIR, EMAIL_URL, EMAIL_FROM,
+WEBHOOK_PRIVATE_HOSTS, OIDC_*, TRUSTED_PROXIES, ANONYMOUS_BODY_MIB, BODY_MIB, AUTHORS_MAY_PUBLISH, LOG_FORM,
+LOG_LEVEL, STATEMENT_SECONDS, and in production.py SECRET_KEY, ALLOWED_HOSTS. See .env.example.
 """
 
 from datetime import timedelta
@@ -14,7 +14,7 @@ from csp.constants import NONE, SELF
 from django.core.exceptions import ImproperlyConfigured
 
 from kdb import __version__, postgresql
-from kdb.env import database, env, integer, redis_url, replicas, required
+from kdb.env import database, env, integer, log_level, redis_url, replicas, required
 from kdb.sqlite import SQLITE_OPTIONS
 from kdb.units import METRICS
 
@@ -53,6 +53,7 @@ MIDDLEWARE = [
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "kdb.cost.middleware.CostMiddleware",
     "kdb.body_limits.body_limit_middleware",  # bodies are read after all of these, by the check for CSRF or the view
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
@@ -82,7 +83,7 @@ TEMPLATES = [
 
 DATABASES: dict[str, Any] = {"default": database(default=DATA_DIR / "kdb.sqlite3")}
 if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
-    DATABASES["default"]["OPTIONS"] = SQLITE_OPTIONS
+    DATABASES["default"] |= {"OPTIONS": SQLITE_OPTIONS, "CONN_MAX_AGE": 60}  # opening it costs half of a kept answer
 else:
     DATABASES |= {f"replica-{number}": replica for number, replica in enumerate(replicas(), start=1)}
     for _name, _database in DATABASES.items():
@@ -96,12 +97,17 @@ KDB_STATEMENT_SECONDS = integer("STATEMENT_SECONDS", 30, lowest=1, highest=3600)
 # In each process: the catalogue's names, and what is small. By themselves, so that they cannot push
 # those out, what visitors have worked out for them: answers as of a revision, mixes, explanations, some 10 kB each, and
 # all verdicts as of a revision, 1.2 MB.
-CACHES = {
+CACHES: dict[str, dict[str, Any]] = {
     "default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache", "OPTIONS": {"MAX_ENTRIES": 1000}},
     "worked-out": {
         "BACKEND": "django.core.cache.backends.locmem.LocMemCache",
         "LOCATION": "worked-out",
         "OPTIONS": {"MAX_ENTRIES": 1000},
+    },
+    "rankings": {  # with their networks, of one workload each, some 100 kB: mixes differ in their weights alone
+        "BACKEND": "django.core.cache.backends.locmem.LocMemCache",
+        "LOCATION": "rankings",
+        "OPTIONS": {"MAX_ENTRIES": 100},
     },
     "verdicts": {
         "BACKEND": "django.core.cache.backends.locmem.LocMemCache",
@@ -116,7 +122,7 @@ CACHES = {
     "arms": {  # of the workloads asked about last, some 100 bytes an arm (modelling.evidence.frames)
         "BACKEND": "django.core.cache.backends.locmem.LocMemCache",
         "LOCATION": "arms",
-        "OPTIONS": {"MAX_ENTRIES": 10},
+        "OPTIONS": {"MAX_ENTRIES": 20},
     },
     "throttle": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache", "LOCATION": "throttle"},
 }
@@ -127,6 +133,7 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 REDIS_URL = redis_url()
 if REDIS_URL:  # requests are counted where all web processes see it
     CACHES["throttle"] = {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": REDIS_URL}
+    CACHES["throttle"]["OPTIONS"] = {"socket_connect_timeout": 1, "socket_timeout": 1}  # pages do not hang with it
 KDB_BROKER_DIR = DATA_DIR / "broker"
 if REDIS_URL:
     CELERY_BROKER_URL = REDIS_URL
@@ -140,7 +147,7 @@ if REDIS_URL:
     }
 else:
     CELERY_BROKER_URL = "folder://localhost"
-    CELERY_BROKER_TRANSPORT = "kdb.broker:Transport"
+    CELERY_BROKER_TRANSPORT: str | None = "kdb.broker:Transport"
     CELERY_BROKER_TRANSPORT_OPTIONS = {"folder": str(KDB_BROKER_DIR), "polling_interval": 0.1}
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_TASK_DEFAULT_QUEUE = "kdb"
@@ -149,6 +156,7 @@ CELERY_TASK_ACKS_LATE = True
 CELERY_TASK_REJECT_ON_WORKER_LOST = True
 CELERY_TASK_PUBLISH_RETRY_POLICY = {"max_retries": 1, "interval_start": 0, "interval_step": 0.1}
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
+CELERY_WORKER_PROC_ALIVE_TIMEOUT = 60  # for a process of the pool to start, on a machine that has much to do
 CELERY_BEAT_SCHEDULE_FILENAME = str(DATA_DIR / "beat-schedule")
 CELERY_BEAT_SYNC_EVERY = 1  # write the file after each task: its age says whether beat lives
 CELERY_BEAT_SCHEDULE: dict[str, dict[str, Any]] = {
@@ -157,6 +165,8 @@ CELERY_BEAT_SCHEDULE: dict[str, dict[str, Any]] = {
 
 # What the processes of the web server count together (kdb/operating/metrics.py).
 KDB_METRICS_DIR = DATA_DIR / "metrics"
+# How often something was away, counted by all processes (kdb/operating/outages.py).
+KDB_OUTAGES_DIR = DATA_DIR / "outages"
 
 # Private keys of a worker for its laboratory's hosts, one file each, named in the hosts' records.
 KDB_KEYS_DIR = Path(env.str("KEYS_DIR", "") or DATA_DIR / "keys").resolve()
@@ -167,27 +177,30 @@ USE_I18N = False
 USE_TZ = True
 
 STATIC_URL = "/static/"
-STATIC_ROOT = DATA_DIR / "static"
+STATIC_ROOT: Path | None = DATA_DIR / "static"
 STATICFILES_DIRS = [BASE_DIR / "static"]
 
 # One line an event, to stderr; whoever starts the process decides where it goes. LOG_FORM=json: an object a line.
 LOG_FORM = env.str("LOG_FORM", "") or "line"
 if LOG_FORM not in ("line", "json"):
     raise ImproperlyConfigured(f"LOG_FORM must be line or json, not {LOG_FORM!r}.")
-LOGGING = {
+LOGGING: dict[str, Any] = {
     "version": 1,
     "disable_existing_loggers": False,
-    "filters": {"request_id": {"()": "kdb.operating.request_ids.AddRequestId"}},
+    "filters": {
+        "request_id": {"()": "kdb.operating.request_ids.AddRequestId"},
+        "outages": {"()": "kdb.operating.outages.SumUpOutages"},
+    },
     "formatters": {
         "line": {"format": "{asctime} {levelname} {name} [{request_id}] {message}", "style": "{"},
         "json": {"()": "kdb.operating.request_ids.JsonFormatter"},
     },
-    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": LOG_FORM, "filters": ["request_id"]}},
+    "handlers": {
+        "stderr": {"class": "logging.StreamHandler", "formatter": LOG_FORM, "filters": ["request_id", "outages"]}
+    },
     "root": {"handlers": ["stderr"], "level": "WARNING"},
     "loggers": {
-        "kdb": {"level": "INFO"},
-        "experiments": {"level": "INFO"},
-        "modelling": {"level": "INFO"},
+        **{name: {"level": log_level("INFO")} for name in ("kdb", "experiments", "modelling")},
         "django": {"handlers": [], "propagate": True},
         "django.server": {"handlers": [], "level": "INFO", "propagate": True},
     },
@@ -280,12 +293,12 @@ REST_FRAMEWORK = {
         "rest_framework.authentication.SessionAuthentication",
     ],
     "DEFAULT_FILTER_BACKENDS": ["django_filters.rest_framework.DjangoFilterBackend"],
-    "DEFAULT_PARSER_CLASSES": ["kdb.api_formats.JsonParser"],
+    "DEFAULT_PARSER_CLASSES": ["kdb.api.formats.JsonParser"],
     "DEFAULT_METADATA_CLASS": None,  # OPTIONS would answer in a shape that the document does not have
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
-    "DEFAULT_CONTENT_NEGOTIATION_CLASS": "kdb.api_formats.FormatNegotiation",
-    "DEFAULT_THROTTLE_CLASSES": ["kdb.api_throttle.RequestThrottle"],
-    "EXCEPTION_HANDLER": "kdb.api_errors.exception_handler",
+    "DEFAULT_CONTENT_NEGOTIATION_CLASS": "kdb.api.formats.FormatNegotiation",
+    "DEFAULT_THROTTLE_CLASSES": ["kdb.api.throttle.RequestThrottle"],
+    "EXCEPTION_HANDLER": "kdb.api.errors.exception_handler",
 }
 SPECTACULAR_SETTINGS = {
     "TITLE": "KDB",
@@ -308,15 +321,20 @@ SPECTACULAR_SETTINGS = {
     },
     "POSTPROCESSING_HOOKS": [
         "drf_spectacular.hooks.postprocess_schema_enums",
-        "kdb.api_schema.document_errors",
-        "kdb.api_schema.spell_out_null",
-        "kdb.api_schema.add_examples",
-        "kdb.api_schema.link",
+        "kdb.api.schema.document_errors",
+        "kdb.api.schema.spell_out_null",
+        "kdb.api.schema.add_examples",
+        "kdb.api.schema.link",
     ],
 }
 
 # Requests to the API a minute, by user or by address; 0 is without limit.
 KDB_API_REQUESTS_A_MINUTE = integer("API_REQUESTS_A_MINUTE", 600, lowest=0, highest=1_000_000)
+# Seconds of one processor a minute, by address, five times that by user; 0 is without limit.
+KDB_CPU_SECONDS_A_MINUTE = integer("CPU_SECONDS_A_MINUTE", 12, lowest=0, highest=1_000_000)
+# What the web server spends on one request of a stranger that only reads; what costs more is left to a worker. It is
+# looked at between steps that take a tenth of a second at most, so that none costs more than 0.3.
+KDB_CPU_SECONDS_A_REQUEST = 0.15
 
 # Whether a reviewer may publish what they had a part in; kdb.settings.local allows it, for one person alone.
 KDB_AUTHORS_MAY_PUBLISH = env.bool("AUTHORS_MAY_PUBLISH", False)
@@ -343,6 +361,8 @@ KDB_TIER_DOUBT = 0.5
 
 # What others published beyond the papers: load_evidence files it, and forecasts are judged by it too. None: neither.
 KDB_OUTSIDE: Path | None = BASE_DIR / "fixtures" / "outside"
+# Whether prepare publishes, as a revision of its own, case studies that this release has and the database lacks.
+KDB_RELEASE_EVIDENCE = env.bool("RELEASE_EVIDENCE", True)
 # Block statistics of known loads, from which detection learns from the start; load_evidence files them. None: none.
 KDB_SIGNATURES: Path | None = BASE_DIR / "fixtures" / "signatures.csv"
 
@@ -359,5 +379,7 @@ KDB_OBSERVATION_DAYS_DAYS = integer("OBSERVATION_DAYS_DAYS", 1_830, lowest=30, h
 
 # Answers kept in the database; beyond that the least recently asked are forgotten and worked out anew when asked.
 KDB_KEPT_ANSWERS = integer("KEPT_ANSWERS", 2_000, lowest=100, highest=20_000)
+# Answers kept for good because a visitor saw or asked for their permanent address; some 5 KB each.
+KDB_PINNED_ANSWERS = integer("PINNED_ANSWERS", 20_000, lowest=100, highest=10_000_000)
 # From more arms than these an answer that was never given is left to a worker: nobody waits longer than 0.3 s.
 KDB_MOST_ARMS_AT_ONCE = 5_000

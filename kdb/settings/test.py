@@ -1,4 +1,4 @@
-"""What the tests run on. DATABASE_URL and REDIS_URL choose the services, as everywhere."""
+"""Settings of the tests. DATABASE_URL and REDIS_URL choose the services, as everywhere."""
 
 import os
 from urllib.parse import urlsplit
@@ -13,12 +13,14 @@ PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 WHITENOISE_USE_FINDERS = True
 STATIC_ROOT = None
 KDB_API_REQUESTS_A_MINUTE = 0  # tests ask as fast as they can
+KDB_WEBHOOK_PRIVATE_HOSTS = ["hooks.example.org", "theirs.org", "x.org"]  # nobody looks names up for tests
+KDB_CPU_SECONDS_A_MINUTE = KDB_CPU_SECONDS_A_REQUEST = 0  # and compute as long
 KDB_OUTSIDE = None  # takes seconds; the tests that are about it name it
 KDB_SIGNATURES = None  # a model would be made of them at the first tick
 if not REDIS_URL:  # a test that starts a worker gives it kdb.settings.local and a DATA_DIR of its own
     CELERY_BROKER_URL = "memory://"
     CELERY_BROKER_TRANSPORT = None
-    CELERY_BROKER_TRANSPORT_OPTIONS: dict[str, str] = {}
+    CELERY_BROKER_TRANSPORT_OPTIONS = {}
 else:  # the processes of a run share the server, and each empties its own counters after each test
     _number = 1 + int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
     CACHES["throttle"]["LOCATION"] = urlsplit(REDIS_URL)._replace(path=f"/{_number}").geturl()

@@ -1,6 +1,7 @@
 """Advice as data. What is posted is read, answered and forgotten."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from itertools import chain, islice
 from typing import Any
 
 from drf_spectacular.utils import extend_schema
@@ -9,8 +10,10 @@ from rest_framework.exceptions import ParseError
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from kdb.api_errors import FaultyRequest, FieldError, form_errors
-from kdb.api_views import PublicView
+from kdb.api.bodies import Fields
+from kdb.api.errors import FaultyRequest, FieldError, form_errors
+from kdb.api.formats import MOST_ERRORS
+from kdb.api.public import PublicView
 from kdb.units import METRICS
 from modelling.evidence.asking import GroundsSerializer, QuestionSerializer, VerdictSerializer
 
@@ -23,7 +26,7 @@ FILTERS = ("hypervisor", "host_fs")
 # What is asked
 
 
-class SharesSerializer(serializers.Serializer):
+class SharesSerializer(Fields):
     """Shares of all operations; the first six add up to 1. What is left out is 0, or not known for counts and sizes."""
 
     random_read = serializers.FloatField(required=False, min_value=0, max_value=1)
@@ -42,7 +45,7 @@ class SharesSerializer(serializers.Serializer):
     mean_file_size = serializers.CharField(required=False, help_text="Bytes, or like `16k`, `128 KiB`.")
 
 
-class AdviceRequestSerializer(serializers.Serializer):
+class AdviceRequestSerializer(Fields):
     """A personality or shares, not both."""
 
     personality = serializers.CharField(
@@ -58,15 +61,15 @@ class AdviceRequestSerializer(serializers.Serializer):
 # What is answered
 
 
-class AccessesSerializer(serializers.Serializer):
+class AccessesSerializer(Fields):
     random_read = serializers.FloatField()
     sequential_read = serializers.FloatField()
     random_write = serializers.FloatField()
     sequential_write = serializers.FloatField()
 
 
-class ProfileSerializer(serializers.Serializer):
-    """What the load does. Null: not known."""
+class ProfileSerializer(Fields):
+    """The profile of the load. Null: not known."""
 
     operations = AccessesSerializer(help_text="Shares of all operations.")
     bytes = AccessesSerializer(help_text="Shares of the bytes moved.")
@@ -81,7 +84,7 @@ class ProfileSerializer(serializers.Serializer):
     directory_width = serializers.IntegerField(allow_null=True)
 
 
-class NeighbourSerializer(serializers.Serializer):
+class NeighbourSerializer(Fields):
     """A known workload and its distance, 0 (the same profile) to 1."""
 
     label = serializers.CharField()
@@ -91,7 +94,7 @@ class NeighbourSerializer(serializers.Serializer):
     speaks = serializers.BooleanField(help_text="Its answer is among `recommendation`.")
 
 
-class AdvisedEntrySerializer(serializers.Serializer):
+class AdvisedEntrySerializer(Fields):
     key = serializers.CharField()
     label = serializers.CharField()
     grade = serializers.CharField(help_text="Of the evidence, A to D.")
@@ -100,7 +103,7 @@ class AdvisedEntrySerializer(serializers.Serializer):
     high = serializers.FloatField(allow_null=True)
 
 
-class AdvisedPartSerializer(serializers.Serializer):
+class AdvisedPartSerializer(Fields):
     part = serializers.IntegerField()
     name = serializers.CharField()
     text = serializers.CharField()
@@ -108,8 +111,8 @@ class AdvisedPartSerializer(serializers.Serializer):
     worst = AdvisedEntrySerializer(many=True)
 
 
-class AgreementSerializer(serializers.Serializer):
-    """Of the comparisons that the evidence decides: in how many the prediction for this load says the same."""
+class AgreementSerializer(Fields):
+    """The comparisons that the evidence decides, by whether the prediction for this load says the same."""
 
     verdict = serializers.CharField(help_text="agrees, mixed, contradicts, silent or untested.")
     agrees = serializers.IntegerField()
@@ -118,7 +121,7 @@ class AgreementSerializer(serializers.Serializer):
     text = serializers.CharField()
 
 
-class RecommendationSerializer(serializers.Serializer):
+class RecommendationSerializer(Fields):
     """The answer for a near workload. Where `is_far`, it is for orientation and does not carry over."""
 
     workload = serializers.CharField()
@@ -142,18 +145,18 @@ class RecommendationSerializer(serializers.Serializer):
     agreement = AgreementSerializer()
 
 
-class AdvisedPairSerializer(serializers.Serializer):
+class AdvisedPairSerializer(Fields):
     key = serializers.CharField()
     label = serializers.CharField()
 
 
-class StatedMechanismSerializer(serializers.Serializer):
+class StatedMechanismSerializer(Fields):
     code = serializers.CharField()
     mechanism = serializers.CharField()
 
 
-class TermSerializer(serializers.Serializer):
-    """What one kind of operation says for (1) or against (-1) the pair."""
+class TermSerializer(Fields):
+    """The opinion on one kind of operation: for (1) or against (-1) the pair."""
 
     side = serializers.CharField(help_text="guest or host.")
     operation = serializers.CharField()
@@ -166,7 +169,7 @@ class TermSerializer(serializers.Serializer):
     hypotheses = serializers.ListField(child=serializers.CharField())
 
 
-class PredictedSerializer(serializers.Serializer):
+class PredictedSerializer(Fields):
     rank = serializers.IntegerField()
     key = serializers.CharField()
     label = serializers.CharField()
@@ -174,7 +177,7 @@ class PredictedSerializer(serializers.Serializer):
     terms = TermSerializer(many=True)
 
 
-class PredictionSerializer(serializers.Serializer):
+class PredictionSerializer(Fields):
     """The opinion of the model, no measurement: pairs, best first, held against the plainest of them.
 
     Without pairs where it was not right more often than chance on the nearest workload.
@@ -190,12 +193,12 @@ class PredictionSerializer(serializers.Serializer):
     )
 
 
-class AdviceFiltersSerializer(serializers.Serializer):
+class AdviceFiltersSerializer(Fields):
     hypervisor = serializers.CharField(allow_null=True)
     host_fs = serializers.CharField(allow_null=True)
 
 
-class AdviceSerializer(serializers.Serializer):
+class AdviceSerializer(Fields):
     """Advice for a load: its profile, the nearest workloads with their answers, and the model's prediction."""
 
     filters = AdviceFiltersSerializer()
@@ -219,7 +222,7 @@ class AdviceView(PublicView):
         tags=["advice"],
     )
     def post(self, request: Request) -> Response:
-        """What to choose for a load of your own, from the workloads nearest to it and from the model.
+        """Advise what to choose for a load of your own, from the workloads nearest to it and from the model.
 
         Nothing that is sent is executed or kept. A personality that is not understood gets 400, with
         `line` and `column` in `errors`.
@@ -233,42 +236,41 @@ class AdviceView(PublicView):
 
 
 def form_data(body: Any) -> dict[str, Any]:
-    """The body as the form takes it, flat; raises FaultyRequest for what has another shape."""
+    """Return the body as the form takes it, flat; raises FaultyRequest for what has another shape."""
     if not isinstance(body, dict):
         raise ParseError("The body must be a JSON object.")
-    shares = body.get("shares")
-    errors = _shape_errors(body, ("personality", "shares", *FILTERS), {"shares"}, "")
-    if shares is None:
-        shares = {}
-    elif isinstance(shares, dict):
-        errors += _shape_errors(shares, BY_HAND, set(), "shares.")
-    else:
-        errors.append({"field": "shares", "message": "Give the shares as an object."})
-    if errors:
-        raise FaultyRequest(errors)
+    shares = {} if body.get("shares") is None else body["shares"]
+    if not isinstance(shares, dict):
+        raise FaultyRequest([{"field": "shares", "message": "Give the shares as an object."}])
+    errors = chain(
+        _shape_errors(body, ("personality", "shares", *FILTERS), {"shares"}, ""),
+        _shape_errors(shares, BY_HAND, set(), "shares."),
+    )
+    if first := [*islice(errors, MOST_ERRORS)]:
+        raise FaultyRequest(first)
     named = {name: body.get(name) for name in ("personality", *FILTERS)}
     return {name: value for name, value in {**shares, **named}.items() if value is not None}
 
 
 def _shape_errors(
     values: Mapping[str, Any], allowed: tuple[str, ...], nested: set[str], prefix: str
-) -> list[FieldError]:
+) -> Iterator[FieldError]:
     numbers = set(BY_HAND)
-    found: list[FieldError] = []
     for name, value in values.items():
         if name not in allowed:
             name = name[:60]
             message = f"{name!r} is not a name here; allowed are {', '.join(allowed)}."
-            found.append({"field": f"{prefix}{name}", "message": message, "allowed": list(allowed)})
+            yield {"field": f"{prefix}{name}", "message": message, "allowed": list(allowed)}
         elif name in nested or value is None:
             continue
-        elif isinstance(value, bool) or not isinstance(value, (int, float, str) if name in numbers else str):
+        elif name == "mean_file_size" and isinstance(value, str):
+            continue  # with its unit
+        elif isinstance(value, bool) or not isinstance(value, int | float if name in numbers else str):
             kind = "a number" if name in numbers else "a string"
-            found.append({"field": f"{prefix}{name}", "message": f"Give {kind}."})
-    return found
+            yield {"field": f"{prefix}{name}", "message": f"Give {kind}."}
 
 
 def in_body(error: FieldError) -> FieldError:
-    """The error with its name as the body has it."""
+    """Return the error with its name as the body has it."""
     name = "shares" if error["field"] == "__all__" else error["field"]
     return {**error, "field": f"shares.{name}" if name in BY_HAND else name}

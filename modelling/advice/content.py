@@ -1,4 +1,4 @@
-"""What advice says. No Django."""
+"""The content of advice. No Django."""
 
 from dataclasses import dataclass
 
@@ -12,7 +12,7 @@ from .reasoning import Agreement, Neighbour
 
 @dataclass(frozen=True)
 class Filters:
-    """What is decided already, by slug."""
+    """The choices that are made already, by slug."""
 
     hypervisor: str | None
     host_fs: str | None
@@ -39,7 +39,7 @@ class AdvisedEntry:
 
 @dataclass(frozen=True)
 class AdvisedPart:
-    """What to use and what to avoid of one part of an answer. text : its verdict"""
+    """The entries to use and to avoid of one part of an answer. text : its verdict"""
 
     part: int
     name: str
@@ -117,7 +117,7 @@ class Prediction:
 
 @dataclass(frozen=True)
 class Advice:
-    """What to choose for a load, from the workloads nearest to it and from the model.
+    """The advice for a load, from the workloads nearest to it and from the model.
 
     is_far : nothing that was measured carries over; far_beyond : the distance from which that is so
     """

@@ -1,4 +1,4 @@
-"""What the advisor is asked: a personality, or the shares by hand, and what is decided already."""
+"""The forms of the advisor: a personality, or the shares by hand, and what is decided already."""
 
 import re
 from typing import Any
@@ -46,7 +46,7 @@ class PersonalityField(forms.CharField):
         )
 
     def to_python(self, value: Any) -> str:
-        return _UNREADABLE.sub("\N{REPLACEMENT CHARACTER}", super().to_python(value))
+        return _UNREADABLE.sub("\N{REPLACEMENT CHARACTER}", super().to_python(value) or "")
 
     def bound_data(self, data: Any, initial: Any) -> str:
         return self.to_python(data)
@@ -79,7 +79,7 @@ class SizeField(forms.CharField):
 
 
 class AdviceForm(forms.Form):
-    """What to advise on. `profile` is there once the form is found valid; nothing is kept or executed."""
+    """A load to advise on. `profile` is there once the form is found valid; nothing is kept or executed."""
 
     whole = 1  # what a share is a part of
     profile: Profile
@@ -154,7 +154,7 @@ class AdvisorForm(AdviceForm):
             attrs={"rows": 14, "spellcheck": "false", "autocapitalize": "off", "autocomplete": "off", "wrap": "off"}
         )
         for name in SHARES:
-            self.fields[name].label += ", %"
+            self.fields[name].label = f"{self.fields[name].label}, %"
             self.fields[name].widget.attrs["step"] = "any"
         self.fields["mean_file_size"].widget.attrs["placeholder"] = "16 KiB"
 
@@ -182,7 +182,8 @@ class AdvisorForm(AdviceForm):
         refused = [error for error in self.errors.as_data().get("personality", []) if error.code == "refused"]
         if not refused:
             return None
-        line, column = refused[0].params["line"], refused[0].params["column"]
+        place = refused[0].params or {}
+        line, column = place["line"], place["column"]
         lines = self["personality"].value().split("\n")
         text = lines[line - 1] if line <= len(lines) else ""
         start = max(0, column - 1 - EXCERPT // 2)

@@ -1,9 +1,13 @@
 """Gathers advice for a profile: the one place where modelling.advice.reasoning meets the database."""
 
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any
 
+from django.conf import settings
+
 from experiments.models import CaseStudy, Configuration
+from kdb.cost import budget
 from kdb.pairs import pair_key
 from modelling.answers import words
 from modelling.answers.selectors import Answer, AnswerPart, RankedEntry, answer_in, current_ranking
@@ -36,14 +40,22 @@ from .reasoning import Expectation, Neighbour, Predicted
 
 AXIS = "fs-pair"
 NOTHING_EXPECTED = Expectation(None, ())
+# Of the processor. Where nothing is kept it takes half a second, and twice that on a busy machine; the requests under
+# way share it. The rankings that are worked out by then are kept, so who asks again gets further.
+MOST_SECONDS = 3.0
 
 
 def advise(profile: Profile, *, hypervisor: str | None = None, host_fs: str | None = None) -> Advice:
-    """Advice for a load with this profile, the same for page and API.
+    """Advise on a load with this profile, the same for page and API.
 
     hypervisor, host_fs : slugs that are decided already, or None. Where the nearest workload has no
     answer under them, the answer with fewer of them is given and `without` names those left out.
     """
+    with budget.of_seconds(MOST_SECONDS) if settings.KDB_CPU_SECONDS_A_REQUEST else nullcontext():
+        return _advise(profile, hypervisor, host_fs)
+
+
+def _advise(profile: Profile, hypervisor: str | None, host_fs: str | None) -> Advice:
     matrix, revision = cost_matrix(), counts.revision()
     names = catalogue.names()
     # A catalogue that is empty has no workload to be near to.
@@ -73,9 +85,9 @@ def advise(profile: Profile, *, hypervisor: str | None = None, host_fs: str | No
 
 
 def _hosts(hypervisor: str | None, host_fs: str | None, matrix: Matrix) -> list[str]:
-    """The host file systems to choose between: the given one, that of a hypervisor that brings its own, or all stated.
+    """Return the host file systems to choose from: the given one, that which the hypervisor brings, or all stated.
 
-    Own means that it is no file system of which mechanisms are stated: VMFS of ESXi, NTFS of Hyper-V.
+    What it brings is a file system of which no mechanisms are stated: VMFS of ESXi, NTFS of Hyper-V.
     """
     if host_fs:
         return [host_fs]
@@ -117,7 +129,7 @@ def _recommendation(
 
 
 def _part(answer: Answer, part: AnswerPart) -> AdvisedPart:
-    """What to use and what to avoid of one part of the answer."""
+    """Return what to use and what to avoid of one part of the answer."""
     entries = answer.entries_of(part)
     return AdvisedPart(
         part=part.part,
@@ -129,7 +141,7 @@ def _part(answer: Answer, part: AnswerPart) -> AdvisedPart:
 
 
 def _answered(asked: Question) -> Answer:
-    """The answer to the question with as many of its filters as have one; as it was asked where none has."""
+    """Return the answer to the question with as many of its filters as have one; as it was asked where none has."""
     unanswered = answer_in(current_ranking(asked))
     if unanswered.entries:
         return unanswered

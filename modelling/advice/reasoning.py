@@ -74,7 +74,7 @@ class Expectation:
 
 
 def expect(guests: Iterable[str], hosts: Iterable[str], matrix: Matrix, profile: Profile) -> Expectation:
-    """What to expect of each guest file system on each host file system.
+    """Predict the order of each guest file system on each host file system.
 
     A side with one file system says nothing and needs no stated mechanisms; elsewhere file systems of
     which none is stated are left out.
@@ -96,7 +96,7 @@ def expect(guests: Iterable[str], hosts: Iterable[str], matrix: Matrix, profile:
 
 
 def _ornament(pair: Pair, matrix: Matrix) -> float:
-    """How much a pair does in other than the plain way, for better or worse."""
+    """Return how much a pair does in other than the plain way, for better or worse."""
     cells = [
         (rule, matrix[name][rule.operation]) for name in pair if is_stated(name, matrix) for rule in RULES.values()
     ]
@@ -157,7 +157,7 @@ def by_hand(
     files: int | None = None,
     mean_file_bytes: float | None = None,
 ) -> Profile:
-    """The profile of a load whose shares are known and whose personality is not.
+    """Return the profile of a load whose shares are known and whose personality is not.
 
     operations, metadata, flush : shares of all operations, together 1; sync : of the writes, 0..1.
     None: not known. Every access is taken to move as much as any other. Raises SharesError where

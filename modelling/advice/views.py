@@ -54,7 +54,7 @@ def _advised(request: HttpRequest) -> HttpResponse:
 
 
 def _too_long(request: HttpRequest) -> HttpResponse:
-    """Answers what is too long to be read, so the form comes back empty."""
+    """Answer what is too long to be read, so the form comes back empty."""
     form = AdvisorForm({})
     form.errors.clear()
     form.add_error("personality", TOO_LONG)

@@ -22,7 +22,7 @@ _FILTERS = {"hypervisor": "the hypervisor", "host_fs": "the host file system"}
 
 
 def summary(recommended: Sequence[Recommendation], expected: Expectation, is_far: bool, names: Names) -> list[str]:
-    """What to do, the most important sentence first: from the evidence where it carries over, else from the model."""
+    """Say what to do, the most important first: from the evidence where it carries over, else from the model."""
     if not recommended:
         return ["The knowledge base is empty, so there is nothing to hold this load against."]
     if not is_far:
@@ -38,7 +38,7 @@ def summary(recommended: Sequence[Recommendation], expected: Expectation, is_far
 
 
 def _transferred(recommended: Recommendation) -> Iterable[str]:
-    """ "As for a mail server: no clear winner among Btrfs on ext4 and ext4 on XFS."."""
+    """Say what carries over: "As for a mail server: no clear winner among Btrfs on ext4 and ext4 on XFS."."""
     workload, parts = load(recommended.label), recommended.parts
     if not parts:
         yield f"It is most like {workload}, for which no comparison is published."
@@ -74,7 +74,7 @@ def _doubt(nearest: Recommendation) -> str:
 
 
 def agreement(held: Agreement) -> str:
-    """How the model's expectation for this load stands against the evidence on a workload."""
+    """Say how the model's expectation for this load stands against the evidence on a workload."""
     decided = held.agrees + held.contradicts + held.silent
     if not decided:
         return "This evidence decides no comparison on which the mechanisms have an opinion."
@@ -93,7 +93,7 @@ def agreement(held: Agreement) -> str:
 
 
 def notes(expected: Expectation, record: TrackRecord, hosts: Sequence[str], matrix: Matrix, names: Names) -> list[str]:
-    """What a careful reader must know about the prediction."""
+    """Say what a careful reader must know about the prediction."""
     file_systems = names["file_system"]
     unstated = [file_systems.get(host, host) for host in hosts if not is_stated(host, matrix)]
     found = []
@@ -113,7 +113,7 @@ def notes(expected: Expectation, record: TrackRecord, hosts: Sequence[str], matr
 
 
 def without(names: Sequence[str], workload: str) -> str:
-    """Which filters had to go for the workload to have an answer, or ""."""
+    """Say which filters had to go for the workload to have an answer, or ""."""
     if not names:
         return ""
     filters = listed(_FILTERS[name] for name in names)
@@ -204,7 +204,7 @@ def _recommended(place: int, each: Recommendation, names: Names) -> Recommended:
 
 
 def _read(profile: Profile) -> str:
-    """ "55 % metadata operations, 15 % random reads; 16 threads, 1,000 files"."""
+    """Say a profile: "55 % metadata operations, 15 % random reads; 16 threads, 1,000 files"."""
     shares = sorted(
         [*zip(_KINDS, profile.operations.shares(), strict=True), *_unmoved(profile)], key=lambda kind: -kind[1]
     )
@@ -216,7 +216,7 @@ def _read(profile: Profile) -> str:
 
 
 def _basis(nearest: NamedNeighbour) -> str:
-    """What the advice rests on, in a word to the reader."""
+    """Say what the advice rests on, in a word to the reader."""
     if nearest.is_far:
         return "No evidence carries over to this load."
     if nearest.distance < SAME:
@@ -238,7 +238,7 @@ def _unmoved(profile: Profile) -> list[tuple[str, float]]:
 
 
 def _facts(profile: Profile) -> list[tuple[str, str]]:
-    """What else the profile holds, as (label, value with unit); what is not known is left out."""
+    """Return what else the profile holds, as (label, value with unit); what is not known is left out."""
     numbers = {"Threads at work": profile.concurrency, "Files": profile.files}
     sizes = {
         "Mean file size": profile.mean_file_bytes,
@@ -253,7 +253,7 @@ def _facts(profile: Profile) -> list[tuple[str, str]]:
 
 
 def _causes(terms: Iterable[Term], sign: int) -> list[tuple[str, str]]:
-    """The terms of one sign by side: ("Guest", "small file embedding, file block access")."""
+    """Return the terms of one sign by side: ("Guest", "small file embedding, file block access")."""
     by_side: dict[str, list[str]] = {}
     for term in terms:
         if term.sign == sign:

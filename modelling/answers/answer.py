@@ -1,4 +1,4 @@
-"""From a ranking to its answer: labels, notes in sentences, evidence, gaps."""
+"""Turns a ranking into its answer: labels, notes in sentences, evidence, gaps."""
 
 import math
 from collections import Counter
@@ -10,6 +10,7 @@ import pandas as pd
 from django.conf import settings
 
 from experiments.models import CaseStudy, Configuration
+from experiments.models.case_study import laboratory
 from kdb.host_storage import BACKENDS
 from kdb.pairs import pair_key
 from kdb.units import METRICS, SCORE
@@ -17,7 +18,7 @@ from modelling.estimation.network import Network
 from modelling.estimation.ranking import RankedPart, Ranking, rank
 from modelling.estimation.verdict import WINNER
 from modelling.evidence import names as catalogue
-from modelling.evidence.axes import AXES, COLUMN_LABELS, Axis
+from modelling.evidence.axes import AXES, COLUMN_LABELS, NATIVE, Axis
 from modelling.evidence.fairplay import varies
 from modelling.evidence.names import label
 from modelling.evidence.question import Question
@@ -46,7 +47,7 @@ def answer(
     measured: Sequence[tuple[str, str, str]],
     others: Mapping[str, pd.DataFrame],
 ) -> Answer:
-    """The answer that a ranking gives to the question.
+    """Return the answer that a ranking gives to the question.
 
     measured : what frames.metrics_measured finds; others : what estimate.other_arms finds of it
     """
@@ -77,7 +78,7 @@ def answer(
                 verdict=decision.of_part(part, entry_name, runs),
                 basis=part.basis,
                 reference=part.reference,
-                **_equal(axis, ranking, part),
+                **_equal(axis, question, ranking, part),
                 networks=tuple(_network(network) for network in part.networks),
             )
             for part, name in zip(parts, part_names, strict=True)
@@ -96,7 +97,7 @@ def answer(
 
 
 def _told_of_studies(ranking: Ranking) -> tuple[dict[str, str], dict[str, str]]:
-    """The titles of the case studies that the ranking rests on, and the scopes of their values."""
+    """Return the titles of the case studies that the ranking rests on, and the scopes of their values."""
     stated = (slug for slugs in ranking.findings["case_studies"] for slug in slugs)
     studies = CaseStudy.objects.filter(slug__in={*ranking.arms["case_study"].unique(), *stated})
     rows = list(studies.values_list("slug", "title", "value_scope"))
@@ -104,13 +105,13 @@ def _told_of_studies(ranking: Ranking) -> tuple[dict[str, str], dict[str, str]]:
 
 
 def _name_of(column: str, value: str) -> str:
-    """What a reader calls a value of one of the columns that tell parts apart."""
+    """Name a value of one of the columns that tell parts apart."""
     known = catalogue.names()
     return {"hypervisor": known["hypervisor"], "cache_mode": {}}.get(column, known["file_system"]).get(value, value)
 
 
 def _status(ranking: Ranking) -> str:
-    """In one word how far the evidence goes."""
+    """Say in one word how far the evidence goes."""
     parts = ranking.parts
     if not parts:
         return "no comparison"
@@ -120,7 +121,7 @@ def _status(ranking: Ranking) -> str:
 
 
 def _network(network: Network) -> NetworkFit:
-    """How well the case studies of one network agree."""
+    """Return how well the case studies of one network agree."""
     return NetworkFit(
         entries=network.treatments,
         case_studies=len({slug for trial in network.trials for slug in trial.sources}),
@@ -133,9 +134,9 @@ def _network(network: Network) -> NetworkFit:
     )
 
 
-def _equal(axis: Axis, ranking: Ranking, part: RankedPart) -> dict[str, str]:
-    """What is equal in every comparison of a part, and what is only assumed to be: some of its arms do not state it."""
-    columns = [*axis.held, *axis.held_where_stated]
+def _equal(axis: Axis, question: Question, ranking: Ranking, part: RankedPart) -> dict[str, str]:
+    """Say what is equal in every comparison of a part, and what is only assumed to be: some arms do not state it."""
+    columns = list(axis.all_held(question.hypervisor))
     arms = ranking.arms.loc[ranking.arms["entry"].isin(part.members), columns]
     missing = {column: arms[column].isna() | (arms[column] == "") for column in columns}
     held = [column for column in missing if column in axis.held or not missing[column].all()]
@@ -146,12 +147,13 @@ def _equal(axis: Axis, ranking: Ranking, part: RankedPart) -> dict[str, str]:
 
 
 def grounds(ranking: Ranking) -> Grounds:
-    """What the ranking rests on, in numbers."""
+    """Return what the ranking rests on, in numbers."""
     arms, findings = ranking.arms, ranking.findings
     is_measured = arms["origin"] == "measured"
     slugs = {*arms["case_study"].unique(), *(slug for slugs in findings["case_studies"] for slug in slugs)}
     facts = _facts(ranking)
-    makers = set((arms["laboratory"] if len(arms) else findings["publication"]).unique())
+    listing = CaseStudy.objects.filter(slug__in={slug for slugs in findings["case_studies"] for slug in slugs})
+    makers = {*arms["laboratory"].unique(), *listing.values_list(laboratory(), flat=True)}
     return Grounds(
         laboratories=len(makers),
         case_studies=len(slugs),
@@ -166,7 +168,7 @@ def grounds(ranking: Ranking) -> Grounds:
 
 
 def _facts(ranking: Ranking) -> dict[str, tuple[str, ...]]:
-    """Of arms as their configurations have them, of tier lists as the case studies they speak of do."""
+    """Return the values of each fact: of arms as configurations have them, of tier lists as their case studies do."""
     arms, findings = ranking.arms, ranking.findings
     found = {column: set(map(_text, arms[column].unique())) for column in _FACTS_OF_ARMS}
     for column in ("hypervisor", "guest_fs", "host_storage"):
@@ -186,7 +188,7 @@ def _text(value: Any) -> str:
 
 
 def _machines(question: Question, ranking: Ranking, entry_name: Callable[[str], str]) -> str:
-    """Which entries would be used at each number of machines, where that is not what is used on average."""
+    """Say which entries would be used at each number of machines, where it is not what is used on average; else ""."""
     counts = sorted({int(count) for count in ranking.arms["vm_count"].unique()})
     if question.vm_count is not None or not 1 < len(counts) <= _MOST_COUNTS or len(ranking.parts) != 1:
         return ""
@@ -203,7 +205,7 @@ def _machines(question: Question, ranking: Ranking, entry_name: Callable[[str], 
 
 
 def _evidence(ranking: Ranking, titles: Mapping[str, str]) -> tuple[StudyEvidence, ...]:
-    """Case studies the answer rests on, with what each contributes and where it stands."""
+    """Return the case studies the answer rests on, with what each contributes and where it stands."""
     counts: dict[str, Counter[str]] = {}
     sources: dict[str, set[str]] = {}
     of_kind = ranking.arms.groupby(["case_study", "origin"])["measurements"].sum()
@@ -230,7 +232,7 @@ def _evidence(ranking: Ranking, titles: Mapping[str, str]) -> tuple[StudyEvidenc
 
 
 def caveats(axis: Axis, question: Question, ranking: Ranking) -> list[str]:
-    """What a careful reader must know about this answer, in sentences."""
+    """Say what a careful reader must know about this answer, in sentences."""
     notes = []
     arms, findings, parts = ranking.arms, ranking.findings, ranking.parts
     if len(parts) > 1:
@@ -272,12 +274,12 @@ def caveats(axis: Axis, question: Question, ranking: Ranking) -> list[str]:
 
 
 def _varies(axis: Axis, column: str, arms: pd.DataFrame) -> bool:
-    """Whether the column differs between comparisons, and neither makes entries nor comes along with them."""
+    """Tell whether the column differs between comparisons, and neither makes entries nor comes along with them."""
     return column not in (*axis.entry, *axis.comes_along) and len(set(arms[column].unique()) - {""}) > 1
 
 
 def _moderation(axis: Axis, column: str, arms: pd.DataFrame) -> str:
-    """Of how many laboratories each value of the column is, where a ratio is an average over several."""
+    """Say how many laboratories each value of the column is of, where a ratio is an average over several."""
     stated = arms[arms[column] != ""]
     laboratories = stated.groupby(column)["laboratory"].nunique()
     spelled = catalogue.names()["storage"] if column == "storage" else {}
@@ -292,7 +294,7 @@ def _moderation(axis: Axis, column: str, arms: pd.DataFrame) -> str:
 
 
 def _disagreements(network: Network) -> list[str]:
-    """How much the case studies of one network differ beyond their own spread, where they do."""
+    """Say how much the case studies of one network differ beyond their own spread, where they do."""
     if not network.tau2:
         return []
     spread = math.exp(math.sqrt(network.tau2)) - 1
@@ -303,7 +305,7 @@ def _disagreements(network: Network) -> list[str]:
 
 
 def _tier_lists(ranking: Ranking) -> str:
-    """What the tier lists did to the answer."""
+    """Say what the tier lists did to the answer."""
     bases = {part.basis for part in ranking.parts}
     if "both" not in bases:
         return (
@@ -318,7 +320,7 @@ def _tier_lists(ranking: Ranking) -> str:
 
 
 def _dispute(finding: Any) -> str:
-    """A pair that text and table of one publication put into different lists."""
+    """Say that text and table of one publication put a pair into different lists."""
     pair = label(AXES["fs-pair"], pair_key(finding.guest_fs, finding.host_fs))
     said = {"best": "among the best", "unlisted": "in no list", "worst": "among the worst"}
     return (
@@ -328,7 +330,7 @@ def _dispute(finding: Any) -> str:
 
 
 def _never_recommended(axis: Axis, parts: Iterable[RankedPart]) -> list[str]:
-    """Which entries were measured only with which options that can lose acknowledged writes."""
+    """Say which entries were measured only with which options that can lose acknowledged writes."""
     by_options: dict[tuple[str, ...], list[str]] = {}
     for part in parts:
         for entry in part.entries:
@@ -351,7 +353,7 @@ def _differs(column: str, arms: pd.DataFrame) -> bool:
 
 
 def _confounding(axis: Axis, column: str, arms: pd.DataFrame) -> str:
-    """Which entries came with another value of `column` than those they were compared with."""
+    """Say which entries came with another value of `column` than those they were compared with."""
     names = catalogue.names()
     virtualisations = dict(Configuration.Virtualisation.choices)
     kinds = {"host_fs": names["file_system"], "virtualisation": virtualisations, "backend": BACKENDS}
@@ -365,20 +367,22 @@ def _confounding(axis: Axis, column: str, arms: pd.DataFrame) -> str:
 
 
 def _missing(axis: Axis, question: Question, ranking: Ranking, measured: Iterable[tuple[str, str, str]]) -> list[str]:
-    """What would have to be measured, where there is no answer."""
+    """Say what would have to be measured, where there is no answer."""
     if ranking.parts:
         return []
     asked = catalogue.names()["workload"].get(question.workload, question.workload)
     narrowed = [f"{name.replace('_', ' ')} {value}" for name, value in question.filters.items() if name != "metric"]
     under = f" with {listed(narrowed)}" if narrowed else ""
+    held = [column for column in axis.all_held(question.hypervisor) if column in axis.held]
     by = f" by {METRICS[question.metric].label}" if question.metric else ""
     return [
         f"No published case study compares two entries of the axis “{axis.label.lower()}” for the workload "
         f"{asked}{under}{by}.",
         *_measured(measured),
         *_scores(question, measured),
+        *_natively(question),
         "It would take at least two configurations that differ in it, measured in one case study with the same "
-        f"benchmark version and the same {listed([COLUMN_LABELS[column] for column in axis.held])}.",
+        f"benchmark version and the same {listed([COLUMN_LABELS[column] for column in held])}.",
     ]
 
 
@@ -388,8 +392,14 @@ def _scores(question: Question, measured: Iterable[tuple[str, str, str]]) -> lis
     return ["Scores are compared inside one benchmark only, which the question has to name."]
 
 
+def _natively(question: Question) -> list[str]:
+    if question.hypervisor != NATIVE:
+        return []
+    return ["A native run has no guest and no machines: natively, host file systems and host storage are compared."]
+
+
 def _measured(measured: Iterable[tuple[str, str, str]]) -> list[str]:
-    """A sentence for each metric and unit that case studies do have of the workload."""
+    """Write a sentence for each metric and unit that case studies do have of the workload."""
     studies: dict[tuple[str, str], list[str]] = {}
     for metric, unit, case_study in measured:
         studies.setdefault((metric, unit), []).append(case_study.upper())

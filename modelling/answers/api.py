@@ -18,30 +18,37 @@ from rest_framework.response import Response
 from rest_framework.reverse import reverse
 
 from kdb import __version__, status
-from kdb.api_errors import database_is_down
-from kdb.api_formats import CsvRenderer, csv_text
-from kdb.api_views import PublicView
+from kdb.api.errors import database_is_down
+from kdb.api.formats import CsvRenderer, csv_text
+from kdb.api.public import PublicView
 from kdb.entity_tags import tagged, tagged_json
 from modelling.ask.selectors import BACKENDS, DISKS, Machine, fit
+from modelling.estimation.ranking import METHOD
 from modelling.evidence import counts, names
 from modelling.evidence.asking import (
-    AS_OF,
     AS_OF_PARAMETER,
+    EDITION,
     FILTERS,
+    METHOD_PARAMETER,
     GroundsSerializer,
     QuestionSerializer,
     VerdictSerializer,
+    asked_method,
     asked_revision,
     question_asked,
 )
 from modelling.evidence.axes import AXES
+from modelling.evidence.forms import QuestionForm
 from modelling.evidence.question import Question
 from modelling.models import RankingSnapshot
 
-from . import serializers, snapshots
+from . import serializers, snapshots, words
+from .content import complete, said
+from .editions import Edition, edition
 from .forms import RankingForm, TableForm
 from .heat_map import heat_map
-from .selectors import answer_in, answer_or_none, answers_or_none, waiting_for
+from .pins import room_for
+from .selectors import answer_in, answers_or_none, waiting_for
 from .table import MOST_WORKLOADS, table
 
 _KEPT_SECONDS = 60
@@ -67,7 +74,7 @@ KEYS_WITHIN = {
 class AxisListView(PublicView):
     @extend_schema(operation_id="axes", responses=serializers.AxesSerializer, tags=["rankings"])
     def get(self, request: Request) -> Response:
-        """What can be ranked, and where."""
+        """List what can be ranked, and where."""
         self.refuse_parameters()
         axes = [
             {"axis": axis.name, "label": axis.label, "url": reverse("ranking", args=[axis.name], request=request)}
@@ -91,31 +98,31 @@ class RankingView(PublicView):
                 description="What your images lie on, where it is no file system of the host; see `fit`.",
             ),
             AS_OF_PARAMETER,
+            METHOD_PARAMETER,
         ],
         responses={200: serializers.RankingSerializer, 202: serializers.BeingWorkedOutSerializer},
         tags=["rankings"],
     )
     def get(self, request: Request, axis: str) -> HttpResponseBase:
-        """Which entry of the axis is best for a workload, by how much, and on what evidence.
+        """Tell which entry of the axis is best for a workload, by how much, and on what evidence.
 
         The entity tag names the answer and its format: ask again with If-None-Match and get 304
         until a publication changes the answer. 202: a large answer is being worked out; ask again.
         """
-        question, form = question_asked(request, axis, RankingForm, further=(AS_OF,))
+        question, form = question_asked(request, axis, RankingForm, further=EDITION)
         machine = Machine.of(form.cleaned_data)
-        as_of = asked_revision(request)
-        snapshot = answer_or_none(question, as_of)
-        if snapshot is None:
+        file_format, room = request.accepted_renderer.format, room_for(request.user)
+        wants_all = file_format != "csv"
+        found = edition(question, asked_revision(request), asked_method(request), room, with_today=wants_all)
+        if found is None:
             return being_worked_out(question)
-        superseded_by = None if as_of else snapshot.superseded_by
-        file_format = request.accepted_renderer.format
-        tag = "-".join([snapshot.digest, str(superseded_by or ""), *machine.given.values(), file_format])
-        modified = int(snapshot.computed_at.timestamp())
-        respond = partial(as_csv, snapshot)
-        if file_format != "csv":
-            written = partial(as_json, snapshot, superseded_by, question, machine)
+        tag = "-".join([found.digest, *machine.given.values(), file_format])
+        modified = int(found.snapshot.computed_at.timestamp())
+        respond = partial(as_csv, found.snapshot)
+        if wants_all:
+            written = partial(as_json, found, question, machine)
             respond = partial(_kept_body, f"modelling.ranking:{tag}", written)
-        return tagged(request, tag, respond, modified=modified, is_immutable=as_of is not None)
+        return tagged(request, tag, respond, modified=modified, is_immutable=found.is_final)
 
 
 class TableView(PublicView):
@@ -132,7 +139,7 @@ class TableView(PublicView):
         tags=["rankings"],
     )
     def get(self, request: Request) -> HttpResponseBase:
-        """The answers under several workloads in one table: every entry of an axis, every workload."""
+        """Return the answers under several workloads in one table: every entry of an axis, every workload."""
         axis = request.query_params.get("axis", "")
         _, form = question_asked(request, axis, TableForm, ("axis",))
         answers = answers_or_none(form.questions())
@@ -149,25 +156,33 @@ class TableView(PublicView):
 class HeatMapView(PublicView):
     @extend_schema(
         operation_id="heat_map",
-        parameters=[*FILTERS, AS_OF_PARAMETER],
+        parameters=[*FILTERS, AS_OF_PARAMETER, METHOD_PARAMETER],
         responses={200: serializers.HeatMapSerializer, 202: serializers.BeingWorkedOutSerializer},
         tags=["rankings"],
     )
     def get(self, request: Request) -> HttpResponseBase:
-        """The answer on file-system pairs as a grid of guest and host, with gaps where evidence is missing."""
-        question, _ = question_asked(request, "fs-pair", further=(AS_OF,))
-        as_of = asked_revision(request)
-        snapshot = answer_or_none(question, as_of)
-        if snapshot is None:
+        """Return the answer on file-system pairs as a grid of guest and host, with gaps where evidence is missing."""
+        question, _ = question_asked(request, "fs-pair", QuestionForm, EDITION)
+        found = edition(question, asked_revision(request), asked_method(request), room_for(request.user))
+        if found is None:
             return being_worked_out(question)
-        answer = answer_in(snapshot)
+        answer = answer_in(found.snapshot)
         grid = heat_map(answer.entries, names.names()["file_system"])
-        body = {"question": question.as_dict(), "revision": answer.revision, **asdict(grid)}
-        return tagged_json(request, body, is_immutable=as_of is not None)
+        address, as_of_today = partial(words.heat_map_address, question), words.edition(found.as_of, METHOD)
+        body = {
+            "question": question.as_dict(),
+            "revision": answer.revision,
+            "method": found.snapshot.method,
+            "permanent": address(**found.named) if found.named else None,
+            "pinned": found.is_pinned,
+            "today": None if found.is_of_today else address(**as_of_today),
+            **asdict(grid),
+        }
+        return tagged_json(request, body, is_immutable=found.is_final)
 
 
 def figures() -> dict[str, Any]:
-    """What is published now, which answers wait, and when a worker was last seen."""
+    """Return what is published now, which answers wait, and when a worker was last seen."""
     revision = counts.revision()
     published = {"revision": revision, **counts.published(revision), "answers": snapshots.state()}
     return {"published": published, "worker_seen_at": status.worker_seen_at()}
@@ -185,7 +200,7 @@ class StatusView(PublicView):
         tags=["status"],
     )
     def get(self, request: Request) -> HttpResponseBase:
-        """What is published now, which answers wait to be renewed, and the health of database, broker and workers.
+        """Tell what is published now, which answers wait to be renewed, and the health of database, broker and workers.
 
         It never waits for what does not answer. 200 while the database does, whatever else is down, and while it is
         only slow: then with the last known figures and their age. 503 when it does not; the problem has the same
@@ -204,7 +219,7 @@ class StatusView(PublicView):
 
 
 def being_worked_out(question: Question) -> Response:
-    """Ask again in two seconds."""
+    """Answer that it is to be asked again in two seconds."""
     row = waiting_for(question)
     body = {
         "detail": "The answer is being worked out.",
@@ -215,35 +230,56 @@ def being_worked_out(question: Question) -> Response:
 
 
 def _kept_body(key: str, written: Callable[[], str]) -> HttpResponse:
-    """JSON that is kept for a while as it is sent: to read and write it again costs most of a warm answer."""
+    """Return JSON that is kept for a while as it is sent: to read and write it again costs most of a warm answer."""
     body = caches["bodies"].get_or_set(key, lambda: written().encode(), _KEPT_SECONDS)
     return HttpResponse(body, content_type="application/json")
 
 
-def as_json(snapshot: RankingSnapshot, superseded_by: int | None, question: Question, machine: Machine) -> str:
-    """The whole answer, and how the machine stands to its evidence."""
-    found = fit(question.axis, question.filters, machine, snapshot.result["grounds"]["facts"], names.names())
-    body = in_documented_order({**snapshot.result, "superseded_by": superseded_by, "fit": asdict(found)})
-    return json.dumps(body, separators=(",", ":"))
+def as_json(found: Edition, question: Question, machine: Machine) -> str:
+    """Write the whole answer, its permanent address, and how the machine stands to its evidence."""
+    result = complete(found.snapshot.result)
+    fitting = fit(question.axis, question.filters, machine, result["grounds"]["facts"], names.names())
+    beside = {
+        "superseded_by": found.superseded_by,
+        "fit": asdict(fitting),
+        "method": found.snapshot.method,
+        "permanent": words.api_address(question, **found.named) if found.named else None,
+        "pinned": found.is_pinned,
+        "method_of_today": _said_today(found, question),
+    }
+    return json.dumps(in_documented_order({**result, **beside}), separators=(",", ":"))
+
+
+def _said_today(found: Edition, question: Question) -> dict[str, Any] | None:
+    if found.is_of_today:
+        return None
+    then, today = answer_in(found.snapshot), answer_in(found.today) if found.today else None
+    return {
+        "method": METHOD,
+        "says_the_same": said(then) == said(today) if today else None,
+        "verdict": asdict(today.verdict) if today else None,
+        "best": today.best if today else None,
+        "permanent": words.api_address(question, **words.edition(found.as_of, METHOD)),
+    }
 
 
 def in_documented_order(result: dict[str, Any]) -> dict[str, Any]:
-    """The same answer on every database: PostgreSQL keeps JSON with its keys in another order."""
-    body = {key: result[key] for key in RANKING_KEYS}
+    """Put the fields in one order on every database: PostgreSQL keeps JSON with its keys in another order."""
+    body = {key: result[key] for key in RANKING_KEYS if key in result}
     for name, keys in KEYS_WITHIN.items():
-        value = body[name]
+        value = body.get(name)
         if isinstance(value, list):
-            body[name] = [{key: row[key] for key in keys} for row in value]
-        else:
-            body[name] = {key: value[key] for key in keys}
+            body[name] = [{key: row[key] for key in keys if key in row} for row in value]
+        elif value is not None:
+            body[name] = {key: value[key] for key in keys if key in value}
     return body
 
 
 def as_csv(snapshot: RankingSnapshot) -> HttpResponse:
     """The entries, one row each."""
-    result = snapshot.result
+    result = complete(snapshot.result)
     asked = [str(result["question"][name]) for name in KEYS_WITHIN["question"] if result["question"][name] is not None]
-    name = f"kdb-{'-'.join(asked)}-revision-{result['revision']}.csv"
+    name = f"kdb-{'-'.join(asked)}-revision-{result['revision']}-method-{snapshot.method}.csv"
     response = HttpResponse(csv_text(ENTRY_COLUMNS, result["entries"]), content_type="text/csv; charset=utf-8")
     response["Content-Disposition"] = f'attachment; filename="{name}"'
     return response

@@ -8,11 +8,11 @@ from django.db.models import Q
 from experiments.models import Configuration
 from modelling.estimation.ranking import Ranking
 
-MOST_STUDIES = 20  # of an entry, of which is told how they were set up
+MOST_STUDIES = 20  # newest case studies of an entry that tell how it was set up
 
 
 def of_newest_studies(arms: pd.DataFrame) -> pd.DataFrame:
-    """The arms of each entry that are of its MOST_STUDIES newest case studies: by year, then as they came in.
+    """Return the arms of each entry that are of its MOST_STUDIES newest case studies: by year, then as they came in.
 
     arms : frame of modelling.evidence.frames.arms with the column entry
     """
@@ -25,14 +25,14 @@ def of_newest_studies(arms: pd.DataFrame) -> pd.DataFrame:
 
 
 def told_from(case_studies: int) -> str:
-    """What of_newest_studies leaves out of an entry with this many case studies, in a sentence; "": nothing."""
+    """Say what of_newest_studies leaves out of an entry with this many case studies, in a sentence; "": nothing."""
     if case_studies <= MOST_STUDIES:
         return ""
     return f"All of this is of its {MOST_STUDIES} newest case studies; {case_studies} have it."
 
 
 def configurations_behind(keys: Sequence[str], ranking: Ranking, arms: pd.DataFrame) -> list[list[Configuration]]:
-    """Those with numbers, and those that a tier list speaks of, by entry; one query.
+    """Return the configurations with numbers, and those that a tier list speaks of, by entry; one query.
 
     arms : frame of modelling.evidence.frames.arms with the column entry
     """

@@ -1,19 +1,22 @@
-"""What an answer says. No Django.
+"""The content of an answer. No Django.
 
 The fields of these classes are, in their order, those of the JSON that is kept and that the API gives.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, is_dataclass
+from functools import cache
+from typing import Any, get_args, get_origin, get_type_hints
 
+from kdb.units import THROUGHPUT
 from modelling.estimation.ranking import Entry
-from modelling.estimation.verdict import AVOID, USE
+from modelling.estimation.verdict import AVOID, UNKNOWN, USE
 from modelling.evidence.question import Question
 from modelling.workloads.curves import CurvePanel
 
 
 @dataclass(frozen=True)
 class Decision:
-    """What to do, in words.
+    """The verdict in words: what to do.
 
     kind : winner, no clear winner or not known; strength : how strongly it may be said (modelling.estimation.verdict)
     reasons : why it is not surer, a sentence a step; settle : what would settle it; "": nothing is open
@@ -34,18 +37,18 @@ class RankedEntry(Entry):
 
     @property
     def is_best(self) -> bool:
-        """Whether it is one to use."""
+        """Tell whether it is one to use."""
         return self.verdict == USE
 
     @property
     def is_worst(self) -> bool:
-        """Whether it is one to avoid."""
+        """Tell whether it is one to avoid."""
         return self.verdict == AVOID
 
 
 @dataclass(frozen=True)
 class NetworkFit:
-    """How well the case studies agree that join these entries by numbers; see modelling.estimation.network.Network."""
+    """The agreement of case studies that join these entries by numbers; see modelling.estimation.network.Network."""
 
     entries: tuple[str, ...]
     case_studies: int
@@ -79,7 +82,7 @@ class AnswerPart:
 
 @dataclass(frozen=True)
 class StudyEvidence:
-    """What one case study contributes: numbers of measurements, derived values and findings; where they stand in it."""
+    """A case study's evidence: numbers of measurements, derived values and findings; where they stand in it."""
 
     case_study: str
     title: str
@@ -91,7 +94,7 @@ class StudyEvidence:
 
 @dataclass(frozen=True)
 class Grounds:
-    """What an answer rests on, in numbers.
+    """The evidence of an answer, in numbers.
 
     storage : kinds of it, those that are stated; years : of the publications, ascending; vm_counts : ascending
     facts : what it was measured on, to be held against a reader's machine (modelling.ask.fit): hypervisor, storage,
@@ -128,7 +131,7 @@ class NextRun:
 
 @dataclass(frozen=True)
 class MeasuredDifference:
-    """What the first of a part and another entry reached side by side, in one fair-play group of one case study.
+    """Two values side by side, of the first of a part and another entry, in one fair-play group of one case study.
 
     first, other : keys; values in `unit`, as the source gives them, and for several runs their geometric mean
     derived : whether one of the two follows from the source's text by arithmetic; sources : where the two stand
@@ -199,7 +202,7 @@ class SetUp:
 
 @dataclass(frozen=True)
 class TradeEstimate:
-    """What an entry is worth in one thing, with its 95 % interval; None: not known.
+    """The worth of an entry in one thing, with its 95 % interval; None: not known.
 
     A ratio to the reference of the part in a metric, larger being better; the coefficient of variation of the runs, a
     share, less being better; of durability 1 where acknowledged writes were kept, 0 where they can be lost.
@@ -278,3 +281,65 @@ class Answer:
     def entries_of(self, part: AnswerPart) -> tuple[RankedEntry, ...]:
         """The lines of one part, best first."""
         return tuple(entry for entry in self.entries if entry.part == part.part)
+
+
+def said(answer: Answer) -> tuple[object, ...]:
+    """Return what a reader acts on: the verdict with its strength, and the order. An answer changed where this did."""
+    return (
+        answer.verdict.kind,
+        answer.verdict.sentence,
+        answer.verdict.strength,
+        [entry.key for entry in answer.entries],
+    )
+
+
+# Answers of earlier methods
+
+
+def complete(kept: dict[str, Any]) -> dict[str, Any]:
+    """Return a kept answer, as JSON has it, with every field of today's; what it has stays as it is.
+
+    Fields that its method did not know are empty, but for those without which it cannot be shown: they follow from
+    what it says. Earlier methods compared throughput alone, and counted a case study as a laboratory.
+    """
+    standing = {**dict.fromkeys(kept["best"], USE), **dict.fromkeys(kept["worst"], AVOID)}
+    studies = kept["evidence"]
+    counted = {name: sum(row[name] for row in studies) for name in ("measurements", "derived", "findings")}
+    unsaid = {"kind": "not known", "sentence": "This method gave no verdict in words.", "strength": "very weak"}
+    further = {
+        "metric": THROUGHPUT,
+        "verdict": unsaid,
+        "grounds": {"laboratories": len(studies), "case_studies": len(studies), **counted},
+    }
+    rows = {
+        "entries": [
+            {"verdict": standing.get(row["key"], UNKNOWN), "laboratories": row["case_studies"], **row}
+            for row in kept["entries"]
+        ],
+        "parts": [{"verdict": unsaid, **row} for row in kept["parts"]],
+    }
+    found: dict[str, Any] = _filled(Answer, {**further, **kept, **rows})
+    return found
+
+
+def _filled(wanted: Any, value: Any) -> Any:
+    """Return the value with all fields that its type has, at every depth."""
+    if isinstance(wanted, type) and is_dataclass(wanted):
+        hints = _hints(wanted)
+        return {**value, **{n: _filled(hints[n], value[n]) if n in value else _empty(hints[n]) for n in hints}}
+    if value and get_origin(wanted) is tuple and is_dataclass(get_args(wanted)[0]):
+        return [_filled(get_args(wanted)[0], each) for each in value]
+    return value
+
+
+@cache
+def _hints(wanted: Any) -> dict[str, Any]:
+    return get_type_hints(wanted)
+
+
+def _empty(wanted: Any) -> Any:
+    if isinstance(wanted, type) and is_dataclass(wanted):
+        return _filled(wanted, {})
+    if type(None) in get_args(wanted):
+        return None
+    return [] if get_origin(wanted) is tuple else (get_origin(wanted) or wanted)()

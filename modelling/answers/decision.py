@@ -15,7 +15,7 @@ from .content import Decision, NextRun
 
 Naming = Callable[[str], str]  # a key or slug to what a reader calls it
 
-# What may tell parts apart, in the order in which a reader would name it, and how it is said.
+# Columns that may tell parts apart, in the order in which a reader would name them, and how each is said.
 _TELLS_APART = (
     ("hypervisor", "under {}"),
     ("host_fs", "hosts with {}"),
@@ -31,7 +31,7 @@ def of_answer(
     missing: Sequence[str],
     runs: Sequence[NextRun],
 ) -> Decision:
-    """The decision of the whole answer.
+    """Decide on the whole answer.
 
     names : of the parts (part_names); label : of an entry's key
     missing : sentences on what would have to be measured, where there are no parts
@@ -60,7 +60,7 @@ def of_answer(
 
 
 def of_part(part: RankedPart, label: Naming, runs: Sequence[NextRun]) -> Decision:
-    """The decision of one part, whose entries comparisons join."""
+    """Decide on one part, whose entries comparisons join."""
     if not part.best:
         return _nothing_durable(part, label)
     first = next(entry for entry in part.entries if entry.key in part.best)
@@ -80,7 +80,7 @@ def decided(
     gain: float | None = None,
     durability: str = "",
 ) -> Decision:
-    """A verdict in words.
+    """Put a verdict into words.
 
     use, avoid : labels of entries; loss : expected of the first, percent; rivals : labels of the two that one more
     laboratory should compare, gain : what the choice is expected to gain by it, percent; None: not known
@@ -112,7 +112,7 @@ def decided(
 
 
 def _nothing_durable(part: RankedPart, label: Naming) -> Decision:
-    """The decision of a part of which nothing may be recommended (modelling.estimation.verdict.durable)."""
+    """Decide on a part of which nothing may be recommended (modelling.estimation.verdict.durable)."""
     unsafe = [entry for entry in part.entries if entry.always_unsafe]
     who = listed([label(entry.key) for entry in unsafe])
     options = dict.fromkeys(option for entry in unsafe for option in entry.unsafe_options)
@@ -132,7 +132,7 @@ def _nothing_durable(part: RankedPart, label: Naming) -> Decision:
 
 
 def _durability(part: RankedPart, label: Naming) -> str:
-    """What is said of options that can lose acknowledged writes: of what is faster with them, and of what to use."""
+    """Speak of options that can lose acknowledged writes: of what is faster with them, and of what to use."""
     said = ""
     ahead = part.entries[: [entry.key in part.best for entry in part.entries].index(True)]
     for entry in ahead:
@@ -151,7 +151,7 @@ def _durability(part: RankedPart, label: Naming) -> str:
 
 
 def part_names(ranking: Ranking, label: Naming, name_of: Callable[[str, str], str]) -> list[str]:
-    """What tells each part from the others: "hosts with ext4 or XFS", "under ESXi"; else its entries.
+    """Name each part by what tells it from the others: "hosts with ext4 or XFS", "under ESXi"; else by its entries.
 
     label : of an entry's key; name_of : column and value to what a reader calls it
     """

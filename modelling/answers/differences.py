@@ -1,4 +1,4 @@
-"""What the entries of an answer reached beside the first, in the units of the sources. No Django."""
+"""Finds what the entries of an answer reached beside the first, in the units of the sources. No Django."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -17,7 +17,7 @@ _TOLD = [*_ORDER, "group", "entry", "mean_log", "unit", "origin", "source"]
 
 
 def differences(parts: Sequence[RankedPart], arms: Mapping[str, pd.DataFrame]) -> tuple[MeasuredDifference, ...]:
-    """What each entry of a part was measured at beside the part's reference, the best ranked first.
+    """Find what each entry of a part was measured at beside the part's reference, the best ranked first.
 
     arms : metric to a frame of modelling.evidence.arms.comparable_arms
     Only what one fair-play group holds: nothing is worked out from a ratio for a machine that nobody measured.
@@ -61,5 +61,5 @@ def _difference(part: int, metric: str, pair: Mapping[str, Any]) -> MeasuredDiff
 
 
 def _value(mean_log: float) -> float:
-    """As the source prints it: to as many digits as survive the logarithm."""
+    """Return the value as the source prints it: to as many digits as survive the logarithm."""
     return float(f"{math.exp(mean_log):.12g}")

@@ -7,6 +7,7 @@ import pandas as pd
 from django.conf import settings
 
 from experiments.models import KnowledgeRevision
+from kdb.cost import budget
 from kdb.units import METRICS
 from modelling.estimation.ranking import Assumptions, Ranking, rank
 from modelling.evidence import frames, names
@@ -16,7 +17,7 @@ from modelling.evidence.question import Question
 
 
 def assumptions() -> Assumptions:
-    """What every answer takes for granted, from the settings."""
+    """Return what every answer takes for granted, from the settings."""
     return Assumptions(
         spread=Spread(
             settings.KDB_DEFAULT_COEFFICIENT_OF_VARIATION,
@@ -31,7 +32,7 @@ def assumptions() -> Assumptions:
 
 
 def ranking_of(question: Question, as_of: int | None = None, *, with_draft: int | None = None) -> Ranking:
-    """The estimate itself, with its networks: what answers and mixes are made of.
+    """Return the estimate itself, with its networks: what answers and mixes are made of.
 
     as_of : what counted at this knowledge revision, in place of what counts now
     with_draft : a case study that counts as if it were published
@@ -59,7 +60,7 @@ def other_arms(
     *,
     with_draft: int | None = None,
 ) -> dict[str, pd.DataFrame]:
-    """Metric to the arms that may be compared in it, of each metric but the ranking's; a query each.
+    """Return metric to the arms that may be compared in it, of each metric but the ranking's; a query each.
 
     measured : what frames.metrics_measured finds; as_of, with_draft : as for ranking_of
     """
@@ -80,9 +81,12 @@ def _in_one_metric(question: Question, as_of: int | None, with_draft: int | None
     if as_of is not None:
         published = published.filter(number__lte=as_of)
     newest = published.order_by("-number").values_list("created_at__year", flat=True).first()
+    arms = frames.arms(question, as_of=as_of, with_draft=with_draft)
+    findings = frames.findings(question, as_of=as_of, with_draft=with_draft)
+    budget.look(ahead=0.05)
     return rank(
-        frames.arms(question, as_of=as_of, with_draft=with_draft),
-        frames.findings(question, as_of=as_of, with_draft=with_draft),
+        arms,
+        findings,
         AXES[question.axis],
         assumptions(),
         storage_asked="storage" in question.filters,

@@ -3,7 +3,7 @@
 import hashlib
 from collections.abc import Iterator
 from datetime import datetime
-from itertools import islice
+from itertools import groupby, islice
 
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect
@@ -13,15 +13,14 @@ from django.views.decorators.http import require_safe
 
 from experiments.models import KnowledgeRevision
 from kdb.entity_tags import tagged
-from modelling.estimation.ranking import METHOD
 from modelling.evidence import names
 from modelling.evidence.forms import AskForm
 from modelling.evidence.question import Question
 from modelling.models import RankingSnapshot
 
-from . import words
-from .content import Answer
-from .following import said
+from . import snapshots, words
+from .content import said
+from .pins import room_for
 from .selectors import answer_in, answer_or_none
 
 MOST = 20  # entries; answers that nobody asks for are forgotten sooner (modelling.answers.snapshots)
@@ -29,41 +28,47 @@ MOST = 20  # entries; answers that nobody asks for are forgotten sooner (modelli
 
 @require_safe
 def feed(request: HttpRequest) -> HttpResponseBase:
-    """The answers to the question in the address, newest first, as a feed that readers ask for again and again."""
+    """Show the answers to the question in the address, newest first, as a feed that readers ask for again and again."""
     form = AskForm(request.GET)
     if not form.is_valid():
         return redirect(f"{reverse('answer')}?{request.GET.urlencode()}")  # which says what is wrong
     question = form.question()
     current = answer_or_none(question, None)  # asked for, and so kept and answered again with what is published
     changes = list(islice(_changes(question), MOST))
+    is_kept = {row.pk: snapshots.pin(row, room_for(request.user)) for row in changes}
     if not changes and current is not None and current.revision:  # not worth keeping, but an answer
-        changes = [answer_in(current)]
-    tag = hashlib.sha256(repr([question.key, [answer.revision for answer in changes]]).encode()).hexdigest()
+        changes = [current]
+    editions = [(row.revision, row.method, is_kept.get(row.pk, False)) for row in changes]
+    tag = hashlib.sha256(repr([question.key, editions]).encode()).hexdigest()
     return tagged(
         request,
         tag,
-        lambda: HttpResponse(_atom(request, question, changes), content_type="application/atom+xml; charset=utf-8"),
+        lambda: HttpResponse(
+            _atom(request, question, changes, is_kept), content_type="application/atom+xml; charset=utf-8"
+        ),
     )
 
 
-def _changes(question: Question) -> Iterator[Answer]:
-    """The kept answers that said something else than the one before them, newest first."""
-    rows = RankingSnapshot.objects.filter(question=question.key, method=METHOD, revision__gt=0).order_by("-revision")
-    later: Answer | None = None
-    for row in rows.iterator(chunk_size=MOST):
-        answer = answer_in(row)
-        if later is not None and said(later) != said(answer):
+def _changes(question: Question) -> Iterator[RankingSnapshot]:
+    """The kept answers that said something else than the one before them, newest first.
+
+    Of a revision the answer of the earliest method, which was fed then: a new method makes no news of old revisions.
+    """
+    rows = RankingSnapshot.objects.filter(question=question.key, revision__gt=0).order_by("-revision", "method")
+    later: RankingSnapshot | None = None
+    for _, (row, *_others) in groupby(rows.iterator(chunk_size=MOST), key=lambda row: row.revision):
+        if later is not None and said(answer_in(later)) != said(answer_in(row)):
             yield later
-        later = answer
+        later = row
     if later is not None:
         yield later
 
 
-def _atom(request: HttpRequest, question: Question, changes: list[Answer]) -> str:
+def _atom(request: HttpRequest, question: Question, changes: list[RankingSnapshot], is_kept: dict[int, bool]) -> str:
     def absolute(address: str) -> str:
         return request.build_absolute_uri(address)
 
-    published = _published({answer.revision for answer in changes})
+    published = _published({row.revision for row in changes})
     page = absolute(words.address(question))
     title = words.title(question, names.names())
     made = Atom1Feed(
@@ -73,13 +78,15 @@ def _atom(request: HttpRequest, question: Question, changes: list[Answer]) -> st
         description="An entry for each knowledge revision that changed the answer.",
         language="en",
     )
-    for answer in changes:
-        permanent = absolute(words.address(question, answer.revision))
+    for row in changes:
+        answer = answer_in(row)
+        not_kept = () if is_kept.get(row.pk) else ("This answer is not kept for good.",)
+        permanent = absolute(words.address(question, row.revision, method=row.method))
         made.add_item(
             title=answer.verdict.sentence,
             link=permanent,
             unique_id=permanent,
-            description=" ".join((f"Evidence: {answer.verdict.strength}.", *answer.verdict.reasons)),
+            description=" ".join((f"Evidence: {answer.verdict.strength}.", *answer.verdict.reasons, *not_kept)),
             pubdate=published[answer.revision],
             updateddate=published[answer.revision],
             author_name="KDB",

@@ -10,8 +10,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from experiments.case_studies.api import Conflict, OwnedViewSet
-from kdb.api_errors import FaultyRequest, form_errors
-from kdb.models import ApiToken
+from kdb.api.bodies import Fields, fields_of
+from kdb.api.errors import FaultyRequest, form_errors
 from modelling.evidence.asking import QuestionSerializer
 from modelling.evidence.axes import AXES
 from modelling.evidence.forms import QuestionForm
@@ -38,7 +38,7 @@ class FollowedQuestionSerializer(serializers.ModelSerializer[FollowedQuestion]):
         return Question.from_key(row.question).as_dict()
 
 
-class AskedSerializer(serializers.Serializer[Any]):
+class AskedSerializer(Fields):
     """A question as it is asked of rankings; what is left out is any."""
 
     axis = serializers.ChoiceField(choices=list(AXES))
@@ -62,7 +62,6 @@ class FollowedQuestionViewSet(mixins.ListModelMixin, OwnedViewSet):
 
     queryset = FollowedQuestion.objects.all()
     serializer_class = FollowedQuestionSerializer
-    scope = required_scope = ApiToken.Scope.NOTIFY
     lookup_value_converter = "int"
 
     def get_queryset(self) -> QuerySet[FollowedQuestion]:
@@ -77,10 +76,7 @@ class FollowedQuestionViewSet(mixins.ListModelMixin, OwnedViewSet):
     )
     def create(self, request: Request) -> Response:
         """Follow a question; again does no harm."""
-        asked = AskedSerializer(data=request.data)
-        if isinstance(request.data, dict) and (unknown := [str(n) for n in request.data if n not in asked.fields]):
-            message = f"There is no such field; there are {', '.join(asked.fields)}."
-            raise FaultyRequest([{"field": name, "message": message} for name in unknown])
+        asked = AskedSerializer(data=fields_of(request, AskedSerializer))
         asked.is_valid(raise_exception=True)
         form = QuestionForm(asked.validated_data, axis=asked.validated_data["axis"])
         if not form.is_valid():

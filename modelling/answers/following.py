@@ -19,10 +19,10 @@ from kdb.notifications.models import Topic
 from modelling.estimation.ranking import METHOD
 from modelling.evidence import counts, names
 from modelling.evidence.question import Question
-from modelling.models import FollowedQuestion
+from modelling.models import FollowedQuestion, RankingSnapshot
 
-from . import snapshots, words
-from .content import Answer
+from . import pins, snapshots, words
+from .content import said
 from .selectors import answer_in, answer_or_none
 
 logger = logging.getLogger(__name__)
@@ -39,19 +39,9 @@ class NotTold(Exception):  # noqa: N818
     """Some questions could not be looked at; the text names the first of them with its reason."""
 
 
-def said(answer: Answer) -> tuple[object, ...]:
-    """What a reader acts on: the verdict with its strength, and the order. An answer changed where this did."""
-    return (
-        answer.verdict.kind,
-        answer.verdict.sentence,
-        answer.verdict.strength,
-        [entry.key for entry in answer.entries],
-    )
-
-
 def follow(user: Any, question: Question) -> FollowedQuestion:
     """Tell this user of changes from now on; again does no harm. Raises TooManyQuestions."""
-    revision, answer = _stands(question)
+    revision, snapshot = _stands(question)
     with transaction.atomic():
         get_user_model().objects.select_for_update().get(pk=user.pk)  # the count holds until it is written
         mine = FollowedQuestion.objects.filter(user=user)
@@ -60,24 +50,24 @@ def follow(user: Any, question: Question) -> FollowedQuestion:
         if mine.count() >= MOST:
             raise TooManyQuestions(f"You follow {MOST} questions, as many as one may. Stop following one first.")
         return FollowedQuestion.objects.create(
-            user=user, question=question.key, method=METHOD, revision=revision, said=_digest(answer)
+            user=user, question=question.key, method=METHOD, revision=revision, said=_digest(snapshot)
         )
 
 
 def unfollow(user: Any, pk: int) -> bool:
-    """Whether this user followed it."""
+    """Stop telling this user of it; return whether the user followed it."""
     return bool(FollowedQuestion.objects.filter(user=user, pk=pk).delete()[0])
 
 
 def button(user: Any, question: Question) -> dict[str, Any]:
-    """What templates/modelling/_follow.html shows. One query."""
+    """Return what templates/modelling/_follow.html shows. One query."""
     row = FollowedQuestion.objects.filter(user=user, question=question.key).only("pk").first()
     fields = {"axis": question.axis, "workload": question.workload, **question.filters}
     return {"fields": fields, "followed": row.pk if row else None}
 
 
 def followed_by(user: Any) -> list[dict[str, Any]]:
-    """pk, title and address of each question that this user follows."""
+    """Return pk, title and address of each question that this user follows."""
     known = names.names()
     rows = FollowedQuestion.objects.filter(user=user).values_list("pk", "question")
     questions = [(pk, Question.from_key(key)) for pk, key in rows]
@@ -106,47 +96,55 @@ def tell_followers(progress: Callable[[int, int], None]) -> None:
 
 
 def _behind() -> QuerySet[FollowedQuestion]:
-    """Those that were not looked at since the latest revision, but for what is still to be answered again."""
+    """Return those that were not looked at since the latest revision, but for what is still to be answered again."""
     behind = Q(revision__lt=counts.revision()) | ~Q(method=METHOD)
     return FollowedQuestion.objects.filter(behind).exclude(question__in=snapshots.waiting_questions())
 
 
 def _tell(question: Question) -> None:
-    revision, answer = _stands(question)
-    if answer is None:
+    revision, snapshot = _stands(question)
+    if snapshot is None:
         return  # a worker answers it first
-    now_said = _digest(answer)
+    now_said = _digest(snapshot)
     with transaction.atomic():
         rows = FollowedQuestion.objects.select_for_update().filter(question=question.key)
         behind = list(rows.filter(Q(revision__lt=revision) | ~Q(method=METHOD)))
         # Another way to the answer, or none before, is no news of what was published.
         users = [row.user_id for row in behind if row.method == METHOD and row.said and row.said != now_said]
         if users:
-            _announce(question, revision, answer, users)
+            _announce(question, revision, snapshot, users)
         ids = [row.pk for row in behind]
         FollowedQuestion.objects.filter(pk__in=ids).update(method=METHOD, revision=revision, said=now_said)
 
 
-def _stands(question: Question) -> tuple[int, Answer | None]:
-    """The answer, and up to which revision it is known to stand; (0, None) while a worker is to answer."""
+def _stands(question: Question) -> tuple[int, RankingSnapshot | None]:
+    """Return the answer, and up to which revision it is known to stand; (0, None) while a worker is to answer."""
     latest = counts.revision()
     snapshot = answer_or_none(question, None)
     if snapshot is None or snapshot.superseded_by is not None:
         return 0, None
-    return max(latest, snapshot.revision), answer_in(snapshot)
+    return max(latest, snapshot.revision), snapshot
 
 
-def _digest(answer: Answer | None) -> str:
-    return hashlib.sha256(repr(said(answer)).encode()).hexdigest() if answer else ""
+def _digest(snapshot: RankingSnapshot | None) -> str:
+    return hashlib.sha256(repr(said(answer_in(snapshot))).encode()).hexdigest() if snapshot else ""
 
 
-def _announce(question: Question, revision: int, answer: Answer, users: list[int]) -> None:
+def _announce(question: Question, revision: int, snapshot: RankingSnapshot, users: list[int]) -> None:
+    """Tell the users, with the permanent address of what they are told."""
+    snapshots.pin(snapshot, pins.UNLIMITED, revision)
+    answer = answer_in(snapshot)
     verdict, title = answer.verdict, words.title(question, names.names())
     announcing.announce(
         Topic.QUESTION,
         subject=f"{title} {verdict.sentence}",
         text="\n".join((title, verdict.sentence, " ".join((f"Evidence: {verdict.strength}.", *verdict.reasons)))),
-        path=words.address(question, revision),
-        facts={"question": question.as_dict(), "revision": revision, "verdict": verdict.kind},
+        path=words.address(question, revision, method=snapshot.method),
+        facts={
+            "question": question.as_dict(),
+            "revision": revision,
+            "method": snapshot.method,
+            "verdict": verdict.kind,
+        },
         users=users,
     )

@@ -1,4 +1,4 @@
-"""What a visitor has and leaves open, and a ranking with the machine it is held against, checked."""
+"""Checks what a visitor has and leaves open, and a ranking with the machine it is held against."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -6,6 +6,7 @@ from functools import cached_property, partial
 from typing import Any
 
 from django import forms
+from django.utils.choices import CallableChoiceIterator
 
 from modelling.ask.selectors import (
     BACKENDS,
@@ -69,7 +70,7 @@ class TableForm(AnyWorkloadForm):
 
 
 class VisitorForm(AskForm):
-    """What a visitor has, in his words. What he leaves open is what the answer chooses."""
+    """A visitor's machine and question, in his words. What he leaves open is what the answer chooses."""
 
     field_order = (
         *("workload", "text", "hypervisor", "disks", "images", "guest_os_family", "vm_count"),
@@ -101,13 +102,13 @@ class VisitorForm(AskForm):
         return cls(dict(_asked(question, machine), text=text))
 
     def as_understood(self) -> "VisitorForm":
-        """The same with what its words were read as filled in."""
+        """Return the form with what its words were read as filled in."""
         said = {name: str(value) for name, value in self.cleaned_data.items() if value not in (None, "")}
         return VisitorForm({**said, "images": said.get("images") or said.get("host_fs", "")})
 
     @property
     def is_open(self) -> bool:
-        """Whether a valid form names no workload yet: words that leave it to be chosen, or a machine alone."""
+        """Tell whether a valid form names no workload yet: words that leave it to be chosen, or a machine alone."""
         return not self.cleaned_data["workload"]
 
     def clean_images(self) -> str:
@@ -132,7 +133,7 @@ class VisitorForm(AskForm):
 
     @property
     def facts(self) -> dict[str, Any]:
-        """What is said of the machine, as an address and a kept machine have it."""
+        """Return what is said of the machine, as an address and a kept machine have it."""
         if not self.is_bound or not self.is_valid():
             return {}
         said = {**self.cleaned_data, "images": self.cleaned_data["images"] or self.cleaned_data["host_fs"]}
@@ -153,10 +154,10 @@ class VisitorForm(AskForm):
         return [self[name] for name in _FURTHER]
 
     def _offer_choices(self) -> None:
-        """Every choice with how many case studies lie behind it; worked out when the form is shown."""
+        """Offer every choice with how many case studies lie behind it; worked out when the form is shown."""
         for name, empty in _OFFERED.items():
             field = self.fields[name]
-            field.widget = forms.Select(choices=partial(self._offered, name, empty), attrs=field.widget.attrs)
+            field.widget = forms.Select(field.widget.attrs, CallableChoiceIterator(partial(self._offered, name, empty)))
 
     def _offered(self, name: str, empty: str) -> list[tuple[Any, str]]:
         counts = self._behind.case_studies.get(_COUNTED_AS.get(name, name), {})
@@ -172,7 +173,7 @@ class VisitorForm(AskForm):
 
     @cached_property
     def _given(self) -> dict[str, Any]:
-        """What is chosen, as far as it is understood."""
+        """Return what is chosen, as far as it is understood."""
         self.is_valid()
         given = dict(self.cleaned_data) if self.is_bound else {}
         if given.get("images"):  # no study has them there: they filter nothing, but leave no host file system open
@@ -181,11 +182,12 @@ class VisitorForm(AskForm):
 
     @cached_property
     def _values(self) -> Mapping[str, Mapping[Any, str]]:
-        """Field of a question to what may be chosen, with its label."""
+        """Return field of a question to what may be chosen, with its label."""
         known = names.names()
         counts = {*names.vm_counts(), *filter(None, [self._given.get("vm_count")])}
         return {
-            **{name: known[name] for name in ("workload", "hypervisor", "guest_os_family")},
+            **{name: known[name] for name in ("workload", "guest_os_family")},
+            "hypervisor": known["hypervisor_or_native"],
             "guest_fs": known["file_system"],
             "host_fs": {**known["file_system"], **BACKENDS},
             "storage": DISKS,
@@ -227,12 +229,12 @@ def _left_open(said: Mapping[str, Any]) -> str:
 
 
 def left_open(question: Question, machine: Machine) -> str:
-    """The axis that would be asked about if none were named."""
+    """Return the axis that would be asked about if none were named."""
     return _left_open({**question.as_dict(), **machine.given})
 
 
 def _asked(question: Question, machine: Machine) -> dict[str, str]:
-    """The fields of the form that a question and a machine fill; the axis where it is not the one left open."""
+    """Return the fields of the form that a question and a machine fill; the axis where it is not the one left open."""
     asked = {name: str(value) for name, value in question.as_dict().items() if value is not None}
     images = machine.images or question.host_fs
     if question.axis == left_open(question, machine):

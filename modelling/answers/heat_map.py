@@ -11,7 +11,7 @@ from .content import RankedEntry
 
 @dataclass(frozen=True)
 class NamedSide:
-    """A file system that a row or a column of the grid is of."""
+    """A file system that has a row or a column of the grid."""
 
     key: str
     label: str
@@ -19,7 +19,7 @@ class NamedSide:
 
 @dataclass(frozen=True)
 class Cell:
-    """What the answer says of one pair; numbers are None where there is no evidence, or none with numbers.
+    """The answer on one pair; numbers are None where there is no evidence, or none with numbers.
 
     shade : from 0, the slowest ratio of its part, to 4, the fastest, on a logarithmic scale; a part without numbers is
     shaded by rank
@@ -53,7 +53,7 @@ class Grid:
 
 
 def heat_map(entries: Sequence[RankedEntry], labels: Mapping[str, str]) -> Grid:
-    """The grid of an answer's entries on the axis fs-pair. labels : file system to its name"""
+    """Return the grid of an answer's entries on the axis fs-pair. labels : file system to its name"""
     of_pair = {}
     for entry in entries:
         parts = entry_parts(AXES["fs-pair"], entry.key)
@@ -97,6 +97,6 @@ def _shades(entries: Sequence[RankedEntry]) -> dict[str, int]:
 
 
 def _heights(members: Sequence[RankedEntry]) -> dict[str, float]:
-    """ln ratio where all have one, else the rank from below."""
+    """Return ln ratio where all have one, else the rank from below."""
     ratios = {entry.key: math.log(entry.ratio) for entry in members if entry.ratio is not None}
     return ratios if len(ratios) == len(members) else {entry.key: -float(entry.rank) for entry in members}

@@ -1,4 +1,4 @@
-"""Where evidence gives no direct answer, or none with numbers: the nearest there is, and what would settle it."""
+"""Finds what is nearest where evidence gives no direct answer, or none with numbers, and what would settle it."""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -51,7 +51,7 @@ class Loosened:
 
 @dataclass(frozen=True)
 class Instead:
-    """What there is in place of a direct answer, the nearest first.
+    """The help in place of a direct answer, the nearest first.
 
     has_order : whether tier lists do answer it, and only numbers are missing
     mechanisms : how often their opinion was right on this workload; "": they have none on this axis
@@ -66,7 +66,7 @@ class Instead:
 
 
 def instead_of(answer: Answer) -> Instead | None:
-    """In place of an answer without numbers; None where it has some."""
+    """Find what is in place of an answer without numbers; None where it has some."""
     question = answer.question
     if any(entry.ratio is not None for entry in answer.entries):
         return None
@@ -81,7 +81,7 @@ def instead_of(answer: Answer) -> Instead | None:
 
 
 def _loosened(question: Question) -> list[tuple[str, Question, str]]:
-    """One filter fewer, then none, then another axis: how each reads, and the filter that was dropped, if one was."""
+    """List one filter fewer, then none, then another axis: how each reads, and the dropped filter, if one was."""
     dropped: list[tuple[str, dict[str, Any]]] = [(name, {name: None}) for name in question.filters]
     found = [(_ANY[name], replace(question, **unset), name) for name, unset in dropped]
     if len(dropped) > 1:
@@ -94,7 +94,7 @@ def _loosened(question: Question) -> list[tuple[str, Question, str]]:
 
 
 def _near(question: Question, with_numbers: bool) -> tuple[Loosened, ...]:
-    """Those that are kept, and a few more that are worked out."""
+    """Return the near questions whose answers are kept, and a few more that are worked out."""
     near = _loosened(question)
     kept = kept_answers([other for _, other, _ in near])
     left = MOST_WORKED_OUT
@@ -112,7 +112,7 @@ def _near(question: Question, with_numbers: bool) -> tuple[Loosened, ...]:
 
 
 def _known(name: str, answer: Answer) -> str:
-    """What the dropped fact does on this workload, as the evidence has it."""
+    """Say what the dropped fact does on this workload, as the evidence has it."""
     question = answer.question
     if name == "vm_count" and answer.machines:
         return answer.machines

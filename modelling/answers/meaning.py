@@ -1,4 +1,4 @@
-"""What an answer means on the machines that were measured, as a page shows it. No queries, no HTML."""
+"""Says what an answer means on the machines that were measured, as a page shows it. No queries, no HTML."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from .content import Answer, AnswerPart, MeasuredDifference, SetUp
 
 @dataclass(frozen=True)
 class DifferenceLine:
-    """One row of the table: what the first and the other reached, and where it stands.
+    """One row of the table: the values that the first and the other reached, and where they stand.
 
     place : what else the numbers are of, "1 virtual machine, read, 4 KiB"; more : the first against the other, signed
     """
@@ -25,7 +25,7 @@ class DifferenceLine:
 
 @dataclass(frozen=True)
 class Meaning:
-    """What one part means.
+    """The meaning of one part.
 
     sentence : the difference to the nearest rival; first : label of what the lines are against
     script : the set-up as text to copy, each line with its case studies
@@ -40,7 +40,7 @@ class Meaning:
 
 
 def meanings(answer: Answer) -> list[Meaning]:
-    """What each part means that has numbers side by side, or something to set up."""
+    """Say what each part means that has numbers side by side, or something to set up."""
     labels = {entry.key: entry.label for entry in answer.entries}
     set_ups = {set_up.part: set_up for set_up in answer.set_ups}
     found = []
@@ -84,13 +84,13 @@ def _rounded(value: float) -> str:
 
 
 def _script(set_up: SetUp) -> str:
-    """The lines as one text, each with its case studies in a remark."""
+    """Write the lines as one text, each with its case studies in a remark."""
     return "".join(f"{line.text}  # {', '.join(slug.upper() for slug in line.case_studies)}\n" for line in set_up.lines)
 
 
 @dataclass(frozen=True)
 class CarriedLine:
-    """How many machines one configuration carries, with the ends of the interval: "2 (1 to at least 3)".
+    """The number of machines that one configuration carries, with the ends of the interval: "2 (1 to at least 3)".
 
     place : title of the panel; each, together : if its values are for each machine, or for all together; "": they are
     not, the source says so
@@ -104,7 +104,7 @@ class CarriedLine:
 
 
 def carried_lines(answer: Answer, titles: Sequence[str], rate: float) -> list[CarriedLine]:
-    """How many machines each measured configuration carries at the rate each, in the metric's own unit.
+    """Say how many machines each measured configuration carries at the rate each, in the metric's own unit.
 
     titles : of the answer's panels. Where a source does not say what a value is for, both readings are given.
     """

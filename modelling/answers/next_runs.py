@@ -1,4 +1,4 @@
-"""What to measure next: the comparisons that would tell most, each with a campaign filled in as far as it can be."""
+"""Says what to measure next: the comparisons that would tell most, each with a campaign filled in as far as can be."""
 
 from urllib.parse import urlencode
 
@@ -8,7 +8,7 @@ from experiments.campaigns.laboratory.engines import WORKLOADS
 from modelling.estimation.ranking import Ranking
 from modelling.estimation.value import most_telling
 from modelling.evidence.arms import Spread
-from modelling.evidence.axes import AXES, entry_parts
+from modelling.evidence.axes import AXES, NATIVE, entry_parts
 from modelling.evidence.names import label
 from modelling.evidence.question import Question
 
@@ -23,7 +23,7 @@ _FILE_SYSTEMS = {"guest_file_systems": "guest_fs", "host_file_systems": "host_fs
 
 
 def next_runs(question: Question, ranking: Ranking, spread: Spread) -> tuple[NextRun, ...]:
-    """The comparisons of the ranking's parts that one more laboratory should make first, the best first."""
+    """Return the comparisons of the ranking's parts that one more laboratory should make first, the best first."""
     axis = AXES[question.axis]
     noise = 2 * spread.variation**2 / REPETITIONS
     found = []
@@ -37,11 +37,13 @@ def next_runs(question: Question, ranking: Ranking, spread: Spread) -> tuple[Nex
 
 
 def campaign_address(question: Question, keys: tuple[str, ...] = ()) -> str:
-    """A new campaign on the question's workload with these entries; empty where campaigns do not run it."""
+    """Return the address of a new campaign on the question's workload with these entries; "" where none runs it."""
     if question.workload not in WORKLOADS:
         return ""
     parts = [entry_parts(AXES[question.axis], key) for key in keys]
-    filled: dict[str, list[str | int]] = {"workloads": [question.workload], "vm_counts": [question.vm_count or 1]}
+    filled: dict[str, list[str | int]] = {"workloads": [question.workload]}
+    if question.hypervisor != NATIVE:
+        filled["vm_counts"] = [question.vm_count or 1]
     for field, column in _FILE_SYSTEMS.items():
         named = [part[column] for part in parts if part.get(column)] or [getattr(question, column)]
         filled[field] = [name for name in dict.fromkeys(named) if name]

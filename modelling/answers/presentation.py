@@ -1,4 +1,4 @@
-"""An answer as a page shows it: names instead of slugs, sentences, charts. No queries, no HTML."""
+"""Presents an answer as a page shows it: names instead of slugs, sentences, charts. No queries, no HTML."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from kdb.units import METRICS, Metric
 from modelling.comparisons.words import address_of
 from modelling.estimation.verdict import DOUBTFUL
-from modelling.evidence.axes import AXES, COLUMN_LABELS
+from modelling.evidence.axes import AXES, COLUMN_LABELS, NATIVE, NATIVE_AXES
 from modelling.evidence.question import Question
 from modelling.evidence.words import capital
 from modelling.workloads.curves import CurvePanel, CurvePoint
@@ -26,8 +26,8 @@ class RankedTable:
 
     relative : what its ratios are of; name : what tells it from the other parts
     reference : label of the entry that ratios are against
-    lines : each entry with the labels of those it cannot be told apart from, and with the label of the first (of the
-        first that of the second) and where the two are compared
+    lines : each entry with the labels of those it cannot be told apart from ("all others" where that is three or more),
+        and with the label of the first (of the first that of the second) and where the two are compared
     """
 
     number: int
@@ -90,7 +90,7 @@ class AnswerPage:
 
 
 def present(answer: Answer, names: Names, as_of: int | None = None) -> AnswerPage:
-    """The answer made ready for its template; its comparisons stay at the revision it was asked for."""
+    """Make the answer ready for its template; its comparisons stay at the revision it was asked for."""
     question, metric = answer.question, METRICS[answer.metric]
     present_grades = {entry.grade for entry in answer.entries}
     is_grid = question.axis == "fs-pair" and answer.entries
@@ -118,17 +118,21 @@ def present(answer: Answer, names: Names, as_of: int | None = None) -> AnswerPag
 
 @dataclass(frozen=True)
 class Chosen:
-    """What the answer chooses, why it is that, and what else it could choose, as (label, address)."""
+    """The choice that the answer makes, why it is that, and what else it could choose, as (label, address)."""
 
     sentence: str
     others: list[tuple[str, str]]
 
 
 def chosen(question: Question, is_left_open: bool, beside: Mapping[str, str]) -> Chosen:
-    """is_left_open : whether it is what the question leaves open, not named by its address; beside : as for address"""
+    """Say what the answer chooses.
+
+    is_left_open : whether it is what the question leaves open, not named by its address; beside : as for address
+    """
     what = THING[question.axis]
     why = f"You left the {what} open, so the answer chooses it." if is_left_open else f"The answer chooses the {what}."
-    others = [(THING[axis], address(replace(question, axis=axis), beside=beside)) for axis in AXES]
+    axes = NATIVE_AXES if question.hypervisor == NATIVE else AXES
+    others = [(THING[axis], address(replace(question, axis=axis), beside=beside)) for axis in axes]
     return Chosen(why, [other for other in others if other[0] != what])
 
 
@@ -159,7 +163,7 @@ def _curves(number: int, metric: Metric, panel: CurvePanel, panels: Sequence[Cur
 
 
 def _told_apart(panel: CurvePanel, panels: Sequence[CurvePanel], names: Names) -> list[str]:
-    """What tells a panel from the others of its case study."""
+    """Say what tells a panel from the others of its case study."""
     beside = [other.held for other in panels if other.case_study == panel.case_study]
     kinds = {"hypervisor": "hypervisor", "guest_fs": "file_system", "host_fs": "file_system"}
     told = [
@@ -211,7 +215,9 @@ def _table(
         lines=[
             (
                 entry,
-                [labels[key] for key in entry.tied_with],
+                ["all others"]
+                if len(entries) - 1 == len(entry.tied_with) > 2
+                else [labels[key] for key in entry.tied_with],
                 other.label,
                 address_of(question, (entry.key, other.key), **then),
             )

@@ -17,31 +17,37 @@ from modelling.models import RankingSnapshot
 from . import snapshots
 from .answer import answer, caveats, grounds
 from .configurations import MOST_STUDIES, configurations_behind, of_newest_studies
-from .content import Answer, AnswerPart, RankedEntry
+from .content import Answer, AnswerPart, RankedEntry, complete
 from .decision import decided
 from .estimate import assumptions, other_arms, ranking_of
+from .pins import COMBINED, Given, asked, given, room_for
 from .snapshots import answer_as_of, compute_snapshot, note_asked
 
 __all__ = [
+    "COMBINED",
     "MOST_STUDIES",
     "Answer",
     "AnswerPart",
+    "Given",
     "RankedEntry",
     "answer_at",
     "answer_in",
     "answer_or_none",
     "answer_with_draft",
     "answers_or_none",
+    "asked",
     "assumptions",
     "caveats",
     "configurations_behind",
     "current_ranking",
     "decided",
+    "given",
     "grounds",
     "kept_answers",
     "of_newest_studies",
     "ranking_as_of",
     "ranking_of",
+    "room_for",
     "waiting_for",
 ]
 
@@ -61,7 +67,7 @@ def current_ranking(question: Question) -> RankingSnapshot:
 
 
 def answer_or_none(question: Question, as_of: int | None) -> RankingSnapshot | None:
-    """The same as answer_at, but None while a worker works out an answer for which nobody should wait.
+    """Return what answer_at does, but None while a worker works out an answer for which nobody should wait.
 
     Those are answers that were never given, from more than settings.KDB_MOST_ARMS_AT_ONCE arms.
     """
@@ -76,7 +82,7 @@ def answer_or_none(question: Question, as_of: int | None) -> RankingSnapshot | N
 
 
 def answers_or_none(questions: Sequence[Question]) -> dict[Question, RankingSnapshot | None]:
-    """What answer_or_none gives for each, those that are kept by one query."""
+    """Return what answer_or_none gives for each, those that are kept by one query."""
     of_key = {question.key: question for question in questions}
     rows = RankingSnapshot.objects.filter(question__in=of_key, method=METHOD, revision__gt=0).defer("result")
     kept = {of_key[row.question]: row for row in rows.order_by("revision")}  # the newest of each comes last
@@ -123,12 +129,12 @@ def answer_at(question: Question, as_of: int | None) -> RankingSnapshot:
 
 
 def answer_in(snapshot: RankingSnapshot) -> Answer:
-    """What the snapshot keeps as JSON, with its types."""
-    return cattrs.structure(snapshot.result, Answer)
+    """Return what the snapshot keeps as JSON, with its types."""
+    return cattrs.structure(complete(snapshot.result), Answer)
 
 
 def kept_answers(questions: list[Question]) -> dict[Question, bool]:
-    """Those of the questions that have a kept answer, and whether it ranks anything; one query."""
+    """Return those of the questions that have a kept answer, and whether it ranks anything; one query."""
     of_key = {question.key: question for question in questions}
     rows = RankingSnapshot.objects.filter(question__in=of_key, method=METHOD, revision__gt=0).order_by("revision")
     return {of_key[key]: first is not None for key, first in rows.values_list("question", "result__entries__0__key")}

@@ -3,18 +3,21 @@
 `RankingSnapshot.result` is written once by modelling.answers.snapshots and sent as it is.
 """
 
+from typing import Any
+
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
+from kdb.api.bodies import Fields
 from kdb.units import METRICS
 from modelling.ask.selectors import ASSUMED, CHOSEN, DIFFERS, IN_PART, MATCHES, NOT_GIVEN, NOT_STATED
-from modelling.evidence.asking import GroundsSerializer, QuestionSerializer, VerdictSerializer
+from modelling.evidence.asking import GivenSerializer, GroundsSerializer, QuestionSerializer, VerdictSerializer
 from modelling.evidence.question import GRADES
 
 from .table import CELL
 
 
-class EntrySerializer(serializers.Serializer):
+class EntrySerializer(Fields):
     """One entry. Rank and ratio hold inside its part; ratio is in the answer's metric against the part's reference,
     below 1 is worse."""
 
@@ -54,8 +57,8 @@ class EntrySerializer(serializers.Serializer):
     findings = serializers.IntegerField()
 
 
-class NetworkSerializer(serializers.Serializer):
-    """How well the case studies agree that measured entries of one part."""
+class NetworkSerializer(Fields):
+    """The agreement of the case studies that measured entries of one part."""
 
     entries = serializers.ListField(child=serializers.CharField())
     case_studies = serializers.IntegerField()
@@ -67,7 +70,7 @@ class NetworkSerializer(serializers.Serializer):
     q_inconsistency = serializers.FloatField(help_text="Q between designs.")
 
 
-class PartSerializer(serializers.Serializer):
+class PartSerializer(Fields):
     """Entries that comparisons join; nothing is known between one part and another."""
 
     part = serializers.IntegerField()
@@ -82,8 +85,8 @@ class PartSerializer(serializers.Serializer):
     networks = NetworkSerializer(many=True)
 
 
-class CaseStudyEvidenceSerializer(serializers.Serializer):
-    """What one case study contributes."""
+class CaseStudyEvidenceSerializer(Fields):
+    """The evidence that one case study contributes."""
 
     case_study = serializers.CharField()
     title = serializers.CharField()
@@ -93,14 +96,14 @@ class CaseStudyEvidenceSerializer(serializers.Serializer):
     sources = serializers.ListField(child=serializers.CharField())
 
 
-class ScalingPointSerializer(serializers.Serializer):
+class ScalingPointSerializer(Fields):
     vm_count = serializers.IntegerField(help_text="Virtual machines running together.")
     value = serializers.FloatField(help_text="Mean, in the panel's unit.")
     low = serializers.FloatField(help_text="Lower end of the 95 % interval.")
     high = serializers.FloatField(help_text="Upper end of the 95 % interval.")
 
 
-class ScalingSeriesSerializer(serializers.Serializer):
+class ScalingSeriesSerializer(Fields):
     """One configuration of an entry at several numbers of machines."""
 
     key = serializers.CharField()
@@ -108,7 +111,7 @@ class ScalingSeriesSerializer(serializers.Serializer):
     points = ScalingPointSerializer(many=True)
 
 
-class ScalingPanelSerializer(serializers.Serializer):
+class ScalingPanelSerializer(Fields):
     """The metric over the number of machines, where all else may be compared."""
 
     case_study = serializers.CharField()
@@ -123,7 +126,7 @@ class ScalingPanelSerializer(serializers.Serializer):
     series = ScalingSeriesSerializer(many=True)
 
 
-class NextRunSerializer(serializers.Serializer):
+class NextRunSerializer(Fields):
     """A comparison that one more laboratory should make."""
 
     part = serializers.IntegerField()
@@ -135,8 +138,8 @@ class NextRunSerializer(serializers.Serializer):
     )
 
 
-class DifferenceSerializer(serializers.Serializer):
-    """What the first of a part and another entry reached side by side in one case study, all else equal."""
+class DifferenceSerializer(Fields):
+    """Two values of one case study, all else equal: of the first of a part, and of another entry beside it."""
 
     part = serializers.IntegerField()
     first = serializers.CharField(help_text="Key of the part's reference.")
@@ -153,7 +156,7 @@ class DifferenceSerializer(serializers.Serializer):
     derived = serializers.BooleanField(help_text="Whether one of them follows from a text by arithmetic.")
 
 
-class TradeEstimateSerializer(serializers.Serializer):
+class TradeEstimateSerializer(Fields):
     """A ratio to the part's reference in a metric, larger being better; of spread the coefficient of variation of the
     runs; of durability 1 where acknowledged writes were kept, 0 where they can be lost. Null: not known."""
 
@@ -162,7 +165,7 @@ class TradeEstimateSerializer(serializers.Serializer):
     high = serializers.FloatField(allow_null=True, help_text="Upper end of it.")
 
 
-class TradePointSerializer(serializers.Serializer):
+class TradePointSerializer(Fields):
     key = serializers.CharField()
     x = TradeEstimateSerializer()
     y = TradeEstimateSerializer()
@@ -174,7 +177,7 @@ class TradePointSerializer(serializers.Serializer):
     )
 
 
-class TradeOffSerializer(serializers.Serializer):
+class TradeOffSerializer(Fields):
     """Entries of a part by two things at once: the answer's metric and another."""
 
     part = serializers.IntegerField()
@@ -183,13 +186,13 @@ class TradeOffSerializer(serializers.Serializer):
     points = TradePointSerializer(many=True)
 
 
-class StatedValueSerializer(serializers.Serializer):
+class StatedValueSerializer(Fields):
     value = serializers.CharField()
     loses_writes = serializers.BooleanField(help_text="Whether it can lose acknowledged writes: do not copy it.")
     case_studies = serializers.ListField(child=serializers.CharField(), help_text="That state it.")
 
 
-class SetUpFactSerializer(serializers.Serializer):
+class SetUpFactSerializer(Fields):
     """One fact of the configurations behind an entry."""
 
     fact = serializers.CharField()
@@ -200,14 +203,14 @@ class SetUpFactSerializer(serializers.Serializer):
     )
 
 
-class SetUpLineSerializer(serializers.Serializer):
+class SetUpLineSerializer(Fields):
     """A command line, or a remark after "# "; names after $ are the reader's own."""
 
     text = serializers.CharField()
     case_studies = serializers.ListField(child=serializers.CharField(), help_text="Whose configurations it follows.")
 
 
-class SetUpSerializer(serializers.Serializer):
+class SetUpSerializer(Fields):
     """The first entry to use of a part, as it was measured."""
 
     part = serializers.IntegerField()
@@ -219,7 +222,7 @@ class SetUpSerializer(serializers.Serializer):
     lines = SetUpLineSerializer(many=True)
 
 
-class FactSerializer(serializers.Serializer):
+class FactSerializer(Fields):
     """One fact of your machine against the same of the evidence."""
 
     name = serializers.CharField()
@@ -232,15 +235,26 @@ class FactSerializer(serializers.Serializer):
     )
 
 
-class FitSerializer(serializers.Serializer):
-    """Whether the evidence is from a machine like yours: the filters, `disks` and `images`."""
+class FitSerializer(Fields):
+    """The fit of the evidence to a machine like yours: the filters, `disks` and `images`."""
 
     sentence = serializers.CharField(allow_blank=True, help_text="Empty: there is no evidence.")
     effect = serializers.CharField(allow_blank=True, help_text="What is known of the difference; empty: there is none.")
     facts = FactSerializer(many=True)
 
 
-class RankingSerializer(serializers.Serializer):
+class MethodOfTodaySerializer(Fields):
+    """The answer of today's method at the same revision, where an earlier method gave the answer; null where that is
+    more than the moment allows: `permanent` has it."""
+
+    method = serializers.IntegerField()
+    says_the_same = serializers.BooleanField(allow_null=True, help_text="Verdict with its strength, and order.")
+    verdict = VerdictSerializer(allow_null=True)
+    best = serializers.ListField(child=serializers.CharField(), allow_null=True, help_text="Entries to use.")
+    permanent = serializers.CharField(help_text="Where its whole answer stands.")
+
+
+class RankingSerializer(Fields):
     """A ranked answer. Without evidence `entries` is empty and `missing` says what would be needed."""
 
     question = QuestionSerializer()
@@ -249,6 +263,16 @@ class RankingSerializer(serializers.Serializer):
         allow_null=True,
         help_text="Revision whose evidence may change it and is being worked in; null: it stands, or `as_of` is asked.",
     )
+    method = serializers.IntegerField(help_text="Version of the way from the evidence to the answer.")
+    permanent = serializers.CharField(
+        allow_null=True,
+        help_text="Address of this answer, by revision and method, whatever comes later; null: nothing is published.",
+    )
+    pinned = serializers.BooleanField(
+        allow_null=True,
+        help_text="Whether it is kept for good; null: this is not its permanent address.",
+    )
+    method_of_today = MethodOfTodaySerializer(allow_null=True, help_text="Null: `method` is the method of today.")
     reference = serializers.CharField(allow_null=True, help_text="Key of the entry that ratios are against.")
     unit = serializers.CharField()
     metric = serializers.ChoiceField(choices=list(METRICS), help_text="What is compared; ratios below 1 are worse.")
@@ -276,15 +300,15 @@ class RankingSerializer(serializers.Serializer):
     missing = serializers.ListField(child=serializers.CharField())
 
 
-class BeingWorkedOutSerializer(serializers.Serializer):
+class BeingWorkedOutSerializer(Fields):
     """A large answer that was never given before is computed by a worker: ask again."""
 
     detail = serializers.CharField()
-    question = QuestionSerializer()
+    question = QuestionSerializer(required=False, help_text="Where it is known.")
     error = serializers.CharField(help_text="Why the last attempt failed; empty: none did.")
 
 
-class TableWorkloadSerializer(serializers.Serializer):
+class TableWorkloadSerializer(Fields):
     """The answer to one column of a table, in short."""
 
     workload = serializers.CharField()
@@ -297,21 +321,21 @@ class TableWorkloadSerializer(serializers.Serializer):
 
 
 class TableCellSerializer(EntrySerializer):
-    """What one answer says of an entry, in short."""
+    """An entry of one answer, in short."""
 
     class Meta:
         ref_name = "TableCell"
 
-    def get_fields(self) -> dict[str, serializers.Field]:
+    def get_fields(self) -> dict[str, serializers.Field[Any, Any, Any, Any]]:
         return {name: field for name, field in super().get_fields().items() if name in CELL}
 
 
 @extend_schema_field(TableCellSerializer(allow_null=True))
 class TableCellField(serializers.JSONField):
-    """In a list the schema would lose that a cell may be null."""
+    """An object or null: in a list the schema would lose that a cell may be null."""
 
 
-class TableEntrySerializer(serializers.Serializer):
+class TableEntrySerializer(Fields):
     """A row; cells are in the order of `workloads`, null where that answer does not rank the entry."""
 
     key = serializers.CharField()
@@ -319,7 +343,7 @@ class TableEntrySerializer(serializers.Serializer):
     cells = serializers.ListField(child=TableCellField())
 
 
-class TableSerializer(serializers.Serializer):
+class TableSerializer(Fields):
     """One question under several workloads. `waiting` are workloads whose answer is being worked out: ask again."""
 
     axis = serializers.CharField()
@@ -329,13 +353,13 @@ class TableSerializer(serializers.Serializer):
     waiting = serializers.ListField(child=serializers.CharField())
 
 
-class NamedSerializer(serializers.Serializer):
+class NamedSerializer(Fields):
     key = serializers.CharField()
     label = serializers.CharField()
 
 
-class CellSerializer(serializers.Serializer):
-    """What the answer says of one pair; numbers are null where there is no evidence, or none with numbers."""
+class CellSerializer(Fields):
+    """The answer on one pair; numbers are null where there is no evidence, or none with numbers."""
 
     guest_fs = serializers.CharField()
     host_fs = serializers.CharField()
@@ -349,7 +373,7 @@ class CellSerializer(serializers.Serializer):
     standing = serializers.ChoiceField(choices=["best", "between", "avoid", "no evidence"])
 
 
-class HeatMapSerializer(serializers.Serializer):
+class HeatMapSerializer(GivenSerializer):
     """File-system pairs as a grid: `cells[i][j]` is guest i on host j."""
 
     question = QuestionSerializer()
@@ -359,47 +383,47 @@ class HeatMapSerializer(serializers.Serializer):
     cells = serializers.ListField(child=CellSerializer(many=True))
 
 
-class AxisSerializer(serializers.Serializer):
+class AxisSerializer(Fields):
     axis = serializers.CharField()
     label = serializers.CharField()
     url = serializers.URLField()
 
 
-class AxesSerializer(serializers.Serializer):
-    """What can be ranked."""
+class AxesSerializer(Fields):
+    """The axes that can be ranked."""
 
     axes = AxisSerializer(many=True)
 
 
-class PartHealthSerializer(serializers.Serializer):
+class PartHealthSerializer(Fields):
     status = serializers.CharField(
         help_text="ok; slow: no answer yet; down; of workers also stale: not seen for a minute, and unknown."
     )
     detail = serializers.CharField()
 
 
-class HealthSerializer(serializers.Serializer):
+class HealthSerializer(Fields):
     database = PartHealthSerializer()
     broker = PartHealthSerializer()
     workers = PartHealthSerializer()
 
 
-class FailingQuestionSerializer(serializers.Serializer):
+class FailingQuestionSerializer(Fields):
     question = serializers.CharField(help_text="Axis, workload and filters.")
     attempts = serializers.IntegerField()
     reason = serializers.CharField(help_text="Of the last attempt.")
     retry_at = serializers.DateTimeField(allow_null=True, help_text="When it is tried again; null: at once.")
 
 
-class KeptAnswersSerializer(serializers.Serializer):
+class KeptAnswersSerializer(Fields):
     """Answers that a publication superseded; until they are worked out again the previous ones are given."""
 
     waiting = serializers.IntegerField(help_text="Not answered again yet.")
     failing = FailingQuestionSerializer(many=True, help_text="Those of them that could not be, the first 20.")
 
 
-class StatusSerializer(serializers.Serializer):
-    """What is published now, and whether the parts of the system work."""
+class StatusSerializer(Fields):
+    """The counts of what is published now, and whether the parts of the system work."""
 
     version = serializers.CharField()
     revision = serializers.IntegerField()

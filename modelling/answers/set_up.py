@@ -1,5 +1,5 @@
-"""How the entry to use was set up where it was measured: the facts of its configurations, each with its source, and the
-command lines they come to.
+"""Says how the entry to use was set up where it was measured: the facts of its configurations, each with its source,
+and the command lines they come to.
 
 Nothing is added that no case study states. A line is made only of words of the tables below and of mount options that
 are spelled as mount knows them; every other text is shown as what a source says, never as part of a command.
@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from experiments.campaigns.laboratory import disks
-from experiments.case_studies.tables import FACTS
+from experiments.case_studies.tables import FACTS, NATIVE_FACTS
 from experiments.models import Configuration
 from kdb.host_storage import FILE
 from modelling.estimation.ranking import Entry, Ranking
@@ -39,7 +39,7 @@ _QEMU = ("kvm", "proxmox", "qemu-tcg")  # whose images qemu-img makes
 
 
 def set_ups(ranking: Ranking, label: Callable[[str], str]) -> tuple[SetUp, ...]:
-    """For each part the first entry to use, as it was measured; one query. label : of an entry's key"""
+    """Return for each part the first entry to use, as it was measured; one query. label : of an entry's key"""
     firsts = [(part, next(e for e in part.entries if e.key in part.best)) for part in ranking.parts if part.best]
     if not firsts:
         return ()
@@ -62,7 +62,7 @@ def set_ups(ranking: Ranking, label: Callable[[str], str]) -> tuple[SetUp, ...]:
 
 
 def _stated(configurations: Iterable[Configuration]) -> _Stated:
-    """Many configurations of many case studies state the same: what they say is worked out once."""
+    """Put configurations that state the same together: many do, and what they say is worked out once."""
     alike: dict[tuple[Any, ...], tuple[Configuration, set[str]]] = {}
     for configuration in configurations:
         said = tuple(getattr(configuration, name) for name in _SAYING)
@@ -71,13 +71,13 @@ def _stated(configurations: Iterable[Configuration]) -> _Stated:
 
 
 def _durability(entry: Entry, configurations: _Stated) -> str:
-    """What is known of writes that were acknowledged, in a sentence."""
+    """Say what is known of writes that were acknowledged, in a sentence."""
     if entry.unsafe_options:
         return (
             f"Some of its numbers were measured with {listed(entry.unsafe_options)}, which can lose acknowledged "
             "writes: left out of the commands, so it may be slower than measured."
         )
-    silent = _studies(configurations, lambda c: not (c.cache_mode and c.guest_mount_options and c.host_mount_options))
+    silent = _studies(configurations, _is_silent_of_durability)
     if silent:
         return (
             "No stated option can lose acknowledged writes, but cache mode or mount options are not stated by "
@@ -86,8 +86,13 @@ def _durability(entry: Entry, configurations: _Stated) -> str:
     return "No option it was measured with can lose acknowledged writes."
 
 
+def _is_silent_of_durability(c: Configuration) -> bool:
+    of_machine = c.is_native or (c.cache_mode and c.guest_mount_options)
+    return not (of_machine and c.host_mount_options)
+
+
 def _facts(configurations: _Stated) -> Iterable[SetUpFact]:
-    for name, fact in FACTS:
+    for name, fact in NATIVE_FACTS if all(c.is_native for c in configurations) else FACTS:
         stated = _said_by(configurations, fact)
         silent = stated.pop("", ())
         tried = re.findall(r"[a-z0-9]+", " ".join(stated).lower())
@@ -100,18 +105,18 @@ def _facts(configurations: _Stated) -> Iterable[SetUpFact]:
 
 
 def _loses(fact: str, value: str) -> bool:
-    """Whether the value of one of the FACTS can lose acknowledged writes."""
+    """Tell whether the value of one of the FACTS can lose acknowledged writes."""
     texts = (value if fact == name else "" for name in ("Cache mode", "Guest mount options", "Host mount options"))
     return bool(losing_options(*texts))
 
 
 def _by_value(configurations: _Stated, fact: _Fact) -> dict[str, tuple[str, ...]]:
-    """Each stated value in one line of text, to the case studies that state it."""
+    """Return each stated value in one line of text, to the case studies that state it."""
     return {value: studies for value, studies in _said_by(configurations, fact).items() if value}
 
 
 def _said_by(configurations: _Stated, fact: _Fact) -> dict[str, tuple[str, ...]]:
-    """The same, with "" to those that do not state it."""
+    """Return the same as _by_value, with "" to those that do not state it."""
     found: dict[str, set[str]] = {}
     for configuration, studies in configurations.items():
         found.setdefault(" ".join(fact(configuration).split()), set()).update(studies)
@@ -119,12 +124,12 @@ def _said_by(configurations: _Stated, fact: _Fact) -> dict[str, tuple[str, ...]]
 
 
 def _studies(configurations: _Stated, are: Callable[[Configuration], object]) -> tuple[str, ...]:
-    """The case studies with configurations that are so."""
+    """Return the case studies with configurations that are so."""
     return tuple(sorted(set().union(*(studies for each, studies in configurations.items() if are(each)))))
 
 
 def _lines(configurations: _Stated) -> Iterable[SetUpLine]:
-    """In the order of the work: a command where all configurations that state the fact agree in it, else a remark."""
+    """Yield the lines in the order of the work: a command where all that state the fact agree in it, else a remark."""
     is_qemu = all(c.hypervisor and c.hypervisor.slug in _QEMU for c in configurations)
 
     def host_fs(c: Configuration) -> str:
@@ -137,6 +142,8 @@ def _lines(configurations: _Stated) -> Iterable[SetUpLine]:
         yield from _file_system(
             configurations, "host", host_fs, lambda c: c.host_mkfs_options, lambda c: c.host_mount_options
         )
+        if all(c.is_native for c in configurations):
+            return
         yield from _image(configurations, is_qemu)
     else:
         yield _remark("host storage", configurations, lambda c: c.get_backend_display() if c.backend else "")
@@ -151,7 +158,7 @@ def _lines(configurations: _Stated) -> Iterable[SetUpLine]:
 
 
 def _image(configurations: _Stated, is_qemu: bool) -> Iterable[SetUpLine]:
-    """How the image of a disk is made in a folder of the host."""
+    """Yield the lines that make the image of a disk in a folder of the host."""
     image, studies = _agreed(configurations, lambda c: c.image_format.lower())
     if not is_qemu or image not in _IMAGE_FORMATS:
         yield _remark("image format", configurations, lambda c: c.image_format)
@@ -164,7 +171,7 @@ def _image(configurations: _Stated, is_qemu: bool) -> Iterable[SetUpLine]:
 
 
 def _file_system(configurations: _Stated, side: str, name: _Fact, making: _Fact, options: _Fact) -> Iterable[SetUpLine]:
-    """How the file system of a side, host or guest, is made and mounted."""
+    """Yield the lines that make and mount the file system of a side, host or guest."""
     made, makers = _agreed(configurations, name)
     if made not in _MAKES:
         yield _remark(f"{side} file system", configurations, name)
@@ -186,19 +193,19 @@ def _file_system(configurations: _Stated, side: str, name: _Fact, making: _Fact,
 
 
 def _remark(what: str, configurations: _Stated, fact: _Fact) -> SetUpLine:
-    """What no command stands for: it is not stated, or not one word that is known here."""
+    """Remark on what no command stands for: it is not stated, or not one word that is known here."""
     stated = _by_value(configurations, fact)
     studies = _studies(configurations, fact if stated else bool)
     return SetUpLine(f"# {what}: {'see the facts' if stated else 'not stated'}", studies)
 
 
 def _agreed(configurations: _Stated, fact: _Fact) -> tuple[str, tuple[str, ...]]:
-    """The one value that is stated, and by which case studies; "" where none is, or several are."""
+    """Return the one value that is stated, and by which case studies; "" where none is, or several are."""
     stated = _by_value(configurations, fact)
     return next(iter(stated.items())) if len(stated) == 1 else ("", ())
 
 
 def _durable(options: str) -> str:
-    """Mount options without those that can lose acknowledged writes."""
+    """Return mount options without those that can lose acknowledged writes."""
     each = (option.strip() for option in options.split(","))
     return ",".join(option for option in each if option and not losing_options("", option, ""))

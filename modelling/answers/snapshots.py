@@ -10,7 +10,7 @@ import logging
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.conf import settings
@@ -20,6 +20,7 @@ from django.db.models.functions import Now
 from django.utils.timezone import now
 
 from kdb import jobs
+from kdb.cost import budget
 from kdb.models import Job
 from modelling.estimation.ranking import METHOD
 from modelling.evidence import counts, frames
@@ -27,6 +28,7 @@ from modelling.evidence.keeping import Busy, at_once, keep
 from modelling.evidence.question import Question
 from modelling.models import RankingSnapshot
 
+from . import pins
 from .answer import answer
 from .estimate import other_arms, ranking_of
 
@@ -55,9 +57,20 @@ def compute_snapshot(question: Question) -> RankingSnapshot:
     evidence it was computed from, and no visitor waits for a publication.
     """
     snapshot = _answered(question, counts.revision())
-    if _is_worth_keeping(question, snapshot):
-        keep(snapshot.revision, lambda: _store(snapshot), wait=False)
+    if is_worth_keeping(question, snapshot) and keep(snapshot.revision, lambda: _store(snapshot), wait=False):
+        pin(snapshot, pins.SHOWN)
     return snapshot
+
+
+def pin(snapshot: RankingSnapshot, room: float | None, revision: int | None = None) -> bool:
+    """Keep the answer for good at its permanent address; tell whether it is kept now.
+
+    room : as of pins.pin; revision : that of the address, where it is another than that it was computed from
+    """
+    given = pins.Given(
+        snapshot.result, revision or snapshot.revision, snapshot.method, snapshot.computed_at, is_pinned=False
+    )
+    return pins.pin(pins.asked("ranking", snapshot.question), given, room)
 
 
 def ask_worker(question: Question) -> None:
@@ -78,14 +91,15 @@ def ask_worker(question: Question) -> None:
     jobs.enqueue_once(JOB)
 
 
-def _is_worth_keeping(question: Question, snapshot: RankingSnapshot) -> bool:
-    """Not what anybody can make up in any number: questions without an answer, or with filters that change nothing.
+def is_worth_keeping(question: Question, snapshot: RankingSnapshot, as_of: int | None = None) -> bool:
+    """Tell whether to keep the answer: not what anybody can make up in any number, questions without an answer, or with
+    filters that change nothing.
 
     What takes the place of a kept answer is kept, whatever it says.
     """
     if RankingSnapshot.objects.filter(question=question.key, method=METHOD).exists():
         return True
-    return bool(snapshot.result["entries"]) and not frames.has_idle_filter(question)
+    return bool(snapshot.result["entries"]) and not frames.has_idle_filter(question, as_of)
 
 
 def answer_as_of(question: Question, revision: int) -> RankingSnapshot:
@@ -97,9 +111,11 @@ def answer_as_of(question: Question, revision: int) -> RankingSnapshot:
 
 
 def note_asked(snapshot: RankingSnapshot) -> None:
-    """Remember that somebody asked for it, once a day at most, and not while another writes."""
+    """Remember that somebody asked for it, once a day at most, and not while another writes. It is shown with its
+    permanent address, so it is pinned where there is room."""
     if snapshot.pk is None or snapshot.asked_at > now() - ASKED_WITHIN:
         return
+    pin(snapshot, pins.SHOWN)
     try:
         with at_once():
             free = RankingSnapshot.objects.select_for_update(skip_locked=True).filter(pk=snapshot.pk)
@@ -111,16 +127,23 @@ def note_asked(snapshot: RankingSnapshot) -> None:
 def _answered(question: Question, revision: int, as_of: int | None = None) -> RankingSnapshot:
     ranking = ranking_of(question, as_of)
     measured = frames.metrics_measured(question, as_of=as_of)
-    found = answer(question, ranking, revision, measured, other_arms(question, ranking, measured, as_of))
+    others = other_arms(question, ranking, measured, as_of)
+    budget.look(ahead=0.05)
+    found = answer(question, ranking, revision, measured, others)
     result = json.loads(json.dumps(found, default=vars))  # as it is read again; an answer is of dataclasses
+    return snapshot_of(question, result, METHOD, now())
+
+
+def snapshot_of(question: Question, result: dict[str, Any], method: int, computed_at: datetime) -> RankingSnapshot:
+    """The answer as a row that is not stored."""
     return RankingSnapshot(
         question=question.key,
-        method=METHOD,
-        revision=revision,
+        method=method,
+        revision=result["revision"],
         workload=question.workload,
         result=result,
         digest=hashlib.sha256(json.dumps(result, sort_keys=True).encode()).hexdigest(),
-        computed_at=now(),
+        computed_at=computed_at,
     )
 
 
@@ -141,6 +164,8 @@ def supersede(case_study_ids: list[int], revision: int) -> int:
     current = RankingSnapshot.objects.followed().filter(open_ends, method=METHOD)
     questions = {pk: Question.from_key(key) for pk, key in current.values_list("pk", "question")}
     reached = frames.reached(set(questions.values()), case_study_ids)
+    # No answer of an earlier method was ever given as of this revision.
+    RankingSnapshot.objects.filter(superseded_by__isnull=True, method__lt=METHOD).update(superseded_by=revision)
     touched = RankingSnapshot.objects.filter(pk__in=[pk for pk, question in questions.items() if question in reached])
     touched.filter(superseded_by__isnull=True).update(superseded_by=revision)
     return touched.update(attempts=0, retry_at=None, error="")
@@ -173,17 +198,17 @@ def _waiting() -> Any:
 
 
 def waiting_questions() -> QuerySet[RankingSnapshot, Any]:
-    """The keys of those that wait."""
+    """Return the keys of the questions that wait."""
     return _waiting().values("question")
 
 
 def _due() -> QuerySet[RankingSnapshot]:
-    """Those to be tried now: the ones that never failed first, then what people asked lately."""
+    """Return those to be tried now: the ones that never failed first, then what people asked lately."""
     return _waiting().filter(Q(retry_at__isnull=True) | Q(retry_at__lte=Now())).order_by("attempts", "-asked_at", "pk")
 
 
 def ahead_of(row: RankingSnapshot) -> int:
-    """How many questions workers take up before this one that waits."""
+    """Count the questions that workers take up before this one that waits."""
     alike = Q(attempts=row.attempts)
     asked_since = alike & Q(asked_at__gt=row.asked_at)
     came_first = alike & Q(asked_at=row.asked_at, pk__lt=row.pk)
@@ -203,6 +228,8 @@ def _answer_again(pk: int, question: Question, attempts: int, asked_at: Any) -> 
         snapshot = _answered(question, counts.revision())
         snapshot.asked_at = asked_at
         kept = keep(snapshot.revision, lambda: _store(snapshot), wait=True)
+        if kept and asked_at > now() - ASKED_WITHIN:  # whoever asks next is not noted
+            pin(snapshot, pins.SHOWN)
     except Exception as error:  # whatever it is, it concerns this question alone
         logger.exception("could not answer question=%s attempt=%s", question.key, attempts + 1)
         is_fit_to_show = str(error) and not isinstance(error, DatabaseError)  # those name hosts and statements
@@ -213,12 +240,12 @@ def _answer_again(pk: int, question: Question, attempts: int, asked_at: Any) -> 
 
 
 def reason(snapshot: RankingSnapshot) -> str:
-    """Why a failing question could not be answered."""
+    """Say why a failing question could not be answered."""
     return snapshot.error or "The worker was stopped while it was answered."
 
 
 def state() -> dict[str, Any]:
-    """How the renewal of the kept answers stands, as the API gives it: two queries, JSON-ready."""
+    """Return how the renewal of the kept answers stands, as the API gives it: two queries, JSON-ready."""
     failing = _waiting().failing().order_by("question")[:MOST_SHOWN]
     return {
         "waiting": _waiting().count(),
@@ -242,13 +269,13 @@ def look_after() -> None:
 def forget_least_asked() -> int:
     """Delete snapshots beyond settings.KDB_KEPT_ANSWERS; returns how many.
 
-    First those of an earlier way to the answer, then those of earlier revisions, then the answers themselves: each
-    least recently asked first. All of them can be worked out again.
+    First those of earlier ways to the answer and of earlier revisions, then the answers themselves: each least recently
+    asked first. What is pinned stays where it is pinned.
     """
     excess = min(RankingSnapshot.objects.count() - settings.KDB_KEPT_ANSWERS, MOST_FORGOTTEN)
     if excess <= 0:
         return 0
-    worth = Case(When(~Q(method=METHOD), then=0), When(is_followed=True, then=1), default=2)
+    worth = Case(When(~Q(method=METHOD) | Q(is_followed=True), then=0), default=1)
     least = RankingSnapshot.objects.followed().order_by(worth, "asked_at", "pk").values_list("pk", flat=True)
     deleted, _ = RankingSnapshot.objects.filter(pk__in=list(least[:excess])).delete()
     logger.info("forgot answers nobody asked for count=%s", deleted)
@@ -260,8 +287,9 @@ def forget_least_asked() -> int:
 
 @dataclass
 class Check:
-    """standing : answers that were computed again and compared
+    """The kept answers, computed again.
 
+    standing : answers that were computed again and compared
     differing : question to what differs first
     waiting : question to what it waits for
     """
@@ -299,7 +327,7 @@ def forget(questions: list[str]) -> None:
 
 
 def _differences(kept: Any, fresh: Any, place: str = "") -> Iterator[str]:
-    """Where two JSON values differ, in words; numbers to a billionth."""
+    """Say where two JSON values differ; numbers to a billionth."""
     if isinstance(kept, dict) and isinstance(fresh, dict) and kept.keys() == fresh.keys():
         for name in kept:
             yield from _differences(kept[name], fresh[name], f"{place}.{name}".lstrip("."))

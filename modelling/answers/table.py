@@ -7,12 +7,15 @@ from modelling.evidence.question import Question
 from modelling.models import RankingSnapshot
 
 MOST_WORKLOADS = 20
-# Of an entry's keys in an answer, what a cell shows.
+# Fields of an entry that a cell shows.
 CELL = ("rank", "part", "ratio", "low", "high", "verdict", "grade")
 
 
 def table(answers: Mapping[Question, RankingSnapshot | None]) -> dict[str, Any]:
-    """JSON-ready; None: a worker is at it. An entry that an answer does not rank has null in its place."""
+    """Return the table, JSON-ready, with null for an entry that an answer does not rank.
+
+    answers : question to its answer; None: a worker is at it
+    """
     known = {question: snapshot.result for question, snapshot in answers.items() if snapshot is not None}
     entries: dict[str, str] = {}
     for result in known.values():

@@ -78,7 +78,7 @@ def _weighed(metric: str, part: RankedPart, entries: Sequence[Entry], other: str
 
 
 def _of_metric(part: RankedPart, keys: Sequence[str], reference: str) -> _Thing | None:
-    """Ratios in a new laboratory, to the reference or, where that is not among them, the first."""
+    """Take ratios in a new laboratory, to the reference or, where that is not among them, the first."""
     if len(keys) < 2:
         return None
     reference = reference if reference in keys else keys[0]
@@ -93,7 +93,7 @@ def _of_metric(part: RankedPart, keys: Sequence[str], reference: str) -> _Thing 
 
 
 def _of_spread(spreads: Sequence[tuple[float, float]]) -> _Thing | None:
-    """Coefficients of variation with intervals by chi square; two are told apart by F. Runs are taken as lognormal."""
+    """Take coefficients of variation, with intervals by chi square and told apart by F. Runs are taken as lognormal."""
     if len(spreads) < 2:
         return None
     freedom, variance = np.array(spreads).T
@@ -105,7 +105,7 @@ def _of_spread(spreads: Sequence[tuple[float, float]]) -> _Thing | None:
 
 
 def _of_durability(entries: Sequence[Entry], arms: pd.DataFrame) -> _Thing:
-    """Kept where every arm states its options and none can lose writes; lost where all can; else not known."""
+    """Rate writes kept where all arms state their options and none can lose any, lost where all can, else unknown."""
     options = arms[["cache_mode", "guest_mount_options", "host_mount_options"]]
     silent = set(arms["entry"][(options == "").any(axis=1)])
     kept = [not e.unsafe_options and e.key not in silent for e in entries]

@@ -99,5 +99,5 @@ def _point(trade_off: TradeOff, point: TradePoint) -> dict[str, float | None]:
 
 
 def _height(trade_off: TradeOff, estimate: TradeEstimate) -> float:
-    """Where it is drawn: a share in percent."""
+    """Return the height at which it is drawn: a ratio as it is, a share in percent."""
     return (estimate.value or 0.0) * (1.0 if trade_off.y in METRICS else 100.0)

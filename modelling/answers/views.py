@@ -16,17 +16,20 @@ from kdb.htmx import at_address, varies_for_htmx, wants_fragment
 from kdb.units import METRICS
 from modelling.ask.selectors import Machine, fit, kept_machines
 from modelling.comparisons.words import compare_address
+from modelling.estimation.ranking import METHOD
 from modelling.evidence import names
-from modelling.evidence.asking import page_revision
+from modelling.evidence.asking import explains_missing_answers, page_method, page_revision
 from modelling.evidence.question import Question
-from modelling.models import RankingSnapshot
 
 from . import presentation, words
+from .content import said
+from .editions import Edition, edition
 from .following import button
 from .forms import RateForm, VisitorForm, left_open
 from .instead import instead_of
 from .meaning import carried_lines
-from .selectors import answer_in, answer_or_none, waiting_for
+from .pins import room_for
+from .selectors import answer_in, waiting_for
 from .snapshots import ahead_of
 
 # What a first visitor may ask; each is shown when its workload is in the catalogue.
@@ -42,6 +45,7 @@ _KEPT_SECONDS = 60
 
 @require_safe
 @varies_for_htmx
+@explains_missing_answers
 def answer(request: HttpRequest) -> HttpResponse:
     """The form alone, or with the answer to the question in the address."""
     is_fragment = wants_fragment(request)
@@ -54,29 +58,30 @@ def answer(request: HttpRequest) -> HttpResponse:
         content = _rendered(is_fragment, form=form.as_understood(), reading=form.reading)
         return _respond(request, content, form)
     question, machine, text = form.question(), Machine.of(form.cleaned_data), form.cleaned_data["text"]
-    as_of = page_revision(request)
-    address = words.address(question, as_of, {**machine.given, **({"text": text} if text else {})})
+    as_of, method = page_revision(request), page_method(request)
+    address = words.address(question, as_of, {**machine.given, **({"text": text} if text else {})}, method)
     if not is_fragment and request.get_full_path() != reverse("answer") + address.removeprefix("/"):
         return redirect(address)
     may_operate = permissions.may_operate(request.user)
-    content = _answered(question, machine, text, as_of, is_fragment=is_fragment, may_operate=may_operate)
+    found = edition(question, as_of, method, room_for(request.user), with_today=True)
+    content = _answered(question, machine, text, found, is_fragment=is_fragment, may_operate=may_operate)
     if is_fragment:
         return at_address(_respond(request, content, form), address)
     title = words.title(question, names.names())
-    addresses = {"address": words.address(question, as_of), "feed_address": words.feed_address(question)}
-    return _respond(request, content, form, title=title, **addresses)
+    permanent, feed = words.address(question, as_of, method=method), words.feed_address(question)
+    return _respond(request, content, form, title=title, address=permanent, feed_address=feed)
 
 
 @require_safe
 def choices(request: HttpRequest) -> HttpResponse:
-    """The fields of the form with what lies behind each choice, beside what is chosen so far."""
+    """Show the fields of the form with what lies behind each choice, beside what is chosen so far."""
     return render(request, "modelling/_choices.html", {"form": VisitorForm(request.GET, asks=False)})
 
 
 def _respond(
     request: HttpRequest, content: str, form: VisitorForm | None = None, *, status: int = 200, **context: str
 ) -> HttpResponse:
-    """The content by itself for htmx, else on its page, which has a title and an address where it answers.
+    """Send the content by itself for htmx, else on its page, which has a title and an address where it answers.
 
     form : valid, with the facts of a machine that whoever is signed in may keep
     """
@@ -97,74 +102,84 @@ def _respond(
 
 
 def _answered(
-    question: Question, machine: Machine, text: str, as_of: int | None, *, is_fragment: bool, may_operate: bool
+    question: Question, machine: Machine, text: str, found: Edition | None, *, is_fragment: bool, may_operate: bool
 ) -> str:
-    """Form and answer as HTML, kept for a while: rendering them costs six times the looking up."""
-    snapshot = answer_or_none(question, as_of)
-    if snapshot is None:
+    """Render form and answer as HTML, kept for a while: rendering them costs six times the looking up."""
+    if found is None:
         form, row = VisitorForm.showing_all(question, machine, text), waiting_for(question)
         waiting = {"address": words.address(question), "row": row, "ahead": ahead_of(row) if row else None}
         return _rendered(is_fragment, form=form, waiting=waiting)
 
     def rendered() -> str:
         form = VisitorForm.showing_all(question, machine, text)
-        said = form.reading if text and form.is_valid() else None
-        shown = _context(question, machine, snapshot, as_of)
-        return _rendered(is_fragment, form=form, reading=said, may_operate=may_operate, **shown)
+        reading = form.reading if text and form.is_valid() else None
+        shown = _context(question, machine, found)
+        return _rendered(is_fragment, form=form, reading=reading, may_operate=may_operate, **shown)
 
-    said = sha256(f"{machine}{text}".encode()).hexdigest()
-    key = f"modelling.answer:{snapshot.digest}:{snapshot.superseded_by}:{as_of}:{is_fragment}:{may_operate}:{said}"
-    return caches["bodies"].get_or_set(key, rendered, _KEPT_SECONDS)
+    beside = sha256(f"{machine}{text}".encode()).hexdigest()
+    key = f"modelling.answer:{found.digest}:{is_fragment}:{may_operate}:{beside}"
+    body: Any = caches["bodies"].get_or_set(key, rendered, _KEPT_SECONDS)
+    return body
 
 
 def _rendered(is_fragment: bool, **context: Any) -> str:
-    """Without the indentation of the templates, a fifth of the largest answer."""
-    empty = {"examples": [], "page": None, "waiting": None, "reading": None}
+    """Render without the indentation of the templates, a fifth of the largest answer."""
+    empty: dict[str, Any] = {"examples": [], "page": None, "waiting": None, "reading": None}
     html = render_to_string("modelling/_question.html", {**empty, **context, "is_fragment": is_fragment})
     return mark_safe("\n".join(filter(None, map(str.lstrip, html.split("\n")))))  # noqa: S308 as the templates left it
 
 
-def _context(question: Question, machine: Machine, snapshot: RankingSnapshot, as_of: int | None) -> dict[str, Any]:
-    answer = answer_in(snapshot)
-    then = {} if as_of is None else {"as_of": as_of}
+def _context(question: Question, machine: Machine, found: Edition) -> dict[str, Any]:
+    answer = answer_in(found.snapshot)
+    today = answer_in(found.today) if found.today else None
+    then = {} if found.as_of is None else {"as_of": found.as_of}
+    named = found.named
+    this = {} if found.as_of is None else named
     is_left_open = question.axis == left_open(question, machine)
     return {
-        "page": presentation.present(answer, names.names(), as_of),
+        "page": presentation.present(answer, names.names(), found.as_of),
         "fit": fit(question.axis, question.filters, machine, answer.grounds.facts, names.names()),
         "chosen": presentation.chosen(question, is_left_open, machine.given),
-        "snapshot": snapshot,
-        "as_of": as_of,
+        "edition": found,
+        "today": today,
+        "today_method": METHOD,
+        "says_the_same": today is not None and said(today) == said(answer),
+        "today_address": words.address(question, found.as_of, method=METHOD),
         "current_address": words.address(question, beside=machine.given),
-        "permanent_address": words.address(question, as_of or answer.revision),
+        "permanent_address": words.address(question, named.get("as_of"), method=named.get("method")) if named else "",
         "feed_address": words.feed_address(question),
-        "api_address": words.api_address(question, **machine.given, **then),
-        "csv_address": words.api_address(question, format="csv", **machine.given, **then),
-        "instead": None if as_of else instead_of(answer),
-        "why_address": compare_address(question, **then) if answer.entries else "",
+        "api_address": words.api_address(question, **machine.given, **this),
+        "csv_address": words.api_address(question, format="csv", **machine.given, **this),
+        "instead": None if found.as_of else instead_of(answer),
+        "why_address": compare_address(question, **then) if answer.entries and found.is_of_today else "",
     }
 
 
 @require_safe
 @varies_for_htmx
+@explains_missing_answers
 def capacity(request: HttpRequest) -> HttpResponse:
-    """How many machines each configuration behind an answer carries at a rate. htmx gets the table alone."""
+    """Show how many machines each configuration behind an answer carries at a rate. htmx gets the table alone."""
     if "workload" not in request.GET:  # nobody's answer: they are asked for on the first page
         return redirect("answer")
     is_fragment = wants_fragment(request)
-    form, as_of = RateForm(request.GET), page_revision(request)
+    form, as_of, method = RateForm(request.GET), page_revision(request), page_method(request)
     context: dict[str, Any] = {"form": form, "lines": None, "unit": "", "rate": "", "address": ""}
-    context |= {"title": "", "as_of": as_of}
+    context |= {"title": "", "as_of": as_of, "method": method}
     status = 422 if is_fragment else 400
     if form.is_valid():
         question = form.question()
-        snapshot = answer_or_none(question, as_of)
-        if snapshot is None:
+        found = edition(question, as_of, method, room_for(request.user))
+        if found is None:
             return redirect(words.address(question))
-        answer, rate = answer_in(snapshot), form.cleaned_data["rate"]
+        answer, rate = answer_in(found.snapshot), form.cleaned_data["rate"]
         unit = METRICS[answer.metric].unit
         titles = [table.title for table in presentation.present(answer, names.names()).curves]
         context |= {"lines": carried_lines(answer, titles, rate), "unit": unit, "rate": rate}
-        context |= {"address": words.address(question, as_of), "title": words.title(question, names.names())}
+        context |= {
+            "address": words.address(question, as_of, method=method),
+            "title": words.title(question, names.names()),
+        }
         status = 200
     return render(request, f"modelling/{'_capacity' if is_fragment else 'capacity'}.html", context, status=status)
 

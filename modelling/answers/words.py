@@ -1,4 +1,4 @@
-"""How an answer reads: its title, its addresses, its recommendation and its chart. No queries, no HTML."""
+"""Puts an answer into words: its title, its addresses, its recommendation and its chart. No queries, no HTML."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -6,6 +6,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from kdb.units import METRICS
+from modelling.evidence.axes import NATIVE
 from modelling.evidence.question import Question
 from modelling.evidence.words import counted, listed, machines
 
@@ -42,34 +43,47 @@ GRADES = {
 }
 
 
-def address(question: Question, as_of: int | None = None, beside: Mapping[str, str] | None = None) -> str:
+def address(
+    question: Question, as_of: int | None = None, beside: Mapping[str, str] | None = None, method: int | None = None
+) -> str:
     """The question's own address on the site, the same for every spelling it was asked in.
 
+    as_of, method : revision and method of one answer, which make the address permanent
     beside : what else a visitor said, which changes nothing in the answer: his machine, his words
     """
-    then = {} if as_of is None else {"as_of": as_of}
     asked = {"axis": question.axis, "workload": question.workload, **question.filters}
-    return "/?" + urlencode({**asked, **(beside or {}), **then})
+    return "/?" + urlencode({**asked, **(beside or {}), **edition(as_of, method)})
+
+
+def edition(as_of: int | None, method: int | None) -> dict[str, int]:
+    """Name one answer of many to a question, as an address does: by its revision and its method."""
+    named = {"as_of": as_of, "method": method} if as_of else {}
+    return {name: value for name, value in named.items() if value}
 
 
 def api_address(question: Question, **extra: str | int) -> str:
-    """Where the same answer stands as data."""
+    """Return the address of the same answer as data."""
     query = urlencode({"workload": question.workload, **question.filters, **extra})
     return f"/api/v1/rankings/{question.axis}/?{query}"
 
 
+def heat_map_address(question: Question, **extra: str | int) -> str:
+    """Return the address of the same answer as a grid of guest and host, as data."""
+    return f"/api/v1/heat-maps/?{urlencode({'workload': question.workload, **question.filters, **extra})}"
+
+
 def feed_address(question: Question) -> str:
-    """Where a feed reader follows the question."""
+    """Return the address at which a feed reader follows the question."""
     return "/feed" + address(question)
 
 
 def title(question: Question, names: Mapping[str, Mapping[str, str]]) -> str:
-    """The question in words: "Mail server on KVM: guest file system on host file system"."""
+    """Say the question in words: "Mail server on KVM: guest file system on host file system"."""
     text = names["workload"].get(question.workload, question.workload)
     for name, value in question.filters.items():
         label = names[_KIND_OF_FILTER[name]].get(str(value), value) if name in _KIND_OF_FILTER else value
         text += {
-            "hypervisor": f" on {label}",
+            "hypervisor": " natively" if value == NATIVE else f" on {label}",
             "guest_fs": f", guest file system {label}",
             "host_fs": f", host file system {label}",
             "host_storage": f", host storage {label}",
@@ -85,8 +99,8 @@ def title(question: Question, names: Mapping[str, Mapping[str, str]]) -> str:
 
 
 def grounds_line(grounds: Grounds, storage: Mapping[str, str]) -> str:
-    """What an answer rests on in one line: "2 laboratories, 12 measurements, hard disk, 2013 to 2021, 1 to 3 machines
-    averaged". storage : kind of it to its name"""
+    """Say what an answer rests on in one line: "2 laboratories, 12 measurements, hard disk, 2013 to 2021, 1 to 3
+    machines averaged". storage : kind of it to its name"""
     said = [
         counted(number, *name)
         for number, name in (
@@ -107,7 +121,7 @@ def grounds_line(grounds: Grounds, storage: Mapping[str, str]) -> str:
 
 
 def never_tried(grounds: Grounds, storage: Mapping[str, str]) -> str:
-    """On which kinds of storage nothing behind the answer was measured, in a sentence; "" where nothing is open."""
+    """Say on which kinds of storage nothing behind the answer was measured, in a sentence; "" where nothing is open."""
     missing = [name for kind, name in storage.items() if kind not in ("mixed", *grounds.storage)]
     if not missing or not grounds.laboratories:
         return ""
@@ -120,7 +134,7 @@ def _span(numbers: Sequence[int]) -> str:
 
 @dataclass(frozen=True)
 class Chart:
-    """What templates/includes/_chart.html shows.
+    """The content of templates/includes/_chart.html.
 
     size : short, tall or ""; label : for who cannot see it; data : JSON-ready, as static/js/charts.js reads it
     """
@@ -152,7 +166,10 @@ class Bar:
 
 
 def forest_plot(number: int, relative: str, reference: str, bars: Sequence[Bar]) -> Chart:
-    """relative : what the ratios are of, "Throughput"; reference : label of what they are against"""
+    """Draw ratios with their intervals.
+
+    relative : what the ratios are of, "Throughput"; reference : label of what they are against
+    """
     return Chart(
         id=f"chart-part-{number}",
         size="short" if len(bars) < 5 else "tall" if len(bars) > 9 else "",
@@ -186,7 +203,7 @@ def forest_plot(number: int, relative: str, reference: str, bars: Sequence[Bar])
 
 
 def recommendation(axis: str, count: int, best: Sequence[str]) -> str:
-    """What to use, by the labels of the best of `count` entries."""
+    """Say what to use, by the labels of the best of `count` entries."""
     if len(best) == count:
         return f"The evidence cannot tell one {THING[axis]} from another here."
     return f"Use {listed(best, 'or')}."

@@ -1,4 +1,4 @@
-"""What the search finds of answers and comparisons: the questions that the words ask."""
+"""Find the answers and comparisons for the search: the questions that the words ask."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -8,34 +8,34 @@ from modelling.answers import words
 from modelling.answers.selectors import kept_answers
 from modelling.comparisons.words import address_of
 from modelling.evidence import names
-from modelling.evidence.axes import AXES
+from modelling.evidence.axes import AXES, NATIVE, NATIVE_AXES
 from modelling.evidence.question import Question
 
 from .wording import Understood, understood
 
-MOST = 5  # of each
 _FILTERS = {
-    "hypervisor": "hypervisor",
+    "hypervisor_or_native": "hypervisor",
     "storage": "storage",
     "guest_os_family": "guest_os_family",
     "benchmark": "benchmark",
 }
 # Kind of name: the axis on which several of the kind are compared.
-_COMPARED = {"hypervisor": "hypervisor", "file_system": "guest-fs"}
+_COMPARED = {"hypervisor_or_native": "hypervisor", "file_system": "guest-fs"}
 
 
 def found_in(text: str) -> list[Hit]:
-    """Comparisons of several things of a kind that the text names, then the questions it asks."""
+    """Return comparisons of several things of a kind that the text names, then the questions it asks."""
     said = understood(text)
-    comparisons = list(_comparisons(said))[:MOST]
-    return [*comparisons, *([] if comparisons else list(_answers(said))[:MOST])]
+    return list(_comparisons(said)) or list(_answers(said))
 
 
 def _comparisons(said: Understood) -> Iterator[Hit]:
     for kind, axis in _COMPARED.items():
-        keys = said.all(kind)
+        keys = tuple(key for key in said.all(kind) if key != NATIVE)
         if kind == "file_system" and said.pairs:
             axis, keys = "fs-pair", tuple(f"{guest}-on-{host}" for guest, host in said.pairs)
+        elif kind == "file_system" and _filters(said).get("hypervisor") == NATIVE:
+            axis = "host-fs"
         if len(keys) < 2:
             continue
         asked = [Question(axis, workload, **_filters(said, but=kind)) for workload in _workloads(said)]
@@ -46,12 +46,14 @@ def _comparisons(said: Understood) -> Iterator[Hit]:
 
 
 def _answers(said: Understood) -> Iterator[Hit]:
-    if not (said.found.keys() & {"workload", "hypervisor"}):
+    if not (said.found.keys() & {"workload", "hypervisor_or_native"}):
         return
     filters = _filters(said)
     axes = ["guest-fs", "fs-pair", "host-fs"]
     if "hypervisor" not in filters and not said.all("file_system"):
         axes = ["hypervisor", "guest-fs", "fs-pair"]
+    if filters.get("hypervisor") == NATIVE:
+        axes = list(NATIVE_AXES)
     asked = [Question(axis, workload, **filters) for workload in _workloads(said) for axis in axes]
     for question in _answered(asked) or (asked[:1] if said.all("workload") else []):
         yield Hit("Answer", words.title(question, names.names()), words.address(question), "")
@@ -66,7 +68,7 @@ def _workloads(said: Understood) -> tuple[str, ...]:
 
 
 def _answered(questions: list[Question]) -> list[Question]:
-    """Those that have an answer: kept with these filters, or without."""
+    """Return the questions that have an answer: kept with these filters, or without."""
     plain = {question: Question(question.axis, question.workload) for question in questions}
     kept = kept_answers(list({*questions, *plain.values()}))
     return [question for question in questions if kept.get(question, kept.get(plain[question]))]

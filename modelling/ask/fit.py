@@ -1,11 +1,11 @@
-"""Whether the evidence is from a machine like the visitor's. Plain functions over what is stated. No Django."""
+"""Tell whether the evidence is from a machine like the visitor's, from what is stated. No Django."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from kdb.host_storage import FILE, host_storage_key
-from modelling.evidence.axes import AXES
+from modelling.evidence.axes import AXES, NATIVE
 from modelling.evidence.words import capital, listed
 
 from .machine import DISKS, Machine
@@ -22,6 +22,7 @@ _FACTS = {
     "guest_os_family": ("Guest system", "guest_os_family"),
     "vm_count": ("Machines at once", ""),
 }
+_OF_NATIVE = ("hypervisor", "storage", "host_storage")  # without guest and machines
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,9 @@ class Fact:
 
 @dataclass(frozen=True)
 class Fit:
-    """sentence : whether the evidence is the visitor's machine; effect : what is known of the difference, or that
+    """The fit of the evidence to the visitor's machine.
+
+    sentence : whether the evidence is the visitor's machine; effect : what is known of the difference, or that
     nothing is; "": there is none. facts : each, in the order of the table
     """
 
@@ -52,7 +55,7 @@ class Fit:
 
     @property
     def says_disks(self) -> bool:
-        """Whether the sentence speaks of the kind of disks."""
+        """Tell whether the sentence speaks of the kind of disks."""
         return any(fact.name == "storage" and fact.yours for fact in self.facts)
 
 
@@ -63,7 +66,7 @@ def fit(
     stated: Mapping[str, Sequence[str]],
     names: Mapping[str, Mapping[str, str]],
 ) -> Fit:
-    """How a visitor's machine stands to what the evidence of an answer was measured on.
+    """Compare a visitor's machine, fact by fact, with what the evidence of an answer was measured on.
 
     asked : filter of the question to its value, those that are set
     stated : fact of the evidence to its values, "" among them where some source does not state it; empty: no evidence
@@ -88,6 +91,7 @@ def fit(
             _state(yours.get(name), stated.get(name, ()), name in chosen),
         )
         for name, (label, kind) in _FACTS.items()
+        if name in _OF_NATIVE or asked.get("hypervisor") != NATIVE
     )
     return Fit(*_said(facts), facts) if any(stated.values()) else Fit("", "", facts)
 
@@ -112,7 +116,7 @@ def _state(yours: str | None, stated: Sequence[str], is_chosen: bool) -> str:
 
 
 def _said(facts: Sequence[Fact]) -> tuple[str, str]:
-    """The sentence of the first screen and what is known of the difference."""
+    """Return the sentence of the first screen and what is known of the difference."""
     by_state = {state: [fact for fact in facts if fact.state == state] for state in (DIFFERS, NOT_STATED, NOT_GIVEN)}
     given = [fact for fact in facts if fact.yours]
     if not given:
@@ -159,6 +163,6 @@ def _of(fact: Fact) -> str:
 
 
 def _place(label: str) -> str:
-    """What images lie on, inside a sentence: "ext4", "LVM volume"."""
+    """Name what images lie on, inside a sentence: "ext4", "LVM volume"."""
     label = label.removeprefix("Directory on ")
     return label[:1].lower() + label[1:] if label.startswith(("File", "Raw")) else label

@@ -1,4 +1,4 @@
-"""What a visitor says of his machine, checked."""
+"""Check what a visitor says of his machine."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ MACHINE_FIELDS = ("disks", "images")
 
 
 def machine_fields() -> dict[str, forms.Field]:
-    """The fields of modelling.ask.machine.Machine, by name."""
+    """Return the fields of modelling.ask.machine.Machine, by name."""
     return {
         "disks": forms.ChoiceField(
             required=False,
@@ -37,7 +37,7 @@ KEPT_FACTS = ("hypervisor", "disks", "images", "guest_os_family", "vm_count")
 
 
 def images_lie_on(name: str) -> str:
-    """The slug of a file system or of BACKENDS that this names; "" for none. Raises ValidationError."""
+    """Return the slug of a file system or of BACKENDS that this names; "" for none. Raises ValidationError."""
     if not name or name in BACKENDS:
         return name
     slug = names.slug_for("file_system", name)
@@ -51,7 +51,7 @@ class KeptMachineForm(forms.Form):
     """A machine to be kept: a name, and at least one fact."""
 
     name = forms.CharField(max_length=60, label="Name")
-    hypervisor = CatalogueField("hypervisor", required=False)
+    hypervisor = CatalogueField("hypervisor_or_native", required=False)
     disks = machine_fields()["disks"]
     images = forms.CharField(required=False, max_length=40)
     guest_os_family = CatalogueField("guest_os_family", required=False)
@@ -68,6 +68,6 @@ class KeptMachineForm(forms.Form):
 
     @property
     def facts(self) -> dict[str, Any]:
-        """As KeptMachine has them, of a valid form."""
+        """The facts of a valid form, as KeptMachine has them."""
         said = {name: self.cleaned_data[name] for name in KEPT_FACTS}
         return {name: value if name == "vm_count" else value or "" for name, value in said.items()}

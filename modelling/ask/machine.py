@@ -1,4 +1,4 @@
-"""What a visitor has beside what a question filters by. It narrows no evidence: it is held against it. No Django."""
+"""The facts of a visitor's machine that no question filters by. Evidence is held against them. No Django."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -19,17 +19,17 @@ SPELLINGS = {
 
 @dataclass(frozen=True)
 class Machine:
-    """disks : of DISKS; images : of BACKENDS. None: not given"""
+    """The visitor's machine. disks : of DISKS; images : of BACKENDS. None: not given"""
 
     disks: str | None = None
     images: str | None = None
 
     @classmethod
     def of(cls, said: Mapping[str, str | None]) -> "Machine":
-        """From the data of a valid form that has its fields."""
+        """Make one from the data of a valid form that has its fields."""
         return cls(disks=said["disks"] or None, images=said["images"] or None)
 
     @property
     def given(self) -> dict[str, str]:
-        """What is given, as it stands in an address."""
+        """Return what is given, as it stands in an address."""
         return {name: value for name, value in asdict(self).items() if value}

@@ -15,7 +15,7 @@ from .wording import understood
 # Kind of name: field of the question that it fills, and what the field is called.
 _FIELDS = {
     "workload": ("workload", "workload"),
-    "hypervisor": ("hypervisor", "hypervisor"),
+    "hypervisor_or_native": ("hypervisor", "hypervisor"),
     "storage": ("disks", "kind of disks"),
     "disks": ("disks", "kind of disks"),
     "images": ("images", "where images lie"),
@@ -36,7 +36,9 @@ class Unsettled:
 
 @dataclass(frozen=True)
 class Reading:
-    """read : words as they were written, and what they were read as
+    """A visitor's words as they were read.
+
+    read : words as they were written, and what they were read as
     values : field of the question to the slug that the words give it
     """
 
@@ -46,7 +48,7 @@ class Reading:
 
 
 def reading(text: str, given: Mapping[str, Any]) -> Reading:
-    """What a text says beside the fields of a question that are given; those stand, whatever the text says.
+    """Read what a text says beside the given fields of a question; those stand, whatever the text says.
 
     Nothing is guessed: of several names of a kind none is taken, and a word that is no name is told with what it
     may mean.
@@ -98,7 +100,7 @@ def _file_systems(slugs: tuple[str, ...], known: Mapping[str, str], settled: Any
 
 
 def _unknown(word: str, workloads: Mapping[str, str], settled: Any) -> Unsettled:
-    """A word that no name accounts for, with the workloads whose description has it, or all where none is settled."""
+    """Explain a word that no name accounts for, with the workloads whose description has it, all if none is settled."""
     folded = fold(word)
     near = [slug for slug, text in names.described().items() if folded in {fold(each) for each in text.split()}]
     if near:

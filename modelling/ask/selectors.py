@@ -1,4 +1,4 @@
-"""What other features may ask of a visitor's words and machine."""
+"""The reading of a visitor's words and machine, for other features."""
 
 from typing import Any
 from urllib.parse import urlencode
@@ -35,7 +35,7 @@ __all__ = [
 
 
 def kept_machines(owner: Any, workload: str = "") -> list[dict[str, Any]]:
-    """The machines that somebody keeps, each with its pk, name, facts in words, and the address that asks with it.
+    """List the machines that somebody keeps, each with its pk, name, facts in words, and the address that asks with it.
 
     workload : of the question that is asked, or ""
     """
@@ -46,7 +46,7 @@ def kept_machines(owner: Any, workload: str = "") -> list[dict[str, Any]]:
 
 
 def address_of(machine: KeptMachine, workload: str = "") -> str:
-    """The first page with this machine filled in."""
+    """Return the address of the first page with this machine filled in."""
     facts = {name: value for name in KEPT_FACTS if (value := getattr(machine, name))}
     return "/?" + urlencode({**({"workload": workload} if workload else {}), **facts})
 

@@ -14,7 +14,7 @@ LONGEST = 200  # characters of a text
 MOST_WORDS = 20
 _LONGEST_NAME = 4  # words
 # In this order, where a spelling belongs to two kinds.
-_KINDS = ("workload", "hypervisor", "file_system", "storage", "guest_os_family", "benchmark", *SPELLINGS)
+_KINDS = ("workload", "hypervisor_or_native", "file_system", "storage", "guest_os_family", "benchmark", *SPELLINGS)
 _SILENT = {
     *(
         "a",
@@ -40,7 +40,7 @@ _SILENT = {
 
 @dataclass(frozen=True)
 class Understood:
-    """What a text names.
+    """The names in a text.
 
     found : kind of name to slugs, in the order of the text, each once
     read : every name as (words as they were written, kind, slug), in the order of the text
@@ -57,13 +57,13 @@ class Understood:
         return self.found.get(kind, ())
 
     def only(self, kind: str) -> str | None:
-        """The one name of this kind; None where there is none, or several."""
+        """Return the one name of this kind; None where there is none, or several."""
         slugs = self.all(kind)
         return slugs[0] if len(slugs) == 1 else None
 
 
 def understood(text: str) -> Understood:
-    """The names in a text, the longest first: "mail server" before "mail". Linear in its words."""
+    """Return the names in a text, the longest first: "mail server" before "mail". Linear in its words."""
     words = re.findall(r"\w[\w.+-]*", text[:LONGEST])[:MOST_WORDS]
     named = list(_named(words))
     found: dict[str, list[str]] = {}
@@ -87,7 +87,7 @@ def understood(text: str) -> Understood:
 
 
 def _named(words: list[str]) -> Iterator[tuple[str, str, str]]:
-    """Each name as it was written, its kind and slug, and (word, "", "") for what is none."""
+    """Yield each name as it was written, its kind and slug, and (word, "", "") for what is none."""
     place = 0
     while place < len(words):
         for length in range(min(_LONGEST_NAME, len(words) - place), 0, -1):

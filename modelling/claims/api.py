@@ -1,5 +1,6 @@
 """Claims with their verdicts, and hypotheses with their scores, as data."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import django_filters
@@ -20,9 +21,10 @@ from experiments.api import filters as facts
 from experiments.api.serializers import RetractedSlugs, Slug, Slugs
 from experiments.api.views import TableViewSet
 from experiments.models import Claim
-from kdb.api_errors import refuse_faults
-from kdb.api_formats import CsvRenderer
-from kdb.api_views import PublicView
+from kdb.api.bodies import Fields
+from kdb.api.errors import refuse_faults
+from kdb.api.formats import CsvRenderer
+from kdb.api.public import PublicView
 from modelling.evidence import counts
 from modelling.models import ClaimVerdict
 
@@ -32,13 +34,14 @@ from . import verdicts as claim_verdicts
 # Claims
 
 
-class Judged(serializers.Field):
+class Judged(serializers.Field[Any, Any, Any, list[ClaimVerdict]]):
     """A column of the verdict in the scope asked for; null where the claim is not judged yet."""
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(source="judged", read_only=True, allow_null=True, **kwargs)
 
     def to_representation(self, judged: list[ClaimVerdict]) -> Any:
+        assert self.field_name is not None  # as it stands in a serializer
         value = getattr(judged[0], self.field_name) if judged else None
         return None if value == "" else value
 
@@ -58,7 +61,7 @@ class JudgedComparisons(Judged):
     pass
 
 
-class EvidenceSerializer(serializers.Serializer):
+class EvidenceSerializer(Fields):
     """Ids of the rows that a verdict rests on; measurements, derived values and findings are lists of this API."""
 
     measurements = serializers.ListField(child=serializers.IntegerField())
@@ -74,11 +77,11 @@ class JudgedEvidence(Judged):
 
 
 def _evidence(stored: dict[str, list[int]]) -> dict[str, list[int]]:
-    """In one order on every database."""
-    return {kind: stored[kind] for kind in EvidenceSerializer().fields}
+    """Return the ids by kind, the kinds in one order on every database."""
+    return {kind: stored[kind] for kind in EvidenceSerializer().get_fields()}
 
 
-class ClaimSerializer(serializers.Serializer):
+class ClaimSerializer(Fields):
     """One claim, with its verdict by its own paper or by everybody else's data."""
 
     id = serializers.CharField(source="code", help_text="The claim's code.")
@@ -106,7 +109,7 @@ class ClaimSerializer(serializers.Serializer):
 
 
 class ClaimDetailSerializer(ClaimSerializer):
-    """The same with its conditions and every comparison."""
+    """One claim with its verdict, its conditions and every comparison."""
 
     checks = serializers.DictField(help_text="The predicate as conditions; docs/models/claims.md has the grammar.")
     comparisons = JudgedComparisons(help_text="Each as [held, failed or undecided; what was compared].")
@@ -122,7 +125,7 @@ class RevisionField(forms.IntegerField):
         return revision
 
 
-class RevisionFilter(django_filters.Filter):
+class RevisionFilter(facts.IntegerFilter):
     field_class = RevisionField
 
 
@@ -141,7 +144,7 @@ class ClaimFilters(facts.ClaimFilters):
     )
 
     def unfiltered(self, queryset: QuerySet[Claim], name: str, value: str) -> QuerySet[Claim]:
-        """The view gives the verdict of this scope."""
+        """Leave the rows as they are: the view gives the verdict of this scope."""
         return queryset
 
     def by_verdict(self, queryset: QuerySet[Claim], name: str, value: str) -> QuerySet[Claim]:
@@ -193,7 +196,7 @@ class ClaimViewSet(TableViewSet):
             )
         )
 
-    def get_serializer_class(self) -> type[serializers.Serializer]:
+    def get_serializer_class(self) -> type[Fields]:
         is_table = self.request and isinstance(getattr(self.request, "accepted_renderer", None), CsvRenderer)
         return ClaimDetailSerializer if self.action == "retrieve" and not is_table else ClaimSerializer
 
@@ -207,8 +210,9 @@ class ClaimViewSet(TableViewSet):
             raise Http404(f"{claim.code} was not published by revision {as_of}")
         return self._as_of([claim])[0]
 
-    def paginate_queryset(self, queryset: QuerySet[Claim]) -> list[Claim]:
-        return self._as_of(super().paginate_queryset(queryset))
+    def paginate_queryset(self, queryset: QuerySet[Any] | Sequence[Any]) -> list[Any] | None:
+        page = super().paginate_queryset(queryset)
+        return None if page is None else self._as_of(page)
 
     def _as_of(self, claims: list[Claim]) -> list[Claim]:
         """The claims with their verdicts of the revision in the address, where there is one."""
@@ -216,7 +220,7 @@ class ClaimViewSet(TableViewSet):
             then = claim_verdicts.as_of(int(asked))
             for claim in claims:
                 verdict = then.get((claim.pk, self._scope()))
-                claim.judged = [verdict] if verdict else []
+                claim.judged = [verdict] if verdict else []  # type: ignore[attr-defined]  # get_queryset's Prefetch
         return claims
 
     def _scope(self) -> str:
@@ -227,8 +231,8 @@ class ClaimViewSet(TableViewSet):
 # Hypotheses
 
 
-class SourceScoreSerializer(serializers.Serializer):
-    """What one case study, or one publication's lists, says of a hypothesis."""
+class SourceScoreSerializer(Fields):
+    """The score of a hypothesis by one source: a case study, or the lists of one publication."""
 
     source = serializers.CharField()
     agree = serializers.IntegerField(source="held")
@@ -244,7 +248,7 @@ class SourceScoreSerializer(serializers.Serializer):
         return _evidence(score.evidence)
 
 
-class HypothesisSerializer(serializers.Serializer):
+class HypothesisSerializer(Fields):
     """A prediction and how many comparisons of the evidence agree with it."""
 
     id = serializers.CharField(source="hypothesis.code")
@@ -259,7 +263,7 @@ class HypothesisSerializer(serializers.Serializer):
     sources = SourceScoreSerializer(source="scores", many=True)
 
 
-class HypothesesSerializer(serializers.Serializer):
+class HypothesesSerializer(Fields):
     """Every hypothesis of the papers, put to all published case studies."""
 
     revision = serializers.IntegerField(help_text="Knowledge revision now; a score may be of the one before.")
@@ -270,7 +274,7 @@ class HypothesesSerializer(serializers.Serializer):
 class HypothesesView(PublicView):
     @extend_schema(operation_id="hypotheses", responses=HypothesesSerializer, tags=["hypotheses"])
     def get(self, request: Request) -> Response:
-        """What the papers predicted, and how the evidence of all of them agrees."""
+        """List what the papers predicted, and how the evidence of all of them agrees."""
         self.refuse_parameters()
         found = {"revision": counts.revision(), "hypotheses": claim_pages.hypothesis_lines()}
         return Response(HypothesesSerializer(found).data)

@@ -1,4 +1,4 @@
-"""How the parts of a check read in a sentence. No Django."""
+"""Puts the parts of a check into sentences. No Django."""
 
 from collections.abc import Mapping
 from itertools import pairwise
@@ -17,7 +17,7 @@ _LISTS = {"score": "best minus worst places", "tier": "place", "level": "place"}
 
 
 def name(what: Quantity, facts: PublishedFacts) -> str:
-    """A quantity: "KVM", "the best of ext4, XFS", "Proxmox VE, sum over 1 to 3 VMs"."""
+    """Name a quantity: "KVM", "the best of ext4, XFS", "Proxmox VE, sum over 1 to 3 VMs"."""
     match what:
         case Limit():
             return {"disk": "disk speed", "interface": "interface speed"}[what.name]
@@ -47,7 +47,7 @@ def _aggregate(what: Aggregate, facts: PublishedFacts) -> str:
 
 
 def words(where: Mapping[str, Any], facts: PublishedFacts) -> list[str]:
-    """Coordinates: "p1", "Mail server", "2 VMs", "XFS guest"."""
+    """Name coordinates: "p1", "Mail server", "2 VMs", "XFS guest"."""
     found = []
     for coordinate in _ORDER:
         value = where.get(coordinate)
@@ -84,7 +84,7 @@ def _word(coordinate: str, value: Any, where: Mapping[str, Any], facts: Publishe
         case "pair":
             try:
                 return " on ".join(facts.labels.get(fs, fs) for fs in pair_parts(str(value)))
-            except ValueError:  # of a claim that names none: as it is written
+            except ValueError:  # the claim names no pair: as it is written
                 return str(value)
         case "guest_fs" | "host_fs":
             return f"{label} {coordinate.partition('_')[0]}"
@@ -101,7 +101,7 @@ def _word(coordinate: str, value: Any, where: Mapping[str, Any], facts: Publishe
 
 
 def _values(choice: Choice, facts: PublishedFacts) -> str:
-    """What a quantity is taken over: "1 to 3 VMs", "ext4, XFS"."""
+    """Name what a quantity is taken over: "1 to 3 VMs", "ext4, XFS"."""
     parts = [dict(zip(choice.names, row, strict=True)) for row in choice.values]
     counts = [count for row in choice.values for count in row if isinstance(count, int)]
     is_range = len(counts) == len(parts) and all(b == a + 1 for a, b in pairwise(counts))
@@ -121,7 +121,7 @@ def _block_size(size: int) -> str:
 
 
 def spans(readings: tuple[Span, ...]) -> str:
-    """ "1.37", "1.33 to 1.38", "5.274 or 5.712"."""
+    """Write the readings of a value: "1.37", "1.33 to 1.38", "5.274 or 5.712"."""
     return " or ".join(dict.fromkeys(_span(span) for span in readings))
 
 

@@ -1,8 +1,8 @@
-"""What the facts say of a claim's condition: the comparisons it comes down to. No Django.
+"""Puts a claim's condition to the facts: the comparisons it comes down to. No Django.
 
 Each comparison holds, fails, or cannot be decided: numbers are spans (modelling.claims.facts), so a condition holds
 where it holds over the whole span and under every reading, fails where it fails over all of them, and is undecided
-else. Two numbers are only ever compared inside one fair-play group; across groups their ratios are.
+otherwise. Two numbers are only ever compared inside one fair-play group; across groups their ratios are.
 experiments.claim_conditions has the conditions.
 """
 
@@ -46,7 +46,7 @@ EQUAL = 1e-9  # closer than this is equal: sums of printed decimals
 MOST_STEPS = 1_000_000  # of one condition: rows put together, each some microseconds; published ones take 3,300
 LOOKED_AT = 8  # rows that are only looked at in one step
 
-# What differs along with a coordinate that is named inside a quantity (modelling.evidence.axes).
+# Coordinate that a quantity may name: those that differ along with it (modelling.evidence.axes).
 _COMES_ALONG = {
     "pair": {"guest_fs", "host_fs"},
     "hypervisor": {"virtualisation", "medium", "host_fs"},
@@ -68,7 +68,7 @@ _WHOLE = ("sum", "mean", "median", "second")  # need every value; the best of th
 
 
 class Basis:
-    """What a comparison rests on, the surest first."""
+    """The kinds of evidence that a comparison rests on, the surest first."""
 
     MEASURED = "measured"
     DERIVED = "derived"  # from the text by arithmetic
@@ -89,7 +89,7 @@ class Comparison:
 
     @property
     def text(self) -> str:
-        """What was compared and what came of it, fit to show. Worked out when asked: there may be many."""
+        """Say what was compared and what came of it, fit to show. Worked out when asked: there may be many."""
         return self.say()
 
 
@@ -141,7 +141,7 @@ class _Known:
 
 @dataclass(frozen=True)
 class _Wanted:
-    """Where a value has to lie."""
+    """The range that a value has to lie in, or outside of."""
 
     low: float = -inf
     high: float = inf
@@ -214,7 +214,7 @@ class _Reader:
         ]
 
     def _share(self, condition: Share, where: _Where) -> list[Comparison]:
-        """One comparison for each source: whether more than this share of the cases holds."""
+        """Return one comparison for each source: whether more than this share of the cases holds."""
         found = []
         for facts in self.facts.studies if self.is_open else [self.facts]:
             reader, above = replace(self, facts=facts), condition.above
@@ -245,7 +245,7 @@ class _Reader:
         return f"{held} of {total} cases hold, wanted {wanted}{f' ({facts.names()})' if self.is_open else ''}"
 
     def _compared(self, condition: Order | Within, where: _Where) -> list[Comparison]:
-        """Values first; what they leave open is asked again with what the text states."""
+        """Compare values first; what they leave open is asked again with what the text states."""
         sure = self._once(condition, where, takes_stated=False)
         if sure and not self.is_open and all(c.state != "undecided" for c in sure):
             return sure
@@ -295,7 +295,7 @@ class _Reader:
         word: str,
         ending: str = "",
     ) -> list[Comparison]:
-        """Ratios, ranks and counts: both are said, because their ratio says little."""
+        """Compare ratios, ranks and counts, and say both sides, because their ratio says little."""
         names = said.name(upper, self.facts), said.name(lower, self.facts)
         reader = replace(self, leaves_out_own=not self.is_open and _is_trend(upper, lower))
         found = []
@@ -388,7 +388,7 @@ class _Reader:
         return bool(at.get(name) == value)
 
     def _levels(self, named: _Where, where: _Where) -> list[_Known]:
-        """Places in lists as if they were numbers: they tell which is faster and not by how much."""
+        """Return places in lists as if they were numbers: they tell which is faster and not by how much."""
         if named.keys() & {"vm_count", "operation", "block_size", "case_study", "virtualisation", "hypervisor_kind"}:
             return []
         wanted = {k: v for k, v in _file_systems({**where, **named}).items() if k not in ("vm_count", "operation")}
@@ -409,7 +409,7 @@ class _Reader:
         ]
 
     def _listed(self, name: str, where: _Where, named: _Where) -> list[_Known]:
-        """How many findings of those at these coordinates are on a list, or their points, added up."""
+        """Count the findings at these coordinates that are on a list, or add up their points; [] without findings."""
         self.budget.spend(1 + len(self.facts.findings) // LOOKED_AT)
         wanted = _file_systems({**where, **named})
         source = str(wanted.pop("source", None) or "")
@@ -470,9 +470,9 @@ class _Reader:
     def _printed(
         self, a: Quantity, b: Quantity, where: _Where, named: _Where
     ) -> tuple[list[_Known], list[Mapping[str, Any]]]:
-        """What printed ratios say of two hypervisors, directly or by way of a third.
+        """Return what printed ratios say of two hypervisors, directly or by way of a third.
 
-        Also the places that have a ratio of these two; where what is its own is left out, the third is needed there.
+        Also the places that have a ratio of these two: there the third is needed where what is its own is left out.
         """
         if not (isinstance(a, Throughput) and isinstance(b, Throughput)):
             return [], []
@@ -515,7 +515,7 @@ class _Reader:
     def _joined(
         self, relations: list[list[_Known]], *, where_present: bool = False
     ) -> Iterator[tuple[Mapping[str, Any], list[_Known]]]:
-        """Each combination of one value of every relation that agrees in what they leave open.
+        """Yield each combination of one value of every relation that agrees in what they leave open.
 
         where_present : a value of a relation may be missing: the best of those there are
         """
@@ -539,7 +539,7 @@ class _Reader:
 
 
 def _file_systems(where: _Where) -> dict[str, Scalar]:
-    """`fs` and `side` as the coordinate they mean."""
+    """Return the coordinates with `fs` and `side` as the one they mean."""
     wanted = {name: value for name, value in where.items() if name not in ("fs", "side")}
     if "side" in where and "fs" in where:
         wanted[f"{where['side']}_fs"] = where["fs"]
@@ -552,21 +552,21 @@ def _open_axes(named: _Where, axes: tuple[str, ...]) -> list[str]:
 
 
 def _along(at: Mapping[str, Any], named: _Where, open_axes: list[str]) -> frozenset[_Key]:
-    """A host file system may come along with another hypervisor, and not differ under the same one."""
+    """Return the hypervisor with what came along: a host file system may differ under another hypervisor only."""
     if "hypervisor" in open_axes or named.keys() & {"host_fs", "pair"} or at["hypervisor"] == NATIVE:
         return frozenset()
     return frozenset({(at["hypervisor"], at["host_fs"], at.get("virtualisation"), at.get("medium"))})
 
 
 def _is_trend(a: Quantity, b: Quantity) -> bool:
-    """Whether it is one ratio at two VM counts."""
+    """Tell whether the two are one ratio at two VM counts."""
     if not (isinstance(a, Ratio) and isinstance(b, Ratio)):
         return False
     return replace(a, at={**a.at, "vm_count": None}) == replace(b, at={**b.at, "vm_count": None})
 
 
 def _is_own(known: _Known, printed: list[Mapping[str, Any]], has_limit: bool) -> bool:
-    """Whether a ratio only says again what the text says of these two: by a value that was derived from the ratio
+    """Tell whether a ratio only says again what the text says of these two: by a value that was derived from the ratio
     printed of them, or by a bound, against the limit that it was read from."""
     if has_limit:
         return Basis.STATED in known.bases
@@ -574,7 +574,7 @@ def _is_own(known: _Known, printed: list[Mapping[str, Any]], has_limit: bool) ->
 
 
 def _is_number(what: Quantity) -> bool:
-    """Whether the quantity is a throughput; else it is a ratio, a rank or a count."""
+    """Tell whether the quantity is a throughput; else it is a ratio, a rank or a count."""
     return _is_number(what.of) if isinstance(what, Aggregate) else isinstance(what, Throughput | Limit)
 
 
@@ -596,7 +596,7 @@ def _finding_fits(finding: Finding, wanted: Mapping[str, Any]) -> bool:
 
 
 def _points(name: str, finding: Finding, source: str = "") -> list[int]:
-    """Points of one finding, by its text and by its table: two readings, where no source is named."""
+    """Return the points of one finding, by its text and by its table: two readings, where no source is named."""
     points = []
     for read in (source,) if source else ("text", "table"):
         place = {"worst": -1, "unlisted": 0, "best": 1}[getattr(finding, read)]
@@ -649,14 +649,14 @@ class _Index:
             and (None in (known.fair, other.fair) or known.fair == other.fair)
             and len({hypervisor for hypervisor, *_ in known.along | other.along}) == len(known.along | other.along)
         ]
-        # What may come along with a hypervisor is equal, too, where it can be.
+        # Prefer those that are equal also in what may come along with a hypervisor.
         surroundings = {along[1:] for along in known.along}
         alike = [other for other in found if {along[1:] for along in other.along} <= surroundings]
         return alike or found
 
 
 def _combined(at: Mapping[str, Any], knowns: list[_Known], how: Callable[..., Span]) -> _Known:
-    """Both readings of a row belong together: a scan was read twice, a text and its table once each."""
+    """Combine values reading by reading: a scan was read twice, a text and its table once each."""
     count = max(len(known.readings) for known in knowns)
     readings = [known.readings * (count if len(known.readings) == 1 else 1) for known in knowns]
     return _Known(
@@ -671,7 +671,7 @@ def _combined(at: Mapping[str, Any], knowns: list[_Known], how: Callable[..., Sp
 
 
 def _without_group(known: _Known) -> _Known:
-    """A ratio has no unit: it may stand beside one of another workload or case study."""
+    """Drop the fair-play group of a ratio: it has no unit, so it may stand beside one of another case study."""
     at = dict(known.at)
     if "workload" not in at or "case_study" not in at:
         at = {name: value for name, value in at.items() if name not in ("variant", "machine", "medium")}
@@ -704,7 +704,7 @@ def _level_ratio(a: Span, b: Span) -> Span:
 
 
 def _narrowed(known: _Known, stated: list[_Known]) -> _Known:
-    """The part of a span that statements leave; where they leave none, both stand as readings."""
+    """Return the part of a span that statements leave; where they leave none, both stand as readings."""
     for other in stated:
         span = other.readings[0]
         parts = [Span(max(r.low, span.low), min(r.high, span.high)) for r in known.readings]
@@ -717,7 +717,7 @@ def _narrowed(known: _Known, stated: list[_Known]) -> _Known:
 def _paths(
     edges: Mapping[tuple[str, str], tuple[Span, str]], start: str, end: str, *, is_direct: bool
 ) -> list[tuple[Span, tuple[str, ...]]]:
-    """Spans of start/end: the printed one if it is to be taken, else the products over a third compared with both."""
+    """Return spans of start/end: the printed one if it may be taken, else products over a third compared with both."""
     if is_direct:
         span, name = edges[start, end]
         return [(span, (name,))]

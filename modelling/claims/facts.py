@@ -1,4 +1,4 @@
-"""What claims and hypotheses are checked against, as plain values. No Django.
+"""The facts that claims and hypotheses are checked against, as plain values. No Django.
 
 A number is known to lie in a span; a printed value is a span of no width. Where a source allows two
 readings there are two spans, and what is said must hold under both. Source: docs/models/claims.md.
@@ -10,7 +10,8 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
-NATIVE = "native"  # stands where a hypervisor's slug would
+from modelling.evidence.axes import NATIVE as NATIVE
+
 RUNS_ON_ONE_SPAN = 1.386  # 1.96 / sqrt(2): two equal spans just part where their ratio differs from 1 at 95 %
 
 
@@ -32,7 +33,7 @@ class Number:
     runs: int = 0  # behind a value whose source states no spread; 0: the span has it
 
 
-# What tells two numbers apart. `machine` is the guest's system and size, `medium` cache mode, image format and bus.
+# These tell two numbers apart. `machine` is the guest's system and size, `medium` cache mode, image format and bus.
 AXES_OF_A_NUMBER = (
     "case_study",
     "workload",
@@ -51,7 +52,7 @@ AXES_OF_A_NUMBER = (
 
 @dataclass(frozen=True)
 class Finding:
-    """Where a publication puts one pair for one workload, in its text and in its table."""
+    """The places of one pair for one workload in the text and in the table of a publication."""
 
     id: str  # "finding:3"
     publication: str
@@ -80,7 +81,7 @@ class PrintedRatio:
     trend: str = ""  # "grows" or "shrinks" with the VM count, else not stated
 
     def at(self, vm_count: int) -> Span | None:
-        """What it says about one VM count; None where it does not speak of it."""
+        """Return the span of the ratio at one VM count; None where the text does not speak of it."""
         if vm_count not in self.vm_counts:
             return None
         first, last = (self.greatest, self.least) if self.trend == "shrinks" else (self.least, self.greatest)
@@ -103,7 +104,7 @@ class PublishedFacts:
     last_counts: Mapping[object, int] | None = None  # see last_count; None: what the numbers and ratios say
 
     def with_spread(self, variation: float) -> "PublishedFacts":
-        """The same, where a value without a stated spread gets this one of a single run, a share of its value."""
+        """Return the facts with this spread of a single run, a share of the value, for values that state none."""
         return replace(self, numbers=tuple(_widened(number, variation) for number in self.numbers))
 
     @property
@@ -127,7 +128,7 @@ class PublishedFacts:
 
     @cached_property
     def studies(self) -> list["PublishedFacts"]:
-        """The same facts, one part for each source that compares things: a case study, or a publication's lists."""
+        """Split the facts by source that compares things: a case study, or a publication's lists."""
         parts: dict[str, tuple[list[Number], list[PrintedRatio]]] = {}
         for number in self.numbers:
             parts.setdefault(str(number.at["case_study"]), ([], []))[0].append(number)
@@ -147,12 +148,12 @@ class PublishedFacts:
 
     @cached_property
     def stating(self) -> "PublishedFacts":
-        """Those of case studies whose text states a ratio or a bound."""
+        """Return the facts of case studies whose text states a ratio or a bound, without findings."""
         slugs = {ratio.case_study for ratio in self.ratios} | {n.at["case_study"] for n in self.numbers if n.is_bound}
         return replace(self.only(slugs), findings=())
 
     def names(self) -> str:
-        """Whose facts they are: "p0, p1"."""
+        """Name the sources of the facts: "p0, p1"."""
         slugs = {n.at["case_study"] for n in self.numbers} | {f.publication for f in self.findings}
         slugs |= {ratio.case_study for ratio in self.ratios}
         return ", ".join(sorted(map(str, slugs)))
@@ -166,7 +167,7 @@ class PublishedFacts:
 
     @cached_property
     def last_count(self) -> dict[object, int]:
-        """Case study to the greatest VM count it has numbers of, be they among these or not."""
+        """Return case study to the greatest VM count it has numbers of, be they among these or not."""
         if self.last_counts is not None:
             return dict(self.last_counts)
         found: dict[object, int] = {}
@@ -187,6 +188,6 @@ def _widened(number: Number, variation: float) -> Number:
 
 
 def number_span(mean_log: float, variance: float | None) -> Span:
-    """The span of a mean of ln(value) with the variance of that mean; none: the value as it stands."""
+    """Return the span of a mean of ln(value) with the variance of that mean; None: the value as it stands."""
     half = RUNS_ON_ONE_SPAN * math.sqrt(variance) if variance else 0.0
     return Span(math.exp(mean_log - half), math.exp(mean_log + half))

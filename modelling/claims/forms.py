@@ -12,7 +12,7 @@ _ANY = ("", "Any")
 
 
 class ClaimFilter(forms.Form):
-    """Which claims of a paper to show: `?verdict=contradicted&scope=others&workload=varmail&kind=ordering`."""
+    """The filter of a paper's claims: `?verdict=contradicted&scope=others&workload=varmail&kind=ordering`."""
 
     verdict = forms.ChoiceField(required=False, choices=[_ANY, *ClaimVerdict.Kind.choices])
     scope = forms.ChoiceField(required=False, label="Judged by", choices=ClaimVerdict.Scope.choices)
@@ -26,7 +26,7 @@ class ClaimFilter(forms.Form):
             field.error_messages["invalid_choice"] = "%(value)r is not one of these."
 
     def clean_workload(self) -> str:
-        """Aliases and any case are accepted and become the slug."""
+        """Return the slug of a name; aliases and any case are accepted."""
         name = self.cleaned_data["workload"]
         slug = names.slug_for("workload", name) if name else ""
         if slug is None:

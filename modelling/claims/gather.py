@@ -33,7 +33,7 @@ _CELL = ("configuration_id", "variant_id", "operation", "block_size_bytes", "vm_
 
 
 def counted(as_of: int | None = None) -> QuerySet[CaseStudy]:
-    """Published case studies, but for those of publications without review.
+    """Return published case studies, but for those of publications without review.
 
     as_of : what counted at this knowledge revision, in place of what counts now
     """
@@ -42,7 +42,7 @@ def counted(as_of: int | None = None) -> QuerySet[CaseStudy]:
 
 
 def read_facts(case_studies: QuerySet[CaseStudy] | None = None, needs: Needs | None = None) -> PublishedFacts:
-    """What these case studies know, or all that count. A printed value without spread is taken as it stands.
+    """Read what these case studies know, or all that count. A printed value without spread is taken as it stands.
 
     needs : only what these may ask for is wanted; more may be read
     """
@@ -71,38 +71,38 @@ def read_facts(case_studies: QuerySet[CaseStudy] | None = None, needs: Needs | N
 
 
 def read_studies(case_studies: QuerySet[CaseStudy]) -> Iterator[PublishedFacts]:
-    """The same, a few case studies at a time; lists of pairs by themselves, since several share a publication."""
+    """Yield facts of a few case studies at a time; lists of pairs by themselves, since several share a publication."""
     for some in _batches(case_studies):
         yield replace(read_facts(some), findings=())
 
 
 def read_lists(case_studies: QuerySet[CaseStudy]) -> PublishedFacts:
-    """The lists of pairs of these case studies alone."""
+    """Read the lists of pairs of these case studies alone."""
     return PublishedFacts(findings=tuple(_findings(case_studies)), labels=labels())
 
 
 def sources(case_studies: QuerySet[CaseStudy]) -> set[str]:
-    """Slugs of what these case studies have a say in: themselves, and the publications of lists that speak of them."""
+    """Return slugs of the case studies as sources: themselves, and the publications of lists that speak of them."""
     publications = OrdinalFinding.objects.filter(case_studies__in=case_studies)
     slugs = publications.values_list("publication__slug", flat=True)
     return {*case_studies.values_list("slug", flat=True), *slugs}
 
 
 def with_lists_of(sources: set[str], case_studies: QuerySet[CaseStudy]) -> QuerySet[CaseStudy]:
-    """Those of the case studies of which a list of these publications speaks."""
+    """Keep those of the case studies that a list of these publications speaks of."""
     lists = OrdinalFinding.objects.filter(publication__slug__in=sources, case_studies=OuterRef("pk"))
     return case_studies.filter(Exists(lists))
 
 
 def _batches(case_studies: QuerySet[CaseStudy]) -> Iterator[QuerySet[CaseStudy]]:
-    """In the order of their short names: what is read has one order, whichever others there are."""
+    """Yield the case studies by their short names: what is read has one order, whichever others there are."""
     slugs = sorted(case_studies.values_list("slug", flat=True))
     for start in range(0, len(slugs), STUDIES_AT_ONCE):
         yield CaseStudy.objects.filter(slug__in=slugs[start : start + STUDIES_AT_ONCE])
 
 
 def labels() -> dict[str, str]:
-    """Slug to name, of what conditions speak of."""
+    """Return slug to name, of what conditions speak of."""
     return {
         slug: name
         for model in (Hypervisor, FileSystem, Workload)
@@ -121,7 +121,7 @@ def _last_counts(case_studies: QuerySet[CaseStudy]) -> dict[object, int]:
 
 
 def _numbers(case_studies: QuerySet[CaseStudy], workloads: dict[int, str], needs: Needs) -> Iterator[Number]:
-    """`workloads` are slugs by the key of a variant."""
+    """Yield the numbers of the case studies. `workloads` are slugs by the key of a variant."""
     configurations = Configuration.objects.filter(case_study__in=case_studies).select_related(
         "case_study", "hypervisor", "guest_fs", "host_fs"
     )
@@ -183,12 +183,12 @@ def _numbers(case_studies: QuerySet[CaseStudy], workloads: dict[int, str], needs
 
 
 def _derived() -> QuerySet[DerivedValue]:
-    """What counts as a number: evidence, and bounds."""
+    """Return the derived values that count as numbers: evidence, and bounds."""
     counts = Q(is_evidence=True) | Q(quantity=DerivedValue.Quantity.BOUND)
     return DerivedValue.objects.filter(counts, metric="throughput").exclude(quantity=DerivedValue.Quantity.MEAN)
 
 
-# Of a configuration, what two of them must agree in wherever a claim does not speak of it.
+# Fields of a configuration that two must agree in wherever a claim does not speak of them.
 _MEDIUM = (
     *("cache_mode", "image_format", "disk_bus", "storage_kind", "allocation", "io_mode", "discard", "iothread"),
     *("host_io_scheduler", "guest_io_scheduler"),
@@ -217,7 +217,7 @@ def _cell(row: dict[str, Any]) -> tuple[Any, ...]:
 
 
 def _variance(row: dict[str, Any]) -> float | None:
-    """Of the cell's mean of ln(value): from its rows, or from the spread its source prints."""
+    """Return the variance of the cell's mean of ln(value), from its rows or the spread its source prints; else None."""
     if row["rows"] > 1:
         return row["log_variance"] / (row["rows"] - 1)
     return (row["deviation"] / row["any_value"]) ** 2 / (row["runs"] or 1) if row["deviation"] else None
@@ -252,7 +252,7 @@ def _findings(case_studies: QuerySet[CaseStudy]) -> Iterator[Finding]:
 
 
 def _ratios(case_studies: QuerySet[CaseStudy]) -> Iterator[Ratio]:
-    """Those of one VM count each: a ratio of sums is a claim, and its numbers are printed."""
+    """Yield printed ratios that hold at single VM counts: a ratio of sums is a claim, and its numbers are printed."""
     rows = PrintedRatio.objects.filter(case_study__in=case_studies, is_overall=False).select_related(
         "case_study", "variant__workload", "numerator", "denominator"
     )
@@ -271,7 +271,7 @@ def _ratios(case_studies: QuerySet[CaseStudy]) -> Iterator[Ratio]:
 
 
 def _limits(case_studies: QuerySet[CaseStudy]) -> dict[str, dict[str, float]]:
-    """What the storage can do at most, MiB/s: `disk`, and `interface` where it is stated."""
+    """Return what each storage can do at most, MiB/s: `disk` and `interface`, each where it is stated."""
     limits = {}
     for slug, read, write, interface in case_studies.order_by("slug").values_list(
         "slug", "storage__sequential_read_limit", "storage__sequential_write_limit", "storage__interface_limit"

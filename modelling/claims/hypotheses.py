@@ -1,4 +1,4 @@
-"""What the papers predicted, each prediction as a condition on all published facts. No Django.
+"""The papers' predictions, each as a condition on all published facts. No Django.
 
 A comparison that holds agrees with the prediction, one that fails disagrees, and one whose span
 covers the limit is a tie. Source: the sections named, in the words of this project; docs/models/claims.md.
@@ -60,7 +60,7 @@ def _hosts_differ(a: str, b: str) -> dict[str, Any]:
 
 
 def _distance(other: str) -> dict[str, Any]:
-    """How far KVM and another hypervisor are apart, whichever is faster."""
+    """Return the ratio that says how far KVM and another hypervisor are apart, whichever is faster."""
     both = {"hypervisor": ["kvm", other]}
     return {"ratio": [{"of": "max", "over": both}, {"of": "min", "over": both}]}
 
@@ -268,7 +268,7 @@ HYPOTHESES = (
 
 
 def scores(facts: PublishedFacts) -> Iterator[tuple[str, str, Verdict]]:
-    """Hypothesis, source and the comparisons of that source, for each source that has any.
+    """Yield hypothesis, source and the comparisons of that source, for each source that has any.
 
     `facts` are published ones, with the spread of a run in their spans; of a source all or none.
     """

@@ -26,13 +26,13 @@ class Verdict:
 
 
 def evaluate(condition: Condition | Untestable | None, facts: PublishedFacts, *, is_open: bool = False) -> Verdict:
-    """Whether the condition holds on the facts.
+    """Judge whether the condition holds on the facts.
 
     Parameters
     ----------
     condition : what would have to hold, or None: it does not reach beyond its own paper
     facts : what it is put to
-    is_open : False for the claim's own paper, True for everybody else's facts (claim_evaluation.compare)
+    is_open : False for the claim's own paper, True for everybody else's facts (modelling.claims.evaluation.compare)
 
     Raises CheckError where the facts are too many for the condition.
     """
@@ -44,7 +44,7 @@ def evaluate(condition: Condition | Untestable | None, facts: PublishedFacts, *,
 
 
 def verdict_of(comparisons: list[Comparison]) -> Verdict:
-    """The verdict of several comparisons, by counting alone."""
+    """Return the verdict of several comparisons, by counting alone."""
     states = [c.state for c in comparisons]
     held, failed, undecided = (states.count(state) for state in ("held", "failed", "undecided"))
     if failed:

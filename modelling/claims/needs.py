@@ -1,4 +1,4 @@
-"""Which facts a condition can reach: only these are read for it, and only they can change its verdict. No Django.
+"""Tells which facts a condition can reach: only these are read for it, and only they can change its verdict. No Django.
 
 Reach is told by a few coordinates. It may be wider than what the condition looks up in the end, never narrower.
 """
@@ -38,18 +38,18 @@ Place = tuple[Scalar, ...]  # a value for each of these; None: any
 
 @dataclass(frozen=True)
 class Needs:
-    """What a condition may look up."""
+    """The facts that a condition may look up."""
 
     places: frozenset[Place] = frozenset()
-    takes_limits: bool = False  # of storage
-    takes_last: bool = False  # VM count
+    takes_limits: bool = False  # the limits of storage
+    takes_last: bool = False  # the greatest VM count
 
     def __or__(self, other: "Needs") -> "Needs":
         limits, last = self.takes_limits or other.takes_limits, self.takes_last or other.takes_last
         return Needs(self.places | other.places, limits, last)
 
     def values(self, coordinate: str) -> frozenset[Scalar]:
-        """The values it asks of a coordinate; none where it may ask for any."""
+        """Return the values asked of a coordinate; none where any may be asked."""
         found = frozenset(place[COORDINATES.index(coordinate)] for place in self.places)
         return frozenset() if None in found else found
 
@@ -58,7 +58,7 @@ class Needs:
         return frozenset(tuple(value is not None for value in place) for place in self.places)
 
     def reaches(self, at: Mapping[str, Any]) -> bool:
-        """Whether a number or finding at these coordinates may be looked up."""
+        """Tell whether a number or finding at these coordinates may be looked up."""
         place = tuple(map(at.get, COORDINATES))
         return any(
             tuple(value if fixed else None for value, fixed in zip(place, mask, strict=True)) in self.places
@@ -67,12 +67,12 @@ class Needs:
 
     @cached_property
     def of_lists(self) -> "Needs":
-        """The same of findings, which have neither operation nor block size."""
+        """Return the needs put to findings, which have neither operation nor block size."""
         kept = [name in _OF_LISTS for name in COORDINATES]
         return Needs(frozenset(tuple(v if k else None for v, k in zip(p, kept, strict=True)) for p in self.places))
 
     def of(self, facts: PublishedFacts) -> PublishedFacts:
-        """What of the facts it can reach. A ratio of two hypervisors may lead to any third: its workload counts."""
+        """Return the facts it can reach. A ratio of two hypervisors may lead to any third: only its workload counts."""
         workloads = self.values("workload")
         return replace(
             facts,
@@ -101,7 +101,7 @@ def _fixed(at: Coordinates, name: str) -> Scalar:
 
 
 def _of_condition(condition: Condition, where: Coordinates) -> Iterator[Coordinates | None]:
-    """The coordinates of each look-up; None: the limits of storage. As modelling.claims.evaluation hands them down."""
+    """Yield the coordinates of each look-up, as modelling.claims.evaluation does; None: the limits of storage."""
     match condition:
         case Cases():
             parts: tuple[Condition, ...] = condition.cases

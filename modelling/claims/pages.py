@@ -139,7 +139,7 @@ def hypothesis_lines() -> list[HypothesisLine]:
 
 
 def is_behind(rows: Iterable[Judgement | None]) -> bool:
-    """Whether a newer publication is still being worked in."""
+    """Tell whether a newer publication is still being worked in."""
     latest = counts.revision()
     return any(row is not None and row.revision < latest for row in rows)
 

@@ -1,4 +1,4 @@
-"""What was claimed of something, and how it was judged, as other features ask for it."""
+"""Counts what was claimed of something by its verdicts, as other features ask for it."""
 
 from django.db.models import Count, Exists, OuterRef
 
@@ -9,7 +9,7 @@ from . import verdicts
 
 
 def verdicts_on(workload: str, publications: set[int | None], as_of: int | None) -> dict[str, dict[str, int]]:
-    """Publication to {verdict: number of claims} about the workload, each held against its own paper."""
+    """Return publication to {verdict: number of claims} about the workload, each held against its own paper."""
     counted = CaseStudy.objects.published() if as_of is None else CaseStudy.objects.known_at(as_of)
     claims = Claim.objects.filter(
         Exists(counted.filter(claims=OuterRef("pk"))), workloads__slug=workload, publication__in=publications - {None}

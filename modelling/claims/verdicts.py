@@ -17,6 +17,7 @@ from experiments import visible
 from experiments.claim_conditions import CheckError, Condition, Untestable, is_shallow, parse_checks
 from experiments.models import CaseStudy, Claim
 from kdb import __version__, jobs
+from kdb.cost import budget
 from modelling.evidence import counts
 from modelling.evidence.keeping import keep
 from modelling.models import ClaimVerdict, HypothesisScore
@@ -53,7 +54,7 @@ class _Case:
 
     @property
     def is_asked(self) -> bool:
-        """Whether facts decide it."""
+        """Tell whether facts decide it."""
         return is_condition(self.condition)
 
 
@@ -126,7 +127,7 @@ def look_after() -> None:
 
 
 def as_of(revision: int) -> dict[tuple[int, str], ClaimVerdict]:
-    """(claim, scope) to its verdict by what counted at an earlier revision: judged again, kept in memory for a while.
+    """Judge again by what counted at an earlier revision: (claim, scope) to its verdict, kept in memory for a while.
 
     Claims that came with a later publication are not among them.
     """
@@ -136,6 +137,7 @@ def as_of(revision: int) -> dict[tuple[int, str], ClaimVerdict]:
 
 
 def _judged_at(revision: int) -> dict[tuple[int, str], ClaimVerdict]:
+    budget.look(ahead=1.0)
     found = {}
     for row in _verdicts(_cases(visible.claims(revision)), gather.counted(revision)):
         row.revision = revision
@@ -147,7 +149,7 @@ def _judged_at(revision: int) -> dict[tuple[int, str], ClaimVerdict]:
 
 
 def _rules() -> str:
-    """Of every verdict: what makes the same facts say something else."""
+    """Return a digest of what makes the same facts say something else, in every verdict."""
     return _digest([__version__, settings.KDB_DEFAULT_COEFFICIENT_OF_VARIATION])
 
 
@@ -169,7 +171,7 @@ def _cases(claims: QuerySet[Claim]) -> list[_Case]:
 
 
 def _case(claim: Claim, scope: str, paper: frozenset[str], asked: str) -> _Case:
-    """`paper` are the case studies of the claim's paper."""
+    """Return one scope of a claim as a case. `paper` are the case studies of the claim's paper."""
     case = _Case(claim.pk, scope, paper, asked)
     try:
         checks = parse_checks(claim.checks)
@@ -193,7 +195,7 @@ def _undecided(claim: object, scope: str, error: CheckError) -> Verdict:
 
 
 def _touched(cases: Iterable[_Case], case_studies: QuerySet[CaseStudy]) -> set[tuple[int, str]]:
-    """Claim and scope of those that facts of these case studies, counting or not, may be looked up for."""
+    """Return claim and scope of those that facts of these case studies, counting or not, may be looked up for."""
     slugs = set(case_studies.values_list("slug", flat=True))
     found = {(case.claim, case.scope) for case in cases if case.scope == "own" and not slugs.isdisjoint(case.known)}
     others = {(case.claim, case.scope): case for case in cases if case.scope == "others" and case.needs != NOTHING}
@@ -209,7 +211,7 @@ def _touched(cases: Iterable[_Case], case_studies: QuerySet[CaseStudy]) -> set[t
 
 
 def _verdicts(cases: Iterable[_Case], case_studies: QuerySet[CaseStudy]) -> Iterator[ClaimVerdict]:
-    """By the facts of these case studies, of which no more is held at once than cases that ask alike may need."""
+    """Judge by the facts of these case studies, holding no more of them at once than cases that ask alike may need."""
     together: dict[Any, list[_Case]] = {}
     for case in cases:
         key = case.known if case.scope == "own" else tuple(map(case.needs.values, gather.READ_BY))
@@ -226,7 +228,7 @@ def _verdicts(cases: Iterable[_Case], case_studies: QuerySet[CaseStudy]) -> Iter
             if part not in parts:
                 parts[part] = facts if scope == "own" else case.needs.of(facts.without(case.known))
             judged = case.fault or _judged(case, parts[part])
-            # by its key alone: what is kept in memory (as_of) holds no claim
+            # the claim by its key alone, so that verdicts kept in memory (as_of) hold no claims
             yield ClaimVerdict(
                 claim_id=case.claim, scope=scope, asked=case.asked, verdict=judged.verdict, **_columns(judged)
             )
@@ -240,7 +242,7 @@ def _judged(case: _Case, facts: PublishedFacts) -> Verdict:
 
 
 def _scores(anew: QuerySet[CaseStudy], counted: QuerySet[CaseStudy]) -> tuple[set[str], list[HypothesisScore]]:
-    """Sources that these case studies have a say in, and the scores of those that count."""
+    """Return the sources that these case studies have a say in, and the scores of those that count."""
     sources = gather.sources(anew)
     studies = gather.read_studies(counted.filter(slug__in=sources))
     variation, rules = settings.KDB_DEFAULT_COEFFICIENT_OF_VARIATION, _rules()

@@ -1,4 +1,4 @@
-"""What the papers claimed and predicted, as pages."""
+"""The papers' claims and predictions as pages."""
 
 import json
 
@@ -26,7 +26,7 @@ def claim_papers(request: HttpRequest) -> HttpResponse:
 @require_safe
 @varies_for_htmx
 def claims_of_paper(request: HttpRequest, slug: str) -> HttpResponse:
-    """The claims of one paper, filtered by what the address says."""
+    """Show the claims of one paper, filtered by what the address says."""
     publication = get_object_or_404(visible.publications(), slug=slug)
     form = ClaimFilter(request.GET)
     lines = claim_pages.claims_of(publication, form.cleaned_data) if form.is_valid() else []
@@ -45,7 +45,7 @@ def claims_of_paper(request: HttpRequest, slug: str) -> HttpResponse:
 @require_safe
 @varies_for_htmx
 def claims_of_case_study(request: HttpRequest, slug: str) -> HttpResponse:
-    """What was claimed about a case study's results, with the verdicts."""
+    """Show what was claimed about a case study's results, with the verdicts."""
     case_study = get_object_or_404(visible.case_studies(), slug=slug)
     lines = claim_pages.claims_on(case_study)
     is_behind = claim_pages.is_behind(verdict for line in lines for _, verdict in line.verdicts)
@@ -56,7 +56,7 @@ def claims_of_case_study(request: HttpRequest, slug: str) -> HttpResponse:
 
 @require_safe
 def claim_detail(request: HttpRequest, slug: str, code: str) -> HttpResponse:
-    """One claim with its condition, every comparison and the evidence."""
+    """Show one claim with its condition, every comparison and the evidence."""
     publication = get_object_or_404(visible.publications(), slug=slug)
     try:
         line = claim_pages.claim_line(publication, code)

@@ -1,19 +1,28 @@
 """Comparisons as data."""
 
-from dataclasses import asdict
+from functools import partial
 
 from django.http import HttpResponseBase
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.request import Request
 
-from kdb.api_views import PublicView
+from kdb.api.public import PublicView
 from kdb.entity_tags import tagged_json
-from modelling.evidence.asking import AS_OF, AS_OF_PARAMETER, FILTERS, asked_revision, question_asked
+from modelling.evidence.asking import (
+    AS_OF_PARAMETER,
+    EDITION,
+    FILTERS,
+    METHOD_PARAMETER,
+    asked_method,
+    asked_revision,
+    question_asked,
+)
 from modelling.evidence.axes import AXES
 
 from .forms import ComparisonForm
-from .selectors import compared
+from .selectors import comparison_given
 from .serializers import ComparisonSerializer
+from .words import comparison_api_address
 
 
 class ComparisonView(PublicView):
@@ -26,13 +35,16 @@ class ComparisonView(PublicView):
             ),
             *FILTERS,
             AS_OF_PARAMETER,
+            METHOD_PARAMETER,
         ],
         responses=ComparisonSerializer,
         tags=["explanations"],
     )
     def get(self, request: Request) -> HttpResponseBase:
-        """Two to six entries side by side: their environments, and whether and why each two may be compared."""
+        """Compare two to six entries side by side: their environments, and whether and why each two may be compared."""
         axis = request.query_params.get("axis", "")
-        question, form = question_asked(request, axis, ComparisonForm, ("axis", AS_OF))
-        found = compared(question, form.cleaned_data["entries"], asked_revision(request))
-        return tagged_json(request, asdict(found))
+        question, form = question_asked(request, axis, ComparisonForm, ("axis", *EDITION))
+        keys, as_of = form.cleaned_data["entries"], asked_revision(request)
+        found = comparison_given(question, keys, as_of, asked_method(request), request.user)
+        body = found.as_json(partial(comparison_api_address, question, keys))
+        return tagged_json(request, body, is_immutable=found.is_final)

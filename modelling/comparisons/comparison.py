@@ -1,7 +1,7 @@
 """Two to six entries of an axis side by side: what is known of each, in what their environments differ, and for
 every two of them whether and why their numbers may be compared.
 
-Source: design rules 1 and 6; docs/models/ranking.md, sections 1 to 6.
+Source: docs/models/ranking.md, sections 1 to 6.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -26,7 +26,7 @@ from modelling.explanations.selectors import contrast_between, direct_groups, sh
 from .content import ComparedEntry, ComparedPair, Comparison, EnvironmentFact
 
 MOST = 6
-# What two arms of one case study can differ in besides what the axis holds fixed, in words.
+# Words for the fields of arms that can differ in one case study, besides those that the axis holds fixed.
 _COORDINATES = {
     "variant_id": "benchmark version or workload parameters",
     "operation": "operation",
@@ -38,7 +38,7 @@ _COORDINATES = {
 
 
 def compare(question: Question, keys: Sequence[str], revision: int, as_of: int | None = None) -> Comparison:
-    """The comparison, at `revision`. A constant number of queries, whatever is compared.
+    """Return the comparison, at `revision`. A constant number of queries, whatever is compared.
 
     keys : two to MOST different entries of the question's axis, ranked or not
     as_of : what counted at this knowledge revision, in place of what counts now
@@ -85,7 +85,7 @@ def _entry(axis: Axis, key: str, ranking: Ranking, all_arms: pd.DataFrame) -> Co
 
 
 def _environment(of_entries: list[list[Configuration]]) -> tuple[EnvironmentFact, ...]:
-    """Every fact of the configurations behind the entries: the values of each entry, those that differ first."""
+    """Return every fact of the configurations behind the entries: the values of each entry, those that differ first."""
     facts: tuple[tuple[str, Callable[[Configuration], str]], ...] = (
         ("Case study", lambda c: c.case_study.slug.upper()),
         ("Server", lambda c: c.case_study.server.model),
@@ -102,7 +102,7 @@ def _environment(of_entries: list[list[Configuration]]) -> tuple[EnvironmentFact
 
 
 def _pair(axis: Axis, a: str, b: str, ranking: Ranking, all_arms: pd.DataFrame) -> ComparedPair:
-    """How two entries stand to one another, and why that may be said."""
+    """Say how two entries stand to one another, and why that may be said."""
     part = shared_part(ranking, a, b)
     contrast = contrast_between(part, a, b)
     used = ranking.arms[ranking.arms["entry"].isin([a, b])]
@@ -131,7 +131,7 @@ def _pair(axis: Axis, a: str, b: str, ranking: Ranking, all_arms: pd.DataFrame) 
 
 
 def _confounding(axis: Axis, a: str, b: str, used: pd.DataFrame) -> str:
-    """What came along with the two entries and differs between them where they were measured side by side."""
+    """Say what came along with the two entries and differs between them where both were measured, or ""."""
     both = used[used.groupby("group")["entry"].transform("nunique") > 1]
     sides = [both[both["entry"] == key] for key in (a, b)]
     differing = [
@@ -146,7 +146,7 @@ def _confounding(axis: Axis, a: str, b: str, used: pd.DataFrame) -> str:
 
 
 def _through(axis: Axis, a: str, b: str, ranking: Ranking) -> str:
-    """An indirect comparison: by which entries it goes."""
+    """Say by which entries an indirect comparison goes."""
     arms = ranking.arms
     beside = [set(arms[arms["group"].isin(arms[arms["entry"] == key]["group"])]["entry"]) for key in (a, b)]
     common = sorted((beside[0] & beside[1]) - {a, b})
@@ -159,7 +159,7 @@ def _through(axis: Axis, a: str, b: str, ranking: Ranking) -> str:
 
 
 def _apart(axis: Axis, a: str, b: str, all_arms: pd.DataFrame) -> str:
-    """Why two entries may not be compared."""
+    """Say why two entries may not be compared."""
     of = {key: all_arms[all_arms["entry"] == key] for key in (a, b)}
     missing = [label(axis, key) for key, arms in of.items() if arms.empty]
     if missing:

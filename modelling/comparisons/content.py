@@ -1,4 +1,4 @@
-"""What a comparison says; the fields are those of the JSON that the API gives. No Django."""
+"""The content of a comparison; the fields are those of the JSON that the API gives. No Django."""
 
 from dataclasses import dataclass
 
@@ -48,7 +48,7 @@ class ComparedPair:
 
 @dataclass(frozen=True)
 class Offer:
-    """A link: what stands there, and where."""
+    """A link: its text, and its address."""
 
     title: str
     address: str
@@ -56,8 +56,8 @@ class Offer:
 
 @dataclass(frozen=True)
 class Instead:
-    """What there is in place of a comparison that no numbers make: comparisons in numbers, nearest first; answers that
-    hold the entries."""
+    """The links in place of a comparison that no numbers make: comparisons in numbers, nearest first; answers that hold
+    the entries."""
 
     comparisons: tuple[Offer, ...]
     answers: tuple[Offer, ...]

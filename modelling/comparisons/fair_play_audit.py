@@ -1,6 +1,6 @@
 """Fair-play audit of a case study: which of its numbers may be compared with which, and what stands in the way.
 
-Source: design rules 1 to 3; docs/models/ranking.md, sections 1 to 3.
+Source: docs/models/ranking.md, sections 1 to 3.
 """
 
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ SHOWN = 20  # numbers that nothing may be compared with, named one by one
 
 @dataclass(frozen=True)
 class AxisLine:
-    """How much a case study says about one axis."""
+    """One axis, with how much a case study says about it."""
 
     label: str
     groups: int  # fair-play groups with two entries or more
@@ -33,7 +33,7 @@ class AxisLine:
 
 @dataclass(frozen=True)
 class Audit:
-    """What of a case study may be compared.
+    """The audit of a case study: what of it may be compared.
 
     numbers : arms, a mean over repetitions counting once, of which `derived` follow from a text
     alone : those that no axis can use, and why, the first SHOWN of `alone_count`
@@ -49,7 +49,7 @@ class Audit:
 
 
 def audit(case_study: CaseStudy) -> Audit | None:
-    """The audit of a published or retracted case study; None where it has no virtual configuration with numbers."""
+    """Audit a published or retracted case study; None where it has no numbers that count."""
     arms = frames.arms_of(case_study)
     if arms.empty:
         return None
@@ -78,8 +78,9 @@ def audit(case_study: CaseStudy) -> Audit | None:
 
 
 def _alone(row: Any, group: pd.DataFrame) -> str:
-    """Why no axis can use a number: nothing beside it, or what is beside it differs in more than one may vary."""
-    what = f"{arm_label(row)}, {counted(row.vm_count, 'machine')} ({row.source or 'imported'})"
+    """Say why no axis can use a number: nothing beside it, or what is beside it differs in more than one may vary."""
+    machines = f", {counted(row.vm_count, 'machine')}" if row.vm_count else ""
+    what = f"{arm_label(row)}{machines} ({row.source or 'imported'})"
     others = group[group.index != row.Index]
     if others.empty:
         return f"{what}: nothing else ran with the same workload parameters, operation, block size and machine count."
@@ -90,7 +91,7 @@ def _alone(row: Any, group: pd.DataFrame) -> str:
 
 
 def _doubts(case_study: CaseStudy, arms: pd.DataFrame) -> list[str]:
-    """What the source leaves open that fair play rests on, each with what follows from it."""
+    """Name what the source leaves open that fair play rests on, each with what follows from it."""
     found = []
     if arms["variance"].isna().all():
         found.append("No number comes with the spread of its runs: a default spread is assumed for every one.")
@@ -103,7 +104,9 @@ def _doubts(case_study: CaseStudy, arms: pd.DataFrame) -> list[str]:
         )
     if not case_study.run_seconds:
         found.append("How long a run took is not stated.")
-    configurations = Configuration.objects.filter(pk__in=set(arms["configuration_id"]))
+    configurations = Configuration.objects.filter(pk__in=set(arms["configuration_id"]), hypervisor__isnull=False)
+    if not configurations.exists():
+        return found
     for column, label in (("cache_mode", "cache mode"), ("image_format", "image format"), ("disk_bus", "disk bus")):
         if not configurations.exclude(**{column: ""}).exists():
             found.append(f"The {label} is not stated: it is taken to be the same for all its configurations.")

@@ -1,4 +1,4 @@
-"""Which entries are to be compared, checked."""
+"""Checks which entries are to be compared."""
 
 from collections.abc import Iterable
 from itertools import product
@@ -17,7 +17,7 @@ from .comparison import MOST
 
 
 class ComparisonForm(QuestionForm):
-    """Which comparison a program asks for: two to six different keys, separated by commas."""
+    """A comparison as a program asks for it: two to six different keys, separated by commas."""
 
     entries = forms.CharField(max_length=MOST * (LONGEST_KEY + 1))
 
@@ -79,13 +79,13 @@ class CompareForm(AskForm):
         return cleaned
 
     @classmethod
-    def showing(cls, question: Question, keys: Iterable[str]) -> "CompareForm":
+    def showing_entries(cls, question: Question, keys: Iterable[str]) -> "CompareForm":
         """The form filled in with what was compared."""
         asked = {name: str(value) for name, value in question.as_dict().items() if value is not None}
         return cls({**asked, **dict(zip(ENTRY_FIELDS, keys, strict=False))})
 
     def elsewhere(self) -> list[tuple[str, str]]:
-        """The axes to which all given entries belong, where this one is not among them: label and where they are
+        """Return the axes to which all given entries belong, where this one is not among them: label and where they are
         compared on it."""
         given = [key for name in ENTRY_FIELDS if (key := self.data.get(name))]
         axes = [axis for axis in AXES if given and all(axis in axes_with(key) for key in given)]

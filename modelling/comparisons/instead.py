@@ -1,4 +1,4 @@
-"""What to look at where no numbers compare two entries: the nearest that they do, and answers that hold each."""
+"""Finds what to look at where no numbers compare two entries: the nearest that they do, and answers that hold each."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -16,16 +16,16 @@ from modelling.explanations.selectors import contrast_between, shared_part
 from .content import Instead, Offer
 from .words import address_of
 
-MOST_WORKLOADS = 8  # whose answers are looked through for an entry
+MOST_WORKLOADS = 8  # workloads whose answers are searched for an entry
 
 
 def instead(question: Question, a: str, b: str, as_of: int | None = None) -> Instead:
-    """For two entries of the question's axis that none of its numbers join."""
+    """Return the links for two entries of the question's axis that none of its numbers join."""
     return Instead(tuple(_comparisons(question, a, b, as_of)), tuple(dict.fromkeys(_answers(question, a, b, as_of))))
 
 
 def _comparisons(question: Question, a: str, b: str, as_of: int | None) -> Iterator[Offer]:
-    """The two themselves with one filter fewer, if that joins them; then each with what is most like the other."""
+    """Yield the two themselves with one filter fewer, if that joins them; else each with what is like the other."""
     then = {} if as_of is None else {"as_of": as_of}
     for wider in _wider(question):
         if contrast_between(shared_part(ranking_of(wider, as_of), a, b), a, b) is not None:
@@ -46,7 +46,7 @@ def _wider(question: Question) -> list[Question]:
 
 
 def _nearest(axis: Axis, ranking: Ranking, key: str, other: str) -> str | None:
-    """Of the entries that numbers compare with `key`, that which has most in common with `other`, the best of them."""
+    """Return the best entry, of those that numbers compare with `key`, that have most in common with `other`."""
     wanted = entry_parts(axis, other).items()
     joined = [
         entry
@@ -60,13 +60,13 @@ def _nearest(axis: Axis, ranking: Ranking, key: str, other: str) -> str | None:
 
 
 def _said(question: Question, a: str, b: str) -> str:
-    """ "KVM against Xen: File server by hypervisor"."""
+    """Name a comparison: "KVM against Xen: File server by hypervisor"."""
     axis = AXES[question.axis]
     return f"{names.label(axis, a)} against {names.label(axis, b)}: {title(question, names.names())}"
 
 
 def _answers(question: Question, a: str, b: str, as_of: int | None) -> Iterator[Offer]:
-    """For each the first answer that ranks it: to the question itself, with fewer filters, then on other workloads."""
+    """Yield for each the first answer that ranks it: to the question, with fewer filters, then on other workloads."""
     workloads = [slug for slug in names.names()["workload"] if slug != question.workload][:MOST_WORKLOADS]
     near = [question, *_wider(question), *(Question(question.axis, slug) for slug in workloads)]
     holding: dict[Question, list[str]] = {}

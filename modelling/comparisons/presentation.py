@@ -66,8 +66,8 @@ def present_comparison(comparison: Comparison, workload: str, as_of: int | None 
 
 
 def _headline(pair: ComparedPair, labels: dict[str, str], relative: str, workload: str) -> str:
-    """ "Proxmox VE gives 1.37 times the throughput of ESXi for a file server, with 95 % 1.20 to 1.55 in a new
-    laboratory."; where no number joins the two, why."""
+    """Say the first two in a sentence, "Proxmox VE gives 1.37 times the throughput of ESXi for a file server, with 95 %
+    1.20 to 1.55 in a new laboratory."; where no number joins the two, why."""
     a, b = labels[pair.a], labels[pair.b]
     if pair.ratio is None or pair.low is None or pair.high is None:
         return f"Nothing is known of {a} against {b} in numbers. {pair.why}"

@@ -2,8 +2,10 @@
 
 import hashlib
 from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
 
-from modelling.answers.selectors import answer_at
+from modelling.answers.selectors import COMBINED, Given, answer_at, asked, given, room_for
 from modelling.estimation.ranking import METHOD
 from modelling.evidence import counts
 from modelling.evidence.keeping import remembered
@@ -15,19 +17,33 @@ from .instead import instead
 
 
 def compared(question: Question, keys: Sequence[str], as_of: int | None = None) -> Comparison:
-    """Two to six entries side by side. Kept in memory as an explanation is."""
+    """Compare two to six entries side by side. Kept in memory as an explanation is."""
     snapshot = answer_at(question, as_of)
-    asked = hashlib.sha256(",".join(keys).encode()).hexdigest()
+    entries = hashlib.sha256(",".join(keys).encode()).hexdigest()
     revision = as_of or counts.revision()
-    key = f"modelling.comparison:{snapshot.digest}:{revision}:{asked}"
+    key = f"modelling.comparison:{snapshot.digest}:{revision}:{entries}"
     return remembered(key, lambda: compare(question, keys, revision, as_of))
 
 
+def comparison_given(
+    question: Question, keys: Sequence[str], as_of: int | None, method: int | None, user: Any
+) -> Given:
+    """The comparison as its address has it, pinned where that is permanent; see modelling.answers.pins."""
+    return given(
+        asked("comparison", f"{question.key}|{','.join(keys)}"),
+        as_of,
+        method,
+        room_for(user, COMBINED),
+        work_out=lambda: asdict(compared(question, keys, as_of)),
+        is_worth=lambda found: any(pair["ratio"] is not None for pair in found["pairs"]),
+    )
+
+
 def instead_of(comparison: Comparison, as_of: int | None = None) -> Instead | None:
-    """What there is in place of comparing the first two, where no numbers do; None where they do. Kept alike."""
+    """Return what there is in place of comparing the first two, where no numbers do; None where they do. Kept alike."""
     first, question = comparison.pairs[0], comparison.question
     if first.ratio is not None:
         return None
-    asked = hashlib.sha256(f"{question.key}|{first.a},{first.b}".encode()).hexdigest()
-    key = f"modelling.instead:{METHOD}:{comparison.revision}:{as_of is None}:{asked}"
+    pair = hashlib.sha256(f"{question.key}|{first.a},{first.b}".encode()).hexdigest()
+    key = f"modelling.instead:{METHOD}:{comparison.revision}:{as_of is None}:{pair}"
     return remembered(key, lambda: instead(question, first.a, first.b, as_of))

@@ -2,12 +2,13 @@
 
 from rest_framework import serializers
 
+from kdb.api.bodies import Fields
 from kdb.units import METRICS
-from modelling.evidence.asking import QuestionSerializer
+from modelling.evidence.asking import GivenSerializer, QuestionSerializer
 from modelling.evidence.question import GRADES
 
 
-class ComparedEntrySerializer(serializers.Serializer):
+class ComparedEntrySerializer(Fields):
     """One entry of a comparison; what ranks it is null where no evidence does."""
 
     key = serializers.CharField()
@@ -22,7 +23,7 @@ class ComparedEntrySerializer(serializers.Serializer):
     case_studies = serializers.ListField(child=serializers.CharField(), help_text="That say something of it here.")
 
 
-class EnvironmentFactSerializer(serializers.Serializer):
+class EnvironmentFactSerializer(Fields):
     """One fact of the configurations behind the entries."""
 
     fact = serializers.CharField(help_text="Its name, as on the page.")
@@ -33,7 +34,7 @@ class EnvironmentFactSerializer(serializers.Serializer):
     )
 
 
-class ComparedPairSerializer(serializers.Serializer):
+class ComparedPairSerializer(Fields):
     """Two of the entries, and whether their numbers may be compared."""
 
     a = serializers.CharField()
@@ -45,7 +46,7 @@ class ComparedPairSerializer(serializers.Serializer):
     why = serializers.CharField(help_text="Why they may, or may not, be compared.")
 
 
-class ComparisonSerializer(serializers.Serializer):
+class ComparisonSerializer(GivenSerializer):
     """Two to six entries of one axis side by side."""
 
     question = QuestionSerializer()

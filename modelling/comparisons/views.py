@@ -1,27 +1,31 @@
 """Entries side by side, and the fair-play audit of a case study, as pages."""
 
+from functools import partial
+
+import cattrs
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_safe
 
 from experiments import visible
 from kdb.htmx import varies_for_htmx, wants_fragment
-from modelling.evidence import counts, names
-from modelling.evidence.asking import page_revision
+from modelling.evidence import names
+from modelling.evidence.asking import explains_missing_answers, page_method, page_revision
 from modelling.evidence.axes import AXES
 from modelling.explanations.selectors import explained
 
 from . import words
+from .content import Comparison
 from .fair_play_audit import audit
 from .forms import ENTRY_FIELDS, CompareForm
 from .presentation import present_comparison
-from .selectors import compared, instead_of
+from .selectors import comparison_given, instead_of
 
 
 @require_safe
 @varies_for_htmx
 def fair_play(request: HttpRequest, slug: str) -> HttpResponse:
-    """Which numbers of the case study may be compared with which."""
+    """Show which numbers of the case study may be compared with which."""
     case_study = get_object_or_404(visible.case_studies(), slug=slug)
     template = "_audit" if wants_fragment(request) else "audit"
     return render(request, f"modelling/{template}.html", {"case_study": case_study, "audit": audit(case_study)})
@@ -29,35 +33,45 @@ def fair_play(request: HttpRequest, slug: str) -> HttpResponse:
 
 @require_safe
 @varies_for_htmx
+@explains_missing_answers
 def compare(request: HttpRequest) -> HttpResponse:
-    """Two to six entries of one axis side by side, and why the first stands where it does against the second.
+    """Show two to six entries of one axis side by side, and why the first stands where it does against the second.
 
     htmx gets the explanation alone; with nothing but an axis in the address, the lists of its entries.
     """
     if request.GET.keys() <= {"axis"} and (axis := request.GET.get("axis") or "fs-pair") in AXES:
         template = "_entries" if wants_fragment(request) else "compare"
         return render(request, f"modelling/{template}.html", {"form": CompareForm(axis=axis), "explanation": None})
-    form, as_of = CompareForm(request.GET), page_revision(request)
+    form, as_of, method = CompareForm(request.GET), page_revision(request), page_method(request)
     if not form.is_valid():
         status = 422 if wants_fragment(request) else 400
         return render(request, "modelling/compare.html", {"form": form, "explanation": None}, status=status)
     question, keys = form.question(), form.cleaned_data["entries"]
-    explanation = explained(question, *keys[:2], as_of=as_of)
+    first, second = keys[:2] or (None, None)
     if wants_fragment(request):
-        return render(request, "modelling/_explanation.html", {"explanation": explanation})
-    keys = keys or [side.key for side in (explanation.a, explanation.b) if side]
+        shown = {"explanation": explained(question, first, second, as_of=as_of)}
+        return render(request, "modelling/_explanation.html", shown)
+    explanation = found = None
+    if keys:  # what was given is looked up first: nothing that is worked out beside it withholds it
+        found = comparison_given(question, keys, as_of, method, request.user)
+    if found is None or found.is_of_today:
+        explanation = explained(question, first, second, as_of=as_of)
+        keys = keys or [side.key for side in (explanation.a, explanation.b) if side]
+    if keys and found is None:
+        found = comparison_given(question, keys, as_of, method, request.user)
     entries = dict(zip(ENTRY_FIELDS, keys, strict=False))
-    comparison = compared(question, keys, as_of) if keys else None
+    comparison = cattrs.structure(found.result, Comparison) if found else None
+    is_of_today = found is None or found.is_of_today
     workload = names.names()["workload"].get(question.workload, question.workload)
     context = {
-        "form": CompareForm.showing(question, keys),
-        "explanation": explanation,
+        "form": CompareForm.showing_entries(question, keys),
+        "explanation": explanation if is_of_today else None,
         "page": present_comparison(comparison, workload, as_of) if comparison else None,
-        "instead": instead_of(comparison, as_of) if comparison else None,
+        "instead": instead_of(comparison, as_of) if comparison and is_of_today else None,
         "as_of": as_of,
-        "revision": as_of or counts.revision(),
+        "found": found,
+        "addresses": found.addresses(partial(words.compare_address, question, **entries)) if found else {},
         "current_address": words.compare_address(question, **entries),
-        "permanent_address": words.compare_address(question, **entries, as_of=as_of or counts.revision()),
-        "api_address": words.comparison_api_address(question, keys, **({"as_of": as_of} if as_of else {})),
+        "api_address": words.comparison_api_address(question, keys, **(found.named if found and as_of else {})),
     }
     return render(request, "modelling/compare.html", context)

@@ -1,4 +1,4 @@
-"""What is detected, for operators and their programs (scope `campaign`)."""
+"""The detected mixes and the model, for operators and their programs (scope `campaign`)."""
 
 from typing import Any
 
@@ -10,6 +10,7 @@ from rest_framework.response import Response
 from experiments.campaigns.api import OperatorViewSet
 from experiments.models import ObservedMachine
 from experiments.observation.api import TAG
+from kdb.api.bodies import Fields
 from modelling.models import DetectionModel
 
 from . import selectors
@@ -19,8 +20,8 @@ from .keeping import current
 COUNTS = f"Workload that ran to what was said (a workload, {IDLE!r} or {UNLIKE!r}) to how often."
 
 
-class DetectedMixSerializer(serializers.Serializer):
-    """What a machine did in the last 24 hours, in the workloads that are known."""
+class DetectedMixSerializer(Fields):
+    """The work of a machine in the last 24 hours, in the workloads that are known."""
 
     shares = serializers.DictField(
         child=serializers.FloatField(), help_text="Workload to its share of the minutes that are like a known one."
@@ -32,7 +33,7 @@ class DetectedMixSerializer(serializers.Serializer):
     why_not = serializers.CharField(allow_null=True, help_text="Why there are no shares; null where there are.")
 
 
-class CalibrationBinSerializer(serializers.Serializer):
+class CalibrationBinSerializer(Fields):
     low = serializers.FloatField(help_text="Probability of the likeliest workload, from here")
     high = serializers.FloatField(help_text="to here.")
     signatures = serializers.IntegerField()
@@ -48,8 +49,8 @@ def _confusion() -> serializers.DictField:
     return serializers.DictField(child=serializers.DictField(child=serializers.IntegerField()), help_text=COUNTS)
 
 
-class DetectionReportSerializer(serializers.Serializer):
-    """How good a model is, by runs left out."""
+class DetectionReportSerializer(Fields):
+    """The figures that tell how good a model is, by runs left out."""
 
     workloads = serializers.ListField(child=serializers.CharField())
     signatures = _counted()
@@ -65,7 +66,7 @@ class DetectionReportSerializer(serializers.Serializer):
     foreign = _confusion()
 
 
-class DetectionModelSerializer(serializers.Serializer):
+class DetectionModelSerializer(Fields):
     """The model that tells workloads by block statistics; null where there is none."""
 
     made_at = serializers.DateTimeField(allow_null=True)
@@ -75,7 +76,7 @@ class DetectionModelSerializer(serializers.Serializer):
 
 
 class DetectedMixViewSet(OperatorViewSet):
-    """What observed machines do."""
+    """The detected mixes of observed machines."""
 
     queryset = ObservedMachine.objects.all()
     serializer_class = DetectedMixSerializer
@@ -83,7 +84,7 @@ class DetectedMixViewSet(OperatorViewSet):
 
     @extend_schema(operation_id="observed_machines_mix", tags=[TAG], responses=DetectedMixSerializer)
     def retrieve(self, request: Request, pk: int) -> Response:
-        """What a machine did in the last 24 hours, in the workloads that are known."""
+        """Return what a machine did in the last 24 hours, in the workloads that are known."""
         mix = selectors.mix_of(self.get_object()) or selectors.NOTHING
         return Response(DetectedMixSerializer({**vars(mix), "why_not": mix.why_not or None}).data)
 
@@ -96,7 +97,7 @@ class DetectionModelViewSet(OperatorViewSet):
 
     @extend_schema(operation_id="detection_model", tags=[TAG], responses=DetectionModelSerializer)
     def retrieve(self, request: Request) -> Response:
-        """The newest model, and how good it is by runs left out."""
+        """Return the newest model, and how good it is by runs left out."""
         model = current()
         said: dict[str, Any] = {"made_at": None, "signatures": 0, "why_not": selectors.NO_MODEL, "report": None}
         if model is not None:

@@ -1,4 +1,4 @@
-"""Which known workload a disk's statistics are like, how probably, and whether they are like any.
+"""Tell which known workload a disk's statistics are like, how probably, and whether they are like any.
 
 A support vector machine with a Gaussian kernel (Cortes, Vapnik 1995) over a handful of shares and sizes, made into
 probabilities on runs that it was not fitted to (one temperature; Guo, Pleiss, Sun, Weinberger 2017). "Unlike anything
@@ -45,7 +45,7 @@ class Training:
 
 
 def enough(training: Training, told: tuple[str, ...]) -> Training:
-    """Without the loads of which there is too little. Raises TooFewError where fewer than two of `told` are left."""
+    """Leave out the loads of which there is too little. Raises TooFewError where fewer than two of `told` are left."""
     counts = {
         workload: (
             training.workloads.count(workload),
@@ -95,17 +95,17 @@ class Classifier:
         return [name for name in self.classes if name in self.told]
 
     def probabilities(self, features: Matrix) -> Matrix:
-        """A row for each of `features`, a column for each of `classes`; rows add up to 1."""
+        """Return a row for each of `features`, a column for each of `classes`; rows add up to 1."""
         return np.asarray(self._model.predict_proba(features), dtype=float)
 
     def tell(self, features: Matrix) -> list[str]:
-        """The likeliest workload of each row; "" for what is unlike anything that may be told."""
+        """Return the likeliest workload of each row; "" for what is unlike anything that may be told."""
         likeliest = [self.classes[column] for column in self.probabilities(features).argmax(axis=1)]
         near = distances(features, self.training.features) <= self.farthest
         return [name if is_near and name in self.told else "" for name, is_near in zip(likeliest, near, strict=True)]
 
     def shares(self, features: Matrix) -> Matrix:
-        """As `probabilities`, a column for each of `workloads`, given that it is one of them."""
+        """Return `probabilities` with a column for each of `workloads`, given that it is one of them."""
         columns = [self.classes.index(name) for name in self.workloads]
         found = self.probabilities(features)[:, columns]
         return np.asarray(found / found.sum(axis=1, keepdims=True))
@@ -123,7 +123,7 @@ def fit(training: Training, told: tuple[str, ...]) -> Classifier:
 
 
 def folds(training: Training) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
-    """Rows to fit to and rows to foretell; a run is whole in one of them, and workloads are spread over all."""
+    """Split the rows into ones to fit to and ones to foretell; no run is divided, workloads are spread over all."""
     from sklearn.model_selection import StratifiedGroupKFold
 
     splitter = StratifiedGroupKFold(n_splits=FOLDS, shuffle=True, random_state=0)
@@ -131,7 +131,7 @@ def folds(training: Training) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]
 
 
 def left_out(training: Training, penalty: float) -> Matrix:
-    """Probabilities of each signature by a model of the other runs; columns as `training.classes`."""
+    """Return the probabilities of each signature by a model of the other runs; columns as `training.classes`."""
     found = np.zeros((len(training.workloads), len(training.classes)))
     for fitted, foretold in folds(training):
         model = _fitted(training.chosen(fitted), penalty)
@@ -141,13 +141,13 @@ def left_out(training: Training, penalty: float) -> Matrix:
 
 
 def log_score(training: Training, probabilities: Matrix) -> float:
-    """Mean ln of the probability that the right workload was given; 0 is best."""
+    """Return the mean ln of the probability that the right workload was given; 0 is best."""
     right = [training.classes.index(workload) for workload in training.workloads]
     return float(np.mean(np.log(np.clip(probabilities[np.arange(len(right)), right], 1e-6, 1))))
 
 
 def left_out_distances(training: Training) -> NDArray[np.float64]:
-    """Of each signature to those of other runs."""
+    """Return the distances of each signature to those of other runs."""
     groups = np.array(training.groups)
     return np.array(
         [distances(training.features[i : i + 1], training.features[groups != groups[i]])[0] for i in range(len(groups))]
@@ -155,7 +155,7 @@ def left_out_distances(training: Training) -> NDArray[np.float64]:
 
 
 def distances(features: Matrix, known: Matrix) -> NDArray[np.float64]:
-    """To the NEIGHBOURS-th nearest known signature, in standard deviations of the known ones.
+    """Return the distances to the NEIGHBOURS-th nearest known signature, in standard deviations of the known ones.
 
     Root of the mean square over the features.
     """
@@ -166,7 +166,7 @@ def distances(features: Matrix, known: Matrix) -> NDArray[np.float64]:
 
 
 def _fitted(training: Training, penalty: float) -> Any:
-    """The machine, calibrated by one temperature that is found on runs left out."""
+    """Fit the machine, calibrated by one temperature that is found on runs left out."""
     from sklearn.calibration import CalibratedClassifierCV
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler

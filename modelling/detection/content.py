@@ -1,4 +1,4 @@
-"""What detection says, as data. No Django."""
+"""The results of detection, as data. No Django."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class Mix:
-    """What a machine did over some hours, in the workloads that are known.
+    """The work of a machine over some hours, in the workloads that are known.
 
     shares : workload to its share of the minutes that are like something known; they add up to 1, or there are none
     probability : mean over these minutes of the probability of the likeliest workload
@@ -35,7 +35,7 @@ class Bin:
 
 @dataclass(frozen=True)
 class Report:
-    """How good a model is, by runs left out. Rows of the confusion are what ran, columns what was said.
+    """The quality of a model, by runs left out. Rows of the confusion are what ran, columns what was said.
 
     stretch : of single signatures; of whole runs (about a minute) where `whole`
     foreign : kind of a load that is no workload here, from which nothing was learnt, to what was said of its runs

@@ -1,4 +1,4 @@
-"""How good a model is: each run foretold by a model of the other runs. docs/models/detection.md, section 4."""
+"""Evaluate a model: each run foretold by a model of the other runs. docs/models/detection.md, section 4."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -28,7 +28,7 @@ class Known:
 
 
 def training_of(signatures: Iterable[Known]) -> Training:
-    """Those on which the disk worked."""
+    """Return the signatures on which the disk worked, as training."""
     working = [each for each in signatures if not is_idle(each.counts, each.seconds)]
     return Training(
         matrix([each.counts for each in working]),
@@ -38,7 +38,7 @@ def training_of(signatures: Iterable[Known]) -> Training:
 
 
 def whole_runs(signatures: Iterable[Known]) -> list[Known]:
-    """The signatures of one workload in one run joined: about a minute of statistics, as a machine is judged by."""
+    """Join the signatures of one workload in one run: about a minute of statistics, as a machine is judged by."""
     found: dict[tuple[str, str], list[Known]] = {}
     for each in signatures:
         found.setdefault((each.run, each.workload), []).append(each)
@@ -49,7 +49,7 @@ def whole_runs(signatures: Iterable[Known]) -> list[Known]:
 
 
 def model_of(signatures: Sequence[Known], workloads: Sequence[str]) -> tuple[Classifier, Report]:
-    """A model of the signatures, and how good it is by runs left out.
+    """Return a model of the signatures, and how good it is by runs left out.
 
     workloads : that may be told; what else ran teaches nothing, and is held against the model
     Raises classifier.TooFewError where fewer than two of the workloads have enough.
@@ -84,7 +84,7 @@ def _fitted(signatures: Iterable[Known], told: tuple[str, ...]) -> Classifier:
 
 
 def said(model: Classifier, one: Known) -> str:
-    """The likeliest workload, or that it is idle, or unlike anything known."""
+    """Return the likeliest workload, or that it is idle, or unlike anything known."""
     if is_idle(one.counts, one.seconds):
         return IDLE
     told = model.tell(np.array([vector(one.counts)]))[0]
@@ -92,7 +92,7 @@ def said(model: Classifier, one: Known) -> str:
 
 
 def _by_left_out(model: Classifier, signatures: Sequence[Known]) -> list[tuple[str, str]]:
-    """What ran and what is said of it, by models fitted to other runs with the same parameters."""
+    """Return what ran and what is said of it, by models fitted to other runs with the same parameters."""
     held = np.array(model.training.groups)
     others: dict[str, Classifier] = {}
     for fitted, foretold in folds(model.training):
@@ -102,7 +102,7 @@ def _by_left_out(model: Classifier, signatures: Sequence[Known]) -> list[tuple[s
 
 
 def confusion(pairs: Iterable[tuple[str, str]]) -> dict[str, dict[str, int]]:
-    """What ran to what was said to how often."""
+    """Count, of each that ran, how often each was said."""
     found: dict[str, Counter[str]] = {}
     for ran, told in pairs:
         found.setdefault(ran, Counter())[told] += 1
@@ -110,7 +110,7 @@ def confusion(pairs: Iterable[tuple[str, str]]) -> dict[str, dict[str, int]]:
 
 
 def calibration(training: Training, probabilities: Matrix) -> list[Bin]:
-    """Whether what is given 80 % is right in 80 of 100. Bins without a signature are left out."""
+    """Hold probabilities against hits: what is given 80 % is right in 80 of 100. Bins of no signature are left out."""
     top, right = probabilities.max(axis=1), probabilities.argmax(axis=1)
     hits = np.array([training.classes.index(workload) for workload in training.workloads]) == right
     bins = []

@@ -1,4 +1,4 @@
-"""What is compared of two disks' statistics: shares and sizes, which a larger or faster machine has alike.
+"""Compute what is compared of two disks' statistics: shares and sizes, which a larger or faster machine has alike.
 
 Rates and times are left out: they say more of the machine and what it lies on than of its load.
 docs/models/detection.md, section 1.
@@ -38,7 +38,7 @@ def is_idle(counts: Counts, seconds: float) -> bool:
 
 
 def vector(counts: Counts) -> list[float]:
-    """The FEATURES of what a disk did, in their order. Raises ValueError where it neither read nor wrote."""
+    """Return the FEATURES of what a disk did, in their order. Raises ValueError where it neither read nor wrote."""
     if not counts.reads + counts.writes:
         raise ValueError("nothing was read or written: there is nothing to compare")
     read_kib, write_kib = counts.read_bytes / _KIB, counts.write_bytes / _KIB
@@ -53,7 +53,7 @@ def vector(counts: Counts) -> list[float]:
 
 
 def matrix(all_counts: Sequence[Counts]) -> NDArray[np.float64]:
-    """A row for each. Raises as `vector`."""
+    """Return a row for each. Raises as `vector`."""
     return np.array([vector(counts) for counts in all_counts], dtype=float).reshape(len(all_counts), len(FEATURES))
 
 

@@ -43,7 +43,7 @@ HOUR = timedelta(hours=1)
 
 
 def signatures() -> list[Known]:
-    """All that detection may learn from: of runs that came to their end, and those that came with KDB."""
+    """Return all that detection may learn from: of runs that came to their end, and those that came with KDB."""
     rows = Signature.objects.filter(Q(run=None) | Q(run__state=CampaignRun.State.DONE)).order_by("pk")
     return [
         Known(
@@ -57,7 +57,7 @@ def signatures() -> list[Known]:
 
 
 def current() -> DetectionModel | None:
-    """The newest model; None before the first was made."""
+    """Return the newest model; None before the first was made."""
     return DetectionModel.objects.filter(method=METHOD).order_by("-made_at", "-pk").first()
 
 
@@ -86,7 +86,7 @@ def train() -> DetectionModel:
 
 
 def _forget_old_models(newest: DetectionModel) -> None:
-    """Those that no detected hour rests on."""
+    """Delete the older models that no detected hour rests on."""
     used = DetectedHour.objects.values("model")
     DetectionModel.objects.exclude(pk=newest.pk).exclude(pk__in=used).delete()
 
@@ -104,13 +104,13 @@ def as_json(model: Classifier) -> dict[str, Any]:
 
 
 def classifier(kept: DetectionModel) -> Classifier | None:
-    """The model, fitted again; None where there were too few signatures for one."""
+    """Return the model, fitted again; None where there were too few signatures for one."""
     return None if kept.why_not else _fitted_again(kept.pk, kept.digest)
 
 
 @lru_cache(maxsize=2)
 def _fitted_again(pk: int, digest: str) -> Classifier:
-    """digest : so that another database's model with this key is another one"""
+    """Fit a kept model again. digest : so that another database's model with this key is another one"""
     kept = DetectionModel.objects.get(pk=pk, digest=digest).training
     training = Training(np.array(kept["rows"]), tuple(kept["workloads"]), tuple(kept["runs"]))
     return Classifier(training, tuple(kept["told"]), kept["penalty"], kept["farthest"])
@@ -157,7 +157,7 @@ def detect() -> None:
 
 
 def hour_of(model: Classifier, minutes: Iterable[Watched]) -> _Hour:
-    """What minutes were like, each by itself."""
+    """Sum up what minutes were like, each by itself."""
     found = _Hour()
     working = []
     for minute in minutes:
@@ -182,7 +182,7 @@ def hour_of(model: Classifier, minutes: Iterable[Watched]) -> _Hour:
 
 
 def look_after() -> None:
-    """At each tick: a model where there are new signatures, hours where there are new minutes."""
+    """Ask, at each tick, for a model where there are new signatures and for hours where there are new minutes."""
     since = now() - EVERY
     recent = set(
         Job.objects.filter(kind__in=[TRAIN_JOB, DETECT_JOB], created_at__gt=since).values_list("kind", flat=True)
@@ -196,7 +196,7 @@ def look_after() -> None:
 
 
 def _is_behind() -> bool:
-    """Whether signatures came or went since the newest model."""
+    """Tell whether signatures came or went since the newest model."""
     there = Signature.objects.filter(Q(run=None) | Q(run__state=CampaignRun.State.DONE)).aggregate(number=Count("pk"))
     made = current()
     return bool(there["number"]) if made is None else made.signatures != there["number"]

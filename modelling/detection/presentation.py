@@ -1,4 +1,4 @@
-"""What is observed and detected, laid out for a reader. No queries."""
+"""Lay out what is observed and detected for a reader. No queries."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ class MixWords:
 
 
 def mix_words(mix: Mix | None, names: Mapping[str, str], hypervisor: str, machine_fs: str) -> MixWords:
-    """names : workload to its name; hypervisor, machine_fs : slugs of the catalogue, or empty"""
+    """Put a mix into words. names : workload to its name; hypervisor, machine_fs : slugs of the catalogue, or empty"""
     if mix is None:
         return MixWords("not told yet", "", "")
     beside = f"{mix.minutes} minutes watched, {percent(mix.idle)} idle, {percent(mix.unlike)} unlike anything known"
@@ -46,14 +46,14 @@ def mix_words(mix: Mix | None, names: Mapping[str, str], hypervisor: str, machin
 
 @dataclass(frozen=True)
 class Curves:
-    """What a machine's disks did, as charts and as the rows of a table: when, and the loads."""
+    """The loads of a machine's disks over time, as charts and as the rows of a table."""
 
     charts: list[Chart]
     rows: list[tuple[str, Any]]
 
 
 def curves(span: str, sums: Sequence[tuple[datetime, Watched]]) -> Curves:
-    """sums : in order; the latest SHOWN are shown"""
+    """Draw the curves of a machine. sums : in order; the latest SHOWN are shown"""
     shown = [(f"{starts_at:{SPANS[span]}}", load([watched])) for starts_at, watched in sums[-SHOWN[span] :]]
     throughput = {"read": "read_mib", "written": "write_mib"}
     requests = {"reads": "reads", "writes": "writes", "flushes": "flushes"}
@@ -95,7 +95,7 @@ def _chart(name: str, unit: str, title: str, series: Mapping[str, str], shown: S
 
 @dataclass(frozen=True)
 class ConfusionTable:
-    """columns: what may be said; rows: what ran, how often each was said, and the share that was right."""
+    """A confusion. columns: what may be said; rows: what ran, how often each was said, and the share that was right."""
 
     title: str
     columns: list[str]
@@ -105,7 +105,7 @@ class ConfusionTable:
 def confusion_table(
     title: str, confusion: Mapping[str, Mapping[str, int]], workloads: Sequence[str], names: Mapping[str, str]
 ) -> ConfusionTable:
-    """right: of those that were not idle; None where none is known by that name"""
+    """Lay out a confusion. right: of those that were not idle; None where none is known by that name"""
     said = [*workloads, UNLIKE, IDLE]
     rows = []
     for ran, counted in confusion.items():

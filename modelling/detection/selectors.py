@@ -1,4 +1,4 @@
-"""What a machine does, as pages and placement ask for it."""
+"""Detection for pages and placement: what a machine does."""
 
 from collections import defaultdict
 from collections.abc import Iterable
@@ -21,12 +21,12 @@ LEAST_MINUTES = 5  # like something known, for a mix to be told
 
 
 def mix_of(machine: ObservedMachine, hours: int = HOURS) -> Mix | None:
-    """What a machine did in the last hours; None where nothing was watched or detected."""
+    """Return what a machine did in the last hours; None where nothing was watched or detected."""
     return mixes_of([machine.pk], hours).get(machine.pk)
 
 
 def mixes_of(machines: Iterable[int], hours: int = HOURS) -> dict[int, Mix]:
-    """The same for several, by their keys; in two queries."""
+    """Return the same for several, by their keys; in two queries."""
     model = current()
     chosen = DetectedHour.objects.filter(machine__in=list(machines), starts_at__gt=now() - timedelta(hours=hours))
     by_machine: dict[int, list[DetectedHour]] = defaultdict(list)
@@ -37,7 +37,7 @@ def mixes_of(machines: Iterable[int], hours: int = HOURS) -> dict[int, Mix]:
 
 
 def hours_of(machine: ObservedMachine, hours: int) -> list[tuple[DetectedHour, Mix]]:
-    """The same hour by hour, in order."""
+    """Return the same hour by hour, in order."""
     rows = DetectedHour.objects.filter(machine=machine, starts_at__gt=now() - timedelta(hours=hours))
     return [(row, _mix([row], "", 1)) for row in rows.order_by("starts_at")]
 

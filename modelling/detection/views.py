@@ -12,6 +12,7 @@ from experiments.models import Host, ObservedMachine
 from experiments.observation import deeds
 from experiments.observation import selectors as observation
 from experiments.observation.forms import MachineForm, ObserveForm, PoolPageForm
+from kdb.accounts import user_of
 from modelling.evidence import names
 
 from . import selectors
@@ -22,7 +23,7 @@ from .presentation import SPANS, confusion_table, curves, mix_words
 @require_http_methods(["GET", "HEAD", "POST"])
 @operators_only
 def observed_host(request: HttpRequest, slug: str) -> HttpResponse:
-    """The machines and pools of a host; turned on and off here."""
+    """Show the machines and pools of a host; turn observation on and off."""
     host = get_object_or_404(Host.objects.select_related("hypervisor"), slug=slug)
     may_change, problem = permissions.may_change_host(request.user, host), ""
     form = ObserveForm(request.POST if request.POST.get("do") == "on" else None, initial={"every": host.observed_every})
@@ -56,16 +57,16 @@ def _done(request: HttpRequest, host: Host, form: ObserveForm, pools: dict[int, 
     match request.POST.get("do", "").split("-"):
         case ["on"]:
             if form.is_valid():
-                deeds.turn_on(host, user=request.user, every=form.cleaned_data["every"])
+                deeds.turn_on(host, user=user_of(request), every=form.cleaned_data["every"])
             return form.is_valid()
         case ["off"]:
-            deeds.turn_off(host, user=request.user)
+            deeds.turn_off(host, user=user_of(request))
             return True
         case ["pool", key] if key.isdecimal() and int(key) in pools:
             pool = pools[int(key)].instance
             bound = pools[int(key)] = PoolPageForm(request.POST, instance=pool, prefix=f"pool{pool.pk}")
             if bound.is_valid():
-                deeds.change_pool(pool, bound.cleaned_data, user=request.user)
+                deeds.change_pool(pool, bound.cleaned_data, user=user_of(request))
             return bound.is_valid()
     raise Http404("nothing is called so")
 
@@ -73,7 +74,7 @@ def _done(request: HttpRequest, host: Host, form: ObserveForm, pools: dict[int, 
 @require_http_methods(["GET", "HEAD", "POST"])
 @operators_only
 def observed_machine(request: HttpRequest, pk: int) -> HttpResponse:
-    """A machine: where its disks lie, what they did, what that is like; and what its operator says of it."""
+    """Show a machine: where its disks lie, what they did, what that is like; and take what its operator says of it."""
     machine = get_object_or_404(ObservedMachine.objects.select_related("host__hypervisor"), pk=pk)
     may_change = permissions.may_change_host(request.user, machine.host)
     form = MachineForm(request.POST or None, instance=machine)
@@ -82,7 +83,7 @@ def observed_machine(request: HttpRequest, pk: int) -> HttpResponse:
             raise PermissionDenied
         if form.is_valid():
             said = form.cleaned_data
-            deeds.change_machine(ObservedMachine.objects.get(pk=pk), said, user=request.user)
+            deeds.change_machine(ObservedMachine.objects.get(pk=pk), said, user=user_of(request))
             return redirect("observed-machine", pk)
     span = request.GET.get("span", "hour")
     if span not in SPANS:
@@ -109,7 +110,7 @@ def observed_machine(request: HttpRequest, pk: int) -> HttpResponse:
 @require_safe
 @operators_only
 def detection_model(request: HttpRequest) -> HttpResponse:
-    """What detection was learnt from, and how often it is right."""
+    """Show what detection was learnt from, and how often it is right."""
     model = current()
     shown: dict[str, object] = {"model": model, "why_not": selectors.NO_MODEL if model is None else model.why_not}
     if model is not None and not model.why_not:

@@ -36,7 +36,7 @@ _AT_ONCE = 200_000  # cells of the arrays over tau, trials and treatments: what 
 
 @dataclass(frozen=True)
 class Posterior:
-    """What trials, and tier lists if there are any, say of n treatments that they connect.
+    """The posterior of n treatments that trials, and tier lists if there are any, connect.
 
     A mixture over T values of tau: with weight weights[t], tau is taus[t] and the effects are normal with mean
     means[t] and covariance covariances[t], each up to the same constant.
@@ -153,11 +153,11 @@ class Posterior:
         return replace(self, treatments=names, means=self.means[:, places], covariances=inside)
 
     def forecast(self, margin: float) -> "Forecast":
-        """What choosing each treatment means in a new laboratory.
+        """Forecast what choosing each treatment means in a new laboratory, whose effects are theta + N(0, tau² / 2 I).
 
         margin : share of the best's value, 0.1 for "10 % slower"
-        Its effects are theta + N(0, tau² / 2 I). For two and three treatments in closed form; for more
-        on a fixed point set, with an error below 0.002 in each probability.
+        For two and three treatments in closed form; for more on a fixed point set, with an error below 0.002 in each
+        probability.
         """
         covariances = self.covariances + (self.taus**2 / 2)[:, None, None] * np.eye(len(self.treatments))
         return forecast(self.weights, self.means, covariances, margin)
@@ -178,7 +178,7 @@ class Forecast:
 
 
 def forecast(weights: np.ndarray, means: np.ndarray, covariances: np.ndarray, margin: float) -> Forecast:
-    """What choosing each of n treatments means, where their values are a mixture of normal distributions.
+    """Forecast what choosing each of n treatments means, where their values are a mixture of normal distributions.
 
     weights : (T,), their sum is 1; means : (T, n) and covariances : (T, n, n) of ln(value), up to a constant
     """
@@ -288,7 +288,7 @@ class _Numbers:
         weights = self.variances + half[:, :, None]
         np.divide(1.0, weights, out=weights)
         each_trial, each_arm = (np.ones(length) for length in self.variances.shape)
-        totals, of_arms = weights @ each_arm, each_trial @ weights  # sums, as products: these know how to be fast
+        totals, of_arms = weights @ each_arm, each_trial @ weights  # sums, as matrix products because these are faster
         pull = weights * self.rest
         level = (pull @ each_arm) / totals
         rights = each_trial @ pull - (level[:, None, :] @ weights)[:, 0]
@@ -348,7 +348,10 @@ def _effects(numbers: _Numbers, lists: Lists, taus: np.ndarray) -> tuple[np.ndar
 
 
 def _invertible(laplacians: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Connected Laplacians with an eigenvalue in the direction of one that keeps them well conditioned, and it."""
+    """Return the connected Laplacians with one more eigenvalue, for a shift common to all, and these (T,) eigenvalues.
+
+    Their size keeps the matrices well conditioned.
+    """
     size = laplacians.shape[1]
     shifts = np.maximum(np.einsum("tii->t", laplacians) / size, np.finfo(float).tiny)
     return laplacians + (shifts / size)[:, None, None], shifts
@@ -410,9 +413,9 @@ def _integrated(
 def _mode(
     log_density: Callable[[np.ndarray], np.ndarray], taus: np.ndarray, logs: np.ndarray
 ) -> tuple[float, float] | None:
-    """Where the density of tau is greatest, and the standard deviation of the normal that fits there.
+    """Find where the density of tau is greatest, and the standard deviation of the normal that fits there.
 
-    taus, logs : its logarithm at rising places. None where it is greatest at an end, or wide beside their distances.
+    taus : rising; logs : logarithm of the density there. None where it is greatest at an end, or wide beside the steps.
     """
     is_narrow = False
     for _ in range(12):
@@ -488,7 +491,7 @@ def _of_two(weights: np.ndarray, means: np.ndarray, covariances: np.ndarray, mar
 
 
 def _of_three(weights: np.ndarray, means: np.ndarray, covariances: np.ndarray, margin: float) -> Forecast:
-    """Each quantity as probabilities that two jointly normal differences are both negative.
+    """Forecast from probabilities that two jointly normal differences are both negative.
 
     With a, b the leads of the two others over i: i is best where both are below zero; it is not slower where both
     are below -ln(1 - margin); and the expected loss splits by which of the two is ahead, where exp(-a) turns the
@@ -536,9 +539,9 @@ def _both_below(limits: np.ndarray, covariances: np.ndarray) -> np.ndarray:
 
 
 def _of_many(weights: np.ndarray, means: np.ndarray, covariances: np.ndarray, margin: float) -> Forecast:
-    """On a fixed set of points, spread over the values of tau by their weights.
+    """Forecast on a fixed set of points, spread over the values of tau by their weights.
 
-    Of each point one entry's value is integrated out in closed form, given all others; so the estimate is smooth.
+    At each point one entry's value is integrated out in closed form, given all others; so the estimate is smooth.
     Entries are taken in the order of their means, which makes the result independent of how they are numbered.
     """
     from scipy.linalg.lapack import dtrtri  # slow to import

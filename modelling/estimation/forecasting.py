@@ -1,4 +1,4 @@
-"""Forecasts of what nobody measured: which form makes them, and what arms are made of. No Django.
+"""Forecasts of what nobody measured: the form that makes them, and the parts that arms are made of. No Django.
 
 Source: docs/models/forecasts.md.
 """
@@ -23,15 +23,15 @@ from .ranking import scored_findings
 # The one place that says which form of modelling.validation.forecasts makes forecasts, and since when.
 IN_USE, SINCE = "pooled", date(2026, 11, 22)
 
-# The columns whose values are parts. Two more are what no column holds: that a container shares the host's kernel, and
+# The columns whose values are parts. No column holds two more parts: that a container shares the host's kernel, and
 # the pair of both file systems.
 COLUMNS = ("hypervisor", "guest_fs", "host_fs", "backend", "cache_mode", "image_format")
 _READ = (*COLUMNS, "virtualisation")
 CONTAINER = "container"
 _WHOLE = Axis("parts", "Configuration", ("parts",), MACHINE)
 
-# Of the half-normal priors on the standard deviations of pooled effects, ln ratio, by kind of part: caches and networks
-# that come with a container or a backend make factors, where file systems and hypervisors make percents.
+# Scales of the half-normal priors on the standard deviations of pooled effects, ln ratio, by kind of part. Wide where
+# caches and networks come with the part and make factors; file systems and hypervisors make percents.
 _SCALE, _WIDE = 0.3, 1.0
 SCALES = {
     REST: _SCALE,
@@ -44,7 +44,7 @@ SCALES = {
 
 
 def parts(row: Mapping[str, object]) -> frozenset[Part]:
-    """The stated parts of an arm, or of an entry: column to value. A host storage is its backend and file system."""
+    """Return the stated parts of an arm or an entry: column to value. A host storage is its backend and file system."""
     stated = {column: value for column in _READ if isinstance(value := row.get(column), str) and value}
     if isinstance(key := row.get("host_storage"), str):
         backend, host_fs = host_storage_parts(key)
@@ -57,7 +57,7 @@ def parts(row: Mapping[str, object]) -> frozenset[Part]:
 
 
 def between(made_of: Sequence[frozenset[Part]], i: int, j: int) -> dict[Part, float]:
-    """How much more of each part the i-th has than the j-th."""
+    """Return how much more of each part the i-th has than the j-th."""
     return dict.fromkeys(made_of[i] - made_of[j], 1.0) | dict.fromkeys(made_of[j] - made_of[i], -1.0)
 
 
@@ -74,7 +74,7 @@ def observed(arms: pd.DataFrame, workload: str, spread: Spread) -> list[Observed
 
 
 def listed(findings: pd.DataFrame, workload: str, tier_scale: float, tier_doubt: float) -> list[Observed]:
-    """Each tier list of a workload as a trial: the normal approximation of its likelihood at its own mode.
+    """Take each tier list of a workload as a trial: the normal approximation of its likelihood at its own mode.
 
     findings : DataFrame of modelling.evidence.frames.findings; the others as for modelling.estimation.ranking.rank
     """
@@ -91,7 +91,7 @@ def listed(findings: pd.DataFrame, workload: str, tier_scale: float, tier_doubt:
 
 
 def differences(arms: pd.DataFrame) -> Callable[[int, int], dict[Part, float]]:
-    """How much more entry i of a trial has of each part than entry j.
+    """Return the function that tells how much more entry i of a trial has of each part than entry j.
 
     arms : of modelling.evidence.arms.comparable_arms, of one trial whose entries are numbered in their order. Its
         averaging is linear in arms, so it is put to each part's indicator in place of the logarithm of throughput.

@@ -1,4 +1,4 @@
-"""Which entries a chain of comparisons joins. No Django."""
+"""Finds the entries that a chain of comparisons joins. No Django."""
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -6,7 +6,7 @@ from scipy.sparse.csgraph import connected_components
 
 
 def connected(links: np.ndarray, *, strongly: bool = False) -> list[np.ndarray]:
-    """The sets of indices that a square matrix of links joins, each ascending, largest first.
+    """Return the sets of indices that a square matrix of links joins, each ascending, largest first.
 
     Any entry of `links` that is not zero off the diagonal joins its row and column; `strongly`
     asks for a way back as well. Sets of equal size keep the order of their first index.

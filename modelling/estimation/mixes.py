@@ -46,9 +46,9 @@ class MixEntry:
 
 @dataclass(frozen=True)
 class Range:
-    """Shares of one workload, the others in proportion, for which the best stays the best.
+    """The shares of one workload, the others in proportion, for which the best stays the best.
 
-    below, above : who is best beyond the ends; None where the best stays so to the end
+    below, above : the entry that is best beyond each end; None where the best stays so to the end
     """
 
     workload: str
@@ -61,8 +61,9 @@ class Range:
 
 @dataclass(frozen=True)
 class Mix:
-    """left_out : entry to the workloads that have no numbers joining it to the ranked ones
+    """The ranking of a mix.
 
+    left_out : entry to the workloads that have no numbers joining it to the ranked ones
     unmeasured : of these, entry to the workloads that have no comparable numbers of it at all
     """
 
@@ -140,8 +141,11 @@ def part_of(ranking: Ranking, key: str) -> RankedPart:
 
 
 def _forecast(order: list[str], leads: np.ndarray, errors: np.ndarray, pairs: "_Pairs", margin: float) -> Forecast:
-    """What choosing each entry means in a new laboratory. leads : (n,) ln ratios against the first; errors : (n, n)"""
-    if len(pairs.parts) == 1:  # its own, of which the normal distribution is an approximation
+    """Forecast what choosing each entry means in a new laboratory.
+
+    leads : (n,) ln ratios against the first; errors : (n, n)
+    """
+    if len(pairs.parts) == 1:  # its own forecast, which the normal one below would only approximate
         (part,) = pairs.parts.values()
         return part.posterior.among(np.array([part.members.index(key) for key in order])).forecast(margin)
     squares = errors**2
@@ -199,7 +203,7 @@ class _Pairs:
 def _entry(
     key: str, rank: int, best: str, p_score: float, pairs: _Pairs, is_best: float, choice: Choice, verdict: str
 ) -> MixEntry:
-    """is_best : its probability"""
+    """Return an entry of the mix. is_best : its probability"""
     effect, (low, high) = pairs.difference(key, best)[0], pairs.interval(key, best)
     return MixEntry(
         key=key,
@@ -218,7 +222,7 @@ def _entry(
 
 
 def _range(workload: str, order: list[str], pairs: _Pairs) -> Range:
-    """Where the first of the mix stops being first as this workload's share moves."""
+    """Find where the first of the mix stops being first as this workload's share moves."""
     best, share = order[0], pairs.shares[workload]
     low, high, below, above = 0.0, 1.0, None, None
     if share == 1:

@@ -177,7 +177,7 @@ class Weighted:
         return sum(len(trial.treatments) - 1 for trial in self.trials)
 
     def spread_factor(self, covariance: np.ndarray) -> float:
-        """What one unit of tau² adds to the expectation of Q (the denominator of the moment estimator)."""
+        """Return what one unit of tau² adds to the expectation of Q (the denominator of the moment estimator)."""
         total = self.arms.spread_factor(covariance)
         for places, _, weights in self.stacks:
             inside = covariance[places[:, :, None], places[:, None, :]]
@@ -220,7 +220,7 @@ class _Arms:
         return float(self.weight @ self._within(self.mean - estimate[self.place]) ** 2)
 
     def spread_factor(self, covariance: np.ndarray) -> float:
-        """[tr L - tr(covariance L²)] / 2, with L² = diag(w²) - (w (w²)ᵀ + w² wᵀ) / Σw + Σw² w wᵀ / (Σw)²."""
+        """Return [tr L - tr(covariance L²)] / 2, with L² = diag(w²) - (w (w²)ᵀ + w² wᵀ) / Σw + Σw² w wᵀ / (Σw)²."""
         total, squares = self.total, self.weight**2
         toward = (self.shares @ covariance)[self.trial, self.place] * np.sqrt(total)[self.trial]  # (wᵀ covariance)
         trace = self.weight.sum() - (squares / total[self.trial]).sum()
@@ -231,7 +231,7 @@ class _Arms:
 
 
 def laplacians(variances: np.ndarray) -> np.ndarray:
-    """(s, k, k) variances of pairwise effects to (s, k, k) Laplacians of the trials' weights."""
+    """Turn (s, k, k) variances of pairwise effects into (s, k, k) Laplacians of the trials' weights."""
     arms = variances.shape[1]
     mean = np.full((arms, arms), 1.0 / arms)
     remove_mean = np.eye(arms) - mean

@@ -98,7 +98,7 @@ class Lists:
         self.weight = np.array([comparison.weight for comparison in comparisons], dtype=float)
 
     def check(self, laplacian: np.ndarray) -> None:
-        """Raises EvidenceError where lists and numbers, of this (n, n) Laplacian, have no finite estimate together."""
+        """Raise EvidenceError where lists and numbers, of this (n, n) Laplacian, have no finite estimate together."""
         links = np.abs(laplacian)
         links[self.above, self.below] += 1.0
         if self.size > 1 and len(connected(links)) > 1:

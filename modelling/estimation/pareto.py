@@ -1,4 +1,4 @@
-"""Which entries are beaten in everything that is weighed, and which are not, as far as intervals tell. No Django.
+"""Tells which entries are beaten in everything that is weighed, and which are not, as far as intervals tell. No Django.
 
 An entry is dominated by another that is better in one thing and no worse in any. Estimates always name a set that
 nothing dominates; beyond their intervals much of it cannot be told. Source: docs/models/trade-off.md.
@@ -14,7 +14,7 @@ DOMINATED, EFFICIENT, UNDECIDED = "dominated", "in the Pareto set", "cannot tell
 
 @dataclass(frozen=True)
 class Compared:
-    """How n entries compare in one thing, beyond what chance explains.
+    """The comparisons of n entries in one thing, beyond what chance explains.
 
     better : (n, n) bool, whether i is surely better than j; no_worse : whether i is surely better than j or equal to it
     """
@@ -24,16 +24,16 @@ class Compared:
 
 
 def by_intervals(low: np.ndarray, high: np.ndarray) -> Compared:
-    """From the (n, n) ends of the intervals of what i is above j; larger is better."""
+    """Compare by the (n, n) ends of the intervals of what i is above j; larger is better."""
     return Compared(better=low > 0, no_worse=low >= 0)
 
 
 def standings(things: Sequence[Compared]) -> list[str]:
-    """Each entry: dominated by another beyond the intervals, surely dominated by none, or neither can be told."""
+    """Say of each entry: dominated by another beyond the intervals, surely by none, or neither can be told."""
     better = np.any([thing.better for thing in things], axis=0)
     no_worse = np.all([thing.no_worse for thing in things], axis=0)
     dominates = no_worse & better
-    # It is no victim of i where it is surely better than i in something, or surely equal to it in everything.
+    # j is spared by i where j is surely better than i in something, or surely equal to it in everything.
     spared = better.T | (no_worse & no_worse.T)
     found = []
     for j in range(len(better)):
@@ -46,7 +46,7 @@ def standings(things: Sequence[Compared]) -> list[str]:
 
 
 def front(estimates: Sequence[tuple[float, ...]]) -> list[bool]:
-    """Whether nothing dominates each of one entry or more by its estimates alone; larger is better in each thing."""
+    """Tell of each entry, one or more, whether none dominates it by estimates alone; larger is better in each thing."""
     values = np.array(estimates, dtype=float)
     difference = values[:, None, :] - values[None, :, :]
     compared = [by_intervals(each, each) for each in np.moveaxis(difference, 2, 0)]

@@ -42,7 +42,7 @@ class Observed:
 
 @dataclass(frozen=True)
 class Pooled:
-    """What all trials together say of the p effects.
+    """The estimates of the p effects by all trials together.
 
     places : (part, kind, where) to the place of the effect; where is the workload or laboratory, "" for main
     spreads : kind to its standard deviation, ln ratio
@@ -55,11 +55,11 @@ class Pooled:
     covariance: np.ndarray
 
     def knows(self, part: Part) -> bool:
-        """Whether some trial compared the part with another; of one that only adds to others it need not be known."""
+        """Tell whether some trial compared the part with another; one that only adds to others need not be known."""
         return part[0] not in VARYING or (part, part[0], "") in self.places
 
     def contrast(self, weights: Mapping[Part, float], workload: str) -> tuple[float, float]:
-        """Mean and variance of a difference of two arms in a new laboratory.
+        """Return mean and variance of a difference of two arms in a new laboratory.
 
         weights : part to how much more of it the first arm has than the second: 1, -1, or between for means over
             several arms

@@ -1,4 +1,4 @@
-"""Evidence to an order with its uncertainty. No Django.
+"""Turns evidence into an order with its uncertainty. No Django.
 
 Source: docs/models/ranking.md.
 """
@@ -24,7 +24,7 @@ from .ordinal import Comparison, from_tiers
 from .verdict import AVOID, USE, Basis, Choice, Verdict, durable, of_lists, of_numbers, of_part
 
 # Raised with every change that makes the same evidence give another answer: kept answers are not mixed.
-METHOD = 8
+METHOD = 9
 
 _ENDS = (0.025, 0.975)
 # A tier list's standing of a pair, from the text list and its outstanding marks.
@@ -33,7 +33,7 @@ _STANDING = {"best": 1.0, "unlisted": 0.0, "worst": -1.0}
 
 @dataclass(frozen=True)
 class Assumptions:
-    """What an answer takes for granted; every one of them is a named setting and shown with the answer.
+    """The assumptions of an answer; every one of them is a named setting and shown with the answer.
 
     spread : of repetitions, before any is seen
     tier_scale : ln ratio for which a tier list names the faster entry with odds of e to 1
@@ -132,7 +132,7 @@ class RankedPart:
         return float(low), float(high)
 
     def has_numbers_between(self, a: str, b: str) -> bool:
-        """Whether a chain of measured comparisons joins the two."""
+        """Tell whether a chain of measured comparisons joins the two."""
         return any({a, b} <= set(network.treatments) for network in self.networks)
 
 
@@ -140,7 +140,7 @@ class RankedPart:
 class Ranking:
     """The answer: parts that no comparison joins, and the evidence that was used.
 
-    storage_asked : whether the question names a kind of storage; this_year : it is asked in, None: not told
+    storage_asked : whether the question names a kind of storage; this_year : year of the question, None: not told
     """
 
     parts: tuple[RankedPart, ...]
@@ -151,7 +151,7 @@ class Ranking:
 
     @property
     def metric(self) -> str:
-        """In what the entries are compared; tier lists speak of throughput."""
+        """Return the metric in which the entries are compared; tier lists speak of throughput."""
         return str(self.arms["metric"].iloc[0]) if len(self.arms) else THROUGHPUT
 
 
@@ -170,7 +170,7 @@ def rank(
     ----------
     arms, findings : DataFrames of modelling.evidence.frames; the arms of one metric
     axis : what is ranked
-    storage_asked : whether the question names a kind of storage; this_year : it is asked in; both for the strength
+    storage_asked : whether the question names a kind of storage; this_year : of the question; both for the strength
 
     Returns
     -------
@@ -190,7 +190,7 @@ def rank(
 
 
 def basis_between(ranking: Ranking, part: RankedPart, first: str, second: str) -> Basis:
-    """What a verdict on two entries rests on that numbers of the part join."""
+    """Return what a verdict rests on, on two entries that numbers of the part join."""
     of_key = {entry.key: entry for entry in part.entries}
     net = next(net for net in part.networks if {first, second} <= set(net.treatments))
     place = np.array([part.members.index(second)]), np.array([part.members.index(first)])
@@ -248,7 +248,7 @@ def _joined(nets: list[Network], comparisons: list[Comparison]) -> list[tuple[st
 
 
 class _About(NamedTuple):
-    """What the strength of a verdict is judged by besides its part."""
+    """The evidence besides its part that the strength of a verdict is judged by."""
 
     arms: pd.DataFrame
     findings: pd.DataFrame
@@ -371,8 +371,8 @@ def _basis(
     nets: tuple[Network, ...],
     about: _About,
 ) -> Basis:
-    """What the verdict on a part rests on; the first and the second are those with numbers where there are any, and of
-    them those that may be recommended where there are any."""
+    """Return what the verdict on a part rests on; the first and the second are those with numbers where there are any,
+    and of them those that may be recommended where there are any."""
     numbered = [entry for entry in entries if entry.key in numbers]
     numbered = [entry for entry in numbered if entry.expected_loss is not None] or numbered
     if not numbered:
@@ -388,7 +388,10 @@ def _basis(
 def _basis_of_two(
     first: Entry, second: Entry, new: Sequence[float], mean: Sequence[float], net: Network, about: _About
 ) -> Basis:
-    """new, mean : ends of the intervals of the second against the first, in a new laboratory and as a mean"""
+    """Return what a verdict on two entries of a network rests on.
+
+    new, mean : ends of the intervals of the second against the first, in a new laboratory and as a mean
+    """
     arms = about.arms.loc[about.arms["entry"].isin(net.treatments), ["entry", "group", "laboratory", "storage", "year"]]
     both = [arms["group"][arms["entry"] == entry.key] for entry in (first, second)]
     years = arms["year"].dropna()
@@ -409,12 +412,15 @@ def _basis_of_two(
 
 
 def _grade(laboratories: int, measured: int, numbers: int) -> str:
-    """laboratories : with spread; measured : arms of them; both of what was not published without review"""
+    """Grade the evidence for an entry.
+
+    laboratories : with spread; measured : arms of them; both of what was not published without review
+    """
     return "A" if laboratories >= 2 else "B" if measured else "C" if numbers else "D"
 
 
 def _entry_facts(arms: pd.DataFrame, scored: pd.DataFrame, axis: Axis) -> dict[str, dict[str, Any]]:
-    """What stands behind each entry: grade, confounding, and counts of the evidence that was compared."""
+    """Return what stands behind each entry: grade, confounding, and counts of the evidence that was compared."""
     entry, names = pd.factorize(arms["entry"])
     measured = (arms["origin"] == "measured").to_numpy()
     reviewed = arms["is_reviewed"].to_numpy(dtype=bool)
@@ -423,7 +429,7 @@ def _entry_facts(arms: pd.DataFrame, scored: pd.DataFrame, axis: Axis) -> dict[s
         return dict(zip(names, numbers.astype(int).tolist(), strict=True))
 
     def different(column: str, taken: np.ndarray) -> dict[str, int]:
-        """How many values of the column the arms taken of each entry have."""
+        """Count the different values of the column that the arms taken of each entry have."""
         pairs = pd.unique(pd.factorize(arms[column])[0][taken] * len(names) + entry[taken])
         return by_entry(np.bincount(pairs % max(len(names), 1), minlength=len(names)))
 

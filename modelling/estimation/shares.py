@@ -1,9 +1,9 @@
-"""How much of a difference each component of two configurations accounts for. No Django.
+"""Splits a difference of two configurations into what each component accounts for. No Django.
 
 The additive component model (modelling.estimation.components) is fitted to all numbers on a workload: the
 effect of a configuration is that of its hypervisor platform plus its guest file system plus its
 host file system (and its cache mode where sources state one). Components that the evidence cannot
-tell apart are reported together. Source: design section 5; docs/models/components.md.
+tell apart are reported together. Source: docs/models/components.md.
 """
 
 from collections.abc import Iterable, Mapping
@@ -21,7 +21,7 @@ COMPONENTS = ("hypervisor", "guest_fs", "host_fs", "cache_mode")
 
 @dataclass(frozen=True)
 class Share:
-    """What some components, told only together, contribute to ln(throughput a / throughput b).
+    """The contribution of some components, told only together, to ln(throughput a / throughput b).
 
     ratio, low, high : exp of the contribution with its 95 % interval
     share : contribution / whole difference, a signed fraction; None where the whole is about zero
@@ -35,7 +35,7 @@ class Share:
 
     @property
     def is_told(self) -> bool:
-        """Whether the interval excludes one, so that the direction is known."""
+        """Tell whether the interval excludes one, so that the direction is known."""
         return not self.low <= 1.0 <= self.high
 
 

@@ -1,4 +1,4 @@
-"""What one more laboratory would be worth, before anybody measures. No Django.
+"""The worth of one more laboratory, before anybody measures. No Django.
 
 A choice by the posterior means m of the effects gains max m. A laboratory that measures i and j side by side sees
 d = effect(i) - effect(j) + noise, and moves the means by b Z, with Z standard normal and
@@ -32,7 +32,7 @@ class Comparison:
 
 
 def most_telling(found: Posterior, noise: float) -> list[Comparison]:
-    """The comparisons that one more laboratory could make, from the one worth most.
+    """Return the comparisons that one more laboratory could make, from the one worth most.
 
     noise : variance of ln ratio from the laboratory's own repetitions, >= 0
     Of pairs of the eight entries that come first; tau² and the covariance are means over the mixture.

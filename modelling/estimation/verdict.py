@@ -1,6 +1,6 @@
 """From what a choice means in a new laboratory to a decision, and how strongly it may be said. No Django.
 
-Source: design rules 8 and 9; docs/models/ranking.md, sections 6 and 8; strength after GRADE (Guyatt and others 2008,
+Source: docs/models/ranking.md, sections 6 and 8; strength after GRADE (Guyatt and others 2008,
 10.1136/bmj.39489.470347.AD).
 """
 
@@ -19,7 +19,7 @@ WIDE = 2.0  # how many times as wide as the interval of the mean a prediction is
 
 @dataclass(frozen=True)
 class Choice:
-    """What is expected of one entry in a new laboratory, where numbers speak of it.
+    """The expectation of one entry in a new laboratory, where numbers speak of it.
 
     behind : 1 - its estimated ratio to the first of the order, a share
     slower : probability of being slower than the best by the margin; loss : expected loss when chosen, a share
@@ -72,7 +72,7 @@ def of_lists(tiers: Sequence[int | None]) -> list[str]:
 
 
 def durable(always_unsafe: Sequence[bool]) -> list[bool]:
-    """Which entries may be recommended: not those measured with nothing but options that can lose acknowledged
+    """Tell which entries may be recommended: not those measured with nothing but options that can lose acknowledged
     writes (modelling.evidence.durability), and none where that leaves fewer than two to choose from.
 
     An entry beaten only by such ones is not shown to be slower than what one may use, nor faster than anything.
@@ -83,7 +83,7 @@ def durable(always_unsafe: Sequence[bool]) -> list[bool]:
 
 @dataclass(frozen=True)
 class Basis:
-    """What a verdict rests on, as the rules of its strength ask.
+    """The evidence of a verdict, as the rules of its strength ask for it.
 
     laboratories : that compare the entries by numbers, or whose lists do where there are no numbers
     measured : whether the first has measured numbers; has_numbers : measured or derived ones
@@ -118,14 +118,14 @@ class Verdict:
 
 
 def of_part(verdicts: Sequence[str], first: Choice | None, margin: float, basis: Basis) -> Verdict:
-    """The verdict on a part whose entries have these verdicts, in their order."""
+    """Return the verdict on a part whose entries have these verdicts, in their order."""
     alone = verdicts.count(USE) == 1
     sure = (first is not None and first.loss <= margin) or not basis.has_numbers
     return Verdict(WINNER if alone and sure else NO_WINNER, *strength(basis))
 
 
 def strength(basis: Basis) -> tuple[str, tuple[tuple[str, str], ...]]:
-    """The strength in one word, and why it is not more; every rule is here.
+    """Return the strength in one word, and why it is not more; every rule is here.
 
     Strong to begin with. Steps down: two for one laboratory, one for two; one for derived numbers, two for lists
     alone, which are never more than weak; one each where laboratories disagree, the first two were never measured side

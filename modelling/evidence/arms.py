@@ -2,7 +2,7 @@
 
 Inside a case study the log ratios are averaged over its fair-play groups (VM counts, block sizes,
 operations, and the values of what the axis holds fixed), and inside a laboratory over its case studies,
-because those are not independent trials: a laboratory counts once. Source: design rules 1-3, 7;
+because those are not independent trials: a laboratory counts once. Source:
 docs/models/ranking.md.
 """
 
@@ -25,7 +25,7 @@ NORMAL_95 = 1.959964
 
 @dataclass(frozen=True)
 class Spread:
-    """What is taken for granted of the spread of repetitions, before any is seen.
+    """The assumed spread of repetitions, before any is seen.
 
     variation : standard deviation of one run as a share of its value
     study_freedom : degrees of freedom with which a case study's own spread is expected to be that
@@ -38,7 +38,7 @@ class Spread:
 
 
 def comparable_arms(arms: pd.DataFrame, axis: Axis, spread: Spread) -> pd.DataFrame:
-    """The arms that take part in at least one contrast of the axis.
+    """Return the arms that take part in at least one contrast of the axis.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ def comparable_arms(arms: pd.DataFrame, axis: Axis, spread: Spread) -> pd.DataFr
 
 
 def entry_keys(arms: pd.DataFrame, axis: Axis) -> pd.Categorical:
-    """(arms,) key of each arm's entry. arms : none misses a column of the axis' entries but the cache mode"""
+    """Return the (arms,) keys of their entries. arms : none misses a column of the axis' entries but the cache mode"""
     columns = list(axis.entry)
     place = numbered(arms, columns)
     values = arms[columns].iloc[first_of_each(place)].itertuples(index=False, name=None)
@@ -73,7 +73,7 @@ def entry_keys(arms: pd.DataFrame, axis: Axis) -> pd.Categorical:
 
 
 def _variances(arms: pd.DataFrame, spread: Spread) -> dict[str, np.ndarray]:
-    """The columns `assumed` and `arm_variance`: the spread of runs, pooled from the prior over case study to arm.
+    """Compute the columns `assumed` and `arm_variance`: the spread of runs, pooled from prior over case study to arm.
 
     With nu degrees of freedom and a variance s² of one run in an arm, c the expected coefficient of variation:
 
@@ -102,8 +102,8 @@ def _variances(arms: pd.DataFrame, spread: Spread) -> dict[str, np.ndarray]:
 
 
 def _own_spread(arms: pd.DataFrame) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Runs of each arm; degrees of freedom of their spread, 0 where none is stated; and freedom times the variance of
-    one run, of ln(value)."""
+    """Return the runs of each arm; degrees of freedom of their spread, 0 where none is stated; and freedom times the
+    variance of one run, of ln(value)."""
     stated = arms["variance"].to_numpy(dtype=float, na_value=np.nan)
     runs = arms["runs"].to_numpy(dtype=float, na_value=np.nan)
     rows = arms["measurements"].to_numpy(dtype=float)
@@ -114,7 +114,7 @@ def _own_spread(arms: pd.DataFrame) -> tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
 def spread_of_entries(arms: pd.DataFrame) -> dict[str, tuple[float, float]]:
-    """Entry to (degrees of freedom, variance of one run of ln(value)), pooled over its arms that state a spread.
+    """Return entry to (degrees of freedom, variance of one run of ln(value)), pooled over its arms that state a spread.
 
     arms : DataFrame of comparable_arms. Without one whose runs are all equal: that is rounding, and tells of no spread.
     """
@@ -126,7 +126,7 @@ def spread_of_entries(arms: pd.DataFrame) -> dict[str, tuple[float, float]]:
 
 
 def trials(arms: pd.DataFrame) -> list[Trial]:
-    """One Trial for each laboratory and each set of entries it connects.
+    """Return one Trial for each laboratory and each set of entries it connects.
 
     Parameters
     ----------
@@ -166,18 +166,18 @@ def trials(arms: pd.DataFrame) -> list[Trial]:
 
 
 def _numbered(column: pd.Series) -> tuple[np.ndarray, np.ndarray]:
-    """The number of each value, in the order of the alphabet, and the values."""
+    """Return the number of each value, in the order of the alphabet, and the values."""
     number, values = pd.factorize(column, sort=True)
     return number, np.array(values, dtype=object)
 
 
 def _positions(number: np.ndarray) -> list[np.ndarray]:
-    """The places of each number, from 0 and without gaps, ascending."""
+    """Return the places of each number, from 0 and without gaps, ascending."""
     return _cut(np.argsort(number, kind="stable"), np.bincount(number))
 
 
 def _cut(values: np.ndarray, sizes: np.ndarray) -> list[np.ndarray]:
-    """The values in pieces of these sizes, of which there are many: np.split takes microseconds for each."""
+    """Return the values in pieces of these sizes, of which there are many: np.split takes microseconds for each."""
     ends = np.cumsum(sizes).tolist()
     return [values[begin:end] for begin, end in zip([0, *ends], ends, strict=False)]
 
@@ -186,7 +186,7 @@ _Average = tuple[np.ndarray, np.ndarray, np.ndarray]  # entries, effects, varian
 
 
 def _averages_of_parts(parts: list[list[_Average]]) -> list[list[_Average]]:
-    """The averages of each list, with each of its averages as one group."""
+    """Return the averages of each list, with each of its averages as one group."""
     flat = [part for some in parts for part in some]
     if not flat:
         return []
@@ -199,7 +199,7 @@ def _averages_of_parts(parts: list[list[_Average]]) -> list[list[_Average]]:
 def _averages(
     of: np.ndarray, entry: np.ndarray, group: np.ndarray, mean: np.ndarray, variance: np.ndarray
 ) -> list[list[_Average]]:
-    """For each number in `of`, 0 and up, the sets that its groups connect, the largest first; (a,) arrays of arms in.
+    """Average, for each number in `of`, 0 and up, the sets that its groups connect, the largest first; (a,) arrays in.
 
     Where every group holds every entry in the same proportion, all are averaged in one go; the others are solved one
     by one.
@@ -231,12 +231,12 @@ def _averages(
 
 
 def _excess(squares: np.ndarray, freedom: np.ndarray, variance: np.ndarray) -> np.ndarray:
-    """By how much ratios vary more from group to group than the variance of their arms explains."""
+    """Return by how much ratios vary more from group to group than the variance of their arms explains."""
     return np.where(freedom > 0, np.maximum(0.0, squares / np.maximum(freedom, 1) - variance), 0.0)
 
 
 def _connected(entry: np.ndarray, group: np.ndarray, mean: np.ndarray, variance: np.ndarray) -> list[_Average]:
-    """The sets that groups connect, by least squares."""
+    """Return the sets that groups connect, by least squares."""
     entries, entry = np.unique(entry, return_inverse=True)
     _, group = np.unique(group, return_inverse=True)
     size, groups = len(entries), group.max() + 1
@@ -256,7 +256,7 @@ def _connected(entry: np.ndarray, group: np.ndarray, mean: np.ndarray, variance:
 
 
 def _fitted(counts: csr_array, label: np.ndarray, entry: np.ndarray, group: np.ndarray, mean: np.ndarray) -> np.ndarray:
-    """(entries,) effects of least squares where groups hold different entries, solved for the fewer of the two.
+    """Fit the (entries,) effects of least squares if groups hold different entries, solved for the fewer of the two.
 
     counts : (entries, groups) arms; label : the connected part of each entry, then of each group
     """
@@ -274,6 +274,6 @@ def _fitted(counts: csr_array, label: np.ndarray, entry: np.ndarray, group: np.n
 
 
 def _solved(laplacian: np.ndarray, label: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """A solution of the Laplacian's equations: each connected part's level is free, and is fixed by a shift."""
+    """Return a solution of the Laplacian's equations: each connected part's level is free, and is fixed by a shift."""
     shift = (label[:, None] == label[None, :]) * (np.trace(laplacian) / len(laplacian) ** 2 + 1.0 / len(laplacian))
     return np.linalg.solve(laplacian + shift, right)

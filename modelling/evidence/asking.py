@@ -1,13 +1,19 @@
-"""How a question stands in an address of the API and in its answers."""
+"""The form of a question in an address of the API and in its answers."""
 
-from typing import Any
+import re
+from collections.abc import Callable
+from functools import wraps
+from http import HTTPStatus
+from typing import Any, TypeVar
 
-from django.http import Http404, HttpRequest
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
 from drf_spectacular.utils import OpenApiParameter
 from rest_framework import serializers
 from rest_framework.request import Request
 
-from kdb.api_errors import FaultyRequest, FieldError, refuse_faults
+from kdb.api.bodies import Fields
+from kdb.api.errors import FaultyRequest, FieldError, refuse_faults
 from kdb.units import METRICS
 
 from . import counts
@@ -16,8 +22,10 @@ from .counts import revision_named
 from .forms import QuestionForm
 from .question import GRADES, PAPERS, Question
 
+Asked = TypeVar("Asked", bound=QuestionForm)
 
-class QuestionSerializer(serializers.Serializer[Any]):
+
+class QuestionSerializer(Fields):
     """The question as it was understood: slugs in place of aliases, null for any."""
 
     axis = serializers.ChoiceField(choices=list(AXES))
@@ -35,7 +43,7 @@ class QuestionSerializer(serializers.Serializer[Any]):
     metric = serializers.ChoiceField(choices=list(METRICS), allow_null=True)
 
 
-class VerdictSerializer(serializers.Serializer[Any]):
+class VerdictSerializer(Fields):
     """The decision that follows from the predictive distribution, in plain words, and how strongly it may be said."""
 
     kind = serializers.ChoiceField(choices=["winner", "no clear winner", "not known"])
@@ -45,8 +53,8 @@ class VerdictSerializer(serializers.Serializer[Any]):
     settle = serializers.CharField(allow_blank=True, help_text="What would settle it; empty: nothing is open.")
 
 
-class GroundsSerializer(serializers.Serializer[Any]):
-    """What the answer rests on."""
+class GroundsSerializer(Fields):
+    """The evidence that the answer rests on."""
 
     laboratories = serializers.IntegerField()
     case_studies = serializers.IntegerField()
@@ -63,11 +71,13 @@ class GroundsSerializer(serializers.Serializer[Any]):
 
 
 AS_OF = "as_of"
+BY_METHOD = "method"
+EDITION = (AS_OF, BY_METHOD)  # they name one answer of many to a question
 
 
 FILTERS = [
     OpenApiParameter("workload", required=True, description="Workload, by slug, name or alias: `varmail`, `mail`."),
-    OpenApiParameter("hypervisor", description="Hypervisor, by slug, name or alias: `kvm`, `proxmox`."),
+    OpenApiParameter("hypervisor", description="Hypervisor, by slug, name or alias, or `native`: `kvm`, `proxmox`."),
     OpenApiParameter("guest_fs", description="File system of the guest: `ext4`, `xfs`, `btrfs`."),
     OpenApiParameter("host_fs", description="File system of the host."),
     OpenApiParameter("host_storage", description="What the images lie on: `dir-ext4`, `zfs`, `lvm-thin`, `rbd`."),
@@ -90,8 +100,79 @@ AS_OF_PARAMETER = OpenApiParameter(
 )
 
 
+METHOD_PARAMETER = OpenApiParameter(
+    BY_METHOD,
+    int,
+    description="Beside `as_of`: the method whose answer is meant. The two make an address permanent: it gives what it "
+    "gave, though a later method says something else (`method_of_today`). 410: that answer was not kept.",
+)
+
+
+class GivenSerializer(Fields):
+    """The permanent address of an answer, its method, and whether it is kept."""
+
+    method = serializers.IntegerField(help_text="Version of the way from the evidence to the answer.")
+    permanent = serializers.CharField(
+        allow_null=True, help_text="Address of just this, by revision and method; null: nothing is published."
+    )
+    pinned = serializers.BooleanField(
+        allow_null=True, help_text="Whether it is kept for good; null: this is not its permanent address."
+    )
+    today = serializers.CharField(
+        allow_null=True, help_text="Where the method of today says it; null: `method` is the method of today."
+    )
+
+
+class NoSuchAnswer(FaultyRequest):
+    """An address names a method by which this server has no answer.
+
+    is_gone : whether the method is an earlier one, whose answer was not kept
+    """
+
+    def __init__(self, message: str, *, is_gone: bool) -> None:
+        super().__init__(
+            [{"field": BY_METHOD, "message": message}], HTTPStatus.GONE if is_gone else HTTPStatus.NOT_FOUND
+        )
+
+
+def explains_missing_answers(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+    """Wrap the view of a page: where an answer was not kept, say so, and lead to what is said today."""
+
+    @wraps(view)
+    def explaining(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        try:
+            return view(request, *args, **kwargs)
+        except NoSuchAnswer as error:
+            query = request.GET.copy()
+            query.pop(BY_METHOD, None)
+            context = {"why": error.errors[0]["message"], "address": f"{request.path}?{query.urlencode()}"}
+            return render(request, "modelling/not_kept.html", context, status=error.status_code)
+
+    return explaining
+
+
+def method_named(text: str) -> int | None:
+    """Return the number of a method, be there one or not; None where the text is none."""
+    return int(text) if re.fullmatch(r"[1-9][0-9]{0,3}", text) else None
+
+
+def asked_method(request: Request) -> int | None:
+    """Return the method in the address; None where none is."""
+    text = request.query_params.get(BY_METHOD)
+    if text is None:
+        return None
+    method = method_named(text)
+    if method is None:
+        raise FaultyRequest([{"field": BY_METHOD, "message": f"{text!r} is no method; they are whole numbers from 1."}])
+    if AS_OF not in request.query_params:
+        raise FaultyRequest(
+            [{"field": BY_METHOD, "message": "A method names an answer only beside a revision (as_of)."}]
+        )
+    return method
+
+
 def asked_revision(request: Request) -> int | None:
-    """The knowledge revision in the address; None where none is."""
+    """Return the knowledge revision in the address; None where none is."""
     text = request.query_params.get(AS_OF)
     if text is None:
         return None
@@ -103,9 +184,9 @@ def asked_revision(request: Request) -> int | None:
 
 
 def question_asked(
-    request: Request, axis: str, form_class: type[QuestionForm] = QuestionForm, further: tuple[str, ...] = ()
-) -> tuple[Question, QuestionForm]:
-    """The question in the address with its form, or what is wrong with it."""
+    request: Request, axis: str, form_class: type[Asked], further: tuple[str, ...] = ()
+) -> tuple[Question, Asked]:
+    """Return the question in the address with its form, or what is wrong with it."""
     query = request.query_params
     if axis not in AXES:
         message = f"{axis!r} cannot be ranked; allowed are {', '.join(AXES)}."
@@ -116,8 +197,18 @@ def question_asked(
     return form.question(), form
 
 
+def page_method(request: HttpRequest) -> int | None:
+    """Return the method in the address; None where none is."""
+    if BY_METHOD not in request.GET:
+        return None
+    method = method_named(request.GET[BY_METHOD])
+    if method is None:
+        raise Http404(f"no method {request.GET[BY_METHOD]}")
+    return method
+
+
 def page_revision(request: HttpRequest) -> int | None:
-    """The knowledge revision in the address; None where none is."""
+    """Return the knowledge revision in the address; None where none is."""
     if "as_of" not in request.GET:
         return None
     revision = revision_named(request.GET["as_of"])

@@ -1,4 +1,4 @@
-"""What can be ranked, and what must be equal for two arms to be compared. No Django.
+"""The axes: what can be ranked, and what must be equal for two arms to be compared. No Django.
 
 An axis names the fields that tell its entries apart, the fields two arms must share, and the fields
 that may come along with an entry (ESXi brings VMFS): those do not forbid the comparison, but where
@@ -21,6 +21,10 @@ ENVIRONMENT = (
     "vm_ram_gib",
 )
 MACHINE = ("guest_os", "vm_vcpus", "vm_ram_gib")
+# What a question names in place of a hypervisor: the benchmark runs on the host itself. Counts where it is asked for by
+# name, and nowhere else: what a file system does under a load is not what it does under the images of machines.
+NATIVE = "native"
+_OF_NATIVE = ("hypervisor", "host_fs", "storage", "host_io_scheduler")  # the others are of machines and their images
 # What must be equal on every axis, as far as both sides state it.
 WHERE_STATED = (
     *("storage", "allocation", "io_mode", "discard", "iothread", "guest_access"),
@@ -42,6 +46,11 @@ class Axis:
     def held_where_stated(self) -> tuple[str, ...]:
         """Columns in which two compared arms agree as far as both state them."""
         return tuple(column for column in WHERE_STATED if column not in self.comes_along)
+
+    def all_held(self, hypervisor: str | None) -> tuple[str, ...]:
+        """Return the columns that are held fixed or where they are stated; natively those that a native run has."""
+        held = (*self.held, *self.held_where_stated)
+        return tuple(column for column in held if column in _OF_NATIVE) if hypervisor == NATIVE else held
 
 
 AXES = {
@@ -68,16 +77,21 @@ AXES = {
     )
 }
 
+NATIVE_AXES = ("host-fs", "host-storage")  # on which native runs are compared
+
 
 def axis_left_open(hypervisor: object, guest_fs: object, host_fs: object) -> str:
-    """The axis that a question leaves open, by what is given of it: without a hypervisor the hypervisor; under one the
-    pair of file systems; with one of the two the other; with all of them the configuration.
+    """Return the axis that a question leaves open, by what is given of it: without a hypervisor the hypervisor; under
+    one the pair of file systems; with one of the two the other; with all of them the configuration; natively the
+    host file system.
 
     host_fs : the host file system, or whatever else images lie on
     Source: docs/models/ranking.md, section 2.
     """
     if not hypervisor:
         return "hypervisor"
+    if hypervisor == NATIVE:
+        return "host-fs"
     if guest_fs and host_fs:
         return "configuration"
     return "host-fs" if guest_fs else "guest-fs" if host_fs else "fs-pair"
@@ -118,7 +132,7 @@ KINDS = {
 
 
 def entry_key(axis: Axis, values: tuple[str, ...]) -> str:
-    """The address of an entry: "btrfs-on-ext4", "kvm", "kvm:btrfs-on-ext4:writeback"."""
+    """Return the address of an entry: "btrfs-on-ext4", "kvm", "kvm:btrfs-on-ext4:writeback"."""
     if axis.name == "fs-pair":
         return pair_key(*values)
     if axis.name == "configuration":
@@ -129,7 +143,7 @@ def entry_key(axis: Axis, values: tuple[str, ...]) -> str:
 
 
 def entry_parts(axis: Axis, key: str) -> dict[str, str]:
-    """What an entry consists of, by column: the inverse of entry_key. Raises ValueError on another form.
+    """Return the parts of an entry, by column: the inverse of entry_key. Raises ValueError on another form.
 
     A cache mode is whatever its source calls it, colons and all; slugs have none.
     """
@@ -146,7 +160,7 @@ def entry_parts(axis: Axis, key: str) -> dict[str, str]:
 
 
 def entry_label(axis: Axis, key: str, names: Mapping[str, Mapping[str, str]]) -> str:
-    """An entry as a reader would write it: "Btrfs on ext4 under KVM (writeback cache)".
+    """Return an entry as a reader would write it: "Btrfs on ext4 under KVM (writeback cache)".
 
     names : kind of name to slug to name (modelling.evidence.names.names)
     """

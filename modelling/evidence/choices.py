@@ -1,4 +1,4 @@
-"""How much evidence lies behind each choice of a question, given what is chosen already.
+"""Count the evidence behind each choice of a question, given what is chosen already.
 
 Counted from what is kept in memory for a minute, so that no page asks the database for it.
 """
@@ -19,7 +19,7 @@ from kdb.units import THROUGHPUT
 from modelling.models import Arm
 
 from . import counts, frames
-from .axes import AXES, ENVIRONMENT, WHERE_STATED, axis_left_open
+from .axes import AXES, ENVIRONMENT, NATIVE, WHERE_STATED, axis_left_open
 from .frames import EMULATOR
 from .question import GRADES, PAPERS
 
@@ -54,11 +54,13 @@ class Compared:
     rows: tuple[Mapping[str, Any], ...]
 
     def compares(self, axis: str, filters: Mapping[str, Any]) -> bool:
-        """Whether two entries of the axis are among the rows that these filters admit, all that is held being equal."""
+        """Tell whether two entries of the axis are in the rows that the filters admit, all that is held being equal."""
         groups: dict[Any, list[Mapping[str, Any]]] = defaultdict(list)
         entry, held = AXES[axis].entry, AXES[axis].held
         for row in self.rows:
             if row.get("virtualisation") == "emulated" and filters.get("hypervisor") != EMULATOR:
+                continue
+            if row["hypervisor"] == NATIVE != filters.get("hypervisor"):
                 continue
             is_admitted = all(row.get(name) == value for name, value in filters.items() if name in row)
             if is_admitted and None not in [row.get(column) for column in entry]:
@@ -70,7 +72,7 @@ class Compared:
 
 
 def _alike(rows: list[Mapping[str, Any]], column: str) -> list[list[Mapping[str, Any]]]:
-    """The rows as fairplay.group_numbers parts them by a column that is held where it is stated."""
+    """Return the rows as fairplay.group_numbers parts them by a column that is held where it is stated."""
     parts: dict[Any, list[Mapping[str, Any]]] = defaultdict(list)
     for row in rows:
         parts[row.get(column) or ""].append(row)
@@ -79,7 +81,7 @@ def _alike(rows: list[Mapping[str, Any]], column: str) -> list[list[Mapping[str,
 
 @dataclass(frozen=True)
 class Evidence:
-    """What is published, as choices ask for it; `version` tells one from the next.
+    """The published evidence, as choices ask for it; `version` tells one from the next.
 
     too_much : whether it is more than is counted on the way to a page
     """
@@ -92,8 +94,10 @@ class Evidence:
 
 @dataclass(frozen=True)
 class Behind:
-    """case_studies : field of a question to each of its values to how many compare something, were it chosen
-    used : guest_fs and host_fs to the slugs that some published configuration has there
+    """The evidence behind the choices of a question.
+
+    case_studies : field of a question to each of its values to how many compare something, were it chosen
+    used : guest_fs and host_fs to the slugs that some published configuration with machines has there
     Both are empty where more than settings.KDB_MOST_ARMS_AT_ONCE arms are published: then nothing is said.
     """
 
@@ -102,7 +106,7 @@ class Behind:
 
 
 def behind(field_values: Mapping[str, Iterable[Any]], given: Mapping[str, Any]) -> Behind:
-    """What lies behind each value of these fields beside what is given.
+    """Return the evidence behind each value of these fields beside what is given.
 
     given : fields of a question, those that are set; without an axis the one that is left open
     """
@@ -165,14 +169,16 @@ def _read() -> Evidence:
         return Evidence(version="too-much", too_much=True)
     compared = tuple(chain(_of_arms(), _of_lists()))
     used = {
-        column: frozenset(row[column] for each in compared for row in each.rows if row[column])
+        column: frozenset(
+            row[column] for each in compared for row in each.rows if row[column] and row["hypervisor"] != NATIVE
+        )
         for column in ("guest_fs", "host_fs")
     }
     return Evidence(hashlib.sha256(repr(compared).encode()).hexdigest()[:16], compared, used=used)
 
 
 def _of_arms() -> Iterator[Compared]:
-    """Each set of configurations that one case study measured alike, once for all that it measured of them."""
+    """Yield each set of configurations that one case study measured alike, once for all that it measured of them."""
     frame = frames.every_arm()
     frame = frame.astype(object).where(frame.notna(), None)
     groups: dict[tuple[Any, ...], set[tuple[Any, ...]]] = defaultdict(set)

@@ -5,7 +5,7 @@ from modelling.workloads.mechanisms import Matrix, Mechanism
 
 
 def cost_matrix() -> Matrix:
-    """File system slug to operation to cell, the operations spelled as in mechanisms.RULES; one query."""
+    """Return file system slug to operation to cell, the operations spelled as in mechanisms.RULES; one query."""
     rows = MechanismCost.objects.values_list("file_system__slug", "operation", "code", "mechanism")
     matrix: dict[str, dict[str, Mechanism]] = {}
     for file_system, operation, code, mechanism in rows:

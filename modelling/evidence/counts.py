@@ -1,4 +1,4 @@
-"""How much the knowledge base holds, and at which revision."""
+"""Count what the knowledge base holds, and say at which revision."""
 
 import hashlib
 import re
@@ -22,12 +22,12 @@ _SECONDS = 60
 
 
 def revision() -> int:
-    """The knowledge revision now; 0 before the first publication."""
+    """Return the knowledge revision now; 0 before the first publication."""
     return KnowledgeRevision.objects.aggregate(last=Max("number"))["last"] or 0
 
 
 def published(revision: int) -> dict[str, int]:
-    """What is published at this revision, by kind; drafts and retracted case studies do not count.
+    """Count what is published at this revision, by kind; drafts and retracted case studies do not count.
 
     Measurements are counted from the arms, which hold how many rows each stands for: the answer
     takes as long for a hundred million rows as for a hundred. Kept for a minute under the number
@@ -51,20 +51,20 @@ def _count() -> dict[str, int]:
 
 
 def revision_named(text: str) -> int | None:
-    """The knowledge revision that this text names; None where there is none like it."""
+    """Return the knowledge revision that this text names; None where there is none like it."""
     if not re.fullmatch(r"[1-9][0-9]{0,8}", text):
         return None
     return int(text) if int(text) <= revision() else None
 
 
 def has_more_arms_than(number: int) -> bool:
-    """Whether more arms are published than this."""
+    """Tell whether more arms are published than this."""
     published = Arm.objects.filter(configuration__case_study__in=CaseStudy.objects.published())
     return published[number : number + 1].exists()
 
 
 def workloads_of(case_study_id: int) -> list[str]:
-    """Slugs of the workloads that a case study, published or not, has numbers or findings of."""
+    """Return the slugs of the workloads that a case study, published or not, has numbers or findings of."""
     arms = Arm.objects.filter(configuration__case_study=case_study_id)
     findings = OrdinalFinding.objects.filter(case_studies=case_study_id)
     column = "variant__workload__slug"
@@ -72,7 +72,7 @@ def workloads_of(case_study_id: int) -> list[str]:
 
 
 def content_token(case_study_id: int) -> str:
-    """Changes with every import into the case study and every one taken out."""
+    """Return a text that changes with every import into the case study and every one taken out."""
     rows = Measurement.objects.filter(configuration__case_study=case_study_id)
     seen = rows.aggregate(count=Count("pk"), last=Max("pk"), total=Sum("value"))
     return hashlib.sha256(repr(sorted(seen.items())).encode()).hexdigest()

@@ -1,4 +1,4 @@
-"""Which options of a configuration can lose writes that were acknowledged. No Django.
+"""Find the options of a configuration that can lose acknowledged writes. No Django.
 
 A write is acknowledged when fsync returned, or a write to a file opened with O_SYNC. It is lost by an option when the
 option keeps the request to flush from reaching the disk, so that a crash or a power cut takes what was promised.
@@ -25,7 +25,7 @@ _MOUNT_OPTIONS = frozenset(
 
 
 def losing_options(cache_mode: str, guest_mount_options: str, host_mount_options: str) -> tuple[str, ...]:
-    """The stated options that can lose acknowledged writes, as a reader would write them; each text as its source
+    """List the stated options that can lose acknowledged writes, as a reader would write them; each text as its source
     states it, empty: not stated."""
     found = [f"cache mode {cache_mode}"] if _words(cache_mode) & _CACHE_MODES else []
     for side, options in (("guest", guest_mount_options), ("host", host_mount_options)):

@@ -1,4 +1,4 @@
-"""Which numbers may be compared with one another. No Django.
+"""Group the numbers that may be compared with one another. No Django.
 
 Two measurements are comparable where they differ in nothing but the configuration. That is one list
 of fields, here; groups are computed from it and stored nowhere. The variant carries benchmark, its
@@ -18,7 +18,7 @@ _MOST_NUMBERS = 2**62  # what an int64 holds
 
 
 def group_numbers(arms: pd.DataFrame, held: Iterable[str] = (), held_where_stated: Iterable[str] = ()) -> np.ndarray:
-    """The number of the fair-play group that each arm belongs to.
+    """Return the number of the fair-play group that each arm belongs to.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ def group_numbers(arms: pd.DataFrame, held: Iterable[str] = (), held_where_state
 
 
 def numbered(rows: pd.DataFrame, columns: Iterable[str]) -> np.ndarray:
-    """(rows,) int, equal where rows are equal in these columns; from 0, in the order in which they first appear.
+    """Return (rows,) int, equal where rows are equal in these columns; from 0, in the order in which they first appear.
 
     A missing value equals a missing value. As groupby(...).ngroup() of pandas says it, in a fifth of the time: an
     answer numbers all its arms by twenty columns several times.
@@ -60,21 +60,21 @@ def numbered(rows: pd.DataFrame, columns: Iterable[str]) -> np.ndarray:
 
 
 def _coded(column: pd.Series) -> tuple[np.ndarray, Sized]:
-    """The number of each value, -1 of a missing one, and the values that there may be."""
+    """Return the number of each value, -1 of a missing one, and the values that there may be."""
     if isinstance(column.dtype, pd.CategoricalDtype):
         return column.cat.codes.to_numpy().astype(np.int64), column.cat.categories
     return pd.factorize(column)
 
 
 def first_of_each(number: np.ndarray) -> np.ndarray:
-    """Where each number of `numbered` first appears."""
+    """Return the index at which each number of `numbered` first appears."""
     first = np.empty(int(number.max(initial=-1)) + 1, dtype=np.int64)
     first[number[::-1]] = np.arange(len(number))[::-1]  # of several, the last that is set stays
     return first
 
 
 def varies(number: np.ndarray, values: pd.Series) -> np.ndarray:
-    """(numbers,) bool, whether rows with this number of `numbered` differ in the values; missing is one of them."""
+    """Return (numbers,) bool: whether rows of one number of `numbered` differ in the values; missing is one of them."""
     codes, _ = _coded(values)
     first = first_of_each(number)
     return np.bincount(number, codes != codes[first][number], len(first)) > 0

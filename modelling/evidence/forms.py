@@ -4,6 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 from django import forms
+from django.utils.choices import CallableChoiceIterator
 
 from kdb.units import METRICS
 
@@ -14,7 +15,7 @@ from .words import listed
 
 
 def axis_choices() -> list[tuple[str, str]]:
-    """Every axis with its label, as a form offers them."""
+    """Return every axis with its label, as a form offers them."""
     return [(axis.name, axis.label) for axis in AXES.values()]
 
 
@@ -24,7 +25,7 @@ FURTHER_FILTERS = ("host_storage", "storage", "benchmark", "guest_os_family", "g
 # field of the question: (kind of name in the catalogue, label on the page)
 _NAMED_FIELDS = {
     "workload": ("workload", "Workload"),
-    "hypervisor": ("hypervisor", "Hypervisor"),
+    "hypervisor": ("hypervisor_or_native", "Hypervisor"),
     "guest_fs": ("file_system", "Guest file system"),
     "host_fs": ("file_system", "Host file system"),
     "host_storage": ("host_storage", "Host storage"),
@@ -40,7 +41,8 @@ class CatalogueField(forms.CharField):
     def __init__(self, kind: str, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.kind = kind
-        self.widget = forms.Select(choices=self._choices)  # read when shown; the API never shows it
+        # Read when shown; the API never shows it.
+        self.widget = forms.Select(choices=CallableChoiceIterator(self._choices))
 
     def _choices(self) -> list[tuple[str, str]]:
         empty = [] if self.required else [("", "Any")]
@@ -93,7 +95,7 @@ class QuestionForm(forms.Form):
         choices=[("", "Any, throughput first"), *((metric.name, metric.label) for metric in METRICS.values())],
         error_messages={"invalid_choice": f"%(value)r is not a metric; allowed are {', '.join(METRICS)}."},
     )
-    field_order = (
+    field_order: tuple[str, ...] = (
         "workload",
         "hypervisor",
         "guest_fs",
@@ -116,8 +118,8 @@ class QuestionForm(forms.Form):
         self.order_fields(self.field_order)
 
     def question(self) -> Question:
-        """The question asked; call it on a valid form only."""
-        values = {name: self.cleaned_data[name] or None for name in QuestionForm.field_order}
+        """Return the question asked; call it on a valid form only."""
+        values: dict[str, Any] = {name: self.cleaned_data[name] or None for name in QuestionForm.field_order}
         return Question(axis=self.axis, **values)
 
 
@@ -158,7 +160,7 @@ class AskForm(QuestionForm):
 
     @classmethod
     def showing(cls, question: Question) -> "AskForm":
-        """The form with the question filled in, slugs in place of aliases."""
+        """Return the form with the question filled in, slugs in place of aliases."""
         return cls({name: str(value) for name, value in question.as_dict().items() if value is not None})
 
     @property
@@ -178,12 +180,12 @@ LONGEST_KEY = 200  # three slugs and a cache mode
 
 
 def axes_with(key: str) -> list[str]:
-    """The axes of which this is an entry by its form and its names."""
+    """Return the axes of which this is an entry by its form and its names."""
     return [axis for axis in AXES if not _fault(axis, key)]
 
 
 def entry_error(axis: str, key: str) -> str:
-    """What is wrong with an entry's key, or "". It need not be ranked: the model may speak of any."""
+    """Say what is wrong with an entry's key, or "". It need not be ranked: the model may speak of any."""
     fault = _fault(axis, key)
     others = [AXES[other].label.lower() for other in axes_with(key)] if fault else []
     return f"{fault} It is an entry of the axis {listed(others, 'or')}." if others else fault

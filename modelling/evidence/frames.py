@@ -22,6 +22,7 @@ from kdb.host_storage import BACKENDS, FILE, UNNAMED, host_storage_key, host_sto
 from kdb.units import SCORE, SPEEDS, THROUGHPUT
 from modelling.models import Arm
 
+from .axes import NATIVE
 from .durability import losing_options
 from .question import GRADES, PAPERS, Question
 
@@ -38,13 +39,13 @@ _ARM_COLUMNS = {
     "variant_id": "variant_id",  # int
     "operation": "operation",  # str
     "block_size_bytes": "block_size_bytes",  # int, missing: not applicable
-    "vm_count": "vm_count",  # int >= 1
+    "vm_count": "vm_count",  # int, 0: native
     "metric": "metric",  # str
     "unit": "unit",  # str
     "reference": "reference",  # str, what a ratio is a ratio to; empty for every other metric
     "configuration_id": "configuration_id",  # int
-    "hypervisor": "configuration__hypervisor__slug",  # str
-    "guest_fs": "configuration__guest_fs__slug",  # str
+    "hypervisor": "hypervisor_or_native",  # str, annotated by _frame
+    "guest_fs": "configuration__guest_fs__slug",  # str, missing: not stated, or native
     "host_fs": "configuration__host_fs__slug",  # str, missing: not stated
     "virtualisation": "configuration__virtualisation",  # str, empty: not stated
     "cache_mode": "configuration__cache_mode",  # str, empty: not stated
@@ -122,7 +123,7 @@ _FINDING_FILTERS = {
 
 
 def arms(question: Question, *, with_draft: int | None = None, as_of: int | None = None) -> pd.DataFrame:
-    """Every published arm under a hypervisor that the question admits, one row an arm.
+    """Return every published arm that the question admits, one row an arm. Native ones count where NATIVE is asked for.
 
     with_draft : a case study that counts as if it were published (modelling.previews.preview)
     as_of : what counted at this knowledge revision, in place of what counts now
@@ -140,7 +141,7 @@ def arms(question: Question, *, with_draft: int | None = None, as_of: int | None
 
 
 def _admitted(question: Question, with_draft: int | None, as_of: int | None, columns: list[str]) -> pd.DataFrame:
-    """These columns of the arms that the question admits, in any metric where it names none; of `arms`, of
+    """Return these columns of the arms that the question admits, in any metric where it names none; of `arms`, of
     _FILTERED_BY, and those of _FEW as categories."""
     studies = CaseStudy.objects.filter(Q(status=CaseStudy.Status.PUBLISHED) | Q(pk=with_draft or 0))
     counting = studies if as_of is None else CaseStudy.objects.known_at(as_of)
@@ -148,6 +149,8 @@ def _admitted(question: Question, with_draft: int | None, as_of: int | None, col
     admits = pd.Series(True, index=rows.index)
     if question.hypervisor != EMULATOR:
         admits &= rows["virtualisation"] != "emulated"
+    if question.hypervisor != NATIVE:
+        admits &= rows["hypervisor"] != NATIVE
     for name, value in question.filters.items():
         if name in _ARM_FILTERS:
             admits &= rows[name] == value
@@ -166,7 +169,7 @@ def _admitted(question: Question, with_draft: int | None, as_of: int | None, col
 
 
 def _of_workload(workload: str, case_studies: set[int], with_draft: int | None) -> pd.DataFrame:
-    """The workload's arms of these case studies, in the order in which they were made.
+    """Return the workload's arms of these case studies, in the order in which they were made.
 
     What is published never changes, so a process reads the arms of each case study once and keeps them for a while: a
     publication costs its own arms. Drafts do change.
@@ -185,18 +188,18 @@ def _of_workload(workload: str, case_studies: set[int], with_draft: int | None) 
 
 
 def _read(workload: str, case_studies: Collection[int]) -> pd.DataFrame:
-    rows = Arm.objects.filter(variant__workload__slug=workload, configuration__hypervisor__isnull=False)
+    rows = Arm.objects.filter(variant__workload__slug=workload)
     found = _frame(rows.filter(configuration__case_study__in=case_studies), _FILTERED_BY)
     return found.astype(dict.fromkeys(_FEW, "category"))
 
 
 def _together(frames: Iterable[pd.DataFrame | None]) -> pd.DataFrame:
-    """One frame of several from _read, by the number of the arm."""
+    """Return one frame of several from _read, by the number of the arm."""
     return _joined(frames).sort_values("arm_id", ignore_index=True)
 
 
 def _joined(frames: Iterable[pd.DataFrame | None]) -> pd.DataFrame:
-    """One frame of several with the same columns, one below the other."""
+    """Return one frame of several with the same columns, one below the other."""
     some = [frame for frame in frames if frame is not None]
     some = [frame for frame in some if len(frame)] or some[:1]
     columns = {
@@ -209,7 +212,7 @@ def _joined(frames: Iterable[pd.DataFrame | None]) -> pd.DataFrame:
 
 
 def arms_of_every_workload(*, as_of: int | None = None) -> dict[str, pd.DataFrame]:
-    """Workload to its published arms under a hypervisor in every metric of speed, as `arms` gives them; one query."""
+    """Return workload to its published arms under hypervisors in metrics of speed, as `arms` gives them; one query."""
     rows = Arm.objects.filter(configuration__hypervisor__isnull=False, metric__in=SPEEDS).order_by("pk")
     rows = rows.exclude(configuration__virtualisation="emulated").filter(
         _counts("configuration__case_study", None, as_of)
@@ -219,30 +222,29 @@ def arms_of_every_workload(*, as_of: int | None = None) -> dict[str, pd.DataFram
 
 
 def every_arm() -> pd.DataFrame:
-    """Every published arm under a hypervisor, of any metric, as `arms` gives them, with workload and benchmark; one
+    """Return all published arms, native ones too, of any metric, as `arms` gives them, with workload and benchmark; one
     query, as a publication between two would part them."""
-    rows = Arm.objects.filter(configuration__hypervisor__isnull=False).order_by("pk")
-    rows = rows.filter(_counts("configuration__case_study", None, None))
+    rows = Arm.objects.filter(_counts("configuration__case_study", None, None)).order_by("pk")
     return _frame(rows, {"workload": "variant__workload__slug", "benchmark": "variant__benchmark__slug"})
 
 
 def has_more_arms_than(number: int, question: Question) -> bool:
-    """Whether the question admits more published arms than this, of any metric."""
+    """Tell whether the question admits more published arms than this, of any metric."""
     rows = _arms_in_any_metric(question).filter(_counts("configuration__case_study", None, None)).order_by()
     return rows[number : number + 1].exists()
 
 
 def arms_of(case_study: CaseStudy) -> pd.DataFrame:
-    """Every arm of one case study under a hypervisor, whatever was measured; columns as for `arms`, metric beside."""
-    rows = Arm.objects.filter(configuration__case_study=case_study, configuration__hypervisor__isnull=False)
-    return _frame(rows.filter(metric=THROUGHPUT).order_by("pk"))
+    """Return every arm of one case study, whatever was measured; columns as for `arms`."""
+    return _frame(Arm.objects.filter(configuration__case_study=case_study).order_by("pk"))
 
 
 def _frame(rows: QuerySet[Arm], further: Mapping[str, str] = MappingProxyType({})) -> pd.DataFrame:
-    """The arms as `arms` gives them. further : more columns, with the path to each"""
+    """Return the arms as `arms` gives them. further : more columns, with the path to each"""
     reviewed = "configuration__case_study__publication__is_reviewed"
     rows = rows.annotate(
         laboratory=laboratory("configuration__case_study__"),
+        hypervisor_or_native=Coalesce("configuration__hypervisor__slug", Value(NATIVE)),
         kind_of_storage=storage_kind("configuration__"),
         is_reviewed=Coalesce(reviewed, True),
         is_paper=Coalesce(reviewed, False),
@@ -273,7 +275,7 @@ def _typed(records: list[tuple[Any, ...]], columns: list[str]) -> pd.DataFrame:
 def metrics_measured(
     question: Question, *, with_draft: int | None = None, as_of: int | None = None
 ) -> list[tuple[str, str, str]]:
-    """Metric, unit and case study of everything the question admits, in whatever it is measured, each once.
+    """Return metric, unit and case study of everything the question admits, in whatever it is measured, each once.
 
     with_draft, as_of : as for `arms`.
     """
@@ -282,7 +284,7 @@ def metrics_measured(
 
 
 def reached(questions: Iterable[Question], case_study_ids: list[int]) -> set[Question]:
-    """Those of the questions whose answer evidence of these case studies, published or not, can change.
+    """Return the questions whose answer evidence of these case studies, published or not, can change.
 
     Two queries, however many the questions: each piece of evidence says which values of the filters admit it.
     """
@@ -290,7 +292,7 @@ def reached(questions: Iterable[Question], case_study_ids: list[int]) -> set[Que
 
     @cache
     def admitted(names: tuple[str, ...]) -> set[tuple[Any, ...]]:
-        """What questions with these filters may say so that some of the evidence passes."""
+        """Return the values that a question may give these filters so that some of the evidence passes."""
         said = [[row.get(name, ()) for name in names] for row in evidence if row["needs"] <= set(names)]
         return {values for each in said for values in product(*each)}
 
@@ -303,20 +305,21 @@ def reached(questions: Iterable[Question], case_study_ids: list[int]) -> set[Que
 
 
 def _admitting_arms(case_study_ids: list[int]) -> list[dict[str, Any]]:
-    """Distinct kinds of arms: filter to the values that admit it, as _arms_in_any_metric has it.
+    """Return the distinct kinds of arms: filter to the values that admit it, as _arms_in_any_metric has it.
 
     Of any metric: an answer says in which others the load was measured.
     """
     reviewed = "configuration__case_study__publication__is_reviewed"
     paths = {"workload": "variant__workload__slug", **_ARM_FILTERS, "backend": "configuration__backend"}
     paths |= {"evidence": reviewed}
-    rows = Arm.objects.filter(
-        configuration__case_study__in=case_study_ids, configuration__hypervisor__isnull=False
-    ).annotate(has_spread=Q(variance__isnull=False), kind_of_storage=storage_kind("configuration__"))
+    rows = Arm.objects.filter(configuration__case_study__in=case_study_ids).annotate(
+        has_spread=Q(variance__isnull=False), kind_of_storage=storage_kind("configuration__")
+    )
     kinds = rows.order_by().values_list(*paths.values(), "configuration__virtualisation", "origin", "has_spread")
     found = []
     for *values, virtualisation, origin, has_spread in kinds.distinct():
         said = dict(zip(paths, values, strict=True))
+        said["hypervisor"] = said["hypervisor"] or NATIVE
         said["host_storage"] = host_storage_key(said.pop("backend"), said["host_fs"])
         is_reviewed = said.pop("evidence")
         row: dict[str, Any] = {name: [value] for name, value in said.items()}
@@ -325,12 +328,13 @@ def _admitting_arms(case_study_ids: list[int]) -> list[dict[str, Any]]:
         if is_emulated and row["hypervisor"] != [EMULATOR]:
             continue
         strongest = 2 if origin != Arm.Origin.MEASURED or is_reviewed is False else 0 if has_spread else 1
-        found.append({**row, "grade": GRADES[strongest:], "needs": {"hypervisor"} if is_emulated else set()})
+        by_name = is_emulated or row["hypervisor"] == [NATIVE]
+        found.append({**row, "grade": GRADES[strongest:], "needs": {"hypervisor"} if by_name else set()})
     return found
 
 
 def _admitting_findings(case_study_ids: list[int]) -> list[dict[str, Any]]:
-    """Findings of these case studies: filter to the values that admit it, as _admitted_findings has it."""
+    """Return the findings of these case studies: filter to the values that admit it, as _admitted_findings has it."""
     paths = {
         "workload": "variant__workload__slug",
         **_FINDING_FILTERS,
@@ -351,21 +355,23 @@ def _admitting_findings(case_study_ids: list[int]) -> list[dict[str, Any]]:
     return list(found.values())
 
 
-def has_idle_filter(question: Question) -> bool:
-    """Whether some filter of the question changes nothing: without it, or with the next weaker grade, the published
-    evidence is the same."""
+def has_idle_filter(question: Question, as_of: int | None = None) -> bool:
+    """Tell whether some filter of the question changes nothing: without it, or with the next weaker grade, the
+    published evidence is the same, now or as of a revision."""
     unset: list[dict[str, Any]] = [{name: None} for name in question.filters if name != "grade"]
     wider = [replace(question, **each) for each in unset]
     if question.grade:
         wider.append(replace(question, grade=[*GRADES, None][GRADES.index(question.grade) + 1]))
     if not wider:
         return False
-    mine = arms(question), findings(question)
-    return any(arms(each).equals(mine[0]) and findings(each).equals(mine[1]) for each in wider)
+    mine = arms(question, as_of=as_of), findings(question, as_of=as_of)
+    return any(
+        arms(each, as_of=as_of).equals(mine[0]) and findings(each, as_of=as_of).equals(mine[1]) for each in wider
+    )
 
 
 def findings(question: Question, *, with_draft: int | None = None, as_of: int | None = None) -> pd.DataFrame:
-    """Every published ordinal finding that the question admits, one row a finding.
+    """Return every published ordinal finding that the question admits, one row a finding.
 
     with_draft, as_of : as for `arms`. Columns: the keys of _FINDING_COLUMNS, and
     case_studies tuple of slugs; host_storage str, that of a file on host_fs; cache_mode str, where all configurations
@@ -394,18 +400,20 @@ def findings(question: Question, *, with_draft: int | None = None, as_of: int | 
 
 
 def _counts(case_study: str, with_draft: int | None, as_of: int | None) -> Q:
-    """Whether the case study at this path counts as knowledge, or did at revision `as_of`."""
+    """Return the condition that the case study at this path counts as knowledge, or did at revision `as_of`."""
     if as_of is not None:
         return Q(**{f"{case_study}__in": CaseStudy.objects.known_at(as_of)})
     return Q(**{f"{case_study}__status": CaseStudy.Status.PUBLISHED}) | Q(**{case_study: with_draft or 0})
 
 
 def _arms_in_any_metric(question: Question) -> QuerySet[Arm]:
-    rows = Arm.objects.filter(variant__workload__slug=question.workload, configuration__hypervisor__isnull=False)
+    is_native = question.hypervisor == NATIVE
+    rows = Arm.objects.filter(variant__workload__slug=question.workload, configuration__hypervisor__isnull=is_native)
     if question.hypervisor != EMULATOR:
         rows = rows.exclude(configuration__virtualisation="emulated")
+    asked = replace(question, hypervisor=None) if is_native else question
     rows = rows.annotate(kind_of_storage=storage_kind("configuration__")).filter(
-        **{_ARM_FILTERS[name]: value for name, value in question.filters.items() if name in _ARM_FILTERS}
+        **{_ARM_FILTERS[name]: value for name, value in asked.filters.items() if name in _ARM_FILTERS}
     )
     if question.host_storage:
         rows = rows.filter(_on_host_storage(question.host_storage))
@@ -420,7 +428,7 @@ def _arms_in_any_metric(question: Question) -> QuerySet[Arm]:
 
 
 def _on_host_storage(key: str) -> Q:
-    """Whether the arm's configuration has this key (kdb.host_storage.host_storage_key)."""
+    """Return the condition that the arm's configuration has this key (kdb.host_storage.host_storage_key)."""
     if key in BACKENDS:
         return Q(configuration__backend=key)
     if key == UNNAMED:
@@ -430,7 +438,7 @@ def _on_host_storage(key: str) -> Q:
 
 
 def _admitted_findings(question: Question, counts: Q) -> QuerySet[OrdinalFinding]:
-    """Those with a case study that counts; it is also the one that the filters look at."""
+    """Return the findings with a case study that counts; it is also the one that the filters look at."""
     asked = Q(**{_FINDING_FILTERS[name]: value for name, value in question.filters.items() if name in _FINDING_FILTERS})
     if question.guest_os_family:
         studies = CaseStudy.objects.filter(configurations__guest_os__family=question.guest_os_family)
@@ -448,8 +456,8 @@ def _admitted_findings(question: Question, counts: Q) -> QuerySet[OrdinalFinding
 def _options(
     findings: pd.DataFrame,
 ) -> tuple[dict[tuple[str, ...], str], dict[tuple[str, ...], list[tuple[str, ...]]]]:
-    """(publication, hypervisor) to the one cache mode its configurations agree in; (publication, hypervisor, guest,
-    host) to what each of its configurations can lose writes by."""
+    """Return (publication, hypervisor) to the one cache mode its configurations agree in; and (publication, hypervisor,
+    guest, host) to what each of its configurations can lose writes by."""
     rows = Configuration.objects.filter(
         case_study__slug__in={slug for slugs in findings["case_studies"] for slug in slugs},
         hypervisor__slug__in=set(findings["hypervisor"]),

@@ -39,8 +39,8 @@ def keep(revision: int, store: Callable[[], object], *, wait: bool) -> bool:
 
 @contextmanager
 def at_once() -> Iterator[None]:
-    """A transaction that raises Busy where SQLite would wait for its one writer. Rows of PostgreSQL are locked with
-    skip_locked inside."""
+    """Open a transaction that raises Busy where SQLite would wait for its one writer. Rows of PostgreSQL are locked
+    with skip_locked inside."""
     with _no_patience():
         try:
             with transaction.atomic():
@@ -65,7 +65,7 @@ def _no_patience() -> Iterator[None]:
             cursor.execute(f"PRAGMA busy_timeout = {patience}")
 
 
-def remembered(key: str, work_out: Callable[[], Any]) -> Any:
-    """From memory where it is there, else worked out and kept there for a while. That memory is bounded:
+def remembered(key: str, work_out: Callable[[], Any], cache: str = "worked-out") -> Any:
+    """Return it from memory where it is there, else work it out and keep it there for a while. That memory is bounded:
     settings.CACHES."""
-    return caches["worked-out"].get_or_set(key, work_out, _SECONDS)
+    return caches[cache].get_or_set(key, work_out, _SECONDS)

@@ -23,7 +23,7 @@ from experiments.models import (
 from experiments.models.catalogue import CatalogueEntry
 from kdb.host_storage import host_storages
 
-from .axes import Axis, entry_label
+from .axes import NATIVE, Axis, entry_label
 
 _SECONDS = 10
 _KEY = "modelling.evidence.names"
@@ -33,37 +33,41 @@ _NAMED: dict[str, type[CatalogueEntry]] = {
     "file_system": FileSystem,
     "benchmark": Benchmark,
 }
+# Folded, as a question may spell it: what imports accept, but "none" says too little among other words.
+_NATIVELY = normalise.NATIVE - {"none"} | {"natively"}
 
 
 def names() -> dict[str, dict[str, str]]:
-    """Kind of name to {slug: label}, in the catalogue's order."""
+    """Return kind of name to {slug: label}, in the catalogue's order."""
     return _catalogue()["names"]
 
 
 def described() -> dict[str, str]:
-    """Workload to what the catalogue says it does."""
+    """Return workload to what the catalogue says it does."""
     return _catalogue()["described"]
 
 
 def vm_counts() -> list[int]:
-    """Every VM count that a published case study ran, ascending; native (0) is not among them."""
+    """Return every VM count that a published case study ran, ascending; native (0) is not among them."""
     return _catalogue()["vm_counts"]
 
 
 def slug_for(kind: str, name: str) -> str | None:
-    """The slug that a slug, a name or an alias stands for, spelled as imports accept it; None where nothing fits."""
+    """Return the slug that a slug, a name or an alias stands for, spelled as imports accept it; None if none fits."""
     return _catalogue()["spellings"][kind].get(normalise.fold(name))
 
 
 def label(axis: Axis, key: str) -> str:
-    """An entry's key as a reader would write it: "Btrfs on ext4"."""
+    """Return an entry's key as a reader would write it: "Btrfs on ext4"."""
     return entry_label(axis, key, names())
 
 
 def arm_label(row: Any) -> str:
-    """The configuration of an arm in words: "XFS on ext4 under KVM"."""
+    """Return the configuration of an arm in words: "XFS on ext4 under KVM"."""
     known = names()
     file_system, hypervisor = known["file_system"], known["hypervisor"]
+    if row.hypervisor == NATIVE:
+        return f"{'an unknown file system' if pd.isna(row.host_fs) else file_system[row.host_fs]} natively"
     host_fs = "an unknown host" if pd.isna(row.host_fs) else file_system.get(row.host_fs, row.host_fs)
     guest_fs = "an unknown file system" if pd.isna(row.guest_fs) else file_system.get(row.guest_fs, row.guest_fs)
     pair = f"{guest_fs} on {host_fs}"
@@ -84,7 +88,7 @@ def _catalogue() -> dict[str, Any]:
 
 
 def _cache_modes() -> list[str]:
-    """What case studies that everybody may see call the cache modes of virtual disks."""
+    """List what case studies that everybody may see call the cache modes of virtual disks."""
     rows = Configuration.objects.filter(case_study__in=CaseStudy.objects.visible()).exclude(cache_mode="")
     return list(rows.order_by("cache_mode").values_list("cache_mode", flat=True).distinct())
 
@@ -101,6 +105,9 @@ def _read() -> dict[str, Any]:
     for kind, named in {**choices, "host_storage": host_storages(labels["file_system"]).items()}.items():
         labels[kind] = {value: label for value, label in named if value}
         spellings[kind] = normalise.spellings((value, label, ()) for value, label in labels[kind].items())
+    # What a question may name; an entry of an axis is a hypervisor of the catalogue.
+    labels["hypervisor_or_native"] = {**labels["hypervisor"], NATIVE: "Native, no hypervisor"}
+    spellings["hypervisor_or_native"] = {**spellings["hypervisor"], **dict.fromkeys(_NATIVELY, NATIVE)}
     labels["cache_mode"] = {mode: mode for mode in _cache_modes()}
     counts = CaseStudy.objects.published().order_by().values_list("vm_counts", flat=True).distinct()
     run = sorted({n for row in counts for n in row if n})

@@ -10,7 +10,7 @@ PAPERS = "papers"  # the evidence of reviewed publications alone
 
 @dataclass(frozen=True)
 class Question:
-    """What is asked: one axis, one workload, and filters that narrow the evidence. None: any."""
+    """A question: one axis, one workload, and filters that narrow the evidence. None: any."""
 
     axis: str
     workload: str
@@ -39,12 +39,12 @@ class Question:
         return f"{self.axis}?" + "&".join(f"{k}={v}" for k, v in [("workload", self.workload), *self.filters.items()])
 
     def as_dict(self) -> dict[str, str | int | None]:
-        """Every field, as the API shows the question."""
+        """Return every field, as the API shows the question."""
         return dict(vars(self))
 
     @classmethod
     def from_key(cls, key: str) -> "Question":
-        """The question that `key` spells."""
+        """Return the question that `key` spells."""
         axis, _, query = key.partition("?")
         values: dict[str, Any] = dict(part.split("=", 1) for part in query.split("&"))
         if "vm_count" in values:

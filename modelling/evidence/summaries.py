@@ -40,7 +40,7 @@ def _cell(row: Mapping[str, Any]) -> tuple[Any, ...]:
 
 
 def _arms_of_machines(numbers: QuerySet[Measurement]) -> Iterator[Arm]:
-    """Arms of numbers of single machines: those of one run are not independent, so its value is their mean."""
+    """Yield the arms of single machines' numbers: one run's are not independent, so its value is their mean."""
     runs = (
         numbers.filter(machine__isnull=False)
         .values("configuration_id", *MEASUREMENT_FIELDS, "repetition")

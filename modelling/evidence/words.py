@@ -1,4 +1,4 @@
-"""How numbers, counts, columns and lists of things read in a sentence. No Django."""
+"""Put numbers, counts, columns and lists of things into the words of a sentence. No Django."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -17,32 +17,32 @@ _VIRTUALISATION = {
 
 
 def listed(words: Iterable[str], last: str = "and") -> str:
-    """ "a", "a and b", "a, b and c"."""
+    """Join words: "a", "a and b", "a, b and c"."""
     words = list(words)
     return f" {last} ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
 
 
 def some(words: Iterable[str], most: int = 6) -> str:
-    """As `listed`; of more than `most` the first by name and the others in number: "a, b and 998 others"."""
+    """Join words as `listed`; of more than `most` the first by name and the others in number: "a, b and 998 others"."""
     words = list(words)
     rest = len(words) - most
     return listed(words) if rest < 2 else listed([*words[:most], f"{rest} others"])
 
 
 def counted(number: int, singular: str, plural: str = "") -> str:
-    """ "one case study", "three case studies", "12 case studies"."""
+    """Write a number of things: "one case study", "three case studies", "12 case studies"."""
     small = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
     word = small[number] if number < len(small) else str(number)
     return f"{word} {singular if number == 1 else plural or singular + 's'}"
 
 
 def ratio(value: float) -> str:
-    """ "1.63 times"; near one with a digit more."""
+    """Write a ratio: "1.63 times"; near one with a digit more."""
     return f"{value:.3f} times" if 0.97 < value < 1.03 else f"{value:.2f} times"
 
 
 def load(label: str) -> str:
-    """A workload inside a sentence: "a mail server", "random file access", "the ATTO transfer test"."""
+    """Return a workload inside a sentence: "a mail server", "random file access", "the ATTO transfer test"."""
     first = label.split()[0]
     if first.isupper() and len(first) > 1:
         return f"the {label}"
@@ -50,16 +50,16 @@ def load(label: str) -> str:
 
 
 def percent(share: float) -> str:
-    """A share of one as "63 %"."""
+    """Return a share of one as "63 %"."""
     return f"{share * 100:.0f} %"
 
 
 def machines(vm_count: int) -> str:
-    return counted(vm_count, "virtual machine")
+    return counted(vm_count, "virtual machine") if vm_count else "natively"
 
 
 def size(number: float) -> str:
-    """Bytes with a binary unit: "15.6 MiB"."""
+    """Return the bytes with a binary unit: "15.6 MiB"."""
     for unit in ("bytes", "KiB", "MiB", "GiB"):
         if number < 1024 or unit == "GiB":
             return f"{number:.0f} {unit}" if unit == "bytes" or number >= 100 else f"{number:.3g} {unit}"
@@ -72,7 +72,7 @@ def column(name: str) -> str:
 
 
 def value(names: Mapping[str, Mapping[str, str]], name: str, given: Any) -> str:
-    """The value of a column of the frame of arms as a reader would write it."""
+    """Return the value of a column of the frame of arms as a reader would write it."""
     if given in (None, ""):
         return "not stated"
     if name == "virtualisation":
@@ -81,7 +81,7 @@ def value(names: Mapping[str, Mapping[str, str]], name: str, given: Any) -> str:
 
 
 def stated(names: Mapping[str, Mapping[str, str]], name: str, given: Any) -> str:
-    """A known fact of a configuration that is read without its column's name: "8 GiB memory", "cache writeback"."""
+    """Write a known fact of a configuration so that it needs no column's name: "8 GiB memory", "cache writeback"."""
     number = f"{given:g}" if isinstance(given, float) else str(given)
     spelled = {
         "vm_vcpus": f"{number} virtual processors",

@@ -1,4 +1,4 @@
-"""Why one entry of a ranking stands above another: typed steps, as data first and prose second.
+"""Explanations of why one entry of a ranking stands above another: typed steps, as data first and prose second.
 
 No Django. `explain` turns ExplanationFacts (gathered by modelling.explanations.gather) into Steps in the order a
 sceptical reader would ask for them. Every step says what it rests on; a step that has nothing to
@@ -30,5 +30,5 @@ _STEPS = (
 
 
 def explain(facts: ExplanationFacts) -> tuple[Step, ...]:
-    """The steps of the explanation, each with its data, its sentences and what it rests on."""
+    """Return the steps of the explanation, each with its data, its sentences and what it rests on."""
     return tuple(step for write in _STEPS for step in write(facts))

@@ -6,7 +6,7 @@ from django.http import HttpResponseBase
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.request import Request
 
-from kdb.api_views import PublicView
+from kdb.api.public import PublicView
 from kdb.entity_tags import tagged_json
 from modelling.evidence.asking import AS_OF, AS_OF_PARAMETER, FILTERS, asked_revision, question_asked
 from modelling.evidence.axes import AXES
@@ -30,7 +30,7 @@ class ExplanationView(PublicView):
         tags=["explanations"],
     )
     def get(self, request: Request) -> HttpResponseBase:
-        """Why one entry stands above another: typed steps, each with what it rests on."""
+        """Explain why one entry stands above another: typed steps, each with what it rests on."""
         query = request.query_params
         question, form = question_asked(request, query.get("axis", ""), ExplanationForm, ("axis", AS_OF))
         a, b = form.cleaned_data["a"] or None, form.cleaned_data["b"] or None

@@ -1,4 +1,4 @@
-"""What the evidence puts between two entries: an estimate, fair-play groups that hold both, tier lists."""
+"""Finds what the evidence puts between two entries: an estimate, fair-play groups that hold both, tier lists."""
 
 import numpy as np
 import pandas as pd

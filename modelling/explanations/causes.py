@@ -1,4 +1,4 @@
-"""What can be the cause: the seven components, the workload, the mechanisms, and their sizes. No Django."""
+"""Says what can be the cause: the seven components, the workload, the mechanisms, and their sizes. No Django."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -49,19 +49,22 @@ COMPONENTS = {
         ("backend", "host_fs", "host_mkfs_options", "host_mount_options", "cache_mode"),
     ),
 }
+_OF_NATIVE = ("benchmark", "host-kernel", "host-fs")  # without hypervisor and guest
 # Replaced as a whole with the hypervisor, whatever the sources state of them.
 _COMES_WITH_HYPERVISOR = ("virtual-hardware", "hypervisor", "host-kernel")
 
 
 def components(facts: ExplanationFacts) -> Iterator[Step]:
-    """Which of the seven components differ, and so can be the cause, and which are excluded."""
+    """Say which of the seven components differ, and so can be the cause, and which are excluded."""
     differing = differing_components(facts)
-    equal = [name for name in COMPONENTS if name not in differing]
+    there = _OF_NATIVE if facts.is_native else tuple(COMPONENTS)
+    equal = [name for name in there if name not in differing]
     if not differing:
         return
+    of_all = "three components that a native run has" if facts.is_native else "seven components of the model"
     can = listed(COMPONENTS[name][0] for name in differing)
     text = (
-        f"Of the seven components of the model, {can} {'differs' if len(differing) == 1 else 'differ'} between the "
+        f"Of the {of_all}, {can} {'differs' if len(differing) == 1 else 'differ'} between the "
         f"two and can be the cause. {capital(listed(COMPONENTS[name][0] for name in equal))} "
         f"{'is' if len(equal) == 1 else 'are'} the same on both sides and cannot be."
     )
@@ -97,6 +100,7 @@ def _path(facts: ExplanationFacts, differing: list[str]) -> tuple[PathPart, ...]
             b=values(facts.b, name, columns),
         )
         for name, (words, columns) in COMPONENTS.items()
+        if not facts.is_native or name in _OF_NATIVE
     )
 
 
@@ -110,12 +114,12 @@ def differing_components(facts: ExplanationFacts) -> list[str]:
 
 
 def _differs(a: Any, b: Any, key: str) -> bool:
-    """Whether both sides have one known value each, and not the same."""
+    """Tell whether both sides have one known value each, and not the same."""
     return key in a and key in b and a[key] not in (None, "") and b[key] not in (None, "") and a[key] != b[key]
 
 
 def workload(facts: ExplanationFacts) -> Iterator[Step]:
-    """What the workload asks of the data path."""
+    """Say what the workload asks of the data path."""
     profile = facts.profile
     if profile is None:
         words = [f"{name.replace('_', ' ')} {text}" for name, text in facts.profile_words.items() if text]
@@ -139,7 +143,8 @@ def workload(facts: ExplanationFacts) -> Iterator[Step]:
     elif profile.sync_share > 0.005:
         text += f" Of its writes {percent(profile.sync_share)} are synchronous; the others may stay in a cache."
     else:
-        text += " Its writes are asynchronous, so caches of guest and host may absorb them."
+        caches = "caches of the host" if facts.is_native else "caches of guest and host"
+        text += f" Its writes are asynchronous, so {caches} may absorb them."
     if profile.concurrency and profile.working_set_bytes:
         text += (
             f" {profile.concurrency} threads work on {size(profile.working_set_bytes)} of files"
@@ -165,7 +170,7 @@ def workload(facts: ExplanationFacts) -> Iterator[Step]:
 
 
 def mechanisms(facts: ExplanationFacts) -> Iterator[Step]:
-    """Which mechanisms of the file systems matter for this workload, and whom they favour."""
+    """Say which mechanisms of the file systems matter for this workload, and whom they favour."""
     prediction = facts.prediction
     if prediction is None:
         return
@@ -223,7 +228,7 @@ def _file_systems(facts: ExplanationFacts) -> set[str]:
 
 
 def _term(facts: ExplanationFacts, term: Term) -> str:
-    """ "On the guest side the update method favours ext4: overwrite (C1.1) against copy on write (C3.1)."."""
+    """Say a term: "On the guest side the update method favours ext4: overwrite (C1.1) against copy on write (C3.1)"."""
     assert term.a is not None
     assert term.b is not None
     better, worse = (term.a, term.b) if (term.sign or 0) > 0 else (term.b, term.a)
@@ -238,7 +243,7 @@ def _term(facts: ExplanationFacts, term: Term) -> str:
 
 
 def shares(facts: ExplanationFacts) -> Iterator[Step]:
-    """How much each component accounts for, from all numbers on the workload."""
+    """Say how much each component accounts for, from all numbers on the workload."""
     found = facts.decomposition
     if found is None or (not found.shares and not found.untold):
         return
@@ -279,7 +284,7 @@ def shares(facts: ExplanationFacts) -> Iterator[Step]:
 
 
 def forecast(facts: ExplanationFacts) -> Iterator[Step]:
-    """What a new laboratory is expected to see of two that nothing measured joins."""
+    """Say what a new laboratory is expected to see of two that nothing measured joins."""
     found = facts.forecast
     if found is None:
         return

@@ -1,4 +1,4 @@
-"""What was compared, what was held equal, and what came out. No Django."""
+"""Says what was compared, what was held equal, and what came out. No Django."""
 
 from collections.abc import Iterator
 
@@ -23,7 +23,7 @@ _STANDING = {2.0: "outstanding among the best", 1.0: "among the best", 0.0: "in 
 
 
 def comparison(facts: ExplanationFacts) -> Iterator[Step]:
-    """One step for numbers, one for tier lists, or one that says there is nothing to compare."""
+    """Yield one step for numbers, one for tier lists, or one that says there is nothing to compare."""
     if facts.contrast is not None:
         yield _numbers(facts)
     if facts.tiers:
@@ -80,7 +80,7 @@ def _numbers(facts: ExplanationFacts) -> Step:
 
 
 def _direct(facts: ExplanationFacts) -> str:
-    """Where both were measured in one fair-play group, what was equal there, and the range of the ratios."""
+    """Say where both were measured in one fair-play group, what was equal there, and the range of the ratios."""
     groups = facts.groups
     studies = sorted({group.case_study for group in groups})
     came = [column(name) for name in facts.comes_along if name not in facts.held]
@@ -102,7 +102,7 @@ def _direct(facts: ExplanationFacts) -> str:
 
 def _where(groups: tuple[DirectGroup, ...]) -> str:
     counts = sorted({group.vm_count for group in groups})
-    text = f"{listed(map(str, counts))} virtual machine{'' if counts == [1] else 's'}"
+    text = f"{listed(map(str, counts))} virtual machine{'' if counts == [1] else 's'}" if any(counts) else "natively"
     operations = sorted({group.operation for group in groups} - {"mixed"})
     if operations:
         text += f"; {listed(operations)}s"

@@ -1,4 +1,4 @@
-"""What an explanation says; the fields are those of the JSON that the API gives. No Django."""
+"""The content of an explanation; the fields are those of the JSON that the API gives. No Django."""
 
 from dataclasses import dataclass
 
@@ -36,8 +36,9 @@ class Nothing:
 
 @dataclass(frozen=True)
 class ComparedNumbers(Contrast):
-    """direct : whether some fair-play group holds both; held_equal : columns equal in every comparison
+    """The ratio of the two by numbers.
 
+    direct : whether some fair-play group holds both; held_equal : columns equal in every comparison
     group_count : how many hold both; groups : the first MOST_SHOWN of them
     """
 
@@ -67,7 +68,7 @@ class PathPart:
 
 @dataclass(frozen=True)
 class Causes:
-    """Which components can be the cause, which are excluded, and all seven from the benchmark to the disk."""
+    """The components that can be the cause, those that are excluded, and all seven from the benchmark to the disk."""
 
     can_be_the_cause: tuple[str, ...]
     excluded: tuple[str, ...]
@@ -76,7 +77,7 @@ class Causes:
 
 @dataclass(frozen=True)
 class Load:
-    """What the workload does, in shares of all operations; sync_share : of the writes. None: not known."""
+    """The load of the workload, in shares of all operations; sync_share : of the writes. None: not known."""
 
     operations: dict[str, float]
     metadata_share: float
@@ -96,7 +97,7 @@ class NoOpinion:
 
 @dataclass(frozen=True)
 class OpinionTerm:
-    """What one kind of operation says; see modelling.workloads.mechanisms.Term."""
+    """The opinion on one kind of operation; see modelling.workloads.mechanisms.Term."""
 
     side: str
     operation: str
@@ -124,7 +125,7 @@ class Opinion:
 
 @dataclass(frozen=True)
 class ComponentShare:
-    """What components that occur only together change, in percent with its 95 % interval."""
+    """The change by components that occur only together, in percent with its 95 % interval."""
 
     components: tuple[str, ...]
     percent: float
@@ -152,7 +153,10 @@ class PredictedRatio:
 
 @dataclass(frozen=True)
 class Shares:
-    """untold : components whose contribution cannot be estimated"""
+    """The shares of the components.
+
+    untold : components whose contribution cannot be estimated
+    """
 
     predicted: PredictedRatio
     shares: tuple[ComponentShare, ...]
@@ -196,7 +200,7 @@ class HeldAgainst:
 
 @dataclass(frozen=True)
 class Open:
-    """What is missing, in sentences."""
+    """The gaps, in sentences."""
 
     missing: tuple[str, ...]
 
@@ -238,8 +242,8 @@ class Step:
 
 @dataclass(frozen=True)
 class Explanation:
-    """Why a stands where it does against b; both are None where the question has no answer, and contrast where no
-    chain of numbers joins them. Its fields are those of the JSON that the API gives."""
+    """The reasons why a stands where it does against b; both are None where the question has no answer, and contrast
+    where no chain of numbers joins them. Its fields are those of the JSON that the API gives."""
 
     question: Question
     revision: int

@@ -1,10 +1,11 @@
-"""What an explanation is made from. No Django."""
+"""The facts that an explanation is made from. No Django."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from modelling.estimation.shares import Decomposition
+from modelling.evidence.axes import NATIVE
 from modelling.workloads.cache_effect import Verdict as CacheVerdict
 from modelling.workloads.mechanisms import Prediction
 from modelling.workloads.profiles import Profile
@@ -73,7 +74,7 @@ class Contrast:
 
     @property
     def sign(self) -> int:
-        """1 where a is faster, -1 where b is, 0 where the interval covers one."""
+        """Return 1 where a is faster, -1 where b is, 0 where the interval covers one."""
         return 1 if self.low > 1 else -1 if self.high < 1 else 0
 
 
@@ -84,7 +85,7 @@ class Foretold(Contrast):
 
 @dataclass(frozen=True)
 class Tier:
-    """Where one publication's lists put the two sides, in one comparison that holds everything else equal."""
+    """The places of the two sides in one publication's lists, in one comparison that holds everything else equal."""
 
     publication: str
     case_studies: tuple[str, ...]
@@ -131,6 +132,10 @@ class ExplanationFacts:
     case_studies: Mapping[str, str]  # of the comparison: slug to title
     claims: Mapping[str, Mapping[str, int]]  # publication to {verdict: number}
     names: Mapping[str, Mapping[str, str]]
+
+    @property
+    def is_native(self) -> bool:
+        return self.filters.get("hypervisor") == NATIVE
 
     @property
     def axis_column(self) -> str:

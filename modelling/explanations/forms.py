@@ -1,4 +1,4 @@
-"""Which entries are to be explained, checked."""
+"""Checks which entries are to be explained."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from modelling.evidence.forms import LONGEST_KEY, QuestionForm, entry_error
 
 
 class ExplanationForm(QuestionForm):
-    """Which explanation a program asks for: of two entries, or none for the best and the last of the answer."""
+    """An explanation as a program asks for it: of two entries, or none for the best and the last of the answer."""
 
     a = forms.CharField(required=False, max_length=LONGEST_KEY)
     b = forms.CharField(required=False, max_length=LONGEST_KEY)

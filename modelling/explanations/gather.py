@@ -19,7 +19,7 @@ from modelling.estimation.ranking import Ranking
 from modelling.evidence import counts, frames
 from modelling.evidence import names as catalogue
 from modelling.evidence.arms import NORMAL_95, comparable_arms, trials
-from modelling.evidence.axes import AXES, Axis, entry_parts
+from modelling.evidence.axes import AXES, NATIVE, Axis, entry_parts
 from modelling.evidence.cost_matrix import cost_matrix
 from modelling.evidence.keeping import remembered
 from modelling.evidence.names import arm_label, label
@@ -36,7 +36,7 @@ from .facts import Foretold, Placed, Tier
 
 MOST_POOLED = 2_000  # arms; with more a forecast takes longer than a page may
 
-# Column of a configuration: path to it, as a name where a reader sees it.
+# Column of a configuration that is a row itself: path to its slug, or to its name where a reader sees it.
 _NAMED = {
     "hypervisor": "hypervisor__slug",
     "guest_fs": "guest_fs__slug",
@@ -48,7 +48,7 @@ _CONFIGURATION_COLUMNS = {column: _NAMED.get(column, column) for _, of in COMPON
 
 
 def gather(question: Question, a: str, b: str, as_of: int | None = None) -> ExplanationFacts:
-    """Everything the steps need to compare entries `a` and `b` of the question's axis.
+    """Gather everything the steps need to compare entries `a` and `b` of the question's axis.
 
     as_of : what counted at this knowledge revision, in place of what counts now
     The entries need not be ranked: what no evidence reaches is left to the model. A constant number
@@ -73,7 +73,7 @@ def gather(question: Question, a: str, b: str, as_of: int | None = None) -> Expl
     concerned = {group.case_study for group in groups} | {slug for tier in tiers for slug in tier.case_studies}
     if part is not None and contrast is not None and not groups:
         concerned |= {slug for network in part.networks for trial in network.trials for slug in trial.sources}
-    names = catalogue.names()
+    names, is_virtual = catalogue.names(), question.hypervisor != NATIVE
     return ExplanationFacts(
         axis=axis.name,
         workload=question.workload,
@@ -82,7 +82,7 @@ def gather(question: Question, a: str, b: str, as_of: int | None = None) -> Expl
         filters=question.filters,
         a=side_a,
         b=side_b,
-        held=axis.held,
+        held=tuple(column for column in axis.all_held(question.hypervisor) if column in axis.held),
         comes_along=tuple(c for c in axis.comes_along if _both_known(side_a, side_b, c)),
         groups=groups,
         contrast=contrast,
@@ -90,10 +90,11 @@ def gather(question: Question, a: str, b: str, as_of: int | None = None) -> Expl
         list_sign=_list_sign(tiers),
         profile=profile,
         profile_words={} if profile else _words(question.workload),
-        prediction=_prediction(side_a, side_b, profile),
+        # Mechanisms and shares are of file systems under images of machines; a forecast is of such as well.
+        prediction=_prediction(side_a, side_b, profile) if is_virtual else None,
         record=mechanisms_record(question.workload, revision, as_of),
-        decomposition=_decomposition(wider, whole, side_a, side_b, as_of or revision),
-        forecast=_forecast(question, side_a, side_b, revision, as_of) if contrast is None else None,
+        decomposition=_decomposition(wider, whole, side_a, side_b, as_of or revision) if is_virtual else None,
+        forecast=_forecast(question, side_a, side_b, revision, as_of) if is_virtual and contrast is None else None,
         case_studies={slug: studies[slug].title for slug in sorted(concerned)},
         claims=verdicts_on(question.workload, {studies[slug].publication_id for slug in concerned}, as_of),
         names=names,
@@ -113,7 +114,10 @@ def _side(
     studies: Mapping[str, CaseStudy],
     profile: Profile | None,
 ) -> Side:
-    """told : the arms of `used` that are looked at one by one; beside : what their case studies compare"""
+    """Return one of the two entries with what is known of it.
+
+    told : the arms of `used` that are looked at one by one; beside : what their case studies compare
+    """
     entry = next((e for part in ranking.parts for e in part.entries if e.key == key), None)
     mine = used[used["entry"] == key]
     parts = entry_parts(axis, key)
@@ -206,7 +210,7 @@ def _both_known(a: Side, b: Side, column: str) -> bool:
 
 
 def _list_sign(tiers: tuple[Tier, ...]) -> int:
-    """The direction in which the lists put the two; 0 where they put them alike or contradict one another."""
+    """Return the direction in which the lists put the two; 0 where they put them alike or contradict one another."""
     signs = {int(np.sign(tier.a - tier.b)) for tier in tiers} - {0}
     return signs.pop() if len(signs) == 1 else 0
 
@@ -215,7 +219,7 @@ def _list_sign(tiers: tuple[Tier, ...]) -> int:
 
 
 def _prediction(a: Side, b: Side, profile: Profile | None) -> Prediction | None:
-    """Of the mechanisms, where the sides are about file systems; one that is not named is the same on both."""
+    """Predict by the mechanisms, where the sides are about file systems; one that is not named is the same on both."""
     named = [side for side in ("guest_fs", "host_fs") if side in a.parts and side in b.parts]
     if profile is None or ("guest_fs" not in named and "host_fs" not in named) or a.key == b.key:
         return None
@@ -226,7 +230,7 @@ def _prediction(a: Side, b: Side, profile: Profile | None) -> Prediction | None:
 
 
 def mechanisms_record(workload: str, revision: int, as_of: int | None = None) -> TrackRecord:
-    """How often the mechanisms were right on a workload, by all that is published of it.
+    """Return how often the mechanisms were right on a workload, by all that is published of it.
 
     revision : of the knowledge now; as_of : by what counted at this one, in place of what counts now
     """
@@ -243,7 +247,7 @@ def mechanisms_record(workload: str, revision: int, as_of: int | None = None) ->
 
 
 def _forecast(question: Question, a: Side, b: Side, revision: int, as_of: int | None) -> Foretold | None:
-    """By the form that is in use; None where a part of the two that it must know was never compared."""
+    """Forecast by the form that is in use; None where a part of the two that it must know was never compared."""
     containers = Configuration.objects.filter(
         hypervisor__slug__in=[side.parts.get("hypervisor") for side in (a, b)], virtualisation=forecasting.CONTAINER
     )
@@ -287,7 +291,10 @@ def _pooled(as_of: int | None) -> Pooled | None:
 
 
 def _decomposition(asked: Question, arms: pd.DataFrame, a: Side, b: Side, revision: int) -> shares.Decomposition | None:
-    """Of all arms of the workload, which do not depend on the two; kept for the next two. asked : what gives `arms`"""
+    """Split the difference of the two by a model of all arms of the workload, which is kept for the next two.
+
+    asked : what gives `arms`. None where the two are one, or no arms can be compared.
+    """
     if a.key == b.key:
         return None
     key = f"modelling.shares:{revision}:{hashlib.sha256(asked.key.encode()).hexdigest()}"

@@ -1,4 +1,4 @@
-"""Why an entry stands where it does, as pages and the API ask it."""
+"""Explanations as pages and the API ask for them."""
 
 from dataclasses import replace
 
@@ -29,7 +29,7 @@ __all__ = [
 
 
 def explained(question: Question, a: str | None = None, b: str | None = None, as_of: int | None = None) -> Explanation:
-    """Why `a` stands where it does against `b`.
+    """Explain why `a` stands where it does against `b`.
 
     as_of : by what counted at this knowledge revision, in place of what counts now
     Without entries the best of the answer is explained against the last it was ranked with. Kept in
@@ -47,7 +47,7 @@ def explained(question: Question, a: str | None = None, b: str | None = None, as
 
 
 def forecast_between(question: Question, a: str, b: str, as_of: int | None = None) -> str:
-    """What the form that is in use forecasts of two entries that no numbers join, in sentences; "": nothing."""
+    """Say what the form that is in use forecasts of two entries that no numbers join, in sentences; "": nothing."""
     steps = explained(question, a, b, as_of).steps
     return next((step.text for step in steps if isinstance(step.data, ForecastRatio)), "")
 
@@ -65,7 +65,7 @@ def _explanation(question: Question, revision: int, a: str, b: str, as_of: int |
 
 
 def _unexplained(question: Question, answer: Answer) -> Explanation:
-    """Of a question without an answer: what is missing is all there is to say."""
+    """Explain a question without an answer: what is missing is all there is to say."""
     step = Step("open", "What would settle it", "open", " ".join(answer.missing), Open(answer.missing))
     return Explanation(question, answer.revision, None, None, None, (step,) if answer.missing else ())
 
@@ -79,7 +79,7 @@ def _with_addresses(step: Step) -> Step:
 
 
 def _url(reference: Reference) -> str:
-    """Where a reader can open what a step rests on."""
+    """Return the address where a reader can open what a step rests on."""
     names = {
         "case study": "case-study-detail",
         "claims": "claims-of-paper",

@@ -2,11 +2,12 @@
 
 from rest_framework import serializers
 
+from kdb.api.bodies import Fields
 from modelling.evidence.asking import QuestionSerializer
 from modelling.evidence.question import GRADES
 
 
-class ReferenceSerializer(serializers.Serializer):
+class ReferenceSerializer(Fields):
     """Something a step rests on that a reader can open."""
 
     kind = serializers.CharField()
@@ -16,7 +17,7 @@ class ReferenceSerializer(serializers.Serializer):
     url = serializers.CharField(help_text="Its page on this server.")
 
 
-class StepSerializer(serializers.Serializer):
+class StepSerializer(Fields):
     """One step: what it says, as sentences and as data, and how firm it is."""
 
     kind = serializers.ChoiceField(
@@ -42,7 +43,7 @@ class StepSerializer(serializers.Serializer):
     source = serializers.CharField(allow_blank=True, help_text="Equation, rule or page it applies.")
 
 
-class SideSerializer(serializers.Serializer):
+class SideSerializer(Fields):
     """One of the two entries; rank, part and grade are null where the answer does not rank it."""
 
     key = serializers.CharField()
@@ -52,7 +53,7 @@ class SideSerializer(serializers.Serializer):
     grade = serializers.ChoiceField(choices=list(GRADES), allow_null=True)
 
 
-class ContrastSerializer(serializers.Serializer):
+class ContrastSerializer(Fields):
     """Throughput of a against b, with its 95 % interval."""
 
     ratio = serializers.FloatField()
@@ -60,8 +61,8 @@ class ContrastSerializer(serializers.Serializer):
     high = serializers.FloatField()
 
 
-class ExplanationSerializer(serializers.Serializer):
-    """Why a stands where it does against b. Both are null where the question has no answer."""
+class ExplanationSerializer(Fields):
+    """The reasons why a stands where it does against b. Both are null where the question has no answer."""
 
     question = QuestionSerializer()
     revision = serializers.IntegerField(help_text="Knowledge revision it was computed from.")

@@ -1,4 +1,4 @@
-"""How the answer stands: its evidence, whether model and evidence agree, and what is missing. No Django."""
+"""Says how the answer stands: its evidence, whether model and evidence agree, and what is missing. No Django."""
 
 from collections.abc import Iterator
 
@@ -11,7 +11,7 @@ _VERDICTS = ("supported", "open", "partly", "contradicted", "untestable")
 
 
 def evidence(facts: ExplanationFacts) -> Iterator[Step]:
-    """The case studies behind the comparison, and the claims made about the workload there."""
+    """Name the case studies behind the comparison, and the claims made about the workload there."""
     studies = list(facts.case_studies)
     if not studies:
         return
@@ -53,7 +53,7 @@ def _is(verdict: str, number: int) -> str:
 
 
 def agreement(facts: ExplanationFacts) -> Iterator[Step]:
-    """Whether the model's expectation and the evidence point the same way, said plainly."""
+    """Say plainly whether the model's expectation and the evidence point the same way."""
     prediction = facts.prediction
     if prediction is None or prediction.sign is None:
         return
@@ -94,7 +94,7 @@ def agreement(facts: ExplanationFacts) -> Iterator[Step]:
 
 
 def open_questions(facts: ExplanationFacts) -> Iterator[Step]:
-    """What would settle what is still open: the missing measurements, named."""
+    """Say what would settle what is still open: the missing measurements, named."""
     questions = list(_missing(facts))
     if not questions:
         return

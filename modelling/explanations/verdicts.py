@@ -1,4 +1,4 @@
-"""What the numbers themselves show: caches at work, and more machines at work. No Django."""
+"""Says what the numbers themselves show: caches at work, and more machines at work. No Django."""
 
 from collections.abc import Callable, Iterator
 
@@ -12,21 +12,21 @@ _MOST = 2  # verdicts of one side that are written out; all stand in the data
 
 
 def cache(facts: ExplanationFacts) -> Iterator[Step]:
-    """Throughput against the physical limit of the storage."""
+    """Hold the throughput against the physical limit of the storage."""
     source = "P0, discussion of each workload; docs/models/cache-and-scaling.md"
     sides = (facts.a.cache, facts.b.cache)
     yield from _step("cache", "Whether caches answer instead of the disk", sides, lambda p: p.sentence, source)
 
 
 def scaling(facts: ExplanationFacts) -> Iterator[Step]:
-    """Throughput over the number of virtual machines."""
+    """Say how throughput changes with the number of virtual machines."""
     source = "docs/models/cache-and-scaling.md"
     sides = (facts.a.scaling, facts.b.scaling)
     yield from _step("scaling", "What more virtual machines do", sides, _scaling, source)
 
 
 def _scaling(placed: Placed) -> str:
-    """The fall with each machine, and what it means under each reading of the number; the rest is in the data."""
+    """Say the fall with each machine, and what it means under each reading of the number; the rest is in the data."""
     found = placed.verdict
     assert isinstance(found, Scaling)
     if found.fall is None:

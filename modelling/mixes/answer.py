@@ -27,7 +27,7 @@ def answer(
     known: Sequence[Share],
     revision: int,
 ) -> MixAnswer:
-    """The answer that a mix of rankings gives. question : as of MixAnswer; known : of each share"""
+    """Return the answer that a mix of rankings gives. question : as of MixAnswer; known : of each share"""
     axis = AXES[question.axis]
     label = partial(names.label, axis)
     used = {workload: _used(ranking, found) for workload, ranking in rankings.items()} if found.entries else {}
@@ -57,14 +57,14 @@ def answer(
 
 
 def _used(ranking: Ranking, found: Mix) -> Ranking:
-    """What of a ranking is in the mix: the part that holds its entries."""
+    """Narrow a ranking to what is in the mix: the part that holds its entries."""
     part = part_of(ranking, found.entries[0].key)
     arms, findings = (rows[rows["entry"].isin(part.members)] for rows in (ranking.arms, ranking.findings))
     return replace(ranking, parts=(part,), arms=arms, findings=findings)
 
 
 def _verdict(found: Mix, rankings: Mapping[str, Ranking], label: partial[str]) -> Decision:
-    """As strong as the weakest of its shares, whose reasons it has."""
+    """Return a verdict as strong as the weakest of its shares, whose reasons it has."""
     each = verdicts(found, rankings, assumptions().margin)
     weakest = min(each.values(), key=lambda verdict: STRENGTHS.index(verdict.strength))
     said = _of_shares({workload: [reason for _, reason in verdict.reasons] for workload, verdict in each.items()})
@@ -89,7 +89,7 @@ def _not_known(known: Sequence[Share]) -> Decision:
 
 
 def _of_shares(said: Mapping[str, Iterable[str]]) -> tuple[str, ...]:
-    """Sentences on the workloads, each once: with the names of those it is about where it is not about all."""
+    """Return sentences on the workloads, each once: with the names of those it is about where it is not about all."""
     about: dict[str, list[str]] = {}
     for workload, sentences in said.items():
         for sentence in sentences:

@@ -1,31 +1,36 @@
 """Mixes of workloads as data."""
 
-from dataclasses import asdict
+from functools import partial
 
 from django.http import HttpResponseBase
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
 
-from kdb.api_views import PublicView
+from kdb.api.bodies import Fields
+from kdb.api.public import PublicView
 from kdb.entity_tags import tagged_json
 from kdb.units import METRICS
 from modelling.evidence.asking import (
-    AS_OF,
     AS_OF_PARAMETER,
+    EDITION,
     FILTERS,
+    METHOD_PARAMETER,
+    GivenSerializer,
     GroundsSerializer,
     VerdictSerializer,
+    asked_method,
     asked_revision,
     question_asked,
 )
 from modelling.evidence.axes import AXES
 
 from .forms import MixApiForm
-from .selectors import mixed
+from .selectors import mix_given
+from .words import mix_api_address
 
 
-class MixEntrySerializer(serializers.Serializer):
+class MixEntrySerializer(Fields):
     key = serializers.CharField()
     label = serializers.CharField()
     rank = serializers.IntegerField()
@@ -41,7 +46,7 @@ class MixEntrySerializer(serializers.Serializer):
     verdict = serializers.ChoiceField(choices=["use", "doubtful", "avoid", "unknown"])
 
 
-class RangeSerializer(serializers.Serializer):
+class RangeSerializer(Fields):
     """Shares of a workload, the others in proportion, for which the best stays the best."""
 
     workload = serializers.CharField()
@@ -52,8 +57,8 @@ class RangeSerializer(serializers.Serializer):
     above = serializers.CharField(allow_null=True, help_text="Best above `high`.")
 
 
-class ShareSerializer(serializers.Serializer):
-    """What is known of one workload of the mix by itself."""
+class ShareSerializer(Fields):
+    """The knowledge of one workload of the mix by itself."""
 
     workload = serializers.CharField()
     share = serializers.FloatField()
@@ -64,7 +69,7 @@ class ShareSerializer(serializers.Serializer):
     )
 
 
-class MixSerializer(serializers.Serializer):
+class MixSerializer(GivenSerializer):
     """Entries ranked for a mix of workloads."""
 
     axis = serializers.ChoiceField(choices=list(AXES))
@@ -96,16 +101,18 @@ class MixView(PublicView):
             OpenApiParameter("weights", required=True, description="Workload and weight: `varmail:60,webserver:40`."),
             *(parameter for parameter in FILTERS if parameter.name != "workload"),
             AS_OF_PARAMETER,
+            METHOD_PARAMETER,
         ],
         responses=MixSerializer,
         tags=["rankings"],
     )
     def get(self, request: Request) -> HttpResponseBase:
-        """Which entry of an axis is best for a mix of workloads, and how far the shares may move."""
+        """Rank the entries of an axis for a mix of workloads, and tell how far the shares may move."""
         axis = request.query_params.get("axis", "")
-        question, form = question_asked(request, axis, MixApiForm, ("axis", AS_OF))
-        as_of = asked_revision(request)
-        found = asdict(mixed(question, form.cleaned_data["weights"], as_of))
-        by = found.pop("question")["metric"]
-        body = {"axis": axis, "filters": question.filters, "metric": by, **found}
-        return tagged_json(request, body, is_immutable=as_of is not None)
+        question, form = question_asked(request, axis, MixApiForm, ("axis", *EDITION))
+        weights, as_of = form.cleaned_data["weights"], asked_revision(request)
+        found = mix_given(question, weights, as_of, asked_method(request), request.user)
+        mix = found.as_json(partial(mix_api_address, question, weights))
+        by = mix.pop("question")["metric"]
+        body = {"axis": axis, "filters": question.filters, "metric": by, **mix}
+        return tagged_json(request, body, is_immutable=found.is_final)

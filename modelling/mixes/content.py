@@ -1,4 +1,4 @@
-"""What a mix of workloads says. No Django."""
+"""The answer on a mix of workloads. No Django."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ class NamedMixEntry(MixEntry):
 
 @dataclass(frozen=True)
 class Share:
-    """What is known of one workload of the mix by itself.
+    """The knowledge of one workload of the mix by itself.
 
     share : of 1; has_numbers : whether numbers compare any entries under it
     verdict : of the answer to the same question on it alone

@@ -1,6 +1,5 @@
 """A mix of workloads as a page or the API asks for it, checked."""
 
-import math
 import re
 from typing import Any
 
@@ -8,6 +7,8 @@ from django import forms
 
 from modelling.evidence import names
 from modelling.evidence.forms import AnyWorkloadForm, AskForm
+
+from .words import DECIMALS
 
 _NONE = "Give at least one workload a share above 0."
 
@@ -24,7 +25,7 @@ class WeightsField(forms.CharField):
             if slug is None:
                 known = ", ".join(names.names()["workload"])
                 raise forms.ValidationError(f"{name!r} is no workload here; there are {known}.")
-            if not re.fullmatch(r"[0-9]{1,6}([.][0-9]{1,6})?", number.strip()):
+            if not re.fullmatch(rf"[0-9]{{1,6}}([.][0-9]{{1,{DECIMALS}}})?", number.strip()):
                 raise forms.ValidationError(f"{part!r}: a workload, a colon and a number, as in varmail:60.")
             if slug in found:
                 raise forms.ValidationError(f"{slug} is given twice.")
@@ -41,7 +42,7 @@ def _some(weights: dict[str, float]) -> dict[str, float]:
 class MixApiForm(AnyWorkloadForm):
     def __init__(self, data: Any, *, axis: str) -> None:
         super().__init__(data, axis=axis)
-        self.fields["weights"] = WeightsField(max_length=500)
+        self.fields["weights"] = WeightsField(max_length=4_000)
 
 
 class MixForm(AnyWorkloadForm, AskForm):
@@ -59,7 +60,7 @@ class MixForm(AnyWorkloadForm, AskForm):
         said = super().clean() or self.cleaned_data
         weights = {slug: said.get(slug) or 0.0 for slug, _ in self.workloads}
         if not self.errors:
-            said["weights"] = {slug: weight for slug, weight in _some(weights).items() if math.isfinite(weight)}
+            said["weights"] = _some({slug: round(weight, DECIMALS) for slug, weight in weights.items()})
         return said
 
     @property

@@ -37,7 +37,10 @@ class ShareLine:
 
 @dataclass(frozen=True)
 class MixPage:
-    """answer, metric : what is shown; grounds, never_tried : as of an answer; ranges, left_out : sentences"""
+    """The page of a mix.
+
+    answer, metric : what is shown; grounds, never_tried : as of an answer; ranges, left_out : sentences
+    """
 
     answer: MixAnswer
     metric: Metric
@@ -56,7 +59,7 @@ _TAGS = {AVOID: ("bad", "avoid"), DOUBTFUL: ("", "doubtful")}
 def present_mix(
     answer: MixAnswer, asked: Question, names: Mapping[str, Mapping[str, str]], as_of: int | None = None
 ) -> MixPage:
-    """A mix ready for its template. asked : the question as it was asked"""
+    """Return a mix ready for its template. asked : the question as it was asked"""
     axis, workloads = AXES[asked.axis], names["workload"]
     metric = METRICS[answer.question.metric or THROUGHPUT]
     tags = _TAGS | {USE: ("good", "use") if answer.verdict.kind == WINNER else ("open", "among the first")}
@@ -108,7 +111,7 @@ def present_mix(
 
 
 def _why_left_out(missing: Sequence[str], unmeasured: Sequence[str], labels: Mapping[str, str]) -> str:
-    """For which workloads nobody measured it, and for which nothing joins its numbers to those of the others."""
+    """Say for which workloads nobody measured it, and for which nothing joins its numbers to the others'."""
     apart = [slug for slug in missing if slug not in unmeasured]
     said = (
         [f"no numbers that may be compared under {listed(labels[slug] for slug in unmeasured)}"] if unmeasured else []

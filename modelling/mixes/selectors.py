@@ -2,14 +2,25 @@
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import asdict, replace
 from functools import partial
+from typing import Any
 
 from kdb.units import METRICS, THROUGHPUT
-from modelling.answers.selectors import answer_at, answer_in, assumptions, ranking_of
+from modelling.answers.selectors import (
+    COMBINED,
+    Given,
+    answer_at,
+    answer_in,
+    asked,
+    assumptions,
+    given,
+    ranking_of,
+    room_for,
+)
 from modelling.estimation.mixes import Mix, mix
 from modelling.estimation.ranking import METHOD, Ranking
-from modelling.evidence import counts, names
+from modelling.evidence import counts, frames, names
 from modelling.evidence.axes import AXES
 from modelling.evidence.keeping import remembered
 from modelling.evidence.question import Question
@@ -20,17 +31,40 @@ from .content import MixAnswer, Share
 
 
 def mixed(question: Question, weights: Mapping[str, float], as_of: int | None = None) -> MixAnswer:
-    """The answer to the question under a mix of workloads (its own does not matter), now or as of a revision.
+    """Return the answer to the question under a mix of workloads (its own does not matter), now or as of a revision.
 
     Kept in memory for as long as the knowledge revision stands.
     """
-    total = sum(weights.values())
-    shares = {workload: weight / total for workload, weight in weights.items() if weight > 0}
-    asked = ",".join(f"{workload}:{share!r}" for workload, share in sorted(shares.items()))
-    digest = hashlib.sha256(f"{question.key}|{asked}".encode()).hexdigest()
+    shares = _shares(weights)
+    digest = hashlib.sha256(_key(question, shares).encode()).hexdigest()
     revision = as_of or counts.revision()
     key = f"modelling.mixed:{METHOD}:{revision}:{as_of is None}:{digest}"
     return remembered(key, partial(_work_out, question, shares, revision, as_of))
+
+
+def mix_given(
+    question: Question, weights: Mapping[str, float], as_of: int | None, method: int | None, user: Any
+) -> Given:
+    """Return the mix as its address has it, pinned where that is permanent; see modelling.answers.pins."""
+    return given(
+        asked("mix", _key(question, _shares(weights))),
+        as_of,
+        method,
+        room_for(user, COMBINED),
+        work_out=lambda: asdict(mixed(question, weights, as_of)),
+        is_worth=lambda found: bool(found["entries"]),
+    )
+
+
+def _shares(weights: Mapping[str, float]) -> dict[str, float]:
+    total = sum(weights.values())
+    return {workload: weight / total for workload, weight in weights.items() if weight > 0}
+
+
+def _key(question: Question, shares: Mapping[str, float]) -> str:
+    """Return all that the answer depends on, whatever workload the question has."""
+    mix = ",".join(f"{workload}:{share!r}" for workload, share in sorted(shares.items()))
+    return f"{question.key}|{mix}"
 
 
 def _work_out(question: Question, shares: Mapping[str, float], revision: int, as_of: int | None) -> MixAnswer:
@@ -42,16 +76,37 @@ def _work_out(question: Question, shares: Mapping[str, float], revision: int, as
 def _in_one_metric(
     question: Question, shares: Mapping[str, float], as_of: int | None
 ) -> tuple[Question, dict[str, Ranking], Mix]:
-    """Shares in different metrics are not added up: by the one that is asked for, else by the first, throughput before
-    others, in which anything is ranked; with the question as it was asked then."""
-    tried = []
-    for metric in [question.metric] if question.metric else METRICS:
-        by = replace(question, workload="", metric=metric)
-        rankings = {workload: ranking_of(replace(by, workload=workload), as_of) for workload in shares}
-        tried.append((by, rankings, mix(rankings, shares, assumptions().margin)))
-        if tried[-1][-1].entries:
-            return tried[-1]
-    return tried[0]
+    """Rank in one metric, for shares in several are not added up: the one that is asked for, else the first, throughput
+    before others, in which anything is ranked; with the question as it was asked then."""
+    by = replace(question, workload="")
+    if question.metric:
+        return _by_metric(by, shares, as_of)
+    common = _common_metrics(by, shares, as_of)
+    for metric in filter(common.__contains__, METRICS):
+        found = _by_metric(replace(by, metric=metric), shares, as_of)
+        if found[-1].entries:
+            return found
+    return _by_metric(replace(by, metric=THROUGHPUT), shares, as_of)
+
+
+def _common_metrics(question: Question, shares: Mapping[str, float], as_of: int | None) -> set[str]:
+    """Return the metrics in which each of the workloads was measured. To count is cheap; to rank is not."""
+    measured = (frames.metrics_measured(replace(question, workload=workload), as_of=as_of) for workload in shares)
+    return set.intersection(*({metric for metric, *_ in rows} for rows in measured))
+
+
+def _by_metric(
+    question: Question, shares: Mapping[str, float], as_of: int | None
+) -> tuple[Question, dict[str, Ranking], Mix]:
+    rankings = {workload: _ranking(replace(question, workload=workload), as_of) for workload in shares}
+    return question, rankings, mix(rankings, shares, assumptions().margin)
+
+
+def _ranking(question: Question, as_of: int | None) -> Ranking:
+    """Return the ranking under one workload, kept: it does not depend on the weights."""
+    digest = hashlib.sha256(question.key.encode()).hexdigest()
+    key = f"modelling.mixed.ranking:{METHOD}:{as_of or counts.revision()}:{as_of is None}:{digest}"
+    return remembered(key, partial(ranking_of, question, as_of), cache="rankings")
 
 
 def _share(

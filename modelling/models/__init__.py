@@ -1,4 +1,4 @@
-"""What modelling works out and keeps, and what it decides about machines."""
+"""The results that modelling works out and keeps, and its decisions about machines."""
 
 from .detection import DetectedHour, DetectionModel
 from .kept import (
@@ -8,6 +8,7 @@ from .kept import (
     HypothesisScore,
     Judgement,
     KeptMachine,
+    PinnedAnswer,
     PublicationPreview,
     QualityReport,
     RankingSnapshot,
@@ -24,6 +25,7 @@ __all__ = [
     "Judgement",
     "KeptMachine",
     "MoveLine",
+    "PinnedAnswer",
     "PlacementDecision",
     "PlacementMove",
     "PlacementPlan",

@@ -1,4 +1,4 @@
-"""What tells workloads by the statistics of disks, and what it told."""
+"""The models that tell workloads by the statistics of disks, and what they told."""
 
 from django.db import models
 from django.db.models import F, Q
@@ -28,7 +28,7 @@ class DetectionModel(models.Model):
 
 
 class DetectedHour(models.Model):
-    """What the minutes of one machine in one hour were like."""
+    """The sum of what the minutes of one machine in one hour were like."""
 
     machine = models.ForeignKey(
         "experiments.ObservedMachine", on_delete=models.CASCADE, related_name="detected_hours", db_index=False

@@ -1,4 +1,4 @@
-"""What is computed and kept: summaries of measurements, and answers already worked out."""
+"""Results that are computed and kept: summaries of measurements, and answers already worked out."""
 
 from django.conf import settings
 from django.db import models
@@ -58,18 +58,18 @@ class Arm(Observation):
 
 class RankingSnapshotQuerySet(models.QuerySet["RankingSnapshot"]):
     def followed(self) -> "RankingSnapshotQuerySet":
-        """With `is_followed`: whether a newer answer to the same question is kept."""
+        """Add `is_followed`: whether a newer answer to the same question is kept."""
         newer = RankingSnapshot.objects.filter(
             question=OuterRef("question"), method=OuterRef("method"), revision__gt=OuterRef("revision")
         )
         return self.annotate(is_followed=Exists(newer))
 
     def waiting(self) -> "RankingSnapshotQuerySet":
-        """Superseded and not answered again yet. Derived from the rows themselves, so that nothing can lose it."""
+        """Return the answers superseded and not given again yet. Derived from the rows, so that nothing can lose it."""
         return self.followed().filter(Q(is_followed=False), superseded_by__isnull=False)
 
     def failing(self) -> "RankingSnapshotQuerySet":
-        """Waiting after an attempt to answer again: one that failed, or that took its worker with it."""
+        """Return those waiting after an attempt to answer again: one that failed, or that took its worker with it."""
         return self.waiting().filter(~Q(error="") | Q(attempts__gt=1))
 
 
@@ -116,8 +116,42 @@ class RankingSnapshot(models.Model):
         return f"{self.question} at revision {self.revision}"
 
 
+class PinnedAnswer(models.Model):
+    """An answer as it was first given at its permanent address, which names revision and method.
+
+    It is never changed, worked out again, or deleted: neither a publication nor a newer method touches it.
+    """
+
+    asked = models.CharField(max_length=64, help_text="SHA-256 of what was asked (modelling.answers.pins.asked).")
+    revision = models.PositiveIntegerField(help_text="Knowledge revision in the address.")
+    method = models.PositiveSmallIntegerField(
+        help_text="Version of the way to the answer (modelling.estimation.ranking.METHOD)."
+    )
+    body = models.BinaryField(help_text="The answer as the API gave it: JSON, compressed by zlib.")
+    given_at = models.DateTimeField(default=now, help_text="When it was worked out.")
+    until = models.PositiveIntegerField(
+        null=True, blank=True, help_text="Last revision at which it was the answer; empty: at `revision` alone."
+    )
+    is_visitors = models.BooleanField(
+        default=True, help_text="Whether it takes of the room for visitors (settings.KDB_PINNED_ANSWERS)."
+    )
+    is_combined = models.BooleanField(
+        default=False, db_default=False, help_text="A comparison or mix, which take a share of that room."
+    )
+
+    class Meta:
+        ordering = ["pk"]
+        indexes = [models.Index(fields=["is_visitors", "is_combined"], name="modelling_pinned_room")]
+        constraints = [
+            models.UniqueConstraint(fields=["asked", "revision", "method"], name="modelling_pinnedanswer_one_each")
+        ]
+
+    def __str__(self) -> str:
+        return f"answer {self.asked[:8]} at revision {self.revision} by method {self.method}"
+
+
 class PublicationPreview(models.Model):
-    """What publishing a draft would change in the rankings, worked out by the same road as an answer."""
+    """The changes that publishing a draft would make in the rankings, worked out by the same road as an answer."""
 
     case_study = models.OneToOneField("experiments.CaseStudy", on_delete=models.CASCADE, related_name="preview")
     method = models.PositiveSmallIntegerField(
@@ -136,7 +170,7 @@ class PublicationPreview(models.Model):
 
 
 class QualityReport(models.Model):
-    """How well the models foretold each case study from all others, at one knowledge revision."""
+    """A report on how well the models foretold each case study from all others, at one knowledge revision."""
 
     method = models.PositiveSmallIntegerField(
         help_text="Version of the way to it (modelling.validation.leave_one_out.METHOD)."
@@ -157,7 +191,7 @@ class QualityReport(models.Model):
 
 
 class Judgement(models.Model):
-    """What claims and hypotheses have in common: comparisons counted, and what they rest on."""
+    """The common part of claims' verdicts and hypotheses' scores: comparisons counted, and what they rest on."""
 
     held = models.PositiveIntegerField(help_text="Comparisons that hold.")
     failed = models.PositiveIntegerField(help_text="Comparisons that do not.")
@@ -174,7 +208,7 @@ class Judgement(models.Model):
 
 
 class ClaimVerdict(Judgement):
-    """Whether a claim holds, in its own paper's facts or in everybody else's. Computed, never typed in."""
+    """The verdict on a claim, by its own paper's facts or by everybody else's. Computed, never typed in."""
 
     class Scope(models.TextChoices):
         OWN = "own", "its own paper"
@@ -200,7 +234,7 @@ class ClaimVerdict(Judgement):
 
 
 class HypothesisScore(Judgement):
-    """How one source agrees with a hypothesis of modelling.claims.hypotheses, comparison by comparison."""
+    """The agreement of one source with a hypothesis of modelling.claims.hypotheses, comparison by comparison."""
 
     code = models.CharField(max_length=10, help_text="Of the hypothesis.")
     source = models.SlugField(max_length=60, help_text="Case study, or publication of lists.")
@@ -216,7 +250,7 @@ class HypothesisScore(Judgement):
 
 
 class KeptMachine(models.Model):
-    """What somebody has, under the name he gave it: the facts of an address, to be chosen again. Empty: not said."""
+    """A machine under the name its owner gave it: the facts of an address, to be chosen again. Empty: not said."""
 
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="machines")
     name = models.CharField(max_length=60)

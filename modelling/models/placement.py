@@ -1,4 +1,4 @@
-"""What is decided for observed machines, and done about it: mixes, policies, plans, moves, and who decided what."""
+"""The models of placement for observed machines: mixes, policies, plans, moves, and who decided what."""
 
 from django.conf import settings
 from django.core.validators import MaxValueValidator, MinValueValidator
@@ -10,7 +10,7 @@ from kdb.models import Job
 
 
 class StatedMix(models.Model):
-    """What a machine does, as its operator states it; it counts before whatever is detected."""
+    """The mix of a machine as its operator states it; it counts before whatever is detected."""
 
     machine = models.OneToOneField(ObservedMachine, on_delete=models.CASCADE, related_name="stated_mix")
     shares = models.JSONField(help_text="Slug of a workload to its share, above 0, in any unit.")
@@ -28,7 +28,7 @@ class StatedMix(models.Model):
 
 
 class PlacementPolicy(models.Model):
-    """What may be done on a host by itself, and how its disks are moved. No row: advice only, with these defaults."""
+    """The policy of a host: what KDB may do on it by itself, and how disks are moved. No row: advice only."""
 
     class Mode(models.TextChoices):
         OFF = "off", "advice only"
@@ -71,7 +71,7 @@ class PlacementPolicy(models.Model):
 
 
 class PlacementPlan(models.Model):
-    """What to move on some hosts, as it was worked out once. A plan is never changed; what-if is another plan."""
+    """A plan for some hosts, as it was worked out once. It is never changed; what-if is another plan."""
 
     hosts = models.ManyToManyField(Host, related_name="placement_plans")
     rules = models.JSONField(help_text="Of modelling.placement.content.Rules, and what was pinned or excluded.")
@@ -209,7 +209,7 @@ class MoveLine(models.Model):
 
 
 class PlacementDecision(models.Model):
-    """Who decided what about placement, on which knowledge; written in the transaction of the deed, never changed."""
+    """A decision about placement: who, what, on which knowledge; written in the deed's transaction, never changed."""
 
     class Action(models.TextChoices):
         PLANNED = "planned", "planned"

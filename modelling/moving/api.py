@@ -1,4 +1,4 @@
-"""Plans, moves and policies, for operators and their programs (scope `campaign`); and how the advice did, for all."""
+"""Plans, moves and policies, for operators and their programs (scope `campaign`); the score of the advice, for all."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -18,8 +18,10 @@ from experiments.api.serializers import ReadSerializer, Slug
 from experiments.campaigns.api import OperatorViewSet
 from experiments.case_studies.api import Conflict
 from experiments.models import Host, ObservedMachine
-from kdb.api_errors import FaultyRequest
-from kdb.api_views import PublicView
+from kdb.accounts import user_of
+from kdb.api.bodies import Fields, fields_of
+from kdb.api.errors import FaultyRequest
+from kdb.api.public import PublicView
 from modelling.evidence import names
 from modelling.models import PlacementMove, PlacementPlan, PlacementPolicy
 from modelling.placement.selectors import Rules
@@ -33,7 +35,9 @@ TAGS = ["placement"]
 class PlacementPlanSerializer(ReadSerializer):
     """A plan for the machines that were seen on some hosts."""
 
-    hosts = serializers.SlugRelatedField(slug_field="slug", many=True, read_only=True)
+    hosts: serializers.SlugRelatedField[Host] = serializers.SlugRelatedField(
+        slug_field="slug", many=True, read_only=True
+    )
     rules = serializers.DictField(read_only=True, help_text="What a move must promise, and what was asked otherwise.")
     content = serializers.DictField(
         read_only=True,
@@ -47,8 +51,8 @@ class PlacementPlanSerializer(ReadSerializer):
         fields = ("id", "hosts", "rules", "content", "revision", "model", "instead_of", "made_by", "made_at")
 
 
-class RulesSerializer(serializers.Serializer):
-    """What a move must promise; what is left out is as in docs/placement.md."""
+class RulesSerializer(Fields):
+    """The rules that a move must meet; what is left out is as in docs/placement.md."""
 
     margin = serializers.FloatField(required=False, min_value=0, max_value=0.9)
     least_gaining = serializers.FloatField(required=False, min_value=0, max_value=1)
@@ -59,8 +63,8 @@ class RulesSerializer(serializers.Serializer):
     slowdown = serializers.FloatField(required=False, min_value=0, max_value=1)
 
 
-class PlacementPlanFieldsSerializer(serializers.Serializer):
-    """What to plan for. Names of machines and pools are those of a plan."""
+class PlacementPlanFieldsSerializer(Fields):
+    """A plan as it is asked for. Names of machines and pools are those of a plan."""
 
     hosts = serializers.ListField(child=serializers.SlugField(max_length=60), min_length=1, max_length=1_000)
     rules = RulesSerializer(required=False)
@@ -73,7 +77,7 @@ class PlacementPlanFieldsSerializer(serializers.Serializer):
     instead_of = serializers.IntegerField(required=False, min_value=1, max_value=2**31, help_text="A plan it varies.")
 
 
-class MachinesSerializer(serializers.Serializer):
+class MachinesSerializer(Fields):
     machines = serializers.ListField(
         child=serializers.CharField(max_length=500),
         min_length=1,
@@ -82,7 +86,7 @@ class MachinesSerializer(serializers.Serializer):
     )
 
 
-class CommandsSerializer(serializers.Serializer):
+class CommandsSerializer(Fields):
     commands = serializers.CharField(help_text="What an operator would type, for a shell.")
 
 
@@ -118,8 +122,8 @@ class PlacementMoveSerializer(ReadSerializer):
         )
 
 
-class PolicySerializer(serializers.ModelSerializer):
-    """What may be done on a host by itself."""
+class PolicySerializer(serializers.ModelSerializer[PlacementPolicy]):
+    """The policy of a host: what may be done on it without being asked for."""
 
     class Meta:
         model = PlacementPolicy
@@ -128,22 +132,16 @@ class PolicySerializer(serializers.ModelSerializer):
         )
 
 
-class StatedMixSerializer(serializers.Serializer):
+class StatedMixSerializer(Fields):
     shares = serializers.DictField(
         child=serializers.FloatField(min_value=1e-6, max_value=1e6),
         help_text="Workload to its share; {} takes the statement back.",
     )
 
 
-def _asked(request: Request, shape: type[serializers.Serializer]) -> dict[str, Any]:
-    """The body, checked. Raises FaultyRequest at fields that are not there to be set."""
-    if not isinstance(request.data, dict):
-        raise FaultyRequest([{"field": "body", "message": "An object is expected."}])
-    allowed = list(shape().fields)
-    if unknown := [str(name) for name in request.data if name not in allowed]:
-        message = f"There is no such field; there are {', '.join(allowed)}."
-        raise FaultyRequest([{"field": name, "message": message, "allowed": allowed} for name in unknown])
-    asked = shape(data=request.data)
+def _asked(request: Request, shape: type[serializers.Serializer[Any]]) -> dict[str, Any]:
+    """The body, checked."""
+    asked = shape(data=fields_of(request, shape))
     asked.is_valid(raise_exception=True)
     return dict(asked.validated_data)
 
@@ -185,9 +183,11 @@ class PlanViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, OperatorView
         plan = _or_conflict(
             plans.make,
             hosts,
-            user=request.user,
+            user=user_of(request),
             rules=replace(Rules(), **said.get("rules", {})),
-            what_if=WhatIf(*(said.get(name, ()) for name in ("pinned", "freed", "excluded")), said.get("reserves", {})),
+            what_if=WhatIf(
+                **{name: said[name] for name in ("pinned", "freed", "excluded", "reserves") if name in said}
+            ),
             instead_of=instead_of,
         )
         headers = {"Location": reverse("v1:placement-plan-detail", [plan.pk], request=request)}
@@ -208,13 +208,13 @@ class PlanViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, OperatorView
         if not all(permissions.may_change_host(request.user, host) for host in plan.hosts.all()):
             raise PermissionDenied
         said = _asked(request, MachinesSerializer)
-        made = _or_conflict(moves.confirm, plan, said["machines"], user=request.user)
+        made = _or_conflict(moves.confirm, plan, said["machines"], user=user_of(request))
         return Response(PlacementMoveSerializer(made, many=True).data, status=status.HTTP_201_CREATED)
 
     @extend_schema(operation_id="placement_plans_commands", tags=TAGS, responses=CommandsSerializer)
     @action(detail=True, methods=["get"])
     def commands(self, request: Request, pk: int) -> Response:
-        """What an operator would type to do the plan by hand."""
+        """Return what an operator would type to do the plan by hand."""
         return Response({"commands": plans.commands(self.get_object())})
 
 
@@ -233,7 +233,7 @@ class MoveViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, OperatorView
     @extend_schema(operation_id="placement_moves_call_off", tags=TAGS, request=None, responses=PlacementMoveSerializer)
     @action(detail=True, methods=["post"], url_path="call-off")
     def call_off(self, request: Request, pk: int) -> Response:
-        """End it before it switches."""
+        """End the move before it switches."""
         return self._done(moves.call_off)
 
     @extend_schema(operation_id="placement_moves_back", tags=TAGS, request=None, responses=PlacementMoveSerializer)
@@ -254,38 +254,38 @@ class MoveViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, OperatorView
         move = self.get_object()
         if not permissions.may_change_host(self.request.user, move.host):
             raise PermissionDenied
-        found = _or_conflict(step, move, user=self.request.user) or move
+        found = _or_conflict(step, move, user=user_of(self.request)) or move
         return Response(PlacementMoveSerializer(self.get_queryset().get(pk=found.pk)).data)
 
 
 class HostPolicyViewSet(OperatorViewSet):
-    """What may be done on a host by itself."""
+    """Policies: what may be done on a host without being asked for."""
 
     serializer_class = PolicySerializer
     queryset = Host.objects.select_related("placement_policy")
 
     @extend_schema(operation_id="placement_policy_retrieve", tags=TAGS, responses=PolicySerializer)
     def retrieve(self, request: Request, slug: str) -> Response:
-        """The policy of a host; advice only where none was set."""
+        """Return the policy of a host; advice only where none was set."""
         return Response(PolicySerializer(moves.policy_of(self.get_object())).data)
 
     @extend_schema(
         operation_id="placement_policy_update", tags=TAGS, request=PolicySerializer, responses=PolicySerializer
     )
     def update(self, request: Request, slug: str) -> Response:
-        """Set it; what is left out stays."""
+        """Set the policy; what is left out stays."""
         host = self.get_object()
         if not permissions.may_change_host(request.user, host):
             raise PermissionDenied
         policy = moves.policy_of(host)
         for name, value in _asked(request, PolicySerializer).items():
             setattr(policy, name, value)
-        policies.set_policy(policy, user=request.user)
+        policies.set_policy(policy, user=user_of(request))
         return Response(PolicySerializer(policy).data)
 
 
 class StatedMixViewSet(OperatorViewSet):
-    """What machines do, as their operators state it."""
+    """Mixes of machines as their operators state them."""
 
     lookup_field = "pk"
     lookup_value_converter = "int"
@@ -296,7 +296,7 @@ class StatedMixViewSet(OperatorViewSet):
         operation_id="placement_mix_update", tags=TAGS, request=StatedMixSerializer, responses=StatedMixSerializer
     )
     def update(self, request: Request, pk: int) -> Response:
-        """State it; it counts before what is detected."""
+        """State the mix; it counts before what is detected."""
         machine = get_object_or_404(self.get_queryset(), pk=pk)
         if not permissions.may_change_host(request.user, machine.host):
             raise PermissionDenied
@@ -308,12 +308,12 @@ class StatedMixViewSet(OperatorViewSet):
                 message = "There is no such workload." if slug is None else f"{slug} is given twice."
                 raise FaultyRequest([{"field": "shares", "message": message, "allowed": allowed}])
             shares[slug] = share
-        plans.state_mix(machine, shares, user=request.user)
+        plans.state_mix(machine, shares, user=user_of(request))
         return Response({"shares": shares})
 
 
-class ScoreSerializer(serializers.Serializer):
-    """How the advice did, by what was observed before and after moves. No part of the published evidence."""
+class ScoreSerializer(Fields):
+    """The score of the advice, by what was observed before and after moves. No part of the published evidence."""
 
     moves = serializers.IntegerField(help_text="By plans, that have switched.")
     verdicts = serializers.DictField(child=serializers.IntegerField(), help_text="Verdict to number of moves.")
@@ -324,6 +324,6 @@ class ScoreSerializer(serializers.Serializer):
 class ScoreView(PublicView):
     @extend_schema(operation_id="placement_outcomes", tags=TAGS, responses=ScoreSerializer)
     def get(self, request: Request) -> Response:
-        """The live score of the advice."""
+        """Return the live score of the advice."""
         self.refuse_parameters()
         return Response(outcomes.score())

@@ -1,4 +1,4 @@
-"""What a disk did before and after, compared on the same load only. No Django.
+"""Compares what a disk did before and after, on the same load only. No Django.
 
 Source: docs/models/placement.md, "Afterwards".
 """
@@ -52,7 +52,7 @@ class Outcome:
 
 
 def compare(before: Minutes, after: Minutes, margin: float, seed: int = 0) -> Outcome:
-    """The service time of a request, on minutes whose rate, read share and size of requests are alike.
+    """Compare the service time of a request, on minutes whose rate, read share and size of requests are alike.
 
     Minutes are put into classes of like load; in each that both times have, the ratio of the mean service times is
     taken, and the classes are averaged by n_b n_a / (n_b + n_a), ln. The interval is that of a bootstrap over whole
@@ -81,7 +81,7 @@ def compare(before: Minutes, after: Minutes, margin: float, seed: int = 0) -> Ou
 
 
 def _classes(minutes: Minutes) -> np.ndarray:
-    """A number for each minute, the same for like loads; -1 where nothing was asked."""
+    """Return a number for each minute, the same for like loads; -1 where nothing was asked."""
     asked = (minutes.requests > 0) & (minutes.busy > 0)
     requests = np.where(asked, minutes.requests, 1)
     rate = np.floor(np.log(requests / minutes.seconds) / RATE_STEP).astype(int) + 1000

@@ -19,14 +19,14 @@ from modelling.evidence import names
 from modelling.models import PlacementMove
 from modelling.placement.selectors import Machine, Pool, Rules
 
-WATCHED = timedelta(days=1)  # what the load of a machine is the mean of
+WATCHED = timedelta(days=1)  # a machine's load is its mean over this time
 SEEN = timedelta(minutes=15)  # a machine or pool that was not seen for longer is not planned for
 FILE = "file"
 
 
 @dataclass(frozen=True)
 class Mix:
-    """What a machine does. probability : of being right, None where it is stated; minutes : that it rests on."""
+    """A machine's load by workloads. probability : of being right, None where stated; minutes : that it rests on"""
 
     shares: Mapping[str, float]
     probability: float | None = None
@@ -36,7 +36,7 @@ class Mix:
 
 @dataclass(frozen=True)
 class WhatIf:
-    """What is asked to be otherwise, by the names of the fleet.
+    """The changes under which a plan is asked for, by the names of the fleet.
 
     pinned, freed : machines that must stay, that may go although they are pinned
     excluded : pools that nothing may go to; reserves : pool to bytes that stay free
@@ -50,9 +50,9 @@ class WhatIf:
 
 @dataclass(frozen=True)
 class Fleet:
-    """disks, mixes : by the machine's name in the fleet; pool_rows : by the pool's
+    """The machines and pools that can be planned for.
 
-    not_planned : name to why
+    disks, mixes : by the machine's name in the fleet; pool_rows : by the pool's; not_planned : name to why
     """
 
     machines: list[Machine]
@@ -64,7 +64,7 @@ class Fleet:
 
 
 def mixes_of(machines: Collection[ObservedMachine]) -> dict[int, Mix | str]:
-    """Each machine's mix by its key: as stated, else as detected; a text says why there is none. Two queries.
+    """Return each machine's mix by its key: as stated, else as detected; a text says why there is none. Two queries.
 
     machines : with their `stated_mix`
     """
@@ -86,7 +86,7 @@ def _detected(found: detection.Mix | None) -> Mix | str:
 
 
 def fleet_of(hosts: Collection[Host], what_if: WhatIf | None = None) -> Fleet:
-    """All that was seen on these hosts of late. Seven queries."""
+    """Return all that was seen on these hosts of late. Seven queries."""
     asked = what_if or WhatIf()
     since = now() - SEEN
     rows = ObservedPool.objects.filter(host__in=hosts, seen_at__gte=since).select_related("host")
@@ -143,14 +143,14 @@ def fleet_of(hosts: Collection[Host], what_if: WhatIf | None = None) -> Fleet:
 
 
 def name_of(host: Host, inside: str) -> str:
-    """What a machine, or the path of a pool, is called in the fleet."""
+    """Name a machine, or a pool by its path, as the fleet does."""
     return f"{host.slug}/{inside.lstrip('/')}"
 
 
 def _not_planned(
     machine: ObservedMachine, disk: ObservedDisk, mix: Mix | str, loads: Mapping[int, float], has_pool: bool
 ) -> str:
-    """Why nothing can be said of a disk; "" where something can."""
+    """Say why a disk is not planned for; "" where it can be."""
     host_fs = disk.pool.host_fs if disk.pool else ""
     reasons = (
         (not machine.is_running, "it does not run"),
@@ -168,12 +168,12 @@ def _not_planned(
 
 
 def _is_known(file_system: str) -> bool:
-    """Whether the catalogue has it: hosts and machines have others too."""
+    """Tell whether the catalogue has it: hosts and machines have others too."""
     return names.slug_for("file_system", file_system) is not None
 
 
 def _loads(disks: Iterable[int]) -> dict[int, float]:
-    """Disk to MiB/s, the mean over the minutes that were watched in the last day; those that were."""
+    """Return disk to MiB/s, the mean over the minutes that were watched in the last day; those that were."""
     watched = (
         DiskStatistics.objects.filter(
             disk__in=list(disks), span=DiskStatistics.Span.MINUTE, starts_at__gte=now() - WATCHED
@@ -186,14 +186,14 @@ def _loads(disks: Iterable[int]) -> dict[int, float]:
 
 
 def with_measured_rate(rules: Rules, hosts: Collection[Host]) -> tuple[Rules, int]:
-    """The rules with the copy rate of earlier moves on these hosts, their median, and how many there were."""
+    """Return the rules with the copy rate of earlier moves on these hosts, their median, and how many there were."""
     earlier = PlacementMove.objects.filter(host__in=hosts, copy_seconds__gt=0).values_list("size_bytes", "copy_seconds")
     rates = [size / seconds for size, seconds in earlier[:100] if seconds]
     return (replace(rules, copy_rate=median(rates)) if rates else rules), len(rates)
 
 
 def new_path(disk: ObservedDisk, pool: ObservedPool, token: str) -> str:
-    """Where a disk's image goes in a pool: its name, with the token of the move in place of an earlier one's."""
+    """Return the path of a disk's image in a pool: its name, with the token of the move in place of an earlier one."""
     name = PurePosixPath(disk.path)
     stem = ".".join(part for part in name.stem.split(".") if not _is_token(part)) or "image"
     return f"{pool.path}/{stem}.{token}{name.suffix if not _is_token(name.suffix[1:]) else ''}"

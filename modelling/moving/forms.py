@@ -1,4 +1,4 @@
-"""What operators ask for: a plan, the same otherwise, a policy, what a machine does."""
+"""Forms of operators: for a plan, the same otherwise, a policy, and a machine's mix."""
 
 from dataclasses import replace
 from typing import Any
@@ -7,6 +7,7 @@ from django import forms
 from django.core.exceptions import ValidationError
 
 from experiments.models import Host
+from kdb.form_types import ModelForm, field_of
 from modelling.estimation.verdict import STRENGTHS
 from modelling.evidence import names
 from modelling.models import PlacementPlan, PlacementPolicy
@@ -45,7 +46,7 @@ class PlanForm(forms.Form):
         super().__init__(*args, **kwargs)
         hosts = Host.objects.filter(observed_machines__isnull=False).distinct().order_by("slug")
         if "hosts" in self.fields:
-            self.fields["hosts"].queryset = hosts
+            field_of(self, "hosts", forms.ModelMultipleChoiceField).queryset = hosts
 
     def rules(self) -> Rules:
         said = self.cleaned_data
@@ -99,8 +100,8 @@ class WhatIfForm(PlanForm):
         del self.fields["hosts"]
         machines = [(each["machine"], each["machine"]) for each in plan.content["machines"]]
         pools = [(pool["name"], pool["name"]) for pool in plan.content["pools"]]
-        self.fields["pinned"].choices = self.fields["freed"].choices = machines  # type: ignore[attr-defined]
-        self.fields["excluded"].choices = pools  # type: ignore[attr-defined]
+        for name, choices in (("pinned", machines), ("freed", machines), ("excluded", pools)):
+            field_of(self, name, forms.MultipleChoiceField).choices = choices
         self.pools = [name for name, _ in pools]
 
     def clean_reserves(self) -> dict[str, int]:
@@ -127,7 +128,7 @@ class WhatIfForm(PlanForm):
         return WhatIf(said["pinned"], said["freed"], said["excluded"], said["reserves"])
 
 
-class PolicyForm(forms.ModelForm):
+class PolicyForm(ModelForm[PlacementPolicy]):
     class Meta:
         model = PlacementPolicy
         fields = (
@@ -146,7 +147,7 @@ class PolicyForm(forms.ModelForm):
 
 
 class MixForm(forms.Form):
-    """What a machine does: a workload and its share a line; empty takes the statement back."""
+    """The mix of a machine: a workload and its share a line; empty takes the statement back."""
 
     shares = forms.CharField(
         required=False,

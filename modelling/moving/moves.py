@@ -133,7 +133,7 @@ def move_back(move: PlacementMove, *, user: User | None) -> PlacementMove:
         found = disk.first()
         if found is None or move.from_pool is None:
             raise PlacementError("Its disk, or the pool it came from, is not observed any more.")
-        found.path, found.pool = move.new_path, move.to_pool  # as this move left it; a look may be to come
+        found.path, found.pool = move.new_path, move.to_pool  # as this move left it; no look may have seen it
         back = _asked(found, move.from_pool, user=user, back_of=move, revision=move.revision, model=move.model)
         next_move(move.host_id)
     return back
@@ -155,7 +155,7 @@ def remove_old(move: PlacementMove, *, user: User | None) -> None:
 
 
 def may_remove(move: PlacementMove) -> bool:
-    """Whether an image is left that nothing runs from."""
+    """Tell whether an image is left that nothing runs from."""
     return move.state in (State.KEPT, State.UNDONE) or bool(move.left_over)
 
 
@@ -186,7 +186,7 @@ def next_move(host_id: int) -> PlacementMove | None:
 
 
 def kept_back(host: Host, at: datetime) -> str:
-    """Why no move of a host begins now; "" where one may."""
+    """Say why no move of a host begins now; "" where one may."""
     if host.blocked_reason:
         return f"the host is blocked: {host.blocked_reason}"
     if not is_open(host, at):
@@ -197,13 +197,13 @@ def kept_back(host: Host, at: datetime) -> str:
 
 
 def copying(host: Host) -> str:
-    """The copy that is under way on a host; "" where none is."""
+    """Say which copy is under way on a host; "" where none is."""
     move = PlacementMove.objects.filter(host=host, state=State.COPYING).first()
     return f"the disk of {move} is being copied to another pool" if move else ""
 
 
 def is_open(host: Host, at: datetime) -> bool:
-    """Whether the host's maintenance is on, in which its disks may be moved; always, where none is stated."""
+    """Tell whether the host's maintenance is on, in which its disks may be moved; it always is where none is stated."""
     if host.window_start is None or host.window_end is None:
         return True
     time = at.time()
@@ -213,7 +213,7 @@ def is_open(host: Host, at: datetime) -> bool:
 
 
 def is_at_work(job: Job | None) -> bool:
-    """Whether a job has not ended."""
+    """Tell whether there is a job that has not ended."""
     return job is not None and job.state in (Job.State.QUEUED, Job.State.RUNNING)
 
 

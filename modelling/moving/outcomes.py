@@ -1,4 +1,4 @@
-"""What became of moves: their disks before and after, held against what was promised. Observational evidence."""
+"""The outcomes of moves: disks before and after, held against what was promised. Observational evidence."""
 
 from collections import Counter
 from dataclasses import asdict
@@ -28,7 +28,7 @@ MOVED = (State.KEPT, State.DONE, State.UNDONE)
 
 
 def judge(move: PlacementMove) -> dict[str, Any]:
-    """Before against after as it stands now, as JSON. The machine's own copy is left out of both."""
+    """Compare before with after as it stands now, as JSON. The time of copying is left out of both."""
     begin, end = move.started_at or move.asked_at, move.switched_at or now()
     back = move.ways_back.exclude(switched_at=None).first()
     until = min(end + WATCHED, back.started_at or back.asked_at) if back else end + WATCHED
@@ -63,7 +63,7 @@ def _due() -> list[PlacementMove]:
 
 
 def look_after() -> None:
-    """On every tick: the outcomes are worked out anew each hour while there is something to learn."""
+    """Have the outcomes worked out anew each hour, while there is something to learn. On every tick."""
     recent = PlacementMove.objects.filter(state__in=MOVED, switched_at__gt=now() - WATCHED - EVERY)
     asked = Job.objects.filter(kind=JOB, created_at__gt=now() - EVERY)
     if recent.exists() and not asked.exists():
@@ -71,7 +71,7 @@ def look_after() -> None:
 
 
 def score() -> dict[str, Any]:
-    """How the advice did: verdict to number of moves by plans, and what had been promised of those that were told.
+    """Return the score of the advice: verdict to number of moves by plans, and what had been promised of those told.
 
     promised : mean probability of gaining; kept_share : of the moves whose outcome could be told; None without any
     """

@@ -1,4 +1,4 @@
-"""What the pages of plans and moves show, in a constant number of queries."""
+"""The content of the pages of plans and moves, in a constant number of queries."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -47,7 +47,10 @@ def home() -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class PlanPage:
-    """moving, staying : what the plan says of each machine; rows : its moves by the machine's name in the fleet"""
+    """A plan as its page shows it.
+
+    moving, staying : what the plan says of each machine; rows : its moves by the machine's name in the fleet
+    """
 
     moving: list[Mapping[str, Any]]
     staying: list[Mapping[str, Any]]
@@ -77,7 +80,7 @@ def plan_page(plan: PlacementPlan, user: Any) -> PlanPage:
 
 
 def _load(shares: Mapping[str, float]) -> str:
-    """ "Mail server 80 %, Web server 20 %", the largest share first."""
+    """Write a mix: "Mail server 80 %, Web server 20 %", the largest share first."""
     known, whole = names.names()["workload"], sum(shares.values())
     largest_first = sorted(shares.items(), key=lambda item: -item[1])
     return ", ".join(f"{known.get(name, name)} {percent(share / whole)}" for name, share in largest_first)
@@ -85,7 +88,7 @@ def _load(shares: Mapping[str, float]) -> str:
 
 @dataclass(frozen=True)
 class MovePage:
-    """can : what may be done now; outcome : in words, "" before there is any"""
+    """A move as its page shows it. can : what may be done now; outcome : in words, "" before there is any"""
 
     log: list[Any]
     decisions: list[PlacementDecision]

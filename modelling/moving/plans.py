@@ -86,7 +86,7 @@ def _plain(value: Any) -> Any:
 
 
 def _about(advice: Mapping[str, Any], fleet: Fleet) -> dict[str, Any]:
-    """What the page and the moves need to know of a machine beyond the plan's own words."""
+    """Return what the page and the moves need to know of a machine beyond the plan's own words."""
     disk, mix = fleet.disks[advice["machine"]], fleet.mixes[advice["machine"]]
     machine = disk.machine
     return {
@@ -104,7 +104,7 @@ def _about(advice: Mapping[str, Any], fleet: Fleet) -> dict[str, Any]:
 
 
 def _links(advice: Mapping[str, Any], fleet: Fleet) -> list[dict[str, str]]:
-    """To the answer on the main workload, and to why one pair stands above the other."""
+    """Link to the answer on the main workload, and to why one pair stands above the other."""
     disk, mix = fleet.disks[advice["machine"]], fleet.mixes[advice["machine"]]
     hypervisor = disk.machine.host.hypervisor
     main = names.slug_for("workload", max(mix.shares, key=lambda name: mix.shares[name])) or ""
@@ -123,7 +123,7 @@ def _links(advice: Mapping[str, Any], fleet: Fleet) -> list[dict[str, str]]:
 
 
 def _campaign(missing: Mapping[str, Any], hosts: Collection[Host]) -> str:
-    """The form of a campaign that would tell, filled in; of the first host with that hypervisor."""
+    """Return the address of a campaign that would tell, filled in; for the first host with that hypervisor."""
     able = (host for host in hosts if host.hypervisor and host.hypervisor.slug == missing["hypervisor"])
     host = next(able, None)
     pairs = [pair.split("-on-") for pair in missing["pairs"]]
@@ -137,7 +137,7 @@ def _campaign(missing: Mapping[str, Any], hosts: Collection[Host]) -> str:
 
 
 def commands(plan: PlacementPlan) -> str:
-    """What an operator would type on each host to do the plan by hand, for a shell."""
+    """Write what an operator would type on each host to do the plan by hand, for a shell."""
     rows = ObservedPool.objects.filter(host__in=plan.hosts.all()).select_related("host")
     by_name = {name_of(pool.host, pool.path): pool for pool in rows}
     lines = [f"# Moves of plan {plan.pk} (revision {plan.revision}): one after another, with a look at each answer."]

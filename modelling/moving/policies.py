@@ -1,4 +1,4 @@
-"""What may be done on a host by itself: the policy, and the plans it makes and confirms inside its bounds."""
+"""Policies: what may be done on a host without being asked for, and the plans they make and confirm inside it."""
 
 import logging
 from datetime import datetime, timedelta
@@ -50,9 +50,9 @@ def by_policy(run: jobs.JobRun, host_id: int) -> None:
 
 
 def inside(policy: PlacementPolicy, plan: PlacementPlan, most: int) -> list[str]:
-    """The moves of a plan inside the policy's bounds, the largest gain first; `most` at most.
+    """Return the moves of a plan inside the policy's bounds, the largest gain first; `most` at most.
 
-    A machine that was moved and not for the better is left to a person.
+    A disk that was ever moved is left to a person.
     """
     told = PlacementMove.objects.filter(host=policy.host, switched_at__isnull=False)
     moved = {(str(uuid), disk) for uuid, disk in told.values_list("machine_uuid", "disk")}
@@ -68,22 +68,26 @@ def inside(policy: PlacementPolicy, plan: PlacementPlan, most: int) -> list[str]
 
 
 def moves_left(policy: PlacementPolicy) -> int:
-    """How many moves may still begin by themselves today."""
+    """Return how many more moves may begin by themselves; those of the last 24 hours count."""
     own = PlacementMove.objects.filter(host=policy.host, asked_by=None, back_of=None, asked_at__gt=now() - DAY)
     return max(policy.most_moves_a_day - own.exclude(state=State.CANCELLED).count(), 0)
 
 
 def look_after() -> None:
-    """On every tick: hosts whose policy wants another plan, old images whose time is up."""
+    """Find hosts whose policy wants another plan, and old images whose time is up. On every tick."""
     at = now()
-    for policy in PlacementPolicy.objects.exclude(mode=Mode.OFF).select_related("host"):
+    for policy in PlacementPolicy.objects.exclude(mode=Mode.OFF).filter(host__archived_at=None).select_related("host"):
         since = at - PLANS_EVERY[Mode(policy.mode)]
         recent = PlacementPlan.objects.filter(hosts=policy.host, made_by=None, made_at__gt=since)
         is_useless = policy.mode == Mode.AUTOMATIC and (moves.kept_back(policy.host, at) or not moves_left(policy))
         if not (is_useless or recent.exists() or _is_asked(policy.host, since)):
             jobs.enqueue(PLAN_JOB, host_id=policy.host_id)
     due = PlacementMove.objects.filter(
-        state=State.KEPT, keep_until__lt=at, host__placement_policy__removes_kept=True, host__blocked_reason=""
+        state=State.KEPT,
+        keep_until__lt=at,
+        host__placement_policy__removes_kept=True,
+        host__blocked_reason="",
+        host__archived_at=None,
     )
     for move in due.filter(job__finished_at__lt=at - EVERY):
         if move.outcome.get("verdict") == WORSE:
@@ -95,6 +99,6 @@ def look_after() -> None:
 
 
 def _is_asked(host: Host, since: datetime) -> bool:
-    """Whether a plan by policy was asked for since then; one that failed is not asked for again before its time."""
+    """Tell whether a plan by policy was asked for since then; one that failed is not asked for before its time."""
     asked = Job.objects.filter(kind=PLAN_JOB, created_at__gt=since).only("arguments")
     return any(job.arguments["host_id"] == host.pk for job in asked)

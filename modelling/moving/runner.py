@@ -30,6 +30,9 @@ logger = logging.getLogger(__name__)
 POLL_SECONDS = 1.0
 State, Action = PlacementMove.State, PlacementDecision.Action
 
+# By these a host says why not; the move waits.
+EXPECTED = (ssh.SshError, hosts.HostError, contract.MoveError)
+
 DRIVERS: dict[str, Any] = {Host.Driver.LIBVIRT: LibvirtMoving}
 
 
@@ -38,7 +41,7 @@ class _CalledOff(Exception):  # noqa: N818
 
 
 def driver_of(host: Host, machine: ssh.Connection) -> MovingDriver:
-    """How a host moves disks. Raises HostError where nothing here knows."""
+    """Return what moves disks on a host. Raises HostError where nothing here knows how."""
     kind = next((kind for kind in host.drivers if kind in DRIVERS), "")
     if not kind:
         raise hosts.HostError(f"{host} is not registered for {' or '.join(DRIVERS)}, which moves disks.")
@@ -61,7 +64,7 @@ def wanted(move: PlacementMove) -> contract.Move:
 
 
 def do_move(job: jobs.JobRun, move_id: int) -> None:
-    """What the job of a move does. It ends kept, failed or cancelled; or fails itself, and a later one goes on."""
+    """Do the job of a move. The move ends kept, failed or cancelled; or the job fails, and a later one goes on."""
     move = PlacementMove.objects.select_related("host", "to_pool", "plan", "back_of").get(pk=move_id)
     if move.job_id != job.job_id or move.state not in moves.ACTIVE:
         return
@@ -76,7 +79,7 @@ def do_move(job: jobs.JobRun, move_id: int) -> None:
         raise
     except contract.Gone as error:
         attempt.end(State.FAILED, f"{error} Its images stay as they are.", PlacementMove.Image.NOT_KNOWN)
-    except (ssh.SshError, hosts.HostError, contract.MoveError) as error:
+    except EXPECTED as error:
         attempt.note(f"waits: {error}")
         raise
     moves.next_move(move.host_id)
@@ -139,8 +142,8 @@ class _Attempt:
         self.kept(driver.runs_from(wish), left_over)
 
     def copy(self, driver: MovingDriver, wish: contract.Move) -> None:
-        """Raises CopyEnded, Forbidden, _CalledOff."""
-        if not self.move.attempt:  # a later one finds what an earlier one left, and the copy checks by itself
+        """Copy the image, at first after a check. Raises CopyEnded, Forbidden, _CalledOff."""
+        if not self.move.attempt:  # a later attempt finds what an earlier one left, and the copy checks by itself
             self.step("checking")
             checked = driver.check(wish)
             self.update(warnings=list(checked.warnings), size_bytes=checked.size_bytes)
@@ -157,7 +160,7 @@ class _Attempt:
         self.update(done_bytes=found.total, copy_seconds=seconds)
 
     def give_up(self, driver: MovingDriver, wish: contract.Move, image: Image, why: str) -> None:
-        """Nothing is removed where the host does not say that the machine runs from its old image."""
+        """Fail the move; remove nothing where the host does not say that the machine runs from its old image."""
         self.keep_lease()
         if image != Image.OLD:
             PlacementMove.objects.filter(pk=self.move.pk).update(runs_from=image.value)
@@ -165,7 +168,7 @@ class _Attempt:
         self.end(State.FAILED, reason=why, left_over=self.take_back(driver, wish))
 
     def take_back(self, driver: MovingDriver, wish: contract.Move) -> str:
-        """Undo it; the image that stays because the machine still has it open, "" where none does."""
+        """Undo it, and return the image that stays because the machine still has it open, "" where none does."""
         try:
             driver.undo(wish)
         except Held as error:
@@ -224,7 +227,7 @@ class _Attempt:
         logger.info("move=%s state=%s reason=%r", self.move.pk, state, reason)
 
     def update(self, **values: Any) -> None:
-        """Where the move is still this attempt's. Raises LeaseLost."""
+        """Update the move where it is still this attempt's. Raises LeaseLost."""
         with transaction.atomic():
             self.steps += 1
             self.job.step(self.steps)
@@ -245,7 +248,7 @@ class _Attempt:
             raise jobs.LeaseLost(f"{self.job} was given to another worker")
 
     def keep(self) -> None:
-        """Raises LeaseLost, _CalledOff."""
+        """Renew the lease. Raises LeaseLost, _CalledOff."""
         self.keep_lease()
         if PlacementMove.objects.filter(pk=self.move.pk, is_called_off=True, state=State.COPYING).exists():
             raise _CalledOff

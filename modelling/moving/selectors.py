@@ -1,4 +1,4 @@
-"""What other rooms may ask of moves: how the advice did, in words."""
+"""Says to other rooms how the advice did by moves."""
 
 from modelling.evidence.words import counted, percent
 
@@ -8,7 +8,7 @@ __all__ = ["score", "told"]
 
 
 def told() -> list[str]:
-    """How the advice did, for the quality page; nothing where nothing was moved by a plan."""
+    """Say how the advice did, for the quality page; nothing where nothing was moved by a plan."""
     found = score()
     if not found["moves"]:
         return []

@@ -8,6 +8,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 from experiments import permissions
 from experiments.campaigns.views import operators_only
 from experiments.models import Host, ObservedMachine
+from kdb.accounts import user_of
 from kdb.htmx import varies_for_htmx, wants_fragment
 from modelling.models import PlacementMove, PlacementPlan
 
@@ -23,7 +24,7 @@ def placement(request: HttpRequest) -> HttpResponse:
     form = PlanForm(request.POST if request.method == "POST" else None)
     if form.is_valid():
         try:
-            plan = plans.make(form.cleaned_data["hosts"], user=request.user, rules=form.rules())
+            plan = plans.make(form.cleaned_data["hosts"], user=user_of(request), rules=form.rules())
             return redirect("placement-plan", plan.pk)
         except PlacementError as error:
             form.add_error(None, str(error))
@@ -56,13 +57,15 @@ def _do_to_plan(
         case "confirm":
             if not page.may_confirm:
                 raise PermissionDenied
-            moves.confirm(plan, request.POST.getlist("machine"), user=request.user)
+            moves.confirm(plan, request.POST.getlist("machine"), user=user_of(request))
             return redirect("placement-plan", plan.pk)
         case "what-if":
             if not form.is_valid():
                 return None
             hosts = list(plan.hosts.all())
-            other = plans.make(hosts, user=request.user, rules=form.rules(), what_if=form.what_if(), instead_of=plan)
+            other = plans.make(
+                hosts, user=user_of(request), rules=form.rules(), what_if=form.what_if(), instead_of=plan
+            )
             return redirect("placement-plan", other.pk)
         case other_deed:
             raise Http404(f"nothing is called {other_deed}")
@@ -71,7 +74,7 @@ def _do_to_plan(
 @require_safe
 @operators_only
 def plan_commands(request: HttpRequest, pk: int) -> HttpResponse:
-    """What an operator would type."""
+    """Show what an operator would type."""
     plan = get_object_or_404(PlacementPlan, pk=pk)
     return HttpResponse(plans.commands(plan), content_type="text/plain; charset=utf-8")
 
@@ -99,14 +102,14 @@ def move_detail(request: HttpRequest, pk: int) -> HttpResponse:
 
 
 def _do_to_move(request: HttpRequest, move: PlacementMove) -> PlacementMove:
-    """The move to look at next."""
+    """Do what the pressed button says; return the move to look at next."""
     match request.POST.get("do"):
         case "call-off":
-            moves.call_off(move, user=request.user)
+            moves.call_off(move, user=user_of(request))
         case "back":
-            return moves.move_back(move, user=request.user)
+            return moves.move_back(move, user=user_of(request))
         case "remove":
-            moves.remove_old(move, user=request.user)
+            moves.remove_old(move, user=user_of(request))
         case other:
             raise Http404(f"nothing is called {other}")
     return move
@@ -115,7 +118,7 @@ def _do_to_move(request: HttpRequest, move: PlacementMove) -> PlacementMove:
 @require_http_methods(["GET", "HEAD", "POST"])
 @operators_only
 def policy(request: HttpRequest, slug: str) -> HttpResponse:
-    """What may be done on a host by itself."""
+    """Show or set what may be done on a host without being asked for."""
     host = get_object_or_404(Host, slug=slug)
     may_change = permissions.may_change_host(request.user, host)
     form = PolicyForm(request.POST if request.method == "POST" else None, instance=moves.policy_of(host))
@@ -123,7 +126,7 @@ def policy(request: HttpRequest, slug: str) -> HttpResponse:
         if not may_change:
             raise PermissionDenied
         if form.is_valid():
-            policies.set_policy(form.save(commit=False), user=request.user)
+            policies.set_policy(form.save(commit=False), user=user_of(request))
             return redirect("placement")
     context = {"host": host, "form": form, "may_change": may_change}
     return render(request, "modelling/policy.html", context, status=422 if form.errors else 200)
@@ -132,7 +135,7 @@ def policy(request: HttpRequest, slug: str) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @operators_only
 def machine_mix(request: HttpRequest, pk: int) -> HttpResponse:
-    """What a machine does, as its operator states it."""
+    """Show or keep a machine's mix as its operator states it."""
     machine = get_object_or_404(ObservedMachine.objects.select_related("host", "stated_mix"), pk=pk)
     may_change = permissions.may_change_host(request.user, machine.host)
     stated = getattr(machine, "stated_mix", None)
@@ -143,7 +146,7 @@ def machine_mix(request: HttpRequest, pk: int) -> HttpResponse:
         if not may_change:
             raise PermissionDenied
         if form.is_valid():
-            plans.state_mix(machine, form.cleaned_data["shares"], user=request.user)
+            plans.state_mix(machine, form.cleaned_data["shares"], user=user_of(request))
             return redirect("placement")
     context = {"machine": machine, "form": form, "may_change": may_change}
     return render(request, "modelling/stated_mix.html", context, status=422 if form.errors else 200)

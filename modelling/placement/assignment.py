@@ -1,4 +1,4 @@
-"""Which unit goes to which pool: a mixed-integer programme. No Django.
+"""The mixed-integer programme that says which unit goes to which pool. No Django.
 
 A unit is a machine, or several that lie together. With x_ip = 1 where unit i moves to pool p,
 
@@ -49,7 +49,10 @@ class Problem:
 
 @dataclass(frozen=True)
 class Assigned:
-    """pools : (n,) where each unit ends; bound : no assignment gains more; method : one of content.METHODS"""
+    """An assignment that was found.
+
+    pools : (n,) where each unit ends; bound : no assignment gains more; method : one of content.METHODS
+    """
 
     pools: np.ndarray
     gain: float
@@ -77,7 +80,7 @@ class Filling:
                 self._groups.setdefault(int(unit), []).append(number)
 
     def forbidden_by(self, unit: int, pool: int) -> str:
-        """The constraint against the move: space, load, apart; "": none."""
+        """Return the constraint against the move: space, load, apart; "": none."""
         comes = pool != self.problem.here[unit]
         if comes and self.problem.sizes[unit] > self._room[pool] * (1 + _TINY):
             return "space"
@@ -133,14 +136,14 @@ class Filling:
 
 
 def greedy(problem: Problem) -> Filling:
-    """The largest gain first."""
+    """Take the largest gain first."""
     filling = Filling(problem)
     filling.improve()
     return filling
 
 
 def assign(problem: Problem, kinds: Sequence[str], seconds: float, gap: float) -> Assigned:
-    """The best assignment that is found in the time, in regions where there are more than MOST_CELLS cells.
+    """Return the best assignment that is found in the time, in regions where there are more than MOST_CELLS cells.
 
     kinds : (P,) what the pools' gains depend on; each region gets of all kinds
     seconds : for the search of all regions together; 0: none
@@ -179,14 +182,14 @@ def assign(problem: Problem, kinds: Sequence[str], seconds: float, gap: float) -
 
 
 def divided(units: int, kinds: Sequence[str]) -> list[np.ndarray]:
-    """The pools of each region: dealt out kind by kind, so that no region has more than MOST_CELLS cells on average."""
+    """Deal the pools out to regions kind by kind, so that no region has more than MOST_CELLS cells on average."""
     number = max(1, min(int(np.ceil(np.sqrt(units * len(kinds) / MOST_CELLS))), len(kinds) // 2))
     order = np.argsort(np.array(kinds), kind="stable")
     return [np.sort(order[start::number]) for start in range(number)]
 
 
 def _assigned(problem: Problem, seconds: float, gap: float) -> Assigned:
-    """By the largest gain first, then by the relaxation, then by the search, until the gap is reached."""
+    """Assign by the largest gain first, then by the relaxation, then by the search, until the gap is reached."""
     end = time.monotonic() + seconds
     best, method = greedy(problem), GREEDY
     bound = float(np.maximum(problem.values.max(axis=1, initial=0.0), 0.0).sum())
@@ -221,7 +224,7 @@ def _assigned(problem: Problem, seconds: float, gap: float) -> Assigned:
 
 
 def _constraints(problem: Problem, units: np.ndarray, pools: np.ndarray) -> LinearConstraint:
-    """A x <= b over the cells (units[c], pools[c])."""
+    """Return a x <= b over the cells (units[c], pools[c])."""
     n, size = problem.values.shape
     cells = np.arange(len(units))
     rows, columns, entries, limits = [units], [cells], [np.ones(len(units))], [np.ones(n)]

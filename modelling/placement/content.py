@@ -1,4 +1,4 @@
-"""What a plan is made of and what it says. No Django.
+"""The parts of a plan and the advice in it. No Django.
 
 Bytes are bytes, loads MiB/s, times seconds; gains are shares (0.1 is a tenth).
 """
@@ -16,7 +16,7 @@ class FleetError(ValueError):
 
 @dataclass(frozen=True)
 class Pool:
-    """Where images lie.
+    """A place where images lie.
 
     free_bytes : of it reserve_bytes stay free
     most_load : all its machines together may ask of it; None: not known, and then nothing is held against it
@@ -56,7 +56,7 @@ class Machine:
 
 @dataclass(frozen=True)
 class Rules:
-    """What a move must promise.
+    """The rules that a move must meet.
 
     margin : gain that counts
     least_gaining, most_losing : probability of gaining the margin at least, and of being slower at all
@@ -79,7 +79,7 @@ class Rules:
 
 @dataclass(frozen=True)
 class Prospect:
-    """What a laboratory like those that were measured, but new, will see of a machine there against here.
+    """The ratio that a new laboratory, like those that measured, will see of a machine there against here.
 
     ratio : of the throughput, with low and high its 95 % interval
     gain : expected, a share of the better of both: what staying is expected to lose less what moving is
@@ -99,7 +99,8 @@ class Prospect:
 
 @dataclass(frozen=True)
 class Unknown:
-    """Why nothing can be said of a move: workload to what is missing, "numbers" (only lists know it) or "answer"."""
+    """A move of which nothing can be said.
+    missing : workload to what it lacks: "numbers" (only lists know it) or "answer"."""
 
     missing: Mapping[str, str]
 
@@ -115,7 +116,7 @@ class Better:
 
 @dataclass(frozen=True)
 class Advice:
-    """What to do with one machine.
+    """The advice on one machine.
 
     pool : where it ends; it stays where that is `here`
     gain : expected, net of the copy; None where it stays
@@ -135,7 +136,7 @@ class Advice:
 
     @property
     def is_move(self) -> bool:
-        """Whether it is to move."""
+        """Tell whether it is to move."""
         return self.pool != self.here
 
 
@@ -163,7 +164,7 @@ EXACT, BEST_FOUND, GREEDY = METHODS = ("exact", "best found", "greedy")
 
 @dataclass(frozen=True)
 class Plan:
-    """What to do with all machines, in their order.
+    """The advice on all machines, in their order.
 
     gain : sum of the machines' expected gains; bound : no plan under the same constraints and in the same regions gains
         more; gap : what may be missing, a share of the bound

@@ -24,7 +24,7 @@ _SHARES = {"type": "object", "additionalProperties": {"type": "number"}}
 
 
 def _schema(kind: type[Pool | Machine | Rules]) -> dict[str, Any]:
-    """What an object must look like to become one of these."""
+    """Return the JSON schema of an object that becomes one of these."""
     asked = fields(kind)
     return {
         "type": "object",
@@ -49,7 +49,7 @@ _FLEET = Draft202012Validator(
 
 
 def read_fleet(text: bytes) -> tuple[list[Machine], list[Pool], Rules]:
-    """Machines, pools and rules; raises FleetError at what is not as it must be, by its place."""
+    """Return the machines, pools and rules; raises FleetError at what is not as it must be, by its place."""
     if len(text) > MOST_BYTES:
         raise FleetError(f"{len(text)} bytes; {MOST_BYTES} at most")
     try:

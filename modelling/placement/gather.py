@@ -1,4 +1,4 @@
-"""What plans rest on, from the answers as they stand."""
+"""Gather what plans rest on from the answers as they stand."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -13,7 +13,7 @@ from .prospects import Knowledge, known_of
 
 
 def knowledge(workloads: Iterable[str], hypervisors: Iterable[str]) -> Knowledge:
-    """What the answers know of pairs of file systems by throughput, for these workloads on these hypervisors."""
+    """Return what the answers know of pairs by throughput, for these workloads on these hypervisors."""
     asked = [(workload, hypervisor) for workload in workloads for hypervisor in hypervisors]
     return {
         (workload, hypervisor): known_of(
@@ -24,7 +24,7 @@ def knowledge(workloads: Iterable[str], hypervisors: Iterable[str]) -> Knowledge
 
 
 def in_the_catalogue(machines: Iterable[Machine], pools: Iterable[Pool]) -> tuple[list[Machine], list[Pool]]:
-    """The same with the slugs of file systems, hypervisors and workloads in place of their names and aliases."""
+    """Return the same with the slugs of file systems, hypervisors and workloads in place of their names and aliases."""
     return (
         [
             replace(

@@ -43,7 +43,7 @@ _NOT_A_MOVE = -math.inf
 
 
 def plan(machines: Sequence[Machine], pools: Sequence[Pool], knowledge: Knowledge, rules: Rules) -> Plan:
-    """The moves that gain most under the constraints; raises FleetError where the input cannot be."""
+    """Return the moves that gain most under the constraints; raises FleetError where the input cannot be."""
     check(machines, pools, rules)
     seen = _Prospects(knowledge, rules)
     advice: dict[str, Advice] = {}
@@ -70,7 +70,7 @@ def plan(machines: Sequence[Machine], pools: Sequence[Pool], knowledge: Knowledg
 
 
 def cost(machine_bytes: float, rules: Rules) -> float:
-    """Share of a machine's throughput over the horizon that copying it costs."""
+    """Return the share of a machine's throughput over the horizon that copying it costs."""
     return rules.slowdown * machine_bytes / rules.copy_rate / rules.horizon
 
 
@@ -125,7 +125,7 @@ class _Site:
         )
 
     def _reason(self, machine: int, pool: int) -> str:
-        """What forbids the move whatever the others do; "": nothing."""
+        """Return the word for what forbids the move whatever the others do; "": nothing."""
         one = self.machines[machine]
         members = self.members[self.unit[machine]]
         if any(self.machines[other].is_pinned for other in members):
@@ -139,19 +139,19 @@ class _Site:
         return ""
 
     def _net(self, machine: int, pool: int) -> float:
-        """Expected gain less the cost of the copy, where the evidence carries a move."""
+        """Return the expected gain less the cost of the copy, where the evidence carries a move."""
         found = self._prospect(machine, pool)
         if not isinstance(found, Prospect) or not is_sure(found, self.rules):
             return _NOT_A_MOVE
         return found.gain - cost(self.machines[machine].size_bytes, self.rules)
 
     def _prospect(self, machine: int, pool: int) -> Prospect | Unknown | None:
-        """None on the same host file system, of which the evidence cannot tell one pool from another."""
+        """Return the prospect; None on the same host file system, where the evidence cannot tell pools apart."""
         there, here = self.pools[pool].host_fs, self.pools[self.here[machine]].host_fs
         return None if there == here else self.seen(self.machines[machine], there, here)
 
     def advice(self, ends: np.ndarray) -> dict[str, Advice]:
-        """What to do with each machine, where the units end in these pools."""
+        """Return the advice on each machine, where the units end in these pools."""
         filling = Filling(self.problem)
         for unit in np.flatnonzero(ends != self.problem.here):
             filling.move(int(unit), int(ends[unit]))
@@ -197,7 +197,7 @@ class _Site:
         return found
 
     def _better(self, number: int, end: int, filling: Filling) -> Better | None:
-        """The pool that promises this machine most beyond where it ends, with what forbids it."""
+        """Return the pool that promises this machine most beyond where it ends, with what forbids it."""
         gains = self.net[number]
         held = gains[end] if end != self.here[number] else 0.0
         best = int(np.argmax(gains))
@@ -213,7 +213,7 @@ class _Site:
 
 
 def _to_measure(machines: Sequence[Machine], pools: Sequence[Pool], seen: _Prospects) -> tuple[ToMeasure, ...]:
-    """What keeps machines where they are for want of numbers, the most machines first."""
+    """List the comparisons that machines wait for where numbers are missing, the most machines first."""
     of_site: dict[str, set[str]] = {}
     for pool in pools:
         of_site.setdefault(pool.site, set()).add(pool.host_fs)
@@ -231,7 +231,7 @@ def _to_measure(machines: Sequence[Machine], pools: Sequence[Pool], seen: _Prosp
 
 
 def check(machines: Sequence[Machine], pools: Sequence[Pool], rules: Rules) -> None:
-    """Raises FleetError at the first field that cannot be."""
+    """Raise FleetError at the first field that cannot be."""
     for kind, names in (("pool", [pool.name for pool in pools]), ("machine", [machine.name for machine in machines])):
         twice = [name for name, number in Counter(names).items() if number > 1]
         if twice:

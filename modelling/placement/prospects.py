@@ -1,4 +1,4 @@
-"""What moving one machine promises, from predictive distributions and never from a point. No Django.
+"""Compute what moving one machine promises, from predictive distributions and never from a point. No Django.
 
 The difference of ln throughput there and here, as a new laboratory will see it, is a mixture of normals over tau
 (modelling.estimation.bayes); that of a mix of workloads is the sum of w_k times each, taken as independent.
@@ -25,7 +25,7 @@ _NODES = 32  # of a mixed mixture: probabilities move by less than 1e-3
 
 @dataclass(frozen=True)
 class Known:
-    """What one part of an answer knows of pairs of file systems.
+    """The knowledge that one part of an answer has of pairs of file systems.
 
     numbers : the sets of pairs that measured comparisons join; strength : of its verdict
     """
@@ -36,7 +36,7 @@ class Known:
     laboratories: int
 
     def joins(self, pair: str, other: str) -> bool:
-        """Whether measured comparisons lead from one to the other."""
+        """Tell whether measured comparisons lead from one to the other."""
         return any({pair, other} <= joined for joined in self.numbers)
 
 
@@ -45,7 +45,7 @@ Knowledge = Mapping[tuple[str, str], Sequence[Known]]
 
 
 def known_of(ranking: Ranking) -> tuple[Known, ...]:
-    """What a ranking of the axis fs-pair knows."""
+    """Return what each part of a ranking of the axis fs-pair knows."""
     return tuple(
         Known(
             part.posterior,
@@ -66,7 +66,7 @@ class Difference(NamedTuple):
 
 
 def difference(posterior: Posterior, there: str, here: str) -> Difference:
-    """ln throughput of one treatment less that of another, as a new laboratory will see it."""
+    """Return ln throughput of one treatment less that of another, as a new laboratory will see it."""
     i, j = posterior.treatments.index(there), posterior.treatments.index(here)
     own = posterior.covariances
     variances = np.maximum(own[:, i, i] + own[:, j, j] - 2 * own[:, i, j], 0.0) + posterior.taus**2
@@ -74,7 +74,7 @@ def difference(posterior: Posterior, there: str, here: str) -> Difference:
 
 
 def mixed(parts: Sequence[tuple[float, Difference]]) -> Difference:
-    """The sum of shares times independent differences; shares add up to 1."""
+    """Return the sum of shares times independent differences; shares add up to 1."""
     first, *others = [Difference(d.weights, share * d.means, share * d.deviations) for share, d in parts]
     for other in others:
         one, two = _fewer(first), _fewer(other)
@@ -88,7 +88,7 @@ def mixed(parts: Sequence[tuple[float, Difference]]) -> Difference:
 
 
 def _fewer(found: Difference) -> Difference:
-    """The mixture with at most _NODES normals: neighbours in deviation joined, with their mean and variance."""
+    """Reduce the mixture to at most _NODES normals: neighbours in deviation joined, with their mean and variance."""
     if len(found.weights) <= _NODES:
         return found
     order = np.argsort(found.deviations)
@@ -103,7 +103,7 @@ def _fewer(found: Difference) -> Difference:
 
 
 def expected_gain(found: Difference) -> float:
-    """E[1 - exp(-d); d > 0] - E[1 - exp(d); d < 0]: odd in d, so doubt alone is no gain."""
+    """Return E[1 - exp(-d); d > 0] - E[1 - exp(d); d < 0]: odd in d, so doubt alone is no gain."""
     weights, means, deviations = found
     below, above = ndtr(-means / deviations), ndtr(means / deviations)
     return float(weights @ (shortfall(-means, deviations, above) - shortfall(means, deviations, below)))
@@ -118,7 +118,7 @@ def prospect(
     here: str,
     margin: float,
 ) -> Prospect | Unknown:
-    """What a machine will see on the host file system `there` against `here`, two different ones."""
+    """Compute what a machine will see on the host file system `there` against `here`, two different ones."""
     pairs = pair_key(guest_fs, there), pair_key(guest_fs, here)
     total = sum(shares.values())
     parts, used, missing = [], [], {}
@@ -153,7 +153,7 @@ def prospect(
 
 
 def is_sure(found: Prospect, rules: Rules) -> bool:
-    """Whether the evidence carries a move."""
+    """Tell whether the evidence carries a move."""
     return (
         found.gaining >= rules.least_gaining
         and found.losing <= rules.most_losing

@@ -1,4 +1,4 @@
-"""What other rooms may ask of placement: a plan for machines and pools, however they were found."""
+"""Placement for other apps: a plan for machines and pools, however they were found."""
 
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -19,7 +19,7 @@ MODEL = f"ranking {ranking.METHOD}"  # the version of what a plan rests on
 
 
 def planned(machines: Sequence[Machine], pools: Sequence[Pool], rules: Rules) -> Plan:
-    """The plan from the answers as they stand. Raises FleetError."""
+    """Return the plan from the answers as they stand. Raises FleetError."""
     check(machines, pools, rules)
     machines, pools = in_the_catalogue(machines, pools)
     workloads = sorted({workload for machine in machines for workload in machine.shares})
@@ -29,7 +29,7 @@ def planned(machines: Sequence[Machine], pools: Sequence[Pool], rules: Rules) ->
 
 
 def document(found: Plan) -> dict[str, Any]:
-    """The plan as JSON, with each machine's explanation."""
+    """Return the plan as JSON, with each machine's explanation."""
     return {
         **{name: value for name, value in asdict(found).items() if name not in ("advice", "to_measure")},
         "gap": found.gap,

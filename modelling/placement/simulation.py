@@ -6,7 +6,8 @@ policy sees the same. Source: docs/models/placement.md.
 """
 
 import time
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -17,7 +18,7 @@ from modelling.estimation.verdict import Basis, strength
 
 from .assignment import Filling, Problem, assign
 from .content import FleetError, Prospect, Rules
-from .prospects import Known, is_sure, prospect
+from .prospects import Knowledge, Known, is_sure, prospect
 
 POLICIES = NEVER, LIST, RANDOM, POINT, KDB, ORACLE = ("never", "list", "random", "point", "kdb", "oracle")
 # The oracle knows the true effects and those to come. It plans for the lives of its machines or for the period alone,
@@ -36,7 +37,7 @@ _SEARCHED, _SEARCH_SECONDS, _GAP = 100, 60.0, 0.01  # sites up to so many cells 
 
 @dataclass
 class Outcome:
-    """What a policy came to, over all worlds.
+    """The outcome of a policy over all worlds.
 
     gains : of each world, mean ln throughput of a machine and period against never moving
     lives, harmed : machines that were there, and those that would have fared better unmoved
@@ -89,20 +90,16 @@ class Fleet:
 def simulate(
     known: Mapping[str, Known], machines: int, worlds: int, laboratories: int, noise: float, rules: Rules, seed: int
 ) -> dict[str, Outcome]:
-    """What each policy comes to.
+    """Simulate every policy and return the outcome of each.
 
     Parameters
     ----------
-    known : workload to what is known of all its pairs
+    known : workload to what is known of the same pairs (`in_common`)
     machines : of a fleet, in sites of SITE; worlds : fleets, each with effects of its own
     laboratories : that measure every pair before anything is decided, beside what is known
     noise : variance of ln throughput of what a laboratory measures
 
-    Raises FleetError where there is no workload, or workloads know different pairs.
     """
-    pairs = {tuple(sorted(each.posterior.treatments)) for each in known.values()}
-    if len(pairs) != 1:
-        raise FleetError("pairs under KVM: every workload must know the same ones, and one workload at least")
     outcomes = {policy: Outcome() for policy in POLICIES}
     for stream in np.random.SeedSequence(seed).spawn(worlds):
         rng = np.random.default_rng(stream)
@@ -121,6 +118,46 @@ def simulate(
         for policy, outcome in outcomes.items():
             outcome.gains.append(gained[policy] / machines / PERIODS)
     return outcomes
+
+
+def in_common(knowledge: Knowledge) -> dict[str, Known]:
+    """Return workload to what is known of the pairs that are simulated: every guest file system on every one of two
+    host file systems or more, chosen so that as many workloads as possible know as many pairs as possible.
+
+    Raises FleetError where no workload knows such pairs.
+    """
+    parts = [(workload, part) for (workload, _), several in knowledge.items() for part in several]
+    candidates = {grid for _, part in parts for grid in _grids(part.posterior.treatments)}
+    known = {
+        grid: {workload: _only(part, grid) for workload, part in parts if set(grid) <= set(part.posterior.treatments)}
+        for grid in candidates
+    }
+    if not known:
+        raise FleetError("no workload knows one guest file system on two host file systems")
+    return known[max(known, key=lambda grid: (len(grid) * len(known[grid]), grid))]
+
+
+def _grids(pairs: Iterable[str]) -> Iterator[tuple[str, ...]]:
+    """Yield, for the hosts that each guest is known on, these with every guest that is known on all of them."""
+    on: dict[str, set[str]] = defaultdict(set)
+    for guest, host in map(pair_parts, pairs):
+        on[guest].add(host)
+    for hosts in on.values():
+        if len(hosts) > 1:
+            yield tuple(sorted(pair_key(guest, host) for guest in on if hosts <= on[guest] for host in hosts))
+
+
+def _only(known: Known, pairs: Sequence[str]) -> Known:
+    """Return the same of these pairs alone."""
+    found = known.posterior
+    at = [found.treatments.index(pair) for pair in pairs]
+    means, covariances = found.means[:, at], found.covariances[:, at][:, :, at]
+    numbers = tuple(joined & set(pairs) for joined in known.numbers)
+    return replace(
+        known,
+        posterior=replace(found, treatments=tuple(pairs), means=means, covariances=covariances),
+        numbers=numbers,
+    )
 
 
 def _sites(machines: int) -> list[int]:
@@ -178,7 +215,7 @@ class _World:
                             self.sure[kind, here, there] = found.gain
 
     def site_effects(self, rng: np.random.Generator) -> np.ndarray:
-        """(T, kinds, hosts) ln throughput of a site: that of a new laboratory, drifting."""
+        """Draw the (T, kinds, hosts) ln throughput of a site: that of a new laboratory, drifting."""
         found = np.zeros((PERIODS, len(self.workloads), len(self.pairs)))
         for place, (effects, tau) in enumerate(self.draws):
             own = effects + tau / np.sqrt(2) * rng.normal(size=len(effects))
@@ -197,7 +234,7 @@ class _World:
 
 
 def _drawn(posterior: Posterior, pairs: Sequence[str], rng: np.random.Generator) -> tuple[np.ndarray, float]:
-    """Effects of the pairs, means over laboratories, and tau."""
+    """Return the effects of the pairs, means over laboratories, and tau."""
     node = rng.choice(len(posterior.weights), p=posterior.weights)
     effects = rng.multivariate_normal(posterior.means[node], posterior.covariances[node], method="eigh")
     at = [posterior.treatments.index(pair) for pair in pairs]
@@ -213,7 +250,7 @@ def measured(
     noise: float,
     rng: np.random.Generator,
 ) -> Known:
-    """What is known once so many laboratories have measured all pairs, whose true effects these are.
+    """Return what is known once so many laboratories have measured all pairs, whose true effects are given.
 
     Given tau each laboratory is one observation of the contrasts, with variance tau² / 2 + noise an arm. `pieces` and
     `densities` of the posterior stay those of before.
@@ -246,7 +283,7 @@ def measured(
 
 
 def fleet(size: int, world: _World, rng: np.random.Generator) -> Fleet:
-    """A site of so many machines: a pool for MACHINES_A_POOL of them, one for each host file system at least."""
+    """Return a site of so many machines: a pool for MACHINES_A_POOL of them, one for each host file system at least."""
     pools = max(len(world.hosts), size // MACHINES_A_POOL)
     host, first = np.arange(pools) % len(world.hosts), rng.integers(0, pools, size)
     sizes = SIZE * np.exp(VARIES * rng.normal(size=size))
@@ -285,7 +322,7 @@ def _run(
     rules: Rules,
     lot: np.random.Generator,
 ) -> Outcome:
-    """What one way to decide comes to; its gain is the sum of ln throughput over machines and periods."""
+    """Run one way to decide; the gain of its outcome is the sum of ln throughput over machines and periods."""
     outcome = Outcome()
     size, slot = len(site.first), np.arange(len(site.first))
     pools, room = site.first.copy(), np.full(len(site.host), site.room)
@@ -321,7 +358,7 @@ def _run(
 
 
 def _copied(sizes: np.ndarray, rules: Rules) -> np.ndarray:
-    """ln of what a copy leaves of a period's throughput."""
+    """Return ln of what a copy leaves of a period's throughput."""
     return np.log1p(-np.minimum(rules.slowdown * sizes / rules.copy_rate / rules.horizon, 0.99))
 
 
@@ -337,7 +374,7 @@ def _decide(
     rules: Rules,
     lot: np.random.Generator,
 ) -> tuple[np.ndarray, float, float]:
-    """Where each machine goes; what the plan promises and its bound, 0 where there is none."""
+    """Decide where each machine goes. Return the pools, what the plan promises and its bound, 0 where there is none."""
     if policy == NEVER:
         return pools, 0.0, 0.0
     kinds, here = site.kinds[period], site.host[pools]

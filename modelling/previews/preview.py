@@ -1,4 +1,4 @@
-"""What publishing a draft would change in the rankings, before it is published.
+"""Work out what publishing a draft would change in the rankings, before it is published.
 
 The draft's measurements are summarised as at a publication, and every question they may touch is answered
 twice by the same code: with what is published, and with the draft beside it. Nobody else sees either.
@@ -33,7 +33,7 @@ State = Literal["none", "computing", "failed", "ready", "stale"]
 
 @dataclass(frozen=True)
 class Standing:
-    """Where an entry stands in an answer; what RankedEntry says of it."""
+    """The place of an entry in an answer; what RankedEntry says of it."""
 
     rank: int
     part: int
@@ -46,7 +46,7 @@ class Standing:
 
     @property
     def place(self) -> tuple[int, int, bool, bool, str]:
-        """What counts as a move when it changes; a ratio's last digits do not."""
+        """Return what counts as a move when it changes; a ratio's last digits do not."""
         return self.rank, self.part, self.is_best, self.is_worst, self.grade
 
 
@@ -62,7 +62,7 @@ class Move:
 
 @dataclass(frozen=True)
 class Extent:
-    """How far an answer goes: its status, and the number of parts that no comparison joins."""
+    """The extent of an answer: its status, and the number of parts that no comparison joins."""
 
     status: str
     parts: int
@@ -82,7 +82,7 @@ class Change:
 
 @dataclass(frozen=True)
 class Preview:
-    """What publishing would change; its fields are those of the JSON that is kept and that the API gives.
+    """The changes that publishing would make; the fields are those of the JSON that is kept and that the API gives.
 
     questions : that change; unchanged : number of the others looked at; left_out : of those that were not
     """
@@ -100,7 +100,7 @@ def request(case_study: CaseStudy) -> Job:
 
 
 def current(case_study: CaseStudy) -> tuple[State, PublicationPreview | None, Job | None]:
-    """How the draft's preview stands, the last one that was worked out, and the job that does so now or failed."""
+    """Return the state of the draft's preview, the last that was worked out, and the job that works or failed."""
     kept = PublicationPreview.objects.filter(case_study=case_study).first()
     job = _latest_job(case_study)
     if job and job.state in (Job.State.QUEUED, Job.State.RUNNING):
@@ -118,7 +118,7 @@ def current(case_study: CaseStudy) -> tuple[State, PublicationPreview | None, Jo
 
 
 def forget(case_study_ids: list[int]) -> None:
-    """What is published needs no preview."""
+    """Delete the previews of these case studies: what is published needs none."""
     PublicationPreview.objects.filter(case_study__in=case_study_ids).delete()
 
 
@@ -161,13 +161,13 @@ def compute(case_study_id: int, progress: Callable[[int, int], None]) -> None:
 
 
 def _locked_draft(case_study_id: int) -> CaseStudy | None:
-    """The case study, if it is still a draft, and it stays one until the transaction ends."""
+    """Return the case study, if it is still a draft, which it stays until the transaction ends."""
     drafts = CaseStudy.objects.filter(status__in=[CaseStudy.Status.DRAFT, CaseStudy.Status.SUBMITTED])
     return drafts.select_for_update().filter(pk=case_study_id).first()
 
 
 def _questions(case_study_id: int) -> list[Question]:
-    """What the draft may touch: first what people ask of its workloads without filters, then what was asked lately."""
+    """List the questions that the draft may touch: its workloads' without filters first, then what was asked lately."""
     workloads = counts.workloads_of(case_study_id)
     plain = [Question(axis, workload) for workload in workloads for axis in AXES]
     standing = RankingSnapshot.objects.filter(superseded_by__isnull=True, method=METHOD, workload__in=workloads)
@@ -178,7 +178,7 @@ def _questions(case_study_id: int) -> list[Question]:
 
 
 def _compared(question: Question, case_study_id: int, revision: int) -> Change:
-    """One question with and without the draft, and the entries that move."""
+    """Compare one question with and without the draft, and the entries that move."""
     before, after = (answer_with_draft(question, draft, revision) for draft in (None, case_study_id))
     stood, stands = _standings(before), _standings(after)
     moves = []
@@ -197,7 +197,7 @@ def _compared(question: Question, case_study_id: int, revision: int) -> Change:
 
 
 def _standings(answer: Answer) -> dict[str, Standing]:
-    """Where each ranked entry stands, by its key."""
+    """Return the place of each ranked entry, by its key."""
     return {entry.key: _standing(entry) for entry in answer.entries}
 
 
@@ -212,7 +212,7 @@ def _latest_job(case_study: CaseStudy) -> Job | None:
 
 
 def _under_way(case_study: CaseStudy) -> Job | None:
-    """A job that has not begun, or is at it; one that began before the last import finds the draft changed and is
-    followed by another."""
+    """Return a job that has not begun, or is at it; one that began before the last import finds the draft changed and
+    is followed by another."""
     job = _latest_job(case_study)
     return job if job and job.state in (Job.State.QUEUED, Job.State.RUNNING) else None

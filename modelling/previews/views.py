@@ -15,7 +15,7 @@ from . import preview as previews
 @login_required
 @varies_for_htmx
 def preview(request: HttpRequest, slug: str) -> HttpResponse:
-    """What publishing the draft would change; POST works it out anew."""
+    """Show what publishing the draft would change; POST works it out anew."""
     draft = permissions.drafts_of(request.user).filter(slug=slug).first()
     if draft is None:
         raise Http404(f"no draft {slug}")

@@ -1,4 +1,4 @@
-"""How well the models foretell what they have not seen, as data."""
+"""The report on model quality, as data."""
 
 from django.http import HttpResponseBase, JsonResponse
 from drf_spectacular.utils import extend_schema
@@ -6,7 +6,8 @@ from rest_framework import serializers
 from rest_framework.exceptions import APIException
 from rest_framework.request import Request
 
-from kdb.api_views import PublicView
+from kdb.api.bodies import Fields
+from kdb.api.public import PublicView
 from kdb.entity_tags import tagged
 from modelling.evidence.axes import AXES
 
@@ -14,8 +15,8 @@ from . import reports
 from .clustered import SCORES
 
 
-class DuelSerializer(serializers.Serializer):
-    """How often the rank correlation is better, alike or worse than a naive method's, where both answer."""
+class DuelSerializer(Fields):
+    """A count of how often the rank correlation is better, alike or worse than a naive method's, where both answer."""
 
     naive = serializers.CharField()
     better = serializers.IntegerField()
@@ -23,14 +24,14 @@ class DuelSerializer(serializers.Serializer):
     worse = serializers.IntegerField()
 
 
-class MethodSerializer(serializers.Serializer):
+class MethodSerializer(Fields):
     method = serializers.CharField()
     label = serializers.CharField()
     is_naive = serializers.BooleanField()
     axes = serializers.ListField(child=serializers.CharField(), help_text="What it can be asked about at all.")
 
 
-class QualitySummarySerializer(serializers.Serializer):
+class QualitySummarySerializer(Fields):
     """One method over all questions of an axis. Means are over the questions it answered."""
 
     axis = serializers.ChoiceField(choices=list(AXES), allow_null=True, help_text="Null: all axes together.")
@@ -47,8 +48,8 @@ class QualitySummarySerializer(serializers.Serializer):
     duels = DuelSerializer(many=True)
 
 
-class QualityPredictionSerializer(serializers.Serializer):
-    """What one method said about one question."""
+class QualityPredictionSerializer(Fields):
+    """The prediction of one method for one question."""
 
     method = serializers.CharField()
     cannot = serializers.CharField(allow_null=True, help_text="Why it has no prediction; then the rest is empty.")
@@ -61,7 +62,7 @@ class QualityPredictionSerializer(serializers.Serializer):
     covered = serializers.IntegerField()
 
 
-class QualityQuestionSerializer(serializers.Serializer):
+class QualityQuestionSerializer(Fields):
     """One question that the case studies left out answer by themselves."""
 
     case_studies = serializers.ListField(child=serializers.CharField())
@@ -73,8 +74,8 @@ class QualityQuestionSerializer(serializers.Serializer):
     predictions = QualityPredictionSerializer(many=True)
 
 
-class ForecastsInUseSerializer(serializers.Serializer):
-    """Which method forecasts what nobody measured."""
+class ForecastsInUseSerializer(Fields):
+    """The method that forecasts what nobody measured."""
 
     method = serializers.CharField()
     label = serializers.CharField()
@@ -86,7 +87,7 @@ class ForecastsInUseSerializer(serializers.Serializer):
     )
 
 
-class ClusteredScoreSerializer(serializers.Serializer):
+class ClusteredScoreSerializer(Fields):
     """A mean over distinct questions; the 95 % interval resamples laboratories. Null where nothing was scored."""
 
     method = serializers.CharField()
@@ -103,7 +104,7 @@ class ClusteredScoreSerializer(serializers.Serializer):
     laboratories = serializers.IntegerField()
 
 
-class MethodScoresSerializer(serializers.Serializer):
+class MethodScoresSerializer(Fields):
     """The means of one method; the fields are the scores of `clustered`."""
 
     method = serializers.CharField()
@@ -114,8 +115,8 @@ class MethodScoresSerializer(serializers.Serializer):
     log_score = serializers.FloatField(allow_null=True)
 
 
-class QualityGroupSerializer(serializers.Serializer):
-    """What was asked of one laboratory, or of it on one workload."""
+class QualityGroupSerializer(Fields):
+    """The scores of the questions asked of one laboratory, or of it on one workload."""
 
     case_studies = serializers.ListField(child=serializers.CharField())
     workloads = serializers.ListField(child=serializers.CharField())
@@ -123,7 +124,7 @@ class QualityGroupSerializer(serializers.Serializer):
     methods = MethodScoresSerializer(many=True)
 
 
-class ModelQualitySerializer(serializers.Serializer):
+class ModelQualitySerializer(Fields):
     """Every case study left out in turn, and foretold from all others."""
 
     revision = serializers.IntegerField(help_text="Knowledge revision it was computed from.")
@@ -148,7 +149,7 @@ class BeingWorkedOut(APIException):
 class ModelQualityView(PublicView):
     @extend_schema(operation_id="model_quality", responses=ModelQualitySerializer, tags=["model quality"])
     def get(self, request: Request) -> HttpResponseBase:
-        """How well each model, and two naive rules, foretell a case study from everybody else's evidence.
+        """Report how well each model, and two naive rules, foretell a case study from everybody else's evidence.
 
         The entity tag names the report: ask again with If-None-Match and get 304 until it changes.
         """

@@ -46,7 +46,7 @@ class Clustered:
 
 
 def scored(results: Sequence[Result], method: str, score: str, against: str = "") -> dict[Cell, float]:
-    """Distinct question (case studies left out, workload) to the method's mean score in it.
+    """Return distinct question (case studies left out, workload) to the method's mean score in it.
 
     against : another method, whose score is subtracted, over the questions that both have one for
     """
@@ -60,7 +60,7 @@ def scored(results: Sequence[Result], method: str, score: str, against: str = ""
 
 
 def clustered(cells: Mapping[Cell, float]) -> Clustered:
-    """The mean of distinct questions; the interval is of the bootstrap over laboratories."""
+    """Return the mean of distinct questions; the interval is of the bootstrap over laboratories."""
     sources = sorted({source for source, _ in cells})
     if not cells:
         return Clustered(None, None, None, 0, 0)
@@ -74,14 +74,14 @@ def clustered(cells: Mapping[Cell, float]) -> Clustered:
 
 
 def by_method(results: Sequence[Result], methods: Iterable[str]) -> dict[str, dict[str, float | None]]:
-    """Method to score to its mean over the distinct questions of these results."""
+    """Return method to score to its mean over the distinct questions of these results."""
     return {
         method: {score: _mean(list(scored(results, method, score).values())) for score in SCORES} for method in methods
     }
 
 
 def shortfalls(results: Sequence[Result], method: str, naive: Iterable[str]) -> list[str]:
-    """Why a method may not forecast, of "log_score against NAIVE" and "inside"; empty where it may.
+    """Say why a method may not forecast: "log_score against NAIVE", "inside"; empty where it may.
 
     Its log score, which judges ratio and interval together, is not below that of a naive method over the distinct
     questions that both answer, and at least LEAST_INSIDE of the ratios lie inside its 95 % interval.

@@ -48,28 +48,28 @@ class Evidence:
         self._pooled: Pooled | None = None
 
     def speaks(self, case_studies: Iterable[str], workload: str) -> bool:
-        """Whether one of the case studies has anything on the workload."""
+        """Tell whether one of the case studies has anything on the workload."""
         if workload not in self._speakers:
             stated = {slug for slugs in self.findings[workload]["case_studies"] for slug in slugs}
             self._speakers[workload] = stated | set(self.arms[workload]["case_study"])
         return not self._speakers[workload].isdisjoint(case_studies)
 
     def comparable(self, workload: str, axis: Axis) -> pd.DataFrame:
-        """The arms that an axis compares."""
+        """Return the arms that an axis compares."""
         key = (workload, axis.name)
         if key not in self._comparable:
             self._comparable[key] = comparable_arms(self.arms[workload], axis, self.spread)
         return self._comparable[key]
 
     def trials(self, workload: str, axis: Axis) -> list[Trial]:
-        """The trials of these arms; each is one laboratory's, so leaving one out is leaving out its trials."""
+        """Return the trials of these arms; each is one laboratory's, so leaving one out is leaving out its trials."""
         key = (workload, axis.name)
         if key not in self._trials:
             self._trials[key] = trials(self.comparable(workload, axis))
         return self._trials[key]
 
     def observed(self, assumptions: Assumptions) -> list[Observed]:
-        """The trials and tier lists of all workloads between whatever differs in some part."""
+        """Return the trials and tier lists of all workloads between whatever differs in some part."""
         if self._observed is None:
             scale, doubt = assumptions.tier_scale, assumptions.tier_doubt
             found = [observed(arms, workload, self.spread) for workload, arms in self.arms.items()]
@@ -78,7 +78,7 @@ class Evidence:
         return self._observed
 
     def pooled(self, assumptions: Assumptions) -> Pooled:
-        """All of it pooled; where the search begins when some of it is left out."""
+        """Pool all of it, once; the search begins there when some of it is left out."""
         if self._pooled is None:
             self._pooled = pool(self.observed(assumptions), SCALES)
         return self._pooled
@@ -105,7 +105,7 @@ class Task:
 
 @dataclass(frozen=True)
 class Forecast:
-    """What a method expects of the entries it knows.
+    """A method's expectation of the entries it knows.
 
     scores : entry to a number, larger is better
     ratios : (a, b) to the expected ln ratio and the variance of that expectation for a new case
@@ -118,7 +118,7 @@ class Forecast:
 
 @dataclass(frozen=True)
 class Knowledge:
-    """What a method may use: the evidence without that of some case studies, mechanisms and workloads."""
+    """The knowledge a method may use: mechanisms, profiles, and the evidence of all but some case studies."""
 
     evidence: Evidence
     left_out: frozenset[str]
@@ -132,7 +132,7 @@ class Knowledge:
         return arms[~arms["case_study"].isin(self.left_out)]
 
     def findings(self, workload: str) -> pd.DataFrame:
-        """Those stated for none of the case studies left out."""
+        """Return the findings stated for none of the case studies left out."""
         findings = self.evidence.findings[workload]
         return findings[np.array([self.left_out.isdisjoint(slugs) for slugs in findings["case_studies"]], dtype=bool)]
 
@@ -140,7 +140,7 @@ class Knowledge:
         return [trial for trial in self.evidence.trials(workload, axis) if self.left_out.isdisjoint(trial.sources)]
 
     def once(self, *what: str, work: Callable[[], Any]) -> Any:
-        """What `work` gives; the same evidence is asked several questions."""
+        """Return what `work` gives, done once: the same evidence is asked several questions."""
         if what not in self.kept:
             self.kept[what] = work()
         return self.kept[what]
@@ -150,7 +150,7 @@ class Knowledge:
 
 
 def from_network(task: Task, known: Knowledge) -> Forecast:
-    """The ranking of everybody else's evidence, with ratios where their numbers join two entries.
+    """Return the ranking of everybody else's evidence, with ratios where their numbers join two entries.
 
     Under whatever hypervisor the others worked, because hardly any two share one. Of parts that
     nothing joins, the one that knows most of the task's entries.
@@ -172,7 +172,7 @@ def from_network(task: Task, known: Knowledge) -> Forecast:
 
 
 class _Part(NamedTuple):
-    """What is used of a ranking.RankedPart."""
+    """The fields of a ranking.RankedPart that are used."""
 
     members: tuple[str, ...]
     posterior: Posterior
@@ -180,7 +180,7 @@ class _Part(NamedTuple):
 
 
 def _parts(task: Task, known: Knowledge) -> list[_Part]:
-    """The parts of the ranking. Without tier lists they are its networks, which need no frames to be read again."""
+    """Return the ranking's parts. Without tier lists they are its networks, which need no frames to be read again."""
     findings = known.findings(task.workload)
     if findings.empty:
         nets = networks(known.trials(task.workload, task.axis))
@@ -194,7 +194,7 @@ def _parts(task: Task, known: Knowledge) -> list[_Part]:
 
 
 def from_components(task: Task, known: Knowledge) -> Forecast:
-    """What the additive model of everybody else's numbers expects of the very configurations of the task."""
+    """Forecast the very configurations of the task by the additive model of everybody else's numbers."""
     if task.trial is None or task.arms is None:
         raise CannotPredict("tier lists name no configurations that components could be added up for")
     model = known.once("components", task.workload, work=lambda: _component_model(task.workload, known))
@@ -220,7 +220,7 @@ def _component_model(workload: str, known: Knowledge) -> Components | None:
 
 
 def _components(row: Mapping[str, object]) -> dict[str, str]:
-    """The stated components of an arm."""
+    """Return the stated components of an arm."""
     return {kind: value for kind in COMPONENTS if isinstance(value := row[kind], str) and value}
 
 
@@ -228,9 +228,9 @@ def _components(row: Mapping[str, object]) -> dict[str, str]:
 
 
 def from_pooled(task: Task, known: Knowledge) -> Forecast:
-    """What everybody else's numbers on all workloads expect of the very configurations of the task.
+    """Forecast the very configurations of the task from everybody else's numbers on all workloads.
 
-    Of tier lists, which name no configurations, of the entries themselves.
+    Where the task is of tier lists, which name no configurations, forecast the entries themselves.
     """
     model = known.once("pooled", work=lambda: _pooled(known))
     if model is None:
@@ -258,7 +258,7 @@ def _pooled(known: Knowledge) -> Pooled | None:
 
 
 def _in_order(entries: Sequence[str], told: Mapping[tuple[str, str], tuple[float, float]]) -> Forecast:
-    """A forecast from contrasts: the order is of those that are told against the entry with most of them."""
+    """Return a forecast from contrasts: the order is of those that are told against the entry with most of them."""
     base = max(entries, key=lambda entry: sum(pair[1] == entry for pair in told))
     scores = {base: 0.0, **{a: effect for (a, b), (effect, _) in told.items() if b == base}}
     if len(scores) < 2:
@@ -270,7 +270,7 @@ def _in_order(entries: Sequence[str], told: Mapping[tuple[str, str], tuple[float
 
 
 def from_mechanisms(task: Task, known: Knowledge) -> Forecast:
-    """The order that the cost matrix lets one expect; it has no numbers to learn from."""
+    """Return the order that the cost matrix lets one expect; it has no numbers to learn from."""
     if task.workload not in known.profiles:
         raise CannotPredict("the access profile of this workload is not known")
     pairs = {_pair(task.axis, entry): entry for entry in task.truth}
@@ -282,7 +282,7 @@ def from_mechanisms(task: Task, known: Knowledge) -> Forecast:
 
 
 def _pair(axis: Axis, entry: str) -> tuple[str, str]:
-    """Guest and host file system of an entry; what the axis holds fixed is left empty."""
+    """Return the guest and host file system of an entry; what the axis holds fixed is left empty."""
     parts = entry_parts(axis, entry)
     return parts.get("guest_fs", ""), parts.get("host_fs", "")
 
@@ -291,7 +291,7 @@ def _pair(axis: Axis, entry: str) -> tuple[str, str]:
 
 
 def ext4_first(task: Task, known: Knowledge) -> Forecast:
-    """ext4 (on ext4) before everything else, and everything else alike."""
+    """Forecast ext4 (on ext4) before everything else, and everything else alike."""
     scores = {entry: float(set(filter(None, _pair(task.axis, entry))) == {"ext4"}) for entry in task.truth}
     if len(set(scores.values())) < 2:
         raise CannotPredict("none of the entries is ext4, or all are")
@@ -299,7 +299,7 @@ def ext4_first(task: Task, known: Knowledge) -> Forecast:
 
 
 def no_difference(task: Task, known: Knowledge) -> Forecast:
-    """Every entry as fast as every other, give or take what others saw on this axis for any workload."""
+    """Forecast all entries equally fast, give or take what others saw on this axis for any workload."""
     pairs = combinations(task.trial.treatments, 2) if task.trial is not None else ()
     variance = known.once("differences", task.axis.name, work=lambda: _mean_square(task.axis, known, {}))
     if variance is None:
@@ -308,7 +308,7 @@ def no_difference(task: Task, known: Knowledge) -> Forecast:
 
 
 def overall_mean(task: Task, known: Knowledge) -> Forecast:
-    """The mean effect of each entry over all workloads and case studies of the others, each counting alike.
+    """Return the mean effect of each entry over all workloads and case studies of the others, each counting alike.
 
     Of numbers, or of standings in tier lists where these know more of the task's entries. Ratios are as uncertain as
     others' are around these means.
@@ -328,7 +328,7 @@ def overall_mean(task: Task, known: Knowledge) -> Forecast:
 
 
 def _mean_square(axis: Axis, known: Knowledge, expected: Mapping[str, float]) -> float | None:
-    """Mean square of the others' ln ratios around the expected ones, of pairs in it; around 0 if it is empty."""
+    """Return the mean square of the others' ln ratios around the expected ones, of pairs in it; around 0 if empty."""
     squares = [
         (trial.effects[i, j] - (expected[a] - expected[b] if expected else 0.0)) ** 2
         for workload in known.evidence.arms
@@ -340,7 +340,7 @@ def _mean_square(axis: Axis, known: Knowledge, expected: Mapping[str, float]) ->
 
 
 def _means(axis: Axis, known: Knowledge) -> list[dict[str, float]]:
-    """Entry to mean ln throughput for each set of entries that numbers join, and at last to mean standing."""
+    """Return entry to mean ln throughput for each set of entries that numbers join, and at last to mean standing."""
     alike = []
     for workload in known.evidence.arms:
         alike += [
@@ -357,7 +357,7 @@ def _mean_standing(findings: Iterable[pd.DataFrame], axis: Axis) -> dict[str, fl
 
 
 def standings(findings: pd.DataFrame, axis: Axis) -> dict[str, float]:
-    """Mean standing of each entry over the tier lists it is in; -2 worst to +2 best."""
+    """Return the mean standing of each entry over the tier lists it is in; -2 worst to +2 best."""
     scored = scored_findings(findings, axis)
     return {} if scored.empty else scored.groupby("entry")["standing"].mean().to_dict()
 

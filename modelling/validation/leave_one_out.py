@@ -1,4 +1,4 @@
-"""How well the models foretell what they have not seen: leave one case study out. No Django.
+"""Test how well the models foretell what they have not seen: leave one case study out. No Django.
 
 For every case study and every question that its own numbers or tier lists answer, each method of
 modelling.validation.forecasts predicts the answer from everybody else's evidence, and is held against it.
@@ -30,7 +30,7 @@ MOST_LEFT_OUT = 100  # case studies; of more, evenly spread ones are left out an
 
 @dataclass(frozen=True)
 class Outcome:
-    """How one method did on one task.
+    """The outcome of one method on one task.
 
     reason : why it could not predict; then everything else is empty
     order : the entries it ranked, best first; empty where it says that all are alike
@@ -115,7 +115,7 @@ def leave_one_out(
 
 
 def sources(evidence: Evidence) -> list[tuple[str, ...]]:
-    """Case studies that can be left out by themselves; those of one laboratory or tier list only together."""
+    """Return case studies that can be left out by themselves; those of one laboratory or tier list only together."""
     shared = {slugs for frame in evidence.findings.values() for slugs in frame["case_studies"]}
     for frame in evidence.arms.values():
         shared |= set(frame.groupby("laboratory")["case_study"].agg(lambda slugs: tuple(sorted(set(slugs)))))
@@ -129,7 +129,7 @@ def sources(evidence: Evidence) -> list[tuple[str, ...]]:
 
 
 def tasks(unit: tuple[str, ...], evidence: Evidence) -> list[Task]:
-    """Every question that the evidence of these case studies answers by itself."""
+    """Return every question that the evidence of these case studies answers by itself."""
     found = []
     for workload, findings in evidence.findings.items():
         if not evidence.speaks(unit, workload):
@@ -148,7 +148,7 @@ def tasks(unit: tuple[str, ...], evidence: Evidence) -> list[Task]:
 
 
 def _under_each(rows: pd.DataFrame, axis: Axis) -> list[tuple[str | None, pd.DataFrame]]:
-    """What guests see and what images lie on is asked about under one hypervisor at a time."""
+    """Split the rows by hypervisor, where the axis is of what guests see or images lie on; else keep them together."""
     if axis.name not in (*FILE_SYSTEM_AXES, "host-storage"):
         return [(None, rows)]
     return [(hypervisor, rows[rows["hypervisor"] == hypervisor]) for hypervisor in sorted(set(rows["hypervisor"]))]
@@ -183,7 +183,7 @@ def attempt(predict: Callable[[Task, Knowledge], Forecast], task: Task, known: K
 
 
 def score(task: Task, forecast: Forecast) -> Outcome:
-    """The outcome of a forecast.
+    """Score a forecast: return its outcome.
 
     Raises CannotPredict where it puts nothing above anything, or the truth has no order among the entries.
     """
@@ -211,7 +211,7 @@ def score(task: Task, forecast: Forecast) -> Outcome:
 
 
 def _pairs(task: Task, forecast: Forecast) -> Outcome:
-    """What an outcome says of the pairs with numbers, and no more."""
+    """Return the fields of an outcome that are about the pairs with numbers, and no more."""
     if task.trial is None or not forecast.ratios:
         return Outcome()
     place = {entry: index for index, entry in enumerate(task.trial.treatments)}
@@ -227,7 +227,7 @@ def _pairs(task: Task, forecast: Forecast) -> Outcome:
 
 
 def summaries(results: Sequence[Result]) -> list[Summary]:
-    """Every method over all axes, then over each axis that was asked about."""
+    """Summarise every method over all axes, then over each axis that was asked about."""
     found = []
     for axis in ("", *AXES):
         asked = [outcomes for task, outcomes in results if axis in ("", task.axis.name)]

@@ -16,6 +16,7 @@ from numpy import median
 from experiments import visible
 from experiments.models import Workload
 from kdb import jobs
+from kdb.cost import budget
 from modelling.answers.selectors import assumptions
 from modelling.estimation.forecasting import IN_USE, SINCE
 from modelling.evidence import counts, frames
@@ -38,7 +39,7 @@ MOST_AT_ONCE = 300  # arms for which a visitor waits; with more, a worker does i
 
 
 def current() -> QualityReport | None:
-    """The newest report: one read. Where none was kept, None while a worker computes it, unless it takes no time."""
+    """Return the newest report, by one read. None kept: None while a worker computes it, unless it takes no time."""
     kept = QualityReport.objects.filter(method=METHOD).order_by("-revision").first()
     if kept is not None:
         return kept
@@ -73,6 +74,7 @@ def compute(*, wait: bool = True) -> QualityReport:
     wait : for a publication under way; without, the report is given but not kept
     Nor is it kept where a publication came in between.
     """
+    budget.look(ahead=1.0)
     revision = counts.revision()
     report = leave_one_out(gather(), assumptions(), cost_matrix(), known_profiles())
     result = as_dict(report, revision)
@@ -84,7 +86,7 @@ def compute(*, wait: bool = True) -> QualityReport:
 
 
 def gather() -> Evidence:
-    """All published evidence on speed, by workload: what forecasts learn from."""
+    """Return all published evidence on speed, by workload: what forecasts learn from."""
     arms = frames.arms_of_every_workload()
     workloads = visible.entries(Workload).values_list("slug", flat=True)
     findings = {workload: frames.findings(Question("fs-pair", workload)) for workload in workloads}
@@ -94,7 +96,7 @@ def gather() -> Evidence:
 
 
 def as_dict(report: Report, revision: int) -> dict[str, Any]:
-    """The report as JSON-ready data. Numbers keep full precision; what does not exist is None."""
+    """Return the report as JSON-ready data. Numbers keep full precision; what does not exist is None."""
     return {
         "revision": revision,
         "case_studies": report.case_studies,
@@ -124,7 +126,7 @@ def as_dict(report: Report, revision: int) -> dict[str, Any]:
 
 
 def _in_use(report: Report) -> dict[str, Any]:
-    """Which method forecasts since when, and what speaks against each that could."""
+    """Return which method forecasts since when, and what speaks against each that could."""
     return {
         "method": IN_USE,
         "label": METHODS[IN_USE].label,
@@ -139,7 +141,7 @@ def _clustered(report: Report, method: str, score: str, against: str) -> dict[st
 
 
 def _grouped(report: Report, key: Callable[[Task], Any]) -> list[dict[str, Any]]:
-    """The means of each method over what has the same key."""
+    """Return the means of each method over what has the same key."""
     groups: dict[Any, list[Result]] = {}
     for task, outcomes in report.results:
         groups.setdefault(key(task), []).append((task, outcomes))
@@ -180,7 +182,7 @@ def _prediction(outcome: Outcome) -> dict[str, Any]:
 
 
 def _notes(report: Report) -> list[str]:
-    """What a careful reader must know about this report, in sentences."""
+    """Say what a careful reader must know about this report, in sentences."""
     questions, units = len(report.results), {task.case_studies for task, _ in report.results}
     notes = []
     if report.left_out < report.case_studies:

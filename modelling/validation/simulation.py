@@ -45,7 +45,7 @@ class Tally:
     lost: dict[str, list[float]] = field(default_factory=lambda: {"verdict": [], "mean": [], "first": []})
 
     def coverage(self) -> tuple[float, float]:
-        """Shares held by the interval of the mean and by the prediction."""
+        """Return the shares held by the interval of the mean and by the prediction."""
         return self.held_mean / self.contrasts, self.held_new / self.contrasts
 
     def add(self, other: "Tally") -> None:
@@ -67,7 +67,7 @@ def simulate(
     tau_scale: float,
     margin: float,
 ) -> Tally:
-    """Replications with so many laboratories and runs; taus : (replications,) true spreads between laboratories."""
+    """Simulate so many laboratories and runs; taus : (replications,) true spreads between laboratories."""
     taus = np.asarray(taus)
     size = len(ENTRIES)
     truth = rng.normal(0, EFFECTS, (replications, size))
@@ -85,7 +85,7 @@ def simulate(
 
 
 def _arms(rng: np.random.Generator, seen: np.ndarray, runs: int, spread: Spread) -> pd.DataFrame:
-    """The frame of arms of (replications, laboratories, entries) effects, with the columns of evidence.frames."""
+    """Return the arms of (replications, laboratories, entries) effects, with the columns of evidence.frames."""
     shape = seen.shape
     variation = spread.variation * np.exp(BETWEEN * rng.normal(size=(*shape[:2], 1)) + WITHIN * rng.normal(size=shape))
     values = (seen + rng.normal(size=(*shape[:2], 1)))[..., None] + variation[..., None] * rng.normal(
@@ -143,7 +143,7 @@ def _hold(tally: Tally, found: Posterior, truth: np.ndarray, new: np.ndarray, ma
 
 
 def calibration(said: Sequence[float], was: Sequence[bool]) -> list[tuple[float, float, int]]:
-    """Mean probability said, share that came true, and count, for each tenth of what is said that has any."""
+    """Return mean probability said, share that came true, and count, for each tenth of what is said that has any."""
     probability, came_true = np.asarray(said), np.asarray(was)
     place = np.clip(np.digitize(probability, BINS) - 1, 0, len(BINS) - 2)
     return [

@@ -46,7 +46,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Table:
-    """rows : the cells of each, as many as columns; links : for each row an address or ''."""
+    """A table of words. rows : the cells of each, as many as columns; links : for each row an address or ''."""
 
     title: str
     columns: tuple[Column, ...]
@@ -64,7 +64,7 @@ class Table:
 
 
 def tables(result: Mapping[str, Any], names: Mapping[str, Mapping[str, str]]) -> list[Table]:
-    """All tables of a report; names as modelling.evidence.names.names gives them."""
+    """Return all tables of a report; names as modelling.evidence.names.names gives them."""
     return [
         distinct(result),
         by_laboratory(result),
@@ -77,7 +77,7 @@ def tables(result: Mapping[str, Any], names: Mapping[str, Mapping[str, str]]) ->
 
 
 def distinct(result: Mapping[str, Any]) -> Table:
-    """Every method over distinct questions, each counting once, with intervals over laboratories."""
+    """Tabulate every method over distinct questions, each counting once, with intervals over laboratories."""
     found = {(row["method"], row["score"], row["against"]): row for row in result["clustered"]}
     columns = [Column(_HEADINGS["method"])]
     columns += [Column(heading, True) for heading in _CLUSTERED.values()]
@@ -91,7 +91,7 @@ def distinct(result: Mapping[str, Any]) -> Table:
 
 
 def by_laboratory(result: Mapping[str, Any]) -> Table:
-    """The forecasts in use and the naive ones, laboratory by laboratory."""
+    """Tabulate the forecasts in use and the naive ones, laboratory by laboratory."""
     rows = tuple(
         (", ".join(row["case_studies"]), str(row["questions"]), *_compared(row, result))
         for row in result["laboratories"]
@@ -101,7 +101,7 @@ def by_laboratory(result: Mapping[str, Any]) -> Table:
 
 
 def by_distinct_question(result: Mapping[str, Any], names: Mapping[str, Mapping[str, str]]) -> Table:
-    """The same for every distinct question."""
+    """Tabulate the same for every distinct question."""
     rows = tuple(
         (
             ", ".join(names["workload"].get(workload, workload) for workload in row["workloads"]),
@@ -115,7 +115,7 @@ def by_distinct_question(result: Mapping[str, Any], names: Mapping[str, Mapping[
 
 
 def overall(result: Mapping[str, Any]) -> Table:
-    """Every method over all questions, and how it does against the naive ones where both answer."""
+    """Tabulate every method over all questions, and how it does against the naive ones where both answer."""
     labels = _labels(result)
     naive = [method["method"] for method in result["methods"] if method["is_naive"]]
     columns = [Column(_HEADINGS["method"]), *(Column(_HEADINGS[name], True) for name in _NUMBERS)]
@@ -130,7 +130,7 @@ def overall(result: Mapping[str, Any]) -> Table:
 
 
 def by_axis(result: Mapping[str, Any]) -> Table:
-    """Every method on every axis it can be asked about."""
+    """Tabulate every method on every axis it can be asked about."""
     labels = _labels(result)
     columns = (
         Column(_HEADINGS["axis"]),
@@ -146,7 +146,7 @@ def by_axis(result: Mapping[str, Any]) -> Table:
 
 
 def by_question(result: Mapping[str, Any], names: Mapping[str, Mapping[str, str]]) -> Table:
-    """Kendall's tau of every method on every question, and of how many entries where it does not know all."""
+    """Tabulate Kendall's tau of every method on every question, and of how many entries if it does not know all."""
     columns = (
         Column("Question"),
         Column("Left out"),
@@ -170,7 +170,7 @@ def by_question(result: Mapping[str, Any], names: Mapping[str, Mapping[str, str]
 
 
 def reasons(result: Mapping[str, Any]) -> Table:
-    """Why predictions are missing, and how often."""
+    """Tabulate why predictions are missing, and how often."""
     labels = _labels(result)
     found = Counter(
         (prediction["method"], prediction["cannot"])
@@ -186,7 +186,7 @@ def reasons(result: Mapping[str, Any]) -> Table:
 
 
 def markdown(table: Table) -> str:
-    """The table as documentation has it."""
+    """Return the table as documentation has it."""
     lines = [
         [column.heading for column in table.columns],
         ["---:" if column.is_number else "---" for column in table.columns],
@@ -196,7 +196,7 @@ def markdown(table: Table) -> str:
 
 
 def plain(table: Table) -> str:
-    """The table in columns, for a terminal."""
+    """Return the table in columns, for a terminal."""
     lines = [tuple(column.heading for column in table.columns), *table.rows]
     widths = [max(len(line[place]) for line in lines) for place in range(len(table.columns))]
     return "\n".join(
@@ -213,7 +213,7 @@ def _labels(result: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _numbers(summary: Mapping[str, Any]) -> tuple[str, ...]:
-    """The cells of _NUMBERS."""
+    """Return the cells of _NUMBERS."""
     pairs = summary["pairs"]
     return (
         f"{summary['answered']} of {summary['asked']}",
@@ -226,7 +226,7 @@ def _numbers(summary: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _spread(row: Mapping[str, Any], score: str) -> str:
-    """A mean with its interval and the distinct questions behind it: "0.22 (−0.10 to 0.52; 44)"."""
+    """Return a mean with its interval and the distinct questions behind it: "0.22 (−0.10 to 0.52; 44)"."""
     if row["mean"] is None:
         return NOTHING
     ends = "" if row["low"] is None else f"{_score(row['low'], score)} to {_score(row['high'], score)}; "
@@ -251,7 +251,7 @@ def _compared_columns(result: Mapping[str, Any]) -> list[Column]:
 
 
 def _compared(row: Mapping[str, Any], result: Mapping[str, Any]) -> list[str]:
-    """The cells of _compared_columns."""
+    """Return the cells of _compared_columns."""
     scores = {scored["method"]: scored for scored in row["methods"]}
     used = result["forecasts"]["method"]
     return [
@@ -262,7 +262,7 @@ def _compared(row: Mapping[str, Any], result: Mapping[str, Any]) -> list[str]:
 
 
 def in_use(result: Mapping[str, Any]) -> list[str]:
-    """Which method forecasts since when, and why the others do not, in sentences."""
+    """Say which method forecasts since when, and why the others do not, in sentences."""
     labels, forecasts = _labels(result), result["forecasts"]
     since = date.fromisoformat(forecasts["since"])
     found = [f"What nobody measured is forecast by {forecasts['label'].lower()}, since {since:%-d %B %Y}."]

@@ -1,4 +1,4 @@
-"""How well the models foretell, as a page."""
+"""The page on model quality."""
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -12,7 +12,7 @@ from . import reports, tables
 
 @require_safe
 def model_quality(request: HttpRequest) -> HttpResponse:
-    """How well the models foretell a case study that was left out."""
+    """Show how well the models foretell a case study that was left out."""
     report = reports.current()
     if report is None:
         response = render(request, "modelling/model_quality.html", {"report": None, "moved": []}, status=503)

@@ -1,4 +1,4 @@
-"""Whether caches or the disk answered: a throughput against the physical limits of its storage. No Django.
+"""Tell whether caches or the disk answered: a throughput against the physical limits of its storage. No Django.
 
 P0 holds every throughput against the speed of its disks: what is above it cannot have come from them.
 Source: P0, sections 6.1 to 6.4; docs/models/cache-and-scaling.md.
@@ -45,7 +45,7 @@ class Limits:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What the comparison says. Values are in `unit`; None: open, or there is no such number.
+    """The verdict of the comparison. Values are in `unit`; None: open, or there is no such number.
 
     name : one of the names above
     between : for "undecided", the lowest and the highest verdict that are possible
@@ -138,7 +138,7 @@ def cache_verdict(
 
 
 def agrees(verdict: Verdict, stated: str) -> bool | None:
-    """Whether the verdict is the one that a source's words ask for; None where that cannot be told.
+    """Tell whether the verdict is the one that a source's words ask for; None where that cannot be told.
 
     stated : a key of STATED: "large", "limited" or "minimal"
     """
@@ -153,7 +153,7 @@ def agrees(verdict: Verdict, stated: str) -> bool | None:
 
 
 def sentence(verdict: Verdict, stated: str | None = None, said_by: str = "the source") -> str:
-    """The verdict in English, with its limit, what is open about it, and whether it bears out what was stated."""
+    """Put the verdict into English, with its limit, what is open about it, and whether it bears out what was stated."""
     text = _finding(verdict)
     if verdict.if_per_vm:
         text += (
@@ -185,7 +185,7 @@ def _positive(limit: float | None, unit: str) -> float | None:
 
 
 def _disk_limits(limits: Limits, read_share: float | None) -> tuple[float, float] | None:
-    """The least and the greatest that the disk's limit can be, MB/s; None where it is not stated."""
+    """Return the least and the greatest that the disk's limit can be, MB/s; None where it is not stated."""
     if read_share is not None and not 0 <= read_share <= 1:
         raise ValueError(f"a share lies between 0 and 1, not {read_share}")
     read, write = (_positive(limit, limits.unit) for limit in (limits.sequential_read, limits.sequential_write))
@@ -222,7 +222,7 @@ def _held_against(
     read_share: float | None,
     limits: Limits,
 ) -> tuple[float | None, str]:
-    """The greatest limit where it was exceeded; else the disk's, the slower one where the mix is not known."""
+    """Return the greatest limit where it was exceeded; else the disk's, the slower one where the mix is not known."""
     if name == NO_LIMIT or (disk is None and interface is None):
         return None, ""
     if disk is None or (name == CACHE_DOMINATED and (interface or 0.0) >= disk[1]):
@@ -272,7 +272,7 @@ def _finding(verdict: Verdict) -> str:
 
 
 def _compared(verdict: Verdict) -> str:
-    """ "474.2 MB/s (452.23 MiB/s as printed)", "348.6 MB/s (3 machines, 110.81 MiB/s each)"."""
+    """Write what was compared: "474.2 MB/s (452.23 MiB/s as printed)", "348.6 MB/s (3 machines, 110.81 MiB/s each)"."""
     if verdict.throughput is not None:
         number = f"{verdict.throughput:,.1f}"
     elif verdict.low is None or verdict.high is None:

@@ -57,8 +57,8 @@ class CurvePanel:
 
 @dataclass(frozen=True)
 class Carried:
-    """How many machines together keep a rate each: `machines`, or at least so many where more were not measured, or
-    fewer than so many where fewer were not."""
+    """The number of machines that together keep a rate each: `machines`, or at least so many where more were not
+    measured, or fewer than so many where fewer were not."""
 
     machines: int
     at_least: bool = False
@@ -66,7 +66,7 @@ class Carried:
 
 
 def carried(values: Sequence[tuple[int, float]], rate: float, *, aggregate: bool) -> Carried:
-    """How many machines keep the rate each, up to the first number that does not.
+    """Count the machines that keep the rate each, up to the first number that does not.
 
     values : number of machines, ascending, and the value there; aggregate : a value is for all machines together
     Between two measured numbers the value is interpolated linearly; beyond them nothing is said.
@@ -83,7 +83,7 @@ def carried(values: Sequence[tuple[int, float]], rate: float, *, aggregate: bool
 def curves(
     arms: pd.DataFrame, axis: Axis, label: Callable[[str], str], scopes: Mapping[str, str]
 ) -> tuple[CurvePanel, ...]:
-    """The panels of an answer in which an entry ran with two numbers of machines or more.
+    """Return the panels of an answer in which an entry ran with two numbers of machines or more.
 
     arms : DataFrame of comparable_arms; label : of an entry's key; scopes : of the values of each case study
     """

@@ -1,4 +1,4 @@
-"""What a fio job file does to a file system, computed from its options. No Django. It opens and executes nothing.
+"""Compute what a fio job file does to a file system from its options. No Django. It opens and executes nothing.
 
 Jobs go round equally often, each as many times as numjobs says. Units are binary, as fio has them (kb_base=1024). The
 notes name every option that is not read.
@@ -33,7 +33,7 @@ Options = Mapping[str, tuple[int, str]]  # option to its line and value
 
 @dataclass(frozen=True, slots=True)
 class _Load:
-    """What one job does for each of its operations, and of how much. Sizes in bytes."""
+    """The load of one job for each of its operations. Sizes in bytes."""
 
     copies: int
     reads: float
@@ -46,13 +46,13 @@ class _Load:
 
 
 def is_fio_job(text: str) -> bool:
-    """Whether the first line that says anything is the head of a section."""
+    """Tell whether the first line that says anything is the head of a section."""
     lines = (line.strip() for line in text.splitlines())
     return next((line for line in lines if line and line[0] not in "#;"), "").startswith("[")
 
 
 def fio_profile(text: str) -> Profile:
-    """The profile of a job file. Raises WmlError, with line and reason, where it is not understood."""
+    """Return the profile of a job file. Raises WmlError, with line and reason, where it is not understood."""
     jobs, others = _jobs(text)
     if not jobs:
         raise WmlError(1, 1, "a job file has at least one job, a section beside [global]")
@@ -91,7 +91,7 @@ def fio_profile(text: str) -> Profile:
 
 
 def _jobs(text: str) -> tuple[list[Options], list[str]]:
-    """What is read of each job, the [global] sections before it included; and the names of all other options."""
+    """Return the options that are read of each job, [global] before it included, and the names of all others."""
     jobs: list[Options] = []
     others: set[str] = set()
     shared: dict[str, tuple[int, str]] = {}
@@ -157,7 +157,7 @@ def _load(options: Options) -> _Load:
 
 
 def _sizes(options: Options) -> tuple[int, int]:
-    """Bytes of a read and of a write."""
+    """Return the bytes of a read and of a write."""
     said = [part.strip() for part in options.get("bs", (1, "4k"))[1].split(",")]
     reads = _size(options, "bs", said[0] or "4k")
     writes = _size(options, "bs", said[1] or "4k") if len(said) > 1 else reads

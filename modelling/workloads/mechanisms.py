@@ -1,4 +1,4 @@
-"""What the file systems' mechanisms let one expect: the cost matrix times what a workload does. No Django.
+"""Derive what the file systems' mechanisms let one expect: cost matrix times what a workload does. No Django.
 
 This is an opinion of the model. The paper behind it states which mechanism helps or hurts and gives no
 sizes; the weights are our reading of it, fixed before looking at any result. Source: P3 Sections 3 and 4
@@ -37,7 +37,7 @@ Matrix = Mapping[str, Mapping[str, Mechanism]]
 
 @dataclass(frozen=True)
 class Rule:
-    """How one of the seven operations is judged.
+    """The rule by which one of the seven operations is judged.
 
     hypotheses : what it rests on; the first is the one to name
     levels : mechanism to how good it is, 0 for the plain one; a mechanism not listed is not judged
@@ -54,13 +54,13 @@ class Rule:
     on_host: bool = True
 
     def weight(self, side: Side, profile: Profile) -> float:
-        """How much the workload exercises the operation on this side, 0..1."""
+        """Return how much the workload exercises the operation on this side, 0..1."""
         return self.exercised(side, profile) if side == "guest" or self.on_host else 0.0
 
 
 @dataclass(frozen=True)
 class Term:
-    """What one operation says about file system a against b on one side.
+    """The effect of one operation on file system a against b on one side.
 
     a, b : their mechanisms; None where none is stated
     weight : how much the workload exercises the operation, 0..1
@@ -81,7 +81,7 @@ class Term:
 
     @property
     def matters(self) -> bool:
-        """Whether it takes part in the answer."""
+        """Tell whether it takes part in the answer."""
         return bool(self.sign) and self.weight >= MATTERS
 
     @property
@@ -91,7 +91,7 @@ class Term:
 
 @dataclass(frozen=True)
 class Prediction:
-    """What the mechanisms let one expect of pair a against pair b.
+    """The prediction that the mechanisms make of pair a against pair b.
 
     sign : +1 a is faster, -1 slower, 0 no difference expected, None where a file system that differs
         has no stated mechanisms; `unstated` names those
@@ -107,12 +107,12 @@ class Prediction:
         return tuple(term for term in self.terms if term.side == side)
 
     def deciding(self) -> tuple[Term, ...]:
-        """The terms that matter, the largest first."""
+        """Return the terms that matter, the largest first."""
         return tuple(sorted(filter(lambda t: t.matters, self.terms), key=lambda t: -abs(t.contribution)))
 
 
 def terms(side: Side, a: str, b: str, matrix: Matrix, profile: Profile) -> tuple[Term, ...]:
-    """What each of the seven operations says about file system a against b on one side.
+    """Return what each of the seven operations says about file system a against b on one side.
 
     Seven terms in the order of the matrix' rows. A file system against itself differs in nothing,
     whether its mechanisms are stated or not.
@@ -142,7 +142,7 @@ def _term(rule: Rule, side: Side, a: str, b: str, matrix: Matrix, profile: Profi
 
 
 def predict(pair_a: Pair, pair_b: Pair, matrix: Matrix, profile: Profile) -> Prediction:
-    """What to expect of one pair against another: the sum over guest and host of their terms.
+    """Predict one pair against another: the sum over guest and host of their terms.
 
     A side on which both pairs agree says nothing and needs no mechanisms, so xfs-on-vmfs and
     ext4-on-vmfs can be told apart though nothing is stated of VMFS.
@@ -161,7 +161,7 @@ def predict(pair_a: Pair, pair_b: Pair, matrix: Matrix, profile: Profile) -> Pre
 
 
 def order(pairs: Iterable[Pair], matrix: Matrix, profile: Profile) -> list[tuple[Pair, float]]:
-    """The pairs with their scores, best first; equal ones by name.
+    """Return the pairs with their scores, best first; equal ones by name.
 
     Scores compare these pairs only: a side on which all agree counts nothing. Pairs with a file
     system of which no mechanism is stated, on a side where they differ, are left out.
@@ -174,7 +174,7 @@ def order(pairs: Iterable[Pair], matrix: Matrix, profile: Profile) -> list[tuple
 
 
 def _level(side: Side, file_system: str, matrix: Matrix, profile: Profile) -> float:
-    """Score of one file system against one that does everything in the plain way."""
+    """Return the score of one file system against one that does everything in the plain way."""
     cells = matrix[file_system]
     return sum(
         rule.strength * rule.weight(side, profile) * rule.levels[cells[name].mechanism] for name, rule in RULES.items()
@@ -182,7 +182,7 @@ def _level(side: Side, file_system: str, matrix: Matrix, profile: Profile) -> fl
 
 
 def is_stated(file_system: str, matrix: Matrix) -> bool:
-    """Whether all seven mechanisms are stated, and are ones that the rules judge."""
+    """Tell whether all seven mechanisms are stated, and are ones that the rules judge."""
     cells = matrix.get(file_system, {})
     return all(name in cells and cells[name].mechanism in rule.levels for name, rule in RULES.items())
 
@@ -195,34 +195,34 @@ def _sign(value: float) -> int:
 
 
 def _metadata(side: Side, profile: Profile) -> float:
-    """Share of the operations that name, create, open, close or remove files: each looks up and has an inode."""
+    """Return the share of operations that name, create, open, close or remove files: each looks up and has an inode."""
     return profile.metadata_share
 
 
 def _random(side: Side, profile: Profile) -> float:
-    """Share of the bytes that are reached by a jump: each jump asks where in the file system they are."""
+    """Return the share of the bytes that are reached by a jump: each jump asks where in the file system they are."""
     return profile.bytes.random_read + profile.bytes.random_write
 
 
 def _written(side: Side, profile: Profile) -> float:
-    """Share of the bytes that are written and get through the caches to where space is taken and sums are made."""
+    """Return the share of bytes written that get through the caches to where space is taken and sums are made."""
     return (profile.bytes.random_write + profile.bytes.sequential_write) * _reaching(side, profile)
 
 
 def _updated(side: Side, profile: Profile) -> float:
-    """As _written, with random writes counting less (H3.4)."""
+    """Return the same as _written, with random writes counting less (H3.4)."""
     written = RANDOM_UNDER_COW * profile.bytes.random_write + profile.bytes.sequential_write
     return written * _reaching(side, profile)
 
 
 def _small(side: Side, profile: Profile) -> float:
-    """Share of the bytes reached by a jump, less the larger the files are; of unknown size: as small ones."""
+    """Return the share of bytes reached by a jump, less the larger the files are; of unknown size: as small ones."""
     size = profile.mean_file_bytes or 0.0
     return _random(side, profile) * RANDOM_EXTENT / (RANDOM_EXTENT + size)
 
 
 def _reaching(side: Side, profile: Profile) -> float:
-    """Share of the writes that a side works on: synchronous ones, and what the caches before it hand on."""
+    """Return the share of the writes that a side works on: synchronous ones, and what the caches before it hand on."""
     caches = 1 if side == "guest" else 2
     return profile.sync_share + (1.0 - profile.sync_share) * PASSED_ON**caches
 

@@ -1,4 +1,4 @@
-"""What a workload does to a file system, computed from its personality. No Django.
+"""Compute what a workload does to a file system from its personality. No Django.
 
 The rule for random and sequential: an access is sequential where it goes on, in the same direction, at the
 place in an open file where the same thread's last access ended. Any other access begins with a jump, and
@@ -36,6 +36,7 @@ from . import wml
 # largest files that the papers call randomly accessed and the smallest that they call sequential, too.
 RANDOM_EXTENT = 64 * 2**10
 
+MOST_NOTES = 20  # on single lines
 PERSONALITIES = Path(__file__).parent / "personalities"
 KNOWN = ("fileserver", "randomfileaccess", "varmail", "webserver")
 
@@ -55,7 +56,7 @@ class Accesses:
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """What a workload does. Shares are in 0..1; None means not known (a profile put together by hand).
+    """The profile of a workload. Shares are in 0..1; None means not known (a profile put together by hand).
 
     operations : accesses as shares of all operations that Filebench would count; with metadata_share
         and flush_share they add up to 1
@@ -85,7 +86,7 @@ class Profile:
 
 
 def profile(workload: wml.Workload) -> Profile:
-    """The profile of a workload.
+    """Return the profile of a workload.
 
     Each thread repeats its list of flowops; a list runs each flowop `iters` times. Threads that differ are
     taken to go round equally often, weighted by their instances; random sizes enter by their mean.
@@ -136,7 +137,7 @@ def _nothing() -> dict[str, float]:
 
 @dataclass
 class _Tally:
-    """What all threads do while each goes round once."""
+    """The sum of what all threads do while each goes round once."""
 
     operations: dict[str, float] = field(default_factory=_nothing)
     bytes: dict[str, float] = field(default_factory=_nothing)
@@ -151,7 +152,7 @@ class _Tally:
     late_sync: bool = False
 
     def workingset(self, fileset: str) -> float:
-        """Bytes of each file that are touched; infinite where some access has no such limit."""
+        """Return the bytes of each file that are touched; infinite where some access has no such limit."""
         return self.workingsets.get(fileset, math.inf)
 
 
@@ -165,7 +166,7 @@ class _OpenFile:
 
 
 class _Loop:
-    """Walks through one thread's list and counts the second round: by then descriptors and places are as ever.
+    """A walk through one thread's list that counts the second round: by then descriptors and places are as ever.
 
     A third round only tells whether an fsync follows the writes at the end of the second.
     """
@@ -221,7 +222,7 @@ class _Loop:
         return self.default or 0
 
     def file(self, flow: wml.Flow) -> _OpenFile | None:
-        """The open file of a flowop; like Filebench, reading or writing opens what is not open."""
+        """Return the open file of a flowop; like Filebench, reading or writing opens what is not open."""
         key = self.key(flow)
         if flow.next_file or key not in self.open:
             if flow.fileset is None:
@@ -266,7 +267,7 @@ class _Loop:
         tally.workingsets[file.fileset] = max(seen, flow.workingset_bytes or math.inf)
 
     def size(self, flow: wml.Flow, file: _OpenFile) -> tuple[float, float]:
-        """Bytes that one execution moves, and in how many requests; means."""
+        """Return the bytes that one execution moves, and in how many requests; means."""
         if flow.kind in WHOLE_FILE:
             source = self.open.get(flow.source_fd, file) if flow.source_fd else file
             moved = self.workload.filesets[source.fileset].mean_bytes
@@ -288,7 +289,9 @@ class _Loop:
 def _notes(workload: wml.Workload, tally: _Tally) -> list[str]:
     flows = [flow for thread in workload.threads for flow in flatten(thread.flows)]
     kinds = {flow.kind for flow in flows}
-    notes = [f"line {note.place.line}: {note.text}" for note in workload.notes]
+    notes = [f"line {note.place.line}: {note.text}" for note in workload.notes[:MOST_NOTES]]
+    if (more := len(workload.notes) - MOST_NOTES) > 0:
+        notes.append(f"{more:,} more notes like these are left out.")
     if tally.reads + tally.writes:
         extent = RANDOM_EXTENT // 1024
         notes.append(f"After a jump the first {extent} KiB count as random, the rest of the access as sequential.")
@@ -318,7 +321,7 @@ SIZES = ("concurrency", "working_set_bytes", "mean_file_bytes", "mean_io_bytes")
 
 
 def distance(a: Profile, b: Profile) -> float:
-    """How different two profiles are, in 0..1; 0 for equal ones, symmetric.
+    """Measure how different two profiles are, in 0..1; 0 for equal ones, symmetric.
 
     The weighted mean (WEIGHTS) of: the Jensen-Shannon distance of the operations over six kinds; that of
     the bytes over four; the difference of sync_share; and the mean over SIZES of x / (x + ln 10), where x
@@ -341,7 +344,7 @@ def _operation_shares(profile: Profile) -> tuple[float, ...]:
 
 
 def _jensen_shannon(p: tuple[float, ...], q: tuple[float, ...]) -> float:
-    """The square root of the divergence to base 2: a metric in 0..1. Nothing against something is 1."""
+    """Return the square root of the divergence to base 2: a metric in 0..1. Nothing against something is 1."""
     if not sum(p) or not sum(q):
         return float(bool(sum(p)) != bool(sum(q)))
     one, other = np.array(p) / sum(p), np.array(q) / sum(q)
@@ -359,12 +362,12 @@ def _size_difference(a: float, b: float) -> float:
 
 
 def nearest(profile: Profile, known: Mapping[str, Profile]) -> list[tuple[str, float]]:
-    """The names of `known` with their distance from `profile`, nearest first, equal ones by name."""
+    """Return the names of `known` with their distance from `profile`, nearest first, equal ones by name."""
     return sorted(((name, distance(profile, other)) for name, other in known.items()), key=lambda pair: pair[::-1])
 
 
 @cache
 def known_profiles() -> Mapping[str, Profile]:
-    """The four workloads of the papers, from modelling/workloads/personalities, by the catalogue's names."""
+    """Return the papers' four workloads, from modelling/workloads/personalities, by the catalogue's names."""
     texts = {name: (PERSONALITIES / f"{name}.f").read_text("utf-8") for name in KNOWN}
     return MappingProxyType({name: profile(wml.parse(text)) for name, text in texts.items()})

@@ -1,4 +1,4 @@
-"""How throughput changes with the number of virtual machines. No Django.
+"""Describe how throughput changes with the number of virtual machines. No Django.
 
 Everything is judged on the aggregate X(n), what n machines move together. Where a source does not say
 whether its numbers are per machine or aggregate, both readings are worked out and neither is chosen.
@@ -66,11 +66,11 @@ class Usl:
 
     @property
     def is_exact(self) -> bool:
-        """Whether there are as many free parameters as counts."""
+        """Tell whether there are as many free parameters as counts."""
         return self.degrees_of_freedom == 0
 
     def __call__(self, vm_count: float) -> float:
-        """X(vm_count), in the unit of the values."""
+        """Return X(vm_count), in the unit of the values."""
         load = vm_count * (vm_count - 1)
         cost = 1 + self.contention.value * (vm_count - 1) + self.coherency.value * load
         return vm_count * self.throughput_of_one.value / cost
@@ -78,7 +78,7 @@ class Usl:
 
 @dataclass(frozen=True)
 class ScopedReading:
-    """What holds if the printed numbers are of this scope.
+    """One reading of the printed numbers: they are of this scope.
 
     scope : "per-vm" or "aggregate"
     aggregate : X(n) at each count, in the unit of the values
@@ -102,7 +102,7 @@ class ScopedReading:
 
 @dataclass(frozen=True)
 class Scaling:
-    """How the printed numbers change, and what that means under each reading that is possible.
+    """The change of the printed numbers, and what it means under each reading that is possible.
 
     name : the verdict; "depends on the reading" where the readings differ
     falls : between neighbouring counts, the share of the printed number lost with each machine added;
@@ -128,7 +128,7 @@ def scaling(
     variances: Sequence[float | None] | None = None,
     scope: str = NOT_STATED,
 ) -> Scaling:
-    """The scaling verdict over numbers of virtual machines.
+    """Return the scaling verdict over numbers of virtual machines.
 
     Parameters
     ----------
@@ -259,7 +259,7 @@ def fit_usl(
 
 
 def sentence(found: Scaling) -> str:
-    """The verdict in English: what was printed, and what it means under each reading."""
+    """Return the verdict in English: what was printed, and what it means under each reading."""
     first, last, unit = found.vm_counts[0], found.vm_counts[-1], found.unit
     if found.fall is None:
         return (
@@ -315,7 +315,7 @@ def _read(scope: str, counts: tuple[int, ...], printed: tuple[float, ...], sprea
 
 
 def _growth(ratio: float, *spreads: float | None) -> Estimate:
-    """A ratio of two numbers with the variances of their logarithms."""
+    """Return a ratio of two numbers with the variances of their logarithms."""
     known = [variance for variance in spreads if variance is not None]
     if len(known) < len(spreads):
         return Estimate(ratio)
@@ -345,7 +345,7 @@ def _fall(i: int, j: int, counts: Sequence[int], values: Sequence[float], spread
 
 
 def _linear_start(n: np.ndarray, x: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """n / X = 1/λ + (σ/λ)(n - 1) + (κ/λ) n (n - 1) is linear; its solution, brought inside σ, κ > 0."""
+    """Solve n / X = 1/λ + (σ/λ)(n - 1) + (κ/λ) n (n - 1), which is linear; bring the solution inside σ, κ > 0."""
     rows = np.column_stack([np.ones(len(n)), n - 1, n * (n - 1)])
     scale = weights * x / n  # the error of n / X is that of ln X times n / X
     inverse, sigma, kappa = np.linalg.lstsq(rows * scale[:, None], weights, rcond=None)[0]

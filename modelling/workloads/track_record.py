@@ -1,4 +1,4 @@
-"""How often the mechanisms' expectation was right on one workload, and whether that beats chance. No Django.
+"""Count how often the mechanisms' expectation was right on one workload, and test it against chance. No Django.
 
 They have learnt from no result, so every comparison tests them. Source: docs/models/mechanisms.md.
 """
@@ -23,9 +23,10 @@ _PAIRS = AXES["fs-pair"]
 
 @dataclass(frozen=True)
 class TrackRecord:
-    """Of `compared` comparisons with an expectation and a difference `right` went as expected.
+    """A count of comparisons that went as the mechanisms let expect.
 
-    Of `laboratories` that made some, `laboratories_right` had more of them right than wrong.
+    compared : comparisons with an expectation and a difference; right : of them, those that went as expected
+    laboratories : that made some; laboratories_right : of them, those that had more right than wrong
     """
 
     right: int = 0
@@ -35,7 +36,7 @@ class TrackRecord:
 
     @property
     def beats_chance(self) -> bool:
-        """Whether so many laboratories or more would be right by the toss of a coin in less than LEVEL of all cases.
+        """Tell whether a tossed coin would have so many laboratories right, or more, in less than LEVEL of all cases.
 
         Laboratories are what is independent; fewer than five can never show it.
         """
@@ -44,7 +45,7 @@ class TrackRecord:
 
 
 def how_often(record: TrackRecord) -> str:
-    """ "in 3 of 11 comparisons on this workload it was right"."""
+    """Say how often it was right: "in 3 of 11 comparisons on this workload it was right"."""
     if not record.compared:
         return "no comparison on this workload has tested it"
     plural = "" if record.compared == 1 else "s"
@@ -54,7 +55,7 @@ def how_often(record: TrackRecord) -> str:
 def track_record(
     arms: pd.DataFrame, findings: pd.DataFrame, matrix: Matrix, profile: Profile, spread: Spread
 ) -> TrackRecord:
-    """The record on pairs of file systems, of the numbers and tier lists of one workload.
+    """Return the record on pairs of file systems, of the numbers and tier lists of one workload.
 
     arms, findings : DataFrames of modelling.evidence.frames
     """
@@ -74,7 +75,7 @@ def track_record(
 
 
 def _standings(arms: pd.DataFrame, findings: pd.DataFrame, spread: Spread) -> Iterator[tuple[str, Mapping[str, float]]]:
-    """Each laboratory with what it found: entry to a number, larger is better."""
+    """Yield each laboratory with what it found: entry to a number, larger is better."""
     for trial in trials(comparable_arms(arms, _PAIRS, spread)):
         yield trial.name, dict(zip(trial.treatments, trial.effects.mean(axis=1).tolist(), strict=True))
     for _, rows in scored_findings(findings, _PAIRS).groupby("list"):

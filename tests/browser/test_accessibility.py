@@ -1,4 +1,5 @@
-"""WCAG 2.2 AA as axe checks it, on every kind of page, light and dark, and nothing wider than a phone."""
+"""WCAG 2.2 AA as axe checks it, on every kind of page, light and dark; nothing wider than a phone, and no
+column clipped on a screen of 1280."""
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
@@ -16,6 +17,16 @@ RULES = {
 }
 # The dark scheme changes colours and nothing else (light-dark in kdb.css): these are the rules that look at them.
 COLOURS = {"runOnly": {"type": "rule", "values": ["color-contrast", "link-in-text-block"]}}
+# Tables and cells that hold more than they show, closed details opened for it.
+CLIPPED = """() => {
+    const closed = [...document.querySelectorAll("details:not([open])")];
+    closed.forEach(each => { each.open = true; });
+    const found = [...document.querySelectorAll("main .table-scroll, main th, main td")].filter(
+        each => each.clientWidth && each.scrollWidth > each.clientWidth + 1
+    );
+    closed.forEach(each => { each.open = false; });
+    return found.map(each => `clipped: ${each.ariaLabel || each.textContent.trim().slice(0, 80)}`);
+}"""
 
 
 def complaints(page, rules=RULES) -> list[str]:
@@ -24,7 +35,7 @@ def complaints(page, rules=RULES) -> list[str]:
     said = [f"{rule['id']}: {node['html'][:160]}" for rule in found for node in rule["nodes"]]
     if page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth"):
         said.append("the page is wider than the window")
-    return said
+    return said + (page.evaluate(CLIPPED) if page.viewport_size["width"] >= 1280 else [])
 
 
 def check(page, address: str) -> None:
@@ -44,6 +55,16 @@ def test_axe_would_complain(live_server, page):
     said = " ".join(complaints(page))
     assert "image-alt" in said
     assert "wider than the window" in said
+
+
+def test_a_clipped_column_is_told(live_server, page):
+    page.goto(f"{live_server.url}/accounts/login/")
+    table = f"<table><tr><td>{'wide' * 900}</td></tr></table>"
+    page.evaluate(
+        "html => { document.querySelector('main').innerHTML = html; }",
+        f'<details><div class="table-scroll" role="region" aria-label="Figures">{table}</div></details>',
+    )
+    assert "clipped: Figures" in complaints(page)
 
 
 @pytest.mark.parametrize("path", PUBLIC)

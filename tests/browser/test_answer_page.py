@@ -239,7 +239,7 @@ def test_without_javascript_a_comparison_and_a_case_study_say_all_they_say(site,
     assert page.locator(".data-path li").count() == 7
     page.goto(f"{site}/case-studies/p1/")
     page.get_by_role("link", name="Which of its numbers may be compared").click()
-    expect(page.get_by_text("54 numbers of virtual machines in 9 fair-play groups")).to_be_visible()
+    expect(page.get_by_text("54 numbers in 9 fair-play groups")).to_be_visible()
     page.goto(f"{site}/case-studies/p1/")
     assert "Table V" in page.locator("a.value").last.get_attribute("title")
     page.get_by_role("link", name="checkable statements about these results").click()

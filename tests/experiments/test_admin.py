@@ -1,9 +1,9 @@
-"""The trail of deeds, for administrators: to be looked through, never changed."""
+"""The trail of deeds, for administrators: to be looked through, never changed. Slugs of the catalogue: given once."""
 
 import pytest
 
 from experiments.case_studies.life import audit
-from experiments.models import AuditEntry
+from experiments.models import AuditEntry, Benchmark, FileSystem, Hypervisor, OperatingSystem, Workload
 from tests.factories import make_case_study, make_user
 
 pytestmark = [pytest.mark.django_db, pytest.mark.sqlite]
@@ -36,3 +36,23 @@ def test_nobody_changes_the_trail_and_only_administrators_see_it(client, trail):
     assert client.post(f"{TRAIL}{entry.pk}/delete/", {"post": "yes"}).status_code == 403
     client.force_login(make_user("reviewers", username="rev", is_staff=True))
     assert client.get(TRAIL).status_code == 403
+
+
+@pytest.mark.parametrize("model", [Hypervisor, FileSystem, OperatingSystem, Benchmark, Workload])
+def test_a_slug_of_the_catalogue_is_given_once(client, model):
+    """Addresses that were cited are spelled with it."""
+    client.force_login(make_user("", username="root", is_staff=True, is_superuser=True))
+    entries = f"/admin/experiments/{model._meta.model_name}/"
+    assert 'name="slug"' in client.get(f"{entries}add/").content.decode()
+    entry = model.objects.create(slug="quokka", name="Quokka")
+    page = client.get(f"{entries}{entry.pk}/change/").content.decode()
+    assert ('name="name"' in page, 'name="slug"' in page) == (True, False)
+
+
+def test_an_entry_of_the_catalogue_keeps_its_slug_whatever_is_posted(client):
+    client.force_login(make_user("", username="root", is_staff=True, is_superuser=True))
+    entry = Benchmark.objects.create(slug="quokka", name="Quokka")
+    form = {"slug": "wombat", "name": "Wombat", "aliases": "[]"}
+    assert client.post(f"/admin/experiments/benchmark/{entry.pk}/change/", form).status_code == 302
+    entry.refresh_from_db()
+    assert (entry.slug, entry.name) == ("quokka", "Wombat")

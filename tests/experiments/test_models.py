@@ -36,6 +36,7 @@ from modelling.models import (
     FollowedQuestion,
     HypothesisScore,
     KeptMachine,
+    PinnedAnswer,
     PlacementMove,
     PlacementPolicy,
     QualityReport,
@@ -63,6 +64,8 @@ from tests.factories import (
     make_user,
     make_variant,
 )
+
+pytestmark = pytest.mark.both
 
 MODELS = [*own_models(), *apps.get_app_config("kdb").get_models()]
 CONSTRAINTS = {constraint.name: constraint for model in MODELS for constraint in model._meta.constraints}
@@ -449,6 +452,11 @@ BAD_ROWS = [
     ("modelling_arm_rests_on_measurements", "an arm of nothing", lambda: make_arm(measurements=0)),
     ("modelling_arm_one_per_group", "one arm twice", lambda: twice(make_arm, **one_cell())),
     ("modelling_snapshot_one_per_revision", "one answer twice", lambda: twice(make_snapshot)),
+    (
+        "modelling_pinnedanswer_one_each",
+        "two answers at one address",
+        lambda: twice(PinnedAnswer.objects.create, asked="0", revision=1, method=1, body=b""),
+    ),
     ("modelling_qualityreport_one_per_revision", "one report twice", lambda: twice(make_quality_report)),
     ("modelling_snapshot_superseded_later", "superseded at once", lambda: make_snapshot(superseded_by=2)),
     (

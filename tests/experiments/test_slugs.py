@@ -8,7 +8,7 @@ from experiments import entry_names
 from experiments.models import Campaign, CaseStudy, Host
 from tests.factories import make_case_study, make_host, make_token, make_user
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.both, pytest.mark.django_db]
 
 
 @pytest.mark.parametrize("model", [CaseStudy, Host, Campaign])

@@ -248,7 +248,7 @@ def check_request(data: bytes) -> None:
 
 def _operations() -> Iterator[tuple[str, str, dict[str, Any], Any, str]]:
     """Method, path, query, body and media type of an exchange with each operation of the API."""
-    from kdb.api_schema import EXAMPLES, CachedGenerator
+    from kdb.api.schema import EXAMPLES, CachedGenerator
 
     schema = CachedGenerator(api_version="v1").get_schema(public=True)
     for path, methods in schema["paths"].items():

@@ -1,19 +1,23 @@
 """Signing in, one's own account, roles, tokens, and what guessing a password costs."""
 
+import importlib
 import re
 import socket
 from datetime import timedelta
 
 import pytest
 from axes.models import AccessAttempt, AccessLog
-from django.contrib.auth.models import Group
+from django.apps import apps
+from django.contrib.auth.models import AnonymousUser, Group
 from django.core import mail
+from django.core.exceptions import PermissionDenied
 from django.core.management import CommandError, call_command
 from django.test import Client
 from django.utils.timezone import now
 
 from kdb import addresses, jobs, login_limits, tokens
 from kdb.account_views import MOST_RESETS_BY_ADDRESS
+from kdb.accounts import user_of
 from kdb.models import ApiToken, Job
 from kdb.roles import ROLES, bring_up_to_date
 from tests.factories import make_token, make_user
@@ -301,6 +305,18 @@ def test_a_token_does_what_its_scopes_say(client, ada):
     assert ask(client, importer).status_code == 403
 
 
+def test_tokens_that_could_publish_still_may_and_no_others(ada):
+    make_token(make_user("reviewers", username="rev"), ("read", "import"))
+    make_token(make_user("", username="root", is_superuser=True), ("import",))
+    make_token(make_user("reviewers", username="reader"), ("read",))
+    make_token(ada, ("read", "import"))
+    migration = importlib.import_module("kdb.migrations.0006_give_reviewers_tokens_their_scope")
+    migration.give(apps, None)
+    found = dict(ApiToken.objects.values_list("user__username", "scopes"))
+    reviews = {"rev": ["import", "read", "review"], "root": ["import", "review"]}
+    assert found == {**reviews, "reader": ["read"], ada.username: ["import", "read"]}
+
+
 def test_a_token_in_the_address_is_none(client, ada):
     assert client.get(f"{API}?token={make_token(ada)}").status_code == 401
 
@@ -334,6 +350,15 @@ def test_tokens_end_with_the_password(client, ada, door):
     assert ask(Client(), other).status_code == 200
 
 
+def test_a_letter_that_was_sent_before_an_account_was_switched_off_sets_no_password(client, ada):
+    address = reset_form(client)
+    ada.is_active = False
+    ada.save()
+    client.post(address, NEW)
+    ada.refresh_from_db()
+    assert ada.check_password(PASSWORD)
+
+
 def test_tokens_outlive_a_password_that_is_only_hashed_anew(client, ada, settings):
     key, before = make_token(ada), ada.password
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.ScryptPasswordHasher", *settings.PASSWORD_HASHERS]
@@ -356,6 +381,13 @@ def test_neither_password_nor_key_is_logged(client, ada, caplog):
     sign_in(client, "secret-guess")
     sign_in(client)
     assert not re.search(f"{key}|secret-guess|{PASSWORD}", caplog.text)
+
+
+def test_who_is_not_signed_in_is_nobody(rf):
+    request = rf.get("/")
+    request.user = AnonymousUser()
+    with pytest.raises(PermissionDenied):
+        user_of(request)
 
 
 # Commands

@@ -4,7 +4,7 @@ import pytest
 from django.db import OperationalError
 from rest_framework import exceptions
 
-from kdb.api_errors import MEDIA_TYPE, exception_handler
+from kdb.api.errors import MEDIA_TYPE, exception_handler
 
 RANKING = "/api/v1/rankings/fs-pair/?workload=varmail"
 
@@ -66,7 +66,7 @@ def test_a_failure_here_tells_nothing_of_the_inside(client, monkeypatch, db):
     def fail(*args):
         raise ZeroDivisionError("the password is swordfish")
 
-    monkeypatch.setattr("modelling.answers.api.answer_or_none", fail)
+    monkeypatch.setattr("modelling.answers.api.edition", fail)
     monkeypatch.setattr("modelling.evidence.names.slug_for", lambda kind, name: name)
     client.raise_request_exception = False
     response = client.get(RANKING)
@@ -104,7 +104,7 @@ def test_a_throttled_client_learns_how_long_to_wait():
 
 @pytest.mark.parametrize("status", [400, 403, 404, 500])
 def test_pages_keep_their_error_pages(status, rf):
-    from kdb import api_errors
+    from kdb.api import errors as api_errors
 
     request = rf.get("/somewhere/")
     error = Exception("reason")

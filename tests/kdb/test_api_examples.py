@@ -1,6 +1,6 @@
 """The examples of the OpenAPI document: one for every operation, true of the server, and valid by the document.
 
-KDB_WRITE_EXAMPLES=1 writes kdb/api_examples.json anew from what the server answers.
+KDB_WRITE_EXAMPLES=1 writes kdb/api/examples.json anew from what the server answers.
 """
 
 import json
@@ -13,10 +13,12 @@ from openapi_schema_validator import OAS30Validator
 from referencing import Registry, Resource
 from referencing.jsonschema import DRAFT4
 
-from kdb import api_schema
-from kdb.api_schema import EXAMPLES, CachedGenerator
+from kdb.api import schema as api_schema
+from kdb.api.schema import EXAMPLES, CachedGenerator
 
 from .walk import walk
+
+pytestmark = pytest.mark.both
 
 ROWS = 3  # of a list that an example keeps
 LONGEST = 400  # characters of a text that an example keeps
@@ -43,7 +45,7 @@ def shape(value: Any) -> Any:
 def test_the_examples_are_what_the_server_answers(schema, published_evidence):
     found = json.loads(json.dumps({name: shortened(exchange) for name, exchange in walk(schema).items()}))
     if os.environ.get("KDB_WRITE_EXAMPLES"):
-        path = Path(api_schema.__file__).with_name("api_examples.json")
+        path = Path(api_schema.__file__).with_name("examples.json")
         path.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n")
         return
     assert found.keys() == EXAMPLES.keys()

@@ -16,7 +16,7 @@ from django.contrib.auth.models import User
 from tests.factories import make_token
 from tests.fuzz.targets import scene
 
-pytestmark = [pytest.mark.slow, pytest.mark.server]
+pytestmark = [pytest.mark.nightly, pytest.mark.slow, pytest.mark.server]
 SECONDS = int(os.environ.get("KDB_SCHEMATHESIS_SECONDS", "20"))
 HANG_SECONDS = 300  # for one answer, on a machine that has much else to do
 CHECKS = (

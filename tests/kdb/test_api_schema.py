@@ -8,7 +8,7 @@ from django.core.management import call_command
 from openapi_spec_validator import validate
 
 from experiments.models import CaseStudy
-from kdb.api_schema import EXAMPLES
+from kdb.api.schema import EXAMPLES
 from tests.factories import make_raw_file
 
 WITHOUT_ENTITY_TAG = {"status"}
@@ -16,7 +16,7 @@ WITHOUT_ENTITY_TAG = {"status"}
 
 @pytest.fixture(scope="module")
 def schema():
-    from kdb.api_schema import CachedGenerator
+    from kdb.api.schema import CachedGenerator
 
     return CachedGenerator(api_version="v1").get_schema(public=True)
 

@@ -2,10 +2,11 @@
 
 import pytest
 
-from kdb import api_throttle, tokens
+from kdb import tokens
+from kdb.api import throttle as api_throttle
 from tests.factories import make_user
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.both, pytest.mark.django_db]
 
 
 @pytest.fixture

@@ -99,7 +99,8 @@ def test_what_a_killed_consumer_held_comes_back(tmp_path):
     subprocess.run([sys.executable, "-c", holder], check=False)
     assert len(inflight(tmp_path)) == 1
 
-    assert broker.requeue_inflight(tmp_path) == 1
+    assert broker.requeue_inflight(tmp_path, ["other"]) == 0
+    assert broker.requeue_inflight(tmp_path, ["work"]) == 1
 
     with connect(str(tmp_path)) as consumer:
         assert get(consumer).payload == "work"
@@ -108,7 +109,7 @@ def test_what_a_killed_consumer_held_comes_back(tmp_path):
 def test_acknowledging_what_was_given_back_meanwhile_does_no_harm(connection, tmp_path):
     put(connection, "work")
     message = get(connection)
-    broker.requeue_inflight(tmp_path)
+    broker.requeue_inflight(tmp_path, ["work"])
 
     message.ack()
 
@@ -147,7 +148,7 @@ def test_a_file_whose_writer_died_long_ago_is_cleared_away(connection, tmp_path)
         path.touch()
     os.utime(old, (0, 0))
 
-    broker.requeue_inflight(tmp_path)
+    broker.requeue_inflight(tmp_path, ["work"])
 
     assert [old.exists(), new.exists()] == [False, True]
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from kdb import checks, processes
+from kdb import alive, checks, processes
 
 ROOT = Path(__file__).resolve().parents[2]
 PRODUCTION = {
@@ -85,7 +85,7 @@ def test_the_containers_run_what_script_server_runs(services):
 def test_each_lasting_container_has_a_health_check(services):
     lasting = {name for name, service in services.items() if service.get("restart") != "no"}
 
-    assert lasting == {"web", "worker", "laboratory", "beat", "postgres", "redis"}
+    assert lasting == {"web", "worker", "laboratory", "beat", "postgres", "valkey"}
     assert all(services[name]["healthcheck"]["test"] for name in lasting)
 
 
@@ -106,24 +106,92 @@ DOCUMENTED = names_in(".env.example", r"^#?([A-Z_]+)=")
 NOT_PASSED = {  # what containers have no use for, or get as part of an address
     *("PORT", "PYTHON", "DEBUG"),
     *("POSTGRES_PASSWORD", "REDIS_PASSWORD"),
+    *("POSTGRES_IMAGE", "VALKEY_IMAGE"),
 }
-OWN = {"DJANGO_SETTINGS_MODULE", "DATA_DIR", "DATABASE_URL", "REDIS_URL", "KEYS_DIR"}  # compose sets them by itself
+OWN = {
+    "DJANGO_SETTINGS_MODULE",
+    "DATA_DIR",
+    "DATABASE_URL",
+    "REDIS_URL",
+    "KEYS_DIR",
+    "ALIVE_FILE",
+}  # compose sets them by itself
 
 
 def test_every_variable_that_is_read_is_documented():
     read = r"(?:\benv\.\w+|\binteger|\brequired)\(\s*\"([A-Z_]+)\""
     found = set().union(*(names_in(str(path.relative_to(ROOT)), read) for path in (ROOT / "kdb").rglob("*.py")))
     assert found <= DOCUMENTED
-    assert DOCUMENTED - found == {"PYTHON", "DJANGO_SETTINGS_MODULE", "POSTGRES_PASSWORD", "REDIS_PASSWORD"}
+    images = {"POSTGRES_IMAGE", "VALKEY_IMAGE"}
+    assert DOCUMENTED - found == {"PYTHON", "DJANGO_SETTINGS_MODULE", "POSTGRES_PASSWORD", "REDIS_PASSWORD"} | images
 
 
-@pytest.mark.parametrize("name", ["web", "worker", "laboratory", "beat", "prepare"])
-def test_each_container_gets_every_documented_variable(services, name):
-    environment = services[name]["environment"]
-    assert environment.keys() == DOCUMENTED - NOT_PASSED
-    for variable in environment.keys() - OWN:
-        assert environment[variable].startswith(f"${{{variable}:"), variable
+KDB = ("web", "worker", "laboratory", "beat", "prepare")
+SECRETS = {  # and who needs them
+    "OIDC_CLIENT_SECRET": {"web"},
+    "EMAIL_URL": {"web", "worker"},
+    "REPLICA_URLS": {"web", "worker"},
+    "KEYS_DIR": {"laboratory"},
+}
+
+
+def test_the_containers_get_every_documented_variable(services):
+    given = {name: services[name]["environment"] for name in KDB}
+    assert set().union(*given.values()) - {"ALIVE_FILE"} == DOCUMENTED - NOT_PASSED
+    for environment in given.values():
+        for variable in environment.keys() - OWN:
+            assert environment[variable].startswith(f"${{{variable}:"), variable
     assert names_in("docker-compose.yml", r"(?<!\$)\$\{(\w+)") <= DOCUMENTED
+
+
+def test_a_secret_is_given_to_those_who_need_it(services):
+    for secret, who in SECRETS.items():
+        assert {name for name in services if secret in services[name].get("environment", {})} == who, secret
+
+
+def test_each_container_has_no_rights_that_it_does_not_use(services):
+    for name, service in services.items():
+        assert service["read_only"] is True, name
+        assert service["cap_drop"] == ["ALL"], name
+        assert service["security_opt"] == ["no-new-privileges:true"], name
+        assert not {"cap_add", "privileged"} & service.keys(), name
+        assert {"mem_limit", "cpus"} <= service.keys(), name
+        assert name in KDB or service["user"] not in ("root", "0"), name  # KDB's image names its user
+
+
+def test_database_and_broker_are_reached_by_kdb_alone(services):
+    networks = yaml.safe_load((ROOT / "docker-compose.yml").read_text())["networks"]
+    assert networks["data"] == {"internal": True}
+    assert services["postgres"]["networks"] == services["valkey"]["networks"] == ["data"]
+    assert [name for name in services if "ports" in services[name]] == ["web"]
+    ways_out = {name: set(services[name]["networks"]) - {"data"} for name in KDB}
+    assert ways_out == {
+        "web": {"front"},
+        "worker": {"outgoing"},
+        "laboratory": {"laboratory"},
+        "beat": set(),
+        "prepare": set(),
+    }
+
+
+def test_a_check_of_a_containers_health_starts_no_django(services):
+    for name in ("web", "worker", "laboratory", "beat"):
+        words = services[name]["healthcheck"]["test"]
+        assert words[:-1] == ["CMD", "python", "-I", "-S", "kdb/alive.py"], name
+        assert words[-1] in alive.CHECKS, name
+
+
+def pinned(path: str) -> dict[str, str]:
+    """Return each package's version as a list of requirements has it."""
+    lines = (ROOT / path).read_text().splitlines()
+    found = (re.match(r"([A-Za-z0-9._-]+)(?:\[\w+\])?==([^\s;]+)", line) for line in lines)
+    return {re.sub(r"[-_.]+", "-", line[1]).lower(): line[2] for line in found if line}
+
+
+def test_the_lock_has_a_digest_of_each_requirement_and_of_nothing_else():
+    assert pinned("requirements.lock") == pinned("requirements.txt")
+    for entry in re.split(r"\n(?=\S)", (ROOT / "requirements.lock").read_text().strip()):
+        assert re.search(r"--hash=sha256:[0-9a-f]{64}", entry), entry
 
 
 @pytest.mark.slow

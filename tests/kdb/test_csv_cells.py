@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from experiments.imports.readers.table import read_table
-from kdb.api_formats import csv_text
+from kdb.api.formats import csv_text
 from kdb.csv_cells import escaped, unescaped
 
 FORMULAS = ['=HYPERLINK("http://x.org")', "+1+1", "-1+cmd|' /C calc'!A1", "@SUM(A1)", "\t=1", "\r=1", "-", "'=1"]

@@ -15,12 +15,11 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from django.core.management import CommandError, call_command
 from django.utils.timezone import now
 
 from kdb.models import Job, WorkerHeartbeat
 from kdb.processes import WEB
-from kdb.status import Probe, broker_health, in_background, worker_seen_at
+from kdb.status import SEEN_SECONDS, Probe, broker_health, in_background, worker_seen_at
 from kdb.status import health as health_of
 
 from .test_serve import HANG_SECONDS, free_port, wait_until
@@ -139,6 +138,20 @@ def test_whoever_asks_gets_what_was_seen_last_and_one_thread_looks(gate):
     assert probe.sight(asked[0], until=time.monotonic() + HANG_SECONDS).value == 2
 
 
+def test_a_flood_of_questions_makes_one_look_a_second(gate, monkeypatch):
+    monkeypatch.setattr("kdb.status.SEEN_SECONDS", 1)
+    now = [100.0]
+    monkeypatch.setattr("kdb.status.time.monotonic", lambda: now[0])
+    probe = Probe(gate.look)
+    gate.go.set()
+    for moment in (100.0, 100.1, 100.9, 101.0):
+        now[0] = moment
+        ended = probe.begin()
+        assert ended.wait(HANG_SECONDS)
+    sight = probe.sight(ended, until=now[0])
+    assert (sight.value, gate.looks) == (2, 2)
+
+
 def test_a_look_that_never_ends_is_given_up_and_tells_nothing_later(gate, monkeypatch):
     probe = Probe(gate.look)
     lost = probe.begin()
@@ -227,6 +240,7 @@ def test_a_locked_sqlite_is_not_waited_for(serve, tmp_path, migrated_sqlite):
         database.execute("PRAGMA locking_mode = EXCLUSIVE")  # not even readers come in, for 20 seconds
         database.execute("BEGIN EXCLUSIVE")
         wait_until(lambda: not readable(path))
+        time.sleep(SEEN_SECONDS)
         code, body = ask_status(address)
         database.execute("ROLLBACK")
     assert (code, body["health"]["database"]["status"]) == (200, "slow")  # told while the lock was held
@@ -279,33 +293,40 @@ def test_the_web_server_says_that_it_lives_without_asking_the_database(client):
     assert response["Cache-Control"] == "no-store"
 
 
-def test_the_web_check_asks_the_port(live_server, monkeypatch):
-    monkeypatch.setenv("PORT", live_server.url.rpartition(":")[2])
-    call_command("health", "web")
-
-    monkeypatch.setenv("PORT", "1")
-    with pytest.raises(CommandError, match="no sign of life of the web"):
-        call_command("health", "web")
+def check(name: str, **environment: str) -> subprocess.CompletedProcess:
+    """What a container's check says, started as docker-compose.yml starts it."""
+    command = [sys.executable, "-I", "-S", str(ROOT / "kdb/alive.py"), name]
+    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=HANG_SECONDS)
 
 
-def test_the_worker_check_wants_a_tick_of_this_machines_worker(db, folder):
-    WorkerHeartbeat.objects.create(name="kdb@elsewhere", seen_at=now())
-    with pytest.raises(CommandError, match="no sign of life of the worker"):
-        call_command("health", "worker")
-
-    WorkerHeartbeat.objects.create(name=f"kdb@{socket.gethostname()}", seen_at=now())
-    call_command("health", "worker")
+def test_the_web_check_asks_the_port(live_server):
+    port = live_server.url.rpartition(":")[2]
+    assert check("web", PORT=port, ALLOWED_HOSTS=".example.org, localhost").returncode == 0
+    refused = check("web", PORT="1")
+    assert (refused.returncode, refused.stderr) == (1, "no sign of life of the web\n")
 
 
-def test_the_beat_check_wants_a_fresh_schedule_file(settings, tmp_path):
-    settings.DATA_DIR = tmp_path
-    with pytest.raises(CommandError, match="no sign of life of the beat"):
-        call_command("health", "beat")
+def test_the_web_check_does_not_take_another_server_for_ours(live_server):
+    port = live_server.url.rpartition(":")[2]
+    assert check("web", PORT=port, ALLOWED_HOSTS="stranger.example.org").returncode == 1  # answered with 400
 
-    schedule = tmp_path / "beat-schedule.db"
-    schedule.touch()
-    call_command("health", "beat")
 
-    os.utime(schedule, (0, 0))
-    with pytest.raises(CommandError):
-        call_command("health", "beat")
+def test_the_checks_of_a_worker_and_of_beat_want_a_fresh_file(tmp_path):
+    for name, path in (("worker", tmp_path / "alive"), ("beat", tmp_path / "beat-schedule.db")):
+        places = {"ALIVE_FILE": str(tmp_path / "alive"), "DATA_DIR": str(tmp_path)}
+        assert check(name, **places).returncode == 1
+        path.touch()
+        assert check(name, **places).returncode == 0
+        os.utime(path, (0, 0))
+        assert check(name, **places).returncode == 1
+
+
+def test_a_check_starts_neither_django_nor_kdb():
+    code = (
+        "import runpy, sys; sys.argv = ['alive.py', 'beat']\n"
+        "try: runpy.run_path(sys.argv.pop(), run_name='checked')\n"
+        "finally: print(sorted(name for name in sys.modules if name.split('.')[0] in ('django', 'kdb', 'celery')))"
+    )
+    code = code.replace("sys.argv.pop()", repr(str(ROOT / "kdb/alive.py")))
+    done = subprocess.run([sys.executable, "-I", "-S", "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"

@@ -9,6 +9,8 @@ from django.utils.timezone import now
 from kdb import jobs, tasks
 from kdb.models import Job, WorkerHeartbeat
 
+pytestmark = pytest.mark.both
+
 QUEUED, RUNNING, DONE, FAILED = Job.State.QUEUED, Job.State.RUNNING, Job.State.DONE, Job.State.FAILED
 
 
@@ -168,6 +170,22 @@ def test_a_job_that_raises_has_failed_and_says_why(db, handle, caplog):
     assert (job.state, job.error) == (FAILED, "the snapshot is empty")
     assert "Traceback" in caplog.text
     assert not jobs.run(job.pk)
+
+
+def test_an_error_that_was_expected_is_one_line_of_the_log(db, handle, caplog, monkeypatch):
+    def refuse(run):
+        raise KeyError("the pool is not there")
+
+    handle(refuse)
+    monkeypatch.setitem(jobs._expected, "test", (LookupError,))
+    job = make_job()
+
+    assert jobs.run(job.pk)
+
+    job.refresh_from_db()
+    assert (job.state, "the pool is not there" in job.error) == (FAILED, True)
+    assert "Traceback" not in caplog.text
+    assert caplog.text.count("the pool is not there") == 1
 
 
 def test_a_job_whose_handler_was_removed_fails(db, handle):

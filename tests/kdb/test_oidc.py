@@ -150,6 +150,14 @@ def test_who_was_switched_off_does_not_come_in(client, provider):
     assert sign_in(Client(), provider).status_code == 403
 
 
+def test_who_is_switched_off_is_signed_in_no_more(client, provider):
+    sign_in(client, provider)
+    assert signed_in(client) == "ada"
+    User.objects.update(is_active=False)
+    assert client.get("/accounts/").url == "/accounts/login/?next=/accounts/"
+    assert client.get("/api/v1/drafts/").status_code == 401
+
+
 def test_roles_come_from_outside_only_where_that_is_configured(client, provider, settings):
     provider.person["groups"] = ["reviewers", "administrators", "wheel"]
     sign_in(client, provider)

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 import time
+import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
@@ -57,11 +58,18 @@ class Server:
         return self.process.poll() is not None
 
     def answers(self) -> bool:
+        return self.status() == 200
+
+    def status(self) -> int:
+        """Of its answer to the check of health; 0 where it gives none."""
         try:
             with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/healthz", timeout=2) as response:
-                return response.status == 200
+                return response.status
+        except urllib.error.HTTPError as error:
+            with error:
+                return error.code
         except OSError:
-            return False
+            return 0
 
     def family(self) -> list[psutil.Process]:
         return psutil.Process(self.process.pid).children(recursive=True)
@@ -92,8 +100,11 @@ def start(tmp_path) -> Iterator[Callable[..., Server]]:
 
     yield start
     for server in servers:
-        with suppress(ProcessLookupError):
-            os.killpg(server.process.pid, signal.SIGKILL)
+        family = [] if server.has_ended() else server.family()
+        server.process.kill()
+        for process in family:
+            with suppress(psutil.NoSuchProcess):
+                process.kill()
         server.process.wait()
         server.reader.join()
         server.process.stdout.close()
@@ -120,6 +131,7 @@ def wait_until_gone(family: list[psutil.Process]) -> None:
 @pytest.mark.slow
 def test_an_empty_place_becomes_a_running_server_that_stops_without_a_trace(start):
     server = start()
+    wait_until(lambda: server.status() == 503)  # while the database is made
     server.wait_until_ready()
     assert server.answers()
     assert server.ask("SELECT count(*) FROM experiments_casestudy") == [(43,)]
@@ -137,14 +149,24 @@ def test_an_empty_place_becomes_a_running_server_that_stops_without_a_trace(star
     assert server.stop(signal.SIGINT) == 0
 
     wait_until_gone(family)
-    assert server.said[-1] == "KDB has stopped.\n"
-    assert not [line for line in server.said if "Traceback" in line or "Warning" in line]
+    server.reader.join()
+    assert server.said[:4] == [
+        "Making the database.\n",
+        "Loaded the published evidence: 43 case studies, 900 measurements, 36 ordinal findings, 282 claims.\n",
+        "Starting the web server and the workers.\n",
+        f"KDB answers at http://127.0.0.1:{server.port}/ (data in {server.data_dir}; Ctrl-C stops).\n",
+    ]
+    last_words = {"\n", "worker: Warm shutdown (MainProcess)\n"}  # Celery's
+    assert [line for line in server.said[4:] if line not in last_words] == ["KDB has stopped.\n"]
 
     again = start()
     again.wait_until_ready()
     assert again.ask("SELECT count(*) FROM experiments_casestudy") == [(43,)]
-    assert not any("evidence" in line for line in again.said)
-    assert f"{server.data_dir} could be read by others; now only by you.\n" in again.said
+    assert again.said[:2] == [
+        f"{server.data_dir} could be read by others; now only by you.\n",
+        "Starting the web server and the workers.\n",
+    ]
+    assert len(again.said) == 3
     assert server.data_dir.stat().st_mode & 0o777 == 0o700
     assert again.stop(signal.SIGTERM) == 0
 
@@ -161,6 +183,8 @@ def test_killed_children_come_back_and_a_killed_server_takes_them_along(migrated
         orphans = killed.children(recursive=True)
         killed.kill()
         wait_until_gone(orphans)
+        if word == "gunicorn":
+            wait_until(lambda: server.status() == 503)  # told so until it is back
     wait_until(lambda: len(server.family()) == 10)
     wait_until(server.answers)
     wait_until(lambda: server.ask("SELECT max(seen_at) FROM experiments_workerheartbeat") > seen)
@@ -247,7 +271,8 @@ def test_a_child_that_cannot_start_ends_everything_with_one_sentence(tmp_path):
 def checkout(tmp_path) -> Path:
     """What script/server needs of a clone to get as far as making .venv."""
     shutil.copytree(ROOT / "script", tmp_path / "clone" / "script")
-    shutil.copy(ROOT / "requirements.txt", tmp_path / "clone")
+    for name in ("requirements.txt", "requirements.lock"):
+        shutil.copy(ROOT / name, tmp_path / "clone")
     return tmp_path / "clone"
 
 
@@ -286,3 +311,17 @@ def test_a_venv_that_fails_ends_in_one_sentence_and_leaves_nothing_behind(checko
     run.stdout = ""  # it said which Python it takes
     assert_one_sentence(run, "venv .venv failed (no room)", "apt-get install python3-venv")
     assert not (checkout / ".venv").exists()
+
+
+def test_a_first_start_says_what_it_makes_and_leaves_compiling_to_the_first_import(checkout):
+    fake = (
+        'case "$*" in "-m venv"*) mkdir -p .venv/bin && cp "$0" .venv/bin/python; exit ;; '
+        '*"pip install"*) echo "$*" >asked; exit ;; *manage.py*) exit ;; esac; exec $REAL "$@"'
+    )
+
+    run = run_script(checkout, fake)
+
+    packages = (checkout / "requirements.lock").read_text().count("==")
+    python = f"Python {'.'.join(map(str, sys.version_info[:3]))}"
+    assert run.stdout == f"Making .venv with {python}.\nInstalling {packages} packages.\n", run.stderr
+    assert "-r requirements.lock --require-hashes --no-compile" in (checkout / "asked").read_text()

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 from uuid import uuid4
 
+import psutil
 import pytest
 
 from kdb import processes, supervisor
@@ -132,6 +133,20 @@ def test_a_worker_killed_in_the_middle_loses_nothing(place):
     assert 18 <= len(place.steps_done()) <= 20
 
 
+def test_a_worker_gives_back_what_the_last_one_held_and_leaves_other_queues_alone(place):
+    own, others = (
+        place.data_dir / "broker" / f"{name}.queue" for name in (place.environment["TEST_QUEUE"], "lab-local")
+    )
+    for queue in (own, others):
+        (queue / "inflight").mkdir(parents=True)
+        (queue / "inflight" / "1.msg").write_text("{}")
+
+    place.start_worker()
+
+    wait_until((own / "1.bad").exists)  # given back, taken and found to be no message
+    assert (others / "inflight" / "1.msg").exists()
+
+
 def test_one_killed_pool_process_loses_nothing(place):
     place.enqueue(1)
     place.start_worker()
@@ -142,6 +157,22 @@ def test_one_killed_pool_process_loses_nothing(place):
 
     assert place.jobs()[0].attempt == 2
     assert len(place.steps_done()) in (6, 7)
+
+
+@pytest.mark.parametrize("place", ["folder", pytest.param("redis", marks=pytest.mark.redis)], indirect=True)
+def test_a_worker_still_works_when_idle_processes_of_its_pool_are_killed(place):
+    place.enqueue(1)
+    worker = psutil.Process(place.start_worker(*processes.WORKER).pid)
+    wait_until(lambda: place.jobs()[0].state == "done")
+
+    idle = worker.children()
+    for process in idle:  # one of them held whatever an idle process holds
+        process.kill()
+    wait_until(lambda: len(worker.children()) >= 2 and not {*worker.children()} & {*idle})
+    place.enqueue(1)
+
+    wait_until(lambda: place.jobs()[1].state == "done")
+    assert place.jobs()[1].attempt == 1
 
 
 def test_a_stopped_worker_is_fenced_off_when_it_wakes(place):
@@ -220,3 +251,20 @@ def test_a_worker_watches_for_the_supervisor_that_started_it(place):
 
     wait_until(lambda: worker.poll() is not None)
     assert "the supervisor is gone" in (place.data_dir / "worker.log").read_text()
+
+
+@pytest.mark.redis
+@pytest.mark.parametrize("place", ["redis"], indirect=True)
+def test_a_worker_gives_signs_of_life_until_its_loop_stands_still(place):
+    sign = place.data_dir / "alive"
+    place.environment["ALIVE_FILE"] = str(sign)
+    worker = place.start_worker("tests.background.quick_signs", *processes.WORKER[1:])
+    wait_until(sign.exists)
+    os.utime(sign, (0, 0))
+    wait_until(lambda: sign.stat().st_mtime > 0)
+
+    worker.send_signal(signal.SIGSTOP)
+    os.utime(sign, (0, 0))
+    time.sleep(3)  # several signs long
+
+    assert sign.stat().st_mtime == 0

@@ -108,7 +108,7 @@ def walk(schema: dict[str, Any]) -> dict[str, dict[str, Any]]:
     }
     ask = Walk(operations)
     user = make_user("", username="ada", is_superuser=True)
-    ask.headers["authorization"] = f"Bearer {make_token(user, ('read', 'import', 'campaign', 'notify'))}"
+    ask.headers["authorization"] = f"Bearer {make_token(user, ('read', 'import', 'review', 'campaign', 'notify'))}"
     _contribute(ask)
     _operate(ask)
     _be_told(ask)
@@ -153,7 +153,9 @@ def _contribute(ask: Walk) -> None:
     ask("drafts_return", {"reason": "The second run is missing."}, slug="my-lab")
     ask("drafts_submit", slug="my-lab")
     author = ask.headers["authorization"]
-    ask.headers["authorization"] = f"Bearer {make_token(make_user('reviewers', username='rev'), ('read', 'import'))}"
+    ask.headers["authorization"] = (
+        f"Bearer {make_token(make_user('reviewers', username='rev'), ('read', 'import', 'review'))}"
+    )
     seen = ask("drafts_retrieve", slug="my-lab")["content_digest"]
     ask("drafts_publish", {"reason": "Checked against the raw outputs.", "content_digest": seen}, slug="my-lab")
     ask.headers["authorization"] = author
@@ -167,6 +169,7 @@ def _operate(ask: Walk) -> None:
     Host.objects.filter(slug="lab-1").update(offered_key=HOST_KEY)
     ask("hosts_accept_key", {"fingerprint": ssh.fingerprint(HOST_KEY)}, slug="lab-1")
     ask("hosts_check", slug="lab-1")
+    ask("hosts_clear", slug="lab-1")
     ask("hosts_statement", {"text": "kdb-facts: 1\nhypervisor: kvm\nimage_format: raw\n"}, slug="lab-1")
     make_host("lab-2", name="Lab 2", pools=("/srv/kdb",))
     ask("campaigns_estimate", CAMPAIGN)
@@ -198,9 +201,16 @@ def _operate(ask: Walk) -> None:
     ask("campaigns_list", page_size=1)
     ask("campaigns_retrieve", slug=slug)
     ask("campaigns_cancel", slug=slug)
+    ask("campaigns_removal", slug=slug)
+    ask("campaigns_remove", {"deed": "archive"}, slug=slug)
+    ask("campaigns_bring_back", slug=slug)
     _observe(ask)
     ask("hosts_list", page_size=1)
     ask("hosts_retrieve", slug="lab-1")
+    ask("hosts_take", slug="lab-2")
+    ask("hosts_removal", slug="lab-2")
+    ask("hosts_remove", {"deed": "archive"}, slug="lab-2")
+    ask("hosts_bring_back", slug="lab-2")
     _place(ask)
 
 
@@ -260,6 +270,8 @@ def _observe(ask: Walk) -> None:
     ask("observed_machines_change", {"guest_fs": "xfs", "is_pinned": True, "apart": "mail"}, id=machine.pk)
     ask("observed_machines_statistics", id=machine.pk, span="minute")
     ask("observed_machines_mix", id=machine.pk)
+    ask("observed_hosts_removal", slug="lab-2")
+    ask("observed_hosts_remove", {"deed": "forget"}, slug="lab-2")
     ask("detection_model")
 
 

@@ -129,6 +129,8 @@ def _campaigns(ledger: Ledger) -> Iterator[str]:
         if campaign.state != Campaign.State.FINISHED or len(first) != planned:
             yield f"{slug}: is {campaign.state} with {len(first)} of {planned} runs"
         for run in runs:
+            if run.repeats_id and run.state == CampaignRun.State.UNNEEDED:
+                continue  # called off, where the machine is always busy
             outputs = [artifact for artifact in run.artifacts.all() if artifact.attempt == run.attempt]
             if run.state != CampaignRun.State.DONE or not run.figures or not outputs:
                 left = f"{len(run.figures)} figures, {len(outputs)} outputs"

@@ -10,7 +10,7 @@ from tests.experiments.campaigns.laboratory import lab
 
 from .place import ROOT
 
-pytestmark = [pytest.mark.server, pytest.mark.slow]
+pytestmark = [pytest.mark.nightly, pytest.mark.server, pytest.mark.slow]
 SECONDS = int(os.environ.get("KDB_SOAK_SECONDS", "20"))
 HANG_SECONDS = 3600
 

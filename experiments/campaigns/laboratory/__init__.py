@@ -1,1 +1,1 @@
-"""What a campaign does to machines: plan, ssh, drivers, engines. Plain Python: no database, no Django."""
+"""The part of a campaign on machines: plan, ssh, drivers, engines. Plain Python: no database, no Django."""

@@ -1,4 +1,4 @@
-"""What else a machine did during a measurement: processor time, reads and writes of others, and time that was stolen.
+"""The load of others on a machine during a measurement: processor time, reads and writes, and stolen time.
 
 Counted by the kernel anyway and read twice, just before the measurement and just after it: nothing runs in between.
 """
@@ -15,7 +15,7 @@ _MIB = 2**20
 
 @dataclass(frozen=True)
 class Usage:
-    """What was used since the machine started, as remote.sh reads it: ticks of 1/`hz` s, and bytes.
+    """The use of a machine since it started, as remote.sh reads it: ticks of 1/`hz` s, and bytes.
 
     busy : of all processors in processes and the kernel's threads; `ours`, `kernel`: their part of it
     """
@@ -31,7 +31,7 @@ class Usage:
 
     @classmethod
     def of(cls, said: Mapping[str, str]) -> Self:
-        """From the lines of an answer. cpu: user nice system idle iowait irq softirq steal ..."""
+        """Return the use that the lines of an answer tell. cpu: user nice system idle iowait irq softirq steal ..."""
         cpu = [int(word) for word in said["cpu"].split()]
         moved = (int(said[name]) if name in said else None for name in ("read_bytes", "write_bytes"))
         used = sum(cpu[:3]), cpu[7] if len(cpu) > 7 else 0, int(said["ours"]), int(said["kernel"])
@@ -40,7 +40,7 @@ class Usage:
 
 @dataclass(frozen=True)
 class Background:
-    """What others did in between. CPU-seconds a second; MiB/s, of all disks."""
+    """The load of others in between: CPU-seconds a second, and MiB/s of all disks."""
 
     cpu: float
     steal: float
@@ -48,7 +48,7 @@ class Background:
     write_mib_s: float | None
 
     def beyond_limits(self, where: str) -> list[str]:
-        """A sentence for each limit that was passed."""
+        """Return a sentence for each limit that was passed."""
         said = []
         if self.cpu > CPU_LIMIT:
             said.append(f"Others used {self.cpu:.2f} CPU-seconds a second on {where}; {CPU_LIMIT:g} are allowed.")
@@ -69,7 +69,7 @@ class Background:
 
 
 def between(before: Usage, after: Usage) -> Background:
-    """What others did from one look to the other; never below zero, as counts are rounded."""
+    """Return the load of others from one look to the other; never below zero, as counts are rounded."""
     seconds = max(after.up - before.up, 1 / before.hz)
     ours = after.ours - before.ours + after.kernel - before.kernel
     return Background(
@@ -81,5 +81,5 @@ def between(before: Usage, after: Usage) -> Background:
 
 
 def _rate(before: int | None, after: int | None, seconds: float) -> float | None:
-    """MiB/s. A process that the kernel forgets takes its bytes along: never below zero."""
+    """Return MiB/s, never below zero: a process that the kernel forgets takes its bytes along."""
     return None if before is None or after is None else max(0, after - before) / _MIB / seconds

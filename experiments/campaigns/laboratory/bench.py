@@ -9,7 +9,7 @@ program ended by itself in time.
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from itertools import chain
 
 from . import curves, engines
@@ -17,11 +17,12 @@ from .background import Background, Usage, between
 from .curves import Interval
 from .drivers import FOLDER, Machine
 from .engines import Load
-from .remote import Poll
+from .remote import NotNow, Poll
 from .ssh import Unreachable
 
 NAME = "benchmark"
-SILENCE_SECONDS = 60  # a machine that does not answer for longer hangs
+SILENCE_SECONDS = 60  # a virtual machine that does not answer for longer, while its host does, hangs
+HOLD_SECONDS = 600  # that a run under way waits for a host that does not answer: its benchmark goes on meanwhile
 POLL_SECONDS = 20
 READY_SECONDS = 0.25  # between two looks while the files are made
 LATE_SECONDS = 60  # beyond what making the files may take, and the measurement
@@ -37,12 +38,12 @@ class RunFailed(Exception):  # noqa: N818 - the run's fate
 
 
 class Silent(Exception):  # noqa: N818
-    """A machine did not answer for long; the text says which."""
+    """A virtual machine did not answer for long, though its host did; the text says which."""
 
 
 @dataclass(frozen=True)
 class Left:
-    """What the benchmark left on one machine."""
+    """The output and the times of the benchmark on one machine."""
 
     machine: Machine
     output: bytes
@@ -53,6 +54,40 @@ class Left:
     unsure: float = 0.0  # s: `began` may be off by this
     background: Background | None = None  # None: it never began
     curve: Sequence[Interval] = ()
+    silent: float = 0.0  # s that the machine or its host did not answer; what is counted from outside is unsure then
+
+
+@dataclass
+class _Presence:
+    """The state of a machine's answers. While it is silent its state is unknown, so nothing is held against a run."""
+
+    name: str
+    say: Callable[[str], None]
+    answered: float = field(default_factory=lambda: time.monotonic())  # ours, the last time
+    back: float = field(default_factory=lambda: time.monotonic())  # since when it has answered each time
+    answers: bool = True
+    longest: float = 0.0  # s without an answer, that are over
+
+    def heard(self) -> None:
+        at = time.monotonic()
+        if not self.answers:
+            self.longest, self.back, self.answers = max(self.longest, at - self.answered), at, True
+            self.say(f"{self.name} answers again, after {at - self.answered:.0f} s")
+        self.answered = at
+
+    @property
+    def silent(self) -> float:
+        """Return how long the machine did not answer, at the longest, s."""
+        return self.longest if self.answers else max(self.longest, time.monotonic() - self.answered)
+
+    def missed(self, error: Unreachable | NotNow) -> None:
+        """Note the silence. Raises the error where it is more than silence, or has lasted for long."""
+        is_silence = isinstance(error, Unreachable) or type(error) is NotNow
+        if not is_silence or time.monotonic() - self.answered > HOLD_SECONDS:
+            raise error
+        if self.answers:
+            self.say(f"{self.name} does not answer, and the run waits for it: {error}")
+        self.answers = False
 
 
 @dataclass
@@ -61,7 +96,7 @@ class _Watch:
     load: Load
     first: Poll
     asked: float  # ours, when `first` was taken
-    answered: float
+    presence: _Presence
     last: Poll
     before: Usage | None = None  # just before it was sent past the barrier
     ahead: float = 0.0  # of its clock `up` before ours, s
@@ -76,61 +111,113 @@ def run(
     keep: Callable[[], None],
     watch: Callable[[], None] = lambda: None,
     settle: Callable[[], None] = lambda: None,
+    ended: Callable[[], None] = lambda: None,
+    say: Callable[[str], None] = lambda text: None,
 ) -> list[Left]:
     """Have the files made, start all measurements together, wait, and bring back what the machines left.
 
     keep : called often; raises where the run must be given up
-    watch : called often; raises where a machine is not what it should be
+    watch : called often; raises where the host of the machines says that one is not what it should be, and NotNow or
+        Unreachable where it does not answer
     settle : called once, when all files are made and nothing is measured yet
-    A machine whose benchmark ended before it measured is the only one that is brought back. Raises RunFailed, Silent.
+    ended : called once, when all is brought back; may raise as `watch`, and is called again then
+    say : told when a machine falls silent, and when it answers again
+    A machine whose benchmark ended before it measured is the only one that is brought back. A host that does not answer
+    is waited for, for HOLD_SECONDS: the benchmark goes on there. Raises RunFailed, Silent, and what the host's silence
+    raised where it lasted.
     """
     set_up = max(load.set_up_seconds for load in loads)
     at_most = set_up + SETTLE_SECONDS + seconds + LATE_SECONDS
     for machine, load in zip(machines, loads, strict=True):
         machine.area.call("put", *chain.from_iterable(load.files.items()))
         machine.area.call("start", NAME, at_most, curves.every(seconds), FOLDER, *load.command)
-    watches = [_watch(machine, load) for machine, load in zip(machines, loads, strict=True)]
+    watches = [_watch(machine, load, say) for machine, load in zip(machines, loads, strict=True)]
+    host = _Presence("the host", say)
 
-    def look() -> None:
+    def look_at_host() -> None:
         keep()
-        watch()
-        for watched in watches:
-            if watched.last.state != "exited":
-                _ask(watched)
+        try:
+            watch()
+        except (Unreachable, NotNow) as error:
+            host.missed(error)
+        else:
+            host.heard()
+
+    def look() -> bool:
+        """Ask everybody; False where somebody does not answer now."""
+        look_at_host()
+        asked = [watched for watched in watches if watched.last.state != "exited"]
+        for watched in asked:
+            _ask(watched, host)
+        return host.answers and all(watched.presence.answers for watched in asked)
 
     _wait_until_ready(watches, set_up + LATE_SECONDS, look)
     if early := [watched for watched in watches if watched.last.state == "exited"]:
-        return [_left(early[0], seconds)]
+        return _bring(early[:1], seconds, host, look_at_host)
     settle()
     _go(watches)
     _wait(watches, seconds, look)
-    with ThreadPoolExecutor(len(watches)) as pool:
-        return list(pool.map(lambda watched: _left(watched, seconds), watches))
+    left = _bring(watches, seconds, host, look_at_host)
+    while True:
+        try:
+            ended()
+        except (Unreachable, NotNow) as error:
+            keep()
+            host.missed(error)
+            time.sleep(READY_SECONDS)
+        else:
+            host.heard()
+            return left
+
+
+def _bring(watches: list[_Watch], seconds: int, host: _Presence, look_at_host: Callable[[], None]) -> list[Left]:
+    """Fetch the machines' outputs, and ask again while a machine is out of reach: it still has them."""
+
+    def attempt(watched: _Watch) -> Left | Unreachable:
+        try:
+            return _left(watched, seconds)
+        except Unreachable as error:
+            return error
+
+    left: dict[int, Left] = {}
+    while pending := [watched for watched in watches if watched.machine.number not in left]:
+        with ThreadPoolExecutor(len(pending)) as pool:
+            answers = list(pool.map(attempt, pending))
+        if any(isinstance(answer, Unreachable) for answer in answers):
+            look_at_host()
+            time.sleep(READY_SECONDS)
+        for watched, answer in zip(pending, answers, strict=True):
+            if isinstance(answer, Left):
+                watched.presence.heard()
+                silent = max(host.silent, watched.presence.silent)
+                left[watched.machine.number] = replace(answer, silent=silent)
+            else:
+                _missed(watched, host, answer)
+    return [left[watched.machine.number] for watched in watches]
 
 
 def spread(left: Sequence[Left]) -> tuple[float, float] | None:
-    """How far apart the machines began to measure, and by how much that may be off, s; None for one machine alone."""
+    """Return how far apart the machines began to measure, and its uncertainty, s; None for one machine alone."""
     began = [each.began for each in left if each.began is not None]
     if len(began) < 2:
         return None
     return max(began) - min(began), sum(sorted(each.unsure for each in left)[-2:])
 
 
-def _watch(machine: Machine, load: Load) -> _Watch:
+def _watch(machine: Machine, load: Load, say: Callable[[str], None]) -> _Watch:
     poll = machine.area.poll(NAME)
-    at = time.monotonic()
-    return _Watch(machine, load, poll, at, at, poll)
+    return _Watch(machine, load, poll, time.monotonic(), _Presence(machine.name, say), poll)
 
 
-def _wait_until_ready(watches: list[_Watch], seconds: float, look: Callable[[], None]) -> None:
-    """Until every machine has made its files, or the benchmark of one has ended."""
+def _wait_until_ready(watches: list[_Watch], seconds: float, look: Callable[[], bool]) -> None:
+    """Wait until every machine has made its files, or the benchmark of one has ended."""
     deadline = time.monotonic() + seconds
     while not all(watched.last.ready for watched in watches):
         time.sleep(READY_SECONDS)
-        look()
+        all_answer = look()
         if any(watched.last.state == "exited" for watched in watches):
             return
-        if time.monotonic() > deadline:
+        if all_answer and time.monotonic() > deadline:
             names = ", ".join(watched.machine.name for watched in watches if not watched.last.ready)
             raise RunFailed(f"The files were not made within {seconds:.0f} s on {names}.")
 
@@ -156,7 +243,7 @@ def _go(watches: list[_Watch]) -> None:
 
 
 def _clock_ahead(machine: Machine) -> tuple[float, float]:
-    """How far its time since its start is ahead of our clock, s, and by how much that may be off.
+    """Return how far its time since its start is ahead of our clock, s, and by how much that may be off.
 
     The quickest of a few answers: it was read between question and answer.
     """
@@ -170,34 +257,42 @@ def _clock_ahead(machine: Machine) -> tuple[float, float]:
     return ahead, unsure + UP_SECONDS
 
 
-def _wait(watches: list[_Watch], seconds: int, look: Callable[[], None]) -> None:
+def _wait(watches: list[_Watch], seconds: int, look: Callable[[], bool]) -> None:
     started = time.monotonic()
     deadline = started + seconds + LATE_SECONDS
     while True:
         # Asking costs a guest what it measures: seldom while it runs, often when it should end.
         rest = started + seconds - time.monotonic()
         time.sleep(min(max(rest, 0.25), max(2.0, seconds / 10)) if rest > 0 else 0.25)
-        look()
+        all_answer = look()
         pending = [watched for watched in watches if watched.last.state != "exited"]
         if not pending:
             return
-        if time.monotonic() > deadline:
+        if all_answer and time.monotonic() > deadline:
             names = ", ".join(watched.machine.name for watched in pending)
             raise RunFailed(f"The benchmark did not end within {deadline - started:.0f} s on {names}.")
 
 
-def _ask(watched: _Watch) -> None:
-    """Poll one machine, which need not answer now. Raises RunFailed, Silent."""
+def _missed(watched: _Watch, host: _Presence, error: Unreachable) -> None:
+    """Note that a machine did not answer. Raises Silent where its host does, else the error where that lasted."""
+    since = max(watched.presence.answered, host.back)
+    if error.guest and host.answers and time.monotonic() - since > SILENCE_SECONDS:
+        raise Silent(f"{watched.machine.name} does not answer, for {SILENCE_SECONDS} s by now: {error}") from error
+    watched.presence.missed(error)
+
+
+def _ask(watched: _Watch, host: _Presence) -> None:
+    """Poll one machine, which need not answer now. Raises RunFailed, and as `_missed`."""
     name = watched.machine.name
     before = time.monotonic()
     try:
         poll = watched.machine.area.poll(NAME, timeout=POLL_SECONDS)
     except Unreachable as error:
-        if time.monotonic() - watched.answered > SILENCE_SECONDS:
-            raise Silent(f"{name} does not answer, for {SILENCE_SECONDS} s by now: {error}") from error
+        _missed(watched, host, error)
         return
     at = time.monotonic()
-    watched.answered, watched.last = at, poll
+    watched.presence.heard()
+    watched.last = poll
     if poll.state == "gone":
         raise RunFailed(
             f"The benchmark on {name} is gone without an exit status: it was killed, or the machine restarted."
@@ -208,7 +303,7 @@ def _ask(watched: _Watch) -> None:
 
 
 def _check_clocks(watched: _Watch, poll: Poll, least: float, most: float) -> None:
-    """The machine's two clocks and ours must have gone on alike since the first poll."""
+    """Raise RunFailed where the machine's two clocks and ours have not gone on alike since the first poll."""
     up, wall = poll.up - watched.first.up, poll.wall - watched.first.wall
     name = watched.machine.name
     if abs(wall - up) > CLOCK_SECONDS:

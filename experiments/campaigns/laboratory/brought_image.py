@@ -60,7 +60,7 @@ def _names(folder: Path) -> set[str]:
 
 
 def checked_format(disk: Path) -> str:
-    """One of FORMATS. Raises BuildError where the disk cannot be a guest's."""
+    """Return the disk's format, one of FORMATS. Raises BuildError where the disk cannot be a guest's."""
     if not disk.is_file():
         raise BuildError(f"{disk} is no file.")
     about = json.loads(debian.run("qemu-img", "info", "--output=json", disk))

@@ -16,7 +16,7 @@ FIGURES = {
 
 
 def medians(said: Iterable[tuple[str, str]]) -> dict[str, float]:
-    """The figures of several rounds; one that the pool cannot have (no direct I/O there) is missing."""
+    """Return the figures of several rounds; one that the pool cannot have (no direct I/O there) is missing."""
     rounds: dict[str, list[float]] = {}
     for name, value in said:
         if name in FIGURES:
@@ -25,7 +25,7 @@ def medians(said: Iterable[tuple[str, str]]) -> dict[str, float]:
 
 
 def drift(calibrations: Iterable[Mapping[str, Any]], before: str) -> list[str]:
-    """Where the reference load before this part of a campaign differs too much from that before its first part."""
+    """Return a sentence for each figure of the load before this part that differs too much from the first part's."""
     found = {each["before"]: each for each in calibrations}
     first = next(iter(found.values()), None)
     now = found.get(before)

@@ -16,19 +16,19 @@ _MIB = 2**20
 
 @dataclass(frozen=True)
 class Interval:
-    """`until` in s since the measurement began."""
+    """The reads and writes of one interval; `until` in s since the measurement began."""
 
     until: float
     mib_s: float
 
 
 def every(seconds: int) -> int:
-    """How far apart the looks at a run are, s."""
+    """Return how far apart the looks at a run are, s."""
     return max(1, -(-seconds // MOST_INTERVALS))
 
 
 def read(samples: bytes, began: float, seconds: float) -> list[Interval]:
-    """The intervals inside the measurement, which began at this time since the machine's start.
+    """Return the intervals inside the measurement, which began at this time since the machine's start.
 
     samples : "at SECONDS" and then "/proc/PID/io:rchar: BYTES", "...wchar: BYTES" of each process, for each look
     Processes are looked for at each of the first looks, so those that came then had done nothing before. Later, an
@@ -51,7 +51,7 @@ def read(samples: bytes, began: float, seconds: float) -> list[Interval]:
 
 
 def warm_up(values: Sequence[float]) -> int | None:
-    """How many intervals to leave out so that the mean of the rest is known best; None where no such place is seen.
+    """Return how many intervals to leave out so that the mean of the rest is known best; None where that is not seen.
 
     The marginal standard error rule (MSER): the d that makes sum((x - mean)^2) / (n - d)^2 over x[d:] least. A least
     one in the second half, or fewer than ten intervals, tell nothing.

@@ -18,13 +18,13 @@ class BuildError(Exception):
 
 
 def check_root() -> None:
-    """Raises BuildError where this is not root."""
+    """Raise BuildError where this is not root."""
     if os.geteuid() != 0:
         raise BuildError("This needs root: it makes a Debian in a folder, and runs programs in it.")
 
 
 def check_tools(programs: Iterable[str], packages: str) -> None:
-    """Raises BuildError where a program is missing; `packages` are Debian's that have them."""
+    """Raise BuildError where a program is missing; `packages` are Debian's that have them."""
     if missing := [program for program in programs if shutil.which(program) is None]:
         raise BuildError(f"not installed: {', '.join(missing)}; on Debian: {packages}")
 
@@ -55,7 +55,7 @@ def versions(root: Path, packages: Iterable[str]) -> dict[str, str]:
 
 
 def run(*command: str | Path, given: IO[bytes] | None = None) -> str:
-    """What a program prints; `given` is its standard input. Raises BuildError where it fails."""
+    """Run a program and return what it prints; `given` is its standard input. Raises BuildError where it fails."""
     done = subprocess.run(  # noqa: S603 - names of ours and paths of the caller
         [str(word) for word in command],
         capture_output=True,

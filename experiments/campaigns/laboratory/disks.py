@@ -1,4 +1,4 @@
-"""What a virtual disk may be, in the words of a configuration, and which of it goes together."""
+"""The options of a virtual disk, in the words of a configuration, and which of them go together."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ _QEMU_WITH_URING = (5, 0)
 
 @dataclass(frozen=True)
 class Options:
-    """Of the disk under test. The fields are those of a configuration (experiments.models.Configuration)."""
+    """The options of the disk under test; fields are those of a configuration (experiments.models.Configuration)."""
 
     cache_mode: str = "none"
     io_mode: str = "threads"
@@ -45,7 +45,7 @@ class Options:
 
 
 def problems(options: Options) -> Iterator[tuple[str, str]]:
-    """What does not go together, whatever the hypervisor: the option and a sentence."""
+    """Yield what does not go together, whatever the hypervisor: the option and a sentence."""
     if options.io_mode == "native" and options.cache_mode not in _DIRECT:
         yield "io_mode", f"native passes the host's cache by: the cache mode is {' or '.join(_DIRECT)} with it."
     if options.allocation == "metadata" and options.image_format != "qcow2":
@@ -63,7 +63,7 @@ def problems(options: Options) -> Iterator[tuple[str, str]]:
 
 
 def problems_on_volumes(options: Options) -> Iterator[tuple[str, str]]:
-    """What a disk that is a volume cannot be: the option and a sentence."""
+    """Yield what a disk that is a volume cannot be: the option and a sentence."""
     usual = Options()
     if options.image_format != usual.image_format:
         yield "image_format", f"A disk on a volume is raw, not {options.image_format}."
@@ -74,12 +74,12 @@ def problems_on_volumes(options: Options) -> Iterator[tuple[str, str]]:
 
 
 def problem_with_qemu(options: Options, version: tuple[int, ...]) -> str:
-    """Why this QEMU cannot do it; empty where it can, or its version is not known. version : (7, 2, 22)"""
+    """Return why this QEMU cannot do it; empty where it can, or its version is not known. version : (7, 2, 22)"""
     if options.io_mode == "io_uring" and version and version < _QEMU_WITH_URING:
         return f"io_uring needs QEMU {'.'.join(map(str, _QEMU_WITH_URING))}, not {'.'.join(map(str, version))}."
     return ""
 
 
 def pinned(cpus: Sequence[int], number: int, vcpus: int) -> tuple[int, ...]:
-    """The host CPUs of the vCPUs of machine `number`, counted from 1: no two share one. Empty: not pinned."""
+    """Return the host CPUs of the vCPUs of machine `number`, counted from 1: no two share one. Empty: not pinned."""
     return tuple(cpus[(number - 1) * vcpus : number * vcpus])

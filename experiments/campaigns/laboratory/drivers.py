@@ -5,7 +5,7 @@ runs on. What they make is taken away by `clean` of the same areas, whatever hap
 """
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 
@@ -15,6 +15,7 @@ from .remote import Area
 from .ssh import Connection, Unreachable
 
 CONTACT_SECONDS = 60
+CLEAR_SECONDS = 180
 FOLDER = "fs"  # of the file system under test, in the area
 Say = Callable[[str], None]
 HYPERVISORS: dict[str, Hypervisor] = {"libvirt": libvirt, "proxmox": proxmox, "xen": xen}  # by driver of a campaign
@@ -23,9 +24,10 @@ UNTRIED = ("proxmox", "xen")  # on no real host by those who wrote them
 
 @dataclass(frozen=True)
 class Wanted:
-    """What one run is about. Sizes in MiB; guest fields are empty for a native run.
+    """One run as a driver is asked to set it up. Sizes in MiB; guest fields are empty for a native run.
 
     host_fs : or the volume in place of one; storage : the hypervisor's name of it, where it makes the disks there
+    maker : the driver, which may make virtual machines for it
     image_disk : of an image that was brought, else empty
     """
 
@@ -46,11 +48,12 @@ class Wanted:
     image_host_key: str = ""
     accelerator: str = ""
     storage: str = ""
+    maker: str = ""
 
 
 @dataclass(frozen=True)
 class Machine:
-    """Where the benchmark runs: number counts from 1, 0 is the host itself."""
+    """A machine that the benchmark runs on: number counts from 1, 0 is the host itself."""
 
     number: int
     area: Area
@@ -71,13 +74,28 @@ def machine_name(number: int) -> str:
 
 
 def host_file_system(area: Area, wanted: Wanted, say: Say) -> dict[str, str]:
-    """The host's file system for this run, fresh where the pool makes images. Returns what is known of it."""
-    area.call("begin", timeout=120)
+    """Prepare the host's file system for this run, fresh where the pool makes images; return what is known of it."""
+    area.call("begin", *makers([wanted.maker]), timeout=120)
     if wanted.makes_image:
         say(steps.host_image(wanted.host_fs, wanted.host_disk_mib))
         return area.call("make-fs", FOLDER, wanted.host_disk_mib, wanted.host_fs, timeout=600)
     say(steps.host_folder(wanted.host_fs))
-    return area.call("make-folder", FOLDER, wanted.host_fs)
+    return area.call("make-folder", FOLDER, wanted.host_fs, wanted.host_disk_mib)
+
+
+def makers(names: Iterable[str]) -> list[str]:
+    """Return those of the drivers that make virtual machines, which are asked what is left of them."""
+    return [name for name in names if name in HYPERVISORS]
+
+
+def left_overs(machine: Connection, pools: Iterable[str], drivers: Iterable[str], *, clear: bool = False) -> list[str]:
+    """Return what runs left in these pools and no area knows any more, a text each; `clear` takes it away first."""
+    asked, verb = makers(drivers), "clear" if clear else "left"
+    return [
+        f"{line} in {pool}"
+        for pool in pools
+        for line in remote.call(machine, verb, pool, *asked, timeout=CLEAR_SECONDS).splitlines()
+    ]
 
 
 def native(host: Connection, wanted: Wanted, say: Say) -> list[Machine]:
@@ -95,15 +113,15 @@ def guests(
 ) -> list[Machine]:
     """Make, start and prepare `vm_count` guests; their connections close with the stack.
 
-    Raises hypervisors.GuestGone.
+    Raises hypervisors.GuestGone, GuestNotUp.
     """
     area = Area(host, wanted.pool, wanted.token)
     if wanted.storage:
-        area.call("begin", timeout=120)
+        area.call("begin", *makers([wanted.maker]), timeout=120)
         host_facts = {"mount_options": ""}
         say(steps.storage(wanted.storage, wanted.disk_mib))
     elif wanted.host_fs in disks.VOLUMES:
-        area.call("begin", timeout=120)
+        area.call("begin", *makers([wanted.maker]), timeout=120)
         host_facts = {"mount_options": ""}
         say(steps.volumes(wanted.host_fs, wanted.disk_mib))
     else:
@@ -148,14 +166,14 @@ def guests(
 def log_in(
     hypervisor: Hypervisor, host: Connection, name: str, host_key: str, keep: Callable[[], object]
 ) -> Iterator[Connection]:
-    """The way to a guest that has come up. Raises hypervisors.GuestGone, and what ssh raises."""
+    """Give the way to a guest that has come up. Raises what its hypervisor raises, and ssh."""
     with hypervisors.connection(host, name, hypervisor.way_in(host, name), host_key) as inside:
         _first_contact(inside, keep)
         yield inside
 
 
 def _first_contact(guest: Connection, keep: Callable[[], object]) -> None:
-    """Its sshd listens, but a busy guest may drop the first connections."""
+    """Wait for a guest to answer: its sshd listens, but a busy guest may drop the first connections."""
     deadline = time.monotonic() + CONTACT_SECONDS
     while True:
         try:
@@ -189,7 +207,7 @@ def _kernel(machine: Connection) -> str:
 
 
 def drop_caches(machines: Sequence[Machine], host: Connection | None) -> bool:
-    """Inside first: what a guest writes back lands in the host's caches. False where a login may not drop them."""
+    """Drop caches, inside first, as guests write back into the host's. Return False where a login may not drop them."""
     reached = [machine.area.machine for machine in machines if machine.number] + [host]
     said = [remote.call(machine, "drop-caches", timeout=300) for machine in reached if machine is not None]
     return not any(said)

@@ -1,4 +1,4 @@
-"""What the benchmarks are told: the four workloads for Filebench, in the words of each version, and for fio.
+"""The texts that benchmarks run by: the four workloads for Filebench, in the words of each version, and for fio.
 
 Both are KDB's own texts, and another variant than the personalities that Filebench ships: `personality`
 in their parameters says so. The numbers of threads, files and bytes are those of the shipped ones
@@ -70,7 +70,7 @@ class UnknownVersion(ValueError):  # noqa: N818
 
 @dataclass(frozen=True)
 class Load:
-    """What to put on the machine and to run there.
+    """The files and the command that make a load on the machine.
 
     files : name to text, put into the area
     command : run in the file system under test; it makes its files, waits at BARRIER, and measures
@@ -88,7 +88,7 @@ class Load:
 
 
 def scaled(shape: Shape, percent: int) -> Shape:
-    """Files and threads at this share; at least one thread and ten files."""
+    """Return the shape with files and threads at this share; at least one thread and ten files."""
     threads, files = max(1, shape.threads * percent // 100), max(10, shape.files * percent // 100)
     return Shape(
         threads, files, shape.file_bytes, shape.append_bytes, shape.directory_width, shape.preallocated_percent
@@ -111,7 +111,7 @@ def load(
     *,
     program: str = "",
 ) -> Load:
-    """The load of one run on one machine, in `folder`. Raises UnknownVersion.
+    """Return the load of one run on one machine, in `folder`. Raises UnknownVersion.
 
     program : where the engine is, if not on the machine's PATH
     """
@@ -139,7 +139,7 @@ def load(
 
 
 def seconds_to_measuring(output: bytes) -> float | None:
-    """From the barrier to the measurement: Filebench starts its threads in between and says when; fio does not."""
+    """Return how long after the barrier it measured: Filebench starts its threads first and says when; fio does not."""
     said = [pattern.search(output) for pattern in _BEGAN]
     return None if None in said else float(said[1][1]) - float(said[0][1])  # type: ignore[index]
 
@@ -148,7 +148,7 @@ def seconds_to_measuring(output: bytes) -> float | None:
 
 
 def dialect(version: str) -> str:
-    """ "1.4" or "1.5". Raises UnknownVersion."""
+    """Return "1.4" or "1.5". Raises UnknownVersion."""
     for known in ("1.4.8", "1.4.9", "1.5"):
         if version.startswith(known):
             return known[:3]
@@ -200,7 +200,7 @@ _STEPS: dict[str, tuple[tuple[str, str], ...]] = {
 
 
 def filebench_text(version: str, workload: str, shape: Shape, folder: str, seconds: int, area: str) -> str:
-    """The personality in the words of this version. Raises UnknownVersion.
+    """Return the personality in the words of this version. Raises UnknownVersion.
 
     `run` would make the files itself; it leaves alone those that `create files` made.
     """
@@ -264,7 +264,7 @@ _FIO = {
 
 
 def fio_job(workload: str, shape: Shape, folder: str, seconds: int) -> str:
-    """A job file."""
+    """Return fio's job file."""
     reads, read_bytes, write_bytes, more = _FIO[workload]
     size = -(-shape.file_bytes // write_bytes) * write_bytes
     lines = [

@@ -127,7 +127,7 @@ def _content(folder: Path) -> str:
 
 
 def _copy_tree(installed: Path, tree: Path) -> None:
-    """What running needs of what was installed: no archives and libtool's notes, and no links."""
+    """Copy what running needs of what was installed: no archives and libtool's notes, and no links."""
     wanted = ("bin/filebench", "share/filebench/cvars/*.so", "share/filebench/workloads/*.f")
     for path in (path for pattern in wanted for path in installed.glob(pattern)):
         target = tree / path.relative_to(installed)
@@ -136,7 +136,7 @@ def _copy_tree(installed: Path, tree: Path) -> None:
 
 
 def _tried(root: Path, version: str, prefix: str, workload: str) -> float:
-    """Operations per second of one second of KDB's own text. Raises BuildError where that is no result."""
+    """Return operations per second of one second of KDB's own text. Raises BuildError where that is no result."""
     area = root / "try"
     (area / "fs").mkdir(parents=True)
     load = engines.load("filebench", version, workload, "/try", "/try/fs", 1, _TEST_PERCENT)
@@ -152,7 +152,7 @@ def _tried(root: Path, version: str, prefix: str, workload: str) -> float:
 
 
 def _inside(root: Path, *command: str) -> str:
-    """What a program prints that runs in the Debian alone. Raises BuildError where it fails."""
+    """Run a program in the Debian alone and return what it prints. Raises BuildError where it fails."""
     alone = ("unshare", "--mount", "--pid", "--ipc", "--net", "--fork", "--kill-child", f"--mount-proc={root}/proc")
     plain = ("env", "-i", "PATH=/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL=C.UTF-8", "HOME=/", "chroot", str(root))
     done = subprocess.run(  # noqa: S603 - texts of ours
@@ -169,7 +169,7 @@ def _inside(root: Path, *command: str) -> str:
 
 
 def _least_glibc(tree: Path) -> str:
-    """The oldest C library that has everything the programs ask for."""
+    """Return the version of the oldest C library that has everything the programs ask for."""
     needed = {
         tuple(map(int, found.split(b".")))
         for path in tree.rglob("*")

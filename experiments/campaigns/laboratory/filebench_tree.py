@@ -45,7 +45,7 @@ class Tree:
 
 
 def filled(folder: str) -> str:
-    """The folder in PREFIX_LENGTH characters. Raises TreeError where it is longer."""
+    """Return the folder's path in PREFIX_LENGTH characters. Raises TreeError where it is longer."""
     above, _, name = folder.rpartition("/")
     if len(folder) > PREFIX_LENGTH:
         raise TreeError(
@@ -59,13 +59,13 @@ def built_prefix(version: str) -> str:
 
 
 def digests(folder: Path) -> dict[str, str]:
-    """Of every file below, by its path there."""
+    """Return each file's digest, keyed by its path relative to the folder."""
     paths = sorted(path for path in folder.rglob("*") if path.is_file())
     return {str(path.relative_to(folder)): debian.sha256(path) for path in paths}
 
 
 def read(folder: Path) -> Tree:
-    """Raises TreeError where a file is missing, changed or more than the manifest names."""
+    """Return a folder's tree. Raises TreeError where a file is missing, changed or more than the manifest names."""
     try:
         manifest = json.loads((folder / MANIFEST).read_text())
         expected = dict(manifest["sha256"])
@@ -80,7 +80,7 @@ def read(folder: Path) -> Tree:
 
 
 def moved(tree: Tree, folder: str) -> dict[str, bytes]:
-    """The files as they run in `folder`, the manifest among them. Raises TreeError."""
+    """Return the files as they run in `folder`, the manifest among them. Raises TreeError."""
     old, new = str(tree.manifest["prefix"]).encode(), filled(folder).encode()
     if len(old) != PREFIX_LENGTH:
         raise TreeError("The tree was built by another version of KDB. Build it again.")

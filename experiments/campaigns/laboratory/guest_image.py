@@ -43,7 +43,7 @@ _PUBLIC_KEY = re.compile(r"(?:ssh|ecdsa|sk)-[\w@.-]{1,60} [A-Za-z0-9+/]{4,20000}
 
 
 def public_keys(paths: Iterable[Path]) -> list[str]:
-    """The keys in files of OpenSSH's public keys. Raises BuildError, which never repeats a line: it may be a secret."""
+    """Return the keys in files of OpenSSH's public keys. Raises BuildError, which repeats no line: it may be secret."""
     found: list[str] = []
     for path in paths:
         before = len(found)
@@ -135,7 +135,7 @@ def new_host_key(file: Path) -> str:
 
 
 def _add_parts(archive: tarfile.TarFile, host_key: Path, authorized_keys: Sequence[str]) -> None:
-    """What is put into the new Debian: its settings, and what makes its boot files in /kdb."""
+    """Put our parts into the new Debian: its settings, and what makes its boot files in /kdb."""
     keys = "".join(f"{key}\n" for key in authorized_keys)
     for name, content, mode in (
         ("etc/ssh/kdb_host_key", host_key.read_text(), 0o600),
@@ -152,7 +152,7 @@ def _add_parts(archive: tarfile.TarFile, host_key: Path, authorized_keys: Sequen
 
 
 def add_member(archive: tarfile.TarFile, name: str, content: str | None, mode: int) -> None:
-    """A file of root's, or a folder where there is no content."""
+    """Add a file of root's, or a folder where there is no content."""
     member = tarfile.TarInfo(name)
     member.mode = mode
     if content is None:
@@ -165,7 +165,7 @@ def add_member(archive: tarfile.TarFile, name: str, content: str | None, mode: i
 
 
 def add_filebench(archive: tarfile.TarFile, filebench: Path) -> None:
-    """Filebench and a link to it in /usr/local/bin. Raises BuildError, filebench_tree.TreeError."""
+    """Add Filebench and a link to it in /usr/local/bin. Raises BuildError, filebench_tree.TreeError."""
     if not (filebench / "bin" / "filebench").is_file():
         raise BuildError(f"{filebench} has no bin/filebench")
     place = filebench.resolve()

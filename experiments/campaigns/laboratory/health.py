@@ -1,4 +1,4 @@
-"""What may explain an outlier: how the host's processors and disks stand. What a host does not say stays unsaid."""
+"""Facts that may explain an outlier: the state of the host's processors and disks. What it does not say is left out."""
 
 import json
 from typing import Any
@@ -10,12 +10,12 @@ HOT_CELSIUS = 85  # most processors slow down not far above
 
 
 def look(machine: Connection, pools: list[str]) -> dict[str, Any]:
-    """Raises what remote.call does. Its keys are those of `read`."""
+    """Return the host's health, with the keys of `read`. Raises what remote.call does."""
     return read(remote.call(machine, "health", *pools))
 
 
 def read(text: str) -> dict[str, Any]:
-    """The answer of the verb `health`.
+    """Return what the answer of the verb `health` says.
 
     governor, turbo ("on", "off"), mitigations ("off"): str; vulnerable: list of what the kernel calls so;
     celsius: float, the hottest sensor; pools: path to used_percent (int) and made (ISO date); disks: name to passed
@@ -43,7 +43,7 @@ def read(text: str) -> dict[str, Any]:
 
 
 def _disk(text: str) -> dict[str, Any]:
-    """Of smartctl's JSON, what every kind of disk states alike; attributes with a maker's own meaning are left out."""
+    """Return what every kind of disk states alike in smartctl's JSON: no attributes with a maker's own meaning."""
     try:
         said = json.loads(text)
     except (ValueError, RecursionError):
@@ -66,7 +66,7 @@ def _at(said: Any, outer: str, inner: str) -> Any:
 
 
 def in_words(found: dict[str, Any]) -> list[tuple[str, str]]:
-    """(label, text) of what is known."""
+    """Return (label, text) of what is known."""
     clock = [found.get("governor", ""), f"turbo {found['turbo']}" if "turbo" in found else ""]
     said = [("Processor clock", ", ".join(filter(None, clock)))]
     said.append(("Hottest sensor", f"{found['celsius']:.0f} \N{DEGREE SIGN}C" if "celsius" in found else ""))
@@ -89,7 +89,7 @@ def in_words(found: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def warnings(found: dict[str, Any]) -> list[str]:
-    """What a result should say of it."""
+    """Return the sentences about the host's health that a result should carry."""
     said = []
     if found.get("celsius", 0) >= HOT_CELSIUS:
         said.append(f"The host was at {found['celsius']:.0f} \N{DEGREE SIGN}C: it may have slowed down.")

@@ -1,4 +1,4 @@
-"""What makes a campaign's virtual machines on a host: the contract, and what all that keep it have in common.
+"""The contract of what makes a campaign's virtual machines on a host, and what all that keep it have in common.
 
 Every guest boots the kernel of the guest image directly, with the image's root disk read-only as its first disk; or, of
 an image that an operator brought, a disk of its own over the image's, with the seed of its cloud-init beside. The disk
@@ -29,7 +29,11 @@ KERNEL_LINE = "console=ttyS0 quiet panic=-1 net.ifnames=0"
 
 
 class GuestGone(Exception):  # noqa: N818 - the machine's decision
-    """A virtual machine ended or never came; the text says what its hypervisor says of it."""
+    """A virtual machine ended: its hypervisor was asked, and says so in the text."""
+
+
+class GuestNotUp(Exception):  # noqa: N818
+    """A virtual machine runs, and did not come up in time; the text has the last lines of its console."""
 
 
 class GuestStopped(Exception):  # noqa: N818
@@ -58,12 +62,16 @@ class Guest:
 
 
 class Hypervisor(Protocol):
-    """Makes guests by programs of the host. Each call raises remote.Refused, and what the way to the host raises."""
+    """A maker of guests by programs of the host.
+
+    Each call raises remote.Refused, remote.NotNow where the hypervisor does not answer, and what the way to the host
+    raises.
+    """
 
     def make_disk(
         self, area: Area, place: str, host_storage: str, number: int, mib: int, options: disks.Options
     ) -> str:
-        """The disk of a machine to be, as `start` wants it.
+        """Make the disk of a machine to be, as `start` wants it.
 
         place : a folder of the area, or the hypervisor's name of a storage; host_storage : the file system in the
         folder, or a volume
@@ -73,14 +81,14 @@ class Hypervisor(Protocol):
         """Define and start a guest; its name is recorded first, so that a clean-up finds it."""
 
     def check_running(self, host: Connection, name: str) -> None:
-        """Raises GuestGone, GuestStopped where the guest is anything but running."""
+        """Raise GuestGone, GuestStopped where the hypervisor says that the guest is anything but running."""
 
     def way_in(self, host: Connection, name: str) -> tuple[str, int]:
-        """Address and port by which the host reaches the guest's sshd. Raises GuestGone."""
+        """Return address and port by which the host reaches the guest's sshd."""
 
 
 def root_disk(area: Area, image_folder: str, disk: str, number: int) -> str:
-    """The path of a throw-away disk over `disk` of an image that was brought; empty where there is none."""
+    """Make a throw-away disk over `disk` of an image that was brought; return its path, empty where there is none."""
     if not disk:
         return ""
     made = area.call("make-overlay", f"root{number}", f"{image_folder}/{disk}", disk.rpartition(".")[2])
@@ -95,7 +103,7 @@ def wait_ready(
     seconds: float = BOOT_SECONDS,
     keep: Callable[[], object] = lambda: None,
 ) -> None:
-    """Wait for the guest's sign on its console. Raises GuestGone with the console's last lines.
+    """Wait for the guest's sign on its console. Raises GuestNotUp, and what check_running raises.
 
     seconds : for a guest of KDB's own image
     Its sshd cannot be asked: QEMU accepts connections on the forwarded port before anybody listens.
@@ -109,7 +117,7 @@ def wait_ready(
             return
         last = " / ".join(line.strip() for line in text.splitlines()[-3:] if line.strip())
         if FAILED in text or time.monotonic() > deadline:
-            raise GuestGone(
+            raise GuestNotUp(
                 f"the virtual machine {guest.name} did not come up within {seconds:.0f} s. Console: {last or 'empty'}"
             )
         hypervisor.check_running(area.machine, guest.name)
@@ -117,7 +125,7 @@ def wait_ready(
 
 
 def make_image(area: Area, place: str, host_storage: str, number: int, mib: int, options: disks.Options) -> str:
-    """An image file in the folder of the area, or a volume; its path. Raises Refused."""
+    """Make an image file in the folder of the area, or a volume; return its path. Raises Refused."""
     name = f"disk{number}"
     if host_storage in disks.VOLUMES:
         return area.call("make-volume", name, mib, host_storage, timeout=600)["path"]
@@ -126,14 +134,14 @@ def make_image(area: Area, place: str, host_storage: str, number: int, mib: int,
 
 
 def forwarded(usernet: str, name: str) -> tuple[str, int]:
-    """The way in by the port of the host's loopback in QEMU's `info usernet`. Raises GuestGone."""
+    """Return the way in by the port of the host's loopback in QEMU's `info usernet`. Raises Refused."""
     found = re.search(r"TCP\[HOST_FORWARD\]\s+\d+\s+127\.0\.0\.1\s+(\d+)\s+\S+\s+22\b", usernet)
     if not found:
-        raise GuestGone(f"the virtual machine {name} has no forwarded port")
+        raise remote.Refused(f"the virtual machine {name} has no forwarded port")
     return "127.0.0.1", int(found[1])
 
 
 def connection(host: Connection, name: str, way_in: tuple[str, int], host_key: str) -> Connection:
-    """To the guest's sshd, through the host. The key is the one that logs in to the host."""
+    """Return a connection to the guest's sshd, through the host, with the key that logs in to the host."""
     key_file = host.address.key_file
     return Connection(Address(*way_in, "root", host_key, key_file, label=name), via=host)

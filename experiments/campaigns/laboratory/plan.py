@@ -29,14 +29,14 @@ def cells(
     workloads: Sequence[str],
     vm_counts: Sequence[int],
 ) -> list[Cell]:
-    """The matrix; native where there is no guest file system."""
+    """Return the cells of the matrix; native ones where there is no guest file system."""
     if not guest_file_systems:
         return [Cell(host_fs, "", workload, 0) for host_fs, workload in product(host_file_systems, workloads)]
     return [Cell(*cell) for cell in product(host_file_systems, guest_file_systems, workloads, vm_counts)]
 
 
 def in_order(matrix: Sequence[Cell], repetitions: Sequence[int], seed: int) -> list[tuple[int, Cell]]:
-    """Repetition and cell, in the order to run: whole repetitions one after another, shuffled inside.
+    """Return repetitions with their cells, in the order to run: one repetition after another, shuffled inside.
 
     So whatever changes slowly on the machine meets all cells alike, and a campaign that ends early has
     compared all of them. The same seed gives the same order, also for repetitions that are added later.
@@ -50,13 +50,13 @@ def in_order(matrix: Sequence[Cell], repetitions: Sequence[int], seed: int) -> l
 
 
 def run_seconds(cell: Cell, engine: str, seconds: int, cool_down: int, percent: int, accelerator: str) -> int:
-    """About how long a run takes, s."""
+    """Return about how long a run takes, s."""
     set_up = engines.working_set_bytes(cell.workload, percent) // (100 * 2**20)
     return seconds + cool_down + _AROUND_A_RUN + set_up + cell.vm_count * _BOOT.get(accelerator, 0)
 
 
 def host_disk_mib(driver: str, disk_mib: int, vm_counts: Sequence[int]) -> int:
-    """The size of the file system that the host makes for a run, MiB: every guest's disk may fill up."""
+    """Return the size of the file system that the host makes for a run, MiB: every guest's disk may fill up."""
     if driver == "proxmox":
         return max(vm_counts) * disk_mib
     if driver not in ("libvirt", "xen"):
@@ -75,7 +75,7 @@ def steps(
     options: disks.Options,
     place: str,
 ) -> list[str]:
-    """What a run does, in words, for the dry run. place : the pool"""
+    """Return what a run does, in words, for the dry run. place : the pool"""
     where = words.host_image(cell.host_fs, host_mib) if is_image else words.host_folder(cell.host_fs)
     done = [words.CLEAN] if driver in ("attached", "proxmox") else [words.CLEAN, words.CALIBRATE]
     if driver == "proxmox":

@@ -1,4 +1,4 @@
-"""Which folders of a host may be storage pools. The host asks once more, by remote.sh, and looks at its links."""
+"""The folders of a host that may be storage pools. The host asks once more, by remote.sh, and looks at its links."""
 
 from fnmatch import fnmatchcase
 
@@ -11,7 +11,7 @@ _OWN = ("/var/lib/kdb/*", "/home/*/kdb-demo/*")  # and these are nevertheless; t
 
 
 def is_of_the_system(path: str) -> bool:
-    """Whether this absolute, normalised path is no place for a pool."""
+    """Tell whether this absolute, normalised path is no place for a pool."""
     if any(fnmatchcase(f"{path}/", own) for own in _OWN):
         return False
     return path in ("/", "/tmp") or f"{path}/".startswith(tuple(f"{folder}/" for folder in _SYSTEM))  # noqa: S108

@@ -8,7 +8,7 @@ CONFIDENCE = 0.95
 
 
 def widest_percent(samples: Mapping[str, Sequence[float]]) -> float | None:
-    """How far the least known ratio to the fastest configuration may be off, in percent (95 %).
+    """Return how far the least known ratio to the fastest configuration may be off, in percent (95 %).
 
     samples : configuration to the throughputs of its repetitions
     None where a configuration has fewer than three, or there is nothing to compare.

@@ -16,7 +16,7 @@ from typing import Any
 
 from . import disks
 from .hypervisors import KERNEL_LINE, MAC, SEED, SERIAL, Guest, GuestGone, GuestStopped, forwarded
-from .remote import Area, Refused
+from .remote import Area, NotNow, Refused
 from .ssh import Connection
 
 FIRST_ID = 900_000_000
@@ -37,7 +37,7 @@ _FOLDERS = ("dir", "btrfs")
 
 
 def vmid(name: str) -> int:
-    """The number of a machine by its name, "kdb-TOKEN-N". Raises ValueError where it is none of ours."""
+    """Return the number of a machine by its name, "kdb-TOKEN-N". Raises ValueError where it is none of ours."""
     found = re.fullmatch(r"kdb-(?:probe-)?(\d+)(?:-(\d{1,2}))?", name)
     if not found:
         raise ValueError(f"{name} is no machine of a campaign")
@@ -45,7 +45,7 @@ def vmid(name: str) -> int:
 
 
 def make_disk(area: Area, place: str, host_storage: str, number: int, mib: int, options: disks.Options) -> str:
-    """The disk in the words of `qm create`, which makes it. place : the storage"""
+    """Return the disk in the words of `qm create`, which makes it. place : the storage"""
     gib = f"{mib / 1024:.6f}".rstrip("0").rstrip(".")
     words = [
         *(f"{place}:{gib}", f"format={options.image_format}", f"cache={options.cache_mode}", f"aio={options.io_mode}"),
@@ -57,7 +57,7 @@ def make_disk(area: Area, place: str, host_storage: str, number: int, mib: int, 
 
 
 def creation(guest: Guest) -> list[str]:
-    """The words of `qm create` for a guest. What boots it has no option of its own, and goes to QEMU as it is."""
+    """Return the words of `qm create` for a guest. What boots it has no option of its own and goes to QEMU as is."""
     is_kvm = guest.accelerator == "kvm"
     kernel = [
         *("-kernel", f"{guest.image_folder}/vmlinuz", "-initrd", f"{guest.image_folder}/initrd"),
@@ -88,7 +88,7 @@ def creation(guest: Guest) -> list[str]:
 
 
 def qm(host: Connection, *words: str, timeout: float = 60) -> str:
-    """What qm prints. Raises Refused."""
+    """Run qm and return what it prints. Raises Refused where it fails."""
     return _said(host, ["qm", *words], timeout)
 
 
@@ -100,7 +100,7 @@ def _said(host: Connection, words: list[str], timeout: float = 60) -> str:
 
 
 def _asked(host: Connection, *words: str) -> Any:
-    """What pvesh answers. Raises Refused, also where it is no JSON."""
+    """Return what pvesh answers. Raises Refused, also where it is no JSON."""
     text = _said(host, ["pvesh", *words, "--output-format", "json"])
     try:
         return json.loads(text)
@@ -121,26 +121,30 @@ def start(area: Area, guest: Guest) -> None:
 
 
 def check_running(host: Connection, name: str) -> None:
-    """Raises GuestGone, GuestStopped where the guest is anything but running."""
+    """Raise GuestGone, GuestStopped where Proxmox VE says that the guest is anything but running."""
     try:
         said = qm(host, "status", str(vmid(name)))
     except Refused as error:
-        raise GuestGone(f"the virtual machine {name} is gone: {error}") from error
+        if "does not exist" in str(error) and "ipcc_send_rec" not in str(error):  # which is its cluster's silence
+            raise GuestGone(f"the virtual machine {name} is gone: {error}") from error
+        raise NotNow(str(error)) from error
     found = said.strip().removeprefix("status: ")
+    if found == "stopped":
+        raise GuestGone(f"the virtual machine {name} is {found}")
     if found in _STOPPED:
         raise GuestStopped(f"the virtual machine {name} is {found}")
     if found != "running":
-        raise GuestGone(f"the virtual machine {name} is {found}")
+        raise NotNow(f"{host.address}: Proxmox VE says of the virtual machine {name}: {found!r}")
 
 
 def way_in(host: Connection, name: str) -> tuple[str, int]:
-    """Address and port by which the host reaches the guest's sshd. Raises GuestGone."""
+    """Return address and port by which the host reaches the guest's sshd."""
     place = f"/nodes/{_node(host)}/qemu/{vmid(name)}/monitor"
     return forwarded(str(_asked(host, "create", place, "--command", "info usernet")), name)
 
 
 def storages(host: Connection, names: Iterable[str]) -> dict[str, dict[str, Any]]:
-    """What is known of these storages, as of other pools: their kind in the words of kdb.host_storage, and room.
+    """Return the facts of these storages, like those of other pools: kind in the words of kdb.host_storage, and room.
 
     allocation : of the host's setting, by image format; "" where the volume is reserved as a whole. Raises Refused.
     """
@@ -176,7 +180,7 @@ def _why_not(name: str, status: Mapping[str, Any] | None) -> str:
 
 
 def _folder(host: Connection, path: str) -> tuple[str, str]:
-    """The file system of a folder and its mount options."""
+    """Return the file system of a folder and its mount options."""
     said = _said(host, ["findmnt", "--noheadings", "--output", "FSTYPE,OPTIONS", "--target", path]).split()
     if len(said) != 2:
         raise Refused(f"{host.address}: findmnt does not know what {path} lies on")
@@ -184,7 +188,7 @@ def _folder(host: Connection, path: str) -> tuple[str, str]:
 
 
 def allocations(about: Mapping[str, Any]) -> dict[str, str]:
-    """How the space of a new disk is reserved on a storage, by image format. about : its settings"""
+    """Return how the space of a new disk is reserved on a storage, by image format. about : its settings"""
     kind = about["type"]
     if kind in (*_FOLDERS, "nfs"):
         chosen = about.get("preallocation", "metadata")

@@ -1,4 +1,4 @@
-"""What was said between a worker and a machine, kept in a file that can be sent to those who wrote a driver."""
+"""A record of what a worker and a machine said, in a file that can be sent to those who wrote a driver."""
 
 import json
 import re
@@ -21,7 +21,7 @@ _SECRET = re.compile(
 
 
 def without_secrets(text: str) -> str:
-    """The text with private keys and what stands behind the names of secrets hidden, and cut where it is long."""
+    """Return the text with private keys and what follows names of secrets hidden, and cut where it is long."""
     hidden = _SECRET.sub(rf"\1{_HIDDEN}", _KEY.sub(_HIDDEN, text))
     return hidden if len(hidden) <= _MOST else f"{hidden[:_MOST]} ... ({len(hidden)} characters)"
 
@@ -57,6 +57,6 @@ def recorded(path: Path) -> Iterator[None]:
 
 
 def _word(word: str) -> str:
-    """Our own scripts are in the project, and are not repeated in each line."""
+    """Return the word for the log. Our own scripts are in the project, and are not repeated in each line."""
     lines = word.count("\n")
     return f"(a script of {lines} lines)" if lines > 20 else without_secrets(word)

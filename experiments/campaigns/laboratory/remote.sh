@@ -3,7 +3,9 @@
 #
 # Everything it makes lies in POOL/.kdb (the area), one run at a time. TOKEN is the number of the
 # attempt: a verb with a smaller one than the area's comes from a worker that was given up, and is
-# refused. Answers are lines of "key<TAB>value". Status 90 is a refusal, with its reason on stderr.
+# refused. Which KDB it is stands in the script's own name, kdb-remote:IDENTITY, and in the area that it made: another one's is
+# left alone. Answers are lines of "key<TAB>value". Status 90 is a refusal, with its reason on stderr; 91 to 93 are what the
+# machine cannot do now, whatever is asked of it (remote.py has their names).
 set -eu
 LC_ALL=C
 PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
@@ -15,9 +17,26 @@ refuse() {
     printf '%s\n' "$1" >&2
     exit 90
 }
+silent() { # the hypervisor does not answer
+    printf '%s\n' "$1" | tr '\n' ' ' >&2
+    exit 91
+}
+stays() { # what KDB made is there, and cannot be taken away here
+    printf '%s\n' "$1" >&2
+    exit 93
+}
 
 # POOL: why it cannot be one; nothing where it can. The folders are those of experiments.campaigns.laboratory.pools.
 against_pool() {
+    against_path "$1"
+    if [ ! -d "$1" ]; then
+        echo "$1 is not a folder of this machine"
+    elif [ "$(readlink -f "$1")" != "$1" ]; then
+        echo "$1 is reached through a symbolic link"
+    fi
+}
+
+against_path() {
     case $1/ in
     /) echo "an absolute path is needed" ;;
     //) echo "the root folder cannot be a storage pool" ;;
@@ -30,11 +49,15 @@ against_pool() {
     /*) ;;
     *) echo "$1 is not an absolute path" ;;
     esac
-    if [ ! -d "$1" ]; then
-        echo "$1 is not a folder of this machine"
-    elif [ "$(readlink -f "$1")" != "$1" ]; then
-        echo "$1 is reached through a symbolic link"
-    fi
+}
+
+case $0 in *:*) KDB=${0#*:} ;; *) KDB= ;; esac
+
+# An area of an earlier version has no mark, nor has one whose mark was removed to give it away.
+refuse_anothers() {
+    [ -n "$KDB" ] && [ -s "$AREA/kdb" ] && [ "$(cat "$AREA/kdb")" != "$KDB" ] || return 0
+    printf '%s\n' "This pool is used by another KDB ($(cat "$AREA/kdb"), since $(date -r "$AREA/kdb" '+%F %R')); give each its own pool. If that KDB is gone for good, remove $AREA/kdb" >&2
+    exit 91
 }
 
 # POOL: sets AREA.
@@ -44,25 +67,32 @@ open_pool() {
     [ -z "$why" ] || refuse "$why"
     AREA=$POOL/.kdb
     if [ -e "$AREA" ] || [ -L "$AREA" ]; then
-        if [ -z "$(find "$AREA" -maxdepth 0 -type d -user "$(id -u)")" ] || [ ! -f "$AREA/token" ]; then
+        if ! is_ours || [ ! -f "$AREA/token" ]; then
+            refuse_left_overs
             refuse "$AREA is there and is not KDB's: move it away"
         fi
+        refuse_anothers
     fi
 }
+
+is_ours() { [ -n "$(find "$AREA" -maxdepth 0 -type d -user "$(id -u)" 2>/dev/null)" ]; }
+
+# The token is empty where the disk was full when it should be written.
+token_here() { grep -E '^[0-9]+$' "$AREA/token" || echo 0; }
 
 # The area, with everything of attempt TOKEN or of an older one in it.
 open_area() {
     open_pool "$1"
-    if [ -d "$AREA" ] && [ "$(cat "$AREA/token")" -gt "$2" ]; then
+    if [ -n "$KDB" ] && [ ! -s "$AREA/kdb" ]; then return; fi # it may be given away: its number counted elsewhere
+    if [ -d "$AREA" ] && [ "$(token_here)" -gt "$2" ]; then
         refuse "superseded: a later attempt works here"
     fi
 }
 
 own_area() {
     open_area "$1" "$2"
-    if [ ! -d "$AREA" ] || [ "$(cat "$AREA/token")" != "$2" ]; then
-        refuse "superseded: the area of attempt $2 is gone"
-    fi
+    [ -d "$AREA" ] || stays "somebody removed $AREA, the area of a run under way"
+    [ "$(token_here)" = "$2" ] || refuse "superseded: the area of attempt $2 is gone"
 }
 
 # NAME of something directly in the area.
@@ -77,6 +107,21 @@ leader() {
     [ -f "$1" ] || return 1
     read -r pid began <"$1" || return 1
     [ "$(start_time "$pid")" = "$began" ] && echo "$pid"
+}
+
+# USER GROUP PATH: what keeps them from reading it, the uppermost folder on the way or itself; nothing where they may.
+barred() {
+    groups=$(id -G "$1" 2>/dev/null | tr ' ' ,)
+    # shellcheck disable=SC2016 # that shell expands it
+    setpriv --reuid "$1" --regid "$2" --groups "${groups:-$2}" sh -c '
+        [ ! -r "$1" ] || exit 0
+        place=$1 barred=$1
+        while [ "$place" != / ]; do
+            place=$(dirname "$place")
+            [ -x "$place" ] || barred=$place
+        done
+        echo "$barred"
+    ' kdb-barred "$3"
 }
 
 mounts_below() { awk -v below="$1/" 'index($2, below) == 1 { print $2 }' /proc/self/mounts | sort -r; }
@@ -95,7 +140,28 @@ until_nothing() {
     done
 }
 
-domains_left() { virsh -c qemu:///system --quiet list --all --name | grep -Fx -f "$AREA/domains" || true; }
+# The domains of the area that libvirt has; a word where libvirt does not say.
+domains_left() {
+    if listed=$(virsh -c qemu:///system --quiet list --all --name 2>/dev/null); then
+        printf '%s\n' "$listed" | grep -Fx -f "$AREA/domains" || true
+    else
+        echo unknown
+    fi
+}
+
+end_on_libvirt() {
+    [ "$(domains_left)" != unknown ] || silent "libvirt does not say which virtual machines are there"
+    for domain in $(domains_left); do end_domain "$domain"; done
+    until_nothing 10 domains_left && return
+    [ "$(domains_left)" != unknown ] || silent "libvirt does not say which virtual machines are there"
+    stays "virtual machines stay: $(domains_left | tr '\n' ' ')"
+}
+
+end_domain() { # NAME
+    virsh -c qemu:///system --quiet destroy "$1" >/dev/null 2>&1 || true
+    virsh -c qemu:///system --quiet undefine "$1" >/dev/null 2>&1 || true
+    rm -f "/var/log/libvirt/qemu/$1.log"* 2>/dev/null || true # only root may
+}
 
 # Who works in the area. A benchmark's processes may outlive their leader and leave its session: Filebench's
 # readers do the one, fio's jobs the other. Their working folder stays where it was: find reads the links themselves,
@@ -108,7 +174,7 @@ kill_workers() {
         # shellcheck disable=SC2086 # a list of numbers
         kill -KILL $workers 2>/dev/null || true
         rest=$((rest - 1))
-        [ "$rest" -gt 0 ] || refuse "processes stay: $(echo "$workers" | tr '\n' ' ')"
+        [ "$rest" -gt 0 ] || stays "processes stay: $(echo "$workers" | tr '\n' ' ')"
         sleep 0.1
     done
 }
@@ -118,7 +184,7 @@ kill_workers() {
 end_on_proxmox() {
     if ! config=$(qm config "$1" 2>&1); then
         case $config in *"does not exist"*) return 0 ;; esac
-        refuse "Proxmox VE does not say what $1 is: $config"
+        silent "Proxmox VE does not say what $1 is: $config"
     fi
     if [ "$config" != "lock: create" ]; then
         printf '%s\n' "$config" | grep -qFx "name: $2" || return 0
@@ -126,7 +192,7 @@ end_on_proxmox() {
     fi
     if printf '%s\n' "$config" | grep -q '^lock: '; then qm unlock "$1" >/dev/null || true; fi
     qm stop "$1" >/dev/null 2>&1 || true # it may have ended by itself; destroy refuses where it runs
-    why=$(qm destroy "$1" --purge 1 --destroy-unreferenced-disks 1 2>&1) || refuse "the virtual machine $1 stays: $why"
+    why=$(qm destroy "$1" --purge 1 --destroy-unreferenced-disks 1 2>&1) || stays "the virtual machine $1 stays: $why"
 }
 
 # The machines of Xen that have an identity of ours, by their numbers; a word where Xen does not say.
@@ -141,13 +207,15 @@ xen_left() {
 end_on_xen() {
     # A creation under way would go on after us; what it has made by now is listed, named or not.
     if creating=$(leader "$AREA/xl.pid"); then kill -KILL "$creating" 2>/dev/null || true; fi
-    [ "$(xen_left)" != unknown ] || refuse "Xen does not say which virtual machines are there"
+    [ "$(xen_left)" != unknown ] || silent "Xen does not say which virtual machines are there"
     for domain in $(xen_left); do xl destroy "$domain" >/dev/null 2>&1 || true; done
-    until_nothing 10 xen_left || refuse "virtual machines of Xen stay: $(xen_left | tr '\n' ' ')"
+    until_nothing 10 xen_left || stays "virtual machines of Xen stay: $(xen_left | tr '\n' ' ')"
     while read -r _ name; do
-        rm -f "/var/log/xen/xl-$name.log"* "/var/log/xen/qemu-dm-$name.log"*
+        remove_xen_logs "$name"
     done <"$AREA/xen"
 }
+
+remove_xen_logs() { rm -f "/var/log/xen/xl-$1.log"* "/var/log/xen/qemu-dm-$1.log"*; } # NAME
 
 # The virtual machines of the area.
 guests_below() {
@@ -195,37 +263,112 @@ clean_area() {
         while read -r number name; do end_on_proxmox "$number" "$name" </dev/null; done <"$AREA/proxmox"
     fi
     [ ! -s "$AREA/xen" ] || end_on_xen
-    if [ -s "$AREA/domains" ]; then
-        for domain in $(domains_left); do
-            virsh -c qemu:///system --quiet destroy "$domain" >/dev/null 2>&1 || true
-            virsh -c qemu:///system --quiet undefine "$domain" >/dev/null 2>&1 || true
-        done
-        until_nothing 10 domains_left || refuse "virtual machines stay: $(domains_left | tr '\n' ' ')"
-    fi
+    [ ! -s "$AREA/domains" ] || end_on_libvirt
+    release
+    # The token goes last: an area that is half removed is still known as ours.
+    find "$AREA" -xdev -mindepth 1 ! -path "$AREA/token" ! -path "$AREA/kdb" -delete
+    rm -f "$AREA/kdb" "$AREA/token"
+    rmdir "$AREA"
+}
+
+release() { # what is mounted in the area, and its loop devices
     rest=50
     for point in $(mounts_below "$AREA"); do
         until umount "$point" 2>/dev/null; do
             rest=$((rest - 1))
-            [ "$rest" -gt 0 ] || refuse "cannot unmount $point: something uses it"
+            [ "$rest" -gt 0 ] || stays "cannot unmount $point: something uses it"
             sleep 0.2
         done
     done
     for device in $(loops_below "$AREA"); do
         if [ "$(blkid --probe --match-tag TYPE --output value "$device" 2>/dev/null)" = LVM2_member ]; then
-            lvm_on "$device" vgchange --quiet --activate n >/dev/null || refuse "volumes on $device stay"
+            lvm_on "$device" vgchange --quiet --activate n >/dev/null || stays "volumes on $device stay"
         fi
     done
-    for device in $(loops_below "$AREA"); do losetup --detach "$device" 2>/dev/null || true; done
-    until_nothing 10 loops_below "$AREA" || refuse "loop devices stay: $(loops_below "$AREA" | tr '\n' ' ')"
-    # The token goes last: an area that is half removed is still known as ours.
-    find "$AREA" -xdev -mindepth 1 ! -name token -delete
-    rm -f "$AREA/token"
-    rmdir "$AREA"
+    for device in $(loops_below "$AREA"); do chown 0 "$device" && losetup --detach "$device" 2>/dev/null || true; done
+    until_nothing 10 loops_below "$AREA" || stays "loop devices stay: $(loops_below "$AREA" | tr '\n' ' ')"
 }
 
+# The virtual machines whose console lies in the area, by what runs them, its word for each, and the name. MAKERS says
+# whom to ask. Everything KDB makes names its area, so it is found, too, where the area and its notes were removed.
+guests_left() {
+    for maker in $MAKERS; do
+        case $maker in
+        libvirt)
+            listed=$(virsh -c qemu:///system --quiet list --all --name) || return 1
+            for name in $(printf '%s\n' "$listed" | grep '^kdb-'); do
+                if virsh -c qemu:///system dumpxml "$name" 2>/dev/null | grep -qF "'$AREA/console"; then echo "libvirt $name $name"; fi
+            done
+            ;;
+        proxmox)
+            listed=$(qm list) || return 1
+            for number in $(printf '%s\n' "$listed" | awk '$1 >= 900000000 && $2 ~ /^kdb-/ { print $1 }'); do
+                if config=$(qm config "$number" 2>/dev/null) && printf '%s\n' "$config" | grep -qF "file:$AREA/console"; then
+                    echo "proxmox $number $(printf '%s\n' "$config" | sed -n 's/^name: //p')"
+                fi
+            done
+            ;;
+        xen)
+            listed=$(xl vm-list) || return 1
+            for number in $(printf '%s\n' "$listed" | awk '$3 ~ /^kdb-/ { print $2 }'); do
+                if xl list -l "$number" 2>/dev/null | grep -qF "file:$AREA/console"; then
+                    echo "xen $number $(printf '%s\n' "$listed" | awk -v n="$number" '$2 == n { print $3 }')"
+                fi
+            done
+            ;;
+        esac
+    done
+}
+
+asked_guests() {
+    guests_left 2>/dev/null || silent "the hypervisor ($MAKERS) does not say which virtual machines are there"
+}
+
+# What is left of runs whose area does not know it any more, a line each.
+left_overs() {
+    found=$(asked_guests)
+    [ -z "$found" ] || printf '%s\n' "$found" | sed 's/^[^ ]* [^ ]* /virtual machine /'
+    for worker in $(workers_below); do echo "process $worker"; done
+    mounts_below "$AREA" | sed 's/^/mount /'
+    loops_below "$AREA" | sed 's/^/loop device /'
+}
+
+refuse_left_overs() {
+    found=$(left_overs)
+    [ -z "$found" ] || stays "left-overs of KDB in $POOL: $(printf '%s\n' "$found" | sed ':all; N; $!b all; s/\n/, /g')"
+}
+
+# End and take away everything of KDB's below the pool, whether or not its area is still there to know it.
+clear_away() {
+    if is_ours && [ -f "$AREA/token" ]; then clean_area; fi
+    kill_workers
+    found=$(asked_guests)
+    [ -z "$found" ] || printf '%s\n' "$found" | while read -r maker word name; do
+        case $maker in
+        libvirt) end_domain "$word" </dev/null ;;
+        proxmox) end_on_proxmox "$word" "$name" </dev/null ;;
+        xen)
+            xl destroy "$word" </dev/null >/dev/null 2>&1 || true
+            remove_xen_logs "$name"
+            ;;
+        esac
+    done
+    until_nothing 10 guests_left || stays "virtual machines stay: $(guests_left | tr '\n' ' ')"
+    asked_guests >/dev/null
+    release
+    if is_ours; then # a benchmark whose area was removed under it wrote on
+        find "$AREA" -xdev -maxdepth 1 -type f \( -name 'benchmark.*' -o -name 'console[0-9]*' \) -delete
+        find "$AREA" -xdev -depth -type d -empty -delete
+    fi
+}
+
+# PATH MIB. Where it is another file system than the pool's, the run made that, and its size was planned.
 need_space() {
     free=$(df --output=avail --block-size=1M "$1" | tail -n 1 | tr -d ' ')
-    [ "$free" -gt "$2" ] || refuse "no space: $1 has $free MiB free, $2 MiB are needed"
+    [ "$free" -lt "$2" ] || return 0
+    printf '%s\n' "no space: $1 has $free MiB free, $2 MiB are needed: $(($2 - free)) MiB are missing" >&2
+    [ "$(stat --format=%d "$1")" = "$(stat --format=%d "$POOL")" ] || exit 90
+    exit 92
 }
 
 attach_image() { # NAME MIB: sets DEVICE, a loop device on a new image file in the area
@@ -316,11 +459,19 @@ remove_unfinished() {
 
 verb=$1
 shift
+MAKERS=
 case $verb in
-begin) # POOL TOKEN: an empty area, whatever was there before
-    open_area "$1" "$2"
+begin) # POOL TOKEN [MAKER]...: an empty area, whatever was there before; MAKERs are asked for virtual machines of it
+    pool=$1 token=$2
+    shift 2
+    MAKERS=$*
+    open_area "$pool" "$token"
     clean_area
+    refuse_left_overs
+    need_space "$POOL" 1
+    set -- "$pool" "$token"
     mkdir "$AREA"
+    [ -z "$KDB" ] || echo "$KDB" >"$AREA/kdb" || true # the disk is full, and the next line fails as well
     echo "$2" >"$AREA/token"
     : >"$AREA/domains"
     storage_errors >"$AREA/errors"
@@ -329,6 +480,35 @@ clean) # POOL TOKEN
     open_area "$1" "$2"
     clean_area
     ;;
+ready) # POOL MIB [MAKER]...: whether a run that needs as much could begin
+    pool=$1 mib=$2
+    shift 2
+    MAKERS=$*
+    open_pool "$pool"
+    if [ -d "$AREA" ]; then # the next attempt ends what is there; only MAKERs must answer
+        asked_guests >/dev/null
+    else
+        refuse_left_overs
+        need_space "$POOL" "$mib"
+    fi
+    ;;
+room) # POOL MIB: whether as much is free
+    open_pool "$1"
+    need_space "$POOL" "$2"
+    ;;
+left | clear) # POOL [MAKER]...: what is left of runs and no area knows, a line each; `clear` takes it away first
+    POOL=$1
+    shift
+    MAKERS=$*
+    why=$(against_path "$POOL" | head -n 1)
+    [ -z "$why" ] || refuse "$why"
+    AREA=$POOL/.kdb
+    if [ "$verb" = clear ]; then
+        refuse_anothers
+        clear_away
+    fi
+    if ! is_ours || [ ! -f "$AREA/token" ]; then left_overs; fi
+    ;;
 make-fs) # POOL TOKEN NAME MIB FS: a file system in an image file, mounted at AREA/NAME
     own_area "$1" "$2"
     plain "$3"
@@ -336,10 +516,11 @@ make-fs) # POOL TOKEN NAME MIB FS: a file system in an image file, mounted at AR
     make_file_system "$5" "$DEVICE"
     mount_here "$5" "$DEVICE" "$AREA/$3"
     ;;
-make-folder) # POOL TOKEN NAME FS: a folder on the file system of the pool itself, which must be FS
+make-folder) # POOL TOKEN NAME FS [MIB]: a folder on the file system of the pool itself, which must be FS
     own_area "$1" "$2"
     plain "$3"
     [ "$(stat --file-system --format=%T "$POOL" | sed 's|ext2/ext3|ext4|')" = "$4" ] || refuse "$POOL is not on $4"
+    need_space "$AREA" "${5:-0}"
     mkdir "$AREA/$3"
     say mount_options "$(findmnt --noheadings --output OPTIONS --target "$AREA")"
     ;;
@@ -414,8 +595,35 @@ put) # POOL TOKEN NAME TEXT [NAME TEXT]...
 note-domain) # POOL TOKEN DOMAIN: before it is defined
     own_area "$1" "$2"
     plain "$3"
+    if virsh -c qemu:///system domid "$3" >/dev/null 2>&1; then # of another KDB, in another pool
+        silent "a virtual machine $3 is there already, and is not this campaign's"
+    fi
     echo "$3" >>"$AREA/domains"
     sync "$AREA/domains"
+    ;;
+give) # POOL TOKEN USER:GROUP PATH... -- PATH...: the first of the area, or its devices, to who runs guests; the rest they read
+    own_area "$1" "$2"
+    owner=$3
+    shift 3
+    chmod 711 "$AREA" # they pass through
+    for path in "$@"; do
+        [ "$path" != -- ] || break
+        case $path in
+        "$AREA"/*)
+            [ -e "$path" ] || : >"$path"
+            chmod 711 "$(dirname "$path")"
+            chown "$owner" "$path"
+            ;;
+        /dev/*) chown "${owner%:*}" "$path" ;; # clean_area takes it back
+        *) refuse "$path is not in the area" ;;
+        esac
+    done
+    for path in "$@"; do
+        [ "$path" != -- ] || continue
+        [ -e "$path" ] || refuse "$path is not there"
+        barred=$(barred "${owner%:*}" "${owner#*:}" "$path")
+        [ -z "$barred" ] || refuse "libvirt runs virtual machines as $(id -un "${owner%:*}"), who may not read $path, because of the rights of $barred"
+    done
     ;;
 note-proxmox) # POOL TOKEN NUMBER NAME: before it is created, and only where nobody has the number
     own_area "$1" "$2"
@@ -533,6 +741,8 @@ storage-errors) # the last of them
 facts) # POOL...
     say kernel "$(uname -r)"
     say machine "$(uname -m)"
+    # Which machine it is; the id itself is its own secret (machine-id(5)).
+    [ ! -s /etc/machine-id ] || say machine_id "$(sed 's/^/kdb /' /etc/machine-id | sha256sum | cut -c 1-32)"
     say distribution "$(. /etc/os-release && echo "$PRETTY_NAME")"
     say distribution_id "$(. /etc/os-release && echo "$ID")"
     say distribution_version "$(. /etc/os-release && echo "${VERSION_ID:-}")"

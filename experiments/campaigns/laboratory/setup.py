@@ -1,4 +1,4 @@
-"""What a plain host still needs before campaigns run on it, as steps that can be read, done and undone."""
+"""The steps that a plain host still needs before campaigns run on it, which can be read, done and undone."""
 
 import shlex
 from collections.abc import Iterator, Sequence
@@ -23,33 +23,23 @@ _LIBVIRT = {
     "pacman": "libvirt qemu-base",
 }
 _INSTALLS = {
-    "apt-get": "apt-get install --no-install-recommends",
+    "apt-get": "apt-get update; apt-get install --no-install-recommends",
     "dnf": "dnf install",
     "zypper": "zypper install",
     "pacman": "pacman --sync --needed",
 }
 _REMOVES = {"apt-get": "apt-get remove", "dnf": "dnf remove", "zypper": "zypper remove", "pacman": "pacman --remove"}
 
-# Of /etc/libvirt/qemu.conf, with why. A run's folder may be read by its owner alone, who is root.
-SETTINGS = {
-    "user": ('"root"', "guests read their disks in a folder that only root may enter"),
-    "group": ('"root"', "the same"),
-    "namespaces": ("[]", "a guest's own mount namespace would keep a file system busy that a run has unmounted"),
-    "dynamic_ownership": ("0", "libvirt would change the owner of the guest image and not give it back"),
-    "remember_owner": ("0", "it would write attributes on every disk"),
-}
-
 
 @dataclass(frozen=True)
 class Found:
-    """What a look at the host says."""
+    """The findings of a look at the host."""
 
     manager: str
     is_root: bool
     lacking: tuple[str, ...]  # packages
     units: dict[str, str]  # name to "enabled active"
-    settings: dict[str, str] | None  # of qemu.conf, without ours; None: there is none, or it may not be read
-    has_ours: bool
+    has_settings: bool  # in libvirt's qemu.conf, which an earlier version of KDB wrote
     done: tuple[str, ...]  # what earlier setups changed
 
 
@@ -69,66 +59,68 @@ def packages(manager: str, *, with_guests: bool) -> list[str]:
 
 
 def look(machine: Connection, *, with_guests: bool) -> Found:
-    """Changes nothing. Raises remote.Refused where the host has no package manager that is known, and as ssh."""
+    """Look at the host; it changes nothing. Raises Refused where its package manager is not known, and as ssh."""
     manager = dict(_call(machine, "look"))["manager"]
     said = _call(machine, "look", *packages(manager, with_guests=with_guests))
     known = dict(said)
     units = dict(value.split(" ", 1) for key, value in said if key == "unit")
     return Found(
         manager=manager,
-        is_root=known["user"] == "0",
+        is_root=known["uid"] == "0",
         lacking=tuple(value for key, value in said if key == "lacks"),
         units=units,
-        settings={name: known[name] for name in SETTINGS} if "qemu_conf" in known else None,
-        has_ours="ours" in known,
+        has_settings="has_settings" in known,
         done=tuple(value for key, value in said if key == "done"),
     )
 
 
 def steps(found: Found, *, with_guests: bool) -> Iterator[Step]:
-    """What is still to be done, in order. The service is there only once its package is: look again after that."""
+    """Yield what is still to be done, in order. Look again after installing, which may do more by itself."""
     if found.lacking:
         listed = shlex.join(found.lacking)
         yield Step(
             "programs that runs use",
             f"{_INSTALLS[found.manager]} {listed}",
-            f"{_REMOVES[found.manager]} {listed}",
+            f"{_REMOVES[found.manager]} {listed}{'; apt-get autoremove' if found.manager == 'apt-get' else ''}",
             "install",
             found.lacking,
         )
-    if not with_guests:
-        return
     unit = next((name for name in ("virtqemud", "libvirtd") if name in found.units), "libvirtd")
-    running = [name for name, state in found.units.items() if state.endswith(" active")]
-    if found.units and not running:
-        undo = f"systemctl disable --now {unit}"
-        yield Step("guests are started by libvirt", f"systemctl enable --now {unit}", undo, "enable", (unit,))
-    if found.settings is not None and not found.has_ours:
-        wrong = [name for name, (value, _) in SETTINGS.items() if found.settings[name] != value]
-        if wrong:
-            lines = tuple(f"{name} = {SETTINGS[name][0]}" for name in wrong)
-            yield Step(
-                "; ".join(dict.fromkeys(f"{name}: {SETTINGS[name][1]}" for name in wrong)),
-                f"add to /etc/libvirt/qemu.conf: {'; '.join(lines)}, and restart libvirt where it runs",
-                "take these lines out again",
-                "set-qemu",
-                lines,
-            )
+    is_running = any(state.endswith(" active") for state in found.units.values())
+    if with_guests and not is_running and (found.units or found.lacking):
+        command, undo = f"systemctl enable --now {unit}", f"systemctl disable --now {unit}"
+        words = command if found.units else f"{command}, where installing it did not"
+        yield Step("guests are started by libvirt", words, undo, "enable", (unit,))
+    if found.has_settings:
+        yield Step(
+            "an earlier version of KDB wrote it; by it all virtual machines of the host run as root, and no campaign "
+            "needs that any more",
+            "take what lies between # kdb begin and # kdb end out of /etc/libvirt/qemu.conf; "
+            "systemctl restart libvirtd or virtqemud, where it runs",
+            "writing these lines there again",
+            "remove-settings",
+            (),
+        )
 
 
 def simulated(machine: Connection, lacking: Sequence[str]) -> str:
-    """What the package manager says that it would do; it does nothing."""
+    """Return what the package manager says that it would do; it does nothing."""
     return remote.call(machine, "simulate", *lacking, script=SCRIPT, timeout=120)
 
 
 def apply(machine: Connection, step: Step) -> None:
-    """Raises remote.Refused with what the host's own program says."""
+    """Do the step. Raises remote.Refused with what the host's own program says."""
     _call(machine, step.verb, *step.arguments, timeout=INSTALL_SECONDS)
 
 
 def undo(machine: Connection) -> list[str]:
     """Take back what setups changed, the last first; returns it in words."""
     return [value for key, value in _call(machine, "undo", timeout=INSTALL_SECONDS) if key == "undone"]
+
+
+def orphans(machine: Connection) -> list[str]:
+    """The packages that `apt-get autoremove` would remove there; other package managers are not asked."""
+    return [value for key, value in _call(machine, "orphans") if key == "orphan"]
 
 
 def _call(machine: Connection, verb: str, *arguments: str, timeout: float = 60) -> remote.MachineFacts:

@@ -40,14 +40,14 @@ unit_state() { # UNIT: "enabled active", "disabled inactive", "" where there is 
     fi
 }
 
-# Its settings as KDB needs them, from a line of its own to another. Without guests KDB's folder may be read by root alone.
-without_ours() { sed '/^# kdb begin$/,/^# kdb end$/d' "$QEMU_CONF"; }
-setting() { without_ours | sed -n "s/^[[:space:]]*$1[[:space:]]*=[[:space:]]*//p" | tail -n 1; }
-
-write_conf() { # what stands on standard input takes the place of qemu.conf at once
-    cat >"$QEMU_CONF.kdb"
+# Takes out the settings that an earlier version wrote, from a line of its own to another; the file is replaced at once.
+remove_settings() {
+    [ -f "$QEMU_CONF" ] || return 0
+    sed '/^# kdb begin$/,/^# kdb end$/d' "$QEMU_CONF" >"$QEMU_CONF.kdb"
+    chown --reference="$QEMU_CONF" "$QEMU_CONF.kdb"
     chmod --reference="$QEMU_CONF" "$QEMU_CONF.kdb"
     mv "$QEMU_CONF.kdb" "$QEMU_CONF"
+    restart_libvirt
 }
 
 restart_libvirt() {
@@ -70,20 +70,13 @@ shift
 case $verb in
 look) # PACKAGE...
     say manager "$(manager)"
-    say user "$(id -u)"
+    say uid "$(id -u)"
     for package in "$@"; do has_package "$package" || say lacks "$package"; done
     for unit in libvirtd virtqemud; do
         state=$(unit_state $unit)
         [ -z "$state" ] || say unit "$unit $state"
     done
-    if [ -f "$QEMU_CONF" ] && [ -r "$QEMU_CONF" ]; then
-        say qemu_conf yes
-        grep -q '^# kdb begin$' "$QEMU_CONF" && say ours yes
-        for name in user group namespaces dynamic_ownership remember_owner; do
-            say "$name" "$(setting $name)"
-        done
-    fi
-    if [ -c /dev/kvm ]; then say kvm yes; fi
+    if grep -qs '^# kdb begin$' "$QEMU_CONF"; then say has_settings yes; fi
     if [ -f "$NOTES/done" ]; then sed 's/^/done\t/' "$NOTES/done"; fi
     ;;
 simulate) # PACKAGE...: what the package manager would do, in its own words
@@ -112,11 +105,13 @@ enable) # UNIT
     note "unit $1 $(unit_state "$1")"
     systemctl enable --now "$1" >&2
     ;;
-set-qemu) # LINE...: settings of qemu.conf
+remove-settings)
     need_root
-    note "qemu_conf"
-    { without_ours && echo "# kdb begin" && printf '%s\n' "$@" && echo "# kdb end"; } | write_conf
-    restart_libvirt
+    remove_settings
+    if [ -f "$NOTES/done" ]; then sed -i '/^qemu_conf$/d' "$NOTES/done"; fi
+    ;;
+orphans) # what came with packages that are gone, and nothing needs any more
+    [ "$(manager)" != apt-get ] || apt-get --simulate autoremove | sed -n 's/^Remv \([^ ]*\) .*/orphan\t\1/p'
     ;;
 undo)
     need_root
@@ -124,10 +119,7 @@ undo)
     sed -n '1!G;h;$p' "$NOTES/done" | while read -r kind what was rest; do
         case $kind in
         qemu_conf)
-            if [ -f "$QEMU_CONF" ]; then
-                without_ours | write_conf
-                restart_libvirt
-            fi
+            remove_settings
             say undone "settings of $QEMU_CONF"
             ;;
         unit)

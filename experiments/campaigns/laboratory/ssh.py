@@ -9,6 +9,7 @@ import binascii
 import hashlib
 import logging
 import os
+import re
 import selectors
 import shlex
 import shutil
@@ -29,6 +30,10 @@ MOST_ERROR_BYTES = 2**16
 KINDS = ("ssh-ed25519", "ecdsa-sha2-nistp256", "ecdsa-sha2-nistp384", "ecdsa-sha2-nistp521", "ssh-rsa")  # best first
 _CHUNK_BYTES = 2**16
 _FOLDER = "kdb-ssh-"  # of a connection; the number of its process follows
+NOT_REACHED = "cannot be reached."
+UNEXPECTED = "answers, but not as an SSH server that lets anybody log in."
+# What ssh says of a machine that answered before it was known to be the right one.
+_UNEXPECTED = re.compile("kex_exchange_identification|banner|Unable to negotiate|no matching|[Pp]rotocol|Bad packet")
 _FAILED = 255  # ssh's own status; remote.sh never ends with it
 
 
@@ -37,7 +42,12 @@ class SshError(Exception):
 
 
 class Unreachable(SshError):  # noqa: N818
-    """No answer, or none in time. Another try may succeed."""
+    """No answer, or none in time. Another try may succeed.
+
+    guest : the virtual machine that does not answer, reached through its host; empty: the host itself
+    """
+
+    guest = ""
 
 
 class TooMuch(SshError):  # noqa: N818
@@ -54,7 +64,7 @@ class LoginRefused(SshError):  # noqa: N818
 
 @dataclass(frozen=True)
 class Address:
-    """Where a machine is and how to log in. `host_key` is "ssh-ed25519 AAAA...", as accepted."""
+    """The address and the login of a machine. `host_key` is "ssh-ed25519 AAAA...", as accepted."""
 
     host: str
     port: int
@@ -70,7 +80,7 @@ class Address:
 
 @dataclass(frozen=True)
 class Answer:
-    """What a command left. `status` is its own."""
+    """The answer to a command. `status` is the command's own."""
 
     status: int
     output: bytes
@@ -82,7 +92,7 @@ class Answer:
 
 
 def fingerprint(host_key: str) -> str:
-    """ "SHA256:..." of a host key, as ssh prints it. Raises ValueError where it is no key."""
+    """Return "SHA256:..." of a host key, as ssh prints it. Raises ValueError where it is no key."""
     try:
         kind, data = host_key.split()[:2]
         raw = base64.b64decode(data, validate=True)
@@ -95,46 +105,41 @@ def fingerprint(host_key: str) -> str:
 
 
 def scan(host: str, port: int) -> str:
-    """The host key that the machine shows, to be accepted by a person. Raises Unreachable."""
+    """Return the host key that the machine shows, to be accepted by a person. Raises Unreachable."""
     command = ["ssh-keyscan", "-T", str(CONNECT_SECONDS), "-p", str(port), "--", host]
     try:
         done = _done(command, b"", 4 * CONNECT_SECONDS, MOST_BYTES, f"{host} port {port}")
     except subprocess.TimeoutExpired:
-        raise Unreachable(f"{host} port {port} does not answer.") from None
+        raise Unreachable(f"{host} port {port} {NOT_REACHED}") from None
     keys = {}
     for line in done.text.splitlines():
         parts = line.split()
         if len(parts) >= 3 and parts[1] in KINDS:
             keys[parts[1]] = f"{parts[1]} {parts[2]}"
     if not keys:
-        raise Unreachable(f"{host} port {port} shows no SSH host key: {_greeting(host, port)}")
+        raise Unreachable(f"{host} port {port} {UNEXPECTED if _answers(host, port) else NOT_REACHED}")
     return keys[min(keys, key=KINDS.index)]
 
 
-def _greeting(host: str, port: int) -> str:
-    """What happens at the port, in words: ssh-keyscan does not say why it found nothing."""
+def _answers(host: str, port: int) -> bool:
+    """Tell whether anything listens there: ssh-keyscan does not say why it found no key."""
     try:
-        with socket.create_connection((host, port), timeout=CONNECT_SECONDS) as asked:
-            said = asked.recv(_CHUNK_BYTES)
-    except TimeoutError:
-        return "it does not answer."
+        with socket.create_connection((host, port), timeout=CONNECT_SECONDS):
+            return True
     except OSError as error:
-        return f"{error.strerror or error}."
-    if not said:
-        return "it hangs up before a word."
-    if not said.startswith(b"SSH-"):
-        return "what listens there says no SSH greeting."
-    return f"its SSH server has no key of a kind that is taken ({', '.join(KINDS)})."
+        logger.info("no connection to host=%r port=%s reason=%r", host, port, str(error))
+        return False
 
 
 class Connection:
     """Commands on one machine, over one connection that ends with the `with` block.
 
     via : the connection of the machine that forwards to this one: for a guest, its host
+    owner : the identity of the KDB that connects, which marks what is its own there; empty for a guest
     """
 
-    def __init__(self, address: Address, via: "Connection | None" = None) -> None:
-        self.address, self.via = address, via
+    def __init__(self, address: Address, via: "Connection | None" = None, owner: str = "") -> None:
+        self.address, self.via, self.owner = address, via, owner
 
     def __enter__(self) -> "Connection":
         # A control socket's path may have about a hundred characters.
@@ -199,6 +204,16 @@ class Connection:
         Raises KeyChanged, LoginRefused, Unreachable, and TooMuch where it prints more than `most` bytes. The program
         may go on where the time was up.
         """
+        try:
+            done = self._run(arguments, given, timeout, most)
+        except Unreachable as error:
+            error.guest = str(self.address) if self.via else ""
+            raise
+        for listener in list(listeners):
+            listener(self, arguments, given, done)
+        return done
+
+    def _run(self, arguments: Sequence[str], given: bytes, timeout: float, most: int) -> Answer:
         words = ["sudo", "-n", *arguments] if self.address.uses_sudo else list(arguments)
         command = [*self._command(), "--", self._host, shlex.join(words)]
         try:
@@ -207,8 +222,6 @@ class Connection:
             raise Unreachable(f"{self.address} did not answer within {timeout:.0f} s.") from None
         if done.status == _FAILED:
             raise _failure(self.address, done.errors)
-        for listener in list(listeners):
-            listener(self, arguments, given, done)
         return done
 
 
@@ -269,11 +282,13 @@ def _done(command: Sequence[str], given: bytes, timeout: float, most: int, label
 
 
 def _failure(address: Address, errors: str) -> SshError:
+    """Return why there is no connection, in one of three classes and our words: what answers there may be anybody's."""
+    logger.info("no connection to %s reason=%r", address, _last_line(errors))
     if "HOST IDENTIFICATION HAS CHANGED" in errors or "Host key verification failed" in errors:
         return KeyChanged(f"{address} shows another host key than {fingerprint(address.host_key)}, which was accepted.")
     if "Permission denied" in errors or "Too many authentication failures" in errors:
-        return LoginRefused(f"{address} does not let this login in with this key. {_last_line(errors)}")
-    return Unreachable(f"{address} cannot be reached. {_last_line(errors)}".strip())
+        return LoginRefused(f"{address} does not let this login in with this key.")
+    return Unreachable(f"{address} {UNEXPECTED if _UNEXPECTED.search(errors) else NOT_REACHED}")
 
 
 def _option(name: str, value: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""What a run does, in words: said once, for the dry run that foretells it and for the log of the run that does it."""
+"""The words for what a run does: the same for the dry run that foretells it and for the log of the run that does it."""
 
 from . import disks
 

@@ -19,7 +19,7 @@ from collections.abc import Iterator
 
 from . import disks, hypervisors, remote
 from .hypervisors import KERNEL_LINE, Guest, GuestGone, GuestStopped
-from .remote import Area, Refused
+from .remote import Area, NotNow, Refused
 from .ssh import Connection
 
 # Places of the disks. The first four would be emulated IDE disks as well, with another cache, and those are never
@@ -32,7 +32,7 @@ _SERVED = (("none", "native"), ("writeback", "threads"))  # xen_block_drive_crea
 
 
 def problems(options: disks.Options) -> Iterator[tuple[str, str]]:
-    """What of a disk Xen cannot do: the option and a sentence."""
+    """Yield what Xen cannot do of a disk: the option and a sentence."""
     if options.disk_bus != "xen":
         yield "disk_bus", f"Disks of Xen's machines are on its own bus: take xen, not {options.disk_bus}."
     if options.iothread != "yes":
@@ -46,13 +46,13 @@ def problems(options: disks.Options) -> Iterator[tuple[str, str]]:
 
 
 def problems_on_volumes(options: disks.Options) -> Iterator[tuple[str, str]]:
-    """What of a disk on a volume Xen cannot do: the option and a sentence."""
+    """Yield what Xen cannot do of a disk on a volume: the option and a sentence."""
     if options.cache_mode != "none":
         yield "cache_mode", "Xen serves a volume in the kernel (blkback), past the host's cache: take none."
 
 
 def make_disk(area: Area, place: str, host_storage: str, number: int, mib: int, options: disks.Options) -> str:
-    """The disk in the words of xl.cfg: an image file, served by QEMU, or a volume, served by the kernel."""
+    """Make the disk and return it in xl.cfg's words: an image file, served by QEMU, or a volume, by the kernel."""
     path = hypervisors.make_image(area, place, host_storage, number, mib, options)
     is_volume = host_storage in disks.VOLUMES
     words = [
@@ -66,7 +66,7 @@ def make_disk(area: Area, place: str, host_storage: str, number: int, mib: int, 
 
 
 def configuration(guest: Guest, identity: str) -> str:
-    """The configuration as xl wants it."""
+    """Return the configuration as xl wants it."""
     root = f"format=raw,vdev={ROOT_AT},access=ro,backendtype=qdisk,target={guest.image_folder}/root.squashfs"
     folder = guest.console.rpartition("/")[0]
     settings: dict[str, str | int | list[str]] = {
@@ -91,7 +91,7 @@ def start(area: Area, guest: Guest) -> None:
 
 
 def _xl(host: Connection, *words: str) -> str:
-    """What xl prints. Raises Refused."""
+    """Run xl and return what it prints. Raises Refused where it fails."""
     answer = host.run(["xl", *words])
     if answer.status:
         raise Refused(f"{host.address}: xl {words[0]}: {answer.errors.strip()[-500:]}")
@@ -99,11 +99,13 @@ def _xl(host: Connection, *words: str) -> str:
 
 
 def check_running(host: Connection, name: str) -> None:
-    """Raises GuestGone, GuestStopped where the guest is anything but running."""
+    """Raise GuestGone, GuestStopped where Xen says that the guest is anything but running."""
     try:
         listed = _xl(host, "list", name)
     except Refused as error:
-        raise GuestGone(f"the virtual machine {name} is gone: {error}") from error
+        if "invalid domain identifier" in str(error):  # find_domain of xl, where the name is nobody's
+            raise GuestGone(f"the virtual machine {name} is gone: {error}") from error
+        raise NotNow(str(error)) from error
     # Running, blocked, paused, shut down, why it did, dying (xl(1), list); none of them between two time slices.
     found = re.search(rf"^{re.escape(name)}\s.{{0,80}}\s([r-][b-][p-][s-]\S[d-])\s", listed, re.MULTILINE)
     if not found or found[1][3] == "s" or found[1][5] == "d":
@@ -113,11 +115,12 @@ def check_running(host: Connection, name: str) -> None:
 
 
 def way_in(host: Connection, name: str) -> tuple[str, int]:
-    """Address and port by which the host reaches the guest's sshd. Raises GuestGone."""
+    """Return address and port by which the host reaches the guest's sshd."""
     try:
         domain = _xl(host, "domid", name).strip()
-    except Refused as error:
-        raise GuestGone(f"the virtual machine {name} is gone: {error}") from error
+    except Refused as error:  # also where Xen lists nothing: it says the same of both
+        check_running(host, name)
+        raise NotNow(str(error)) from error
     if not re.fullmatch(r"\d{1,5}", domain):
-        raise GuestGone(f"the virtual machine {name} has no number: xl says {domain[:200]!r}")
+        raise Refused(f"the virtual machine {name} has no number: xl says {domain[:200]!r}")
     return f"{_ADDRESS}%vif{domain}.0", 22

@@ -52,12 +52,12 @@ BESIDE = {"dd", "ioping", *(reader.name for reader in FACT_READERS)}
 
 
 def detect(data: bytes) -> Reader | None:
-    """The first reader that knows this content; None where none does."""
+    """Return the first reader that knows this content; None where none does."""
     return next((reader for reader in READERS if reader.recognises(data)), None)
 
 
 def read(data: bytes) -> Reading:
-    """What a result file holds, whatever its format. Never raises."""
+    """Return what a result file holds, whatever its format. Never raises."""
     if not data.strip():
         return _nothing("the file is empty")
     if len(data) > MAX_BYTES:
@@ -82,7 +82,7 @@ def read(data: bytes) -> Reading:
 
 
 def _in_formats(data: bytes, readings: list[Reading]) -> Reading:
-    """The reading of a file that several benchmarks wrote; in parts where each of them left runs."""
+    """Return the reading of a file that several benchmarks wrote; in parts where each of them left runs."""
     first_lines = {found.format: _first_line(found) for found in readings}
     others = tuple(refusal for found in readings for refusal in found.refused)
     parts: list[Part] = []

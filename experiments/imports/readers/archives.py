@@ -29,7 +29,7 @@ class Member(NamedTuple):
 
 
 def is_archive(data: bytes) -> bool:
-    """Whether this is a ZIP of files, and not a spreadsheet or document that is stored as one."""
+    """Tell whether this is a ZIP of files, and not a spreadsheet or document that is stored as one."""
     if not data.startswith((b"PK\x03\x04", b"PK\x05\x06")):
         return False
     if data.count(b"PK\x01\x02") > MAX_LISTED:
@@ -42,13 +42,13 @@ def is_archive(data: bytes) -> bool:
 
 
 def check_directory(name: str, data: bytes) -> None:
-    """Raises ArchiveError where only to list the archive would take long."""
+    """Raise ArchiveError where only to list the archive would take long."""
     if (listed := data.count(b"PK\x01\x02")) > MAX_LISTED:
         raise ArchiveError(f"{name}: {listed:,} files, at most {MAX_MEMBERS:,} are taken")
 
 
 def members(name: str, data: bytes) -> Iterator[Member]:
-    """Every file of the archive, in its order. Raises ArchiveError, also in the middle."""
+    """Yield every file of the archive, in its order. Raises ArchiveError, also in the middle."""
     check_directory(name, data)
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
@@ -99,7 +99,7 @@ def _leaves(name: str) -> bool:
 
 
 def _read(name: str, archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> bytes:
-    """The member's bytes. What its header says of their number is not believed."""
+    """Return the member's bytes. What its header says of their number is not believed."""
     place = f"{name}, {entry.filename!r}"
     content = io.BytesIO()
     with archive.open(entry) as packed:

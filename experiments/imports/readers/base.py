@@ -1,4 +1,4 @@
-"""What a reader is, and what it yields. Standard library only: no database, no Django, no files.
+"""The contract of readers, and what they yield. Standard library only: no database, no Django, no files.
 
 A reader turns the bytes of one result file into Runs, or refuses with the line and the reason. It
 never raises on any input and never hangs: time and memory are bounded by the size of the input.
@@ -21,7 +21,7 @@ _LINES_AT_ONCE = 2**16  # characters
 
 @dataclass(frozen=True)
 class Refusal:
-    """Why a run, or the whole file, does not count. line is 1-based; None where no line can be named."""
+    """The reason why a run, or the whole file, does not count. line is 1-based; None where no line can be named."""
 
     line: int | None
     reason: str
@@ -95,7 +95,7 @@ class Run:
 
 @dataclass(frozen=True)
 class Reading:
-    """What one file holds. A file may hold good runs and refused ones, or facts and no runs.
+    """The content of one file. A file may hold good runs and refused ones, or facts and no runs.
 
     parts : of a file with results of several systems that can be told apart; then it has no runs itself, and its first
         refusal names them
@@ -130,10 +130,10 @@ class Reader(Protocol):
     name: str  # "filebench", "fio-json"
 
     def recognises(self, data: bytes) -> bool:
-        """Whether the content, not the name, looks like this format; quick, and never raises."""
+        """Tell whether the content, not the name, looks like this format; quick, and never raises."""
 
     def read(self, data: bytes) -> Reading:
-        """Everything the file holds."""
+        """Return everything the file holds."""
 
 
 class TooMuch(ValueError):  # noqa: N818 - becomes a refusal
@@ -144,7 +144,7 @@ class TooMuch(ValueError):  # noqa: N818 - becomes a refusal
 
 
 def whole_or_nothing(read: Callable[..., Reading]) -> Callable[..., Reading]:
-    """A reader's `read` for which TooMuch refuses the file, so that none is cut without a word."""
+    """Return a reader's `read` for which TooMuch refuses the file, so that none is cut without a word."""
 
     @wraps(read)
     def read_or_refuse(self: Reader, data: bytes) -> Reading:
@@ -157,7 +157,7 @@ def whole_or_nothing(read: Callable[..., Reading]) -> Callable[..., Reading]:
 
 
 def several(what: str, parts: Mapping[str, int]) -> Refusal:
-    """Why a file with results of several of something is refused whole: parts are names with their first lines."""
+    """Return why a file with results of several of something is refused: parts are names with their first lines."""
     named = ", ".join(f"{name[:80]!r} (line {line})" for name, line in islice(parts.items(), 10))
     named += f" and {len(parts) - 10:,} more" if len(parts) > 10 else ""
     second = sorted(parts.values())[1]
@@ -165,14 +165,14 @@ def several(what: str, parts: Mapping[str, int]) -> Refusal:
 
 
 def in_parts(what: str, reading: Reading, parts: Sequence[Part]) -> Reading:
-    """The reading of a file whose runs are those of its parts; of more than anybody answers for it is refused alone."""
+    """Return the reading of a file whose runs are those of its parts; of more than can be answered, it is refused."""
     why = several(what, {part.name: part.line for part in parts})
     asked = tuple(parts) if len(parts) <= MAX_PARTS else ()
     return replace(reading, runs=(), refused=(why, *reading.refused), parts=asked)
 
 
 class Outcomes:
-    """What a reader found, in the order of the file; beyond the limit it is only counted."""
+    """The runs and refusals that a reader found, in the order of the file; beyond the limit they are only counted."""
 
     def __init__(self, what: str, limit: int) -> None:
         self.what, self.limit, self.count = what, limit, 0
@@ -190,7 +190,7 @@ class Outcomes:
 
     @property
     def runs(self) -> tuple[Run, ...]:
-        """Raises TooMuch where more was found than is read."""
+        """Return the runs. Raises TooMuch where more was found than is read."""
         if self.count > self.limit:
             raise TooMuch(self.count, self.what, self.limit)
         return tuple(self._runs)
@@ -201,7 +201,7 @@ class Outcomes:
 
 
 def lines_of(text: str, limit: int = MAX_LINES) -> Iterator[tuple[int, str]]:
-    """The lines as str.splitlines has them, with their numbers, and never all at once. Raises TooMuch."""
+    """Yield the lines as str.splitlines has them, with their numbers, and never all at once. Raises TooMuch."""
     number = start = 0
     while start < len(text):
         end = text.find("\n", start + _LINES_AT_ONCE) + 1 or len(text)
@@ -214,7 +214,7 @@ def lines_of(text: str, limit: int = MAX_LINES) -> Iterator[tuple[int, str]]:
 
 
 class LineNumbers:
-    """Numbers of the lines of places that are asked for in their order: one pass for all of them."""
+    """The line numbers of places that are asked for in their order: one pass for all of them."""
 
     def __init__(self, text: str) -> None:
         self.text, self.place, self.number = text, 0, 1
@@ -226,7 +226,7 @@ class LineNumbers:
 
 
 def text_of(data: bytes) -> str:
-    """The bytes as text: UTF-8, UTF-16 by its mark, else Latin-1, so that no byte is lost; no NULs."""
+    """Return the bytes as text: UTF-8, UTF-16 by its mark, else Latin-1, so that no byte is lost; no NULs."""
     if data.startswith(UTF_16):
         text = data.decode("utf-16", errors="replace")
     else:

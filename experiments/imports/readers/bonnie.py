@@ -81,7 +81,7 @@ class Bonnie:
 
 
 def _describe(fields: list[str]) -> tuple[str, int, dict[str, Any]] | str | None:
-    """Version, index of the first rate, and parameters; a sentence where the line is no use; None: another line."""
+    """Return version, index of the first rate, and parameters; a sentence where it is no use; None: another line."""
     if len(fields) < 12 or any(len(field) > MAX_FIELD * 4 for field in fields):
         return None
     parameters: dict[str, Any] = {}
@@ -142,7 +142,7 @@ def _whole(text: str) -> int | None:
 
 
 def _bytes(text: str) -> int | None:
-    """ "48280M" in bytes; a plain number is MiB, as for -s; None where it is no size."""
+    """Return "48280M" in bytes; a plain number is MiB, as for -s; None where it is no size."""
     found = _SIZE.fullmatch(text)
     if not found:
         return None

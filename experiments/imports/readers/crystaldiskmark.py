@@ -77,7 +77,7 @@ class CrystalDiskMark:
 
 
 def _runs(part: "_Report") -> Iterator[Run]:
-    """A report's lines as runs: what its footer says holds for all of them."""
+    """Yield a report's lines as runs: what its footer says holds for all of them."""
     for line, operation, block, queue, threads, megabytes, iops, latency in part.rows:
         said = {"queue_depth": queue, "threads": threads, **part.parameters}
         yield Run(
@@ -142,7 +142,7 @@ class _Report:
 
 
 def _positive(text: str | None) -> float | None:
-    """A number above zero; None for anything else, also for what the program prints as 0."""
+    """Return a number above zero; None for anything else, also for what the program prints as 0."""
     if text is None or not re.fullmatch(r"\d{1,12}(?:\.\d{1,6})?", text, re.ASCII):
         return None
     return float(text) or None

@@ -88,7 +88,7 @@ class DiskSpd:
 def _run(
     line: int, seconds: float, totals: dict[str, tuple[int, int, float | None]], said: dict[str, Any]
 ) -> Run | Refusal:
-    """totals : "Total", "Read", "Write" to bytes, I/Os, mean latency (ms)"""
+    """Return one run. totals : "Total", "Read", "Write" to bytes, I/Os, mean latency (ms)"""
     moved, count, latency = totals["Total"]
     if not (seconds and moved and count):
         return Refusal(line, "nothing was read or written: bytes, I/Os or the time are zero")
@@ -180,14 +180,14 @@ def _of_text(text: str) -> Iterator[Run | Refusal]:
 
 
 def _disagrees(moved: int, seconds: float, printed: float) -> str | None:
-    """Why bytes, time and the printed MiB/s do not fit one another."""
+    """Return why bytes, time and the printed MiB/s do not fit one another; None where they do."""
     if seconds and printed >= 1 and abs(moved / seconds / 2**20 / printed - 1) > 0.02:
         return f"{moved:,} bytes in {seconds:g} s are not the {printed:g} MiB/s beside them"
     return None
 
 
 def _agreed(settings: dict[str, set[Any]]) -> dict[str, Any]:
-    """Settings that all targets share."""
+    """Return the settings that all targets share."""
     one = {name: next(iter(values)) for name, values in settings.items() if len(values) == 1}
     size = _SIZE.fullmatch(one.get("block", ""))
     mix = {"read": "100", "write": "0"}.get(one.get("mix", ""), one.get("mix", ""))

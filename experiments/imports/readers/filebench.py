@@ -103,7 +103,7 @@ _BEGINNINGS = ("Creating/pre", "Populating", "Starting ", "Running...", *_PRINTS
 
 @dataclass(frozen=True)
 class Dialect:
-    """How figures were printed: by which family, and with how many decimals of a millisecond."""
+    """The way that figures were printed: by which family, and with how many decimals of a millisecond."""
 
     family: str  # "1.4" (and before) or "1.5"
     decimals: int
@@ -182,12 +182,12 @@ class Filebench:
     name = "filebench"
 
     def recognises(self, data: bytes) -> bool:
-        """By a banner or a result line; a WML personality has neither."""
+        """Tell a log by a banner or a result line; a WML personality has neither."""
         return _SIGN.search(_text(data)) is not None
 
     @whole_or_nothing
     def read(self, data: bytes) -> Reading:
-        """Every run of the file, in its order.
+        """Return every run of the file, in its order.
 
         The summaries of one run give one Run. Where versions are mixed, that of the first good run
         stands for the file, and the runs of another are refused.
@@ -217,7 +217,7 @@ class Filebench:
 
 
 def _text(data: bytes) -> str:
-    """The text, or nothing where the bytes cannot be a log: garbage is not worth decoding."""
+    """Return the text, or nothing where the bytes cannot be a log: garbage is not worth decoding."""
     utf16 = data.startswith((b"\xff\xfe", b"\xfe\xff"))
     return text_of(data) if utf16 or any(sign in data for sign in _SIGNS) else ""
 
@@ -226,7 +226,7 @@ def _text(data: bytes) -> str:
 
 
 def _lines(text: str) -> Iterator[tuple[int, str]]:
-    """Numbered as an editor numbers them, and never all at once."""
+    """Yield lines numbered as an editor numbers them, and never all at once."""
     number = start = 0
     while start < len(text):
         end = text.find("\n", start)
@@ -278,7 +278,7 @@ def _logs(text: str) -> Iterator[_Log]:
 
 
 def _personality_file(line: str) -> str:
-    """ "varmail" of a shell's "filebench -f workloads/varmail.f"."""
+    """Return "varmail" of a shell's "filebench -f workloads/varmail.f"."""
     words = line.split() if "filebench" in line and " -f " in line else []
     if "-f" not in words[:-1]:
         return ""
@@ -286,7 +286,7 @@ def _personality_file(line: str) -> str:
 
 
 def _tells(message: str) -> bool:
-    """Whether a line without a banner before it shows that there was a run."""
+    """Tell whether a line without a banner before it shows that there was a run."""
     return (
         message.startswith(("Allocated ", *_BEGINNINGS))
         or message.endswith(_LOADED)
@@ -308,7 +308,7 @@ def _begins_another(log: _Log, pid: str | None, stamp: float, message: str) -> b
 
 
 def _without_banner(log: _Log | None, number: int, stamp: float, message: str) -> _Log:
-    """The next run of the same Filebench, if the last one was shut down; else an excerpt."""
+    """Return the next run of the same Filebench, if the last one was shut down; else an excerpt."""
     following = _Log(number, (number, message[:200]))
     if log and log.shut_down and stamp >= log.stamp - 1:
         following.version, following.workload = log.version, log.workload
@@ -339,7 +339,7 @@ def _complain(log: _Log, number: int, message: str, void: Mapping[str, str]) -> 
 
 
 def _stamped(log: _Log, number: int, pid: str | None, stamp: float, message: str) -> None:
-    """One of Filebench's own lines."""
+    """Take in one of Filebench's own lines."""
     if message.startswith("IO Summary:"):
         _add_summary(log, number, stamp, message)
         log.pid, log.awaits_summary, log.table_kind = pid, False, ""
@@ -372,7 +372,7 @@ def _stamped(log: _Log, number: int, pid: str | None, stamp: float, message: str
 
 
 def _numbers(texts: Sequence[str | None]) -> list[float] | None:
-    """None where one is nan, inf or whatever else is no plain number."""
+    """Return the numbers; None where one is nan, inf or whatever else is no plain number."""
     plain = [text for text in texts if text is not None and _NUMBER.fullmatch(text)]
     return [float(text) for text in plain] if len(plain) == len(texts) else None
 
@@ -438,7 +438,7 @@ def _add_summary(log: _Log, number: int, stamp: float, message: str) -> None:
 
 
 def _judge(log: _Log) -> Run | Refusal:
-    """A Run where the log shows one that finished, else why not."""
+    """Return a Run where the log shows one that finished, else why not."""
     if log.void:
         return log.void
     if log.awaits_summary or not log.summaries:
@@ -456,7 +456,7 @@ def _judge(log: _Log) -> Run | Refusal:
 
 
 def _kind(summaries: list[_Summary]) -> str:
-    """ "single", "intervals" or "snapshots"; empty where the times covered fit neither."""
+    """Return "single", "intervals" or "snapshots"; empty where the times covered fit neither."""
     if len(summaries) == 1:
         return "single"
     steps = [(last, this, this.stamp - last.stamp) for last, this in pairwise(summaries)]
@@ -471,19 +471,19 @@ def _kind(summaries: list[_Summary]) -> str:
 
 
 def _near(elapsed: float, passed: float, blur: float) -> bool:
-    """Whether figures cover the time between two stamps; printing them may take a moment."""
+    """Tell whether figures cover the time between two stamps; printing them may take a moment."""
     return abs(elapsed - passed) <= 1 + 0.05 * passed + blur
 
 
 def _family(version: str) -> str:
-    """Of a banner; empty for versions to come."""
+    """Return the family of a banner's version; empty for versions to come."""
     if re.match(r"1\.[0-4](?:\D|$)", version, re.ASCII):
         return "1.4"
     return "1.5" if version.startswith("1.5") else ""
 
 
 def _mixed(log: _Log) -> Refusal | None:
-    """Why the lines of this run cannot all be of one Filebench."""
+    """Return why the lines of this run cannot all be of one Filebench; None where they can."""
     first = log.summaries[0].dialect
     for summary in log.summaries:
         if summary.dialect != first:
@@ -498,7 +498,7 @@ def _mixed(log: _Log) -> Refusal | None:
 
 
 def _of_another_version(log: _Log, first: _Log) -> Refusal | None:
-    """Why a run cannot stand in one file with the first good one."""
+    """Return why a run cannot stand in one file with the first good one; None where it can."""
 
     def described(one: _Log) -> str:
         return f"{one.version} ({one.summaries[0].dialect})" if one.version else str(one.summaries[0].dialect)
@@ -514,12 +514,12 @@ def _of_another_version(log: _Log, first: _Log) -> Refusal | None:
 
 
 def _covered(log: _Log, kind: str) -> float:
-    """Seconds the figures of the whole run cover."""
+    """Return how many seconds the figures of the whole run cover."""
     return sum(summary.elapsed for summary in log.summaries) if kind == "intervals" else log.summaries[-1].elapsed
 
 
 def _implausible(log: _Log, kind: str) -> Refusal | None:
-    """Why figures that are well-formed are still not those of a run."""
+    """Return why figures that are well-formed are still not those of a run; None where they may be."""
     last = log.summaries[-1]
     counted = log.summaries if kind == "intervals" else [last]
     if not any(summary.operations and summary.ops_per_s for summary in counted):
@@ -569,7 +569,7 @@ def _run(log: _Log, kind: str) -> Run:
 
 
 def _mean_latency(summaries: list[_Summary]) -> float:
-    """Milliseconds; each interval weighs what its own figure was divided by. 0 where one is unknown."""
+    """Return the mean, ms; each interval weighs what its own figure was divided by. 0 where one is unknown."""
     by_move = summaries[0].dialect.decimals == 1
     weights = [summary.moves_per_s * summary.elapsed if by_move else summary.operations for summary in summaries]
     weighted = [(weight, summary.ms) for weight, summary in zip(weights, summaries, strict=True) if weight]
@@ -579,7 +579,7 @@ def _mean_latency(summaries: list[_Summary]) -> float:
 
 
 def _operations(log: _Log, kind: str, covered: float) -> tuple[Operation, ...]:
-    """The last breakdown, or the sum of all."""
+    """Return the last breakdown, or the sum of all."""
     if kind == "intervals":
         return tuple(
             Operation(
@@ -599,7 +599,7 @@ def _operations(log: _Log, kind: str, covered: float) -> tuple[Operation, ...]:
 
 
 def _warn(log: _Log, kind: str, mib_s: float, ms: float) -> None:
-    """What a reader of the figures has to know."""
+    """Warn of what a reader of the figures has to know."""
     count, last = len(log.summaries), log.summaries[-1]
     if not log.workload:
         log.warn("The log does not name the workload.")

@@ -128,7 +128,7 @@ class FioJson:
         return Reading(self.name, version, "fio", outcomes.runs, outcomes.refused)
 
     def _read_inside(self, outer: Any, text: str) -> Reading:
-        """The documents that somebody else's JSON holds. Raises TooMuch."""
+        """Return the documents that somebody else's JSON holds. Raises TooMuch."""
         documents = list(islice(_inside(outer), MAX_DOCUMENTS + 1))
         if len(documents) > MAX_DOCUMENTS:
             raise TooMuch(text.count("fio version"), "documents of fio", MAX_DOCUMENTS)
@@ -175,7 +175,7 @@ class FioJson:
 
 
 def _whole(text: str) -> Any:
-    """The text as one JSON value; None where it is none."""
+    """Return the text as one JSON value; None where it is none."""
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
@@ -183,7 +183,7 @@ def _whole(text: str) -> Any:
 
 
 def _inside(outer: Any) -> Iterator[tuple[tuple[str, ...], dict[str, Any]]]:
-    """Documents of fio in a JSON value, in their order, with the names that lead to them; texts may hold one, too."""
+    """Yield fio's documents in a JSON value, in order, with the names that lead there; texts may hold one, too."""
     waiting: list[tuple[tuple[str, ...], Any]] = [((), outer)]
     while waiting:
         names, value = waiting.pop()
@@ -200,7 +200,7 @@ def _inside(outer: Any) -> Iterator[tuple[tuple[str, ...], dict[str, Any]]]:
 
 
 def _read_document(document: dict[str, Any], before: str, lines: list[int]) -> Iterator[Run | Refusal]:
-    """One document, the text before it, and the lines of its jobs. Raises TooMuch."""
+    """Yield one document, the text before it, and the lines of its jobs. Raises TooMuch."""
     entries = _entries(document)
     if len(entries) > MAX_JOBS:
         raise TooMuch(len(entries), f"jobs of fio (line {lines[0]})", MAX_JOBS)
@@ -224,7 +224,7 @@ def _read_document(document: dict[str, Any], before: str, lines: list[int]) -> I
 
 
 def _entries(document: dict[str, Any]) -> list[tuple[int, dict[str, Any]]]:
-    """The jobs with their place in the document; of several clients only what sums them up."""
+    """Return the jobs with their place in the document; of several clients only what sums them up."""
     jobs = document.get("jobs")
     if not isinstance(jobs, list) or not jobs:
         jobs = document.get("client_stats")
@@ -236,7 +236,7 @@ def _entries(document: dict[str, Any]) -> list[tuple[int, dict[str, Any]]]:
 
 
 def _of_all_clients(document: dict[str, Any]) -> dict[str, Any]:
-    """The options that all clients have in common, and with one value; numjobs is each client's own."""
+    """Return the options that all clients have in common, and with one value; numjobs is each client's own."""
     clients = document.get("client_stats")
     others = [
         client
@@ -323,7 +323,7 @@ def _warnings(options: dict[str, Any], at_once: int) -> Iterator[str]:
 
 
 def _bytes(section: dict[str, Any]) -> float | None:
-    """io_bytes as bytes: KiB or bytes, as its ratio to bw shows; None where it is neither."""
+    """Return io_bytes as bytes: KiB or bytes, as its ratio to bw shows; None where it is neither."""
     moved, runtime, bandwidth = (_number(section.get(name)) for name in ("io_bytes", "runtime", "bw"))
     if not runtime:
         return moved
@@ -336,7 +336,7 @@ def _bytes(section: dict[str, Any]) -> float | None:
 
 
 def _latency(section: dict[str, Any]) -> float:
-    """Mean latency, ms; 0 where there is none."""
+    """Return the mean latency, ms; 0 where there is none."""
     for name, factor in (("lat_ns", 1e-6), ("lat", 1e-3)):
         if isinstance(section.get(name), dict):
             return _number(section[name].get("mean")) * factor
@@ -344,7 +344,7 @@ def _latency(section: dict[str, Any]) -> float:
 
 
 def operation_of(rw: str, directions: list[str]) -> tuple[str, tuple[str, ...]]:
-    """The operation by the option rw and the directions that moved bytes; where rw is missing, what it could be."""
+    """Return the operation by the option rw and the directions that moved bytes; without rw, what it could be."""
     rw = rw.partition(":")[0].strip().lower()
     if len(directions) > 1 or (directions == ["mixed"] and rw not in OPERATIONS):
         return "mixed", ()
@@ -356,7 +356,7 @@ def operation_of(rw: str, directions: list[str]) -> tuple[str, tuple[str, ...]]:
 
 
 def _percentiles(sections: list[dict[str, Any]]) -> dict[str, float]:
-    """Of one direction as printed, of several from their bins, ms; none where some have no bins."""
+    """Return percentiles, ms: of one direction as printed, of several from their bins; none where some have no bins."""
     sections = [section for section in sections if _number(section.get("io_bytes"))]
     found = [
         (section[name], factor)
@@ -394,7 +394,7 @@ def _percent(key: Any) -> float | None:
 
 
 def _block_size(value: Any, directions: list[str]) -> int | None:
-    """bs is one size, or those of reads, writes and trims; the last given holds for those that follow."""
+    """Return the block size: bs is one, or those of reads, writes and trims; the last holds for those that follow."""
     given = [_size(part) for part in str(value).split(",", 3)] if value is not None else []
     if not 0 < len(given) <= 3:
         return None
@@ -404,7 +404,7 @@ def _block_size(value: Any, directions: list[str]) -> int | None:
 
 
 def _number(value: Any) -> float:
-    """A finite number not below zero; 0 for anything else."""
+    """Return a finite number not below zero; 0 for anything else."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 1e18:
         return 0.0
     return float(value)

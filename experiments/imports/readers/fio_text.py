@@ -63,7 +63,7 @@ class _Part:
 
 @dataclass
 class _Block:
-    """What stands below one "(groupid=..., jobs=...)"."""
+    """The lines below one "(groupid=..., jobs=...)"."""
 
     line: int
     name: str
@@ -152,7 +152,7 @@ def _part(line: str) -> _Part:
 
 
 def _groups(blocks: list[_Block]) -> Iterator[list[_Block]]:
-    """Blocks of one job of one invocation; of several clients what sums them up."""
+    """Yield the blocks of one job of one invocation; of several clients what sums them up."""
     summed = {block.invocation for block in blocks if block.name == ALL_CLIENTS}
     groups: dict[tuple[int, str, str], list[_Block]] = {}
     for block in blocks:
@@ -205,7 +205,7 @@ def _judge(blocks: list[_Block], loads: dict[tuple[int, str, str], re.Match[str]
 
 
 def _load(block: _Block, loads: dict[tuple[int, str, str], re.Match[str]]) -> re.Match[str] | None:
-    """The line with the load of a block; for all clients that of any, where all have the same."""
+    """Return the line with the load of a block; for all clients that of any, where all have the same."""
     if block.name != ALL_CLIENTS:
         return loads.get((block.invocation, block.name, block.group))
     found = [load for (invocation, _, _), load in loads.items() if invocation == block.invocation]
@@ -213,7 +213,7 @@ def _load(block: _Block, loads: dict[tuple[int, str, str], re.Match[str]]) -> re
 
 
 def _block_size(text: str, names: list[str]) -> int | None:
-    """One size in the places of all directions that did anything: "(R) 4096B-4096B, (W) ..." or "4K-4K/4K-4K/4K-4K"."""
+    """Return the one size of all directions that did anything: "(R) 4096B-4096B, (W) ..." or "4K-4K/4K-4K/4K-4K"."""
     slots = [_RANGE.search(slot) for slot in re.split(r"[,/]", text, maxsplit=4)]
     if len(slots) == 1:
         slots *= 3

@@ -90,7 +90,7 @@ class Iozone:
 
 
 def _tests(lines: list[str]) -> list[tuple[int, int]]:
-    """First and last index of the lines of each test: from the end of the one before to its completion."""
+    """Return first and last index of the lines of each test: from the end of the one before to its completion."""
     headers = [index for index, line in enumerate(lines) if len(line) < MAX_LINE and _HEADER.match(_plain(line))]
     return [(index, headers[n + 1] if n + 1 < len(headers) else len(lines)) for n, index in enumerate(headers)]
 
@@ -193,7 +193,7 @@ class _Throughput:
 
 
 def _cells(line: str, edges: list[int]) -> dict[int, int] | None:
-    """Column to figure; None for a line that is no row of the table."""
+    """Return column to figure; None for a line that is no row of the table."""
     if len(line) > MAX_LINE:
         return None
     cells: dict[int, int] = {}
@@ -208,7 +208,7 @@ def _cells(line: str, edges: list[int]) -> dict[int, int] | None:
 
 
 def _figures(line: int, cells: dict[int, int], options: dict[str, bool], version: str) -> list[Run | Refusal]:
-    """A row's figures; a zero is none, since IOzone leaves blank what was not run."""
+    """Return a row's figures; a zero is none, since IOzone leaves blank what was not run."""
     size, record = cells[0] * 1024, cells[1] * 1024
     if not size or not record:
         return [Refusal(line, f"a file of {cells[0]} kB by records of {cells[1]} kB is no test; both are above zero")]

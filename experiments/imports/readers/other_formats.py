@@ -40,7 +40,7 @@ _LOOKED_AT = 2**16  # bytes
 
 
 def what_it_is(data: bytes) -> str:
-    """What content without a reader looks like, and what to send instead."""
+    """Return what content without a reader looks like, and what to send instead."""
     start = data[:_LOOKED_AT]
     for sign, words in _BINARY:
         if start.startswith(sign):

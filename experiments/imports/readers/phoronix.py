@@ -118,6 +118,6 @@ def _judge(line: int | None, result: Element, entry: Element) -> Iterator[Run | 
 
 
 def _description(text: str) -> dict[str, str]:
-    """ "Test: Read - Size Per Thread: 32MB - Thread Count: 4" by its names, in small letters."""
+    """Return "Test: Read - Size Per Thread: 32MB - Thread Count: 4" by its names, in small letters."""
     parts = (part.partition(":") for part in text[:500].split(" - "))
     return {name.strip().lower().replace(" ", "_")[:40]: value.strip()[:80] for name, sign, value in parts if sign}

@@ -24,7 +24,7 @@ _FILE_SYSTEM = re.compile(
 
 
 def by_file_system(data: bytes, reading: Reading) -> Reading:
-    """The reading, in parts or refused where its runs are not of one file system."""
+    """Return the reading, in parts or refused where its runs are not of one file system."""
     ends = sorted({run.line for run in reading.runs if run.line is not None})
     if len(ends) < 2 or reading.format == "phoronix":  # which names its system at each result
         return reading

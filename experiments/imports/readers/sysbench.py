@@ -134,7 +134,7 @@ def _read_run(part: _Part, version: str) -> Run | Refusal:
 
 
 def _read_sql(part: _Part, version: str) -> Run | Refusal:
-    """OLTP: transactions a second."""
+    """Return the run of an OLTP test: transactions a second."""
     done = part.find(rf"^{_BLANKS}transactions:{_BLANKS}\d{{1,15}}{_BLANKS}\({_NUMBER} per sec\.\)")
     time = part.find(_TIME)
     if not done or not time:
@@ -160,14 +160,14 @@ def _read_sql(part: _Part, version: str) -> Run | Refusal:
 
 
 def _newest_figures(part: _Part) -> tuple[float, float] | None:
-    """MiB/s and requests a second of 1.1."""
+    """Return MiB/s and requests a second of 1.1."""
     found = [part.find(rf"^{_BLANKS}{name}:{_BLANKS}IOPS={_NUMBER} {_NUMBER} MiB/s") for name in ("read", "write")]
     sums = [tuple(map(float, match.groups())) for match in found if match]
     return (sum(mib for _, mib in sums), sum(rate for rate, _ in sums)) if sums else None
 
 
 def _new_figures(part: _Part) -> tuple[float, float] | None:
-    """MiB/s and requests a second of 1.0."""
+    """Return MiB/s and requests a second of 1.0."""
     names = ("read, MiB", "written, MiB", "reads", "writes")
     read, written, reads, writes = (part.number(rf"^{_BLANKS}{name}/s:{_BLANKS}{_NUMBER}") for name in names)
     if read is None or written is None or reads is None or writes is None:
@@ -176,7 +176,7 @@ def _new_figures(part: _Part) -> tuple[float, float] | None:
 
 
 def _old_figures(part: _Part) -> tuple[float | None, float | None]:
-    """The same of 0.4.12."""
+    """Return MiB/s and requests a second of 0.4.12."""
     moved = part.find(rf"Total transferred \S{{1,20}}{_BLANKS}\({_NUMBER}([KMGT]?)b/sec\)")
     rate = part.number(rf"^{_BLANKS}{_NUMBER} Requests/sec executed")
     return (float(moved[1]) * 1024.0 ** (_POWERS[moved[2].lower()] - 2) if moved else None), rate
@@ -205,5 +205,5 @@ def _whole(value: float | None) -> int | None:
 
 
 def _bytes(found: re.Match[str] | None) -> int | None:
-    """A number and a letter for a power of 1024, as bytes."""
+    """Return a number and a letter for a power of 1024, as bytes."""
     return round(float(found[1]) * 1024 ** _POWERS[found[2].lower()]) if found else None

@@ -86,12 +86,12 @@ class Table:
     _rows: Callable[[], Iterator[tuple[int, Cells] | Fault]] = field(default=lambda: iter(()), repr=False)
 
     def rows(self) -> Iterator[tuple[int, Cells] | Fault]:
-        """Line and cells of each measurement, texts stripped, "" for an empty cell; streamed."""
+        """Return line and cells of each measurement, texts stripped, "" for an empty cell; streamed."""
         return iter(()) if self.faults else self._rows()
 
 
 def recognises(data: bytes) -> bool:
-    """Whether there is a header of ours, or a first JSON line with our names. Never raises."""
+    """Tell whether there is a header of ours, or a first JSON line with our names. Never raises."""
     if data.startswith(_XLSX_SIGN):
         return _is_xlsx(data)
     text = _start(data)
@@ -101,7 +101,7 @@ def recognises(data: bytes) -> bool:
 
 
 def read_table(data: bytes, columns: Mapping[str, str] | None = None) -> Table:
-    """The table in a file that `recognises` knows. Never raises.
+    """Return the table in a file that `recognises` knows. Never raises.
 
     columns : what is said of headers that are none of ours: header to field, or IGNORED
     """
@@ -122,7 +122,7 @@ def read_table(data: bytes, columns: Mapping[str, str] | None = None) -> Table:
 
 
 def _find_header(lines: Lines) -> tuple[int, list[str]] | None:
-    """The first of the first lines that has the column of values and another one of ours."""
+    """Return the first of the first lines that has the column of values and another one of ours."""
     for item in islice(lines, MAX_HEADER_LINES):
         if isinstance(item, Fault):
             return None
@@ -178,7 +178,7 @@ def _table(kind: str, lines: Callable[[], Lines], said: Mapping[str, str], *, de
 def _headers(
     line: int, cells: list[str], said: Mapping[str, str]
 ) -> tuple[list[Header | None], list[Fault], list[Fault]]:
-    """The meaning of each column (None: it holds nothing for us), what is wrong, and foreign columns."""
+    """Return the meaning of each column (None: it holds nothing for us), what is wrong, and foreign columns."""
     headers: list[Header | None] = []
     faults: list[Fault] = []
     unknown: list[Fault] = []
@@ -222,7 +222,7 @@ def _is_short(header: str) -> bool:
 
 
 def _meaning(cell: str, said: Mapping[str, str]) -> Header | None:
-    """What a header means, or is said to mean; None for a column that is to be ignored. Raises UnknownHeader."""
+    """Return what a header means, or is said to mean; None for a column to ignore. Raises UnknownHeader."""
     try:
         return meaning(cell)
     except UnknownHeader as unknown:
@@ -232,7 +232,7 @@ def _meaning(cell: str, said: Mapping[str, str]) -> Header | None:
 
 
 class _Layout:
-    """How the cells of a line become one row, or several in a wide table."""
+    """The way that the cells of a line become one row, or several in a wide table."""
 
     def __init__(self, headers: list[Header | None], decimal_comma: bool) -> None:
         plain = [(index, header) for index, header in enumerate(headers) if header and not header.is_wide]
@@ -241,7 +241,7 @@ class _Layout:
         self.plain = [index for index, header in plain if header.name != "pair"]
         names = [header.name for _, header in plain if header.name != "pair"]
         self.names = [header.name if header else "" for header in headers]
-        # What the header says for all rows comes after the cells.
+        # Values that the header gives for all rows come after the cells.
         self.value = next((header for _, header in plain if header.name == "value"), None)
         stated = {"unit": self.value.unit, "metric": self.value.metric} if self.value else {}
         self.constants = {name: text for name, text in stated.items() if text and name not in names}
@@ -264,7 +264,7 @@ class _Layout:
         self.is_numeric = [header is not None and header.name in NUMERIC for header in headers]
 
     def look_for_decimal_comma(self, lines: Lines) -> None:
-        """Whether numbers of the file have a decimal comma, beside which 1.085 may be a thousand."""
+        """Find the first number with a decimal comma, beside which 1.085 may be a thousand."""
         if not self.decimal:
             return
         for item in lines:
@@ -277,7 +277,7 @@ class _Layout:
                     return
 
     def rows(self, line: int, given: list[Cell], texts: list[str]) -> Iterator[tuple[int, Cells] | Fault]:
-        """given : the cells as the file has them; texts : the same as texts, and the same list where all are"""
+        """Yield a line's rows. given : the cells as the file has them; texts : as texts, the same list where all are"""
         if not any(texts):
             return
         cells: Sequence[Cell] = texts
@@ -313,7 +313,7 @@ class _Layout:
                 yield line, self._numbers(self._native(row) if header.vm_count == "0" else row)
 
     def _native(self, row: list[Cell]) -> list[Cell]:
-        """A column "Native" is the bare machine whatever the rest of its line speaks of."""
+        """Make the row native: a column "Native" is the bare machine whatever the rest of its line speaks of."""
         for name, text in (("hypervisor", "native"), ("guest_fs", "")):
             if name in self.native_at:
                 row[self.native_at[name]] = text
@@ -336,7 +336,7 @@ def _as_text(cell: Cell) -> str:
 
 
 def _encoding(data: bytes) -> str:
-    """UTF-16 by its mark, UTF-8 where all of it is, else Latin-1; read in parts, never copied whole."""
+    """Return the encoding: UTF-16 by its mark, UTF-8 where all of it is, else Latin-1; read in parts, never copied."""
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         return "utf-16"
     decoder = codecs.getincrementaldecoder("utf-8")()
@@ -353,12 +353,12 @@ def _stream(data: bytes) -> io.TextIOWrapper:
 
 
 def _start(data: bytes) -> str:
-    """The first lines, to see what the file is."""
+    """Return the first lines, to see what the file is."""
     return _stream(data[: 2**16]).read()
 
 
 def _delimiter(text: str) -> str:
-    """The one that the first line with any has most of."""
+    """Return the delimiter that the first line with any has most of."""
     for line in text.splitlines()[:MAX_HEADER_LINES]:
         counts = {sign: line.count(sign) for sign in ",;\t"}
         if max(counts.values()):
@@ -369,7 +369,7 @@ def _delimiter(text: str) -> str:
 
 
 def _csv_lines(text: str | io.TextIOBase, delimiter: str) -> Lines:
-    """Line number and stripped cells of each line that holds anything and is no comment."""
+    """Yield line number and stripped cells of each line that holds anything and is no comment."""
     stream = io.StringIO(text, newline="") if isinstance(text, str) else text
     reader = csv.reader(_without_nul(stream), delimiter=delimiter, strict=True)
     try:
@@ -402,7 +402,7 @@ def _first_object(text: str) -> dict[str, Any] | None:
 
 
 def _json_names(found: dict[str, Any], said: Mapping[str, str]) -> dict[str, str]:
-    """Key to field, for the keys that are ours or said to be; IGNORED for those that are said to be nothing."""
+    """Return key to field, for keys that are ours or said to be; IGNORED for those that are said to be nothing."""
     names = {}
     for key in found:
         if key == "parameters":
@@ -556,7 +556,7 @@ _ROW_NUMBER = re.compile(rb"\sr\s*=\s*[\"']([^\"']*)")
 
 
 def _unreadable_rows(archive: zipfile.ZipFile) -> Fault | None:
-    """Why the rows of a workbook are not read: too many, too far down, or out of order. One pass, before any parser.
+    """Return why a workbook's rows are not read: too many, too far down, or out of order. One pass, before any parser.
 
     openpyxl makes up every row of a gap, and leaves out without a word what stands below its place.
     """
@@ -625,7 +625,7 @@ def _sheet_lines(book: Any, name: str) -> Lines:
 
 
 def _sheet_cell(value: Any) -> Cell | None:
-    """A cell, "" where it is empty; None for what is neither a text nor a number."""
+    """Return a cell, "" where it is empty; None for what is neither a text nor a number."""
     match value:
         case None:
             return ""
@@ -662,14 +662,14 @@ def _template_rows() -> Iterator[list[str]]:
 
 
 def template_csv() -> str:
-    """A header with every column, and rows that show how they are filled in."""
+    """Return a header with every column, and rows that show how they are filled in."""
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerows(_template_rows())
     return text.getvalue()
 
 
 def template_xlsx() -> bytes:
-    """The same as a workbook; its second sheet explains the columns."""
+    """Return the header and the rows as a workbook; its second sheet explains the columns."""
     import openpyxl
 
     book = openpyxl.Workbook()

@@ -157,13 +157,13 @@ ALIASES = {
 
 
 def may_stand_for(name: str) -> bool:
-    """Whether somebody may say this of a column that is none of ours."""
+    """Tell whether somebody may say this of a column that is none of ours."""
     return name in (*FIELDS, "pair", IGNORED) or (name.startswith(PARAMETER) and len(name) > len(PARAMETER))
 
 
 @dataclass(frozen=True)
 class Header:
-    """What one header cell means.
+    """The meaning of one header cell.
 
     name : field the cells belong to; "value" for a wide column, whose cells are values of their own row
     unit, metric : given by the header, else ""
@@ -193,7 +193,7 @@ class UnknownHeader(ValueError):  # noqa: N818 - becomes a fault
 
 
 def meaning(text: str) -> Header:
-    """What a header cell means. Raises UnknownHeader."""
+    """Return what a header cell means. Raises UnknownHeader."""
     unit, bare = "", text.strip()
     if len(bare) > MAX_HEADER:
         raise UnknownHeader(f"at most {MAX_HEADER} characters, not {len(bare):,}")

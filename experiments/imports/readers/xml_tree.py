@@ -15,7 +15,7 @@ class NoTreeError(ValueError):
 
 
 def root_of(data: bytes) -> Element:
-    """Raises NoTreeError."""
+    """Return the root of an XML document. Raises NoTreeError."""
     if len(data) > MAX_XML:
         raise NoTreeError(f"the file has {len(data):,} bytes; XML has at most {MAX_XML:,} here")
     if _depth(data) > MAX_DEPTH:
@@ -35,7 +35,7 @@ def text_at(element: Element, path: str) -> str:
 
 
 def _depth(data: bytes) -> int:
-    """How deep elements are nested, counted before a parser recurses."""
+    """Return how deep elements are nested, counted before a parser recurses."""
     depth = deepest = 0
     for match in re.finditer(rb"<(/?)[A-Za-z][^<>]{0,500}?(/?)>", data):
         depth += -1 if match[1] else not match[2]

@@ -12,8 +12,6 @@ from experiments.campaigns import hosts
 from experiments.campaigns.laboratory.recording import recorded
 from experiments.campaigns.ways_on import told
 from experiments.models import Host
-from kdb import jobs
-from kdb.models import Job
 
 
 class Command(BaseCommand):
@@ -41,8 +39,7 @@ class Command(BaseCommand):
         except hosts.HostError as error:
             raise CommandError(str(error)) from error
         with recorded(options["record"]) if options["record"] else nullcontext():
-            jobs.run(host.job_id)
-        host.refresh_from_db()
-        if host.job.state == Job.State.FAILED:
-            raise CommandError(told(host.job.error, host))
+            why = hosts.finish(host)
+        if why:
+            raise CommandError(told(why, host))
         self.stdout.write(json.dumps(host.facts, indent=1))

@@ -1,5 +1,6 @@
 """manage.py demo_campaign: a first campaign on this very machine, from nothing to a draft, in about two minutes."""
 
+import sys
 from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
@@ -46,6 +47,13 @@ class Command(BaseCommand):
             raise CommandError(told(str(error), Host.objects.get(slug=demonstration.NAME))) from error
 
     def _show(self, host: Host, pool: Path, options: dict[str, Any], owner: User | None) -> None:
+        if disturbances := demonstration.disturbances(host, pool):
+            self.stdout.write(
+                f"{' '.join(disturbances)}\nThese will be figures of a busy machine: disturbed runs are marked, and "
+                "done again at the end until two in a row are disturbed again."
+            )
+            if sys.stdin.isatty() and input("Measure all the same? [y/N] ").strip().lower() not in ("y", "yes"):
+                raise CommandError("Nothing was measured.")
         asked = {name: options[name] for name in ("seconds", "repetitions")}
         campaign = demonstration.plan(host, pool, **asked, owner=owner)
         estimate = steering.estimate(campaign)
@@ -63,6 +71,7 @@ class Command(BaseCommand):
             for (workload, _), cell in zip(page.columns, row.cells, strict=True):
                 mean = "none" if cell["mean"] is None else f"{cell['mean']:.1f}"
                 self.stdout.write(f"  {row.label:<16}{workload:<14}{mean:>10}  ({cell['values']})")
+        assert campaign.case_study is not None  # run_campaign raises where nothing could be filed
         self.stdout.write(
             f"\nThe draft: {reverse('draft-detail', args=[campaign.case_study.slug])}\n"
             "Its page shows what it would change; nothing counts before it is reviewed and published. To sign in: "

@@ -13,8 +13,8 @@ from experiments.models import CampaignRun, Host
 
 class Command(BaseCommand):
     help = (
-        "Say what a registered host lacks for campaigns: packages, in its package manager's own words, the service and "
-        "the settings of libvirt. Nothing is changed without --apply, which needs root there. --undo takes back what "
+        "Say what a registered host lacks for campaigns: packages, in its package manager's own words, and the service "
+        "of libvirt. Nothing is changed without --apply, which needs root there. --undo takes back what "
         "earlier calls changed, and nothing else."
     )
 
@@ -33,19 +33,24 @@ class Command(BaseCommand):
         if host is None:
             raise CommandError(f"There is no host {options['slug']!r}.")
         with_guests = options["driver"] == "libvirt" if options["driver"] else Host.Driver.LIBVIRT in host.drivers
-        changes = options["apply"] or options["undo"]
+        changes, orphans = options["apply"] or options["undo"], []
         if changes and CampaignRun.objects.filter(host=host, state=CampaignRun.State.ACTIVE).exists():
             raise CommandError(f"A run is under way on {host}: pause its campaign first.")
         try:
             with hosts.connect(host) as machine:
                 if options["undo"]:
                     self._undo(machine)
+                    orphans = setup.orphans(machine)
                 else:
                     self._set_up(machine, with_guests=with_guests, applies=options["apply"])
         except (hosts.HostError, remote.Refused, ssh.SshError) as error:
             raise CommandError(told(str(error), host)) from error
         if changes:
             self.stdout.write(f"Now check the host: manage.py check_host {host.slug}")
+        if orphans:
+            self.stdout.write(
+                f"What came along stays until apt-get autoremove, which would remove: {', '.join(orphans)}"
+            )
 
     def _set_up(self, machine: ssh.Connection, *, with_guests: bool, applies: bool) -> None:
         found, done = setup.look(machine, with_guests=with_guests), 0

@@ -6,13 +6,14 @@ from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
 
-from django.contrib.auth import get_user_model
+from django.contrib.auth.models import User
 from django.core.management import BaseCommand, CommandError
 
 from experiments import permissions
 from experiments.case_studies import bundles
 from experiments.files import raw_files
 from experiments.imports import pipeline
+from experiments.imports.readers.bundle import BundleError
 from experiments.imports.words import report_lines
 from experiments.models import CaseStudy, ImportBatch
 
@@ -78,21 +79,21 @@ class Command(BaseCommand):
             pipeline.discard(batch, user=user)
             sys.exit(1)
 
-    def _take_in_bundles(self, paths: list[Path], user) -> None:
+    def _take_in_bundles(self, paths: list[Path], user: User | None) -> None:
         if not permissions.may_create(user):
             raise CommandError(f"{user} may not create case studies.")
         for path in paths:
             try:
                 data = path.read_bytes()
                 draft, is_new = bundles.take_in(data, user=user, door=ImportBatch.Door.COMMAND)
-            except (bundles.BundleError, OSError) as error:
+            except (BundleError, OSError) as error:
                 raise CommandError(f"{path}: {error}") from error
             self.stdout.write(f"{path}: {'draft' if is_new else 'nothing new for'} {draft.slug}")
 
-    def _user(self, name: str | None):
+    def _user(self, name: str | None) -> User | None:
         if name is None:
             return None
-        user = get_user_model().objects.filter(username=name, is_active=True).first()
+        user = User.objects.filter(username=name, is_active=True).first()
         if user is None:
             raise CommandError(f"There is no user {name!r}.")
         return user

@@ -10,8 +10,6 @@ from experiments.campaigns import hosts
 from experiments.campaigns.laboratory import filebench_tree, remote, ssh
 from experiments.campaigns.ways_on import told
 from experiments.models import Host
-from kdb import jobs
-from kdb.models import Job
 
 
 class Command(BaseCommand):
@@ -40,10 +38,8 @@ class Command(BaseCommand):
             hosts.ask_check(host)
         except (hosts.HostError, filebench_tree.TreeError, remote.Refused, ssh.SshError) as error:
             raise CommandError(told(str(error), host)) from error
-        jobs.run(host.job_id)
-        host.refresh_from_db()
-        if host.job.state == Job.State.FAILED:
-            raise CommandError(told(host.job.error, host))
+        if why := hosts.finish(host):
+            raise CommandError(told(why, host))
         found = host.facts.get("filebench", "")
         self.stdout.write(
             f"{host} has Filebench {found}: {host.facts['filebench_program']}" if found else f"{host} has no Filebench."

@@ -2,6 +2,7 @@
 
 from argparse import ArgumentParser
 from pathlib import Path
+from typing import Any
 
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
@@ -26,7 +27,9 @@ class Command(BaseCommand):
             "--unused", action="store_true", help="Load nothing; list what of others' results cannot be said, and why."
         )
 
-    def handle(self, *args, directory: Path | None, papers: bool, unused: bool, verbosity: int, **options) -> None:
+    def handle(
+        self, *args: Any, directory: Path | None, papers: bool, unused: bool, verbosity: int, **options: Any
+    ) -> None:
         others = None if papers or directory else settings.KDB_OUTSIDE
         try:
             if unused:

@@ -4,19 +4,52 @@ from typing import Any
 
 from django.conf import settings
 from django.core.management import BaseCommand, call_command
+from django.db import connection
 
-from experiments.models import CaseStudy
+from experiments.models import CaseStudy, Claim, Measurement, OrdinalFinding
+from experiments.published_evidence import load as evidence
+from experiments.published_evidence import signatures
+from experiments.published_evidence.files import EvidenceError
+from kdb import __version__
 from kdb.operating import metrics
 
 
 class Command(BaseCommand):
-    help = "Migrate the database, load the published evidence when there is none, collect static files if needed."
+    help = (
+        "Migrate the database, bring the published evidence that this release has and the database lacks, collect "
+        "static files if needed. RELEASE_EVIDENCE=0 leaves a database that has evidence as it is."
+    )
 
     def handle(self, *args: Any, **options: Any) -> None:
         metrics.forget_earlier()
+        if not connection.introspection.table_names():
+            self.stdout.write("Making the database.")
         call_command("migrate", interactive=False, verbosity=0)
         if not CaseStudy.objects.exists():
-            self.stdout.write("Loading the published evidence.")
-            call_command("load_evidence", stdout=self.stdout)
+            call_command("load_evidence", verbosity=0)
+            counts = ", ".join(
+                f"{model._default_manager.count()} {model._meta.verbose_name_plural}"
+                for model in (CaseStudy, Measurement, OrdinalFinding, Claim)
+            )
+            self.stdout.write(f"Loaded the published evidence: {counts}.")
+        elif settings.KDB_RELEASE_EVIDENCE:
+            self._bring_evidence()
         if not getattr(settings, "WHITENOISE_USE_FINDERS", False):
             call_command("collectstatic", interactive=False, verbosity=0)
+
+    def _bring_evidence(self) -> None:
+        """Publish what this release has and the database lacks; where that cannot be, start all the same."""
+        try:
+            reason = f"The evidence of KDB {__version__}"
+            report = evidence.bring(evidence.DIRECTORY, settings.KDB_OUTSIDE, reason=reason)
+            if settings.KDB_SIGNATURES:
+                signatures.load(settings.KDB_SIGNATURES)
+        except EvidenceError as error:
+            self.stderr.write(f"The evidence of this release was not brought, and nothing was changed: {error}")
+            return
+        for slug in report.passed_over:
+            self.stderr.write(f"Case study {slug} of this release was not brought: a draft has its slug.")
+        if report.published:
+            self.stdout.write("Bringing the evidence of this release; case studies that are there stay as they are.")
+            for line in report.lines():
+                self.stdout.write(line)

@@ -15,6 +15,7 @@ from experiments.imports.normalise import FIGURES, PARAMETER, convert_to_canonic
 from experiments.imports.readers import archives, table
 from experiments.imports.readers.apart import NotRead, ReadingProcess
 from experiments.imports.readers.base import MAX_BYTES, Reading, Refusal, Run
+from kdb.units import LATENCY, METRICS, measures
 
 
 class Command(BaseCommand):
@@ -100,7 +101,7 @@ def _figures(run: Run) -> str:
 
 
 def _readings(name: str, process: ReadingProcess) -> Iterator[tuple[str, Reading]]:
-    """Label and reading of a file, or of each member of a ZIP."""
+    """Yield label and reading of a file, or of each member of a ZIP."""
     try:
         with Path(name).open("rb") as file:
             data = file.read(MAX_BYTES + 1)
@@ -129,7 +130,7 @@ def _reading(data: bytes, process: ReadingProcess) -> Reading:
 
 
 def _reading_of_table(found: table.Table) -> Reading:
-    """A table's rows as runs of one figure each; whether their names are known needs the database."""
+    """Return a table's rows as runs of one figure each; whether their names are known needs the database."""
     runs, refused = [], [_refusal(fault) for fault in (*found.faults, *found.unknown)]
     for item in found.rows():
         if isinstance(item, table.Fault):
@@ -137,12 +138,17 @@ def _reading_of_table(found: table.Table) -> Reading:
             continue
         line, cells = item
         row = dict(zip(found.fields, cells, strict=True))
+        unit, named = str(row.get("unit", "")), str(row.get("metric", ""))
         try:
-            metric, value = convert_to_canonical(row.get("value", ""), row.get("unit", ""))
+            metric, value = convert_to_canonical(row.get("value", ""), unit)
         except ValueError as error:
             refused.append(Refusal(line, str(error)))
             continue
-        attribute = {"throughput": "throughput_mib_s", "operation_rate": "ops_per_s", "latency": "latency_ms"}[metric]
+        if named in METRICS and measures(unit, named):
+            metric = named  # a percentile has the unit of a latency
+        figures = {metric: value}
+        percentiles = {f"p{nth}": figures[name] for nth in (50, 95, 99) if (name := f"{LATENCY}_p{nth}") in figures}
+        has_field = percentiles or metric in ("throughput", "operation_rate", LATENCY, "duration")
         runs.append(
             Run(
                 str(row.get("workload", "")),
@@ -151,7 +157,12 @@ def _reading_of_table(found: table.Table) -> Reading:
                 block_size_bytes=_whole(row.get("block_size_bytes", "")),
                 benchmark=str(row.get("benchmark", "")),
                 parameters=_parameters(row),
-                **{attribute: value},
+                throughput_mib_s=figures.get("throughput"),
+                ops_per_s=figures.get("operation_rate"),
+                latency_ms=figures.get(LATENCY),
+                duration_s=figures.get("duration"),
+                percentiles_ms=percentiles,
+                warnings=() if has_field else (f"{metric}: {value:g} {METRICS[metric].unit}",),
             )
         )
     return Reading(found.format, runs=tuple(runs), refused=tuple(refused))

@@ -3,15 +3,16 @@
 from argparse import ArgumentParser
 from typing import Any
 
+from django.contrib.auth.models import User
 from django.core.management import BaseCommand, CommandError
 from django.http import QueryDict
 
+from experiments import permissions
 from experiments.campaigns import hosts
 from experiments.campaigns.forms import HostForm
 from experiments.campaigns.laboratory import ssh
 from experiments.campaigns.ways_on import told
 from experiments.models import Host
-from kdb.models import Job
 
 
 class Command(BaseCommand):
@@ -34,9 +35,13 @@ class Command(BaseCommand):
             "--pool", action="append", default=[], metavar="PATH[ KIND]", help="image (default), existing."
         )
         parser.add_argument("--guest-image", default="", metavar="FOLDER", help="On the host.")
+        parser.add_argument("--owner", default="", help="The operator whose host it is; left out: the administrators'.")
         parser.add_argument("--accept", metavar="FINGERPRINT", help='"SHA256:..."')
 
     def handle(self, *args: Any, **options: Any) -> None:
+        owner = User.objects.filter(username=options["owner"], is_active=True).first()
+        if options["owner"] and (owner is None or not permissions.may_operate(owner)):
+            raise CommandError(f"--owner: {options['owner']!r} is no account of an operator.")
         data = QueryDict(mutable=True)
         data.update(
             {
@@ -49,9 +54,10 @@ class Command(BaseCommand):
         data.setlist("drivers", options["driver"] or [Host.Driver.NATIVE])
         form = HostForm(data)
         if not form.is_valid():
-            raise CommandError("; ".join(f"{name}: {' '.join(errors)}" for name, errors in form.errors.items()))
+            said = (f"{name}: {' '.join(map(str, errors))}" for name, errors in form.errors.items())
+            raise CommandError("; ".join(said))
         try:
-            host = hosts.register(form.save(commit=False), form.cleaned_data["pools"], user=None, any_key=True)
+            host = hosts.register(form.save(commit=False), form.cleaned_data["pools"], user=owner, any_key=True)
         except hosts.HostError as error:
             raise CommandError(str(error)) from error
         try:
@@ -67,11 +73,15 @@ class Command(BaseCommand):
             hosts.unregister(host)
             raise CommandError(str(error)) from error
         self.stdout.write(f"Registered {host.slug}: {host.facts['distribution']}, kernel {host.facts['kernel']}")
+        if host.facts.get("root", "0") != "0":
+            self.stdout.write(f"  not root: {host.login}, so nothing is made there (--sudo, where it may sudo -n)")
+        for path, pool in host.facts["pools"].items():
+            if pool.get("is_missing"):
+                self.stdout.write(f"  not there: {path}, a storage pool ({pool.get('why')})")
         for item in host.facts["missing"]:
             self.stdout.write(f"  not there: {item['program']} ({item['from']})")
 
 
 def _finish(host: Host) -> None:
-    hosts.finish(host)
-    if host.job.state == Job.State.FAILED:
-        raise CommandError(told(host.job.error, host))
+    if error := hosts.finish(host):
+        raise CommandError(told(error, host))

@@ -17,6 +17,7 @@ from experiments.campaigns.pages import campaign_page
 from experiments.imports import pipeline
 from experiments.models import Campaign, CampaignRun, Host, RunLine
 from kdb import jobs
+from kdb.models import Job
 
 
 class Command(BaseCommand):
@@ -77,11 +78,14 @@ class Command(BaseCommand):
                 self.stdout.write(f"  {number}. {step}")
 
     def _work(self, campaign: Campaign) -> None:
-        told, here = 0, None
+        told, here, waits_for = 0, None, ""
         while True:
-            run = CampaignRun.objects.filter(host=campaign.host_id, state=CampaignRun.State.ACTIVE).first()
-            if run is not None and (here is None or not here.is_alive()):
-                here = threading.Thread(target=_do, args=[run.job_id], daemon=True)
+            active = CampaignRun.objects.filter(host=campaign.host_id, state=CampaignRun.State.ACTIVE)
+            run = active.select_related("job").first()
+            # A job that a worker has is only waited for.
+            job = run.job if run else None
+            if job and job.state == Job.State.QUEUED and (here is None or not here.is_alive()):
+                here = threading.Thread(target=_do, args=[job.pk], daemon=True)
                 here.start()
             time.sleep(0.5)
             for line in (
@@ -90,10 +94,18 @@ class Command(BaseCommand):
                 told = line.pk
                 self.stdout.write(f"{line.at:%H:%M:%S} run {line.run.position}: {line.text}")
             campaign.refresh_from_db()
-            if campaign.state != Campaign.State.RUNNING and (here is None or not here.is_alive()):
+            is_waiting = campaign.state == Campaign.State.PAUSED and campaign.look_at is not None
+            if campaign.state != Campaign.State.RUNNING and not is_waiting and (here is None or not here.is_alive()):
                 break
-            if run is None:
+            if is_waiting and campaign.state_reason != waits_for:
+                waits_for = campaign.state_reason
+                self.stdout.write(f"waits: {waits_for}")
+            if run is None or here is None or not here.is_alive():
+                # A worker does this at each tick, but there may be no worker.
+                jobs.reap()
                 steering.look_after()
+                for look in Job.objects.filter(kind=steering.LOOK_JOB, state=Job.State.QUEUED):
+                    jobs.run(look.pk)
         page = campaign_page(campaign)
         counts = ", ".join(f"{count} {label}" for _, label, count in page.counts)
         self.stdout.write(
@@ -102,7 +114,7 @@ class Command(BaseCommand):
 
 
 def _campaign(options: dict[str, Any]) -> Campaign:
-    """The one that is named, or that of a plan's file: stored, but for a dry run. Raises CampaignError."""
+    """Return the named campaign, or that of a plan's file: stored, but for a dry run. Raises CampaignError."""
     name = options["campaign"]
     if not name.endswith(".json"):
         found = Campaign.objects.select_related("host", "pool").filter(slug=name).first()
@@ -113,9 +125,10 @@ def _campaign(options: dict[str, Any]) -> Campaign:
         said = plans.read(Path(name).read_bytes(), name)
     except OSError as error:
         raise steering.CampaignError(f"{name}: {error.strerror}") from error
-    host = Host.objects.filter(slug=options["host"], runs_on=None).first()
+    candidates = Host.objects.filter(runs_on=None, archived_at=None)
+    host = candidates.filter(slug=options["host"]).first()
     if host is None:
-        allowed = ", ".join(Host.objects.filter(runs_on=None).values_list("slug", flat=True)) or "none is registered"
+        allowed = ", ".join(candidates.values_list("slug", flat=True)) or "none is registered"
         raise steering.CampaignError(f"--host: found {options['host']!r}, allowed is {allowed}.")
     pools = host.pools.filter(path=options["pool"]) if options["pool"] else host.pools.order_by("pk")
     pool = pools.first()
@@ -127,7 +140,7 @@ def _campaign(options: dict[str, Any]) -> Campaign:
     form = plans.form_of(said)
     if not form.is_valid():
         raise steering.CampaignError(
-            "\n".join(f"{name}, {field}: {' '.join(errors)}" for field, errors in form.errors.items())
+            "\n".join(f"{name}, {field}: {' '.join(map(str, errors))}" for field, errors in form.errors.items())
         )
     return form.instance if options["dry_run"] else steering.create(form.instance, user=None)
 

@@ -2,15 +2,21 @@
 
 from typing import Any
 
+from django.apps import apps
 from django.core.management import CommandError
 from django.core.management.commands import migrate
+from django.db import connection
+from django.db.migrations.loader import MigrationLoader
+from django.db.migrations.recorder import MigrationRecorder
+from django.db.models import Model
 
+from kdb.alone import alone
 from kdb.operating import upgrades
 
 
 class Command(migrate.Command):
     def execute(self, *args: Any, **options: Any) -> Any:
-        with upgrades.migrating():  # the checks before the migration ask the database, too
+        with alone("migrate"):  # the checks before the migration ask the database, too
             return super().execute(*args, **options)
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -19,4 +25,23 @@ class Command(migrate.Command):
                 upgrades.refuse_newer()
             except upgrades.DatabaseIsNewer as error:
                 raise CommandError(str(error)) from None
+            if not any(options[name] for name in ("fake", "plan", "check_unapplied")):
+                _make_at_once()
         super().handle(*args, **options)
+
+
+def _make_at_once() -> None:
+    """Give an empty SQLite database the tables of today's models, all or nothing, and note all migrations as done.
+
+    It takes a tenth of the time of doing them, and a test holds both to the same tables. PostgreSQL gets from
+    migrations what no model says.
+    """
+    if connection.vendor != "sqlite" or connection.introspection.table_names():
+        return
+    done = MigrationRecorder(connection).Migration
+    models: list[type[Model]] = [done, *apps.get_models()]
+    with connection.schema_editor() as editor:
+        for model in models:
+            if model._meta.can_migrate(connection):
+                editor.create_model(model)
+        done.objects.bulk_create(done(app=app, name=name) for app, name in MigrationLoader(None).disk_migrations)

@@ -16,10 +16,12 @@ from django.core.management import BaseCommand, CommandError, call_command
 from django.db import DatabaseError, connection
 
 from kdb import processes, status
+from kdb.alive import first_host, web_answers
 from kdb.env import integer
-from kdb.health import answers
+from kdb.starting import StartingAnswers
 from kdb.supervisor import CannotStartError, Child, Supervisor
 
+WEB_ALONE_SECONDS = 10  # at most; the others wait for it to answer, who needs them is there only then
 READY_WITHIN_SECONDS = 300  # a few on a machine of its own, and no reason to begin again on one that has much to do
 
 
@@ -30,16 +32,19 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         signal.signal(signal.SIGTERM, signal.default_int_handler)  # until the supervisor has its own
         try:
+            sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]  # also where it goes into a file
             port = integer("PORT", 8000, lowest=1, highest=65535)
             os.umask(0o077)  # of all that this and its children make: database, broker, logs
             lock = _lock(settings.DATA_DIR)  # noqa: F841 - held while it lives
             for folder in (settings.DATA_DIR, settings.KDB_KEYS_DIR):
                 self._tighten(folder)
             listener = _listen(port)
+            starting = StartingAnswers(listener)
             _reach_services()
             call_command("prepare", stdout=self.stdout)
             connection.close()
-            self._run(listener, port)
+            self.stdout.write("Starting the web server and the workers.")
+            self._run(listener, port, starting)
         except KeyboardInterrupt:
             self.stdout.write("KDB has stopped.")
         except (ImproperlyConfigured, CommandError, CannotStartError) as error:
@@ -55,11 +60,11 @@ class Command(BaseCommand):
         folder.chmod(0o700)
         self.stdout.write(f"{folder} could be read by others; now only by you.")
 
-    def _run(self, listener: socket.socket, port: int) -> None:
+    def _run(self, listener: socket.socket, port: int, starting: StartingAnswers | None) -> None:
         python = [sys.executable, "-m"]
-        web = [*python, *processes.WEB, "--bind", f"fd://{listener.fileno()}"]
-        children = [
-            Child("web server", web, pass_fds=[listener.fileno()]),
+        command = [*python, *processes.WEB, "--bind", f"fd://{listener.fileno()}"]
+        web = Child("web server", command, pass_fds=[listener.fileno()])
+        others = [
             # Celery warns of root because of pickled messages; ours are JSON.
             *(
                 Child(name, [sys.executable, "-W", "ignore:You're running the worker", "-m", *command])
@@ -68,24 +73,32 @@ class Command(BaseCommand):
             # Beat has nothing to lose, and may hang when a second SIGTERM interrupts how it takes the first.
             Child("beat", [*python, *processes.BEAT], patience_seconds=2),
         ]
+        for child in others:
+            child.start_again_at = time.monotonic() + WEB_ALONE_SECONDS
         give_up_at = time.monotonic() + READY_WITHIN_SECONDS
-        ready = False
+        is_announced = False
 
-        def announce_once() -> None:
-            nonlocal ready
-            if ready:
+        def look_at_web() -> None:
+            nonlocal starting, is_announced
+            if starting is None and not web.is_running():
+                starting = StartingAnswers(listener)
+            if starting is None:
                 return
-            ready = answers(port, timeout=0.5)
-            if ready:
-                self.stdout.write(
-                    f"KDB answers at http://127.0.0.1:{port}/ (data in {settings.DATA_DIR}; Ctrl-C stops)."
-                )
-                self.stdout.flush()
-            elif time.monotonic() > give_up_at:
+            if web_answers(port, first_host(settings.ALLOWED_HOSTS), timeout=0.5):
+                starting.end()
+                starting = None
+                if not is_announced:
+                    is_announced = True
+                    for child in others:
+                        child.start_again_at = 0.0
+                    self.stdout.write(
+                        f"KDB answers at http://127.0.0.1:{port}/ (data in {settings.DATA_DIR}; Ctrl-C stops)."
+                    )
+            elif not is_announced and time.monotonic() > give_up_at:
                 raise CannotStartError(f"no answer on port {port} within {READY_WITHIN_SECONDS} seconds.")
 
         os.environ.setdefault("DJANGO_SETTINGS_MODULE", settings.SETTINGS_MODULE)
-        Supervisor(children).run(each_turn=announce_once)
+        Supervisor([web, *others]).run(each_turn=look_at_web)
         self.stdout.write("KDB has stopped.")
 
 

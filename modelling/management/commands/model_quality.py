@@ -1,6 +1,7 @@
 """manage.py model_quality: leave one case study out, and print how well each model foretold it."""
 
 from argparse import ArgumentParser
+from typing import Any
 
 from django.core.management.base import BaseCommand
 
@@ -17,7 +18,7 @@ class Command(BaseCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--markdown", action="store_true", help="As docs/models/quality.md has it.")
 
-    def handle(self, *args, markdown: bool, **options) -> None:
+    def handle(self, *args: Any, markdown: bool, **options: Any) -> None:
         result = reports.compute().result
         spelled = tables.markdown if markdown else tables.plain
         self.stdout.write("\n".join(tables.in_use(result)) + "\n\n")

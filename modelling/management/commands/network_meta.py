@@ -1,6 +1,7 @@
 """manage.py network_meta FILE.csv: the network estimators on any contrast table."""
 
 from pathlib import Path
+from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
@@ -41,14 +42,14 @@ class Command(BaseCommand):
 
     def handle(
         self,
-        *args,
+        *args: Any,
         file: Path,
         components: bool,
         bayes: bool,
         tau_scale: float,
         reference: str | None,
         out: Path | None,
-        **options,
+        **options: Any,
     ) -> None:
         if bayes and components:
             raise CommandError("--bayes and --components are two models; ask for one at a time")
@@ -73,7 +74,7 @@ class Command(BaseCommand):
             self.stdout.write(f"wrote {out / name}.csv ({len(rows)} rows)")
 
 
-def _readable(rows: list[dict]) -> str:
+def _readable(rows: list[dict[str, Any]]) -> str:
     """Rows in columns, numbers with six digits, missing ones as a dash."""
     cells = [list(rows[0])] + [[_cell(value) for value in row.values()] for row in rows]
     widths = [max(len(row[column]) for row in cells) for column in range(len(cells[0]))]

@@ -3,6 +3,7 @@
 import json
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
@@ -25,7 +26,7 @@ class Command(BaseCommand):
         parser.add_argument("file", metavar="FLEET.json")
         parser.add_argument("--json", action="store_true", help="Print JSON in place of sentences.")
 
-    def handle(self, *args, file: str, **options) -> None:
+    def handle(self, *args: Any, file: str, **options: Any) -> None:
         try:
             with Path(file).open("rb") as opened:
                 machines, pools, rules = read_fleet(opened.read(MOST_BYTES + 1))
@@ -40,7 +41,7 @@ class Command(BaseCommand):
         self.stdout.write(json.dumps(_document(found), indent=1) if options["json"] else _sentences(found))
 
 
-def _document(found: Plan) -> dict:
+def _document(found: Plan) -> dict[str, Any]:
     return {
         "revision": counts.revision(),
         **{name: value for name, value in asdict(found).items() if name != "advice"},

@@ -26,7 +26,7 @@ class Command(BaseCommand):
             help="Hold the files to one dialect; without it each file shows its own.",
         )
 
-    def handle(self, *args, files: list[str], dialect: str | None = None, **options) -> None:
+    def handle(self, *args: Any, files: list[str], dialect: str | None = None, **options: Any) -> None:
         for name in files:
             self.stdout.write(json.dumps({"file": name, **_answer(Path(name), dialect)}, allow_nan=False))
 

@@ -1,6 +1,7 @@
 """manage.py simulate_coverage: whether intervals, probabilities and verdicts hold what they say."""
 
 import json
+from typing import Any
 
 import numpy as np
 from django.core.management.base import BaseCommand, CommandParser
@@ -21,7 +22,7 @@ class Command(BaseCommand):
         parser.add_argument("--seed", type=int, default=1)
         parser.add_argument("--json", action="store_true", help="Print JSON in place of tables.")
 
-    def handle(self, *args, replications: int, seed: int, **options) -> None:
+    def handle(self, *args: Any, replications: int, seed: int, **options: Any) -> None:
         assumed = assumptions()
         scale = assumed.tau_scale("")
         rng = np.random.default_rng(seed)
@@ -52,7 +53,7 @@ class Command(BaseCommand):
         self.stdout.write(json.dumps(report, indent=1) if options["json"] else _tables(report))
 
 
-def _tables(report: dict) -> str:
+def _tables(report: dict[str, Any]) -> str:
     lines = ["Coverage of the 95 % intervals, %: mean over laboratories / a new laboratory", ""]
     for tau in (None, *TAUS):
         name = "tau from its prior" if tau is None else f"tau = {tau}"

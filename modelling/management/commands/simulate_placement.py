@@ -1,6 +1,7 @@
 """manage.py simulate_placement: what moving machines between pools gains and harms, by six policies."""
 
 import json
+from typing import Any
 
 import numpy as np
 from django.core.management.base import BaseCommand, CommandError, CommandParser
@@ -9,7 +10,7 @@ from modelling.answers.selectors import assumptions
 from modelling.evidence import names
 from modelling.placement.content import FleetError, Rules
 from modelling.placement.gather import knowledge
-from modelling.placement.simulation import HYPERVISOR, ORACLE, PERIODS, Outcome, simulate
+from modelling.placement.simulation import HYPERVISOR, ORACLE, PERIODS, Outcome, in_common, simulate
 from modelling.placement.solver_output import on_stderr
 
 REPETITIONS = 3  # of a further laboratory, of each pair
@@ -36,7 +37,9 @@ class Command(BaseCommand):
         parser.add_argument("--seed", type=int, default=1)
         parser.add_argument("--json", action="store_true", help="Print JSON in place of a table.")
 
-    def handle(self, *args, machines: int, worlds: int | None, laboratories: int, seed: int, **options) -> None:
+    def handle(
+        self, *args: Any, machines: int, worlds: int | None, laboratories: int, seed: int, **options: Any
+    ) -> None:
         if worlds is None:
             worlds = min(10, max(1, 10_000 // max(machines, 1)))
         for name, value, low, high in (
@@ -49,14 +52,14 @@ class Command(BaseCommand):
                 raise CommandError(f"--{name} {value}: between {low} and {high}.")
         assumed = assumptions()
         rules = Rules(margin=assumed.margin)
-        found = knowledge(names.names()["workload"], [HYPERVISOR])
-        known = {workload: parts[0] for (workload, _), parts in found.items() if len(parts) == 1}
+        answered = knowledge(names.names()["workload"], [HYPERVISOR])
         try:
-            noise = assumed.spread.variation**2 / REPETITIONS
-            with on_stderr():
-                outcomes = simulate(known, machines, worlds, laboratories, noise, rules, seed)
+            known = in_common(answered)
         except FleetError as error:
-            raise CommandError(f"{error}. Load the published evidence first: manage.py load_evidence.") from error
+            raise CommandError(f"Under KVM {error}: manage.py load_evidence loads what is published.") from error
+        noise = assumed.spread.variation**2 / REPETITIONS
+        with on_stderr():
+            outcomes = simulate(known, machines, worlds, laboratories, noise, rules, seed)
         decided = (f"{policy} {outcome.seconds:.1f} s" for policy, outcome in outcomes.items())
         self.stderr.write(f"time to decide: {', '.join(decided)}")  # beside the report, which the seed alone decides
         best = float(np.mean(outcomes[ORACLE].gains))
@@ -67,12 +70,14 @@ class Command(BaseCommand):
             "seed": seed,
             "periods": PERIODS,
             "workloads": sorted(known),
+            "pairs": sorted(next(iter(known.values())).posterior.treatments),
+            "left_out": sorted(load for (load, _), parts in answered.items() if parts and load not in known),
             "policies": [{"policy": policy, **_told(outcome, best)} for policy, outcome in outcomes.items()],
         }
         self.stdout.write(json.dumps(report, indent=1) if options["json"] else _table(report))
 
 
-def _told(outcome: Outcome, best: float) -> dict:
+def _told(outcome: Outcome, best: float) -> dict[str, Any]:
     """gain_percent of throughput against never moving, a geometric mean over machines, periods and worlds."""
     mean, error = float(np.mean(outcome.gains)), None
     if len(outcome.gains) > 1:
@@ -89,10 +94,12 @@ def _told(outcome: Outcome, best: float) -> dict:
     }
 
 
-def _table(report: dict) -> str:
+def _table(report: dict[str, Any]) -> str:
     lines = [
         f"{report['worlds']} fleets of {report['machines']} machines over {report['periods']} periods; workloads: "
         f"{', '.join(report['workloads'])}; further laboratories: {report['laboratories']}",
+        f"pairs: {', '.join(report['pairs'])}",
+        *([f"left out, as they know other pairs: {', '.join(report['left_out'])}"] if report["left_out"] else []),
         "",
         "policy   gain %   +-  of oracle %   machines    moves   harmed   TiB copied   gap %",
     ]

@@ -114,7 +114,7 @@ class Token:
 
 
 _TOKEN = re.compile(
-    r"""(?P<blank>[ \t\r\f\v\n]+|\#[^\n]*)
+    r"""(?P<blank>(?:[ \t\r\f\v\n]+|\#[^\n]*)++)
     |(?P<text>"[^"]*")
     |(?P<variable>\$(?:\([A-Za-z0-9_]+\)|\{[A-Za-z0-9_.]+\}|[A-Za-z][A-Za-z0-9_]*))
     |(?P<member>\.(?:type|seed|gamma|mean|min|round|randsrc)(?![A-Za-z0-9_]))
@@ -342,7 +342,7 @@ class Parser:
         raise refuse(action.place, f"stats has no action {action.text[:60]!r}")
 
     def joined(self) -> tuple[str | Variable, ...]:
-        """A variable or a name, and all that is written right after it without a gap."""
+        """Return a variable or a name, and all that is written right after it without a gap."""
         parts: list[str | Variable] = []
         while self.token.kind in ("word", "variable") and (not parts or self.token.start == self.last.stop):
             parts.append(self.variable() if self.token.kind == "variable" else self.advance().text)

@@ -142,7 +142,7 @@ def parse(text: str, dialect: str | None = None) -> Workload:
 
 
 class _Run:
-    """Goes through the statements as Filebench would, up to the first run command."""
+    """A walk through the statements as Filebench would do it, up to the first run command."""
 
     def __init__(self, tree: Tree, budget: Budget) -> None:
         self.tree = tree
@@ -244,7 +244,7 @@ class _Run:
         return result
 
     def check_kinds(self, flowops: Iterable[FlowopCall]) -> None:
-        """Only what was defined above may be used; so no composite can contain itself."""
+        """Refuse what was not defined above; so no composite can contain itself."""
         for flowop in flowops:
             if flowop.kind not in KINDS and flowop.kind not in self.composites:
                 close = suggestion(flowop.kind, [*KINDS, *list(self.composites)[:1000]])
@@ -297,7 +297,7 @@ class _Run:
         return str(value).lower() if isinstance(value, bool) else repr(str(value)[:60])
 
     def mean(self, value: Value, place: Place, what: str, arguments: Mapping[str, Value] | None = None) -> float:
-        """The number, or the mean of the random variable."""
+        """Return the number, or the mean of the random variable."""
         found = self.resolve(value, arguments)
         if not isinstance(found, RandomVariable | CustomVariable):
             return float(self.whole(found, place, what))
@@ -311,7 +311,7 @@ class _Run:
         return mean
 
     def random_mean(self, variable: RandomVariable) -> float:
-        """As fb_random.c has it: the table's mean if none is given; gamma without one has the mean gamma/1000."""
+        """Return the mean as fb_random.c has it: the table's if none is given; of gamma without one gamma/1000."""
 
         def given(name: str, default: int) -> int:
             found = variable.attributes.get(name)
@@ -339,7 +339,7 @@ class _Run:
         return weighted / 100
 
     def custom_mean(self, variable: CustomVariable) -> float:
-        """Means of the libraries under cvars/ with their defaults, held to the variable's min and max."""
+        """Return the means of the libraries under cvars/ with their defaults, held to the variable's min and max."""
 
         def given(name: str, default: float) -> float:
             return variable.parameters.get(name, default)
@@ -391,12 +391,12 @@ class _Run:
         return FileSet(name, entries, mean, None if single else whole("dirwidth", 0), files.place)
 
     def check_variables(self, attributes: Attributes, arguments: Mapping[str, Value] | None = None) -> None:
-        """Also what has no part in a profile must be understood."""
+        """Resolve all variables: also what has no part in a profile must be understood."""
         for attribute in attributes.values():
             self.resolve(attribute.value, arguments)
 
     def path(self, path: Attribute) -> None:
-        """Where the files lie has no part in a profile, so $(HOME) will do."""
+        """Take a path of text and of variables such as $(HOME): a profile does not ask where the files lie."""
         parts = path.value.parts if isinstance(path.value, Joined) else (path.value,)
         for part in parts:
             if not (isinstance(part, Variable) and part.name[0] in "({"):
@@ -485,7 +485,7 @@ class _Run:
         return flow
 
     def check_open(self, thread: DefineThread, flows: tuple[Flow, ...]) -> None:
-        """What reads, writes or syncs by a file descriptor needs a flowop of its thread that opens it."""
+        """Refuse a flowop that works on a file descriptor which no flowop of its thread opens."""
         flat = list(flatten(flows))
         if any(flow.next_file for flow in flat):
             return  # descriptors are handed round
@@ -507,7 +507,7 @@ class _Run:
 
 
 def flatten(flows: Iterable[Flow]) -> Iterator[Flow]:
-    """Each flow that is no composite, in order, and the bodies of those that are."""
+    """Yield each flow that is no composite, in order, and the bodies of those that are."""
     for flow in flows:
         if flow.body:
             yield from flatten(flow.body)

@@ -1,4 +1,4 @@
-"""What a personality says, node by node, and the error that says where it cannot be understood."""
+"""The nodes of a personality, and the error that tells where it cannot be understood."""
 
 from dataclasses import dataclass, field
 
@@ -25,7 +25,7 @@ def refuse(place: Place, reason: str) -> WmlError:
     return WmlError(place.line, place.column, reason)
 
 
-MOST_STEPS = 500_000  # about two seconds; the personalities that come with Filebench take some hundreds
+MOST_STEPS = 50_000  # about a fifth of a second; the personalities that come with Filebench take some hundreds
 
 
 @dataclass(slots=True)
@@ -35,7 +35,7 @@ class Budget:
     spent: int = 0  # steps, each about as long as reading a token
 
     def spend(self, steps: int, place: Place) -> None:
-        """Raises WmlError at `place` where the text has had its MOST_STEPS."""
+        """Raise WmlError at `place` where the text has had its MOST_STEPS."""
         self.spent += steps
         if self.spent > MOST_STEPS:
             raise refuse(

@@ -1,6 +1,7 @@
 """One server, asked by HTTP with nothing but the standard library."""
 
 import json
+import math
 import time
 import urllib.error
 import urllib.request
@@ -24,7 +25,7 @@ _TOKEN_ERRORS, _LATER = (401, 403), (429, 503)
 
 
 class _NoRedirects(urllib.request.HTTPRedirectHandler):
-    """Whoever answers with another address would be sent the token."""
+    """A handler that refuses redirects: the server of another address would be sent the token."""
 
     def redirect_request(self, *args: Any, **kwargs: Any) -> None:
         return None
@@ -38,7 +39,7 @@ class _Answer:
 
 
 class Client:
-    """Asks the server of a Configuration; without one, that of the environment or the file.
+    """A client of the server of a Configuration; without one, of that of the environment or the file.
 
     What was answered with an entity tag is kept, and asked for again with it. A server that says when to come back
     (202, 429, 503 with Retry-After) is asked again for `patience_seconds` in all.
@@ -50,10 +51,10 @@ class Client:
         self._opener = urllib.request.build_opener(_NoRedirects)
         self._kept: OrderedDict[str, tuple[str, Any]] = OrderedDict()
 
-    # What is asked most
+    # Methods for what is asked most
 
     def ranking(self, axis: str, workload: str, **filters: Any) -> Ranking:
-        """Which entry of the axis is best for a workload; the filters are those of the API."""
+        """Return which entry of the axis is best for a workload; the filters are those of the API."""
         return cast(Ranking, self.get(f"rankings/{quote(axis, safe='')}/", workload=workload, **filters))
 
     def status(self) -> Status:
@@ -66,7 +67,7 @@ class Client:
         return cast(Import, self.get(f"imports/{number}/"))
 
     def rows(self, path: str, **filters: Any) -> Iterator[dict[str, Any]]:
-        """All rows of a list, page by page: `rows("measurements", case_study="p1")`."""
+        """Yield all rows of a list, page by page: `rows("measurements", case_study="p1")`."""
         path, page = f"{path.strip('/')}/", dict(filters)
         while True:
             found = self.get(path, **page)
@@ -83,7 +84,7 @@ class Client:
         answers: Mapping[str, Any] | None = None,
         confirm: bool = False,
     ) -> Import:
-        """Result files into a draft; they are read in the background, see `import_`. Sent twice, it is done once."""
+        """Upload result files into a draft; they are read in the background, see `import_`. Twice is done once."""
         fields = {"case_study": case_study, "confirm": str(confirm).lower()}
         if answers:
             fields["answers"] = json.dumps(answers)
@@ -94,7 +95,7 @@ class Client:
     # Anything else
 
     def get(self, path: str, **parameters: Any) -> Any:
-        """The JSON below /api/v1/. An answer of 202 is waited for."""
+        """Return the JSON below /api/v1/. An answer of 202 is waited for."""
         url = self._url(path, parameters)
         give_up_at = time.monotonic() + self.patience_seconds
         while True:
@@ -153,11 +154,12 @@ class Client:
 
 
 def _pause(headers: Message) -> float:
-    """Seconds of Retry-After."""
+    """Return the seconds of Retry-After; 2 where it gives none, as a date or "nan" does not."""
     try:
-        return min(max(float(headers.get("Retry-After", "2")), _SHORTEST_PAUSE), _LONGEST_PAUSE)
+        seconds = float(headers.get("Retry-After", "2"))
     except ValueError:
         return 2.0
+    return 2.0 if math.isnan(seconds) else min(max(seconds, _SHORTEST_PAUSE), _LONGEST_PAUSE)
 
 
 def _problem(answer: _Answer) -> ProblemError | UnreachableError:
@@ -174,7 +176,7 @@ def _problem(answer: _Answer) -> ProblemError | UnreachableError:
 
 
 def _form(fields: Mapping[str, str], files: Iterable[tuple[str, bytes]]) -> tuple[str, bytes]:
-    """A body of multipart/form-data, and its media type."""
+    """Return a body of multipart/form-data, and its media type."""
     boundary = uuid.uuid4().hex
     parts = [(f'name="{name}"', value.encode()) for name, value in fields.items()]
     for name, content in files:

@@ -15,13 +15,13 @@ from .errors import KdbError
 AXES = ("fs-pair", "guest-fs", "host-fs", "host-storage", "hypervisor", "configuration")
 FILTERS = (
     *("as_of", "benchmark", "disks", "evidence", "grade", "guest_fs", "guest_os_family", "host_fs", "host_storage"),
-    *("hypervisor", "images", "metric", "storage", "vm_count"),
+    *("hypervisor", "images", "method", "metric", "storage", "vm_count"),
 )
 COLUMNS = ("rank", "key", "ratio", "low", "high", "grade", "verdict")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """0: done. 1: it did not end well, or there is no answer. 2: it could not be asked."""
+    """Return 0: done. 1: it did not end well, or there is no answer. 2: it could not be asked."""
     options = _parser().parse_args(arguments)
     try:
         done: int = options.run(Client(patience_seconds=options.patience), options)
@@ -66,7 +66,7 @@ def _watch_import(client: Client, number: int, options: argparse.Namespace) -> i
 
 
 def _watch_question(client: Client, options: argparse.Namespace) -> int:
-    """Until verdict or order are others; the same answer again costs the server a 304."""
+    """Watch until verdict or order are others; the same answer again costs the server a 304."""
 
     def ask() -> Any:
         return client.ranking(options.axis, options.name, **_filters(options))
@@ -134,7 +134,7 @@ def _cell(value: Any) -> str:
 
 
 def _printable(value: Any) -> str:
-    """Nothing that a terminal would obey."""
+    """Return the value's text without anything that a terminal would obey."""
     return "".join(sign if sign.isprintable() else " " for sign in str(value))
 
 

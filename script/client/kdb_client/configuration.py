@@ -1,4 +1,4 @@
-"""Which server, and with which token: from the environment, else from a file that its owner alone can read.
+"""The server, and the token for it: from the environment, else from a file that its owner alone can read.
 
 KDB_URL and KDB_TOKEN, or ~/.config/kdb/client.ini (KDB_CONFIG names another):
 
@@ -36,7 +36,7 @@ class Configuration:
 
     @classmethod
     def read(cls) -> "Configuration":
-        """Raises KdbError where others can read the file."""
+        """Return the configuration. Raises KdbError where others can read the file."""
         home = os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config"
         path = Path(os.environ.get("KDB_CONFIG") or Path(home) / "kdb" / "client.ini")
         kept: dict[str, str] = {}

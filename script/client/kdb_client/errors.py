@@ -1,4 +1,4 @@
-"""What can go wrong.
+"""The errors of the client.
 
 KdbError
     UnreachableError             no answer, or one that is not KDB's
@@ -12,7 +12,7 @@ from typing import Any
 
 
 class KdbError(Exception):
-    """Its text is fit to show."""
+    """The base of all errors here; its text is fit to show."""
 
 
 class UnreachableError(KdbError):
@@ -24,7 +24,7 @@ class NotReadyError(KdbError):
 
 
 class ProblemError(KdbError):
-    """`status`, `detail`, and `errors` by field, each with `field`, `message` and where it can be listed `allowed`."""
+    """Problem details: `status`, `detail`, and `errors` by field, each with `field`, `message`, perhaps `allowed`."""
 
     def __init__(self, status: int, detail: str, errors: list[dict[str, Any]] | None = None) -> None:
         super().__init__(f"{status}: {detail}")

@@ -173,6 +173,10 @@ class Decision(TypedDict):
     content_digest: NotRequired[str]
 
 
+class Deed(TypedDict):
+    deed: str
+
+
 DeliveryStateEnum: TypeAlias = Literal['waiting', 'sent', 'given up']
 
 
@@ -730,6 +734,11 @@ class Reference(TypedDict):
     url: str
 
 
+class Removal(TypedDict):
+    deed: str
+    becomes: list[str]
+
+
 class Revision(TypedDict):
     number: int
     action: ActionEnum
@@ -1039,7 +1048,7 @@ class Axes(TypedDict):
 
 class BeingWorkedOut(TypedDict):
     detail: str
-    question: Question
+    question: NotRequired[Question]
     error: str
 
 
@@ -1048,6 +1057,7 @@ class Campaign(TypedDict):
     title: str
     state: CampaignStateEnum
     state_reason: str | None
+    look_at: str | None
     host: str
     pool: str | None
     driver: DriverEnum
@@ -1076,6 +1086,7 @@ class Campaign(TypedDict):
     owner: str | None
     case_study: str | None
     created_at: str | None
+    archived_at: str | None
     is_untried: bool
     calibrations: list[Calibration] | None
 
@@ -1233,6 +1244,10 @@ class ComparedPair(TypedDict):
 
 
 class Comparison(TypedDict):
+    method: int
+    permanent: str | None
+    pinned: bool | None
+    today: str | None
     question: Question
     revision: int
     metric: MetricEnum
@@ -1449,6 +1464,10 @@ class Health(TypedDict):
 
 
 class HeatMap(TypedDict):
+    method: int
+    permanent: str | None
+    pinned: bool | None
+    today: str | None
     question: Question
     revision: int
     guests: list[Named]
@@ -2025,6 +2044,9 @@ class Host(TypedDict):
     facts: dict[str, Any]
     job_state: str | None
     job_error: str | None
+    left_overs: list[str]
+    registered_by: str | None
+    archived_at: str | None
 
 
 class Hypotheses(TypedDict):
@@ -2045,6 +2067,14 @@ class Import(TypedDict):
     error: str
     answers: Answers
     report: Report
+
+
+class MethodOfToday(TypedDict):
+    method: int
+    says_the_same: bool | None
+    verdict: Verdict | NullEnum | None
+    best: list[str] | None
+    permanent: str
 
 
 class ModelQuality(TypedDict):
@@ -2204,6 +2234,10 @@ class Advice(TypedDict):
 
 
 class Mix(TypedDict):
+    method: int
+    permanent: str | None
+    pinned: bool | None
+    today: str | None
     axis: AxisEnum
     filters: dict[str, Any]
     metric: MetricEnum
@@ -2223,6 +2257,10 @@ class Ranking(TypedDict):
     question: Question
     revision: int
     superseded_by: int | None
+    method: int
+    permanent: str | None
+    pinned: bool | None
+    method_of_today: MethodOfToday | NullEnum | None
     reference: str | None
     unit: str
     metric: MetricEnum

@@ -1,11 +1,16 @@
 """Campaigns as rows: planned against what the host has, steered, and looked after. No machine is asked."""
 
-from datetime import UTC, datetime, time
+import io
+import json
+import time as clock
+from datetime import UTC, datetime, time, timedelta
 
 import pytest
+from django.core.management import call_command
 from django.db import OperationalError
+from django.utils.timezone import now
 
-from experiments.campaigns import runs, steering
+from experiments.campaigns import hosts, runs, steering
 from experiments.campaigns.laboratory import bench, drivers, hypervisors, remote, ssh
 from experiments.models import CampaignRun, Host, RunLine, StoragePool
 from kdb import jobs
@@ -56,7 +61,14 @@ def end(run, state="done", **fields):
         ({"disk_mib": 200_000}, "disk_mib", "MiB are needed in /srv/pool"),
         ({"disk_mib": 100}, "disk_mib", "varmail at 100 % needs"),
         ({**GUESTS, "disk_mib": 60_000}, "disk_mib", "MiB are needed in /srv/pool"),
-        ({**GUESTS, "vm_ram_mib": 8_000}, "vm_ram_mib", "for 2 guests"),
+        ({**GUESTS, "vm_ram_mib": 8_000}, "vm_ram_mib", "Found 8,000 MiB for each of 2 guests"),
+        ({**GUESTS, "vm_ram_mib": 10**6}, "vm_ram_mib", "has 16,384 MiB in all, of which 7,936 MiB each are allowed"),
+        ({**GUESTS, "vm_vcpus": 512}, "vm_vcpus", "has 8 CPUs, so 1 to 8 are allowed"),
+        ({"host_file_systems": ["ext4", "ext4"]}, "host_file_systems", "Found more than once: ext4. Each is allowed"),
+        ({"workloads": ["varmail", "varmail"]}, "workloads", "Found more than once: varmail"),
+        ({**GUESTS, "guest_file_systems": ["xfs", "xfs"]}, "guest_file_systems", "Found more than once: xfs"),
+        ({**GUESTS, "vm_counts": [2, 2]}, "vm_counts", "Found more than once: 2"),
+        ({"host_file_systems": ["vmfs"]}, "host_file_systems", "cannot make vmfs: KDB cannot either. Allowed are ext4"),
         (
             {**GUESTS, "engine": "filebench", "workloads": ["webserver"], "vm_ram_mib": 1024},
             "vm_ram_mib",
@@ -79,6 +91,29 @@ def test_what_a_host_cannot_run_is_refused_when_planning(fields, field, words):
         planned(**fields)
     assert words in " ".join(refused.value.problems[field])
     assert CampaignRun.objects.count() == 0
+
+
+def test_a_login_that_is_not_root_makes_no_file_system_and_uses_what_is_mounted():
+    host = make_host(login="ada", pools=())
+    host.facts |= {"root": "1000", "pools": {"/srv/pool": {"file_system": "ext4", "free_mib": 102_400}}}
+    host.save()
+    pool = StoragePool.objects.create(host=host, path="/srv/pool")
+    with pytest.raises(steering.PlanRefused, match=r"ada is not root on .*may sudo without a password"):
+        planned(host=host)
+    StoragePool.objects.filter(pk=pool.pk).update(kind=StoragePool.Kind.EXISTING)
+    assert planned(host=host).runs.exists()
+
+
+def test_a_pool_has_room_for_the_disk_and_64_mib_beside_it():
+    host = make_host()
+    (pool,) = host.facts["pools"].values()
+    pool["free_mib"] = 8_192 + 63
+    host.save()
+    with pytest.raises(steering.PlanRefused, match=r"8,256 MiB are needed in .*, 8,255 MiB were free"):
+        planned(host=host, disk_mib=8_192)
+    pool["free_mib"] += 1
+    host.save()
+    assert planned(host=host, disk_mib=8_192).runs.exists()
 
 
 @pytest.mark.parametrize(
@@ -339,23 +374,24 @@ def test_no_run_is_under_way_in_the_maintenance_window(at, expected):
 # Looking after
 
 
-def test_a_run_whose_job_gave_up_fails_and_the_next_begins():
+def test_a_run_whose_job_failed_fails_and_the_next_begins():
     campaign = running(repetitions=2)
     run = active(campaign)
     Job.objects.filter(pk=run.job_id).update(
-        state="failed", error="Given up after 5 attempts", finished_at="2026-01-01T00:00Z"
+        state="failed", error="the tables are others", finished_at="2026-01-01T00:00Z"
     )
     steering.look_after()
     run.refresh_from_db()
-    assert (run.state, run.reason) == ("failed", "Given up after 5 attempts")
-    assert RunLine.objects.get(run=run).text == "failed: Given up after 5 attempts"
+    assert (run.state, run.reason) == ("failed", "the tables are others")
+    assert RunLine.objects.get(run=run).text == "failed: the tables are others"
     assert active(campaign).position == 2
 
 
-def test_a_run_whose_job_gave_up_for_the_database_waits_and_its_campaign_pauses():
+@pytest.mark.parametrize("why", [f"{jobs.NO_DATABASE}: database is locked", f"{jobs.GIVEN_UP}, last lab-1:77."])
+def test_a_run_whose_workers_died_or_had_no_database_waits_and_its_campaign_pauses(why):
     campaign = running(repetitions=2)
     run = active(campaign)
-    error = f"Given up after 5 attempts: {jobs.NO_DATABASE}: database is locked"
+    error = f"Given up after 5 attempts: {why}"
     Job.objects.filter(pk=run.job_id).update(state="failed", error=error, finished_at="2026-01-01T00:00Z")
     steering.look_after()
     campaign.refresh_from_db()
@@ -401,6 +437,12 @@ def test_a_locked_database_never_fails_a_run(breaks, monkeypatch):
     assert (run.state, run.attempt) == ("done", 2)
 
 
+def unreachable_guest() -> ssh.Unreachable:
+    error = ssh.Unreachable("kdb-1-1 cannot be reached.")
+    error.guest = "kdb-1-1"
+    return error
+
+
 def test_a_dead_machine_is_told_from_a_silent_one_though_its_host_sees_that_a_moment_late(monkeypatch):
     campaign = running(**GUESTS | {"vm_counts": [1]})
     run = active(campaign)
@@ -414,7 +456,7 @@ def test_a_dead_machine_is_told_from_a_silent_one_though_its_host_sees_that_a_mo
 
     def measure(attempt, stack):
         attempt.areas.append(remote.Area(None, "/pool", attempt.token))
-        raise ssh.Unreachable("kdb-1-1 cannot be reached.")
+        raise unreachable_guest()
 
     monkeypatch.setitem(drivers.HYPERVISORS, "libvirt", SlowHypervisor)
     monkeypatch.setattr(runs._Attempt, "measure", measure)
@@ -429,7 +471,7 @@ def test_a_campaign_pauses_when_two_runs_in_a_row_fail_alike_and_four_of_who_goe
 
     def fail_until_it_pauses() -> None:
         while (run := active(campaign)) is not None:
-            breaks(remote.Refused(f"lab-1: virsh define kdb-{run.pk}-1: failed to connect to the hypervisor"))
+            breaks(remote.Refused(f"lab-1: virsh define kdb-{run.pk}-1: XML error: No such machine"))
             do(run)
             failed.append(run)
         campaign.refresh_from_db()
@@ -438,7 +480,7 @@ def test_a_campaign_pauses_when_two_runs_in_a_row_fail_alike_and_four_of_who_goe
     fail_until_it_pauses()
     assert [run.state for run in failed] == ["failed", "failed"]
     assert campaign.state_reason.startswith("2 runs in a row failed alike: ")
-    assert "failed to connect to the hypervisor" in campaign.state_reason
+    assert "XML error: No such machine" in campaign.state_reason
     for count in (4, 8):
         steering.start(campaign)
         fail_until_it_pauses()
@@ -499,6 +541,35 @@ def test_who_plans_owns(django_user_model):
     assert steering.create(make_campaign(), user=user).owner == user
 
 
+# Runs done again
+
+
+def test_a_run_done_again_counts_until_the_new_figures_stand():
+    campaign = running(host_file_systems=["ext4", "xfs"])
+    first = active(campaign)
+    end(first)
+    steering.retry(campaign, first)
+    with pytest.raises(steering.CampaignError, match="another is done in its place"):
+        steering.retry(campaign, first)
+    end(active(campaign))
+
+    again = active(campaign)
+
+    assert (again.repeats, again.cell) == (first, first.cell)
+    first.refresh_from_db()
+    assert (first.state, first.counts, bool(first.figures)) == ("done", True, True)
+    end(again, state="failed", reason="no result")
+    assert [run.position for run in campaign.runs.counting()] == [1, 2]
+    steering.retry(campaign, first)
+    steering.start(campaign)
+    end(active(campaign))
+    assert [run.position for run in campaign.runs.counting()] == [2, 3]
+    steering.retry(campaign, again)
+    steering.start(campaign)
+    end(active(campaign))
+    assert [run.position for run in campaign.runs.counting()] == [2, 4]
+
+
 # Disturbed runs
 
 
@@ -524,6 +595,31 @@ def test_a_disturbed_run_is_repeated_after_all_others_and_once():
     assert [run.counts for run in campaign.runs.all()] == [False, True, True]
 
 
+def test_repeats_end_where_two_in_a_row_were_disturbed_as_well():
+    campaign = running(repetitions=5)
+    for _ in range(5):
+        disturb(active(campaign))
+    assert campaign.runs.filter(repeats__isnull=False).count() == 5
+    disturb(active(campaign))
+    disturb(active(campaign))
+    campaign.refresh_from_db()
+    assert campaign.state == "finished"
+    repeats = campaign.runs.filter(repeats__isnull=False)
+    assert [repeat.state for repeat in repeats] == ["done", "done", "unneeded", "unneeded", "unneeded"]
+    assert "as busy as before" in repeats.last().reason
+    assert campaign.runs.counting().count() == 5
+
+
+def test_repeats_go_on_where_the_machine_was_quiet_in_between():
+    campaign = running(repetitions=4)
+    for _ in range(4):
+        disturb(active(campaign))
+    disturb(active(campaign))
+    end(active(campaign))
+    disturb(active(campaign))
+    assert active(campaign).position == 8
+
+
 def test_a_disturbed_run_counts_where_its_repeat_failed():
     campaign = running()
     first = active(campaign)
@@ -538,13 +634,15 @@ def test_a_run_whose_repeat_counts_is_not_done_again_but_the_repeat_is():
     disturb(first)
     repeat = active(campaign)
     end(repeat)
-    with pytest.raises(steering.CampaignError, match="another was done in its place"):
+    with pytest.raises(steering.CampaignError, match="another is done in its place"):
         steering.retry(campaign, first)
     steering.retry_cell(campaign, repeat)
     assert list(campaign.runs.values_list("position", "state", "disturbed")) == [
         (1, "done", "Others used 1.2 CPU-seconds a second on the host."),
-        (2, "waiting", ""),
+        (2, "done", ""),
+        (3, "waiting", ""),
     ]
+    assert [run.position for run in campaign.runs.counting()] == [2]
 
 
 def test_a_cancelled_campaign_repeats_nothing():
@@ -566,3 +664,144 @@ def test_repeats_that_wait_do_not_keep_repetitions_from_stopping():
         runs.skip_what_is_known(campaign, CampaignRun.objects.get(pk=run.pk))
     assert campaign.runs.filter(state="unneeded").count() >= 5
     assert campaign.runs.exclude(repeats=None).get().state == "waiting"
+
+
+# Waiting for workers
+
+
+@pytest.fixture
+def asked(monkeypatch):
+    """The jobs that this process asked for."""
+    numbers = []
+    monkeypatch.setattr(jobs, "run", numbers.append)
+    return numbers
+
+
+def taken_by_a_worker(job_id):
+    job = Job.objects.filter(pk=job_id)
+    job.update(state=Job.State.RUNNING, owner="another:1", heartbeat_at=now())
+    return job
+
+
+def test_a_command_waits_for_the_run_that_a_worker_has_without_asking_for_it(asked, monkeypatch):
+    """Beside a running server its workers do the runs: asking for theirs again filled the log."""
+    campaign = running()
+    taken_by_a_worker(active(campaign).job_id)
+    pauses = iter(range(3))
+
+    def pause(seconds):
+        if next(pauses, None) is None:
+            end(active(campaign))
+
+    monkeypatch.setattr(clock, "sleep", pause)
+    printed = io.StringIO()
+    call_command("run_campaign", campaign.slug, stdout=printed)
+    assert "is finished: 1 done" in printed.getvalue()
+    assert asked == []
+
+
+def test_who_waits_for_a_check_that_a_worker_does_does_not_ask_for_it(asked, monkeypatch):
+    host = make_host()
+    hosts.ask_check(host)
+    job = taken_by_a_worker(host.job_id)
+    pauses = iter(range(3))
+
+    def pause(seconds):
+        if next(pauses, None) is None:
+            job.update(state="done", finished_at=now())
+
+    monkeypatch.setattr(clock, "sleep", pause)
+    hosts.finish(host)
+    assert asked == []
+
+
+@pytest.mark.parametrize("failed", [False, True])
+def test_a_command_takes_back_the_run_of_a_worker_that_fell_silent(asked, monkeypatch, failed):
+    """Without another worker nobody else does: the command waited for ever, also after its own thread lost the run."""
+    campaign = running()
+    job = taken_by_a_worker(active(campaign).job_id)
+    job.update(heartbeat_at=now() - timedelta(hours=1), attempt=jobs.MAX_ATTEMPTS if failed else 1)
+    pauses = iter(range(20))
+
+    def pause(seconds):
+        assert next(pauses, None) is not None, "it waits for ever"
+        if asked and active(campaign):
+            end(active(campaign))
+
+    monkeypatch.setattr(clock, "sleep", pause)
+    printed = io.StringIO()
+    call_command("run_campaign", campaign.slug, stdout=printed)
+    assert ("is paused" if failed else "is finished: 1 done") in printed.getvalue()
+    assert bool(asked) != failed
+
+
+def test_who_waits_for_a_check_takes_it_back_from_a_worker_that_fell_silent(monkeypatch):
+    host, done = make_host(), []
+    hosts.ask_check(host)
+    taken_by_a_worker(host.job_id).update(heartbeat_at=now() - timedelta(hours=1))
+
+    def do(job_id):
+        done.append(Job.objects.filter(pk=job_id).update(state="done", finished_at=now()))
+        return True
+
+    monkeypatch.setattr(jobs, "run", do)
+    pauses = iter(range(3))
+    monkeypatch.setattr(clock, "sleep", lambda seconds: next(pauses))
+    hosts.finish(host)
+    assert done == [1]
+
+
+@pytest.mark.parametrize(
+    ("error", "is_defect"),
+    [
+        (remote.Refused("lab-1: /srv/image/image.json is not there"), False),
+        (ssh.Unreachable("lab-1 cannot be reached."), False),
+        (hosts.HostError("No virtual machine comes up"), False),
+        (KeyError("free_mib"), True),
+    ],
+)
+def test_a_check_that_fails_as_expected_prints_no_traceback_and_a_defect_does(error, is_defect, monkeypatch, caplog):
+    def connect(host):
+        raise error
+
+    host = make_host()
+    hosts.ask_check(host)
+    monkeypatch.setattr(hosts, "connect", connect)
+    assert jobs.run(host.job_id)
+    assert ("Traceback" in caplog.text) == is_defect
+    assert str(error) in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("found", "why"),
+    [
+        ({"root": "1000", "uri": ""}, "ada may not ask libvirt: log in as root"),
+        ({"root": "0", "uri": ""}, "libvirt does not answer"),
+        ({"root": "0", "uri": "qemu:///system"}, "libvirt offers neither kvm nor qemu"),
+    ],
+)
+def test_a_check_says_why_libvirt_offers_nothing(found, why):
+    with pytest.raises(hosts.HostError, match=why):
+        hosts._try_guest(
+            "libvirt", None, make_host(login="ada"), "/srv/pool", {"guest_image": {}, "domain_types": ""} | found, None
+        )
+
+
+def test_check_host_shows_what_the_worker_found_that_took_the_check(asked, monkeypatch):
+    """It printed the facts as they had been, while the worker looked for those of now."""
+    host, ask = make_host(facts={"kernel": "old"}), hosts.ask_check
+
+    def ask_while_a_worker_waits(host, **options):
+        ask(host, **options)
+        taken_by_a_worker(host.job_id)
+
+    def pause(seconds):
+        Host.objects.update(facts={"kernel": "new"})
+        Job.objects.update(state=Job.State.DONE, finished_at=now())
+
+    monkeypatch.setattr(hosts, "ask_check", ask_while_a_worker_waits)
+    monkeypatch.setattr(clock, "sleep", pause)
+    printed = io.StringIO()
+    call_command("check_host", host.slug, stdout=printed)
+    assert json.loads(printed.getvalue()) == {"kernel": "new"}
+    assert asked == []

@@ -1,11 +1,23 @@
 """A campaign's results become a draft as rows: its numbers as they are, each with the output that it comes from."""
 
+from itertools import product
+
 import pytest
+from django.db import transaction
 
 from experiments.campaigns import drafts, plans, steering
 from experiments.files import raw_files
 from experiments.imports import pipeline
-from experiments.models import Benchmark, Campaign, FileSystem, Hypervisor, Measurement, OperatingSystem, Workload
+from experiments.models import (
+    Benchmark,
+    Campaign,
+    CampaignRun,
+    FileSystem,
+    Hypervisor,
+    Measurement,
+    OperatingSystem,
+    Workload,
+)
 from tests import factories
 
 pytestmark = pytest.mark.django_db
@@ -128,3 +140,88 @@ def test_the_plan_is_among_the_files_of_the_case_study(campaign):
     draft, _ = filed(campaign)
     kept = draft.raw_files.get(name="plan.json")
     assert raw_files.content(kept).decode() == plans.text(campaign)
+
+
+def in_state(campaign: Campaign, state: str, disturbed: str, **fields):
+    """A run as one that went all the way leaves its row, but for its state; its figures stand where it is done."""
+    figures = {} if state == "done" else {"figures": []}
+    reason = "The benchmark ended with exit status 1." if state == "failed" else ""
+    return done(campaign, state=state, disturbed=disturbed, reason=reason, **figures, **fields)
+
+
+def test_a_campaign_is_filed_or_says_why_not_whatever_became_of_its_runs_and_their_repeats(campaign):
+    states, disturbances = CampaignRun.State.values, ("", "Others used 1.2 CPU-seconds a second on the host.")
+    repeats = [None, *product(states, disturbances)]
+    user = factories.make_user()
+    for campaign_state, state, disturbed, repeat in product(("finished", "paused"), states, disturbances, repeats):
+        if state == "active" and repeat is not None and repeat[0] == "active":
+            continue  # a host has one run under way
+        as_it_was = transaction.savepoint()
+        Campaign.objects.filter(pk=campaign.pk).update(state=campaign_state)
+        run = in_state(campaign, state, disturbed, lost_attempts=1, attempt=2)
+        again = None
+        if repeat is not None:
+            again = in_state(campaign, *repeat, repeats=run, repetition=run.repetition)
+        counting = next((each for each in (again, run) if each is not None and each.state == "done"), None)
+        if counting is None:
+            with pytest.raises(steering.CampaignError, match="No run is done, so there is nothing to file"):
+                drafts.make(campaign, user=user)
+        else:
+            draft, _ = drafts.make(campaign, user=user)
+            assert sum(len(file.rows) for file in draft.raw_files.all()) == 1
+            assert draft.raw_files.filter(name=f"run-{counting.position:04d}/machine-1.txt").exists()
+            if disturbed:
+                (note,) = [note for note in draft.notes if note.startswith(f"{run}: {disturbed}")]
+                what_counts = "It counts." if counting is run else f"Run {again.position}, its repeat, counts."
+                assert note.endswith(what_counts)
+        transaction.savepoint_rollback(as_it_was)
+
+
+def test_what_a_run_that_was_disturbed_and_failed_says_of_itself_is_that_it_does_not_count(campaign):
+    done(campaign)
+    failed = in_state(campaign, "failed", "Others used 1.2 CPU-seconds a second on the host.")
+    draft, _ = drafts.make(campaign, user=factories.make_user())
+    assert f"{failed}: {failed.disturbed} It is failed and does not count." in draft.notes
+
+
+def test_a_campaign_is_filed_after_its_host_moved_to_another_address(campaign):
+    """What the host's last check found is forgotten with the old address; what the runs found is not."""
+    run = done(campaign, host_fs="raw")
+    run.facts["guest_image"] = {"distribution": "Debian GNU/Linux 12", "sha256": {}}
+    run.save()
+    campaign.host.facts, campaign.host.checked_at = {}, None
+    campaign.host.save()
+    draft, batch = drafts.make(campaign, user=factories.make_user())
+    assert pipeline.finish(batch).state in ("faulty", "ready", "filed")
+    assert draft.raw_files.count() == 3
+
+
+def test_a_benchmark_that_prints_where_errors_go_is_filed_with_that(campaign):
+    run = done(campaign)
+    run.artifacts.filter(name="machine-1.txt").update(data=b"")
+    factories.make_output(run, "machine-1.errors.txt", b"printed as errors")
+    draft, _ = filed(campaign)
+    (row,) = Measurement.objects.filter(configuration__case_study=draft)
+    assert raw_files.content(row.raw_file) == b"printed as errors"
+
+
+def test_a_short_name_that_others_have_gets_a_number(campaign):
+    done(campaign)
+    factories.make_case_study(campaign.slug)
+    factories.make_server(slug=f"{campaign.slug}-2")  # of a case study that was deleted
+    draft, _ = filed(campaign)
+    assert draft.slug == f"{campaign.slug}-3"
+
+
+def test_outputs_that_cannot_be_kept_are_told_and_no_error_of_the_server(campaign, monkeypatch):
+    done(campaign)
+    monkeypatch.setattr(raw_files.take, "__kwdefaults__", {"largest": 4})
+    with pytest.raises(steering.CampaignError, match=r"larger than 4 bytes, the most that one file may have\.$"):
+        drafts.make(campaign, user=factories.make_user())
+
+
+def test_a_campaign_of_more_outputs_than_an_upload_may_have_is_filed(campaign, monkeypatch):
+    monkeypatch.setattr(pipeline, "MAX_FILES", 2)
+    done(campaign)
+    draft, _ = filed(campaign)
+    assert draft.raw_files.count() == 3

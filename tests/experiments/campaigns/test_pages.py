@@ -4,7 +4,7 @@ import pytest
 from django.test import Client
 from django.utils.timezone import now
 
-from experiments.campaigns import hosts, steering
+from experiments.campaigns import hosts, plans, steering
 from experiments.campaigns.forms import CampaignForm, HostForm
 from experiments.campaigns.laboratory import ssh
 from experiments.models import Campaign, CampaignRun, Host, RunArtifact
@@ -305,10 +305,9 @@ def test_disks_and_processors_are_chosen_at_both_doors(people, host):
         ("pinned_cpus", "2 1-3", "Each CPU once"),
     ],
 )
-def test_what_a_disk_cannot_be_is_refused(people, host, field, value, words):
-    body = PLAN | {"host": "lab", "pool": "/srv/pool", field: value}
-    answer = client_of(people["owner"], api=True).post("/api/v1/campaigns/", body, "application/json")
-    assert (answer.status_code, words in answer.json()["detail"]) == (400, True), answer.content
+def test_what_a_disk_cannot_be_is_refused(host, field, value, words):
+    form = plans.form_of(PLAN | {"host": host.pk, "pool": host.pools.get().pk, field: value})
+    assert words in " ".join(form.errors[field])
 
 
 def test_what_is_wrong_with_a_plan_is_told_by_field_at_both_doors(people, host):
@@ -317,6 +316,38 @@ def test_what_is_wrong_with_a_plan_is_told_by_field_at_both_doors(people, host):
     assert answer.status_code == 400
     assert {error["field"] for error in answer.json()["errors"]} == {"disk_mib"}
     assert "xfs needs 320 MiB" in answer.json()["detail"]
+
+
+def test_only_file_systems_that_the_host_can_make_are_offered(people, host):
+    for slug in ("vmfs", "hfs-plus"):
+        entry(FileSystem, slug)
+    host.facts["missing"] = [{"program": "mkfs.btrfs", "from": "package btrfs-progs"}]
+    host.facts["guest_image"]["missing"] = ["mkfs.xfs"]
+    host.save()
+    make_host("other")  # makes btrfs, too
+    form = CampaignForm(initial={"host": host.pk})
+    offered = {name: [slug for slug, _ in form.fields[name].choices] for name in form.fields if "file_sys" in name}
+    assert offered == {"host_file_systems": ["ext4", "xfs", "raw"], "guest_file_systems": ["btrfs", "ext4"]}
+    host.pools.update(kind="existing")
+    assert list(CampaignForm(initial={"host": host.pk}).fields["host_file_systems"].choices) == [("ext4", "ext4")]
+    assert "btrfs" in dict(CampaignForm().fields["host_file_systems"].choices)  # of all hosts, where none is chosen
+    page = client_of(people["owner"], api=False).get("/laboratory/campaigns/new/").content.decode()
+    assert "vmfs" not in page
+    assert 'hx-select="form.question-form"' in page  # the choice of another host brings what that one can make
+
+
+def test_a_plan_is_checked_whole_by_the_api(people, host):
+    """Everything that is wrong comes at once, each with its field; what is named twice is no error of the server."""
+    said = {"slug": "big", "title": "Big", "host": "lab", "pool": "/srv/pool", "driver": "libvirt", "engine": "fio"}
+    said |= {"host_file_systems": ["ext4", "ext4"], "guest_file_systems": ["xfs", "btrfs"], "vm_counts": [1, 1]}
+    said |= {"workloads": ["varmail", "varmail"], "vm_vcpus": 512, "vm_ram_mib": 10**6, "disk_mib": 10**6}
+    answer = client_of(people["owner"], api=True).post("/api/v1/campaigns/", said, "application/json")
+    assert answer.status_code == 400
+    errors = {error["field"]: error for error in answer.json()["errors"]}
+    assert errors.keys() == {*("host_file_systems", "vm_counts", "workloads", "vm_vcpus", "vm_ram_mib", "disk_mib")}
+    assert errors["host_file_systems"]["message"] == "Found more than once: ext4. Each is allowed once."
+    assert errors["host_file_systems"]["allowed"] == ["btrfs", "ext4", "xfs", "raw"]
+    assert not Campaign.objects.exists()
 
 
 def test_the_live_page_shows_states_step_log_and_time(people, campaign):
@@ -389,7 +420,8 @@ def run_page(run, people) -> str:
 def test_both_doors_say_which_of_a_disturbed_run_and_its_repeat_counts(people, host):
     disturbed = make_run(state="done", figures=[FIGURE], disturbed="Others used 1.20 CPU-seconds a second on the host.")
     repeat = make_run(disturbed.campaign, state="waiting", repeats=disturbed, repetition=disturbed.repetition)
-    assert f"Run {repeat.position}</a> repeats it, and counts once it is done." in run_page(disturbed, people)
+    said = f"Run {repeat.position}</a>, its repeat, counts once it is done; until then this one does."
+    assert said in run_page(disturbed, people)
     CampaignRun.objects.filter(pk=repeat.pk).update(state="done", figures=[FIGURE])
     assert f"Run {repeat.position}</a>, its repeat, counts." in run_page(disturbed, people)
     assert f"run {disturbed.position}</a>, which was disturbed" in run_page(repeat, people)

@@ -6,28 +6,27 @@ import threading
 import pytest
 from django.utils.timezone import now
 
-from experiments.campaigns import ways_on
+from experiments.campaigns import hosts, ways_on
 from experiments.campaigns.laboratory import ssh
 from experiments.models import Host
+from kdb.api.schema import EXAMPLES
 from kdb.models import Job
-from tests.factories import make_host, make_user
+from tests.factories import HOST_KEY, make_host, make_token, make_user
 
 HOST = Host(slug="lab-1", name="lab-1", address="lab.example", port=2222, login="bench", key_name="lab")
 
 # As OpenSSH 9.2, sudo 1.9.13, tcsh 6.24 and Debian's nologin print them, in our sentences around them.
 SAID = [
-    ("lab.example port 2222 shows no SSH host key: getaddrinfo lab.example: Name or service not known", "name server"),
-    ("lab-1 cannot be reached. ssh: Could not resolve hostname x: Temporary failure in name resolution", "name server"),
-    ("lab-1 cannot be reached. ssh: connect to host lab.example port 2222: Connection refused", "nothing listens"),
-    ("lab-1 cannot be reached. ssh: connect to host lab.example port 2222: No route to host", "no way to"),
-    ("lab-1 cannot be reached. ssh: connect to host lab.example port 2222: Connection timed out", "firewall"),
-    ("lab-1 cannot be reached. kex_exchange_identification: read: Connection reset by peer", "hangs up"),
+    ("lab.example port 2222 cannot be reached.", "no connection"),
+    ("lab-1 answers, but not as an SSH server that lets anybody log in.", "hangs up"),
     ("lab-1 shows another host key than SHA256:x, which was accepted.", "installed anew"),
-    ("lab-1 does not let this login in with this key. bench@lab: Permission denied (publickey).", "accept this key"),
+    ("lab-1 does not let this login in with this key.", "accept this key"),
     ("This worker has no key 'lab' in its folder of keys.", "not on the worker's machine"),
     ("The key 'lab' may be read by others than its owner: chmod 600.", "others may read"),
     ("lab-1: facts: sudo: a password is required", "without a password"),
     ("lab-1: facts: sudo: a terminal is required to read the password", "without a password"),
+    ("lab-1: only root may change that: log in as root, or let the login sudo -n", "is not root"),
+    ("lab-1: begin: mkdir: cannot create directory '/srv/kdb/.kdb': Permission denied", "is not root"),
     ("lab-1: facts: bash: line 1: sudo: command not found", "no sudo"),
     ("lab-1: facts: This account is currently not available.", "run no commands"),
     ("lab-1: facts: status 1", "run no commands"),
@@ -44,12 +43,14 @@ SAID = [
     ),
     (
         "The image that was brought starts on lab-1, and nobody can log in: kdb-probe-7 does not let this login in "
-        "with this key. root@127.0.0.1: Permission denied (publickey).",
+        "with this key.",
         "did not put KDB's keys",
     ),
     ("/srv/image/disk.qcow2: not what was made. Copy the folder again, or make it anew.", "not wholly"),
-    ("lab-1: virsh define: error: failed to connect to the hypervisor", "libvirt does not run"),
-    ("lab-1: make-image: no space: /srv/kdb/.kdb has 12 MiB free, 4096 MiB are needed", "is full"),
+    ("lab-1: virsh define: error: failed to connect to the hypervisor", "machines there does not answer"),
+    ("lab-1: libvirt does not say which virtual machines are there", "machines there does not answer"),
+    ("lab-1: no space: /srv/kdb has 12 MiB free, 4096 MiB are needed: 4084 MiB are missing", "is full"),
+    ("lab-1: left-overs of KDB in /srv/kdb: mount /srv/kdb/.kdb/fs, loop device /dev/loop0", "folder was removed"),
     ("pve-1: pvesh get: kdb-proxmox: 1: pvesh: not found", "no host of Proxmox VE"),
     ("pve-1: qm create: storage 'local-lvn' does not exist", "no storage of this name"),
     ("pve-1: qm create: unable to create VM 900000101 - VM 900000101 already exists on node 'b'", "has the number"),
@@ -73,35 +74,78 @@ def test_a_message_has_its_cause_and_a_next_step_about_this_host(message, cause)
     assert ways_on.told(message, HOST) == f"{message}\n{found.cause}\n{found.next_step}"
 
 
-def test_every_row_of_the_table_is_met_by_a_real_message_or_a_port_below():
+def test_every_row_of_the_table_is_met_by_a_real_message():
     found = {ways_on.way_on(message, HOST).cause for message, _ in SAID}
     rows = {
         cause.format(address="lab.example", port=2222, login="bench", key="lab", queue=HOST.queue)
         for _, cause, _ in ways_on._TABLE
     }
-    rare = {row for row in rows if row.startswith(("Something else", "The worker's ssh agent"))}
-    assert rows - rare == found
+    assert rows == found
 
 
 def test_what_no_row_knows_stands_alone():
     assert ways_on.told("a new trouble", HOST) == "a new trouble"
 
 
-@pytest.mark.parametrize(
-    ("greeting", "cause"),
-    [(b"220 mail\r\n", "Something else"), (b"", "hangs up"), (b"SSH-2.0-none\r\n", None), (None, "nothing listens")],
-)
-def test_a_port_without_a_key_says_what_is_there(greeting, cause):
+GREETINGS = [b"220 the words of a peer\r\n", b"", b"SSH-2.0-none the words of a peer\r\n", b"the words\0\x1b[2J" * 999]
+
+
+@pytest.mark.parametrize("greeting", [*GREETINGS, None], ids=["mail", "nothing", "ssh", "noise", "closed"])
+def test_why_there_is_no_connection_is_told_in_our_words_and_one_of_three_classes(greeting, caplog):
+    caplog.set_level("INFO")
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
         if greeting is None:
             server.close()
         else:
             threading.Thread(target=_greet, args=(server, greeting), daemon=True).start()
-        with pytest.raises(ssh.Unreachable, match="shows no SSH host key: ") as raised:
+        with pytest.raises(ssh.Unreachable) as scanned:
             ssh.scan("127.0.0.1", port)
-    found = ways_on.way_on(str(raised.value), HOST)
-    assert cause in found.cause if cause else "no key of a kind" in str(raised.value)
+        address = ssh.Address("127.0.0.1", port, "bench", HOST_KEY)
+        with pytest.raises(ssh.Unreachable) as connected, ssh.Connection(address) as machine:
+            machine.run(["true"])
+    words = ssh.NOT_REACHED if greeting is None else ssh.UNEXPECTED
+    assert str(scanned.value) == f"127.0.0.1 port {port} {words}"
+    assert str(connected.value) in (f"{address} {words}", f"{address} {ssh.NOT_REACHED}")  # ssh may say nothing at all
+    assert ways_on.way_on(str(scanned.value), HOST)
+    assert "\x1b" not in caplog.text
+
+
+def test_a_login_that_is_refused_is_told_without_the_words_of_the_machine():
+    address = ssh.Address("lab.example", 22, "bench", HOST_KEY)
+    refused = ssh._failure(address, "words of a peer\nbench@lab: Permission denied (publickey,words-of-a-peer).")
+    assert (type(refused), "peer" in str(refused)) == (ssh.LoginRefused, False)
+
+
+FORBIDDEN = ["169.254.169.254", "2852039166", "0xa9fea9fe", "fe80::1", "FD00:EC2::254", "::ffff:169.254.0.1"]
+
+
+@pytest.mark.django_db
+@pytest.mark.sqlite
+def test_no_host_is_registered_on_a_link_local_address_or_a_clouds_metadata(client, monkeypatch):
+    user = make_user("operators")
+    headers = {"authorization": f"Bearer {make_token(user, ('campaign',))}"}
+    real = socket.getaddrinfo
+
+    def looked_up(host, *args, **options):
+        return real("169.254.169.254" if host == "metadata.example" else host, *args, **options)
+
+    monkeypatch.setattr(socket, "getaddrinfo", looked_up)
+    said = EXAMPLES["hosts_create"]["body"]
+    for address in [*FORBIDDEN, "metadata.example"]:
+        answer = client.post("/api/v1/hosts/", said | {"address": address}, "application/json", headers=headers)
+        assert (answer.status_code, answer.json()["errors"][0]["field"]) == (400, "address"), address
+    host = make_host("lab-2", address="metadata.example", offered_key="", registered_by=user)
+    with pytest.raises(hosts.HostError, match="metadata"):  # its name was another's when it was registered
+        hosts.contact(None, host.pk)
+    with pytest.raises(hosts.HostError, match="metadata"):
+        hosts.connect(host)
+    assert (
+        client.post(
+            "/api/v1/hosts/", said | {"address": "192.168.1.9"}, "application/json", headers=headers
+        ).status_code
+        == 201
+    )
 
 
 def _greet(server: socket.socket, greeting: bytes) -> None:

@@ -35,7 +35,7 @@ from experiments.models import (
     Workload,
     WorkloadVariant,
 )
-from kdb.api_urls import urlpatterns as api_patterns
+from kdb.api.urls import urlpatterns as api_patterns
 from modelling.answers import snapshots
 from modelling.claims import verdicts
 from modelling.evidence import frames, summaries
@@ -47,7 +47,7 @@ from tests.experiments.imports.test_pipeline import changed
 pytestmark = pytest.mark.django_db
 
 WORD = "quokka"  # stands in every name that a draft brings, and nowhere else
-MOST_PAGES = 480
+MOST_PAGES = 700
 ORIGINS = {"kernel_origin": "its own", "virtual_device_origin": "its own"}
 
 

@@ -11,6 +11,7 @@ from experiments.models import CaseStudy, FileSystem, Hypervisor, Workload
 from tests.factories import (
     make_case_study,
     make_configuration,
+    make_derived_value,
     make_job,
     make_measurement,
     make_raw_file,
@@ -281,11 +282,39 @@ def test_each_number_of_a_table_says_where_it_comes_from_and_leads_to_its_row(cl
     make_measurement(7.25, vm_count=2, **common)
     publish(case_study)
     page = client.get("/case-studies/lab/").content.decode()
-    assert f'href="/api/v1/measurements/{first.pk}/"' in page
+    assert f'href="/measurements/{first.pk}/"' in page
     assert 'data-provenance="Table V; filebench 1.5; mean of 3 runs; standard deviation 0.25 MiB/s"' in page
     assert 'data-provenance="Table V; filebench 1.5; number of runs not stated"' in page
     assert 'data-value="10.5"' in page
     assert client.get(f"/api/v1/measurements/{first.pk}/").json()["value"] == 10.5
+
+
+def test_a_number_has_a_page_that_a_person_can_read(client):
+    study = make_case_study("lab")
+    common = {"variant": make_variant("varmail", benchmark_version="1.5"), "source": "Table V"}
+    common |= {"configuration": make_configuration(study, guest_fs="xfs", cache_mode="writeback")}
+    first, second = (make_measurement(value, repetition=n, **common) for n, value in ((1, 10.5), (2, 11.5)))
+    publish(study)
+
+    page = client.get(f"/measurements/{first.pk}/").content.decode()
+
+    for words in ("10.5 MiB/s", "Table V; filebench 1.5", 'href="/case-studies/lab/#', "writeback", "xfs on ext4"):
+        assert words in page
+    assert f'href="/measurements/{second.pk}/"' in page
+    assert f'href="/api/v1/measurements/{first.pk}/"' in page
+
+
+def test_a_derived_number_has_a_page_with_its_arithmetic(client):
+    value = make_derived_value(20.0, low=18.0, high=22.0, formula="2 x 10", case_study=make_case_study("lab"))
+    publish(value.configuration.case_study)
+    page = client.get(f"/derived-values/{value.pk}/").content.decode()
+    assert "2 x 10" in page
+    assert "not printed by the source" in page
+
+
+def test_a_number_of_a_draft_has_no_public_page(client):
+    assert client.get(f"/measurements/{make_measurement().pk}/").status_code == 404
+    assert client.get(f"/derived-values/{make_derived_value().pk}/").status_code == 404
 
 
 def test_a_number_of_a_file_names_its_line():

@@ -198,7 +198,7 @@ def test_nobody_publishes_what_they_had_a_part_in(part, people, client, settings
     if not is_owner:
         AuditEntry.objects.create(case_study=case_study, actor=reviewer, action=part)
     client.force_login(reviewer)
-    token = {"authorization": f"Bearer {make_token(reviewer, ('import',))}"}
+    token = {"authorization": f"Bearer {make_token(reviewer, ('review',))}"}
     by_api = {"path": "/api/v1/drafts/lab/publish/", "content_type": "application/json", "headers": token}
 
     if part != "returned":  # who gave it back reviewed it and did nothing else

@@ -179,6 +179,7 @@ def test_a_request_with_a_key_is_done_once(program, draft):
         ({"answers": r'{"names": {"workload": {"\u0000": "mail"}}}'}, 400),
         ({"answers": r'{"create": {"workload": {"mail": {"name": "\ud800"}}}}'}, 400),
         ({"answers": '{"create": {"workload": {"mail": ' + '{"a":[' * 400 + "]}" * 400 + "}}}"}, 400),
+        ({"answers": SimpleUploadedFile("answers.json", b"{}")}, 400),
         ({"confirm": "perhaps"}, 400),
         ({"file": []}, 400),
     ],

@@ -3,16 +3,21 @@
 import hashlib
 import io
 import json
+import resource
+import tracemalloc
 import zipfile
 from pathlib import Path
 
+import jsonschema
 import pytest
 from django.core.management import CommandError, call_command
 
-from experiments.case_studies import bundles, life, measurement_rows, reviews
+from experiments.case_studies import bundle_schema, bundles, life, measurement_rows, reviews
 from experiments.files import raw_files
 from experiments.imports import normalise, pipeline
 from experiments.imports.pipeline import ImportRefused, KeyReused, Unusable
+from experiments.imports.readers import bundle as bundle_reader
+from experiments.imports.readers.bundle import members_of
 from experiments.imports.reading import Contents, Decided, Filing, Walk
 from experiments.models import (
     AuditEntry,
@@ -434,6 +439,8 @@ def test_a_lint_error_blocks_and_a_warning_stays_with_the_import(draft):
 def test_the_same_bytes_twice_add_nothing(draft):
     first = filed(draft, TABLE)
     again, is_new = pipeline.receive(draft, [upload(TABLE, "other name.csv")], user=None, door="api")
+    for job in Job.objects.filter(state=Job.State.QUEUED):
+        assert jobs.run(job.pk)
     assert (again.pk, is_new, len(rows(draft))) == (first.pk, False, 5)
 
 
@@ -681,7 +688,7 @@ def test_a_bundle_taken_in_elsewhere_is_the_same_case_study(slug):
     emptied()
     draft, is_new = bundles.take_in(bundle, user=None, door="command")
     assert (is_new, draft.status) == (True, CaseStudy.Status.DRAFT)
-    before, after = (bundles._members(content) for content in (bundle, bundle_of(slug)))
+    before, after = (members_of(content) for content in (bundle, bundle_of(slug)))
     assert before == after
 
 
@@ -726,7 +733,7 @@ def test_a_bundle_carries_every_fact_of_configurations_and_numbers(draft):
     life.delete_draft(draft)
     bundles.take_in(bundle, user=None, door="command")
     assert list(asked.values(*names, *of_configuration)) == before
-    assert bundles._members(bundle_of("lab")) == bundles._members(bundle)
+    assert members_of(bundle_of("lab")) == members_of(bundle)
 
 
 def test_the_same_bundle_again_adds_nothing():
@@ -750,7 +757,7 @@ def changed(bundle: bytes, name: str, old: bytes, new: bytes) -> bytes:
 @pytest.mark.parametrize(
     ("name", "old", "new", "words"),
     [
-        ("case-study.json", b'"slug": "lab"', b'"slug": "p0"', "another case study 'p0'"),
+        ("case-study.json", b'"slug": "lab"', b'"slug": "p0"', "short name p0 is not to be had"),
         ("case-study.json", b'"format"', b'"form"', "Additional properties"),
         ("case-study.json", b"{", b"[", "case-study.json"),
         ("measurements.csv", b"10.5", b"ten", "line 2, value: 'ten'"),
@@ -789,6 +796,82 @@ def test_bytes_that_are_not_those_named_are_refused(draft):
     life.delete_draft(draft)
     with pytest.raises(bundles.BundleError, match="not those that the bundle names"):
         bundles.take_in(bundle, user=None, door="command")
+
+
+def crafted(document: str, measurements: str = "") -> bytes:
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("case-study.json", document)
+        archive.writestr("measurements.csv", measurements)
+        archive.writestr("derived.csv", "")
+    return content.getvalue()
+
+
+def listed(count: int, of: str = "0") -> str:
+    """A document with so many faults, unless they are entries."""
+    return '{"publications": [' + ", ".join([of] * count) + "]}"
+
+
+@pytest.mark.parametrize(
+    ("document", "words"),
+    [
+        (listed(20_000_000), "packed more than 200 times"),
+        (json.dumps({"publications": [*range(700_000)]}), "more than 4,194,304 bytes"),
+        (listed(90_000), r"\$.*; and more"),
+        (listed(100_001), "more than 100,000 values"),
+        (listed(60_000, "[[]]"), "more than 100,000 values"),
+        (listed(1, "[" * 200 + "]" * 200), "nested more than 100 deep"),
+        (listed(1, "9" * 400), "more than 308 digits"),
+    ],
+)
+def test_a_crafted_bundle_costs_whoever_takes_it_in_next_to_nothing(document, words):
+    bundle = crafted(document)
+    assert len(bundle) < 2**21
+    tracemalloc.start()
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    try:
+        with pytest.raises(bundles.BundleError, match=words) as refusal:
+            bundles.take_in(bundle, user=None, door="browser")
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert most < 8 * 2**20
+    assert len(str(refusal.value)) < 4_000
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    assert after.ru_utime > before.ru_utime  # the work was done elsewhere
+
+
+def test_only_as_many_faults_of_a_bundle_are_looked_for_as_are_shown(monkeypatch):
+    found = []
+
+    def fault(validator, *args):
+        found.append(args)
+        yield jsonschema.ValidationError("a fault")
+
+    validator = jsonschema.validators.extend(jsonschema.Draft202012Validator, {"type": fault})
+    monkeypatch.setattr(jsonschema, "Draft202012Validator", validator)
+    schema = {"items": {"type": "object"}}
+    with pytest.raises(bundles.BundleError, match="; and more"):
+        bundle_reader._refuse_faults([0] * 1_000, schema)
+    assert len(found) == bundle_reader.MAX_FAULTS + 1
+
+
+def test_a_bundle_with_too_many_entries_is_refused(draft, monkeypatch):
+    filed(draft, TABLE)
+    bundle = bundle_of("lab")
+    monkeypatch.setattr(bundle_reader, "MAX_ENTRIES", 0)
+    with pytest.raises(bundles.BundleError, match="at most 0 are taken"):
+        bundle_reader.read(bundle, bundle_schema.schema())
+
+
+def test_a_bundle_with_long_tables_is_left_to_the_command(draft, monkeypatch):
+    filed(draft, TABLE)
+    bundle = bundle_of("lab")
+    life.delete_draft(draft)
+    monkeypatch.setattr(bundles, "_MOST_LINES_AT_ONCE", 3)
+    with pytest.raises(bundles.BundleError, match=r"manage\.py import_results"):
+        bundles.take_in(bundle, user=draft.owner, door="browser")
+    assert bundles.take_in(bundle, user=None, door="command")[1]
 
 
 def test_a_bundle_goes_through_the_commands(draft, tmp_path):

@@ -60,6 +60,21 @@ def test_a_table_is_read_with_its_units(tmp_path):
     assert line["refused"] == [{"line": 4, "reason": "value: found 0, expected is a number above zero, like 123.4"}]
 
 
+def test_every_metric_that_a_table_may_have_has_its_place(tmp_path):
+    """Transactions, times and percentiles ended the command with a KeyError, or stood as a mean latency."""
+    (tmp_path / "t.csv").write_text(
+        "workload,metric,value,unit\nmail,transaction_rate,120,TPS\nmail,,30,s\nmail,latency_p99,9,ms\nmail,,7,ms\n"
+    )
+    (line,) = lines(tmp_path / "t.csv")
+    told = ("throughput_mib_s", "latency_ms", "duration_s", "percentiles_ms", "warnings")
+    assert [tuple(run[name] for name in told) for run in line["runs"]] == [
+        (None, None, None, {}, ["transaction_rate: 120 TPS"]),
+        (None, None, 30, {}, []),
+        (None, None, None, {"p99": 9}, []),
+        (None, 7, None, {}, []),
+    ]
+
+
 def test_the_load_of_a_run_is_told_with_its_figures(tmp_path):
     (tmp_path / "t.csv").write_text(
         "workload,operation,block_size_bytes,parameter:threads,value,unit\nmail,random-read,4096,16,3,ms\n"
@@ -119,7 +134,7 @@ GARBAGE = {
 }
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.server
 @pytest.mark.parametrize("kind", GARBAGE)
 def test_fifty_megabytes_of_garbage_are_refused_in_bounded_time_and_memory(tmp_path, kind):

@@ -14,7 +14,7 @@ from kdb import jobs
 from kdb.models import Job
 from tests import factories
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.both, pytest.mark.django_db]
 
 NOON = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
 UUID = "6a7b2a3c-0000-4000-8000-000000000001"

@@ -8,7 +8,7 @@ import pytest
 
 from experiments.placement_driver.contract import Forbidden, Held, Move
 from experiments.placement_driver.libvirt_moving import LibvirtMoving
-from tests.experiments.campaigns.laboratory.conftest import qemu_lab  # noqa: F401 - a fixture
+from tests.experiments.campaigns.laboratory.conftest import qemu_lab, stock  # noqa: F401 - a fixture
 
 from .conformance import MovingConformance
 from .machines import DISK_MIB, Machine, host_of, mount_pool
@@ -48,10 +48,20 @@ class Place:
         return int(self.lab.inside("df", "--output=avail", "--block-size=1", str(self.second)).split()[1])
 
 
+@pytest.fixture(scope="module", params=["libvirt", pytest.param("stock", marks=pytest.mark.nightly)])
+def lab(request, pytestconfig):
+    """libvirt as it is built, beside this machine's programs; and a whole Debian with it."""
+    if request.param == "libvirt":
+        yield request.getfixturevalue("qemu_lab")
+    else:
+        with stock(pytestconfig) as host:
+            yield host
+
+
 @pytest.fixture(scope="module")
-def place(qemu_lab):  # noqa: F811
-    with host_of(qemu_lab) as host:
-        place = Place(qemu_lab, LibvirtMoving(host))
+def place(lab):
+    with host_of(lab) as host:
+        place = Place(lab, LibvirtMoving(host))
         yield place
         place.machine.forget()
 

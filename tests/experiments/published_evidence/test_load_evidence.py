@@ -26,6 +26,8 @@ from experiments.models import (
 from experiments.published_evidence import load as evidence
 from experiments.published_evidence.files import Entry, EvidenceError, as_entries, read_csv, read_json
 
+pytestmark = pytest.mark.both
+
 
 @pytest.fixture
 def directory(tmp_path) -> Path:

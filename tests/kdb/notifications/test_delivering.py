@@ -218,7 +218,7 @@ def test_what_ended_is_forgotten_after_a_month(receiver):
 
 
 BAD = [
-    *("", "hooks", "ftp://x.org/", "http://hooks.example.org/", "https://", "https://u:p@x.org/", "https://x.org/#a"),
+    *("", "hooks", "ftp://x.org/", "http://hooks.example.net/", "https://", "https://u:p@x.org/", "https://x.org/#a"),
     *(
         "https://x.org:99999/",
         "https://x.org/a b",

@@ -14,6 +14,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
+from kdb import lookups
 from kdb.notifications import subscriptions, webhook
 from kdb.notifications.errors import NotSent
 from kdb.notifications.models import Delivery, Subscription
@@ -84,12 +85,12 @@ INSIDE = [
 
 @pytest.mark.parametrize("address", INSIDE)
 def test_an_address_inside_is_not_public(address):
-    assert not webhook.is_public(address)
+    assert not lookups.is_public(address)
 
 
 @pytest.mark.parametrize("address", ["8.8.8.8", "93.184.216.34", "2606:4700::1111", "::ffff:8.8.8.8"])
 def test_an_address_of_the_internet_is_public(address):
-    assert webhook.is_public(address)
+    assert lookups.is_public(address)
 
 
 @pytest.mark.parametrize(
@@ -101,10 +102,28 @@ def test_a_name_that_leads_inside_is_not_connected_to(receiver, monkeypatch, fou
     def looked_up(host, port, **kwargs):
         return [(socket.AF_INET6 if ":" in a else socket.AF_INET, 1, 6, "", (a, receiver.port)) for a in found]
 
-    monkeypatch.setattr(webhook.socket, "getaddrinfo", looked_up)
+    monkeypatch.setattr(socket, "getaddrinfo", looked_up)
     with pytest.raises(NotSent, match="not one of the public Internet"):
         webhook.send(delivery_to(f"https://innocent.example.org:{receiver.port}/"))
     assert receiver.taken == []
+
+
+@pytest.mark.parametrize(
+    ("address", "words"),
+    [
+        ("https://127.0.0.1/", "not one of the public Internet"),
+        ("https://169.254.169.254/latest/meta-data/", "not one of the public Internet"),
+        ("https://[::ffff:10.0.0.1]/", "not one of the public Internet"),
+        ("https://2130706433/", "not one of the public Internet"),
+        ("https://localhost/", "not one of the public Internet"),
+        ("https://nobody.invalid/", "no such host"),
+        ("http://8.8.8.8/", "https"),
+    ],
+)
+def test_an_address_that_nothing_would_be_sent_to_is_refused_when_it_is_chosen(address, words):
+    with pytest.raises(subscriptions.SubscriptionError, match=words):
+        subscriptions.add(make_user(), "webhook", address, ["question"], SITE)
+    assert subscriptions.add(make_user(), "webhook", "https://8.8.8.8/", ["question"], SITE).address
 
 
 def test_the_name_is_looked_up_once_so_that_it_cannot_turn_inside_after_it_was_judged(monkeypatch):
@@ -119,7 +138,7 @@ def test_the_name_is_looked_up_once_so_that_it_cannot_turn_inside_after_it_was_j
         connected.append(address)
         raise ConnectionRefusedError
 
-    monkeypatch.setattr(webhook.socket, "getaddrinfo", looked_up)
+    monkeypatch.setattr(socket, "getaddrinfo", looked_up)
     monkeypatch.setattr(socket.socket, "connect", connect)
     with pytest.raises(NotSent, match="could not be reached"):
         webhook.send(delivery_to("https://rebinding.example.org/"))
@@ -128,7 +147,7 @@ def test_the_name_is_looked_up_once_so_that_it_cannot_turn_inside_after_it_was_j
 
 def test_without_tls_only_named_hosts_are_spoken_to(monkeypatch):
     with pytest.raises(NotSent, match="https"):
-        webhook.send(delivery_to("http://hooks.example.org/"))
+        webhook.send(delivery_to("http://hooks.example.net/"))
 
 
 @pytest.fixture

@@ -1,6 +1,7 @@
 """One version in place of another: the data of the last release, and workers of both versions side by side."""
 
 import gzip
+import json
 import os
 import re
 import shutil
@@ -20,10 +21,12 @@ from kdb import __version__, jobs, tasks
 from kdb.models import Job, WorkerHeartbeat
 from kdb.operating import upgrades
 from kdb.processes import WORKER
+from modelling.estimation.ranking import METHOD
 from tests.kdb.test_serve import HANG_SECONDS, wait_until
 from tests.test_architecture import ROOT
 
 RELEASE = ROOT / "tests" / "data" / "release.sqlite3.gz"
+LANDED = ROOT / "tests" / "data" / "landed.sqlite3.gz"  # before permanent addresses named a method
 
 
 def manage(data_dir: Path, *arguments: str) -> str:
@@ -50,22 +53,127 @@ def ask(data_dir: Path, query: str) -> list:
         return database.execute(query).fetchall()
 
 
+def change(data_dir: Path, query: str) -> None:
+    with closing(sqlite3.connect(data_dir / "kdb.sqlite3", timeout=60)) as database:
+        database.execute(query)
+        database.commit()
+
+
 COUNTS = (
     "SELECT (SELECT count(*) FROM experiments_measurement), (SELECT count(*) FROM experiments_claim),"
     " (SELECT count(*) FROM experiments_casestudy WHERE status = 'published')"
 )
+KEPT = "SELECT question, method FROM modelling_rankingsnapshot WHERE revision > 0 AND superseded_by IS NULL"
 
 
 @pytest.mark.slow
 @pytest.mark.server
 def test_the_data_of_the_last_release_are_migrated_and_the_answers_hold(released):
-    before = ask(released, COUNTS)
+    def computed_again() -> int:
+        return int(re.search(r"(\d+) standing answers were computed again", manage(released, "check_answers"))[1])
+
+    before, kept = ask(released, COUNTS), ask(released, KEPT)
     manage(released, "migrate", "--verbosity=0")
-    checked = manage(released, "check_answers")
+    assert computed_again() == sum(method == METHOD for _, method in kept)  # by another method none stands
+    addresses = [f"/api/v1/rankings/{question.replace('?', '/?')}" for question, _ in kept]
+    assert {status for status, _ in ask_server(released, addresses, methods_later=0).values()} == {200}
+    assert computed_again() == len(kept) > 10
     assert ask(released, COUNTS) == before
     assert before[0][0] > 100
-    assert int(re.search(r"(\d+) standing answers were computed again", checked)[1]) > 0
     assert ask(released, "PRAGMA foreign_key_check") == []
+
+
+# Permanent addresses
+
+PUBLISHED = (
+    "SELECT (SELECT count(*) FROM experiments_casestudy WHERE status = 'published'),"
+    " (SELECT count(*) FROM experiments_knowledgerevision)"
+)
+# As a later release would: another method, which tells nothing apart that is not far ahead.
+ASK = """
+import json, os, sys
+from modelling.estimation import ranking
+ranking.METHOD += int(os.environ["METHODS_LATER"])
+import django
+django.setup()
+from django.conf import settings
+from django.test import Client
+settings.KDB_CPU_SECONDS_A_REQUEST = settings.KDB_CPU_SECONDS_A_MINUTE = 0  # nothing is left to a worker, however slow
+settings.KDB_MARGIN = 0.95 if os.environ["METHODS_LATER"] != "0" else settings.KDB_MARGIN
+client = Client(SERVER_NAME="localhost")
+found = {address: client.get(address) for address in json.load(sys.stdin)}
+print(json.dumps({address: [answer.status_code, answer.content.decode()] for address, answer in found.items()}))
+"""
+
+
+def ask_server(data_dir: Path, addresses: list[str], *, methods_later: int) -> dict[str, tuple[int, str]]:
+    """What each address gives, by code whose method is so much later."""
+    environment = {
+        "PATH": os.environ["PATH"],
+        "DATA_DIR": str(data_dir),
+        "DJANGO_SETTINGS_MODULE": "kdb.settings.local",
+        "METHODS_LATER": str(methods_later),
+    }
+    run = subprocess.run(
+        [sys.executable, "-c", ASK],
+        cwd=ROOT,
+        env=environment,
+        input=json.dumps(addresses),
+        capture_output=True,
+        text=True,
+        timeout=HANG_SECONDS,
+    )
+    assert run.returncode == 0, run.stderr
+    return json.loads(run.stdout)
+
+
+def handed_out(data_dir: Path) -> dict[str, dict]:
+    """Permanent addresses to what they gave, of a state that noted them, else of the answers that it kept."""
+    if ask(data_dir, "SELECT 1 FROM sqlite_master WHERE name = 'handed_out'"):
+        return {address: json.loads(body) for address, body in ask(data_dir, "SELECT address, body FROM handed_out")}
+    kept = ask(data_dir, "SELECT question, revision, result FROM modelling_rankingsnapshot WHERE revision > 0")
+    return {
+        f"/api/v1/rankings/{question.replace('?', '/?')}&as_of={revision}": json.loads(result)
+        for question, revision, result in kept
+    }
+
+
+# What stands beside an answer, and is no part of it: its addresses, and how a visitor's machine stands to it.
+BESIDE = ("superseded_by", "fit", "permanent", "pinned", "method_of_today")
+
+
+def answer_itself(body: dict) -> str:
+    """As text, so that a number is the same in every digit."""
+    return json.dumps({name: value for name, value in body.items() if name not in BESIDE}, sort_keys=True)
+
+
+@pytest.mark.slow
+@pytest.mark.server
+@pytest.mark.parametrize(
+    "archive", [pytest.param(RELEASE, marks=pytest.mark.nightly, id="release"), pytest.param(LANDED, id="landed")]
+)
+def test_permanent_addresses_give_after_an_upgrade_what_they_gave_before(tmp_path, archive):
+    (tmp_path / "kdb.sqlite3").write_bytes(gzip.decompress(archive.read_bytes()))
+    then = handed_out(tmp_path)
+    studies, revisions = ask(tmp_path, PUBLISHED)[0]
+    said = manage(tmp_path, "prepare")
+
+    (now_studies, now_revisions) = ask(tmp_path, PUBLISHED)[0]
+    assert (studies, now_studies > studies + 20, now_revisions) == (7 + (revisions > 1), True, revisions + 1)
+    assert "case studies that are there stay as they are" in said
+    change(tmp_path, "DELETE FROM modelling_rankingsnapshot")  # forgotten, as nobody asked for them
+    for methods_later in (0, 1):
+        now = ask_server(tmp_path, [*then], methods_later=methods_later)
+        assert len(now) >= 12
+        others = []
+        for address, (status, text) in now.items():
+            body = json.loads(text)
+            method = then[address].get("method", 8)
+            assert (status, body["method"], body["pinned"]) == (200, method, True), address
+            assert answer_itself(body) == answer_itself({**then[address], "method": method}), address
+            others.append(body["method_of_today"])
+        assert all(other and other["method"] > 8 for other in others) or not methods_later
+    assert {other["says_the_same"] for other in others} >= {False}
 
 
 # What migrations do to the code before them
@@ -193,6 +301,41 @@ def test_processes_that_migrate_at_the_same_time_wait_for_each_other(tmp_path):
     assert ([process.returncode for process in running], said) == ([0, 0], ["", ""])
 
 
+STEP_BY_STEP = """
+import django; django.setup()
+from django.core.management import call_command
+from django.core.management.commands import migrate
+call_command(migrate.Command(), verbosity=0)
+"""
+
+
+def tables_and_rows(data_dir: Path) -> tuple[dict[str, list[str]], dict[str, int]]:
+    """What each table and index is made of, in any order, and how many rows each table has."""
+    made = {
+        name: sorted(sql.partition("(")[2].removesuffix(")").split(", "))
+        for name, sql in ask(data_dir, "SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL")
+    }
+    tables = [name for (name,) in ask(data_dir, "SELECT name FROM sqlite_master WHERE type = 'table'")]
+    rows = {name: ask(data_dir, f'SELECT count(*) FROM "{name}"')[0][0] for name in tables}
+    return made, {name: count for name, count in rows.items() if name != "sqlite_sequence"}
+
+
+@pytest.mark.slow
+def test_an_empty_place_gets_at_once_what_all_migrations_would_make(tmp_path):
+    environment = {"PATH": os.environ["PATH"], "DJANGO_SETTINGS_MODULE": "kdb.settings.local"}
+    subprocess.run(
+        [sys.executable, "-c", STEP_BY_STEP],
+        cwd=ROOT,
+        env=environment | {"DATA_DIR": str(tmp_path / "steps")},
+        check=True,
+    )
+
+    manage(tmp_path / "once", "migrate", "--verbosity=0")
+
+    assert tables_and_rows(tmp_path / "once") == tables_and_rows(tmp_path / "steps")
+    assert "No migrations to apply" in manage(tmp_path / "once", "migrate")
+
+
 @pytest.mark.slow
 @pytest.mark.server
 def test_an_older_worker_ends_and_leaves_its_jobs_to_the_new_version(tmp_path, migrated_sqlite):
@@ -209,15 +352,12 @@ def test_an_older_worker_ends_and_leaves_its_jobs_to_the_new_version(tmp_path, m
             text=True,
         )
 
-    def change(query: str) -> None:
-        with closing(sqlite3.connect(tmp_path / "kdb.sqlite3", timeout=60)) as database:
-            database.execute(query)
-            database.commit()
-
     worker = run("-m", *WORKER)
     try:
         wait_until(lambda: ask(tmp_path, "SELECT count(*) FROM experiments_workerheartbeat") == [(1,)])
-        change("INSERT INTO django_migrations (app, name, applied) VALUES ('kdb', '9999_later', '2026-01-01')")
+        change(
+            tmp_path, "INSERT INTO django_migrations (app, name, applied) VALUES ('kdb', '9999_later', '2026-01-01')"
+        )
         enqueue = "import django; django.setup(); from kdb.jobs import enqueue; enqueue('recompute_rankings')"
         local = "import os; os.environ['DJANGO_SETTINGS_MODULE'] = 'kdb.settings.local'"
         enqueued = run("-c", f"{local}; {enqueue}")

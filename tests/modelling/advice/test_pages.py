@@ -9,7 +9,7 @@ from django.contrib.auth.models import AnonymousUser
 from django.test import Client
 from django.urls import reverse
 
-from kdb.api_schema import EXAMPLES
+from kdb.api.schema import EXAMPLES
 from modelling.advice.api import AdviceSerializer
 from modelling.models import RankingSnapshot
 from modelling.workloads.profiles import KNOWN, PERSONALITIES
@@ -429,3 +429,20 @@ def test_a_fio_job_file_is_advised_like_a_personality(client, published_evidence
     assert ask_api(client, {"personality": job.decode()}).json()["profile"]["flush_share"] == pytest.approx(1 / 3)
     refused = ask_api(client, {"personality": "[mail]\nrw=trim\n"})
     assert "Line 2, column 1: rw=trim: allowed are read" in str(refused.json())
+
+
+# What a stranger's body may cost
+
+
+def test_a_body_with_many_mistakes_is_told_the_first_of_them(client: Client, published_evidence):
+    many = {f"{number:x}": 0 for number in range(60_000)}
+    for body in (many, {"shares": many}):
+        response = ask_api(client, body)
+        assert (response.status_code, len(response.json()["errors"])) == (400, 20)
+
+
+def test_of_many_notes_the_first_are_told(client: Client, published_evidence):
+    text = 'system "x"\n' * 10_000 + personality("varmail")
+    assumptions = ask_api(client, {"personality": text}).json()["assumptions"]
+    assert "9,980 more notes like these are left out." in assumptions
+    assert len(assumptions) < 30

@@ -8,6 +8,7 @@ import pytest
 from experiments.case_studies import life
 from experiments.models import CaseStudy, Measurement
 from modelling.answers.selectors import current_ranking
+from modelling.estimation.ranking import METHOD
 from modelling.evidence.question import Question
 from tests import factories
 
@@ -71,7 +72,9 @@ def test_a_question_without_evidence_says_what_is_missing(client, published_evid
 def test_the_answer_is_the_kept_snapshot(client, published_evidence):
     answer = ranking(client, "fs-pair", workload="varmail", hypervisor="kvm", vm_count=1)
     snapshot = current_ranking(Question("fs-pair", "varmail", hypervisor="kvm", vm_count=1))
-    assert answer == {**snapshot.result, "superseded_by": None, "fit": answer["fit"]}
+    permanent = "/api/v1/rankings/fs-pair/?workload=varmail&hypervisor=kvm&vm_count=1&as_of=1"
+    address = {"method": METHOD, "permanent": f"{permanent}&method={METHOD}", "pinned": None, "method_of_today": None}
+    assert answer == {**snapshot.result, "superseded_by": None, "fit": answer["fit"], **address}
 
 
 def test_a_machine_is_held_against_the_evidence_and_narrows_nothing(client, published_evidence):
@@ -91,7 +94,7 @@ def test_a_machine_that_is_not_understood_is_refused_by_field(client, published_
 
 def test_keys_come_in_the_documented_order_on_every_database(client, published_evidence):
     answer = ranking(client, "hypervisor", workload="fileserver")
-    assert list(answer)[:4] == ["question", "revision", "superseded_by", "reference"]
+    assert list(answer)[:4] == ["question", "revision", "superseded_by", "method"]
     assert list(answer["entries"][0])[:4] == ["rank", "part", "key", "label"]
     assert list(answer["question"])[:2] == ["axis", "workload"]
 
@@ -136,7 +139,7 @@ def test_missing_numbers_are_empty_cells_never_zero(client, published_evidence):
 
 def test_a_csv_file_is_named_after_its_question(client, published_evidence):
     disposition = client.get(f"{MAIL_ON_KVM}&format=csv")["Content-Disposition"]
-    assert disposition == 'attachment; filename="kdb-fs-pair-varmail-kvm-revision-1.csv"'
+    assert disposition == f'attachment; filename="kdb-fs-pair-varmail-kvm-revision-1-method-{METHOD}.csv"'
 
 
 def test_the_address_wins_over_the_accept_header(client, published_evidence):
@@ -161,7 +164,7 @@ def test_an_answer_one_has_is_not_sent_again(client, published_evidence):
 
 def test_a_cache_before_the_server_may_keep_what_was_known_and_for_seconds_what_is(client, published_evidence):
     for address in (MAIL_ON_KVM, MAIL_ON_KVM.replace("rankings/fs-pair/", "heat-maps/")):
-        now, then = client.get(address), client.get(f"{address}&as_of=1")
+        now, then = client.get(address), client.get(f"{address}&as_of=1&method={METHOD}")
         assert "s-maxage=10" in now["Cache-Control"]
         assert "immutable" in then["Cache-Control"]
         for response in (now, then):
@@ -219,7 +222,7 @@ def test_an_unknown_value_is_refused_with_what_is_allowed(client, published_evid
     path = "/api/v1/rankings/fs-pair/?workload=gaming&hypervisor=bhyve&guest_fs=zfs&grade=E&vm_count=0&storage=tape"
     found = errors(client.get(path))
     assert found["workload"]["allowed"] == ["atto", "fileserver", "randomfileaccess", "varmail", "webserver"]
-    assert found["hypervisor"]["allowed"] == ["esxi", "hyper-v", "kvm", "proxmox", "qemu-tcg", "xen"]
+    assert found["hypervisor"]["allowed"] == ["esxi", "hyper-v", "kvm", "proxmox", "qemu-tcg", "xen", "native"]
     assert found["guest_fs"]["allowed"] == ["btrfs", "ext4", "ntfs", "vmfs", "xfs"]
     assert found["grade"]["allowed"] == ["A", "B", "C", "D"]
     assert found["storage"]["allowed"] == ["hdd", "ssd", "nvme", "mixed"]
@@ -233,7 +236,7 @@ def test_a_question_needs_a_workload(client, published_evidence):
 
 def test_an_unknown_filter_is_refused_with_the_allowed_ones(client, published_evidence):
     found = errors(client.get(f"{MAIL_ON_KVM}&vms=1"))
-    assert found["vms"]["allowed"] == [*QUESTION_FILTERS, "disks", "images", "as_of", "format"]
+    assert found["vms"]["allowed"] == [*QUESTION_FILTERS, "disks", "images", "as_of", "method", "format"]
 
 
 QUESTION_FILTERS = [name for name in Question.__dataclass_fields__ if name != "axis"]

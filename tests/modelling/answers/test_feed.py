@@ -6,6 +6,7 @@ import pytest
 
 from experiments.case_studies import life
 from modelling.answers import snapshots
+from modelling.estimation.ranking import METHOD
 from modelling.models import RankingSnapshot
 from tests import factories
 
@@ -42,8 +43,8 @@ def test_an_entry_for_each_publication_that_changed_the_answer_newest_first(clie
     publish("second", 100.0, 300.0)
     found = entries(client)
     assert [address for address, _ in found] == [
-        f"http://testserver/?{QUESTION}&as_of=3",
-        f"http://testserver/?{QUESTION}&as_of=1",
+        f"http://testserver/?{QUESTION}&as_of=3&method={METHOD}",
+        f"http://testserver/?{QUESTION}&as_of=1&method={METHOD}",
     ]
     assert found[0][1] != found[1][1]
     for address, title in found:  # each entry is what its permanent address says

@@ -13,7 +13,7 @@ from tests import factories
 
 from .test_feed import entries, publish
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.both, pytest.mark.django_db]
 QUESTION = Question("fs-pair", "fileserver")
 
 
@@ -40,9 +40,10 @@ def test_who_follows_is_told_what_the_feed_tells(client):
     publish("elsewhere", 100.0, 300.0, workload="webserver")
     assert tell() == []
     publish("second", 100.0, 300.0)
-    assert tell() == ["/?axis=fs-pair&workload=fileserver&as_of=3"]
-    assert Delivery.objects.get().facts["revision"] == 3
-    assert entries(client)[0][0].endswith("as_of=3")
+    assert tell() == [f"/?axis=fs-pair&workload=fileserver&as_of=3&method={METHOD}"]
+    facts = Delivery.objects.get().facts
+    assert (facts["revision"], facts["method"]) == (3, METHOD)
+    assert entries(client)[0][0].endswith(f"as_of=3&method={METHOD}")
     assert entries(client)[0][1] in Delivery.objects.get().subject
     assert tell() == []
 
@@ -51,9 +52,13 @@ def test_an_answer_that_says_the_same_again_is_told_to_nobody(client):
     publish("first", 300.0, 100.0)
     follower()
     before = entries(client)
-    publish("second", 300.0, 100.0)
-    says_the_same = entries(client) == before
-    assert (tell() == []) is says_the_same
+    alone = factories.make_case_study("alone")
+    factories.make_measurement(200.0, case_study=alone, guest_fs="ext4", workload="fileserver")
+    life.publish([alone], reason="it has nothing to compare")
+    snapshots.answer_waiting(lambda done, total: None)
+    assert RankingSnapshot.objects.latest("revision").revision == 2
+    assert entries(client) == before
+    assert tell() == []
 
 
 def test_only_followers_who_want_it_are_told():

@@ -8,7 +8,7 @@ import pytest
 
 from tests.kdb.test_worker import Place, kill, wait_until
 
-pytestmark = [pytest.mark.server, pytest.mark.slow]
+pytestmark = [pytest.mark.nightly, pytest.mark.server, pytest.mark.slow]
 
 PREPARE = """
 import django; django.setup()

@@ -7,7 +7,7 @@ import pytest
 from experiments.campaigns.forms import CampaignForm, filled_in
 from modelling.answers.selectors import current_ranking
 from modelling.evidence.question import Question
-from tests.factories import make_case_study, make_measurement, make_user, publish
+from tests.factories import make_case_study, make_host, make_measurement, make_user, publish
 
 pytestmark = pytest.mark.django_db
 
@@ -48,6 +48,7 @@ def test_its_campaign_is_filled_in_for_an_operator(client):
         "guest_file_systems": ["ext4", "xfs"],
         "host_file_systems": ["ext4"],
     }
+    make_host()
     client.force_login(make_user("operators"))
     page = client.get(address).content.decode()
     for name, value in (("guest_file_systems", "xfs"), ("guest_file_systems", "ext4"), ("workloads", "varmail")):

@@ -283,3 +283,10 @@ def test_a_kept_answer_comes_back_with_its_types(published_evidence):
         assert json.loads(json.dumps(asdict(answer))) == kept.result
         assert answer.question == Question(axis, workload)
         assert [entry.key for entry in answer.entries if entry.is_best] == kept.result["best"]
+
+
+def test_whoever_published_lists_beside_the_numbers_of_another_laboratory_is_counted(published_evidence):
+    """P1 measured on hard disks; the lists of P3 come from another laboratory."""
+    answer = answer_in(current_ranking(Question("guest-fs", "fileserver")))
+    assert {row.case_study.split("-")[0] for row in answer.evidence} == {"p1", "p3"}
+    assert answer.grounds.laboratories == 2

@@ -10,7 +10,7 @@ from modelling.answers.selectors import current_ranking
 from modelling.evidence.question import Question
 from modelling.models import RankingSnapshot
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.both, pytest.mark.django_db]
 
 ADDRESS = "/api/v1/tables/?axis=hypervisor&workloads=varmail,fileserver,webserver&vm_count=1"
 

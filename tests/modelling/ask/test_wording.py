@@ -3,7 +3,10 @@
 import pytest
 
 from experiments.search.find import search
+from modelling.answers.selectors import current_ranking
 from modelling.ask.wording import LONGEST, understood
+from modelling.evidence.question import Question
+from tests.factories import make_case_study, make_measurement, publish
 
 pytestmark = pytest.mark.django_db
 
@@ -11,12 +14,12 @@ pytestmark = pytest.mark.django_db
 @pytest.mark.parametrize(
     ("text", "found"),
     [
-        ("mail server kvm", {"workload": ("varmail",), "hypervisor": ("kvm",)}),
-        ("MAIL on Proxmox-VE", {"workload": ("varmail",), "hypervisor": ("proxmox",)}),
-        ("proxmox vs esxi", {"hypervisor": ("proxmox", "esxi")}),
+        ("mail server kvm", {"workload": ("varmail",), "hypervisor_or_native": ("kvm",)}),
+        ("MAIL on Proxmox-VE", {"workload": ("varmail",), "hypervisor_or_native": ("proxmox",)}),
+        ("proxmox vs esxi", {"hypervisor_or_native": ("proxmox", "esxi")}),
         ("xfs or btrfs for a file server?", {"file_system": ("xfs", "btrfs"), "workload": ("fileserver",)}),
-        ("kvm kvm", {"hypervisor": ("kvm",)}),
-        ("Proxmox or ESXi for files?", {"hypervisor": ("proxmox", "esxi"), "workload": ("fileserver",)}),
+        ("kvm kvm", {"hypervisor_or_native": ("kvm",)}),
+        ("Proxmox or ESXi for files?", {"hypervisor_or_native": ("proxmox", "esxi"), "workload": ("fileserver",)}),
     ],
 )
 def test_names_are_understood_in_any_spelling(published_evidence, text, found):
@@ -35,7 +38,7 @@ def test_a_pair_is_guest_on_host(published_evidence):
 
 
 def test_several_of_a_kind_are_none_alone(published_evidence):
-    assert understood("proxmox vs esxi").only("hypervisor") is None
+    assert understood("proxmox vs esxi").only("hypervisor_or_native") is None
 
 
 def test_a_long_text_is_cut(published_evidence):
@@ -62,6 +65,22 @@ def test_the_search_finds_the_comparison(published_evidence, client):
     assert title.startswith("Proxmox VE or ESXi: ")
     assert "a=proxmox&b=esxi" in address
     assert client.get(address).status_code == 200
+
+
+def test_the_search_finds_every_workload_that_compares_them(client):
+    study = make_case_study("lab")
+    workloads = [f"load-{number}" for number in range(7)]
+    for workload in workloads:
+        for hypervisor, value in (("kvm", 10.0), ("xen", 20.0)):
+            make_measurement(value, case_study=study, hypervisor=hypervisor, workload=workload)
+    publish(study)
+    for workload in workloads:
+        current_ranking(Question("hypervisor", workload))
+
+    compared = [hit for hit in search("kvm or xen") if hit.kind == "Comparison"]
+
+    assert len(compared) == len(workloads)
+    assert "of one kind at most" not in client.get("/search/", {"q": "kvm or xen"}).content.decode()
 
 
 def test_the_search_finds_pairs(published_evidence, client):

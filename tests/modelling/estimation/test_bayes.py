@@ -321,3 +321,23 @@ def test_how_entries_are_numbered_changes_no_probability():
 def test_one_entry_is_the_best_of_itself():
     found = mixture([0.0], np.zeros((1, 1))).forecast(0.1)
     assert (found.best[0], found.slower[0], found.loss[0]) == (1, 0, 0)
+
+
+def test_errors_of_a_mixture_worked_by_hand():
+    """Two values of tau, 0.1 and 0.5, have weights 1/4 and 3/4; the difference is 0.3 and 0.5, its variance 0.02 and
+    0.04.
+
+    Its mean is 0.45, so its variance over the mixture is (0.02 + 0.15^2) / 4 + (0.04 + 0.05^2) * 3 / 4 = 0.0425; a new
+    laboratory adds tau^2: (0.03 + 0.15^2) / 4 + (0.29 + 0.05^2) * 3 / 4 = 0.2325.
+    """
+    mixture = Posterior(
+        treatments=("a", "b"),
+        taus=np.array([0.1, 0.5]),
+        weights=np.array([0.25, 0.75]),
+        means=np.array([[0.3, 0.0], [0.5, 0.0]]),
+        covariances=np.array([np.diag([0.02, 0.0]), np.diag([0.04, 0.0])]),
+        pieces=np.empty((0, 2)),
+        densities=np.empty((0, 0)),
+    )
+    assert mixture.errors() == pytest.approx(np.sqrt([[0, 0.0425], [0.0425, 0]]))
+    assert mixture.new_errors() == pytest.approx(np.sqrt([[0, 0.2325], [0.2325, 0]]))

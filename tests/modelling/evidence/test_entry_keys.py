@@ -14,6 +14,8 @@ from modelling.evidence import names
 from modelling.evidence.axes import AXES, entry_key, entry_parts
 from tests.factories import make_measurement, publish
 
+pytestmark = pytest.mark.both
+
 PIECES = ("kvm", "xen", "ext4", "btrfs", "-on-", "on", "-", ":", ",", " ", "writeback", "invented", "(file:)", "é", "%")
 ODD_KEYS = st.lists(st.sampled_from(PIECES) | st.text(max_size=3), max_size=7).map("".join)
 MALFORMED = (

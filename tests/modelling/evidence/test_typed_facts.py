@@ -162,6 +162,20 @@ def test_an_answer_says_where_kinds_of_storage_are_averaged_and_how_few_they_are
 
 @pytest.mark.django_db
 @pytest.mark.sqlite
+@pytest.mark.parametrize(
+    ("fact", "values", "words"),
+    [("allocation", ("sparse", "full"), "allocation"), ("cache_mode", ("none", "writeback"), "cache mode")],
+)
+def test_an_answer_says_where_settings_of_the_disk_are_averaged(fact, values, words):
+    for value in values:
+        published(*({"host_fs": host_fs, fact: value} for host_fs in ("ext4", "xfs")))
+    (note,) = [note for note in answer_with_draft(HOST_FS, None, 2).notes if "may change" in note]
+    assert words in note
+    assert note.count("one laboratory") == 2
+
+
+@pytest.mark.django_db
+@pytest.mark.sqlite
 def test_scores_of_two_benchmarks_are_never_pooled():
     for name in ("novabench", "blogbench"):
         case_study = make_case_study()

@@ -2,17 +2,26 @@
 
 import math
 from dataclasses import replace
+from unittest.mock import patch
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
+from django.utils.html import escape
 from hypothesis import given
 from hypothesis import strategies as st
 
 from experiments.case_studies import life
-from modelling.answers.selectors import answer_in, current_ranking
+from modelling.answers.selectors import answer_in, current_ranking, ranking_of
 from modelling.estimation.mixes import mix
+from modelling.estimation.ranking import METHOD
 from modelling.estimation.verdict import STRENGTHS
+from modelling.evidence import names
 from modelling.evidence.question import Question
+from modelling.mixes import selectors
+from modelling.mixes.forms import WeightsField
 from modelling.mixes.selectors import mixed
+from modelling.mixes.words import mix_address, mix_api_address
+from modelling.models import PinnedAnswer
 from tests.factories import make_case_study, make_configuration, make_measurement
 
 pytestmark = pytest.mark.django_db
@@ -165,7 +174,8 @@ def test_a_mix_as_of_a_revision_is_what_it_was(client):
     publish("other", {"ext4_on_ext4": (1.0, 1.0), "xfs_on_ext4": (9.0, 9.0)})
     now = client.get(f"/api/v1/mixes/?{asked}&weights=varmail:1,webserver:1").json()
     as_of = client.get(f"/api/v1/mixes/?{asked}&weights=varmail:1,webserver:1&as_of=1").json()
-    assert as_of == then != now
+    assert as_of == {**then, "pinned": True}
+    assert now["entries"] != then["entries"]
     page = client.get(f"/mix/?{asked}&varmail=1&webserver=1&as_of=1").content.decode()
     assert "As of knowledge revision 1" in page
     assert client.get(f"/mix/?{asked}&varmail=1&webserver=1&as_of=7").status_code == 404
@@ -286,3 +296,54 @@ def test_a_form_without_weights_asks_for_them(client):
     answer = client.get("/mix/?axis=fs-pair&varmail=0")
     assert answer.status_code == 400
     assert "Give at least one workload a share" in answer.content.decode()
+
+
+def test_other_weights_solve_no_ranking_again_and_metrics_that_a_workload_lacks_none_at_all(client, monkeypatch):
+    study = make_case_study("lab")
+    for guest, value in (("ext4", 100.0), ("xfs", 50.0)):
+        arm = {"case_study": study, "guest_fs": guest, "host_fs": "ext4"}
+        make_measurement(value, **arm, workload="varmail")
+        for workload in ("varmail", "webserver"):
+            make_measurement(value, **arm, workload=workload, metric="operation_rate", unit="ops/s")
+    life.publish([study], reason="measured")
+    solved = []
+
+    def counted(question, as_of=None):
+        solved.append((question.workload, question.metric))
+        return ranking_of(question, as_of)
+
+    monkeypatch.setattr(selectors, "ranking_of", counted)
+    asked = {"axis": "guest-fs", "hypervisor": "kvm", "weights": "varmail:1,webserver:1"}
+    first = client.get("/api/v1/mixes/", asked).json()
+    client.get("/api/v1/mixes/", asked | {"weights": "varmail:3,webserver:2"})
+
+    assert first["metric"] == "operation_rate"
+    assert sorted(solved) == [("varmail", "operation_rate"), ("webserver", "operation_rate")]
+
+
+WEIGHTS = st.integers(1, 999_999_999_999).map(lambda millionths: millionths / 1e6)
+
+
+@given(weight=WEIGHTS | st.sampled_from([0.00005, 1e-06, 999_999.999999, 100_000.0]))
+def test_an_address_of_a_mix_says_a_weight_as_it_was_said(weight):
+    question = Question("fs-pair", "")
+    page = parse_qs(urlsplit(mix_address(question, {"varmail": weight})).query)
+    assert float(page["varmail"][0]) == weight
+    (text,) = parse_qs(urlsplit(mix_api_address(question, {"varmail": weight})).query)["weights"]
+    assert text == f"varmail:{page['varmail'][0]}"
+    with patch.object(names, "slug_for", lambda kind, name: name):
+        assert WeightsField().clean(text) == {"varmail": weight}
+
+
+@pytest.mark.sqlite
+def test_the_permanent_address_of_a_mix_is_that_of_the_same_mix(client):
+    publish()
+    asked = {"axis": "fs-pair", "hypervisor": "kvm", "varmail": "0.00005", "webserver": "33.3333333333", "as_of": 1}
+    page = client.get("/mix/", asked).content.decode()
+    address = "/mix/?axis=fs-pair&hypervisor=kvm&varmail=0.00005&webserver=33.333333"
+    assert f'href="{escape(address)}"' in page  # The mix now
+    weights = "varmail:0.00005,webserver:33.333333"
+    data = client.get(f"/api/v1/mixes/?axis=fs-pair&hypervisor=kvm&weights={weights}&as_of=1&method={METHOD}")
+    again = client.get(data.json()["permanent"])
+    assert (again.status_code, again.json()) == (200, data.json())
+    assert PinnedAnswer.objects.filter(is_combined=True).count() == 1

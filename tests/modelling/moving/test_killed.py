@@ -19,7 +19,7 @@ from tests.experiments.campaigns.laboratory.conftest import qemu_lab, wait_until
 from tests.experiments.placement_driver.machines import Machine, mount_pool
 from tests.kdb.test_worker import Place, kill
 
-pytestmark = [pytest.mark.server, pytest.mark.slow]
+pytestmark = [pytest.mark.nightly, pytest.mark.server, pytest.mark.slow]
 
 KILLS = int(os.environ.get("KDB_KILLS", "3"))
 SEED = int(os.environ.get("KDB_SEED", "16"))
@@ -48,6 +48,7 @@ class Scene:
 
     def __init__(self, place: Place, lab) -> None:
         self.place, self.lab = place, lab
+        self.chance = random.Random(SEED)
         self.pools = [mount_pool(lab, "ext4", 256), mount_pool(lab, "xfs", 320)]
         self.machine = Machine(lab, "mail-1", self.pools[0])
         place.environment |= {"KEYS_DIR": str(lab.folder / "keys"), "ENOUGH": str(place.data_dir / "enough")}
@@ -102,7 +103,7 @@ class Scene:
     def kill_libvirtd(self) -> None:
         for process in self.inside("^libvirtd"):
             self.lab.inside("kill", "-KILL", process)
-        time.sleep(random.choice((0, 1)))
+        time.sleep(self.chance.choice((0, 1)))
         self.lab.inside("libvirtd", "-d")
         wait_until(lambda: self.machine.virsh("uri"), 60)
 
@@ -181,7 +182,7 @@ def scene(tmp_path, migrated_sqlite, qemu_lab):  # noqa: F811
 
 
 def test_whatever_is_killed_no_acknowledged_record_is_lost(scene):
-    chance = random.Random(SEED)
+    chance = scene.chance
     deeds = [scene.kill_worker, scene.kill_ssh, scene.kill_libvirtd, scene.kill_qemu, scene.kill_step]
     deeds += [scene.fill_target, scene.restart_host]
     counted: Counter[tuple[str, str]] = Counter()

@@ -17,7 +17,7 @@ from tests.factories import make_campaign, make_machine, make_minutes, make_pool
 
 from .fleets import mail_server, moved, numbers_for_xfs, observed_host
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.both, pytest.mark.django_db]
 
 
 @pytest.fixture

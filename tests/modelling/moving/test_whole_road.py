@@ -17,14 +17,20 @@ from modelling.detection import keeping, selectors
 from modelling.models import DetectedHour, PlacementDecision, PlacementMove, PlacementPolicy
 from modelling.moving import outcomes, plans, policies
 from tests import factories
-from tests.experiments.campaigns.laboratory.conftest import keys, qemu_lab, wait_until  # noqa: F401 - fixtures
+from tests.experiments.campaigns.laboratory.conftest import keys, qemu_lab, stock_lab, wait_until  # noqa: F401 - fixtures
 from tests.experiments.placement_driver.machines import DISK_MIB, Loaded, Machine, mount_pool
 from tests.kdb.test_worker import Place, kill
 
 from .fleets import numbers_for_xfs
 from .test_killed import LONGEST_SECONDS, WORKER
 
-pytestmark = [pytest.mark.server, pytest.mark.slow, pytest.mark.sqlite, pytest.mark.django_db(transaction=True)]
+pytestmark = [
+    pytest.mark.nightly,
+    pytest.mark.server,
+    pytest.mark.slow,
+    pytest.mark.sqlite,
+    pytest.mark.django_db(transaction=True),
+]
 
 WATCHED_SECONDS = 15
 LOADS = {"files-1": ("xfs", "fileserver", 1), "random-1": ("ext4", "randomfileaccess", 3)}
@@ -32,20 +38,25 @@ LOADS |= {"web-1": ("btrfs", "webserver", 3)}
 MOVED = "lab/mail-1"
 
 
+@pytest.fixture(params=["qemu_lab", pytest.param("stock_lab", marks=pytest.mark.nightly)])
+def lab(request):
+    return request.getfixturevalue(request.param)
+
+
 @pytest.fixture
-def pools(qemu_lab):  # noqa: F811
+def pools(lab):
     """Host file system to where it is mounted."""
-    points = {host_fs: mount_pool(qemu_lab, host_fs) for host_fs in ("ext4", "xfs", "btrfs")}
+    points = {host_fs: mount_pool(lab, host_fs) for host_fs in ("ext4", "xfs", "btrfs")}
     yield points
     for point in points.values():
-        qemu_lab.inside("umount", str(point))
+        lab.inside("umount", str(point))
 
 
 @pytest.fixture
-def mail(qemu_lab, pools):  # noqa: F811
+def mail(lab, pools):
     """A machine on ext4 that writes records, beside three others on the same host; all run."""
-    mail = Machine(qemu_lab, "mail-1", pools["ext4"])
-    others = [Loaded(qemu_lab, name, pools[host_fs], *load) for name, (host_fs, *load) in LOADS.items()]
+    mail = Machine(lab, "mail-1", pools["ext4"])
+    others = [Loaded(lab, name, pools[host_fs], *load) for name, (host_fs, *load) in LOADS.items()]
     try:
         with ThreadPoolExecutor() as at_once:
             list(at_once.map(lambda machine: machine.start(), [mail, *others]))
@@ -56,15 +67,20 @@ def mail(qemu_lab, pools):  # noqa: F811
 
 
 @pytest.fixture
-def host(qemu_lab, keys):  # noqa: F811
+def host(lab, keys):  # noqa: F811
     """As its operator registered it; whoever moves its disks copies at most 12 MiB/s."""
-    keys(qemu_lab)
+    keys(lab)
     numbers_for_xfs()
     for _, workload, _ in LOADS.values():
         factories.entry(Workload, workload)
     factories.entry(FileSystem, "btrfs")
-    about = {"address": "127.0.0.1", "port": qemu_lab.port, "key_name": "lab", "host_key": qemu_lab.host_key}
-    about |= {"login": "root", "drivers": ["libvirt"], "hypervisor": factories.entry(Hypervisor, "kvm")}
+    about = {"address": "127.0.0.1", "port": lab.port, "key_name": "lab", "host_key": lab.host_key}
+    about |= {
+        "login": lab.login,
+        "uses_sudo": lab.login != "root",
+        "drivers": ["libvirt"],
+        "hypervisor": factories.entry(Hypervisor, "kvm"),
+    }
     ada = factories.make_user("operators", username="ada")
     host = factories.make_host("lab", pools=(), registered_by=ada, **about)
     policies.set_policy(PlacementPolicy(host=host, copy_rate_mib=12), user=ada)
@@ -72,11 +88,11 @@ def host(qemu_lab, keys):  # noqa: F811
 
 
 @pytest.fixture
-def place(tmp_path, migrated_sqlite, qemu_lab):  # noqa: F811
+def place(tmp_path, migrated_sqlite, lab):
     """Workers of this test's own database."""
     place = Place(tmp_path, migrated_sqlite)
     place.environment["DATABASE_URL"] = f"sqlite:///{connection.settings_dict['NAME']}"
-    place.environment["KEYS_DIR"] = str(qemu_lab.folder / "keys")
+    place.environment["KEYS_DIR"] = str(lab.folder / "keys")
     yield place
     for worker in place.workers:
         kill(worker)

@@ -11,7 +11,7 @@ from modelling.estimation.bayes import posterior
 from modelling.estimation.network import Trial
 from modelling.placement.content import Rules
 from modelling.placement.prospects import Known
-from modelling.placement.simulation import POLICIES, measured, simulate
+from modelling.placement.simulation import HYPERVISOR, POLICIES, in_common, measured, simulate
 from tests.modelling.placement.beliefs import known
 
 PAIRS = [f"{guest}-on-{host}" for guest in ("ext4", "xfs") for host in ("ext4", "xfs")]
@@ -88,6 +88,26 @@ def test_learning_from_laboratories_is_the_posterior_of_their_trials():
     assert ours.new_errors() == pytest.approx(exact.new_errors(), abs=1e-3)
 
 
+def test_the_pairs_simulated_are_those_that_most_workloads_know():
+    grid = {"ext4-on-ext4": 0.0, "ext4-on-xfs": 0.1, "xfs-on-ext4": 0.2, "xfs-on-xfs": 0.3}
+    answered = {
+        ("varmail", HYPERVISOR): [known({"jfs-on-ext4": 0.9, **grid})],
+        ("webserver", HYPERVISOR): [known({"ntfs-on-ext4": 0.0, "ntfs-on-xfs": 0.5}), known(grid)],
+        ("random-read", HYPERVISOR): [known({"ntfs-on-ext4": 0.0, "ntfs-on-xfs": 0.5})],
+        ("database", HYPERVISOR): [],
+    }
+
+    found = in_common(answered)
+
+    assert {workload: each.posterior.treatments for workload, each in found.items()} == {
+        "varmail": tuple(sorted(grid)),
+        "webserver": tuple(sorted(grid)),
+    }
+    assert found["varmail"].posterior.means.tolist() == [[0.0, 0.1, 0.2, 0.3]]
+    assert found["varmail"].numbers == (frozenset(grid),)
+    assert simulate(found, 20, 1, 1, 1e-3, Rules(), 1)["oracle"].lives >= 20
+
+
 @pytest.mark.sqlite
 @pytest.mark.slow
 def test_the_command_prints_the_same_figures_as_a_table_and_as_json(published_evidence):
@@ -99,6 +119,7 @@ def test_the_command_prints_the_same_figures_as_a_table_and_as_json(published_ev
     report = json.loads(found[1])
     assert [each["policy"] for each in report["policies"]] == list(POLICIES)
     assert report["workloads"] == ["fileserver", "randomfileaccess", "varmail", "webserver"]
+    assert len(report["pairs"]) == 9
     for each in report["policies"]:
         line = next(line for line in found[0].splitlines() if line.startswith(each["policy"]))
         assert line.split()[1] == f"{each['gain_percent']:.1f}"

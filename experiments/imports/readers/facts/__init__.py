@@ -1,4 +1,4 @@
-"""What programs say of a machine, or of what went on while a benchmark ran: facts, each with its place, and no results.
+"""Facts that programs tell of a machine, or of what went on while a benchmark ran: each with its place, and no results.
 
 One module a program. A fact is shown; it becomes part of a configuration where somebody confirms it.
 """

@@ -8,7 +8,7 @@ MAX_DEPTH = 40
 
 
 def document_of(text: str) -> dict[str, Any] | None:
-    """The text as one JSON object; None where it is none."""
+    """Return the text as one JSON object; None where it is none."""
     try:
         found = json.loads(text)
     except (ValueError, RecursionError):
@@ -17,7 +17,7 @@ def document_of(text: str) -> dict[str, Any] | None:
 
 
 def tree(entries: Any, depth: int = 0) -> Iterator[dict[str, Any]]:
-    """Objects of a list, each before its "children"."""
+    """Yield the objects of a list, each before its "children"."""
     if isinstance(entries, list) and depth < MAX_DEPTH:
         for entry in entries:
             if isinstance(entry, dict):

@@ -4,25 +4,34 @@ import hashlib
 import os
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 from django.conf import settings
+from django.utils.timezone import now
 
 from experiments.campaigns import hosts, steering
-from experiments.campaigns.laboratory import background
+from experiments.campaigns.laboratory import background, bench
 from experiments.models import Campaign, CampaignRun, FileSystem, Hypervisor
 from kdb import jobs
 from kdb.models import Job
 from tests import factories, made_once
+from tests.laboratory import stock_host as stock_hosts
+from tests.laboratory.stock_host import StockHost, stock_host
 
 from . import lab as laboratories
 from .lab import Lab, laboratory
 
 NO_LAB = laboratories.missing()
 NO_QEMU = NO_LAB or laboratories.missing((*laboratories.PROGRAMS, *laboratories.QEMU_PROGRAMS))
+NO_STOCK_HOST = stock_hosts.missing()
+LONG = 600  # s: however busy this machine is, what is waited for comes before
+SHORT = {"run_seconds": 2, "disk_mib": 320, "scale_percent": 10}  # of a campaign
 
 
 @pytest.fixture(autouse=True)
@@ -46,12 +55,33 @@ def qemu_lab(pytestconfig) -> Iterator[Lab]:
     """A host with libvirt, and a guest image that lets its login key in."""
     if NO_QEMU:
         pytest.skip(f"no virtual machines: {NO_QEMU}")
-    with laboratory(with_libvirt=True) as lab:
-        lab.image = guest_image(pytestconfig.cache.mkdir("kdb"))
-        for name in ("login_key", "login_key.pub"):
-            (lab.folder / name).write_bytes((lab.image / name).read_bytes())
-        (lab.folder / "keys/lab").write_bytes((lab.image / "login_key").read_bytes())
+    image = guest_image(pytestconfig.cache.mkdir("kdb"))
+    with laboratory(with_libvirt=True, prepare=lambda lab: lab.take_image(image)) as lab:
         yield lab
+
+
+@pytest.fixture
+def stock_lab(pytestconfig) -> Iterator[StockHost]:
+    """A Debian with libvirt as its distribution has it, and a guest image; for tests marked `nightly`."""
+    with stock(pytestconfig) as host:
+        yield host
+
+
+@pytest.fixture
+def bare_host(pytestconfig) -> Iterator[StockHost]:
+    """A Debian with sshd and nothing that campaigns need but a guest image; for tests marked `nightly`."""
+    with stock(pytestconfig, with_libvirt=False) as host:
+        yield host
+
+
+@contextmanager
+def stock(pytestconfig, **choices: bool) -> Iterator[StockHost]:
+    """A stock host with a guest image; skips the test where there can be none."""
+    if NO_STOCK_HOST:
+        pytest.skip(f"no stock host: {NO_STOCK_HOST}")
+    cache = pytestconfig.cache.mkdir("kdb")
+    with stock_host(cache, image=guest_image(cache), **choices) as host:
+        yield host
 
 
 def guest_image(cache: Path) -> Path:
@@ -145,6 +175,13 @@ def keys(settings):
     return use
 
 
+@pytest.fixture
+def host(plain_lab, keys):
+    """The plain laboratory's; a module with another laboratory has its own."""
+    keys(plain_lab)
+    return registered(plain_lab)
+
+
 def registered(lab: Lab, **fields):
     """The laboratory's host as an operator leaves it: registered, its key accepted, checked."""
     for slug in ("ext4", "xfs", "btrfs"):
@@ -190,6 +227,39 @@ def work_off(campaign: Campaign) -> None:
     while (run := CampaignRun.objects.filter(host=campaign.host, state="active").first()) is not None:
         jobs.run(run.job_id)
     campaign.refresh_from_db()
+
+
+@pytest.fixture
+def measuring(monkeypatch) -> threading.Event:
+    """Set when a run has passed the barrier: its machines measure, and nothing else tells it of them but looks."""
+    event, wait = threading.Event(), bench._wait
+
+    def measure(*arguments) -> None:
+        event.set()
+        wait(*arguments)
+
+    monkeypatch.setattr(bench, "_wait", measure)
+    return event
+
+
+def begun(campaign: Campaign, measuring: threading.Event) -> tuple[CampaignRun, threading.Thread]:
+    """Begin the active run in a thread, as a worker; returns when it measures, however long that takes."""
+    run = campaign.runs.get(state="active")
+    worker = threading.Thread(target=jobs.run, args=[run.job_id])
+    worker.start()
+    wait_until(lambda: measuring.is_set() or not worker.is_alive(), LONG)
+    run.refresh_from_db()
+    assert measuring.is_set(), said(run)
+    return run, worker
+
+
+def looked_at(campaign: Campaign) -> Campaign:
+    """The time for a look at a paused campaign's host has come, and a worker looks."""
+    Campaign.objects.filter(pk=campaign.pk, look_at__isnull=False).update(look_at=now() - timedelta(seconds=1))
+    steering.look_after()
+    do(Job.objects.filter(kind=steering.LOOK_JOB).latest("pk"))
+    campaign.refresh_from_db()
+    return campaign
 
 
 def said(run: CampaignRun) -> str:

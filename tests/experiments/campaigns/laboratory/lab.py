@@ -19,14 +19,18 @@ PROGRAMS = ("unshare", "sshd", "ssh", "ssh-keygen", "losetup", "mkfs.ext4", "mkf
 QEMU_PROGRAMS = ("libvirtd", "virtlogd", "virsh", "qemu-system-x86_64", "qemu-img", "mmdebstrap", "mksquashfs")
 BROUGHT_PROGRAMS = (*QEMU_PROGRAMS, "xorrisofs", "extlinux")
 FILEBENCH_SOURCE = os.environ.get("KDB_FILEBENCH_SOURCE", "")  # of release 1.5-alpha3
-_NAMESPACES = ("unshare", "--mount", "--pid", "--fork", "--mount-proc", "--kill-child", "--propagation", "private")
-_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+NAMESPACES = ("unshare", "--mount", "--pid", "--fork", "--mount-proc", "--kill-child", "--propagation", "private")
+PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 _INIT = r"""
 set -eu
 cd "$1"
 mount -t tmpfs tmpfs /run
 mkdir -p /run/sshd
+if [ -e /etc/machine-id ]; then  # it is another machine than the one that it runs on
+    tr -d - </proc/sys/kernel/random/uuid >machine-id
+    mount --bind machine-id /etc/machine-id
+fi
 home=$(getent passwd root | cut -d : -f 6)
 if [ -f "$home/.bashrc" ]; then  # what the machine does at each login is no part of the laboratory
     : >bashrc
@@ -38,16 +42,21 @@ if [ "$2" = libvirt ]; then
         mkdir -p $folder "$1/state$folder"
         mount --bind "$1/state$folder" $folder
     done
-    mkdir -p /var/lib/libvirt/qemu
-    cp qemu.conf /etc/libvirt/qemu.conf
-    : >/etc/libvirt/libvirtd.conf
-    for kind in passwd group; do  # libvirtd wants its own user to be there, also where it runs guests as another
-        cp /etc/$kind $kind
-        mount --bind $kind /etc/$kind
-    done
-    grep -q '^libvirt-qemu:' /etc/group || echo 'libvirt-qemu:x:64055:' >>/etc/group
-    grep -q '^libvirt-qemu:' /etc/passwd ||
-        echo 'libvirt-qemu:x:64055:64055::/var/lib/libvirt:/usr/sbin/nologin' >>/etc/passwd
+    # The user who runs guests, and the rights of the device, are as Debian's packages make them.
+    for kind in passwd group; do cp /etc/$kind $kind; done
+    grep -q '^kvm:' group || echo 'kvm:x:64056:' >>group
+    if ! grep -q '^libvirt-qemu:' passwd; then
+        echo 'libvirt-qemu:x:64055:64055::/var/lib/libvirt:/usr/sbin/nologin' >>passwd
+        echo 'libvirt-qemu:x:64055:' >>group
+        sed -i '/^kvm:/ { s/$/,libvirt-qemu/; s/:,/:/ }' group
+    fi
+    for kind in passwd group; do mount --bind $kind /etc/$kind; done
+    if [ -c /dev/kvm ] && mknod -m 660 kvm c 10 232; then
+        chgrp kvm kvm
+        mount --bind kvm /dev/kvm
+    fi
+    # Without systemd nobody delegates control groups.
+    awk '$3 == "cgroup" && $4 !~ /name=systemd/ { print $2 }' /proc/self/mounts | xargs --no-run-if-empty umount
     virtlogd -d
     libvirtd -d
 fi
@@ -59,7 +68,7 @@ def missing(programs=PROGRAMS) -> str:
     """Why there can be no laboratory here; empty where there can."""
     if os.geteuid() != 0:
         return "loop devices need root"
-    lacking = [name for name in programs if shutil.which(name, path=_PATH) is None]
+    lacking = [name for name in programs if shutil.which(name, path=PATH) is None]
     if lacking:
         return f"{', '.join(lacking)} not installed"
     if not os.path.exists("/dev/loop-control"):
@@ -77,10 +86,13 @@ def no_filebench() -> str:
 
 
 class Lab:
-    """One host: `folder` holds its keys and its pool."""
+    """One host: `folder` holds its keys and its pool. login : of KDB there; sudo where it is not root"""
+
+    login = "root"
 
     def __init__(self, folder: Path, *, with_libvirt: bool) -> None:
         self.folder, self.with_libvirt = folder, with_libvirt
+        folder.chmod(0o711)  # who runs guests passes through
         self.port = _free_port()
         self.pool = folder / "pool"
         self.pool.mkdir()
@@ -88,10 +100,6 @@ class Lab:
             subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", folder / name], check=True)
         (folder / "keys").mkdir(mode=0o700)
         shutil.copy(folder / "login_key", folder / "keys/lab")
-        (folder / "qemu.conf").write_text(
-            'user = "root"\ngroup = "root"\nnamespaces = []\nsecurity_driver = "none"\nremember_owner = 0\n'
-            "dynamic_ownership = 0\ncgroup_controllers = []\n"
-        )
         (folder / "sshd_config").write_text(
             f"ListenAddress 127.0.0.1:{self.port}\nHostKey {folder}/host_key\nPidFile {folder}/sshd.pid\n"
             f"AuthorizedKeysFile {folder}/login_key.pub\nStrictModes no\nUsePAM no\nPasswordAuthentication no\n"
@@ -104,15 +112,23 @@ class Lab:
     def host_key(self) -> str:
         return " ".join((self.folder / "host_key.pub").read_text().split()[:2])
 
+    def take_image(self, image: Path) -> None:
+        """Copy a guest image here, as its docs tell; the key that it lets in logs in to the host too."""
+        self.image = self.folder / "guest-image"
+        shutil.copytree(image, self.image, ignore=shutil.ignore_patterns("login_key*"))
+        for name in ("login_key", "login_key.pub"):
+            shutil.copy(image / name, self.folder / name)
+        shutil.copy(image / "login_key", self.folder / "keys/lab")
+
     def start(self) -> None:
         log = (self.folder / "log").open("ab")
         arguments = [str(self.folder), "libvirt" if self.with_libvirt else "plain"]
         self.process = subprocess.Popen(
-            [*_NAMESPACES, "sh", "-c", _INIT, "lab", *arguments],
+            [*NAMESPACES, "sh", "-c", _INIT, "lab", *arguments],
             stdout=log,
             stderr=log,
             stdin=subprocess.DEVNULL,
-            env={"PATH": _PATH},
+            env={"PATH": PATH},
         )
         log.close()
         deadline = time.monotonic() + 30
@@ -139,14 +155,23 @@ class Lab:
 
     def inside(self, *command: str) -> str:
         """Run something on the host, beside ssh."""
-        child = subprocess.run(["pgrep", "-P", str(self.process.pid)], capture_output=True, text=True).stdout.split()[0]
         done = subprocess.run(
-            ["nsenter", "--target", child, "--mount", "--pid", *command],
+            ["nsenter", "--target", self.leader(), "--mount", "--pid", *command],
             capture_output=True,
             text=True,
-            env={"PATH": _PATH},
+            env={"PATH": PATH},
         )
         return done.stdout
+
+    def leader(self) -> str:
+        """The host's first process."""
+        return Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text().split()[0]
+
+    def stop_libvirt(self) -> None:
+        self.inside("pkill", "-KILL", "libvirtd")
+
+    def start_libvirt(self) -> None:
+        self.inside("libvirtd", "-d")
 
     def left_overs(self) -> list[str]:
         """Mounts, loop devices, virtual machines and files that a campaign would have to clean up."""

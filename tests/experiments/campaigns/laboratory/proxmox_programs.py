@@ -225,7 +225,18 @@ def status(number: str) -> str:
 
 def qm(words: list[str]) -> None:
     verb, *rest = words
+    if (STATE / "is-away").exists():  # pmxcfs, from which all of them read (PVE::IPCC)
+        fail("ipcc_send_rec[1] failed: Connection refused\nUnable to load access control list: Connection refused")
     match verb, rest:
+        case "list", []:
+            print("      VMID NAME                 STATUS     MEM(MB)    BOOTDISK(GB) PID       ")
+            for path in sorted(STATE.glob("[1-9]*.json")):
+                about, pid = json.loads(path.read_text()), pid_of(path.stem)
+                state = "running" if pid else "stopped"
+                name = about.get("name", f"VM {path.stem}")
+                print(
+                    f"{path.stem:>10} {name:<20} {state:<10} {about.get('memory', 512):<10} {0.0:>12.2f} {pid or 0:<10}"
+                )
         case "create", [number, *more]:
             create(number, more)
         case "config", [number]:

@@ -8,7 +8,7 @@ import pytest
 from experiments.campaigns.laboratory import bench
 from experiments.campaigns.laboratory.drivers import Machine
 from experiments.campaigns.laboratory.engines import Load
-from experiments.campaigns.laboratory.remote import Poll
+from experiments.campaigns.laboratory.remote import LeftOvers, NoRoom, NotNow, Poll
 from experiments.campaigns.laboratory.ssh import Unreachable
 
 LOAD = Load({"job": "text"}, ("fio", "job"), {}, 0, set_up_seconds=0)
@@ -36,6 +36,7 @@ class FakeArea:
     """A machine whose answers are a function of the time since its start."""
 
     pool = "/srv/pool"
+    guest = ""  # its name, where a host makes it
 
     def __init__(self, clock: Clock, answer, up: float = 500.0) -> None:
         self.clock, self.answer, self.calls, self.started, self.began = clock, answer, [], up, None
@@ -50,8 +51,13 @@ class FakeArea:
         answer = self.answer(self.clock.now)
         if answer is None:
             self.clock.now += timeout
-            raise Unreachable("no answer")
+            raise self.unreachable()
         return replace(answer, began=self.began)
+
+    def unreachable(self) -> Unreachable:
+        error = Unreachable("no answer")
+        error.guest = self.guest
+        return error
 
     def up(self):
         return self.started + self.clock.now
@@ -167,9 +173,83 @@ def test_a_connection_that_is_lost_for_a_while_costs_nothing(clock):
     assert left[0].status == 0
 
 
-def test_a_machine_that_stays_silent_is_given_up(clock):
+def test_a_host_that_is_away_for_minutes_is_waited_for_and_what_it_measured_counts(clock):
+    """The benchmark ended meanwhile, long after which nobody would have waited for one that is late."""
+    said = []
+    left, _ = run(clock, lambda s: None if 3 < s < 500 else honest(s), say=said.append)
+    assert (left[0].status, left[0].output) == (0, b"benchmark.out")
+    assert left[0].silent >= 490
+    assert [text.partition(",")[0] for text in said] == ["machine-1 does not answer", "machine-1 answers again"]
+
+
+def test_a_host_that_stays_away_is_unreachable_and_nothing_is_said_of_the_run(clock):
+    with pytest.raises(Unreachable):
+        run(clock, lambda s: None if s > 3 else honest(s))
+    assert clock.now > bench.HOLD_SECONDS
+
+
+def away(clock, first: float, last: float, error: Exception):
+    """A host that does not say how its machines are from `first` to `last`."""
+
+    def watch():
+        if first < clock.now < last:
+            raise error
+
+    return watch
+
+
+def test_a_hypervisor_that_is_away_for_36_seconds_costs_nothing(clock):
+    left, _ = run(
+        clock,
+        lambda s: honest(s) if s > 45 else replace(START, wall=1000 + s, up=500 + s),
+        watch=away(clock, 3, 39, NotNow("libvirt does not answer")),
+    )
+    assert (left[0].status, left[0].silent > 30) == (0, True)
+
+
+def test_a_hypervisor_that_stays_away_ends_the_wait_and_not_the_run(clock):
+    with pytest.raises(NotNow):
+        run(
+            clock,
+            lambda s: replace(START, wall=1000 + s, up=500 + s),
+            watch=away(clock, 3, 10_000, NotNow("libvirt does not answer")),
+        )
+    assert clock.now > bench.HOLD_SECONDS
+
+
+@pytest.mark.parametrize("error", [NoRoom("no space"), LeftOvers("somebody removed the area")])
+def test_what_a_host_says_is_no_silence(clock, error):
+    with pytest.raises(type(error)):
+        run(clock, honest, watch=away(clock, 3, 10_000, error))
+    assert clock.now < 10
+
+
+def test_a_guest_that_stays_silent_while_its_host_answers_is_given_up(clock, monkeypatch):
+    monkeypatch.setattr(FakeArea, "guest", "kdb-1-2")
     with pytest.raises(bench.Silent, match="machine-2 does not answer"):
         run(clock, honest, lambda s: None if s > 3 else honest(s))
+    assert clock.now < 3 * bench.SILENCE_SECONDS
+
+
+def test_a_guest_is_not_silent_as_long_as_its_host_is(clock, monkeypatch):
+    """Both are away for minutes; the guest answers a moment after its host."""
+    monkeypatch.setattr(FakeArea, "guest", "kdb-1-1")
+    watch = away(clock, 3, 400, Unreachable("the host is away"))
+    left, _ = run(clock, lambda s: None if 3 < s < 430 else honest(s), watch=watch)
+    assert left[0].status == 0
+
+
+def test_what_was_measured_is_fetched_again_where_the_way_broke_off(clock, monkeypatch):
+    broken = iter([True, True])
+
+    def output(area, name):
+        if next(broken, False):
+            raise area.unreachable()
+        return name.encode()
+
+    monkeypatch.setattr(FakeArea, "output", output)
+    left, _ = run(clock, honest)
+    assert left[0].output == b"benchmark.out"
 
 
 def test_whoever_watches_may_end_it(clock):

@@ -202,11 +202,11 @@ def test_an_image_that_is_not_what_was_made_is_refused(plain_lab, tmp_path):
 
 
 @pytest.mark.server
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.django_db(transaction=True)
-def test_a_campaign_runs_on_a_disk_that_was_brought(qemu_lab, keys, monkeypatch, pytestconfig, tmp_path):
+def test_a_campaign_runs_on_a_disk_that_was_brought(qemu_lab, keys, monkeypatch, pytestconfig):
     """Under software emulation its start takes most of a minute, so it starts once: the check does not wait for it."""
-    lab, folder = qemu_lab, tmp_path / "image"
+    lab, folder = qemu_lab, qemu_lab.folder / "brought"  # who runs guests must reach it
     if lacking := laboratories.missing(laboratories.BROUGHT_PROGRAMS):
         pytest.skip(f"no disk to bring: {lacking}")
     disk = brought_disk(pytestconfig.cache.mkdir("kdb"))

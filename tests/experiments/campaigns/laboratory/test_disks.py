@@ -10,7 +10,7 @@ from experiments.imports import pipeline
 
 from .conftest import registered, said, started, work_off
 
-pytestmark = [pytest.mark.server, pytest.mark.slow, pytest.mark.django_db(transaction=True)]
+pytestmark = [pytest.mark.nightly, pytest.mark.server, pytest.mark.slow, pytest.mark.django_db(transaction=True)]
 
 SHORT = {
     **{"driver": "libvirt", "engine": "fio", "run_seconds": 2, "disk_mib": 320, "scale_percent": 10},

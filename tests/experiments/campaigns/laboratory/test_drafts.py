@@ -11,11 +11,9 @@ from experiments.imports import pipeline
 from experiments.models import CaseStudy, Measurement
 from tests import factories
 
-from .conftest import registered, started, work_off
+from .conftest import SHORT, registered, started, work_off
 
 pytestmark = [pytest.mark.server, pytest.mark.slow, pytest.mark.django_db(transaction=True)]
-
-SHORT = {"run_seconds": 2, "disk_mib": 320, "scale_percent": 10}
 
 
 def test_a_native_campaign_becomes_a_draft_with_facts_and_outputs(plain_lab, keys, published_evidence):

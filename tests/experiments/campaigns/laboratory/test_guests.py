@@ -1,19 +1,15 @@
 """Campaigns with real QEMU guests under libvirt: pairs, several machines, and everything that goes wrong."""
 
-import threading
-import time
 from dataclasses import replace
 
 import pytest
 
 from experiments.campaigns import runs, signatures
 from experiments.campaigns.laboratory import bench, engines, plan, remote
-from experiments.models import CampaignRun
-from kdb import jobs
 
-from .conftest import registered, said, started, wait_until, work_off
+from .conftest import LONG, begun, looked_at, registered, said, started, wait_until, work_off
 
-pytestmark = [pytest.mark.server, pytest.mark.slow, pytest.mark.django_db(transaction=True)]
+pytestmark = [pytest.mark.nightly, pytest.mark.server, pytest.mark.slow, pytest.mark.django_db(transaction=True)]
 
 SHORT = {
     **{"driver": "libvirt", "engine": "fio", "run_seconds": 3, "disk_mib": 320, "scale_percent": 10},
@@ -27,56 +23,81 @@ def host(qemu_lab, keys):
     return registered(qemu_lab, drivers=["libvirt", "native"], guest_image=str(qemu_lab.image))
 
 
-def under_way(campaign):
-    """Begin the active run in a thread, as a worker; returns when its benchmark runs."""
-    run = campaign.runs.get(state="active")
-    worker = threading.Thread(target=jobs.run, args=[run.job_id])
-    worker.start()
-    is_running = CampaignRun.objects.filter(pk=run.pk, step__contains="varmail for")
-    wait_until(lambda: is_running.exists() or not worker.is_alive(), 120)
-    time.sleep(2.5)  # it is put there and started
-    assert worker.is_alive(), said(run)
-    return run, worker
-
-
-def test_a_killed_machine_voids_the_attempt_and_the_run_is_repeated(host, qemu_lab, monkeypatch):
-    monkeypatch.setattr(signatures, "STRETCH_SECONDS", 1.0)
-    campaign = started(host, **SHORT | {"run_seconds": 20})
-    run, worker = under_way(campaign)
+def test_a_killed_machine_voids_the_attempt_and_the_run_is_repeated(host, qemu_lab, measuring):
+    campaign = started(host, **SHORT | {"run_seconds": 300})
+    run, worker = begun(campaign, measuring)
     qemu_lab.inside("pkill", "-KILL", "qemu-system")
-    worker.join(60)
+    worker.join(LONG)
     run.refresh_from_db()
     assert (run.state, run.lost_attempts, run.figures) == ("active", 1, []), said(run)
-    type(campaign).objects.filter(pk=campaign.pk).update(run_seconds=6)
+    assert run.lines.filter(text__startswith="void, and to be repeated: ").exists()
+    type(campaign).objects.filter(pk=campaign.pk).update(run_seconds=3)
     work_off(campaign)
     run.refresh_from_db()
     assert (run.state, len(run.figures)) == ("done", 1), said(run)
-    stretches = list(run.signatures.all())
-    assert {(each.workload, each.machine) for each in stretches} == {("varmail", 1)}
-    assert sum(each.seconds for each in stretches) <= 9
-    assert all(each.writes and each.flushes for each in stretches)
     assert qemu_lab.left_overs() == []
 
 
-def test_a_frozen_machine_is_noticed_whatever_it_reports(host, qemu_lab):
-    campaign = started(host, **SHORT | {"run_seconds": 6})
-    run, worker = under_way(campaign)
+def test_libvirt_that_is_away_in_the_midst_of_a_run_costs_nothing(host, qemu_lab, measuring):
+    campaign = started(host, **SHORT | {"run_seconds": 10})
+    run, worker = begun(campaign, measuring)
+    qemu_lab.inside("pkill", "libvirtd")
+    missed = run.lines.filter(text__startswith="the host does not answer, and the run waits for it: ")
+    wait_until(lambda: missed.exists() or not worker.is_alive(), LONG)
+    qemu_lab.inside("libvirtd", "-d")
+    worker.join(LONG)
+    run.refresh_from_db()
+    assert (run.state, run.attempt, run.lost_attempts, len(run.figures)) == ("done", 1, 0, 1), said(run)
+    assert missed.exists(), said(run)
+    assert any("did not answer for" in warning for warning in run.warnings)
+    assert qemu_lab.left_overs() == []
+
+
+def test_libvirt_that_is_away_when_a_run_begins_pauses_the_campaign_and_fails_nothing(host, qemu_lab):
+    campaign = started(host, **SHORT)
+    qemu_lab.inside("pkill", "libvirtd")
+    wait_until(lambda: not qemu_lab.inside("pgrep", "libvirtd"))
+    work_off(campaign)
+    run = campaign.runs.get()
+    assert (campaign.state, run.state, run.lost_attempts) == ("paused", "waiting", 0), said(run)
+    assert looked_at(campaign).state == "paused"
+    qemu_lab.inside("libvirtd", "-d")
+    assert looked_at(campaign).state == "running"
+    work_off(campaign)
+    run.refresh_from_db()
+    assert run.state == "done", said(run)
+    assert qemu_lab.left_overs() == []
+
+
+def test_a_run_files_what_its_machines_disks_did(host, qemu_lab, monkeypatch):
+    monkeypatch.setattr(signatures, "STRETCH_SECONDS", 1.0)
+    campaign = started(host, **SHORT | {"run_seconds": 10})
+    work_off(campaign)
+    run = campaign.runs.get()
+    stretches = list(run.signatures.all())
+    assert {(each.workload, each.machine) for each in stretches} == {("varmail", 1)}, said(run)
+    assert all(each.writes and each.flushes for each in stretches)
+
+
+def test_a_frozen_machine_is_noticed_whatever_it_reports(host, qemu_lab, measuring):
+    campaign = started(host, **SHORT | {"run_seconds": 300})
+    run, worker = begun(campaign, measuring)
     (domain,) = qemu_lab.inside("virsh", "-c", "qemu:///system", "--quiet", "list", "--name").split()
     qemu_lab.inside("virsh", "-c", "qemu:///system", "suspend", domain)
-    worker.join(60)
+    worker.join(LONG)
     run.refresh_from_db()
     assert (run.state, "paused" in run.reason) == ("failed", True), said(run)
     assert qemu_lab.left_overs() == []
 
 
-def test_a_machine_that_hangs_fails_its_run(host, qemu_lab, monkeypatch):
+def test_a_machine_that_hangs_fails_its_run(host, qemu_lab, monkeypatch, measuring):
     """Its QEMU is stopped, which libvirt does not see: it runs, and does not answer."""
     monkeypatch.setattr(bench, "SILENCE_SECONDS", 3)
     monkeypatch.setattr(bench, "POLL_SECONDS", 3)
-    campaign = started(host, **SHORT | {"run_seconds": 6})
-    run, worker = under_way(campaign)
+    campaign = started(host, **SHORT | {"run_seconds": 300})
+    run, worker = begun(campaign, measuring)
     qemu_lab.inside("pkill", "-STOP", "qemu-system")
-    worker.join(120)
+    worker.join(LONG)
     assert not worker.is_alive()
     run.refresh_from_db()
     assert (run.state, "does not answer" in run.reason) == ("failed", True), said(run)
@@ -114,5 +135,5 @@ def test_a_machine_that_cannot_start_fails_its_run(host, qemu_lab):
     type(host).objects.filter(pk=host.pk).update(guest_image="/srv/nothing")
     work_off(campaign)
     run = campaign.runs.get()
-    assert (run.state, "virsh start" in run.reason) == ("failed", True), said(run)
+    assert (run.state, "/srv/nothing/vmlinuz is not there" in run.reason) == ("failed", True), said(run)
     assert qemu_lab.left_overs() == []

@@ -55,6 +55,8 @@ class Sends:
     """A connection to a host that answers every command alike."""
 
     address = "lab-1"
+    via = None
+    owner = ""
 
     def __init__(self, text: str, status: int = 0, errors: str = "") -> None:
         self.answer = ssh.Answer(status, text.encode(), errors)
@@ -280,7 +282,7 @@ def test_of_two_registrations_at_once_one_gets_the_key_and_the_address():
 @pytest.mark.django_db(transaction=True)
 def test_a_registration_that_comes_to_nothing_leaves_the_key_free(settings, tmp_path):
     settings.KDB_KEYS_DIR = tmp_path
-    with pytest.raises(CommandError, match=r"shows no SSH host key|does not answer"):
+    with pytest.raises(CommandError, match="cannot be reached"):
         call_command("register_host", "lab", "127.0.0.1", port=1, key="lab", pool=["/srv/kdb"], accept="SHA256:x")
     assert (Host.objects.count(), PrivateKey.objects.count()) == (0, 0)
     with pytest.raises(CommandError, match="Line 1: /etc belongs to the system"):

@@ -29,11 +29,12 @@ from .conformance import Conformance
 from .conftest import NO_QEMU, guest_image, registered, said, wait_until
 from .lab import Lab, laboratory
 
-pytestmark = [pytest.mark.server, pytest.mark.slow]
+pytestmark = [pytest.mark.nightly, pytest.mark.server, pytest.mark.slow]
 
 
 class TestLibvirt(Conformance):
     hypervisor = libvirt
+    driver = "libvirt"
 
     @pytest.fixture
     def lab(self, qemu_lab):
@@ -44,6 +45,49 @@ class TestLibvirt(Conformance):
 
     def resume(self, lab, name):
         lab.inside("virsh", "-c", libvirt.URI, "resume", name)
+
+    def leave(self, lab):
+        lab.inside("pkill", "libvirtd")
+        wait_until(lambda: not lab.inside("pgrep", "libvirtd"))
+
+    def come_back(self, lab):
+        lab.inside("libvirtd", "-d")
+
+    @pytest.mark.parametrize("part", ["pool", "guest-image", "guest-image/initrd"])
+    def test_what_who_runs_guests_may_not_reach_is_refused_by_its_name(self, lab, host, part):
+        area = Area(host, str(lab.pool), 400)
+        area.call("begin")
+        barred = lab.folder / part
+        rights = barred.stat().st_mode
+        barred.chmod(0o700)
+        try:
+            with pytest.raises(remote.Refused, match=f"machines as libvirt-qemu, who may not .*rights of {barred}$"):
+                self.hypervisor.start(area, self.guest(lab, area))
+        finally:
+            barred.chmod(rights)
+            area.call("clean", timeout=60)
+        assert lab.left_overs() == []
+
+    def test_the_log_of_a_guest_goes_with_it_and_others_stay(self, lab, host):
+        logs = ["sh", "-c", "ls /var/log/libvirt/qemu"]
+        lab.inside("touch", "/var/log/libvirt/qemu/kdb-100-11.log")
+        with self.made(lab, host, 100) as guest:
+            assert f"{guest.name}.log" in lab.inside(*logs).split()
+        assert lab.inside(*logs).split() == ["kdb-100-11.log"]
+
+    def test_a_machine_of_another_kdb_with_the_same_name_is_neither_taken_nor_ended(self, lab, host):
+        xml = "<domain type='qemu'><name>kdb-400-1</name><memory>1</memory><os><type>hvm</type></os></domain>"
+        lab.inside("sh", "-c", f'echo "{xml}" | virsh -c {libvirt.URI} define /dev/stdin')
+        area = Area(host, str(lab.pool), 400)
+        area.call("begin")
+        try:
+            with pytest.raises(remote.NotNow, match="kdb-400-1 is there already, and is not this campaign's"):
+                self.hypervisor.start(area, self.guest(lab, area))
+            area.call("clean", timeout=60)
+            assert "kdb-400-1" in lab.inside("virsh", "-c", libvirt.URI, "list", "--all", "--name")
+        finally:
+            lab.inside("virsh", "-c", libvirt.URI, "undefine", "kdb-400-1")
+        assert lab.left_overs() == []
 
 
 class PlayedLab(Lab):
@@ -103,6 +147,7 @@ def proxmox_lab(pytestconfig) -> Iterator[Lab]:
 
 class TestProxmox(Conformance):
     hypervisor = proxmox
+    driver = "proxmox"
     place = "local-lvm"
     host_storage = "lvm-thin"
     options = disks.Options(disk_bus="scsi", iothread="yes", io_mode="io_uring", allocation="sparse")
@@ -116,6 +161,12 @@ class TestProxmox(Conformance):
 
     def resume(self, lab, name):
         lab.inside("qm", "resume", str(proxmox.vmid(name)))
+
+    def leave(self, lab):
+        (lab.state / "is-away").touch()
+
+    def come_back(self, lab):
+        (lab.state / "is-away").unlink()
 
     def test_a_machine_has_a_number_a_name_and_a_tag_of_its_own(self, lab, host):
         with self.made(lab, host, 1234502, number=7) as guest:
@@ -224,6 +275,7 @@ def xen_lab(pytestconfig) -> Iterator[Lab]:
 
 class TestXen(Conformance):
     hypervisor = xen
+    driver = "xen"
     options = disks.Options(cache_mode="none", io_mode="native", disk_bus="xen", iothread="yes")
 
     @pytest.fixture
@@ -235,6 +287,12 @@ class TestXen(Conformance):
 
     def resume(self, lab, name):
         lab.inside("xl", "unpause", name)
+
+    def leave(self, lab):
+        (lab.state / "is-away").touch()
+
+    def come_back(self, lab):
+        (lab.state / "is-away").unlink()
 
     def test_a_machine_has_no_other_interface_and_its_logs_go_with_it(self, lab, host):
         with self.made(lab, host, 500) as guest:
@@ -300,17 +358,6 @@ class TestXen(Conformance):
         assert refused
         assert "(null)" not in lab.inside("xl", "vm-list")
         Area(host, str(lab.pool), 801).call("clean")
-        assert lab.left_overs() == []
-
-    def test_nothing_is_taken_away_where_xen_does_not_say_what_is_there(self, lab, host):
-        with self.made(lab, host, 900):
-            (lab.state / "is-away").touch()
-            try:
-                with pytest.raises(remote.Refused, match="Xen does not say which"):
-                    Area(host, str(lab.pool), 900).call("clean")
-            finally:
-                (lab.state / "is-away").unlink()
-            assert (lab.pool / ".kdb/xen").exists()
         assert lab.left_overs() == []
 
 

@@ -101,6 +101,7 @@ def test_a_killed_worker_and_a_lost_broker_cost_one_attempt(place, plain_lab):
     assert not benchmark_runs(plain_lab)
 
 
+@pytest.mark.nightly
 def test_a_killed_ssh_connection_costs_nothing(place, plain_lab):
     place.start_worker()
     wait_until(lambda: is_measured(plain_lab), 300)

@@ -23,26 +23,31 @@ pytestmark = [pytest.mark.server, pytest.mark.slow, pytest.mark.django_db(transa
 MIB = 2**20
 
 
-@pytest.fixture
-def host(qemu_lab, keys):
-    keys(qemu_lab)
-    about = {"address": "127.0.0.1", "port": qemu_lab.port, "key_name": "lab", "host_key": qemu_lab.host_key}
-    return factories.make_host(login="root", pools=(str(qemu_lab.pool),), **about)
+@pytest.fixture(params=["qemu_lab", pytest.param("stock_lab", marks=pytest.mark.nightly)])
+def lab(request):
+    return request.getfixturevalue(request.param)
 
 
 @pytest.fixture
-def mail(host, qemu_lab, monkeypatch):
+def host(lab, keys):
+    keys(lab)
+    about = {"address": "127.0.0.1", "port": lab.port, "key_name": "lab", "host_key": lab.host_key}
+    return factories.make_host(login=lab.login, uses_sudo=lab.login != "root", pools=(str(lab.pool),), **about)
+
+
+@pytest.fixture
+def mail(host, lab, monkeypatch):
     """A machine of somebody else's, ext4 on XFS, that runs."""
     monkeypatch.setattr(drivers, "domain_name", lambda token, number: "mail")
     with ExitStack() as stack:
         machine = stack.enter_context(hosts.connect(host))
-        host_key = (qemu_lab.image / "image.json").read_text().partition('"host_key": "')[2].partition('"')[0]
+        host_key = (lab.image / "image.json").read_text().partition('"host_key": "')[2].partition('"')[0]
         wanted = Wanted(
-            **{"token": 7, "host_fs": "xfs", "guest_fs": "ext4", "pool": str(qemu_lab.pool), "makes_image": True},
+            **{"token": 7, "host_fs": "xfs", "guest_fs": "ext4", "pool": str(lab.pool), "makes_image": True},
             **{"host_disk_mib": 512, "disk_mib": 256, "vm_count": 1, "ram_mib": 384, "vcpus": 1},
-            **{"image_folder": str(qemu_lab.image), "image_host_key": host_key, "accelerator": "qemu"},
+            **{"image_folder": str(lab.image), "image_host_key": host_key, "accelerator": "qemu"},
         )
-        area = libvirt_listing.remote.Area(machine, str(qemu_lab.pool), 7)
+        area = libvirt_listing.remote.Area(machine, str(lab.pool), 7)
         stack.callback(area.call, "clean", timeout=180)
         (guest,) = drivers.guests(stack, libvirt, machine, wanted, lambda text: None, lambda: None)
         guest.area.machine.run(["sync"])
@@ -54,7 +59,7 @@ def reads(guest, mib: int) -> None:
     assert guest.area.machine.run(read).status == 0
 
 
-def test_a_machine_is_found_watched_and_missed(host, mail, qemu_lab, capsys):
+def test_a_machine_is_found_watched_and_missed(host, mail, lab, capsys):
     deeds.turn_on(host, user=None, every=5)
     host.refresh_from_db()
 
@@ -88,17 +93,17 @@ def test_a_machine_is_found_watched_and_missed(host, mail, qemu_lab, capsys):
 
     # The daemon is gone: said, and no row.
     rows = DiskStatistics.objects.count()
-    qemu_lab.inside("pkill", "-KILL", "libvirtd")
+    lab.stop_libvirt()
     try:
         assert not watching.watch_for(host, 1)
         host.refresh_from_db()
         assert "virsh domstats" in host.observation_error
         assert DiskStatistics.objects.count() == rows
     finally:
-        qemu_lab.inside("libvirtd", "-d")
-        wait_until(lambda: "mail" in qemu_lab.inside("virsh", "-c", libvirt.URI, "--quiet", "list", "--name"))
+        lab.start_libvirt()
+        wait_until(lambda: "mail" in lab.inside("virsh", "-c", libvirt.URI, "--quiet", "list", "--name"))
 
-    qemu_lab.inside("virsh", "-c", libvirt.URI, "destroy", "mail")
+    lab.inside("virsh", "-c", libvirt.URI, "destroy", "mail")
     (job,) = Job.objects.filter(kind=watching.JOB)
     host.observed_every = 5
     watching.SECONDS, before = 1, watching.SECONDS

@@ -13,14 +13,15 @@ from experiments.campaigns.laboratory.ssh import Answer
 from . import lab
 from .conftest import registered
 
-FRESH = setup.Found("apt-get", True, (), {}, None, False, ())
-OURS = {name: value for name, (value, _) in setup.SETTINGS.items()}
+FRESH = setup.Found("apt-get", True, (), {}, False, ())
 
 
 class Overlay:
     """A root of its own, as a machine that takes commands. It ends with its process."""
 
     address = "the overlay"
+    via = None
+    owner = ""
 
     def __init__(self, folder):
         for name in ("upper", "work", "root", "layer"):
@@ -69,7 +70,7 @@ def test_packages_come_and_go_and_what_was_there_before_stays(machine):
     found = setup.look(machine, with_guests=False)
     assert (found.manager, found.is_root, found.lacking, found.done) == ("apt-get", True, ("fio",), ())
     (step,) = setup.steps(found, with_guests=False)
-    assert step.words == "apt-get install --no-install-recommends fio"
+    assert step.words == "apt-get update; apt-get install --no-install-recommends fio"
     assert "Inst fio" in setup.simulated(machine, found.lacking)
     assert not has(machine, "fio")
     setup.apply(machine, step)
@@ -77,30 +78,41 @@ def test_packages_come_and_go_and_what_was_there_before_stays(machine):
     after = setup.look(machine, with_guests=False)
     assert (list(setup.steps(after, with_guests=False)), after.done) == ([], ("package fio",))
     assert setup.undo(machine) == ["package fio"]
+    machine.run(["apt-mark", "auto", "xfsprogs"])
+    assert "xfsprogs" in setup.orphans(machine)
     assert not has(machine, "fio")
     assert has(machine, "mkfs.xfs")
     assert setup.look(machine, with_guests=False) == found
 
 
-def test_settings_of_libvirt_come_between_two_lines_and_go_again(machine):
-    machine.run(["mkdir", "-p", "/etc/libvirt"])
-    before = 'user = "libvirt-qemu"\n#namespaces = [ "mount" ]\nmax_files = 100\n'
-    machine.run(["sh", "-c", "cat >/etc/libvirt/qemu.conf; chmod 640 /etc/libvirt/qemu.conf"], given=before.encode())
-    found = setup.look(machine, with_guests=True)
-    assert found.settings == dict.fromkeys(setup.SETTINGS, "") | {"user": '"libvirt-qemu"'}
-    (step,) = (step for step in setup.steps(found, with_guests=True) if step.verb == "set-qemu")
-    setup.apply(machine, step)
-    setup.apply(machine, step)  # a second time adds nothing
-    written = machine.run(["cat", "/etc/libvirt/qemu.conf"]).text
-    assert written.startswith(before)
-    assert written.removeprefix(before).splitlines() == [
-        *("# kdb begin", 'user = "root"', 'group = "root"', "namespaces = []", "dynamic_ownership = 0"),
-        *("remember_owner = 0", "# kdb end"),
-    ]
-    assert setup.look(machine, with_guests=True).has_ours
+BEFORE = 'user = "libvirt-qemu"\n#namespaces = [ "mount" ]\nmax_files = 100\n'
+EARLIER = '# kdb begin\nuser = "root"\nnamespaces = []\n# kdb end\n'
+
+
+@pytest.fixture
+def settings_of_an_earlier_version(machine):
+    write = "mkdir -p /etc/libvirt /var/lib/kdb/setup; cat >/etc/libvirt/qemu.conf; chmod 640 /etc/libvirt/qemu.conf"
+    machine.run(["sh", "-c", f"{write}; echo qemu_conf >/var/lib/kdb/setup/done"], given=(BEFORE + EARLIER).encode())
+
+
+def check_settings_are_gone(machine):
+    assert machine.run(["cat", "/etc/libvirt/qemu.conf"]).text == BEFORE
     assert machine.run(["stat", "-c", "%a", "/etc/libvirt/qemu.conf"]).text.strip() == "640"
+
+
+def test_settings_of_an_earlier_version_are_offered_to_be_taken_out(machine, settings_of_an_earlier_version):
+    found = setup.look(machine, with_guests=False)
+    assert found.is_root
+    (step,) = setup.steps(found, with_guests=False)
+    assert "/etc/libvirt/qemu.conf" in step.words
+    setup.apply(machine, step)
+    check_settings_are_gone(machine)
+    assert setup.look(machine, with_guests=False) == replace(found, has_settings=False, done=())
+
+
+def test_undoing_takes_the_settings_of_an_earlier_version_out(machine, settings_of_an_earlier_version):
     assert setup.undo(machine) == ["settings of /etc/libvirt/qemu.conf"]
-    assert machine.run(["cat", "/etc/libvirt/qemu.conf"]).text == before
+    check_settings_are_gone(machine)
 
 
 def test_what_the_package_manager_refuses_is_told_in_its_words(machine):
@@ -122,11 +134,11 @@ def test_only_root_changes_anything():
     ("found", "verbs"),
     [
         (FRESH, []),
-        (replace(FRESH, lacking=("libvirt-clients",)), ["install"]),
-        (replace(FRESH, units={"libvirtd": "disabled inactive"}, settings=OURS), ["enable"]),
-        (replace(FRESH, units={"libvirtd": "disabled inactive", "virtqemud": "enabled active"}, settings=OURS), []),
-        (replace(FRESH, units={"libvirtd": "enabled active"}, settings=OURS | {"user": ""}), ["set-qemu"]),
-        (replace(FRESH, settings=OURS | {"user": ""}, has_ours=True), []),
+        (replace(FRESH, lacking=("libvirt-clients",)), ["install", "enable"]),
+        (replace(FRESH, lacking=("fio",), units={"libvirtd": "enabled active"}), ["install"]),
+        (replace(FRESH, units={"libvirtd": "disabled inactive"}), ["enable"]),
+        (replace(FRESH, units={"libvirtd": "disabled inactive", "virtqemud": "enabled active"}), []),
+        (replace(FRESH, units={"libvirtd": "enabled active"}, has_settings=True), ["remove-settings"]),
     ],
 )
 def test_a_host_with_guests_gets_what_it_lacks_and_nothing_else(found, verbs):
@@ -134,7 +146,7 @@ def test_a_host_with_guests_gets_what_it_lacks_and_nothing_else(found, verbs):
 
 
 def test_a_host_without_guests_keeps_its_libvirt():
-    found = replace(FRESH, units={"libvirtd": "disabled inactive"}, settings=dict.fromkeys(setup.SETTINGS, ""))
+    found = replace(FRESH, units={"libvirtd": "disabled inactive"})
     assert list(setup.steps(found, with_guests=False)) == []
 
 
@@ -147,7 +159,7 @@ def test_every_manager_has_packages_and_words(manager):
 
 
 @pytest.mark.django_db
-def test_the_command_says_what_a_registered_host_lacks(plain_lab, keys):
+def test_the_command_says_what_a_registered_host_lacks(plain_lab, keys, monkeypatch):
     keys(plain_lab)
     host = registered(plain_lab)
     assert command(host.slug) == "Nothing is lacking.\n"
@@ -157,9 +169,13 @@ def test_the_command_says_what_a_registered_host_lacks(plain_lab, keys):
         printed = command(host.slug, dry_run=True)
     finally:
         plain_lab.inside("umount", "/usr/bin/dpkg-query")
-    assert printed.startswith("1. apt-get install --no-install-recommends mount util-linux coreutils")
+    assert printed.startswith("1. apt-get update; apt-get install --no-install-recommends mount util-linux coreutils")
     assert "apt-get says:" in printed
     assert printed.endswith("Nothing was changed. --apply does it.\n")
+    monkeypatch.setattr(setup, "undo", lambda machine: ["package fio"])
+    monkeypatch.setattr(setup, "orphans", lambda machine: ["libaio1", "libnuma1"])
+    *_, last = command(host.slug, undo=True).splitlines()
+    assert last.endswith("until apt-get autoremove, which would remove: libaio1, libnuma1")
     with pytest.raises(CommandError, match="There is no host 'nowhere'"):
         command("nowhere")
 

@@ -18,12 +18,6 @@ pytestmark = [pytest.mark.server, pytest.mark.slow, pytest.mark.django_db(transa
 SHORT = {"disk_mib": 320, "scale_percent": 10}
 
 
-@pytest.fixture
-def host(plain_lab, keys):
-    keys(plain_lab)
-    return registered(plain_lab)
-
-
 def test_the_curve_of_a_run_comes_to_what_the_benchmark_says_of_itself(host):
     campaign = started(host, run_seconds=12, **SHORT)
     work_off(campaign)
@@ -86,7 +80,7 @@ def test_a_disturbed_run_is_repeated_at_the_end_and_the_repeat_counts(host, plai
     assert list(campaign.runs.counting().values_list("position", flat=True)) == [2, 3]
     first.refresh_from_db()
     assert first.figures
-    with pytest.raises(steering.CampaignError, match="another was done in its place"):
+    with pytest.raises(steering.CampaignError, match="another is done in its place"):
         steering.retry(campaign, first)
     for model, slug in ((Workload, "varmail"), (Benchmark, "fio"), (OperatingSystem, "debian-12")):
         factories.entry(model, slug)

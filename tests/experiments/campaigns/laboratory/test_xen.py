@@ -7,7 +7,7 @@ import pytest
 
 from experiments.campaigns.laboratory import disks, remote, xen
 from experiments.campaigns.laboratory.hypervisors import Guest, GuestGone, GuestStopped
-from experiments.campaigns.laboratory.remote import Area
+from experiments.campaigns.laboratory.remote import Area, NotNow
 from experiments.campaigns.laboratory.ssh import Address, Answer, Connection
 
 from . import xen_programs
@@ -121,6 +121,7 @@ def test_a_machine_that_is_scheduled_runs(state):
         (Answer(0, line("-----d").encode(), ""), GuestGone),
         (Answer(0, line("-b----").replace("kdb-100-1", "kdb-100-11").encode(), ""), GuestGone),
         (Answer(1, b"", "kdb-100-1 is an invalid domain identifier (rc=-6)"), GuestGone),
+        (Answer(1, b"", "cannot init xl context"), NotNow),
     ],
 )
 def test_a_machine_that_does_nothing_is_told_from_one_that_is_gone(answer, error):
@@ -128,9 +129,16 @@ def test_a_machine_that_does_nothing_is_told_from_one_that_is_gone(answer, error
         xen.check_running(Machine(answer), "kdb-100-1")
 
 
-@pytest.mark.parametrize("answer", [Answer(1, b"", "Can't get domid"), Answer(0, b"7;reboot", "")])
-def test_there_is_no_way_into_a_machine_that_has_no_number(answer):
-    with pytest.raises(GuestGone):
+@pytest.mark.parametrize(
+    ("answer", "error"),
+    [
+        (Answer(1, b"", "is an invalid domain identifier"), GuestGone),
+        (Answer(1, b"", "Can't get domid"), NotNow),
+        (Answer(0, b"7;reboot", ""), remote.Refused),
+    ],
+)
+def test_there_is_no_way_into_a_machine_that_has_no_number(answer, error):
+    with pytest.raises(error):
         xen.way_in(Machine(answer), "kdb-100-1")
     assert xen.way_in(Machine(Answer(0, b"7\n", "")), "kdb-100-1") == ("fe80::216:3eff:fe6b:6462%vif7.0", 22)
 

@@ -182,7 +182,9 @@ def create(path: str) -> None:
     pid_file = STATE / f"{number}.pid"
     pid = int(pid_file.read_text())
     pid_file.unlink()
-    path_of(number).write_text(json.dumps({"name": name, "uuid": identity, "pid": pid, "memory": config["memory"]}))
+    path_of(number).write_text(
+        json.dumps({"name": name, "uuid": identity, "pid": pid, "memory": config["memory"], "serial": config["serial"]})
+    )
     plug(number, interface)
 
 
@@ -241,6 +243,11 @@ def xl(words: list[str]) -> None:
             print("00000000-0000-0000-0000-000000000000  0    Domain-0                      ")
             for number, about in domains().items():
                 print(f"{about['uuid']}  {number}    {about['name'] or '(null)':<30}")
+        case ["list", "-l", said]:  # list_domains_details
+            about = domains()[domain(said)]
+            config = {"c_info": {"name": about["name"], "uuid": about["uuid"]}, "b_info": {"type.hvm": {}}}
+            config["b_info"]["type.hvm"]["serial"] = about.get("serial", "")
+            print(json.dumps([{"domid": domain(said), "config": config}], indent=4))
         case ["list", said]:
             number = domain(said)
             print("Name                                        ID   Mem VCPUs\tState\tTime(s)")

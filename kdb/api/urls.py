@@ -6,7 +6,7 @@ from rest_framework.routers import SimpleRouter
 from experiments.api_urls import router
 from kdb.notifications.api import NotificationViewSet
 
-from .api_views import DocsView, IndexView, SchemaView
+from .views import DocsView, IndexView, SchemaView
 
 app_name = "v1"
 

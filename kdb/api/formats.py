@@ -6,10 +6,12 @@
 import csv
 import io
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from http import HTTPStatus
+from itertools import islice
 from typing import Any
 
-from rest_framework.exceptions import NotAcceptable, ParseError
+from rest_framework.exceptions import APIException, NotAcceptable, ParseError
 from rest_framework.negotiation import DefaultContentNegotiation
 from rest_framework.parsers import JSONParser
 from rest_framework.renderers import BaseRenderer
@@ -19,10 +21,12 @@ from kdb.csv_cells import escaped
 from kdb.json_values import refuse_half_characters, refuse_huge_integers
 
 FORMAT_PARAMETER = "format"
+MOST_JSON_BYTES = 2**20  # of a body; reading it takes half a second at worst
+MOST_ERRORS = 20  # of one body that are told
 
 
 def csv_text(columns: Iterable[str], rows: Iterable[Mapping[str, Any]]) -> str:
-    """A header and one line a row (RFC 4180): lists joined by spaces, what is missing left empty, no formulas."""
+    """Write a header and one line a row (RFC 4180): lists joined by spaces, what is missing left empty, no formulas."""
     columns = list(columns)
     buffer = io.StringIO()
     writer = csv.writer(buffer)
@@ -45,12 +49,19 @@ def _cell(value: Any) -> Any:
             return value  # the writer gives a float its shortest exact spelling
 
 
-class JsonParser(JSONParser):
-    """JSON that is refused, not failed on, where it is nested too deep or an integer is beyond all use."""
+class TooLarge(APIException):
+    status_code = HTTPStatus.REQUEST_ENTITY_TOO_LARGE
 
-    def parse(self, *args: Any, **kwargs: Any) -> Any:
+
+class JsonParser(JSONParser):
+    """JSON that is refused, not failed on, where it is too long, nested too deep or an integer is beyond all use."""
+
+    def parse(self, stream: Any, *args: Any, **kwargs: Any) -> Any:
+        body = stream.read(MOST_JSON_BYTES + 1)
+        if len(body) > MOST_JSON_BYTES:
+            raise TooLarge(f"JSON has at most {MOST_JSON_BYTES:,} bytes here; this is longer.")
         try:
-            parsed = super().parse(*args, **kwargs)
+            parsed = super().parse(io.BytesIO(body), *args, **kwargs)
             refuse_huge_integers(parsed)
             refuse_half_names(parsed)
         except RecursionError:
@@ -61,16 +72,18 @@ class JsonParser(JSONParser):
 
 
 def refuse_half_names(parsed: Any) -> None:
-    """Raises FaultyRequest that names the field with half a character, ParseError where that is nobody's field."""
-    from kdb.api_errors import FaultyRequest, FieldError  # its views need the parsers of this module first
+    """Raise FaultyRequest that names the field with half a character, ParseError where that is nobody's field."""
+    from kdb.api.errors import FaultyRequest, FieldError  # its views need the parsers of this module first
 
-    errors = []
-    for name, value in parsed.items() if isinstance(parsed, dict) else ((None, parsed),):
-        try:
-            refuse_half_characters([name, value])
-        except ValueError as error:
-            shown = str(name).encode(errors="replace").decode()
-            errors.append(FieldError(field=shown, message=f"{str(error).capitalize()}."))
+    def found() -> Iterator[FieldError]:
+        for name, value in parsed.items() if isinstance(parsed, dict) else ((None, parsed),):
+            try:
+                refuse_half_characters([name, value])
+            except ValueError as error:
+                shown = str(name)[:200].encode(errors="replace").decode()
+                yield FieldError(field=shown, message=f"{str(error).capitalize()}.")
+
+    errors = [*islice(found(), MOST_ERRORS)]
     if errors and not isinstance(parsed, dict):
         raise ParseError(errors[0]["message"])
     if errors:

@@ -1,23 +1,30 @@
-"""What every operation of the API has in common, added to its OpenAPI document."""
+"""Add to the OpenAPI document what every operation of the API has in common."""
 
 import json
+import threading
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from drf_spectacular.generators import SchemaGenerator
+from drf_spectacular.renderers import (
+    OpenApiJsonRenderer,
+    OpenApiJsonRenderer2,
+    OpenApiYamlRenderer,
+    OpenApiYamlRenderer2,
+)
 
-from . import api_errors
-from .api_formats import FORMAT_PARAMETER
+from .errors import MEDIA_TYPE
+from .formats import FORMAT_PARAMETER
 
 # Operation to one request and its answer, as the server gave it (tests/kdb/test_api_examples.py writes the file).
-EXAMPLES: dict[str, dict[str, Any]] = json.loads(Path(__file__).with_name("api_examples.json").read_text())
+EXAMPLES: dict[str, dict[str, Any]] = json.loads(Path(__file__).with_name("examples.json").read_text())
 
 _ERRORS = {
     "400": "A parameter or its value is not known; `errors` names it and, where they can be listed, what is allowed.",
     "404": "There is no such thing here.",
     "406": "There is no such format here.",
-    "429": "Too many requests in this minute; Retry-After says when to come back.",
+    "429": "Too many requests in this minute, or too much of the processor; Retry-After says when to come back.",
     "503": "The database does not answer.",
 }
 _ERRORS_OF_A_USER = {
@@ -33,6 +40,18 @@ _ERRORS_OF_A_BODY = {
 _TOO_LONG = {
     "description": "The address is longer than the web server reads; it answers by itself.",
     "content": {"text/html": {"schema": {"type": "string"}}},
+}
+_BEING_WORKED_OUT = {
+    "description": "It takes long to work out, so a worker does it; ask again after the seconds of Retry-After.",
+    "content": {
+        "application/json": {
+            "schema": {
+                "type": "object",
+                "required": ["detail", "error"],
+                "properties": {"detail": {"type": "string"}, "error": {"type": "string"}},
+            }
+        }
+    },
 }
 _WITHOUT_ENTITY_TAG = {"status"}  # its answer is of this moment
 _NOT_MODIFIED = {"description": "What you have, by If-None-Match or If-Modified-Since, is current."}
@@ -83,11 +102,31 @@ _LINKS = (
 )
 
 
+RENDERERS = [OpenApiJsonRenderer2, OpenApiJsonRenderer, OpenApiYamlRenderer2, OpenApiYamlRenderer]
+_making = threading.Lock()  # two threads that make it at the same time break each other's
+
+
 class CachedGenerator(SchemaGenerator):
     """The document of everything public, worked out once a process: it depends on the code alone."""
 
     def get_schema(self, request: Any = None, public: bool = False) -> dict[str, Any]:
-        return _public_schema(self.api_version) if public else super().get_schema(request, public)
+        with _making:
+            return _public_schema(self.api_version) if public else super().get_schema(request, public)
+
+
+@cache
+def written(version: str, media_type: str) -> bytes:
+    """Return the document of everything public as it is sent; as YAML it takes a third of a second to write."""
+    document = CachedGenerator(api_version=version).get_schema(public=True)
+    renderer = next(renderer for renderer in RENDERERS if renderer.media_type == media_type)
+    text = renderer().render(document, renderer_context={})
+    return text.encode() if isinstance(text, str) else text
+
+
+def prepare() -> None:
+    """Write the document in each form before anybody asks: no request is to pay for it."""
+    for renderer in RENDERERS:
+        written("v1", renderer.media_type)
 
 
 @cache
@@ -96,12 +135,12 @@ def _public_schema(version: str) -> dict[str, Any]:
 
 
 def document_errors(result: dict[str, Any], generator: SchemaGenerator, **kwargs: Any) -> dict[str, Any]:
-    """Problem details, conditional requests and the format, on every operation.
+    """Add problem details, conditional requests and the format to every operation.
 
     A hook of drf-spectacular: it gets the finished document and gives it back.
     """
     result.setdefault("components", {}).setdefault("schemas", {})["Problem"] = _PROBLEM
-    problem = {api_errors.MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}
+    problem = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}
     for path in result["paths"].values():
         for method, operation in path.items():
             responses = operation["responses"]
@@ -115,6 +154,8 @@ def document_errors(result: dict[str, Any], generator: SchemaGenerator, **kwargs
             if is_private and method == "get":
                 operation.setdefault("parameters", []).append(_IF_NONE_MATCH)
                 responses.setdefault("304", _NOT_MODIFIED)
+            if not is_private and method == "get" and operation["operationId"] not in _WITHOUT_ENTITY_TAG:
+                responses.setdefault("202", _BEING_WORKED_OUT)
             if is_private or "application/octet-stream" in content:
                 continue
             if "text/csv" in content:
@@ -129,7 +170,7 @@ def document_errors(result: dict[str, Any], generator: SchemaGenerator, **kwargs
 
 
 def spell_out_null(result: dict[str, Any], generator: SchemaGenerator, **kwargs: Any) -> dict[str, Any]:
-    """An object that may be null is one of two: OpenAPI 3.0 does not let `nullable` widen an `allOf`. A hook."""
+    """Make what may be null one of two: OpenAPI 3.0 does not let `nullable` widen an `allOf`. A hook."""
     result["components"]["schemas"].setdefault("NullEnum", {"enum": [None]})
     for schema in result["components"]["schemas"].values():
         for field in schema.get("properties", {}).values():
@@ -139,7 +180,7 @@ def spell_out_null(result: dict[str, Any], generator: SchemaGenerator, **kwargs:
 
 
 def add_examples(result: dict[str, Any], generator: SchemaGenerator, **kwargs: Any) -> dict[str, Any]:
-    """One request with its answer on every operation. A hook, as `document_errors` is."""
+    """Add one request with its answer to every operation. A hook, as `document_errors` is."""
     for path in result["paths"].values():
         for operation in path.values():
             example = EXAMPLES.get(operation["operationId"])
@@ -158,7 +199,7 @@ def add_examples(result: dict[str, Any], generator: SchemaGenerator, **kwargs: A
 
 
 def link(result: dict[str, Any], generator: SchemaGenerator, **kwargs: Any) -> dict[str, Any]:
-    """OpenAPI's links: which operations go on from an answer, and with what of it. A hook."""
+    """Add OpenAPI's links: which operations go on from an answer, and with what of it. A hook."""
     operations = {
         operation["operationId"]: operation for path in result["paths"].values() for operation in path.values()
     }

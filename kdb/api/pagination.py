@@ -10,7 +10,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from kdb.api_errors import FaultyRequest
+from kdb.api.errors import FaultyRequest
 
 _KEY = re.compile("[0-9]{1,18}")  # what fits a 64-bit column
 
@@ -43,7 +43,7 @@ class PageByKey(CursorPagination):
         return rows
 
     def beyond(self, queryset: QuerySet[Any], place: list[int], is_backwards: bool) -> QuerySet[Any]:
-        """The rows after this key, or before it."""
+        """Return the rows after this key, or before it."""
         return queryset.filter(**{f"{self.key[0]}__{'lt' if is_backwards else 'gt'}": place[0]})
 
     def get_next_link(self) -> str | None:
@@ -57,7 +57,7 @@ class PageByKey(CursorPagination):
         return self.encode_cursor(Cursor(offset=0, reverse=is_backwards, position=position))  # type: ignore[arg-type]
 
     def decode_cursor(self, request: Request) -> Cursor | None:
-        """Every cursor given out here has a position; what decodes to anything else was made up."""
+        """Read the cursor. Raises FaultyRequest where it has no position, which every one given out here has."""
         if not request.query_params.get(self.cursor_query_param):
             return None
         try:
@@ -71,7 +71,7 @@ class PageByKey(CursorPagination):
         return cursor
 
     def get_paginated_response(self, data: list[Any]) -> Response:
-        """`next` and `previous` in the body, and in the Link header for those who read CSV."""
+        """Put `next` and `previous` in the body, and in the Link header for those who read CSV."""
         response = super().get_paginated_response(data)
         links = [(self.get_next_link(), "next"), (self.get_previous_link(), "prev")]
         if header := ", ".join(f'<{address}>; rel="{relation}"' for address, relation in links if address):

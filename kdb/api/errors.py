@@ -7,27 +7,24 @@
 """
 
 import json
-import logging
 import sys
 from collections.abc import Iterable
 from http import HTTPStatus
 from typing import Any, NotRequired, TypedDict
 
-import psycopg
 from django import forms
 from django.conf import settings
 from django.core.exceptions import PermissionDenied, RequestDataTooBig
 from django.core.serializers.json import DjangoJSONEncoder
-from django.db import InterfaceError, OperationalError
 from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.template import loader
+from django.utils.log import log_response
 from django.views import defaults
 from rest_framework import exceptions
 from rest_framework.views import set_rollback
 
-from kdb.api_formats import FORMAT_PARAMETER
-
-logger = logging.getLogger(__name__)
+from kdb.api.formats import FORMAT_PARAMETER
+from kdb.failures import is_unavailable, why_unavailable
 
 MEDIA_TYPE = "application/problem+json"
 API_PREFIX = "/api/"
@@ -35,7 +32,7 @@ RETRY_AFTER_SECONDS = 5
 
 
 class FieldError(TypedDict):
-    """What is wrong with one name or value of a request."""
+    """A fault of one name or value of a request."""
 
     field: str
     message: str
@@ -58,7 +55,7 @@ class FaultyRequest(exceptions.APIException):
 def problem(
     status: int, detail: str, errors: list[FieldError] | None = None, further: dict[str, Any] | None = None
 ) -> HttpResponse:
-    """The answer to a request that failed."""
+    """Return the answer to a request that failed."""
     body = {"type": "about:blank", "title": HTTPStatus(status).phrase, "status": int(status), "detail": detail}
     if errors:
         body["errors"] = errors
@@ -66,13 +63,13 @@ def problem(
     return HttpResponse(text, status=status, content_type=MEDIA_TYPE)
 
 
-def database_is_down(error: Exception | None = None, further: dict[str, Any] | None = None) -> HttpResponse:
-    """What the API answers where the database failed. error : as it said so; further : more keys of the body"""
-    return _unavailable(problem(HTTPStatus.SERVICE_UNAVAILABLE, _why_unavailable(error), further=further))
+def database_is_down(error: BaseException | None = None, further: dict[str, Any] | None = None) -> HttpResponse:
+    """Answer as the API does where the database failed. error : as it said so; further : more keys of the body"""
+    return _unavailable(problem(HTTPStatus.SERVICE_UNAVAILABLE, why_unavailable(error), further=further))
 
 
 def exception_handler(exc: Exception, context: dict[str, Any]) -> HttpResponse | None:
-    """What Django REST framework calls for an exception in a view; None hands it to `server_error`."""
+    """Answer an exception in a view, as Django REST framework asks; None hands it to `server_error`."""
     if isinstance(exc, Http404):
         exc = exceptions.NotFound(*exc.args)
     elif isinstance(exc, PermissionDenied):
@@ -82,9 +79,10 @@ def exception_handler(exc: Exception, context: dict[str, Any]) -> HttpResponse |
             HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
             f"A body has at most {settings.DATA_UPLOAD_MAX_MEMORY_SIZE:,} bytes here.",
         )
-    elif isinstance(exc, (OperationalError, InterfaceError)):
-        logger.exception("database failed path=%s", context["request"].path)
-        return database_is_down(exc)
+    elif is_unavailable(exc):
+        response, request = database_is_down(exc), context["request"]
+        log_response("%s: %s", response.reason_phrase, request.path, response=response, request=request, exception=exc)
+        return response
     if not isinstance(exc, exceptions.APIException):
         return None
     set_rollback()
@@ -99,7 +97,7 @@ def exception_handler(exc: Exception, context: dict[str, Any]) -> HttpResponse |
 
 
 def form_errors(form: forms.BaseForm) -> list[FieldError]:
-    """What a form found, with the values it would have accepted where they can be listed."""
+    """List the faults that a form found, with the values it would have accepted where they can be listed."""
     found = []
     for name, errors in form.errors.as_data().items():
         for error in errors:
@@ -116,7 +114,7 @@ def form_errors(form: forms.BaseForm) -> list[FieldError]:
 
 
 def name_errors(query: QueryDict, allowed: Iterable[str]) -> list[FieldError]:
-    """Parameters that this address does not have, and parameters given more than once."""
+    """Return the parameters that this address does not have, and parameters given more than once."""
     names = [*allowed]
     found: list[FieldError] = []
     for name, values in query.lists():
@@ -129,7 +127,7 @@ def name_errors(query: QueryDict, allowed: Iterable[str]) -> list[FieldError]:
 
 
 def refuse_faults(form: forms.BaseForm, query: QueryDict | None = None, *further: str) -> None:
-    """Raises FaultyRequest where the form is not valid, or the address has parameters besides its fields, `further`
+    """Raise FaultyRequest where the form is not valid, or the address has parameters besides its fields, `further`
     and the format."""
     unknown = [] if query is None else name_errors(query, [*form.fields, *further, FORMAT_PARAMETER])
     if errors := unknown + form_errors(form):
@@ -155,12 +153,12 @@ def page_not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
-    """What Django calls while it handles an exception that nothing else answered."""
+    """Answer an exception that nothing else answered; Django calls this while it handles one."""
     error = sys.exception()
-    if isinstance(error, (OperationalError, InterfaceError)):
+    if is_unavailable(error):
         if request.path.startswith(API_PREFIX):
             return database_is_down(error)
-        page = loader.render_to_string("503.html", {"why": _why_unavailable(error)})
+        page = loader.render_to_string("503.html", {"why": why_unavailable(error)})
         return _unavailable(HttpResponse(page, status=HTTPStatus.SERVICE_UNAVAILABLE))
     if not request.path.startswith(API_PREFIX):
         return defaults.server_error(request)
@@ -172,18 +170,8 @@ def _unavailable(response: HttpResponse) -> HttpResponse:
     return response
 
 
-def _why_unavailable(error: Exception | None) -> str:
-    """PostgreSQL says so where it was not silent but ended what took too long (kdb.postgresql.limit_requests)."""
-    cause = error.__cause__ if error else None
-    if isinstance(cause, psycopg.errors.LockNotAvailable):
-        return "Others are writing here; try again soon."
-    if isinstance(cause, psycopg.errors.QueryCanceled):
-        return f"This took the database longer than {settings.KDB_STATEMENT_SECONDS} s; ask for less, or try again."
-    return "The database does not answer; try again soon."
-
-
 def _allowed(field: forms.Field | None) -> list[Any] | None:
-    """The values a field accepts: its own `allowed`, or its choices; None where they cannot be listed."""
+    """Return the values a field accepts: its own `allowed`, or its choices; None where they cannot be listed."""
     if isinstance(field, forms.ModelChoiceField):
         return None  # keys of rows, which mean nothing outside
     if isinstance(field, forms.ChoiceField):
@@ -197,7 +185,7 @@ def _sentences(errors: list[FieldError]) -> str:
 
 
 def _from_detail(detail: Any) -> list[FieldError]:
-    """The nested details of a serializer's ValidationError as a flat list."""
+    """Return the nested details of a serializer's ValidationError as a flat list."""
     if not isinstance(detail, dict):
         return []
     return [

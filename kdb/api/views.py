@@ -1,43 +1,23 @@
 """The front door of the API."""
 
-from typing import Any
-
 from csp.decorators import csp_update
+from django.http import HttpResponse
 from django.utils.decorators import method_decorator
 from django.views.decorators.http import conditional_page
-from drf_spectacular.renderers import (
-    OpenApiJsonRenderer,
-    OpenApiJsonRenderer2,
-    OpenApiYamlRenderer,
-    OpenApiYamlRenderer2,
-)
 from drf_spectacular.utils import extend_schema
 from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitView
 from rest_framework import serializers
-from rest_framework.permissions import AllowAny
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.reverse import reverse
-from rest_framework.views import APIView
 
-from .api_errors import FaultyRequest, name_errors
-from .api_formats import FORMAT_PARAMETER
-from .api_schema import CachedGenerator
+from kdb.api.bodies import Fields
 
-
-class PublicView(APIView):
-    """What everyone may read; nothing depends on who asks, so nobody is looked up."""
-
-    authentication_classes = []
-    permission_classes = [AllowAny]
-
-    def refuse_parameters(self) -> None:
-        """For addresses that take none but the format."""
-        if errors := name_errors(self.request.query_params, [FORMAT_PARAMETER]):
-            raise FaultyRequest(errors)
+from .public import PublicView
+from .schema import RENDERERS, CachedGenerator, written
 
 
-class IndexSerializer(serializers.Serializer[Any]):
+class IndexSerializer(Fields):
     """The address of every list, by its name."""
 
     version = serializers.CharField()
@@ -50,7 +30,7 @@ class IndexView(PublicView):
 
     @extend_schema(operation_id="index", responses=IndexSerializer, tags=["index"])
     def get(self, request: Request) -> Response:
-        """What there is."""
+        """List the endpoints with their addresses."""
         self.refuse_parameters()
         addresses = {name: reverse(view, request=request) for name, view in self.endpoints.items()}
         return Response({"version": request.version, "endpoints": addresses})
@@ -62,7 +42,13 @@ class SchemaView(SpectacularAPIView):
 
     authentication_classes = []
     generator_class = CachedGenerator
-    renderer_classes = [OpenApiJsonRenderer2, OpenApiJsonRenderer, OpenApiYamlRenderer2, OpenApiYamlRenderer]
+    renderer_classes = RENDERERS
+
+    def _get_schema_response(self, request: Request) -> HttpResponse:
+        renderer = request.accepted_renderer
+        media_type = f"{renderer.media_type}; charset={renderer.charset}" if renderer.charset else renderer.media_type
+        name = {"Content-Disposition": f'inline; filename="{self._get_filename(request, request.version)}"'}  # type: ignore[no-untyped-call]
+        return HttpResponse(written(request.version, renderer.media_type), content_type=media_type, headers=name)
 
 
 # Swagger UI sets style attributes; this page alone may.

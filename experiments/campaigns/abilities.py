@@ -1,0 +1,56 @@
+"""The file systems and volumes a host can lay runs on, by its record and as its last check found it."""
+
+from collections.abc import Iterable
+
+from experiments.models import Host, StoragePool
+
+from .laboratory import disks, drivers
+
+MAKES = {"ext4": 32, "xfs": 320, "btrfs": 128}  # file systems that remote.sh makes, and their least size in MiB
+
+
+def lacking(host: Host) -> set[str]:
+    """Return the programs that the host has not, of those that campaigns use."""
+    return {item["program"] for item in host.facts.get("missing", [])}
+
+
+def host_storage(host: Host) -> list[str]:
+    """Return the file systems, and volumes in their place, that some campaign on the host can name."""
+    missing, found = lacking(host), []
+    for pool in host.pools.all():
+        if pool.kind != StoragePool.Kind.IMAGE:
+            found.append(_mounted(pool))
+            continue
+        found += [name for name in MAKES if f"mkfs.{name}" not in missing]
+        if {Host.Driver.LIBVIRT, Host.Driver.XEN} & {*host.drivers}:
+            has_lvm = "lvm" not in missing and "device_mapper" in host.facts
+            found += [name for name in disks.VOLUMES if name != "lvm" or has_lvm]
+    if Host.Driver.ATTACHED in host.drivers:
+        found += [pool.host_fs.slug for pool in _of_machines(host) if pool.host_fs]
+    return _each_once(found)
+
+
+def guest_file_systems(host: Host) -> list[str]:
+    """Return the file systems that the host's guests, or its attached machines, can work on."""
+    found: list[str] = []
+    if drivers.HYPERVISORS.keys() & {*host.drivers}:
+        missing = host.facts.get("guest_image", {}).get("missing", [])
+        found += [name for name in MAKES if f"mkfs.{name}" not in missing]
+    if Host.Driver.ATTACHED in host.drivers:
+        for pool in _of_machines(host):
+            found += MAKES if pool.kind == StoragePool.Kind.IMAGE else [_mounted(pool)]
+    return _each_once(found)
+
+
+def _of_machines(host: Host) -> Iterable[StoragePool]:
+    return StoragePool.objects.filter(host__runs_on=host).select_related("host", "host_fs").order_by("pk")
+
+
+def _mounted(pool: StoragePool) -> str:
+    """Return the file system that a pool was found on; empty where it was not there."""
+    file_system: str = pool.host.facts.get("pools", {}).get(pool.path, {}).get("file_system", "")
+    return file_system
+
+
+def _each_once(names: Iterable[str]) -> list[str]:
+    return sorted({name for name in names if name})

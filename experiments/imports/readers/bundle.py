@@ -1,0 +1,109 @@
+"""A case-study bundle, opened and held against its schema. Whether what it says can be kept is asked elsewhere."""
+
+import hashlib
+import json
+from itertools import islice
+from typing import Any, NamedTuple
+
+from kdb.json_values import refuse_unkeepable
+
+from . import archives
+
+DOCUMENT, MEASUREMENTS, DERIVED, FILES = "case-study.json", "measurements.csv", "derived.csv", "files/"
+
+# The largest published one has 120 kB, 4,800 values and 150 entries.
+MAX_DOCUMENT_BYTES = 4 * 2**20
+MAX_VALUES = 100_000  # in the document, at any depth; the depth has its limit in refuse_unkeepable
+MAX_ENTRIES = 5_000  # in all lists of the document: each becomes a row
+MAX_FAULTS = 10  # that are looked for, and shown
+_SHOWN = 200  # characters of one
+
+
+class BundleError(ValueError):
+    """A bundle cannot be taken in; the text names the place in it and is fit to show."""
+
+
+class Bundle(NamedTuple):
+    """digest : SHA-256 of document and tables, whatever wrote the ZIP
+    lines : of both tables"""
+
+    document: dict[str, Any]
+    digest: str
+    lines: int
+    members: dict[str, bytes]
+
+
+def read(data: bytes, schema: dict[str, Any]) -> Bundle:
+    """Return the bundle in a ZIP. Raises BundleError."""
+    members = members_of(data)
+    document = _checked(members, schema)
+    tables = [members[name].replace(b"\r\n", b"\n") for name in (MEASUREMENTS, DERIVED)]
+    digest = hashlib.sha256(b"\0".join([json.dumps(document, sort_keys=True).encode(), *tables])).hexdigest()
+    del members[DOCUMENT]
+    return Bundle(document, digest, sum(table.count(b"\n") for table in tables), members)
+
+
+def members_of(data: bytes) -> dict[str, bytes]:
+    """Name to bytes, of what has a place in a bundle. Raises BundleError."""
+    try:
+        members = {member.name: member.data for member in archives.members("bundle", data)}
+    except archives.ArchiveError as error:
+        raise BundleError(str(error)) from error
+    for name in (DOCUMENT, MEASUREMENTS, DERIVED):
+        if name not in members:
+            raise BundleError(f"{name} is missing in the bundle.")
+    for name in members:
+        if name not in (DOCUMENT, MEASUREMENTS, DERIVED) and not name.startswith(FILES):
+            raise BundleError(f"{name!r} has no place in a bundle.")
+    return members
+
+
+def _checked(members: dict[str, bytes], schema: dict[str, Any]) -> dict[str, Any]:
+    if len(members[DOCUMENT]) > MAX_DOCUMENT_BYTES:
+        raise BundleError(f"{DOCUMENT} has more than {MAX_DOCUMENT_BYTES:,} bytes.")
+    try:
+        document = json.loads(members[DOCUMENT], parse_constant=_not_a_number)
+        refuse_unkeepable(document)
+    except (ValueError, RecursionError) as error:
+        raise BundleError(f"{DOCUMENT}: {error}") from error
+    if _count(document) > MAX_VALUES:
+        raise BundleError(f"{DOCUMENT} holds more than {MAX_VALUES:,} values.")
+    _refuse_faults(document, schema)
+    entries = sum(len(rows) for rows in (*document.values(), *document["catalogue"].values()) if isinstance(rows, list))
+    if entries > MAX_ENTRIES:
+        raise BundleError(f"{DOCUMENT} holds {entries:,} entries; at most {MAX_ENTRIES:,} are taken.")
+    named = {f"{FILES}{entry['sha256']}" for entry in document["files"]}
+    present = {name for name in members if name.startswith(FILES)}
+    if named != present:
+        raise BundleError(f"{DOCUMENT} and the bundle disagree on {sorted(named ^ present)[0]}.")
+    for entry in document["files"]:
+        content = members[f"{FILES}{entry['sha256']}"]
+        if hashlib.sha256(content).hexdigest() != entry["sha256"] or len(content) != entry["size_bytes"]:
+            raise BundleError(f"{entry['name']}: the bytes are not those that the bundle names.")
+    return document
+
+
+def _refuse_faults(document: Any, schema: dict[str, Any]) -> None:
+    import jsonschema  # here: other formats are read without it
+
+    faults = [*islice(jsonschema.Draft202012Validator(schema).iter_errors(document), MAX_FAULTS + 1)]
+    if faults:
+        told = "; ".join(f"{fault.json_path}: {fault.message[:_SHOWN]}" for fault in faults[:MAX_FAULTS])
+        raise BundleError(f"{DOCUMENT}: {told}{'; and more' if len(faults) > MAX_FAULTS else ''}")
+
+
+def _count(document: Any) -> int:
+    level, count = [document], 0
+    while level and count <= MAX_VALUES:
+        count += len(level)
+        level = [
+            inner
+            for value in level
+            if isinstance(value, dict | list)
+            for inner in (value.values() if isinstance(value, dict) else value)
+        ]
+    return count
+
+
+def _not_a_number(name: str) -> None:
+    raise ValueError(f"{name} is not a number of JSON")

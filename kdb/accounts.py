@@ -1,0 +1,13 @@
+"""The user who asks."""
+
+from django.contrib.auth.models import User
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest
+from rest_framework.request import Request
+
+
+def user_of(request: HttpRequest | Request) -> User:
+    """Return the user of a request that only those who are signed in make. Raises PermissionDenied where nobody is."""
+    if not isinstance(request.user, User):
+        raise PermissionDenied
+    return request.user

@@ -1,0 +1,103 @@
+"""Hold what is sent as JSON against the types that the API's document gives, before a form sees it.
+
+Forms read text as pages post it: to them any text ticks a box, and a line break in a name begins the next line of a
+list. So the types are checked here, once for every operation that takes an object.
+"""
+
+import json
+import math
+import re
+from collections.abc import Callable, Iterator
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from rest_framework import serializers
+from rest_framework.request import Request
+
+from kdb.api.errors import FaultyRequest, FieldError
+from kdb.api.formats import MOST_ERRORS
+
+# Shown as a text area, as REST framework's own forms do: the only texts that may have several lines.
+TEXT_AREA = {"base_template": "textarea.html"}
+_BREAKS = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
+_SHOWN = 60  # characters of what was found
+
+
+class Fields(serializers.Serializer[Any]):
+    # No docstring: the API's document would give it to every shape that has none.
+    if TYPE_CHECKING:
+        # REST framework takes fields out of the class that declares them; the stubs see its own attributes overwritten.
+        context: Any
+        create: Any
+        data: Any
+        label: Any
+        source: Any
+
+
+def fields_of(request: Request, shape: type[serializers.Serializer[Any]]) -> dict[str, Any]:
+    """Return the body's fields. Null is as if the field were not there; what is missing is the form's matter.
+
+    Raises FaultyRequest where it is no object, has fields that `shape` does not have, or values of other types.
+    """
+    if not isinstance(request.data, dict):
+        raise FaultyRequest([{"field": "body", "message": "An object is expected."}])
+    said = {name: value for name, value in request.data.items() if value is not None}
+    if errors := [*islice(_of_object(shape(), said, ""), MOST_ERRORS)]:
+        raise FaultyRequest(errors)
+    return said
+
+
+def _of_object(shape: serializers.Serializer[Any], said: dict[str, Any], prefix: str) -> Iterator[FieldError]:
+    for name, value in said.items():
+        if name not in shape.fields:
+            allowed = [f"{prefix}{name}" for name in shape.fields]
+            message = f"There is no such field; there are {', '.join(allowed)}."
+            yield {"field": f"{prefix}{name}"[:200], "message": message, "allowed": allowed}
+        elif value is not None:
+            yield from _faults(shape.fields[name], value, f"{prefix}{name}")
+
+
+def _faults(field: Any, value: Any, place: str) -> Iterator[FieldError]:
+    if isinstance(field, serializers.JSONField):
+        return
+    is_right, allowed = next((is_right, allowed) for kind, is_right, allowed in _TYPES if isinstance(field, kind))
+    if not is_right(value):
+        yield _fault(place, value, allowed)
+    elif isinstance(field, serializers.Serializer):
+        yield from _of_object(field, value, f"{place}.")
+    elif isinstance(field, serializers.ListField):
+        for number, item in enumerate(value):
+            yield from _faults(field.child, item, f"{place}[{number}]")
+    elif isinstance(field, serializers.DictField):
+        for name, item in value.items():
+            yield from _of_text(name, place)
+            yield from _faults(field.child, item, f"{place}.{name}")
+    elif isinstance(value, str) and field.style != TEXT_AREA:
+        yield from _of_text(value, place)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
+_TYPES: list[tuple[type[serializers.Field[Any, Any, Any, Any]], Callable[[Any], bool], str]] = [
+    (serializers.Serializer, lambda value: isinstance(value, dict), "an object"),
+    (serializers.DictField, lambda value: isinstance(value, dict), "an object"),
+    (serializers.ListField, lambda value: isinstance(value, list), "a list"),
+    (serializers.BooleanField, lambda value: isinstance(value, bool), "true or false"),
+    (serializers.IntegerField, lambda value: _is_number(value) and value == int(value), "a whole number"),
+    (serializers.FloatField, _is_number, "a number"),
+    (serializers.CharField, lambda value: isinstance(value, str), "a text"),
+    (serializers.ChoiceField, lambda value: isinstance(value, str), "a text"),
+]
+
+
+def _of_text(value: str, place: str) -> Iterator[FieldError]:
+    if _BREAKS.search(value):
+        yield _fault(place, value, "a text of one line, without control characters,")
+
+
+def _fault(place: str, value: Any, allowed: str) -> FieldError:
+    found = json.dumps(value, ensure_ascii=False)
+    shown = found if len(found) <= _SHOWN else f"{found[:_SHOWN]}…"
+    return {"field": place[:200], "message": f"Found {shown}; {allowed} is allowed."}

@@ -1,0 +1,68 @@
+"""Look up what the name of a host leads to, and judge whether KDB may go there."""
+
+import socket
+import threading
+from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
+from typing import Any
+
+Found = list[tuple[socket.AddressFamily, Any]]
+
+# Global by their own numbers, and yet a way to any IPv4 address: NAT64, 6to4, Teredo.
+_TUNNELS = [ip_network(text) for text in ("64:ff9b::/96", "64:ff9b:1::/48", "2002::/16", "2001::/32")]
+# Where clouds tell a machine's own secrets: their services of metadata, most of them link-local.
+_METADATA = {ip_address(text) for text in ("fd00:ec2::254", "fd20:ce::254", "100.100.100.200", "192.0.0.192")}
+_METADATA.add(ip_address("168.63.129.16"))
+
+
+def addresses(host: str, port: int, *, seconds: float | None = None) -> Found:
+    """Return what a connection may be made to. Raises OSError; where `seconds` are said, after these at the latest."""
+    if seconds is None:
+        return _looked_up(host, port)
+    found: list[Found | OSError] = []
+
+    def look_up() -> None:
+        try:
+            found.append(_looked_up(host, port))
+        except OSError as error:
+            found.append(error)
+
+    thread = threading.Thread(target=look_up, daemon=True)  # the resolver's own patience has no limit of ours
+    thread.start()
+    thread.join(seconds)
+    outcome = found[0] if found else TimeoutError(f"no answer within {seconds:.0f} s")
+    if isinstance(outcome, OSError):
+        raise outcome
+    return outcome
+
+
+def _looked_up(host: str, port: int) -> Found:
+    try:
+        infos = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    except UnicodeError as error:
+        raise OSError("no name of a host") from error
+    return [(family, sockaddr) for family, _, _, _, sockaddr in infos]
+
+
+def is_public(address: str) -> bool:
+    """Tell whether an IP address is one of the Internet at large."""
+    found = ip_address(address.partition("%")[0])
+    if isinstance(found, IPv6Address):
+        if found.ipv4_mapped is not None:
+            found = found.ipv4_mapped
+        elif found.is_site_local or any(found in network for network in _TUNNELS):
+            return False
+    return found.is_global and not found.is_multicast and not found.is_reserved
+
+
+def is_of_the_machine_itself(address: str) -> bool:
+    """Tell whether an IP address is link-local or a cloud's service of metadata, be it inside an IPv6 address."""
+    found = ip_address(address.partition("%")[0])
+    return any(each.is_link_local or each in _METADATA for each in (found, *_inside(found)))
+
+
+def _inside(found: IPv4Address | IPv6Address) -> list[IPv4Address]:
+    """Return the IPv4 addresses that an IPv6 address is a way to."""
+    if isinstance(found, IPv4Address):
+        return []
+    last = [IPv4Address(int(found) & 0xFFFF_FFFF)] if int(found) >> 32 in (0, 0x64_FF9B << 64) else []
+    return [each for each in (found.ipv4_mapped, found.sixtofour, *(found.teredo or ())) if each is not None] + last

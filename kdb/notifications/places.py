@@ -1,0 +1,28 @@
+"""Judge where a webhook's address leads, when it is chosen and before each delivery: a name may turn inside."""
+
+from urllib.parse import urlsplit
+
+from django.conf import settings
+
+from kdb import lookups
+
+from .errors import NotSent
+
+
+def found(address: str, *, seconds: float | None = None) -> lookups.Found:
+    """Return what to connect to, each of it judged. Raises NotSent where it must not lead there, or leads nowhere.
+
+    seconds : for the lookup
+    """
+    parts = urlsplit(address)
+    host = parts.hostname or ""
+    is_named = host in settings.KDB_WEBHOOK_PRIVATE_HOSTS
+    if parts.scheme != "https" and not is_named:
+        raise NotSent("The address must begin with https://.")
+    try:
+        found = lookups.addresses(host, parts.port or (443 if parts.scheme == "https" else 80), seconds=seconds)
+    except OSError as error:
+        raise NotSent("There is no such host.") from error
+    if not is_named and not all(lookups.is_public(sockaddr[0]) for _, sockaddr in found):
+        raise NotSent("The host is not one of the public Internet.")
+    return found

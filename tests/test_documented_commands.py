@@ -1,0 +1,89 @@
+"""Every command that README and docs name exists, and those that only read work on the database of a new server."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from django.core.management import get_commands
+
+ROOT = Path(__file__).resolve().parent.parent
+DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md"), *ROOT.glob("fixtures/*.md")]
+READ_ONLY = [
+    ("check_answers",),
+    ("model_quality", "--markdown"),
+    ("simulate_placement", "--machines", "20", "--worlds", "1", "--json"),
+    ("simulate_placement", "--machines", "20", "--worlds", "1", "--laboratories", "1"),
+    ("simulate_coverage", "--replications", "1"),
+    ("plan_placement", "{fleet}"),
+    ("plan_placement", "{fleet}", "--json"),
+    ("network_meta", "tests/data/reference/senn2013_contrasts.csv"),
+    ("network_meta", "tests/data/reference/senn2013_contrasts.csv", "--bayes", "--tau-scale", "0.3"),
+    ("profile_workload", "tests/data/wml/database-1.4.f"),
+    ("read_results", "tests/data/fio/fio-3.33-plus.json", "--json"),
+    ("load_evidence", "--unused"),
+    ("export_case_study", "p1", "{out}/p1.zip"),
+    ("backup", "{out}/kdb.backup"),
+    ("restore", "{out}/kdb.backup", "--check"),
+    ("makemigrations", "--check", "--dry-run"),
+    ("demo_campaign", "--help"),
+    ("help",),
+]
+# These change the database or a host, or run until they are stopped; they have tests of their own.
+CHANGING = {
+    *("add_guest_image", "build_filebench", "build_guest_image", "install_filebench"),
+    *("check_host", "clear_host", "host_setup", "register_host", "run_campaign", "observe"),
+    *(
+        "axes_reset",
+        "axes_reset_ip",
+        "createsuperuser",
+        "create_token",
+        "create_user",
+        "import_results",
+        "migrate",
+        "prepare",
+        "serve",
+    ),
+}
+
+
+def documented() -> set[str]:
+    return {name for path in DOCUMENTS for name in re.findall(r"manage\.py ([a-z][a-z_]+)", path.read_text())}
+
+
+def test_every_documented_command_exists_and_is_tried():
+    named = documented()
+    assert named - {*get_commands(), "help"} == set()
+    assert named - {command for command, *_ in READ_ONLY} - CHANGING == set()
+    assert "simulate_placement" in named
+
+
+def manage(data_dir: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    kept = {name: value for name, value in os.environ.items() if name not in ("DATABASE_URL", "REDIS_URL")}
+    environment = {**kept, "DATA_DIR": str(data_dir), "DJANGO_SETTINGS_MODULE": "kdb.settings.local"}
+    command = [sys.executable, "manage.py", *arguments]
+    return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=900, check=False)
+
+
+@pytest.mark.nightly
+@pytest.mark.server
+def test_documented_commands_work_on_the_database_of_a_new_server(tmp_path):
+    data, out = tmp_path / "data", tmp_path / "out"
+    data.mkdir()
+    out.mkdir()
+    fleet = re.search(r"plan_placement FLEET\.json.*?```json\n(.*?)```", (ROOT / "docs/placement.md").read_text(), re.S)
+    (tmp_path / "fleet.json").write_text(json.dumps(json.loads(fleet[1])))
+    made = manage(data, "prepare")
+    assert made.returncode == 0, made.stderr
+
+    failed = []
+    for command in READ_ONLY:
+        places = {"fleet": tmp_path / "fleet.json", "out": out}
+        done = manage(data, *(argument.format(**places) for argument in command))
+        if done.returncode or not done.stdout.strip():
+            failed.append((command, done.returncode, done.stderr[-500:]))
+
+    assert failed == []
