@@ -13,16 +13,21 @@ from django.core.management.utils import get_random_secret_key
 env = environ.Env()
 
 
+def text(name: str) -> str:
+    """Return a variable as it stands; empty where it is not set. (`env.str` reads `$x` as the name of another one.)"""
+    return os.environ.get(name, "")
+
+
 def database(default: Path) -> dict[str, Any]:
     """Return DATABASE_URL as Django's settings of one database; without it, an SQLite file."""
-    if url := env.str("DATABASE_URL", ""):
+    if url := text("DATABASE_URL"):
         return _database_at("DATABASE_URL", url, "postgres", "postgresql", "sqlite")
     return {"ENGINE": "django.db.backends.sqlite3", "NAME": str(default)}
 
 
 def replicas() -> list[dict[str, Any]]:
     """Return REPLICA_URLS as Django's settings of each."""
-    urls = [url.strip() for url in env.str("REPLICA_URLS", "").split(",") if url.strip()]
+    urls = [url.strip() for url in text("REPLICA_URLS").split(",") if url.strip()]
     return [_database_at("REPLICA_URLS", url, "postgres", "postgresql") for url in urls]
 
 
@@ -41,7 +46,7 @@ def _database_at(name: str, url: str, *schemes: str) -> dict[str, Any]:
 
 def redis_url() -> str:
     """Return REDIS_URL; empty where the broker without a server is meant."""
-    url = env.str("REDIS_URL", "")
+    url = text("REDIS_URL")
     try:
         parts = urlsplit(url)
         parts.port  # noqa: B018
@@ -54,24 +59,24 @@ def redis_url() -> str:
 
 def log_level(default: str) -> str:
     """Return LOG_LEVEL: from which level on KDB's own events are written."""
-    level = env.str("LOG_LEVEL", "") or default
+    level = text("LOG_LEVEL") or default
     if level not in ("DEBUG", "INFO", "WARNING", "ERROR"):
         raise ImproperlyConfigured(f"LOG_LEVEL must be DEBUG, INFO, WARNING or ERROR, not {level!r}.")
     return level
 
 
 def required(name: str) -> str:
-    value = env.str(name, "")
+    value = text(name)
     if not value:
         raise ImproperlyConfigured(f"{name} must be set in the environment.")
     return value
 
 
 def integer(name: str, default: int, lowest: int, highest: int) -> int:
-    text = env.str(name, "") or str(default)
-    if not text.isascii() or not text.isdigit() or not lowest <= int(text) <= highest:
-        raise ImproperlyConfigured(f"{name} must be a whole number from {lowest} to {highest}, not {text!r}.")
-    return int(text)
+    number = text(name) or str(default)
+    if not number.isascii() or not number.isdigit() or not lowest <= int(number) <= highest:
+        raise ImproperlyConfigured(f"{name} must be a whole number from {lowest} to {highest}, not {number!r}.")
+    return int(number)
 
 
 def kept_secret(path: Path) -> str:

@@ -14,12 +14,12 @@ from csp.constants import NONE, SELF
 from django.core.exceptions import ImproperlyConfigured
 
 from kdb import __version__, postgresql
-from kdb.env import database, env, integer, log_level, redis_url, replicas, required
+from kdb.env import database, env, integer, log_level, redis_url, replicas, required, text
 from kdb.sqlite import SQLITE_OPTIONS
 from kdb.units import METRICS
 
 BASE_DIR = Path(__file__).resolve().parents[2]
-DATA_DIR = Path(env.str("DATA_DIR", "") or BASE_DIR / "data").resolve()
+DATA_DIR = Path(text("DATA_DIR") or BASE_DIR / "data").resolve()
 
 INSTALLED_APPS = [
     "kdb",
@@ -169,7 +169,7 @@ KDB_METRICS_DIR = DATA_DIR / "metrics"
 KDB_OUTAGES_DIR = DATA_DIR / "outages"
 
 # Private keys of a worker for its laboratory's hosts, one file each, named in the hosts' records.
-KDB_KEYS_DIR = Path(env.str("KEYS_DIR", "") or DATA_DIR / "keys").resolve()
+KDB_KEYS_DIR = Path(text("KEYS_DIR") or DATA_DIR / "keys").resolve()
 
 LANGUAGE_CODE = "en-gb"
 TIME_ZONE = "UTC"
@@ -181,7 +181,7 @@ STATIC_ROOT: Path | None = DATA_DIR / "static"
 STATICFILES_DIRS = [BASE_DIR / "static"]
 
 # One line an event, to stderr; whoever starts the process decides where it goes. LOG_FORM=json: an object a line.
-LOG_FORM = env.str("LOG_FORM", "") or "line"
+LOG_FORM = text("LOG_FORM") or "line"
 if LOG_FORM not in ("line", "json"):
     raise ImproperlyConfigured(f"LOG_FORM must be line or json, not {LOG_FORM!r}.")
 LOGGING: dict[str, Any] = {
@@ -221,10 +221,10 @@ LOGIN_REDIRECT_URL = "account"
 LOGOUT_REDIRECT_URL = "answer"
 
 # Signing in by OpenID Connect (kdb/oidc.py), where OIDC_ISSUER says by whom.
-KDB_OIDC_ISSUER = env.str("OIDC_ISSUER", "")
-KDB_OIDC_NAME = env.str("OIDC_NAME", "") or "your organisation"
-KDB_OIDC_CREATES_USERS = (env.str("OIDC_CREATES_USERS", "") or "1") == "1"
-KDB_OIDC_ROLES_CLAIM = env.str("OIDC_ROLES_CLAIM", "")  # none: roles are given here
+KDB_OIDC_ISSUER = text("OIDC_ISSUER")
+KDB_OIDC_NAME = text("OIDC_NAME") or "your organisation"
+KDB_OIDC_CREATES_USERS = (text("OIDC_CREATES_USERS") or "1") == "1"
+KDB_OIDC_ROLES_CLAIM = text("OIDC_ROLES_CLAIM")  # none: roles are given here
 OIDC_RP_CLIENT_ID = required("OIDC_CLIENT_ID") if KDB_OIDC_ISSUER else ""
 OIDC_RP_CLIENT_SECRET = required("OIDC_CLIENT_SECRET") if KDB_OIDC_ISSUER else ""
 OIDC_OP_AUTHORIZATION_ENDPOINT = required("OIDC_AUTHORIZATION_ENDPOINT") if KDB_OIDC_ISSUER else ""
@@ -255,9 +255,9 @@ AXES_ENABLE_ADMIN = False  # its pages count in another way
 KDB_TRUSTED_PROXIES = integer("TRUSTED_PROXIES", 0, lowest=0, highest=10)
 
 # Password resets, which in development are printed, and notifications, which then are not offered by mail.
-KDB_MAIL_IS_SENT = bool(env.str("EMAIL_URL", ""))
-vars().update(env.email_url_config(env.str("EMAIL_URL", "") or "consolemail://"))
-DEFAULT_FROM_EMAIL = env.str("EMAIL_FROM", "") or "kdb@localhost"
+KDB_MAIL_IS_SENT = bool(text("EMAIL_URL"))
+vars().update(env.email_url_config(text("EMAIL_URL") or "consolemail://"))
+DEFAULT_FROM_EMAIL = text("EMAIL_FROM") or "kdb@localhost"
 EMAIL_TIMEOUT = 10  # seconds
 # Hosts inside, by the names that webhooks give, which may be sent to all the same, and without TLS.
 KDB_WEBHOOK_PRIVATE_HOSTS = [host.strip().lower() for host in env.list("WEBHOOK_PRIVATE_HOSTS", default=[])]

@@ -8,6 +8,7 @@ import pytest
 import yaml
 
 from kdb import alive, checks, processes
+from kdb.env import required
 
 ROOT = Path(__file__).resolve().parents[2]
 PRODUCTION = {
@@ -34,6 +35,13 @@ def test_production_settings_pass_the_deployment_checks(tmp_path):
     run = check_deploy(tmp_path)
 
     assert (run.returncode, run.stderr.strip()) == (0, "")
+
+
+@pytest.mark.parametrize("secret", ["$a-dollar-first", "$SECRET_KEY", r"a\$b", "#one"])
+def test_a_secret_is_taken_as_it_stands(monkeypatch, secret):
+    monkeypatch.setenv("SECRET_KEY", secret)
+
+    assert required("SECRET_KEY") == secret
 
 
 @pytest.mark.slow
@@ -119,7 +127,7 @@ OWN = {
 
 
 def test_every_variable_that_is_read_is_documented():
-    read = r"(?:\benv\.\w+|\binteger|\brequired)\(\s*\"([A-Z_]+)\""
+    read = r"(?:\benv\.\w+|\binteger|\btext|\brequired)\(\s*\"([A-Z_]+)\""
     found = set().union(*(names_in(str(path.relative_to(ROOT)), read) for path in (ROOT / "kdb").rglob("*.py")))
     assert found <= DOCUMENTED
     images = {"POSTGRES_IMAGE", "VALKEY_IMAGE"}
