@@ -22,7 +22,7 @@ from kdb.accounts import user_of
 from kdb.api.bodies import TEXT_AREA, Fields, fields_of
 from kdb.api.errors import FaultyRequest, refuse_faults
 
-from . import drafts, hosts, left_overs, plans, removal, statements, steering
+from . import checks, drafts, hosts, left_overs, plans, removal, statements, steering
 from .downloads import artifact_response
 from .forms import CampaignForm, HostForm, TopUpForm
 from .laboratory import disks, ssh
@@ -318,7 +318,7 @@ class CampaignSerializer(ReadSerializer):
 
     def get_is_untried(self, campaign: Campaign) -> bool:
         if campaign.driver not in self._untried:
-            self._untried[campaign.driver] = steering.is_untried(campaign.driver)
+            self._untried[campaign.driver] = checks.is_untried(campaign.driver)
         return self._untried[campaign.driver]
 
     @cached_property
@@ -500,7 +500,7 @@ class CampaignViewSet(Removable, mixins.ListModelMixin, mixins.RetrieveModelMixi
     @action(detail=False, methods=["post"])
     def estimate(self, request: Request) -> Response:
         """Return the time, the space and every step of a plan: a dry run, which stores nothing."""
-        found = steering.estimate(_campaign_form(request).instance)
+        found = checks.estimate(_campaign_form(request).instance)
         steps = [{"run": words, "steps": steps} for words, steps in found.steps]
         return Response(EstimateSerializer({**vars(found), "steps": steps}).data)
 

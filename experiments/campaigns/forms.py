@@ -16,7 +16,7 @@ from experiments.models import Campaign, FileSystem, Host, Hypervisor, StoragePo
 from kdb.form_types import ModelChoiceField, ModelForm, field_of
 from kdb.host_storage import BACKENDS
 
-from . import abilities, hosts, steering
+from . import abilities, checks, hosts
 from .laboratory import disks, engines
 
 _LOOKUP_SECONDS = 5  # while somebody waits for the page; a worker asks again
@@ -24,7 +24,7 @@ STATED = tuple(name for name in normalise.CONFIGURATION if name != "configuratio
 
 
 class _HostCan(forms.MultipleChoiceField):
-    """A field that offers what the host can make. steering.problems_of refuses other known names, and says why."""
+    """A field that offers what the host can make. checks.problems_of refuses other known names, and says why."""
 
     known: Collection[str] = ()
 
@@ -341,7 +341,7 @@ class CampaignForm(InSections, ModelForm[Campaign]):
         if not self.errors:
             for name, value in said.items():
                 setattr(self.instance, name, value)
-            self.add_problems(steering.problems_of(self.instance))
+            self.add_problems(checks.problems_of(self.instance))
         return said
 
     def add_problems(self, problems: dict[str, list[str]]) -> None:

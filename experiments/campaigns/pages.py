@@ -8,7 +8,7 @@ from django.db.models import Count, Q
 from experiments.models import Campaign, CampaignRun, Host, HostAuditEntry, RunArtifact, RunLine, StoragePool
 from kdb.models import Job
 
-from . import hosts, plans, statements
+from . import checks, hosts, plans, statements
 from . import steering as campaigns
 from .forms import CampaignForm
 from .laboratory import calibration, disks, drivers, health, ssh
@@ -75,7 +75,7 @@ def host_page(host: Host) -> HostPage:
         failure=failure,
         way_on=way_on(failure, host) if failure else None,
         scripts=list(statements.SCRIPTS) if Host.Driver.ATTACHED in host.drivers else [],
-        untried=[driver for driver in host.drivers if campaigns.is_untried(driver)],
+        untried=[driver for driver in host.drivers if checks.is_untried(driver)],
         check=hosts.check_estimate(host, len(pools)),
         check_with_limits=hosts.check_estimate(host, len(pools), with_limits=True),
         trail=list(host.audit_entries.select_related("actor").order_by("-pk")[:20]),
@@ -155,7 +155,7 @@ class CampaignPage:
     planned: int
     ended: int
     seconds_left: int
-    estimate: campaigns.Estimate
+    estimate: checks.Estimate
     active: CampaignRun | None
     log: list[RunLine]
     is_live: bool
@@ -182,7 +182,7 @@ def campaign_page(campaign: Campaign) -> CampaignPage:
     active = next((run for run in runs if run.state == RunState.ACTIVE), None)
     log = list(reversed(RunLine.objects.filter(run=active).order_by("-pk")[:LOG_LINES])) if active else []
     waiting = counted[RunState.WAITING] + counted[RunState.ACTIVE]
-    estimate = campaigns.estimate(campaign)
+    estimate = checks.estimate(campaign)
     state, is_filed = campaign.state, campaign.case_study_id is not None
     in_use = campaign.archived_at is None
     return CampaignPage(
@@ -208,7 +208,7 @@ def campaign_page(campaign: Campaign) -> CampaignPage:
         },
         failures=[run for run in runs if run.state == RunState.FAILED][:20],
         disk=_disk(campaign),
-        is_untried=campaigns.is_untried(campaign.driver),
+        is_untried=checks.is_untried(campaign.driver),
         calibrations=[
             {**found, "figures": [found.get(name) for name in calibration.FIGURES]}
             for found in campaign.calibrations or []
@@ -233,7 +233,7 @@ def _cell(runs: list[CampaignRun]) -> dict[str, Any]:
     return {"runs": runs, "mean": sum(values) / len(values) if values else None, "values": len(values)}
 
 
-def _seconds_left(estimate: campaigns.Estimate, runs: list[CampaignRun], waiting: int) -> int:
+def _seconds_left(estimate: checks.Estimate, runs: list[CampaignRun], waiting: int) -> int:
     """Return the seconds left by what the runs before took; as estimated, where there are none."""
     took = [
         (run.finished_at - run.started_at).total_seconds()

@@ -27,7 +27,7 @@ from experiments.imports.readers.table import Table
 from experiments.models import Campaign, CampaignRun, Host, RunArtifact, RunLine, StoragePool
 from kdb import jobs
 
-from . import fates, hosts, left_overs, signatures, steering
+from . import checks, fates, hosts, left_overs, signatures, steering
 from .fates import Fate
 from .laboratory import (
     bench,
@@ -299,7 +299,7 @@ class _Attempt:
 
     def attached(self, stack: ExitStack) -> list[Machine]:
         run = self.run
-        pools = steering.machines_for(self.campaign, run.host_fs, run.guest_fs)[: run.vm_count]
+        pools = checks.machines_for(self.campaign, run.host_fs, run.guest_fs)[: run.vm_count]
         if len(pools) < run.vm_count:
             raise bench.RunFailed(
                 f"{run.vm_count} machines for {run.guest_fs} on {run.host_fs} are needed, {len(pools)} are left."

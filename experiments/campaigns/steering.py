@@ -6,9 +6,7 @@ their state; it is taken before that of a campaign. `look_after`, every quarter 
 """
 
 import logging
-import re
-from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -20,24 +18,15 @@ from django.utils.timezone import now
 from experiments.models import Campaign, CampaignRun, Host, RunLine, StoragePool
 from experiments.signals import run_wanted
 from kdb import jobs
-from kdb.host_storage import BACKENDS
 from kdb.models import Job
 
-from . import abilities, hosts, news
-from .abilities import MAKES
-from .laboratory import disks, drivers, engines, plan, proxmox, xen
+from . import checks, hosts, news
+from .laboratory import plan
 
 logger = logging.getLogger(__name__)
 
 RUN_JOB, LOOK_JOB = "campaign_run", "look_at_host"  # their handlers are in .runs and .returning
 FIRST_LOOK, LONGEST_LOOK = timedelta(seconds=15), timedelta(minutes=10)  # from one look to the next
-MAX_RUNS = 10_000
-_INTO_IMAGE = {
-    name: f"{hosts.FROM[name]}; put it into the disk, and add_guest_image again" for name in hosts.NEEDED_INSIDE
-}
-_INTO_IMAGE["filebench"] = "manage.py build_filebench, and build_guest_image or add_guest_image with --filebench"
-_SPARE_RAM_MIB = 512  # of a host, beside its guests
-_PROGRAMS = {"libvirt": ("losetup", "virsh"), "xen": ("losetup",)}  # that drivers cannot do without
 
 State, RunState = Campaign.State, CampaignRun.State
 
@@ -54,350 +43,12 @@ class PlanRefused(CampaignError):  # noqa: N818
         self.problems = problems
 
 
-@dataclass(frozen=True)
-class Estimate:
-    """An estimate of what a plan takes."""
-
-    runs: int
-    seconds: int
-    pool_mib: int  # needed in the pool at a time
-    free_mib: int | None  # there at the last check; None: not known
-    files_mib: dict[str, int]  # workload to the files that it works on, on each machine
-    steps: list[tuple[str, list[str]]] = field(repr=False)  # of each kind of run, in words
-
-
 # Planning
-
-
-def problems_of(campaign: Campaign) -> dict[str, list[str]]:
-    """Return everything that keeps the host from running this plan, by field: what was found, and what is allowed.
-
-    Asks the database only.
-    """
-    found: dict[str, list[str]] = {}
-
-    def say(name: str, sentence: str) -> None:
-        found.setdefault(name, []).append(sentence)
-
-    host, facts = campaign.host, campaign.host.facts
-    if host.runs_on_id:
-        say(
-            "host", f"{host} is a virtual machine of {host.runs_on}: plan the campaign there, with the attached driver."
-        )
-    if host.blocked_reason:
-        say("host", f"{host} is blocked: {host.blocked_reason}")
-    if host.archived_at:
-        say("host", f"{host} is archived: bring it back first.")
-    if campaign.driver not in host.drivers:
-        say("driver", f"{host} is registered for {', '.join(host.drivers) or 'no driver'}.")
-    for name in ("host_file_systems", "workloads"):
-        if not getattr(campaign, name):
-            say(name, "At least one is needed.")
-    for name in ("host_file_systems", "guest_file_systems", "workloads", "vm_counts"):
-        listed = getattr(campaign, name)
-        if twice := sorted({str(item) for item in listed if listed.count(item) > 1}):
-            say(name, f"Found more than once: {', '.join(twice)}. Each is allowed once.")
-    if unknown := [name for name in campaign.workloads if name not in engines.WORKLOADS]:
-        say("workloads", f"{', '.join(unknown)}: the workloads are {', '.join(engines.WORKLOADS)}.")
-    is_native = campaign.driver == Host.Driver.NATIVE
-    if is_native and (campaign.guest_file_systems or campaign.vm_counts):
-        say("guest_file_systems", "A native campaign has no guests.")
-    if not is_native and not campaign.guest_file_systems:
-        say("guest_file_systems", "At least one is needed.")
-    if not is_native and not campaign.vm_counts:
-        say("vm_counts", "At least one is needed.")
-    if campaign.run_count > MAX_RUNS:
-        say("repetitions", f"Found {campaign.run_count:,} runs in all, more than a campaign holds ({MAX_RUNS:,}).")
-    if host.runs_on_id or campaign.driver not in host.drivers:
-        return found
-    if campaign.driver == Host.Driver.ATTACHED:
-        _check_attached(campaign, say)
-    elif not facts:
-        say("host", f"{host} was not checked yet.")
-    else:
-        _check_host(campaign, facts, say)
-    _check_sizes(campaign, say)
-    return found
-
-
-def _check_host(campaign: Campaign, facts: dict[str, Any], say: Callable[[str, str], None]) -> None:
-    host, lacking = campaign.host, abilities.lacking(campaign.host)
-    about = _check_pool(campaign, facts, say)
-    if campaign.driver == Host.Driver.NATIVE:
-        _check_engine(campaign, str(host), facts.get(campaign.engine, ""), say)
-        return
-    for name in _PROGRAMS.get(campaign.driver, ()):
-        if name in lacking:
-            say("driver", f"{host} has no {name}: {hosts.FROM[name]}.")
-    _check_machines(campaign, facts, say)
-    image = facts.get("guest_image")
-    if not image or not facts.get("accelerator"):
-        say(
-            "host",
-            f"No guest of {host} was seen to start: build a guest image, name it in the host's record, check the host.",
-        )
-        return
-    _check_image(campaign, image, say)
-    if about:
-        _check_disk(campaign, facts, about, lacking, say)
-
-
-def _check_pool(campaign: Campaign, facts: dict[str, Any], say: Callable[[str, str], None]) -> dict[str, Any]:
-    """Check the pool and what is to lie on it. Returns what the last check found there; nothing where it is no use."""
-    pool, host = campaign.pool, campaign.host
-    if pool is None or pool.host_id != host.pk:
-        say("pool", f"A storage pool of {host} is needed.")
-        return {}
-    about: dict[str, Any] = facts["pools"].get(pool.path, {"is_missing": True})
-    if about.get("is_missing"):
-        say("pool", f"{about.get('why') or f'{pool.path} was not there'}, at the last check.")
-        return {}
-    if (pool.kind == StoragePool.Kind.STORAGE) != (campaign.driver == Host.Driver.PROXMOX):
-        say("pool", "Machines of Proxmox VE lie on a storage of it, and everything else lies in a folder.")
-        return {}
-    if pool.kind == StoragePool.Kind.IMAGE and facts.get("root", "0") != "0":
-        say(
-            "host",
-            f"{host.login} is not root on {host}, and only root makes file systems and guests: log in as root, or say "
-            "in the host's record that the login may sudo without a password, and check the host.",
-        )
-    lacking = abilities.lacking(host)
-    for name in campaign.host_file_systems:
-        if pool.kind != StoragePool.Kind.IMAGE:
-            if name != about["file_system"]:
-                say("host_file_systems", f"Found {name}; {pool.path} is {about['file_system']}; it is used as it is.")
-        elif name in BACKENDS:
-            _check_volume(campaign, name, facts, say)
-        elif name not in MAKES or f"mkfs.{name}" in lacking:
-            where = hosts.FROM.get(f"mkfs.{name}", "KDB cannot either")
-            able = ", ".join(each for each in MAKES if f"mkfs.{each}" not in lacking) or "none"
-            say("host_file_systems", f"{host} cannot make {name}: {where}. Allowed are {able}.")
-    needed = plan.host_disk_mib(campaign.driver, campaign.disk_mib, campaign.vm_counts or [1])
-    if about["free_mib"] < needed + 64:
-        say(
-            "disk_mib",
-            f"{needed + 64:,} MiB are needed in {pool.path}, {about['free_mib']:,} MiB were free at the last check.",
-        )
-    return about
-
-
-def _check_machines(campaign: Campaign, facts: dict[str, Any], say: Callable[[str, str], None]) -> None:
-    """Check the machines' processors and memory against the host's. Processors may be promised to several machines."""
-    host, cores = campaign.host, facts.get("cores", 0)
-    if cores and campaign.vm_vcpus > cores:
-        say("vm_vcpus", f"Found {campaign.vm_vcpus}; {host} has {cores} CPUs, so 1 to {cores} are allowed.")
-    most, there = max(campaign.vm_counts, default=1), facts["ram_mib"] - _SPARE_RAM_MIB
-    if most * campaign.vm_ram_mib > there:
-        say(
-            "vm_ram_mib",
-            f"Found {campaign.vm_ram_mib:,} MiB for each of {most} guests; {host} has {facts['ram_mib']:,} MiB in all, "
-            f"of which {max(there, 0) // most:,} MiB each are allowed.",
-        )
-
-
-def _check_image(campaign: Campaign, image: dict[str, Any], say: Callable[[str, str], None]) -> None:
-    """Say what runs ask for and a guest lacks; `missing` is known of an image that was brought."""
-    where, missing = f"the guest image of {campaign.host}", image.get("missing", [])
-    version = image["filebench"] if campaign.engine == "filebench" else image["packages"]["fio"]
-    _check_engine(campaign, where, version, say, _INTO_IMAGE)
-    if unmade := [name for name in campaign.guest_file_systems if name not in MAKES]:
-        say("guest_file_systems", f"{', '.join(unmade)}: the guest image makes {', '.join(MAKES)}.")
-    for program in missing:
-        file_system = program.removeprefix("mkfs.")
-        if file_system in campaign.guest_file_systems:
-            say("guest_file_systems", _lacks(where, program, _INTO_IMAGE))
-        elif program not in ("fio", "filebench") and file_system not in MAKES:
-            say("host", _lacks(where, program, _INTO_IMAGE))
-
-
-def _check_volume(campaign: Campaign, name: str, facts: dict[str, Any], say: Callable[[str, str], None]) -> None:
-    """Say why the host cannot make this volume on image files, or the disk cannot be one."""
-    if campaign.driver == Host.Driver.NATIVE:
-        say("host_file_systems", f"A native campaign runs on file systems, not on {name}.")
-        return
-    if name not in disks.VOLUMES:
-        say("host_file_systems", f"KDB makes no {BACKENDS[name]} by itself: {', '.join(disks.VOLUMES)} it does.")
-        return
-    if name == "lvm" and "lvm" in {item["program"] for item in facts["missing"]}:
-        say("host_file_systems", f"{campaign.host} has no lvm: {hosts.FROM['lvm']}.")
-    if name == "lvm" and "device_mapper" not in facts:
-        say("host_file_systems", f"The kernel of {campaign.host} has no device-mapper, which LVM needs.")
-    for option, sentence in disks.problems_on_volumes(campaign.disk):
-        say(option, sentence)
-
-
-def _check_proxmox(campaign: Campaign, about: dict[str, Any], say: Callable[[str, str], None]) -> None:
-    """Say what Proxmox VE, or this storage of it, cannot do of a plan."""
-    if "pve" not in campaign.host.facts:
-        say("driver", f"{campaign.host} is no host of Proxmox VE: it has no pveversion.")
-    try:
-        hosts.folder_beside(campaign.host)
-    except hosts.HostError as error:
-        say("pool", str(error))
-    allocations = about["allocation"]
-    if campaign.image_format not in allocations:
-        say("image_format", f"A disk on {campaign.pool} is {' or '.join(allocations)}.")
-    if max(campaign.vm_counts, default=1) > proxmox.MOST_GUESTS:
-        say("vm_counts", f"At most {proxmox.MOST_GUESTS} machines together have numbers of their own.")
-    if campaign.pinned_cpus:
-        say("pinned_cpus", "Proxmox VE pins a machine to several CPUs and no vCPU to one: leave it empty.")
-
-
-def _check_xen(campaign: Campaign, say: Callable[[str, str], None]) -> None:
-    """Say what Xen cannot do of a plan."""
-    if "hvm" not in campaign.host.facts.get("xen_caps", ""):
-        say("driver", f"{campaign.host} is no Xen, seen by xl, whose processors can virtualise fully.")
-    for name, sentence in xen.problems(campaign.disk):
-        say(name, sentence)
-    if BACKENDS.keys() & {*campaign.host_file_systems}:
-        for name, sentence in xen.problems_on_volumes(campaign.disk):
-            say(name, sentence)
-
-
-def _check_disk(
-    campaign: Campaign,
-    facts: dict[str, Any],
-    about: dict[str, Any],
-    lacking: Collection[str],
-    say: Callable[[str, str], None],
-) -> None:
-    """Say where the virtual disks and processors cannot be what they are asked to be."""
-    options = campaign.disk
-    if campaign.driver == Host.Driver.PROXMOX:
-        _check_proxmox(campaign, about, say)
-        options = replace(options, allocation=about["allocation"].get(campaign.image_format, ""))
-    if campaign.driver == Host.Driver.XEN:
-        _check_xen(campaign, say)
-    elif campaign.disk_bus == "xen":
-        say("disk_bus", "Only Xen's machines have disks on its bus.")
-    for name, sentence in disks.problems(options):
-        say(name, sentence)
-    if campaign.disk_bus not in facts["guest_image"].get("disk_buses", ("virtio", "scsi", "ide")):
-        say(
-            "disk_bus", f"The kernel in the guest image of {campaign.host} has no driver for {campaign.disk_bus} disks."
-        )
-    if campaign.driver != Host.Driver.PROXMOX and campaign.image_format == "qcow2" and "qemu-img" in lacking:
-        say("image_format", f"{campaign.host} has no qemu-img: {hosts.FROM['qemu-img']}.")
-    found = re.search(r"QEMU (\d{1,4}(?:\.\d{1,4}){0,3})", facts.get("running", ""))
-    version = tuple(int(part) for part in found[1].split(".")) if found else ()
-    if sentence := disks.problem_with_qemu(campaign.disk, version):
-        say("io_mode", sentence)
-    if not campaign.pinned_cpus:
-        return
-    needed, cores = max(campaign.vm_counts, default=1) * campaign.vm_vcpus, facts.get("cores", 0)
-    if len(campaign.pinned_cpus) < needed:
-        say("pinned_cpus", f"{needed} vCPUs run at once, so as many CPUs are needed, not {len(campaign.pinned_cpus)}.")
-    if beyond := [str(cpu) for cpu in campaign.pinned_cpus if cpu >= cores]:
-        say("pinned_cpus", f"{campaign.host} has the CPUs 0 to {cores - 1}, and no {', '.join(beyond)}.")
-
-
-def _check_attached(campaign: Campaign, say: Callable[[str, str], None]) -> None:
-    most = max(campaign.vm_counts, default=1)
-    for host_fs in campaign.host_file_systems:
-        for guest_fs in campaign.guest_file_systems:
-            ready = machines_for(campaign, host_fs, guest_fs)
-            if len(ready) < most:
-                say(
-                    "vm_counts",
-                    f"{most} virtual machines with a pool for {guest_fs} on {host_fs} are needed, "
-                    f"{len(ready)} checked ones are registered.",
-                )
-            for pool in ready:
-                _check_engine(campaign, str(pool.host), pool.host.facts.get(campaign.engine, ""), say)
-
-
-def _lacks(where: str, program: str, ways: Mapping[str, str]) -> str:
-    return f"{where[:1].upper()}{where[1:]} has no {program}: {ways[program]}."
-
-
-def _check_engine(
-    campaign: Campaign,
-    where: str,
-    version: str,
-    say: Callable[[str, str], None],
-    ways: Mapping[str, str] = hosts.FROM,
-) -> None:
-    """Say why the engine cannot run there. ways : where to get what is lacking"""
-    if not version:
-        say("engine", _lacks(where, campaign.engine, ways))
-    elif campaign.engine == "filebench":
-        try:
-            engines.dialect(version)
-        except engines.UnknownVersion as error:
-            say("engine", str(error))
-
-
-def _check_sizes(campaign: Campaign, say: Callable[[str, str], None]) -> None:
-    for name in {*campaign.host_file_systems, *campaign.guest_file_systems} & MAKES.keys():
-        if campaign.disk_mib < MAKES[name]:
-            say("disk_mib", f"{name} needs {MAKES[name]} MiB.")
-    for workload in [name for name in campaign.workloads if name in engines.WORKLOADS]:
-        needed = engines.working_set_bytes(workload, campaign.scale_percent) * 2 // 2**20 + 128
-        if campaign.disk_mib < needed:
-            say("disk_mib", f"{workload} at {campaign.scale_percent} % needs {needed:,} MiB to write in.")
-        threads = engines.scaled(engines.SHAPES[workload], campaign.scale_percent).threads
-        # Every thread of Filebench touches its 10 MiB.
-        makes_guests = campaign.driver in drivers.HYPERVISORS
-        if makes_guests and campaign.engine == "filebench" and threads * 10 + 256 > campaign.vm_ram_mib:
-            say(
-                "vm_ram_mib",
-                f"{workload} at {campaign.scale_percent} % runs {threads} threads of 10 MiB each, beside 256 MiB.",
-            )
-
-
-def machines_for(campaign: Campaign, host_fs: str, guest_fs: str) -> list[StoragePool]:
-    """Return a pool for this pair of each attached virtual machine that can be used, in the order of their names."""
-    found: dict[int, StoragePool] = {}
-    pools = StoragePool.objects.filter(host__runs_on=campaign.host, host_fs__slug=host_fs, host__blocked_reason="")
-    for pool in pools.exclude(host__host_key="").select_related("host", "host_fs").order_by("host__slug", "path"):
-        about = pool.host.facts.get("pools", {}).get(pool.path, {"is_missing": True})
-        is_made = pool.kind == StoragePool.Kind.IMAGE and guest_fs in MAKES
-        if not about.get("is_missing") and (is_made or about["file_system"] == guest_fs):
-            found.setdefault(pool.host_id, pool)
-    return list(found.values())
-
-
-def estimate(campaign: Campaign) -> Estimate:
-    """Return time, space and the steps of each kind of run."""
-    matrix = cells_of(campaign)
-    accelerator = campaign.host.facts.get("accelerator", "") if campaign.driver in drivers.HYPERVISORS else ""
-    host_mib = plan.host_disk_mib(campaign.driver, campaign.disk_mib, campaign.vm_counts or [1])
-    timing = (campaign.engine, campaign.run_seconds, campaign.cool_down_seconds, campaign.scale_percent, accelerator)
-    is_image = campaign.pool is not None and campaign.pool.kind == StoragePool.Kind.IMAGE
-    described = (
-        campaign.driver,
-        campaign.get_engine_display(),
-        campaign.run_seconds,
-        campaign.disk_mib,
-        host_mib,
-        is_image,
-        campaign.disk,
-        str(campaign.pool),
-    )
-    kinds = {(cell.host_fs, cell.guest_fs, cell.vm_count, cell.workload): cell for cell in matrix}
-    return Estimate(
-        runs=len(matrix) * campaign.repetitions,
-        seconds=sum(plan.run_seconds(cell, *timing) for cell in matrix) * campaign.repetitions,
-        pool_mib=host_mib,
-        free_mib=campaign.host.facts.get("pools", {}).get(str(campaign.pool), {}).get("free_mib"),
-        files_mib={
-            name: -(-engines.working_set_bytes(name, campaign.scale_percent) // 2**20) for name in campaign.workloads
-        },
-        steps=[(_cell_words(cell), plan.steps(cell, *described)) for cell in kinds.values()],
-    )
-
-
-def _cell_words(cell: plan.Cell) -> str:
-    return CampaignRun(**cell._asdict()).cell
-
-
-def cells_of(campaign: Campaign) -> list[plan.Cell]:
-    return plan.cells(campaign.host_file_systems, campaign.guest_file_systems, campaign.workloads, campaign.vm_counts)
 
 
 def create(campaign: Campaign, *, user: User | None) -> Campaign:
     """Store a plan with all its runs. Raises PlanRefused with everything that is wrong."""
-    if problems := problems_of(campaign):
+    if problems := checks.problems_of(campaign):
         raise PlanRefused(problems)
     with transaction.atomic():
         hosts.locked(campaign.host_id)
@@ -416,18 +67,13 @@ def create(campaign: Campaign, *, user: User | None) -> Campaign:
 
 def _add_runs(campaign: Campaign, repetitions: Collection[int]) -> None:
     start = _last_position(campaign) + 1
-    ordered = plan.in_order(cells_of(campaign), list(repetitions), campaign.seed)
+    ordered = plan.in_order(checks.cells_of(campaign), list(repetitions), campaign.seed)
     CampaignRun.objects.bulk_create(
         CampaignRun(
             campaign=campaign, host_id=campaign.host_id, position=position, repetition=repetition, **cell._asdict()
         )
         for position, (repetition, cell) in enumerate(ordered, start=start)
     )
-
-
-def is_untried(driver: str) -> bool:
-    """Tell whether no campaign by this driver was filed yet, and no real host was at hand where it was written."""
-    return driver in drivers.UNTRIED and not Campaign.objects.filter(driver=driver, case_study__isnull=False).exists()
 
 
 def _last_position(campaign: Campaign) -> int:
@@ -590,8 +236,8 @@ def top_up(campaign: Campaign, repetitions: int) -> None:
             raise CampaignError("The campaign is filed; what is added now would not be in the case study.")
         first = campaign.repetitions + 1
         campaign.repetitions += repetitions
-        if repetitions < 1 or campaign.run_count > MAX_RUNS:
-            raise CampaignError(f"A campaign holds {MAX_RUNS:,} runs; this would make {campaign.run_count:,}.")
+        if repetitions < 1 or campaign.run_count > checks.MAX_RUNS:
+            raise CampaignError(f"A campaign holds {checks.MAX_RUNS:,} runs; this would make {campaign.run_count:,}.")
         campaign.save(update_fields=["repetitions"])
         _add_runs(campaign, range(first, campaign.repetitions + 1))
         _go_on(campaign)

@@ -17,7 +17,7 @@ from experiments.models import Campaign, CampaignRun, Host, RunArtifact
 from kdb.accounts import user_of
 from kdb.htmx import varies_for_htmx, wants_fragment
 
-from . import drafts, hosts, left_overs, pages, plans, removal, statements, steering
+from . import checks, drafts, hosts, left_overs, pages, plans, removal, statements, steering
 from .downloads import artifact_response
 from .forms import CampaignForm, HostForm, TopUpForm, filled_in
 from .hosts import HostError
@@ -222,7 +222,7 @@ def campaign_new(request: HttpRequest) -> HttpResponse:
                 return redirect("campaign-detail", steering.create(form.instance, user=user_of(request)).slug)
             except steering.PlanRefused as refused:  # somebody was quicker
                 form.add_problems(refused.problems)
-        estimate = steering.estimate(form.instance)
+        estimate = checks.estimate(form.instance)
     context = {"form": form, "estimate": estimate}
     return render(request, "experiments/campaign_form.html", context, status=422 if form.errors else 200)
 

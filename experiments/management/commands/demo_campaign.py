@@ -10,7 +10,7 @@ from django.core.exceptions import ValidationError
 from django.core.management import BaseCommand, CommandError, call_command
 from django.urls import reverse
 
-from experiments.campaigns import demonstration, hosts, pages, steering
+from experiments.campaigns import checks, demonstration, hosts, pages, steering
 from experiments.campaigns.ways_on import told
 from experiments.models import Host
 
@@ -56,7 +56,7 @@ class Command(BaseCommand):
                 raise CommandError("Nothing was measured.")
         asked = {name: options[name] for name in ("seconds", "repetitions")}
         campaign = demonstration.plan(host, pool, **asked, owner=owner)
-        estimate = steering.estimate(campaign)
+        estimate = checks.estimate(campaign)
         self.stdout.write(
             f"{campaign.title}: {', '.join(campaign.host_file_systems)} x {', '.join(campaign.workloads)} x "
             f"{campaign.repetitions} repetitions in {pool}: {estimate.runs} runs, about {estimate.seconds} s.\n"

@@ -11,7 +11,7 @@ from typing import Any
 from django.core.management import BaseCommand, CommandError
 from django.db import connection
 
-from experiments.campaigns import drafts, plans, steering
+from experiments.campaigns import checks, drafts, plans, steering
 from experiments.campaigns.laboratory.recording import recorded
 from experiments.campaigns.pages import campaign_page
 from experiments.imports import pipeline
@@ -68,7 +68,7 @@ class Command(BaseCommand):
             sys.exit(1)
 
     def _print_steps(self, campaign: Campaign) -> None:
-        estimate = steering.estimate(campaign)
+        estimate = checks.estimate(campaign)
         self.stdout.write(
             f"{estimate.runs} runs, about {estimate.seconds} s, {estimate.pool_mib} MiB in the pool at a time"
         )

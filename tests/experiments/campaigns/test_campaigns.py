@@ -10,7 +10,7 @@ from django.core.management import call_command
 from django.db import OperationalError
 from django.utils.timezone import now
 
-from experiments.campaigns import hosts, runs, steering
+from experiments.campaigns import checks, hosts, runs, steering
 from experiments.campaigns.laboratory import bench, drivers, hypervisors, remote, ssh
 from experiments.models import CampaignRun, Host, RunLine, StoragePool
 from kdb import jobs
@@ -172,8 +172,8 @@ def storage() -> StoragePool:
 def test_a_storage_of_proxmox_ve_is_used_as_it_is(storage):
     campaign = planned(host=storage.host, pool=storage, host_file_systems=["lvm-thin"], discard="unmap", **PVE)
     assert str(campaign.runs.get()).startswith("xfs-on-lvm-thin, varmail")
-    assert steering.estimate(campaign).pool_mib == campaign.disk_mib
-    assert "on the storage local-lvm for each" in " ".join(steering.estimate(campaign).steps[0][1])
+    assert checks.estimate(campaign).pool_mib == campaign.disk_mib
+    assert "on the storage local-lvm for each" in " ".join(checks.estimate(campaign).steps[0][1])
 
 
 @pytest.mark.parametrize(
@@ -228,8 +228,8 @@ def xen_host() -> Host:
 def test_a_campaign_on_xen_is_planned_in_a_folder_and_on_volumes(xen_host):
     campaign = planned(host=xen_host, host_file_systems=["ext4", "raw"], **XEN)
     assert sorted(str(run).partition(",")[0] for run in campaign.runs.all()) == ["xfs-on-ext4", "xfs-on-raw"]
-    assert steering.estimate(campaign).pool_mib > campaign.disk_mib
-    steps = " ".join(word for _, words in steering.estimate(campaign).steps for word in words)
+    assert checks.estimate(campaign).pool_mib > campaign.disk_mib
+    steps = " ".join(word for _, words in checks.estimate(campaign).steps for word in words)
     assert "make a disk image of" in steps
     assert "raw device, on a loop device" in steps
 
@@ -261,12 +261,12 @@ def test_a_host_that_is_no_xen_or_cannot_virtualise_fully_is_refused(xen_host):
 
 
 def test_a_driver_counts_as_tried_when_a_campaign_by_it_was_filed(storage):
-    assert steering.is_untried("proxmox")
-    assert not steering.is_untried("libvirt")
+    assert checks.is_untried("proxmox")
+    assert not checks.is_untried("libvirt")
     campaign = planned(host=storage.host, pool=storage, host_file_systems=["lvm-thin"], **PVE)
     campaign.case_study = make_case_study()
     campaign.save()
-    assert not steering.is_untried("proxmox")
+    assert not checks.is_untried("proxmox")
 
 
 def test_all_problems_are_told_at_once():

@@ -13,7 +13,7 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.utils.timezone import now
 
-from experiments.campaigns import drafts, hosts, pages, steering
+from experiments.campaigns import checks, drafts, hosts, pages
 from experiments.campaigns.laboratory import (
     brought_image,
     debian,
@@ -149,7 +149,7 @@ def test_what_a_brought_image_lacks_is_said_before_any_run():
     host.facts["guest_image"] |= {"packages": {"fio": ""}, "filebench": "", "missing": ["findmnt", "mkfs.xfs", "fio"]}
     host.save()
     plan = {"driver": "libvirt", "guest_file_systems": ["ext4", "xfs"], "vm_counts": [1], "engine": "fio"}
-    found = steering.problems_of(factories.make_campaign(host, **plan))
+    found = checks.problems_of(factories.make_campaign(host, **plan))
     assert found["engine"] == [
         f"The guest image of {host} has no fio: package fio; put it into the disk, and add_guest_image again."
     ]
