@@ -1,6 +1,7 @@
 """Starts PostgreSQL and Redis for the tests, runs the suite on SQLite and on them at the same time, adds up.
 
 Ends with what it took of the processor, all processes of the tests together, and the tests that took most of it.
+A run of the whole default tier fails where that is more than DEFAULT_TIER_CPU_SECONDS.
 
 Called by script/test, in .venv and from the root of the checkout. Whatever it started is stopped,
 and its folder removed, however the run ends.
@@ -37,6 +38,7 @@ from _services import (
 NO_TESTS = 5  # pytest's exit status
 DEAREST = 20  # tests that are named
 DEAR_SECONDS = 2.0
+DEFAULT_TIER_CPU_SECONDS = 1500
 
 
 def provide_postgresql(stack: ExitStack, folder: Path) -> str | None:
@@ -140,6 +142,19 @@ def cpu_seconds() -> float:
     return used.ru_utime + used.ru_stime
 
 
+def over_budget(arguments: list[str], taken: float) -> str | None:
+    """Return what to say where the whole default tier took more CPU seconds than it may; None where all is well.
+
+    A run that is told anything (--all, --quick, what pytest is to run) is not the default tier.
+    """
+    if arguments or taken <= DEFAULT_TIER_CPU_SECONDS:
+        return None
+    return (
+        f"FAILED: the default tier took {taken:,.0f} CPU s of {DEFAULT_TIER_CPU_SECONDS:,}. "
+        f"The {DEAREST} dearest tests are above: make one cheaper, or mark it `nightly` (docs/testing.md)."
+    )
+
+
 def print_dearest(reports: list[Path]) -> None:
     cases = [case for report in reports if report.exists() for case in ElementTree.parse(report).iter("testcase")]
     seconds = [
@@ -221,7 +236,11 @@ def main() -> int:
         status = 130
     if counts["failed"] or not counts["passed"]:
         status = status or 1
-    print(f"{cpu_seconds():,.0f} CPU s in all")
+    taken = cpu_seconds()
+    print(f"{taken:,.0f} CPU s in all")
+    if complaint := over_budget(sys.argv[1:], taken):
+        print(complaint)
+        status = status or 1
     print(f"{counts['passed']} passed, {counts['failed']} failed, {counts['skipped']} skipped")
     return status
 

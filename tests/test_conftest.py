@@ -1,5 +1,6 @@
-"""The guards of conftest.py bite."""
+"""The guards of conftest.py and of script/_run_tests.py bite."""
 
+import importlib
 import socket
 import subprocess
 import sys
@@ -84,3 +85,35 @@ def test_the_nightly_tier_runs_only_where_all_is_asked_for(pytestconfig, tmp_pat
     ran = subprocess.run(command, capture_output=True, text=True, cwd=pytestconfig.rootpath, check=False)
     assert ran.returncode == 0, ran.stdout + ran.stderr
     assert f"{ending} in" in ran.stdout.splitlines()[-1]
+
+
+@pytest.fixture
+def run_tests(pytestconfig, monkeypatch):
+    """The module of script/test, which finds its neighbours as a script does."""
+    monkeypatch.syspath_prepend(pytestconfig.rootpath / "script")
+    return importlib.import_module("_run_tests")
+
+
+def test_the_default_tier_has_a_budget_of_processor_time(run_tests):
+    budget = run_tests.DEFAULT_TIER_CPU_SECONDS
+    assert run_tests.over_budget([], budget) is None
+    complaint = run_tests.over_budget([], budget + 1)
+    assert "1,501 CPU s of 1,500" in complaint
+    assert "20 dearest" in complaint
+    for arguments in (["--all"], ["--quick"], ["tests/modelling"]):
+        assert run_tests.over_budget(arguments, budget * 2) is None
+
+
+def test_the_budget_counts_children_and_decides_the_exit_status(run_tests, monkeypatch, capsys):
+    monkeypatch.setattr(run_tests, "run_all", lambda arguments, stack, counts: counts.update(passed=1))
+    monkeypatch.setattr(run_tests.signal, "signal", lambda number, handler: None)
+    monkeypatch.setattr(run_tests.sys, "argv", ["_run_tests.py"])
+    before = run_tests.cpu_seconds()
+    subprocess.run([sys.executable, "-c", "import time\nwhile time.process_time() < 0.2: pass"], check=True)
+    assert run_tests.cpu_seconds() >= before + 0.2
+
+    monkeypatch.setattr(run_tests, "cpu_seconds", lambda: run_tests.DEFAULT_TIER_CPU_SECONDS + 1)
+    assert run_tests.main() == 1
+    assert capsys.readouterr().out.splitlines()[-1] == "1 passed, 0 failed, 0 skipped"
+    monkeypatch.setattr(run_tests, "cpu_seconds", lambda: 0.0)
+    assert run_tests.main() == 0
