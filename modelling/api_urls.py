@@ -13,8 +13,8 @@ from modelling.moving import api as moving
 from modelling.previews.api import PreviewView
 from modelling.validation.api import ModelQualityView
 
-from .answers import api as views
-from .answers.follow_api import FollowedQuestionViewSet
+from .answer_pages import api as views
+from .following.api import FollowedQuestionViewSet
 
 private_router = SimpleRouter(use_regex_path=False)
 private_router.register("placement/plans", moving.PlanViewSet, "placement-plan")

@@ -2,9 +2,10 @@
 
 from kdb import jobs
 
-from .answers import following, snapshots
 from .claims import verdicts
 from .detection import keeping as detection
+from .following import followers
+from .kept_answers import snapshots
 from .moving import moves, outcomes, policies, runner
 from .previews import preview
 from .validation import reports
@@ -16,10 +17,10 @@ def recompute_rankings(run: jobs.JobRun) -> None:
     snapshots.answer_waiting(run.step)
 
 
-@jobs.handler(following.JOB)
+@jobs.handler(followers.JOB)
 def tell_followers(run: jobs.JobRun) -> None:
     """Tell those who follow a question what its answer says by now, where that is something else."""
-    following.tell_followers(run.step)
+    followers.tell_followers(run.step)
 
 
 @jobs.handler(reports.JOB)

@@ -5,8 +5,9 @@ from collections.abc import Iterable
 from prometheus_client.core import GaugeMetricFamily
 
 from kdb.operating import metrics
-from modelling.answers import pins, snapshots
 from modelling.evidence import counts
+
+from .kept_answers import pins, snapshots
 
 
 @metrics.reads

@@ -11,10 +11,11 @@ from kdb.cost import leaving
 from kdb.signals import ticked
 from modelling.evidence import summaries
 
-from .answers import following, snapshots
 from .claims import verdicts
 from .detection import keeping as detection
 from .evidence import choices, names
+from .following import followers
+from .kept_answers import snapshots
 from .moving import moves, outcomes, policies
 from .previews import preview
 from .validation import reports
@@ -49,7 +50,7 @@ def let_copies_end_first(sender: Any, host: Host, **kwargs: Any) -> str:
 def look_after_what_is_kept(sender: Any, **kwargs: Any) -> None:
     """Whatever was lost: what a publication left behind is found and asked for again."""
     snapshots.look_after()
-    following.look_after()
+    followers.look_after()
     reports.look_after()
     verdicts.look_after()
     detection.look_after()

@@ -3,13 +3,13 @@
 from django.urls import path
 
 from .advice import views as advisor_views
-from .answers import feed as answer_feed
-from .answers import follow_views
-from .answers import views as answer_views
+from .answer_pages import views as answer_views
 from .ask import views as ask_views
 from .claims import views as claim_views
 from .comparisons import views as comparison_views
 from .detection import views as detection_views
+from .following import feed as answer_feed
+from .following import views as following_views
 from .mixes import views as mix_views
 from .moving import views as moving_views
 from .previews import views as preview_views
@@ -18,8 +18,8 @@ from .validation import views as validation_views
 urlpatterns = [
     path("", answer_views.answer, name="answer"),
     path("feed/", answer_feed.feed, name="feed"),
-    path("following/", follow_views.followed_questions, name="followed-questions"),
-    path("following/<int:pk>/stop/", follow_views.unfollow_question, name="unfollow-question"),
+    path("following/", following_views.followed_questions, name="followed-questions"),
+    path("following/<int:pk>/stop/", following_views.unfollow_question, name="unfollow-question"),
     path("choices/", answer_views.choices, name="question-choices"),
     path("machines/", ask_views.machines, name="machines"),
     path("machines/<int:pk>/delete/", ask_views.forget_machine, name="forget-machine"),

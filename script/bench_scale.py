@@ -117,7 +117,7 @@ def measure(studies: int, entries: dict[str, Any], there: int, client: Any) -> C
     from experiments.case_studies import life
     from experiments.models import CaseStudy
     from kdb.models import Job
-    from modelling.answers import snapshots
+    from modelling.kept_answers import snapshots
     from modelling.models import Arm, RankingSnapshot
 
     def forget() -> None:

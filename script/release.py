@@ -35,7 +35,8 @@ from django.core.management import call_command
 from django.db import connection
 from django.test import Client
 from experiments.case_studies import life
-from modelling.answers import following, snapshots
+from modelling.following import followers
+from modelling.kept_answers import snapshots
 from modelling.evidence.question import Question
 from tests import factories
 
@@ -64,14 +65,14 @@ with connection.cursor() as cursor:
     cursor.execute("CREATE TABLE handed_out (address text PRIMARY KEY, body text)")
 call_command("load_evidence", papers=True, verbosity=0)
 ask_all()
-following.follow(get_user_model().objects.create_user("reader"), Question("fs-pair", "varmail"))
+followers.follow(get_user_model().objects.create_user("reader"), Question("fs-pair", "varmail"))
 study = factories.make_case_study("ours")
 for pair, value in (("ext4-on-ext4", 100.0), ("xfs-on-ext4", 320.0), ("btrfs-on-xfs", 20.0)):
     guest, host = pair.split("-on-")
     factories.make_measurement(value, case_study=study, guest_fs=guest, host_fs=host)
 life.publish([study], reason="measured here")
 snapshots.answer_waiting(lambda done, total: None)
-following.tell_followers(lambda done, total: None)
+followers.tell_followers(lambda done, total: None)
 ask_all()
 """
 

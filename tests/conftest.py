@@ -209,7 +209,7 @@ TransactionTestCase._fixture_teardown = _empty_tables
 @pytest.fixture(autouse=True)
 def _look_from_the_tests_transaction(request: pytest.FixtureRequest) -> Iterator[None]:
     """The status looks from a thread of its own, which does not see what a test has not committed."""
-    from modelling.answers import api
+    from modelling.answer_pages import api
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(api, "FIGURES", Probe(api.figures))  # what an earlier test saw is forgotten

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from modelling.answers.words import Decision, Grounds
+from modelling.answers.content import Decision, Grounds
 from modelling.evidence.question import Question
 from modelling.workloads.mechanisms import Term
 from modelling.workloads.profiles import Profile

@@ -10,7 +10,7 @@ from experiments.models import CaseStudy, Configuration
 from kdb.cost import budget
 from kdb.pairs import pair_key
 from modelling.answers import words
-from modelling.answers.selectors import Answer, AnswerPart, RankedEntry, answer_in, current_ranking
+from modelling.answers.content import Answer, AnswerPart, RankedEntry
 from modelling.evidence import counts
 from modelling.evidence import names as catalogue
 from modelling.evidence.axes import AXES
@@ -18,6 +18,7 @@ from modelling.evidence.cost_matrix import cost_matrix
 from modelling.evidence.names import label
 from modelling.evidence.question import Question
 from modelling.explanations.selectors import mechanisms_record
+from modelling.kept_answers.selectors import answer_in, current_ranking
 from modelling.workloads.mechanisms import Matrix, is_stated
 from modelling.workloads.profiles import Profile, known_profiles
 from modelling.workloads.track_record import TrackRecord

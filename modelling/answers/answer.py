@@ -17,6 +17,7 @@ from kdb.units import METRICS, SCORE
 from modelling.estimation.network import Network
 from modelling.estimation.ranking import RankedPart, Ranking, rank
 from modelling.estimation.verdict import WINNER
+from modelling.evidence import frames
 from modelling.evidence import names as catalogue
 from modelling.evidence.axes import AXES, COLUMN_LABELS, NATIVE, Axis
 from modelling.evidence.fairplay import varies
@@ -28,7 +29,7 @@ from modelling.workloads.curves import curves
 from . import decision
 from .content import Answer, AnswerPart, Grounds, NetworkFit, RankedEntry, StudyEvidence
 from .differences import differences
-from .estimate import assumptions
+from .estimate import assumptions, other_arms, ranking_of
 from .next_runs import next_runs
 from .set_up import set_ups
 from .trade_off import trade_offs
@@ -94,6 +95,14 @@ def answer(
         evidence=_evidence(ranking, titles),
         missing=tuple(missing),
     )
+
+
+def answer_with_draft(question: Question, case_study_id: int | None, revision: int) -> Answer:
+    """The answer as it would be with one unpublished case study beside what is published; never kept."""
+    ranking = ranking_of(question, with_draft=case_study_id)
+    measured = frames.metrics_measured(question, with_draft=case_study_id)
+    others = other_arms(question, ranking, measured, with_draft=case_study_id)
+    return answer(question, ranking, revision, measured, others)
 
 
 def _told_of_studies(ranking: Ranking) -> tuple[dict[str, str], dict[str, str]]:

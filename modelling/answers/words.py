@@ -10,8 +10,7 @@ from modelling.evidence.axes import NATIVE
 from modelling.evidence.question import Question
 from modelling.evidence.words import counted, listed, machines
 
-from .content import Decision as Decision
-from .content import Grounds as Grounds
+from .content import Grounds
 
 # What an entry of an axis is called in a sentence.
 THING = {

@@ -5,11 +5,11 @@ from typing import Any
 
 from experiments.search.find import Hit
 from modelling.answers import words
-from modelling.answers.selectors import kept_answers
 from modelling.comparisons.words import address_of
 from modelling.evidence import names
 from modelling.evidence.axes import AXES, NATIVE, NATIVE_AXES
 from modelling.evidence.question import Question
+from modelling.kept_answers.selectors import kept_answers
 
 from .wording import Understood, understood
 

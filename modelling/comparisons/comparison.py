@@ -12,7 +12,8 @@ import pandas as pd
 
 from experiments.case_studies.tables import FACTS
 from experiments.models import Configuration
-from modelling.answers.selectors import MOST_STUDIES, configurations_behind, of_newest_studies, ranking_of
+from modelling.answers.configurations import MOST_STUDIES, configurations_behind, of_newest_studies
+from modelling.answers.estimate import ranking_of
 from modelling.estimation.ranking import Ranking
 from modelling.evidence import frames
 from modelling.evidence.arms import entry_keys

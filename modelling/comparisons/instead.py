@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from modelling.answers.selectors import answer_at, answer_in, ranking_of
+from modelling.answers.estimate import ranking_of
 from modelling.answers.words import address, title
 from modelling.estimation.ranking import Ranking
 from modelling.evidence import names
@@ -12,6 +12,7 @@ from modelling.evidence.axes import AXES, Axis, entry_parts
 from modelling.evidence.question import Question
 from modelling.evidence.words import listed
 from modelling.explanations.selectors import contrast_between, shared_part
+from modelling.kept_answers.selectors import answer_at, answer_in
 
 from .content import Instead, Offer
 from .words import address_of

@@ -5,11 +5,12 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from modelling.answers.selectors import COMBINED, Given, answer_at, asked, given, room_for
 from modelling.estimation.ranking import METHOD
 from modelling.evidence import counts
 from modelling.evidence.keeping import remembered
 from modelling.evidence.question import Question
+from modelling.kept_answers.pins import COMBINED, Given, asked, given, room_for
+from modelling.kept_answers.selectors import answer_at
 
 from .comparison import compare
 from .content import Comparison, Instead
@@ -28,7 +29,7 @@ def compared(question: Question, keys: Sequence[str], as_of: int | None = None) 
 def comparison_given(
     question: Question, keys: Sequence[str], as_of: int | None, method: int | None, user: Any
 ) -> Given:
-    """The comparison as its address has it, pinned where that is permanent; see modelling.answers.pins."""
+    """The comparison as its address has it, pinned where that is permanent; see modelling.kept_answers.pins."""
     return given(
         asked("comparison", f"{question.key}|{','.join(keys)}"),
         as_of,

@@ -9,7 +9,8 @@ import pandas as pd
 
 from experiments.models import CaseStudy, Configuration, Workload
 from kdb.units import METRICS, SPEEDS, THROUGHPUT
-from modelling.answers.selectors import assumptions, of_newest_studies, ranking_of
+from modelling.answers.configurations import of_newest_studies
+from modelling.answers.estimate import assumptions, ranking_of
 from modelling.claims.selectors import verdicts_on
 from modelling.estimation import forecasting, shares
 from modelling.estimation.components import Components

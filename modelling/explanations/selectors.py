@@ -5,10 +5,11 @@ from dataclasses import replace
 from django.urls import reverse
 
 from experiments.templatetags import kdb_format
-from modelling.answers.selectors import Answer, answer_at, answer_in
+from modelling.answers.content import Answer
 from modelling.evidence import counts
 from modelling.evidence.keeping import remembered
 from modelling.evidence.question import Question
+from modelling.kept_answers.selectors import answer_at, answer_in
 
 from . import explain
 from .between import contrast_between, direct_groups, shared_part, tiers_between

@@ -13,7 +13,7 @@ class Migration(migrations.Migration):
             name='PinnedAnswer',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('asked', models.CharField(help_text='SHA-256 of what was asked (modelling.answers.pins.asked).', max_length=64)),
+                ('asked', models.CharField(help_text='SHA-256 of what was asked, as pins name it.', max_length=64)),
                 ('revision', models.PositiveIntegerField(help_text='Knowledge revision in the address.')),
                 ('method', models.PositiveSmallIntegerField(help_text='Version of the way to the answer (modelling.estimation.ranking.METHOD).')),
                 ('body', models.BinaryField(help_text='The answer as the API gave it: JSON, compressed by zlib.')),

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from modelling.answers.words import Decision, Grounds
+from modelling.answers.content import Decision, Grounds
 from modelling.estimation.mixes import MixEntry, Range
 from modelling.evidence.question import Question
 

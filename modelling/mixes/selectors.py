@@ -7,17 +7,7 @@ from functools import partial
 from typing import Any
 
 from kdb.units import METRICS, THROUGHPUT
-from modelling.answers.selectors import (
-    COMBINED,
-    Given,
-    answer_at,
-    answer_in,
-    asked,
-    assumptions,
-    given,
-    ranking_of,
-    room_for,
-)
+from modelling.answers.estimate import assumptions, ranking_of
 from modelling.estimation.mixes import Mix, mix
 from modelling.estimation.ranking import METHOD, Ranking
 from modelling.evidence import counts, frames, names
@@ -25,6 +15,8 @@ from modelling.evidence.axes import AXES
 from modelling.evidence.keeping import remembered
 from modelling.evidence.question import Question
 from modelling.explanations.selectors import forecast_between
+from modelling.kept_answers.pins import COMBINED, Given, asked, given, room_for
+from modelling.kept_answers.selectors import answer_at, answer_in
 
 from .answer import answer
 from .content import MixAnswer, Share
@@ -45,7 +37,7 @@ def mixed(question: Question, weights: Mapping[str, float], as_of: int | None = 
 def mix_given(
     question: Question, weights: Mapping[str, float], as_of: int | None, method: int | None, user: Any
 ) -> Given:
-    """Return the mix as its address has it, pinned where that is permanent; see modelling.answers.pins."""
+    """Return the mix as its address has it, pinned where that is permanent; see modelling.kept_answers.pins."""
     return given(
         asked("mix", _key(question, _shares(weights))),
         as_of,

@@ -122,7 +122,7 @@ class PinnedAnswer(models.Model):
     It is never changed, worked out again, or deleted: neither a publication nor a newer method touches it.
     """
 
-    asked = models.CharField(max_length=64, help_text="SHA-256 of what was asked (modelling.answers.pins.asked).")
+    asked = models.CharField(max_length=64, help_text="SHA-256 of what was asked, as pins name it.")
     revision = models.PositiveIntegerField(help_text="Knowledge revision in the address.")
     method = models.PositiveSmallIntegerField(
         help_text="Version of the way to the answer (modelling.estimation.ranking.METHOD)."

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from kdb.units import THROUGHPUT
-from modelling.answers.selectors import ranking_of
+from modelling.answers.estimate import ranking_of
 from modelling.evidence import names
 from modelling.evidence.question import Question
 

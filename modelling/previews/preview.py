@@ -16,7 +16,8 @@ from experiments.models import CaseStudy
 from kdb import jobs
 from kdb.models import Job
 from modelling.answers import words
-from modelling.answers.selectors import Answer, RankedEntry, answer_with_draft
+from modelling.answers.answer import answer_with_draft
+from modelling.answers.content import Answer, RankedEntry
 from modelling.estimation.ranking import METHOD
 from modelling.evidence import counts, frames, names, summaries
 from modelling.evidence.axes import AXES

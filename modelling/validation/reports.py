@@ -17,7 +17,7 @@ from experiments import visible
 from experiments.models import Workload
 from kdb import jobs
 from kdb.cost import budget
-from modelling.answers.selectors import assumptions
+from modelling.answers.estimate import assumptions
 from modelling.estimation.forecasting import IN_USE, SINCE
 from modelling.evidence import counts, frames
 from modelling.evidence.cost_matrix import cost_matrix

@@ -15,8 +15,8 @@ from experiments.case_studies import bundles
 from experiments.models import CaseStudy, RunArtifact
 from kdb.api.schema import EXAMPLES, CachedGenerator
 from kdb.notifications import subscriptions
-from modelling.answers import following
 from modelling.evidence.question import Question
+from modelling.following import followers
 from tests.factories import (
     HOST_KEY,
     make_campaign,
@@ -79,7 +79,7 @@ def make_laboratory() -> tuple[dict[str, Any], dict[str, Any]]:
         "notifications": subscriptions.add(
             users["owner"], "webhook", "https://x.org/", ["question"], "https://x.org"
         ).pk,
-        "followed-questions": following.follow(users["owner"], Question("guest-fs", "varmail")).pk,
+        "followed-questions": followers.follow(users["owner"], Question("guest-fs", "varmail")).pk,
     }
     placement = {"plans": 1, "moves": 1, "mixes": 7, "policies": "lab-2"}
     return users, {**ids, **slugs, **placement, **told}

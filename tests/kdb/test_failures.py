@@ -116,7 +116,7 @@ def test_an_upload_to_a_full_disk_is_told_so(client, full_sqlite):
 
 def test_a_page_tells_of_a_full_disk(client, db, monkeypatch):
     client.raise_request_exception = False
-    monkeypatch.setattr("modelling.answers.views.render", lambda *args, **kwargs: write_to_a_full_device())
+    monkeypatch.setattr("modelling.answer_pages.views.render", lambda *args, **kwargs: write_to_a_full_device())
 
     response = client.get(reverse("answer"))
 

@@ -29,8 +29,8 @@ from experiments.models import (
     RawFile,
 )
 from kdb.models import Job
-from modelling.answers import snapshots
 from modelling.evidence.summaries import rebuild_arms
+from modelling.kept_answers import snapshots
 from modelling.models import Arm, ClaimVerdict
 from tests.experiments.campaigns.laboratory import lab
 

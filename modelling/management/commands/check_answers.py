@@ -5,7 +5,7 @@ from typing import Any
 from django.core.management import BaseCommand, CommandError
 from django.core.management.base import CommandParser
 
-from modelling.answers import snapshots
+from modelling.kept_answers import snapshots
 
 
 class Command(BaseCommand):

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from modelling.answers.selectors import assumptions
+from modelling.answers.estimate import assumptions
 from modelling.evidence import names
 from modelling.placement.content import FleetError, Rules
 from modelling.placement.gather import knowledge

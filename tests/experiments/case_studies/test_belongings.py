@@ -36,10 +36,10 @@ from experiments.models import (
     WorkloadVariant,
 )
 from kdb.api.urls import urlpatterns as api_patterns
-from modelling.answers import snapshots
 from modelling.claims import verdicts
 from modelling.evidence import frames, summaries
 from modelling.evidence.question import Question
+from modelling.kept_answers import snapshots
 from modelling.models import ClaimVerdict
 from tests import factories
 from tests.experiments.imports.test_pipeline import changed

@@ -9,7 +9,7 @@ from django.core.management import call_command
 from experiments.models import CaseStudy, Configuration, Measurement
 from experiments.published_evidence import load as evidence
 from experiments.published_evidence import outside
-from modelling.answers.selectors import answer_with_draft
+from modelling.answers.answer import answer_with_draft
 from modelling.evidence.question import Question
 
 FOLDER = settings.BASE_DIR / "fixtures" / "outside"

@@ -14,7 +14,7 @@ from modelling.advice.api import AdviceSerializer
 from modelling.models import RankingSnapshot
 from modelling.workloads.profiles import KNOWN, PERSONALITIES
 from tests.factories import make_case_study, make_measurement, publish
-from tests.modelling.answers.test_pages import HTMX, text_of
+from tests.modelling.answer_pages.test_pages import HTMX, text_of
 from tests.test_architecture import ROOT
 
 from .test_reasoning import DATABASE, STREAM

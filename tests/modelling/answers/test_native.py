@@ -2,9 +2,9 @@
 
 import pytest
 
-from modelling.answers.selectors import answer_in, current_ranking
 from modelling.evidence import choices, frames, summaries
 from modelling.evidence.question import Question
+from modelling.kept_answers.selectors import answer_in, current_ranking
 from modelling.models import Arm
 from tests.factories import make_case_study, make_configuration, make_measurement, publish
 

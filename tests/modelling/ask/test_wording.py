@@ -3,9 +3,9 @@
 import pytest
 
 from experiments.search.find import search
-from modelling.answers.selectors import current_ranking
 from modelling.ask.wording import LONGEST, understood
 from modelling.evidence.question import Question
+from modelling.kept_answers.selectors import current_ranking
 from tests.factories import make_case_study, make_measurement, publish
 
 pytestmark = pytest.mark.django_db

@@ -2,7 +2,7 @@
 
 import pytest
 
-from modelling.answers.selectors import answer_with_draft
+from modelling.answers.answer import answer_with_draft
 from modelling.evidence import frames
 from modelling.evidence.question import Question
 from tests.factories import make_case_study, make_configuration, make_finding, make_measurement, publish

@@ -4,9 +4,9 @@ import pytest
 
 from experiments.case_studies import life
 from modelling.answers import configurations
-from modelling.answers.selectors import answer_in, current_ranking
 from modelling.evidence import frames, summaries
 from modelling.evidence.question import Question
+from modelling.kept_answers.selectors import answer_in, current_ranking
 from modelling.models import Arm, RankingSnapshot
 from tests.factories import make_case_study, make_configuration, make_measurement, publish
 

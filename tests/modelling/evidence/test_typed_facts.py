@@ -5,7 +5,7 @@ from math import log
 import pytest
 
 from experiments.models import Measurement
-from modelling.answers.selectors import answer_with_draft
+from modelling.answers.answer import answer_with_draft
 from modelling.evidence import counts, frames
 from modelling.evidence.axes import AXES
 from modelling.evidence.fairplay import group_numbers

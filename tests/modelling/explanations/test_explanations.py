@@ -9,7 +9,6 @@ import pytest
 from django.core.cache import cache
 
 from experiments.case_studies import life
-from modelling.answers.selectors import current_ranking
 from modelling.evidence.axes import AXES, entry_key, entry_parts
 from modelling.evidence.question import Question
 from modelling.explanations import Step, explain
@@ -17,6 +16,7 @@ from modelling.explanations import gather as gathering
 from modelling.explanations.content import HeldAgainst
 from modelling.explanations.gather import gather
 from modelling.explanations.selectors import explained
+from modelling.kept_answers.selectors import current_ranking
 from tests.factories import make_case_study, make_measurement, publish
 
 pytestmark = pytest.mark.sqlite

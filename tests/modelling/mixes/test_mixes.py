@@ -11,12 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from experiments.case_studies import life
-from modelling.answers.selectors import answer_in, current_ranking, ranking_of
+from modelling.answers.estimate import ranking_of
 from modelling.estimation.mixes import mix
 from modelling.estimation.ranking import METHOD
 from modelling.estimation.verdict import STRENGTHS
 from modelling.evidence import names
 from modelling.evidence.question import Question
+from modelling.kept_answers.selectors import answer_in, current_ranking
 from modelling.mixes import selectors
 from modelling.mixes.forms import WeightsField
 from modelling.mixes.selectors import mixed

@@ -7,10 +7,10 @@ from experiments.case_studies import life
 from experiments.models import CaseStudy
 from kdb import jobs
 from kdb.models import Job
-from modelling.answers.selectors import current_ranking
-from modelling.answers.snapshots import compute_snapshot
 from modelling.evidence import counts
 from modelling.evidence.question import Question
+from modelling.kept_answers.selectors import current_ranking
+from modelling.kept_answers.snapshots import compute_snapshot
 from modelling.models import Arm, PublicationPreview
 from modelling.previews import preview as previews
 from tests.factories import make_case_study, make_measurement, make_user

@@ -1,0 +1,287 @@
+"""Rankings as data, and the state of the whole."""
+
+import hashlib
+import json
+from collections.abc import Callable
+from dataclasses import asdict
+from functools import partial
+from typing import Any
+
+from django.core.cache import caches
+from django.http import HttpResponse, HttpResponseBase
+from django.utils.decorators import method_decorator
+from django.views.decorators.http import conditional_page
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework.renderers import JSONRenderer
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.reverse import reverse
+
+from kdb import __version__, status
+from kdb.api.errors import database_is_down
+from kdb.api.formats import CsvRenderer, csv_text
+from kdb.api.public import PublicView
+from kdb.entity_tags import tagged, tagged_json
+from modelling.answers import words
+from modelling.answers.content import complete, said
+from modelling.ask.selectors import BACKENDS, DISKS, Machine, fit
+from modelling.estimation.ranking import METHOD
+from modelling.evidence import counts, names
+from modelling.evidence.asking import (
+    AS_OF_PARAMETER,
+    EDITION,
+    FILTERS,
+    METHOD_PARAMETER,
+    GroundsSerializer,
+    QuestionSerializer,
+    VerdictSerializer,
+    asked_method,
+    asked_revision,
+    question_asked,
+)
+from modelling.evidence.axes import AXES
+from modelling.evidence.forms import QuestionForm
+from modelling.evidence.question import Question
+from modelling.kept_answers import snapshots
+from modelling.kept_answers.editions import Edition, edition
+from modelling.kept_answers.pins import room_for
+from modelling.kept_answers.selectors import answer_in, answers_or_none, waiting_for
+from modelling.models import RankingSnapshot
+
+from . import serializers
+from .forms import RankingForm, TableForm
+from .heat_map import heat_map
+from .table import MOST_WORKLOADS, table
+
+_KEPT_SECONDS = 60
+ENTRY_COLUMNS = tuple(serializers.EntrySerializer().fields)
+RANKING_KEYS = tuple(serializers.RankingSerializer().fields)
+KEYS_WITHIN = {
+    "question": tuple(QuestionSerializer().fields),
+    "entries": ENTRY_COLUMNS,
+    "verdict": tuple(VerdictSerializer().fields),
+    "parts": tuple(serializers.PartSerializer().fields),
+    "scaling": tuple(serializers.ScalingPanelSerializer().fields),
+    "grounds": tuple(GroundsSerializer().fields),
+    "fit": tuple(serializers.FitSerializer().fields),
+    "next_runs": tuple(serializers.NextRunSerializer().fields),
+    "differences": tuple(serializers.DifferenceSerializer().fields),
+    "trade_offs": tuple(serializers.TradeOffSerializer().fields),
+    "set_ups": tuple(serializers.SetUpSerializer().fields),
+    "evidence": tuple(serializers.CaseStudyEvidenceSerializer().fields),
+}
+
+
+@method_decorator(conditional_page, name="dispatch")
+class AxisListView(PublicView):
+    @extend_schema(operation_id="axes", responses=serializers.AxesSerializer, tags=["rankings"])
+    def get(self, request: Request) -> Response:
+        """List what can be ranked, and where."""
+        self.refuse_parameters()
+        axes = [
+            {"axis": axis.name, "label": axis.label, "url": reverse("ranking", args=[axis.name], request=request)}
+            for axis in AXES.values()
+        ]
+        return Response({"axes": axes})
+
+
+class RankingView(PublicView):
+    renderer_classes = [JSONRenderer, CsvRenderer]
+
+    @extend_schema(
+        operation_id="ranking",
+        parameters=[
+            OpenApiParameter("axis", location="path", enum=list(AXES)),
+            *FILTERS,
+            OpenApiParameter("disks", enum=list(DISKS), description="Kind of disks you have; see `fit`."),
+            OpenApiParameter(
+                "images",
+                enum=list(BACKENDS),
+                description="What your images lie on, where it is no file system of the host; see `fit`.",
+            ),
+            AS_OF_PARAMETER,
+            METHOD_PARAMETER,
+        ],
+        responses={200: serializers.RankingSerializer, 202: serializers.BeingWorkedOutSerializer},
+        tags=["rankings"],
+    )
+    def get(self, request: Request, axis: str) -> HttpResponseBase:
+        """Tell which entry of the axis is best for a workload, by how much, and on what evidence.
+
+        The entity tag names the answer and its format: ask again with If-None-Match and get 304
+        until a publication changes the answer. 202: a large answer is being worked out; ask again.
+        """
+        question, form = question_asked(request, axis, RankingForm, further=EDITION)
+        machine = Machine.of(form.cleaned_data)
+        file_format, room = request.accepted_renderer.format, room_for(request.user)
+        wants_all = file_format != "csv"
+        found = edition(question, asked_revision(request), asked_method(request), room, with_today=wants_all)
+        if found is None:
+            return being_worked_out(question)
+        tag = "-".join([found.digest, *machine.given.values(), file_format])
+        modified = int(found.snapshot.computed_at.timestamp())
+        respond = partial(as_csv, found.snapshot)
+        if wants_all:
+            written = partial(as_json, found, question, machine)
+            respond = partial(_kept_body, f"modelling.ranking:{tag}", written)
+        return tagged(request, tag, respond, modified=modified, is_immutable=found.is_final)
+
+
+class TableView(PublicView):
+    @extend_schema(
+        operation_id="table",
+        parameters=[
+            OpenApiParameter("axis", required=True, enum=list(AXES)),
+            OpenApiParameter(
+                "workloads", required=True, description=f"At most {MOST_WORKLOADS} workloads: `varmail,webserver`."
+            ),
+            *(parameter for parameter in FILTERS if parameter.name != "workload"),
+        ],
+        responses=serializers.TableSerializer,
+        tags=["rankings"],
+    )
+    def get(self, request: Request) -> HttpResponseBase:
+        """Return the answers under several workloads in one table: every entry of an axis, every workload."""
+        axis = request.query_params.get("axis", "")
+        _, form = question_asked(request, axis, TableForm, ("axis",))
+        answers = answers_or_none(form.questions())
+        said = [f"{row.digest}{row.superseded_by or ''}" if row else "waiting" for row in answers.values()]
+        tag = hashlib.sha256(",".join([axis, *(question.key for question in answers), *said]).encode()).hexdigest()
+
+        def written() -> str:
+            body = {"axis": axis, "filters": form.question().filters, **table(answers)}
+            return json.dumps(body, separators=(",", ":"))
+
+        return tagged(request, tag, partial(_kept_body, f"modelling.table:{tag}", written))
+
+
+class HeatMapView(PublicView):
+    @extend_schema(
+        operation_id="heat_map",
+        parameters=[*FILTERS, AS_OF_PARAMETER, METHOD_PARAMETER],
+        responses={200: serializers.HeatMapSerializer, 202: serializers.BeingWorkedOutSerializer},
+        tags=["rankings"],
+    )
+    def get(self, request: Request) -> HttpResponseBase:
+        """Return the answer on file-system pairs as a grid of guest and host, with gaps where evidence is missing."""
+        question, _ = question_asked(request, "fs-pair", QuestionForm, EDITION)
+        found = edition(question, asked_revision(request), asked_method(request), room_for(request.user))
+        if found is None:
+            return being_worked_out(question)
+        answer = answer_in(found.snapshot)
+        grid = heat_map(answer.entries, names.names()["file_system"])
+        address, as_of_today = partial(words.heat_map_address, question), words.edition(found.as_of, METHOD)
+        body = {
+            "question": question.as_dict(),
+            "revision": answer.revision,
+            "method": found.snapshot.method,
+            "permanent": address(**found.named) if found.named else None,
+            "pinned": found.is_pinned,
+            "today": None if found.is_of_today else address(**as_of_today),
+            **asdict(grid),
+        }
+        return tagged_json(request, body, is_immutable=found.is_final)
+
+
+def figures() -> dict[str, Any]:
+    """Return what is published now, which answers wait, and when a worker was last seen."""
+    revision = counts.revision()
+    published = {"revision": revision, **counts.published(revision), "answers": snapshots.state()}
+    return {"published": published, "worker_seen_at": status.worker_seen_at()}
+
+
+FIGURES = status.Probe(figures)
+
+
+class StatusView(PublicView):
+    throttle_classes = []  # they count in Redis, which may hang; one thread looks, however many ask
+
+    @extend_schema(
+        operation_id="status",
+        responses=serializers.StatusSerializer,
+        tags=["status"],
+    )
+    def get(self, request: Request) -> HttpResponseBase:
+        """Tell what is published now, which answers wait to be renewed, and the health of database, broker and workers.
+
+        It never waits for what does not answer. 200 while the database does, whatever else is down, and while it is
+        only slow: then with the last known figures and their age. 503 when it does not; the problem has the same
+        fields, as far as they are known.
+        """
+        self.refuse_parameters()
+        sight, health = status.health(FIGURES)
+        age = None if sight.age_seconds is None else round(sight.age_seconds, 1)
+        known = sight.value["published"] if sight.value else {}
+        body = {"version": __version__, **known, "age_seconds": age, "health": health}
+        if sight.value and health["database"]["status"] != "down":
+            return Response(body, headers={"Cache-Control": "no-store"})
+        response = database_is_down(further=body)
+        response["Cache-Control"] = "no-store"
+        return response
+
+
+def being_worked_out(question: Question) -> Response:
+    """Answer that it is to be asked again in two seconds."""
+    row = waiting_for(question)
+    body = {
+        "detail": "The answer is being worked out.",
+        "question": question.as_dict(),
+        "error": row.error if row else "",
+    }
+    return Response(body, status=202, headers={"Retry-After": "2", "Cache-Control": "no-store"})
+
+
+def _kept_body(key: str, written: Callable[[], str]) -> HttpResponse:
+    """Return JSON that is kept for a while as it is sent: to read and write it again costs most of a warm answer."""
+    body = caches["bodies"].get_or_set(key, lambda: written().encode(), _KEPT_SECONDS)
+    return HttpResponse(body, content_type="application/json")
+
+
+def as_json(found: Edition, question: Question, machine: Machine) -> str:
+    """Write the whole answer, its permanent address, and how the machine stands to its evidence."""
+    result = complete(found.snapshot.result)
+    fitting = fit(question.axis, question.filters, machine, result["grounds"]["facts"], names.names())
+    beside = {
+        "superseded_by": found.superseded_by,
+        "fit": asdict(fitting),
+        "method": found.snapshot.method,
+        "permanent": words.api_address(question, **found.named) if found.named else None,
+        "pinned": found.is_pinned,
+        "method_of_today": _said_today(found, question),
+    }
+    return json.dumps(in_documented_order({**result, **beside}), separators=(",", ":"))
+
+
+def _said_today(found: Edition, question: Question) -> dict[str, Any] | None:
+    if found.is_of_today:
+        return None
+    then, today = answer_in(found.snapshot), answer_in(found.today) if found.today else None
+    return {
+        "method": METHOD,
+        "says_the_same": said(then) == said(today) if today else None,
+        "verdict": asdict(today.verdict) if today else None,
+        "best": today.best if today else None,
+        "permanent": words.api_address(question, **words.edition(found.as_of, METHOD)),
+    }
+
+
+def in_documented_order(result: dict[str, Any]) -> dict[str, Any]:
+    """Put the fields in one order on every database: PostgreSQL keeps JSON with its keys in another order."""
+    body = {key: result[key] for key in RANKING_KEYS if key in result}
+    for name, keys in KEYS_WITHIN.items():
+        value = body.get(name)
+        if isinstance(value, list):
+            body[name] = [{key: row[key] for key in keys if key in row} for row in value]
+        elif value is not None:
+            body[name] = {key: value[key] for key in keys if key in value}
+    return body
+
+
+def as_csv(snapshot: RankingSnapshot) -> HttpResponse:
+    """The entries, one row each."""
+    result = complete(snapshot.result)
+    asked = [str(result["question"][name]) for name in KEYS_WITHIN["question"] if result["question"][name] is not None]
+    name = f"kdb-{'-'.join(asked)}-revision-{result['revision']}-method-{snapshot.method}.csv"
+    response = HttpResponse(csv_text(ENTRY_COLUMNS, result["entries"]), content_type="text/csv; charset=utf-8")
+    response["Content-Disposition"] = f'attachment; filename="{name}"'
+    return response

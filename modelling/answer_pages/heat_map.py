@@ -1,0 +1,101 @@
+"""The guest x host grid of an answer about file-system pairs. No queries, no HTML."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from modelling.answers.content import RankedEntry
+from modelling.evidence.axes import AXES, entry_parts
+
+
+@dataclass(frozen=True)
+class NamedSide:
+    """A file system that has a row or a column of the grid."""
+
+    key: str
+    label: str
+
+
+@dataclass(frozen=True)
+class Cell:
+    """The answer on one pair; numbers are None where there is no evidence, or none with numbers.
+
+    shade : from 0, the slowest ratio of its part, to 4, the fastest, on a logarithmic scale; a part without numbers is
+    shaded by rank
+    standing : best, between, avoid or no evidence
+    """
+
+    guest_fs: str
+    host_fs: str
+    rank: int | None = None
+    part: int | None = None
+    ratio: float | None = None
+    low: float | None = None
+    high: float | None = None
+    grade: str | None = None
+    shade: int | None = None
+    standing: str = "no evidence"
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Rows are guest file systems, columns host file systems: those that the answer speaks of, by name."""
+
+    guests: tuple[NamedSide, ...]
+    hosts: tuple[NamedSide, ...]
+    cells: tuple[tuple[Cell, ...], ...]
+
+    @property
+    def rows(self) -> list[tuple[NamedSide, tuple[Cell, ...]]]:
+        """Each guest with its cells."""
+        return list(zip(self.guests, self.cells, strict=True))
+
+
+def heat_map(entries: Sequence[RankedEntry], labels: Mapping[str, str]) -> Grid:
+    """Return the grid of an answer's entries on the axis fs-pair. labels : file system to its name"""
+    of_pair = {}
+    for entry in entries:
+        parts = entry_parts(AXES["fs-pair"], entry.key)
+        of_pair[parts["guest_fs"], parts["host_fs"]] = entry
+    guests, hosts = (
+        sorted({pair[side] for pair in of_pair}, key=lambda slug: labels.get(slug, slug)) for side in (0, 1)
+    )
+    shades = _shades(entries)
+    return Grid(
+        tuple(NamedSide(guest, labels.get(guest, guest)) for guest in guests),
+        tuple(NamedSide(host, labels.get(host, host)) for host in hosts),
+        tuple(tuple(_cell(guest, host, of_pair.get((guest, host)), shades) for host in hosts) for guest in guests),
+    )
+
+
+def _cell(guest: str, host: str, entry: RankedEntry | None, shades: Mapping[str, int]) -> Cell:
+    if entry is None:
+        return Cell(guest, host)
+    return Cell(
+        guest,
+        host,
+        entry.rank,
+        entry.part,
+        entry.ratio,
+        entry.low,
+        entry.high,
+        entry.grade,
+        shades[entry.key],
+        "best" if entry.is_best else "avoid" if entry.is_worst else "between",
+    )
+
+
+def _shades(entries: Sequence[RankedEntry]) -> dict[str, int]:
+    found = {}
+    for part in {entry.part for entry in entries}:
+        scale = _heights([entry for entry in entries if entry.part == part])
+        low, high = min(scale.values()), max(scale.values())
+        for key, value in scale.items():
+            found[key] = 4 if high == low else round(4 * (value - low) / (high - low))
+    return found
+
+
+def _heights(members: Sequence[RankedEntry]) -> dict[str, float]:
+    """Return ln ratio where all have one, else the rank from below."""
+    ratios = {entry.key: math.log(entry.ratio) for entry in members if entry.ratio is not None}
+    return ratios if len(ratios) == len(members) else {entry.key: -float(entry.rank) for entry in members}

@@ -1,0 +1,129 @@
+"""Finds what is nearest where evidence gives no direct answer, or none with numbers, and what would settle it."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from modelling.answers.content import Answer, Decision
+from modelling.answers.next_runs import campaign_address
+from modelling.answers.words import THING, address, title
+from modelling.comparisons.words import compare_address
+from modelling.evidence import counts, names
+from modelling.evidence.axes import AXES
+from modelling.evidence.question import Question
+from modelling.explanations.selectors import mechanisms_record
+from modelling.kept_answers.selectors import answer_in, answer_or_none, kept_answers
+from modelling.workloads.track_record import how_often
+
+MOST = 3  # questions beside
+MOST_WORKED_OUT = 4  # answers computed only to be shown here
+
+# Filter of a question: how a sentence says that it is dropped.
+_ANY = {
+    "hypervisor": "Under any hypervisor",
+    "guest_fs": "With any guest file system",
+    "host_fs": "On any host file system",
+    "host_storage": "On any host storage",
+    "vm_count": "With any number of machines",
+    "storage": "On any kind of storage",
+    "benchmark": "By any benchmark",
+    "guest_os_family": "With any guest system",
+    "grade": "With weaker evidence as well",
+    "evidence": "With what was published without review as well",
+    "metric": "By whatever was measured",
+}
+_AXIS_OF = {"hypervisor": "hypervisor", "guest_fs": "guest-fs", "host_fs": "host-fs", "host_storage": "host-storage"}
+
+
+@dataclass(frozen=True)
+class Loosened:
+    """A question near the one that was asked, with its answer.
+
+    loosened : in what it differs; known : what that is known to do, or that it is not
+    """
+
+    loosened: str
+    title: str
+    address: str
+    verdict: Decision
+    known: str
+
+
+@dataclass(frozen=True)
+class Instead:
+    """The help in place of a direct answer, the nearest first.
+
+    has_order : whether tier lists do answer it, and only numbers are missing
+    mechanisms : how often their opinion was right on this workload; "": they have none on this axis
+    opinion : address where they are told of two entries; campaign : one that would settle it, filled in; "": none
+    """
+
+    has_order: bool
+    questions: tuple[Loosened, ...]
+    mechanisms: str
+    opinion: str
+    campaign: str
+
+
+def instead_of(answer: Answer) -> Instead | None:
+    """Find what is in place of an answer without numbers; None where it has some."""
+    question = answer.question
+    if any(entry.ratio is not None for entry in answer.entries):
+        return None
+    has_mechanisms = "hypervisor" not in AXES[question.axis].entry
+    return Instead(
+        has_order=bool(answer.entries),
+        questions=_near(question, with_numbers=bool(answer.entries)),
+        mechanisms=_mechanisms(question.workload) if has_mechanisms else "",
+        opinion=compare_address(question) if has_mechanisms else "",
+        campaign=campaign_address(question),
+    )
+
+
+def _loosened(question: Question) -> list[tuple[str, Question, str]]:
+    """List one filter fewer, then none, then another axis: how each reads, and the dropped filter, if one was."""
+    dropped: list[tuple[str, dict[str, Any]]] = [(name, {name: None}) for name in question.filters]
+    found = [(_ANY[name], replace(question, **unset), name) for name, unset in dropped]
+    if len(dropped) > 1:
+        found.append(("With none of what narrows it", Question(question.axis, question.workload), ""))
+    for axis in AXES.values():
+        unset: dict[str, Any] = {name: None for name in question.filters if name in axis.entry}
+        if axis.name != question.axis:
+            found.append((f"To choose the {THING[axis.name]}", replace(question, axis=axis.name, **unset), ""))
+    return found
+
+
+def _near(question: Question, with_numbers: bool) -> tuple[Loosened, ...]:
+    """Return the near questions whose answers are kept, and a few more that are worked out."""
+    near = _loosened(question)
+    kept = kept_answers([other for _, other, _ in near])
+    left = MOST_WORKED_OUT
+    found: list[Loosened] = []
+    for sentence, other, name in near:
+        if len(found) == MOST or not kept.get(other, left > 0):
+            continue
+        left -= other not in kept
+        snapshot = answer_or_none(other, None)
+        answer = answer_in(snapshot) if snapshot else None
+        if answer and any(entry.ratio is not None or not with_numbers for entry in answer.entries):
+            known = _known(name, answer) if name else ""
+            found.append(Loosened(sentence, title(other, names.names()), address(other), answer.verdict, known))
+    return tuple(found)
+
+
+def _known(name: str, answer: Answer) -> str:
+    """Say what the dropped fact does on this workload, as the evidence has it."""
+    question = answer.question
+    if name == "vm_count" and answer.machines:
+        return answer.machines
+    if name in _AXIS_OF and _AXIS_OF[name] != question.axis:
+        about = Question(_AXIS_OF[name], question.workload)
+        snapshot = answer_or_none(about, None)
+        if snapshot and (said := answer_in(snapshot)).entries:
+            return f"The {THING[about.axis]} by itself: {said.verdict.sentence}"
+    return "What it does here is not known."
+
+
+def _mechanisms(workload: str) -> str:
+    record = mechanisms_record(workload, counts.revision())
+    better = "better than chance" if record.beats_chance else "no better than chance"
+    return f"{how_often(record)}{f', {better}' if record.compared else ''}."

@@ -1,0 +1,139 @@
+"""Says what an answer means on the machines that were measured, as a page shows it. No queries, no HTML."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from kdb.units import LATENCY, METRICS, convert
+from modelling.answers.content import Answer, AnswerPart, MeasuredDifference, SetUp
+from modelling.evidence.words import machines, size
+from modelling.workloads.curves import Carried, CurvePanel, CurvePoint, carried
+
+
+@dataclass(frozen=True)
+class DifferenceLine:
+    """One row of the table: the values that the first and the other reached, and where they stand.
+
+    place : what else the numbers are of, "1 virtual machine, read, 4 KiB"; more : the first against the other, signed
+    """
+
+    other: str
+    difference: MeasuredDifference
+    place: str
+    more: float
+
+
+@dataclass(frozen=True)
+class Meaning:
+    """The meaning of one part.
+
+    sentence : the difference to the nearest rival; first : label of what the lines are against
+    script : the set-up as text to copy, each line with its case studies
+    """
+
+    part: AnswerPart
+    sentence: str
+    first: str
+    lines: list[DifferenceLine]
+    set_up: SetUp | None
+    script: str
+
+
+def meanings(answer: Answer) -> list[Meaning]:
+    """Say what each part means that has numbers side by side, or something to set up."""
+    labels = {entry.key: entry.label for entry in answer.entries}
+    set_ups = {set_up.part: set_up for set_up in answer.set_ups}
+    found = []
+    for part in answer.parts:
+        lines = [_line(each, labels) for each in answer.differences if each.part == part.part]
+        set_up = set_ups.get(part.part)
+        if lines or set_up:
+            first = labels[part.reference]
+            script = _script(set_up) if set_up else ""
+            found.append(Meaning(part, _sentence(first, lines, part.basis), first, lines, set_up, script))
+    return found
+
+
+def _line(difference: MeasuredDifference, labels: Mapping[str, str]) -> DifferenceLine:
+    place = [machines(difference.vm_count)]
+    place += [difference.operation] if difference.operation != "mixed" else []
+    place += [size(difference.block_size_bytes)] if difference.block_size_bytes else []
+    return DifferenceLine(
+        other=labels[difference.other],
+        difference=difference,
+        place=", ".join(place),
+        more=difference.first_value - difference.other_value,
+    )
+
+
+def _sentence(first: str, lines: Sequence[DifferenceLine], basis: str) -> str:
+    if not lines:
+        why = "the sources print no numbers" if basis == "findings" else "it was measured beside no other"
+        return f"What it means in units of its own is not known: {why}."
+    nearest, found = lines[0], lines[0].difference
+    more = "more" if nearest.more >= 0 else "less"
+    mine, other, between = (_rounded(v) for v in (found.first_value, found.other_value, abs(nearest.more)))
+    return (
+        f"{first} reached {mine} {found.unit}, {nearest.other} {other} {found.unit}: {between} {found.unit} {more} "
+        f"({found.case_study.upper()}, {nearest.place})."
+    )
+
+
+def _rounded(value: float) -> str:
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+
+
+def _script(set_up: SetUp) -> str:
+    """Write the lines as one text, each with its case studies in a remark."""
+    return "".join(f"{line.text}  # {', '.join(slug.upper() for slug in line.case_studies)}\n" for line in set_up.lines)
+
+
+@dataclass(frozen=True)
+class CarriedLine:
+    """The number of machines that one configuration carries, with the ends of the interval: "2 (1 to at least 3)".
+
+    place : title of the panel; each, together : if its values are for each machine, or for all together; "": they are
+    not, the source says so
+    """
+
+    label: str
+    place: str
+    panel: CurvePanel
+    each: str
+    together: str
+
+
+def carried_lines(answer: Answer, titles: Sequence[str], rate: float) -> list[CarriedLine]:
+    """Say how many machines each measured configuration carries at the rate each, in the metric's own unit.
+
+    titles : of the answer's panels. Where a source does not say what a value is for, both readings are given.
+    """
+    if answer.metric == LATENCY:
+        return []
+    found = []
+    for panel, title in zip(answer.scaling, titles, strict=True):
+        wanted = convert(rate, METRICS[answer.metric].unit, panel.unit)
+        for series in panel.series:
+            each, together = (
+                _reading(series.points, wanted, scope) if panel.scope in ("", scope) else ""
+                for scope in ("per-vm", "aggregate")
+            )
+            found.append(CarriedLine(series.label, title, panel, each, together))
+    return found
+
+
+def _reading(points: Sequence[CurvePoint], rate: float, scope: str) -> str:
+    said = [
+        _said(
+            carried([(point.vm_count, getattr(point, end)) for point in points], rate, aggregate=scope == "aggregate")
+        )
+        for end in ("value", "low", "high")
+    ]
+    return said[0] if said[1] == said[2] else f"{said[0]} ({said[1]} to {said[2]})"
+
+
+def _said(found: Carried) -> str:
+    if found.at_least:
+        return f"at least {found.machines}"
+    if found.fewer_than:
+        return "none" if found.machines == 1 else f"fewer than {found.machines}"
+    return str(found.machines)

@@ -1,0 +1,23 @@
+"""What a user follows, as pages show it."""
+
+from typing import Any
+
+from modelling.answers import words
+from modelling.evidence import names
+from modelling.evidence.question import Question
+from modelling.models import FollowedQuestion
+
+
+def button(user: Any, question: Question) -> dict[str, Any]:
+    """Return what templates/modelling/_follow.html shows. One query."""
+    row = FollowedQuestion.objects.filter(user=user, question=question.key).only("pk").first()
+    fields = {"axis": question.axis, "workload": question.workload, **question.filters}
+    return {"fields": fields, "followed": row.pk if row else None}
+
+
+def followed_by(user: Any) -> list[dict[str, Any]]:
+    """Return pk, title and address of each question that this user follows."""
+    known = names.names()
+    rows = FollowedQuestion.objects.filter(user=user).values_list("pk", "question")
+    questions = [(pk, Question.from_key(key)) for pk, key in rows]
+    return [{"pk": pk, "title": words.title(each, known), "address": words.address(each)} for pk, each in questions]

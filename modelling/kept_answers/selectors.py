@@ -1,0 +1,107 @@
+"""The answer to a question, as pages, the API and other features ask for it."""
+
+import hashlib
+from collections.abc import Sequence
+
+import cattrs
+from django.conf import settings
+from django.db.models import Q
+
+from kdb.operating import metrics
+from modelling.answers.content import Answer, complete
+from modelling.estimation.ranking import METHOD
+from modelling.evidence import counts, frames
+from modelling.evidence.keeping import remembered
+from modelling.evidence.question import Question
+from modelling.models import RankingSnapshot
+
+from . import snapshots
+from .snapshots import answer_as_of, compute_snapshot, note_asked
+
+
+def _in_memory(question: Question, revision: int, as_of: bool) -> str:
+    return f"modelling.answer:{METHOD}:{revision}:{as_of}:{hashlib.sha256(question.key.encode()).hexdigest()}"
+
+
+def current_ranking(question: Question) -> RankingSnapshot:
+    """The newest answer to the question: one indexed read, computed only where none was kept.
+
+    While a publication's answers are being worked out the previous one is given; `superseded_by`
+    names the revision that is coming. An answer that is not kept in the database (modelling.kept_answers.snapshots says
+    which) stays in memory for a while.
+    """
+    return _kept(question) or _computed(question)
+
+
+def answer_or_none(question: Question, as_of: int | None) -> RankingSnapshot | None:
+    """Return what answer_at does, but None while a worker works out an answer for which nobody should wait.
+
+    Those are answers that were never given, from more than settings.KDB_MOST_ARMS_AT_ONCE arms.
+    """
+    if as_of is not None:
+        return ranking_as_of(question, as_of)
+    if (kept := _kept(question)) is not None:
+        return kept
+    if frames.has_more_arms_than(settings.KDB_MOST_ARMS_AT_ONCE, question):
+        snapshots.ask_worker(question)
+        return None
+    return _computed(question)
+
+
+def answers_or_none(questions: Sequence[Question]) -> dict[Question, RankingSnapshot | None]:
+    """Return what answer_or_none gives for each, those that are kept by one query."""
+    of_key = {question.key: question for question in questions}
+    rows = RankingSnapshot.objects.filter(question__in=of_key, method=METHOD, revision__gt=0).defer("result")
+    kept = {of_key[row.question]: row for row in rows.order_by("revision")}  # the newest of each comes last
+    for row in kept.values():
+        note_asked(row)
+    return {question: kept.get(question) or answer_or_none(question, None) for question in questions}
+
+
+def waiting_for(question: Question) -> RankingSnapshot | None:
+    """The row of a question that a worker is to answer for the first time, with what went wrong so far."""
+    return RankingSnapshot.objects.filter(question=question.key, method=METHOD, revision=0).first()
+
+
+def _kept(question: Question) -> RankingSnapshot | None:
+    rows = RankingSnapshot.objects.filter(question=question.key, method=METHOD, revision__gt=0)
+    # Its result is read where it is looked at; most are sent as they were sent before.
+    if (kept := rows.defer("result").order_by("-revision").first()) is not None:
+        note_asked(kept)
+    metrics.ANSWERS.labels("no" if kept is None else "yes").inc()
+    return kept
+
+
+def _computed(question: Question) -> RankingSnapshot:
+    return remembered(_in_memory(question, counts.revision(), as_of=False), lambda: compute_snapshot(question))
+
+
+def ranking_as_of(question: Question, revision: int) -> RankingSnapshot:
+    """The answer as it was at this revision, whatever was published or retracted since.
+
+    One that was kept then, or any earlier one that no publication up to then touched; else it is worked out
+    from what counted then, and kept in memory.
+    """
+    stood = Q(superseded_by__isnull=True) | Q(superseded_by__gt=revision)
+    then = RankingSnapshot.objects.filter(stood, question=question.key, method=METHOD, revision__range=(1, revision))
+    if (kept := then.order_by("-revision").first()) is not None:
+        note_asked(kept)
+        return kept
+    return remembered(_in_memory(question, revision, as_of=True), lambda: answer_as_of(question, revision))
+
+
+def answer_at(question: Question, as_of: int | None) -> RankingSnapshot:
+    """The answer now, or as of a revision where one is given."""
+    return current_ranking(question) if as_of is None else ranking_as_of(question, as_of)
+
+
+def answer_in(snapshot: RankingSnapshot) -> Answer:
+    """Return what the snapshot keeps as JSON, with its types."""
+    return cattrs.structure(complete(snapshot.result), Answer)
+
+
+def kept_answers(questions: list[Question]) -> dict[Question, bool]:
+    """Return those of the questions that have a kept answer, and whether it ranks anything; one query."""
+    of_key = {question.key: question for question in questions}
+    rows = RankingSnapshot.objects.filter(question__in=of_key, method=METHOD, revision__gt=0).order_by("revision")
+    return {of_key[key]: first is not None for key, first in rows.values_list("question", "result__entries__0__key")}

@@ -1,0 +1,368 @@
+"""The answer as a page: what it says on the published evidence, in place and at its own address."""
+
+import re
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from modelling.models import RankingSnapshot
+from tests.factories import make_configuration, make_measurement, publish
+
+pytestmark = pytest.mark.django_db
+
+MAIL_ON_KVM = "/?axis=fs-pair&workload=varmail&hypervisor=kvm"
+FILE_SERVER = "/?axis=hypervisor&workload=fileserver"
+HTMX = {"headers": {"HX-Request": "true"}}
+
+
+def text_of(response) -> str:
+    """What a reader reads: no tags, and white space as one blank."""
+    content = re.sub(r"<script.*?</script>", " ", response.content.decode(), flags=re.DOTALL)
+    return re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", content))
+
+
+def ranked(response) -> list[str]:
+    return [entry.label for entry, *_ in response.context["page"].tables[0].lines]
+
+
+# Before a question
+
+
+def test_the_front_page_explains_itself_and_offers_questions(client: Client, published_evidence):
+    response = client.get("/")
+    assert response.status_code == 200
+    assert "Mail server on KVM: which file-system pair?" in text_of(response)
+    for link in re.findall(r'href="(/\?[^"]+)"', response.content.decode()):
+        assert client.get(link.replace("&amp;", "&")).status_code == 200
+
+
+def test_an_empty_knowledge_base_says_how_to_fill_it(client: Client):
+    assert "load_evidence" in text_of(client.get("/"))
+
+
+def test_the_form_says_what_lies_behind_each_choice(client: Client, published_evidence):
+    content = client.get("/?axis=fs-pair&workload=varmail").content.decode()
+    assert '<option value="kvm">KVM (three case studies)</option>' in content
+    assert '<option value="hyper-v">Hyper-V (no comparison yet)</option>' in content
+    assert re.search(r'<option value="vmfs">VMFS', content)  # images lie on it
+    in_guest = re.search(r'<select name="guest_fs".*?</select>', content, re.DOTALL).group()
+    assert "vmfs" not in in_guest
+
+
+def test_the_counts_follow_the_choice_as_a_fragment(client: Client, published_evidence):
+    response = client.get("/choices/?workload=atto&hypervisor=", **HTMX)
+    assert response.status_code == 200
+    assert '<option value="kvm">KVM (no comparison yet)</option>' in response.content.decode()
+    assert b"<html" not in response.content
+    assert b"aria-invalid" not in client.get("/choices/?workload=&axis=&hypervisor=kvm", **HTMX).content
+
+
+# A visitor's words and machine
+
+
+def test_what_is_left_open_is_what_the_answer_chooses(client: Client, published_evidence):
+    assert client.get("/?workload=fileserver")["Location"] == FILE_SERVER
+    assert client.get("/?workload=varmail&hypervisor=proxmox&images=ext4")["Location"] == (
+        "/?axis=guest-fs&workload=varmail&hypervisor=proxmox&host_fs=ext4"
+    )
+    assert "You left the hypervisor open" in text_of(client.get(FILE_SERVER))
+    assert "You left" not in text_of(client.get(f"{FILE_SERVER}&hypervisor=kvm"))
+
+
+def test_a_machine_stays_in_the_address_and_is_held_against_the_evidence(client: Client, published_evidence):
+    response = client.get(f"{MAIL_ON_KVM}&disks=nvme")
+    assert "Your NVMe was never measured here: all evidence is from hard disks." in text_of(response)
+    assert re.search(r"Kind of disks NVMe hard disks differs", text_of(response))
+    assert f'rel="canonical" href="http://testserver{MAIL_ON_KVM}"'.replace("&", "&amp;") in response.content.decode()
+    assert ranked(response) == ranked(client.get(MAIL_ON_KVM))
+
+
+def test_own_words_lead_to_the_answer_and_say_what_they_were_read_as(client: Client, published_evidence):
+    response = client.get("/?text=mail server with MySQL on kvm", follow=True)
+    assert response.redirect_chain[-1][0] == f"{MAIL_ON_KVM}&text=mail+server+with+MySQL+on+kvm"
+    assert "“mail server”: workload Mail server" in text_of(response)
+    assert "“MySQL” is no name here and is not counted." in text_of(response)
+    assert "answer-heading" in response.content.decode()
+
+
+def test_words_without_a_workload_keep_what_they_say_and_ask_for_it(client: Client, published_evidence):
+    response = client.get("/?text=nvme+under+kvm&workload=&axis=")
+    assert response.status_code == 200
+    assert '<option value="kvm" selected>' in response.content.decode()
+    assert "answer-heading" not in response.content.decode()
+
+
+def test_a_machine_alone_fills_the_form(client: Client, published_evidence):
+    response = client.get("/?hypervisor=kvm&disks=nvme")
+    assert response.status_code == 200
+    assert 'value="nvme" selected' in response.content.decode()
+    assert b"aria-invalid" not in response.content
+
+
+def test_two_places_for_the_images_are_refused(client: Client, published_evidence):
+    response = client.get("/?workload=varmail&host_fs=ext4&images=xfs")
+    assert response.status_code == 400
+    assert "give one of them" in text_of(response)
+
+
+# The answer
+
+
+def test_mail_on_kvm_has_the_best_and_worst_pairs_of_the_paper(client: Client, published_evidence):
+    response = client.get(MAIL_ON_KVM)
+    table = response.context["page"].tables[0]
+    assert {entry.key for entry in table.best} == {"btrfs-on-ext4", "ext4-on-xfs", "ext4-on-ext4"}
+    assert "xfs-on-btrfs" in {entry.key for entry in table.avoid}
+    assert "No clear winner among Btrfs on ext4, ext4 on ext4 and ext4 on XFS. Avoid XFS on Btrfs." in text_of(response)
+    assert "Very weak evidence" in text_of(response)
+
+
+def test_an_order_without_numbers_shows_no_ratio_and_no_chart(client: Client, published_evidence):
+    response = client.get(MAIL_ON_KVM)
+    assert "no figures" in text_of(response)
+    assert "×" not in text_of(response)
+    assert b"<canvas" not in response.content
+
+
+def test_hypervisors_for_the_file_server_come_in_the_published_order(client: Client, published_evidence):
+    response = client.get(FILE_SERVER)
+    order = ranked(response)
+    assert [name for name in order if name != "Hyper-V"] == ["KVM", "Proxmox VE", "ESXi", "Xen"]
+    assert order.index("KVM") < order.index("Hyper-V")
+    assert "Use KVM." in text_of(response)
+
+
+@pytest.mark.parametrize(("workload", "first"), [("varmail", ["Btrfs", "XFS", "ext4"]), ("fileserver", ["ext4"])])
+def test_guest_file_systems_on_proxmox_come_in_the_published_order(client, published_evidence, workload, first):
+    response = client.get("/", {"axis": "guest-fs", "workload": workload, "hypervisor": "proxmox"})
+    response = client.get(response.url) if response.status_code == 302 else response
+    assert ranked(response)[: len(first)] == first
+
+
+def test_the_chart_has_the_numbers_of_the_table(client: Client, published_evidence):
+    table = client.get(FILE_SERVER).context["page"].tables[0]
+    data = table.chart.data
+    assert data["labels"] == [entry.label for entry, *_ in table.lines]
+    assert data["series"][0]["points"] == [
+        {
+            **{"value": entry.ratio, "low": entry.low, "high": entry.high},
+            **{"inner_low": entry.mean_low, "inner_high": entry.mean_high},
+        }
+        for entry, *_ in table.lines
+    ]
+
+
+def test_the_answer_says_what_it_assumes_and_what_it_rests_on(client: Client, published_evidence):
+    response = client.get(FILE_SERVER)
+    assert "coefficient of variation" in text_of(response)
+    assert "Confounded with the host file system" in text_of(response)
+    assert "Knowledge revision 1" in text_of(response)
+    assert f'href="{reverse("case-study-detail", args=["p1"])}#table-v"' in response.content.decode()
+
+
+@pytest.mark.sqlite
+def test_every_link_to_a_source_leads_to_a_place_on_its_page(client: Client, published_evidence):
+    links = set()
+    for axis in ("fs-pair", "guest-fs", "hypervisor", "configuration"):
+        for workload in ("varmail", "fileserver", "webserver", "randomfileaccess", "atto"):
+            content = client.get(f"/?axis={axis}&workload={workload}").content.decode()
+            links |= set(re.findall(r'href="(/case-studies/[^"#]+)#([^"]+)"', content))
+    assert len(links) > 20
+    for address, anchor in links:
+        assert f'id="{anchor}"' in client.get(address).content.decode(), (address, anchor)
+
+
+def test_page_and_api_give_the_same_order(client: Client, published_evidence):
+    response = client.get(FILE_SERVER)
+    address = re.search(r'href="(/api/v1/rankings/[^"]+)">JSON', response.content.decode()).group(1)
+    answer = client.get(address.replace("&amp;", "&")).json()
+    assert [entry["label"] for entry in answer["entries"]] == ranked(response)
+    assert answer["entries"][1]["ratio"] == response.context["page"].tables[0].lines[1][0].ratio
+
+
+def test_the_answer_as_csv_is_one_link_away(client: Client, published_evidence):
+    address = re.search(r'href="([^"]+)">CSV', client.get(FILE_SERVER).content.decode()).group(1)
+    assert client.get(address.replace("&amp;", "&"))["Content-Type"].startswith("text/csv")
+
+
+def test_parts_that_no_comparison_joins_stand_apart(client: Client, published_evidence):
+    response = client.get("/?axis=configuration&workload=fileserver")
+    assert len(response.context["page"].tables) > 1
+    assert "cannot be compared with each other" in text_of(response)
+    assert all(f"{table.name}:" in text_of(response) for table in response.context["page"].tables)
+
+
+def test_an_empty_answer_says_what_is_missing_and_what_is_near(client: Client, published_evidence):
+    response = client.get("/?axis=fs-pair&workload=varmail&hypervisor=hyper-v")
+    assert "does not answer this question" in text_of(response)
+    assert "What is missing" in text_of(response)
+    text = text_of(response)
+    assert "Under any hypervisor: Mail server: which file-system pair?" in text
+    assert "The hypervisor by itself: Use Hyper-V." in text  # of the axis that was loosened
+    assert "No forecast is shown: none is shown to foretell a new laboratory better than “no difference”." in text
+    assert re.search(r"in \d+ of \d+ comparisons on this workload it was right, no better than chance", text)
+    assert "/laboratory/campaigns/" not in response.content.decode()  # for those who may plan one
+
+
+def test_an_order_without_numbers_shows_the_nearest_numbers(client: Client, published_evidence):
+    text = text_of(client.get(MAIL_ON_KVM))
+    assert "The nearest numbers" in text
+    assert "Under any hypervisor: Mail server: which file-system pair?" in text
+    assert "The nearest" not in text_of(client.get(FILE_SERVER))
+
+
+def test_an_answer_that_newer_evidence_may_change_says_so(client: Client, published_evidence):
+    client.get(FILE_SERVER)
+    RankingSnapshot.objects.update(superseded_by=7)
+    assert "knowledge revision 7) is being worked in" in text_of(client.get(FILE_SERVER))
+
+
+def test_entries_that_cannot_be_told_apart_are_not_recommended_over_each_other(client: Client):
+    case_study = make_configuration(guest_fs="ext4", slug="e").case_study
+    make_measurement(100.0, configuration=case_study.configurations.get())
+    make_measurement(100.5, configuration=make_configuration(case_study, guest_fs="xfs", slug="x"))
+    publish(case_study)
+    text = text_of(client.get("/?axis=guest-fs&workload=varmail"))
+    assert "No clear winner" in text
+    assert "Nothing is surely slower" in text
+
+
+# Addresses
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "workload=varmail&hypervisor=kvm",
+        "axis=fs-pair&workload=Mail&hypervisor=KVM&guest_fs=&host_fs=&vm_count=",
+        "hypervisor=kvm&workload=varmail&axis=fs-pair&utm_source=somewhere",
+    ],
+)
+def test_every_spelling_of_a_question_leads_to_its_one_address(client: Client, published_evidence, query):
+    response = client.get(f"/?{query}")
+    assert (response.status_code, response["Location"]) == (302, MAIL_ON_KVM)
+
+
+def test_the_address_names_itself_as_canonical(client: Client, published_evidence):
+    content = client.get(MAIL_ON_KVM).content.decode()
+    assert (
+        '<link rel="canonical" href="http://testserver/?axis=fs-pair&amp;workload=varmail&amp;hypervisor=kvm">'
+        in content
+    )
+
+
+def test_htmx_gets_the_fragment_and_the_address_to_show(client: Client, published_evidence):
+    response = client.get("/?axis=fs-pair&workload=mail&hypervisor=kvm&guest_fs=", **HTMX)
+    assert response.status_code == 200
+    assert b"<html" not in response.content
+    assert b'id="question"' in response.content
+    assert response["HX-Push-Url"] == MAIL_ON_KVM
+    assert "Mail server on KVM" in text_of(response)
+
+
+def test_the_form_shows_what_an_alias_was_understood_as(client: Client, published_evidence):
+    content = client.get("/?axis=fs-pair&workload=mail&hypervisor=kvm", **HTMX).content.decode()
+    assert '<option value="varmail" selected>' in content
+
+
+def test_a_page_restored_from_the_history_is_whole(client: Client, published_evidence):
+    headers = {"HX-Request": "true", "HX-History-Restore-Request": "true"}
+    assert b"<html" in client.get(MAIL_ON_KVM, headers=headers).content
+
+
+def test_caches_keep_fragment_and_page_apart(client: Client, published_evidence):
+    for response in (client.get(MAIL_ON_KVM), client.get(MAIL_ON_KVM, **HTMX), client.get("/")):
+        assert "HX-Request" in response["Vary"]
+
+
+# What cannot be asked
+
+
+@pytest.mark.parametrize(
+    ("query", "complaint"),
+    [
+        ("axis=fs-pair&workload=quake", "quake"),
+        ("axis=nonsense&workload=varmail", "nonsense"),
+        ("axis=fs-pair", "required"),
+        ("axis=fs-pair&workload=varmail&vm_count=0", "greater than or equal to 1"),
+        ("axis=fs-pair&workload=varmail&vm_count=many", "whole number"),
+        (f"axis=fs-pair&workload=varmail&vm_count={'9' * 5000}", "whole number"),
+        ("axis=fs-pair&workload=varmail&grade=Z", "not a grade"),
+        ("axis=fs-pair&workload=varmail&storage=tape", "tape"),
+        ("axis=fs-pair&workload=%00", "null characters"),
+        ("axis=fs-pair&workload=%3Cscript%3E", "script"),
+    ],
+)
+@pytest.mark.sqlite
+def test_a_question_that_is_not_understood_names_the_field(client: Client, published_evidence, query, complaint):
+    page = client.get(f"/?{query}")
+    fragment = client.get(f"/?{query}", **HTMX)
+    assert (page.status_code, fragment.status_code) == (400, 422)
+    for response in (page, fragment):
+        assert complaint in text_of(response).lower()
+        assert b'aria-invalid="true"' in response.content
+        assert b"<script>" not in response.content
+
+
+def test_only_reading_is_allowed(client: Client):
+    assert client.post("/").status_code == 405
+
+
+# Cost
+
+
+def test_a_warm_answer_costs_one_query(client: Client, published_evidence, django_assert_num_queries):
+    client.get(FILE_SERVER)
+    with django_assert_num_queries(1):
+        client.get(FILE_SERVER)
+
+
+def test_the_front_page_costs_no_query_once_the_catalogue_is_known(
+    client: Client, published_evidence, django_assert_num_queries
+):
+    client.get("/")
+    with django_assert_num_queries(0):
+        client.get("/")
+
+
+# Errors
+
+
+def test_an_unknown_page_is_answered_with_a_page(client: Client):
+    response = client.get("/nothing/")
+    assert response.status_code == 404
+    assert "There is no such page" in text_of(response)
+
+
+def test_a_failure_is_answered_with_a_page(client: Client, monkeypatch):
+    monkeypatch.setattr("modelling.answer_pages.views.VisitorForm", None)
+    client.raise_request_exception = False
+    response = client.get("/")
+    assert response.status_code == 500
+    assert "Something went wrong" in text_of(response)
+
+
+@pytest.mark.sqlite
+def test_every_row_leads_to_its_comparison_with_the_first(client: Client, published_evidence):
+    response = client.get(f"{FILE_SERVER}&as_of=1")
+    lines = response.context["page"].tables[0].lines
+    others = [lines[1][0].key] + [lines[0][0].key] * (len(lines) - 1)
+    page = response.content.decode()
+    for (entry, _, _, address), other in zip(lines, others, strict=True):
+        assert address == f"/compare/?axis=hypervisor&workload=fileserver&a={entry.key}&b={other}&as_of=1"
+        assert address.replace("&", "&amp;") in page
+    assert client.get(lines[-1][3]).status_code == 200
+
+
+@pytest.mark.sqlite
+@pytest.mark.parametrize(
+    "narrowed",
+    [
+        *("host_storage=dir-ext4", "host_storage=rbd", "evidence=papers", "storage=nvme", "benchmark=filebench"),
+        *("guest_os_family=linux", "grade=A", "metric=latency", "vm_count=7", "host_fs=ext4", "guest_fs=xfs"),
+    ],
+)
+def test_whatever_narrows_a_question_without_numbers_may_be_dropped(client, published_evidence, narrowed):
+    page = client.get(f"/?axis=fs-pair&workload=varmail&hypervisor=kvm&{narrowed}")
+    assert (page.status_code, "The nearest" in text_of(page)) == (200, True)

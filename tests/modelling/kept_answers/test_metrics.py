@@ -1,0 +1,134 @@
+"""Throughput, rates and latencies are ranked each by itself, the better one first."""
+
+import math
+
+import pytest
+
+from kdb.units import METRICS
+from modelling.answers.estimate import ranking_of
+from modelling.evidence import frames
+from modelling.evidence.question import Question
+from modelling.kept_answers import snapshots
+from modelling.kept_answers.selectors import current_ranking
+from modelling.mixes.selectors import mixed
+from modelling.models import RankingSnapshot
+from tests.factories import make_case_study, make_finding, make_measurement, make_publication, publish
+
+pytestmark = pytest.mark.django_db
+MAIL = Question(axis="guest-fs", workload="varmail")
+
+
+def published(metric: str, unit: str, values: dict[str, float], workload: str = "varmail", **fields):
+    """A published case study that measured each guest file system once."""
+    case_study = make_case_study(**fields)
+    for guest_fs, value in values.items():
+        make_measurement(value, case_study=case_study, guest_fs=guest_fs, workload=workload, metric=metric, unit=unit)
+    publish(case_study)
+    return case_study
+
+
+def ratios(question: Question) -> dict[str, float]:
+    return {entry["key"]: entry["ratio"] for entry in current_ranking(question).result["entries"]}
+
+
+def test_the_lower_latency_comes_first_and_a_ratio_below_one_is_worse():
+    published("latency", "ms", {"ext4": 8.0, "xfs": 2.0})
+    assert ratios(MAIL) == pytest.approx({"xfs": 1.0, "ext4": 0.25})  # 2 ms / 8 ms
+
+
+def test_the_higher_rate_comes_first():
+    published("operation_rate", "ops/s", {"ext4": 100.0, "xfs": 400.0})
+    assert ratios(MAIL) == pytest.approx({"xfs": 1.0, "ext4": 0.25})
+
+
+def test_an_answer_says_in_what_it_compares_and_what_else_was_measured():
+    published("throughput", "MiB/s", {"ext4": 100.0, "xfs": 50.0})
+    published("latency", "ms", {"ext4": 8.0, "xfs": 2.0})
+    by_throughput = current_ranking(MAIL).result
+    assert by_throughput["metric"] == "throughput"
+    assert by_throughput["other_metrics"] == ["latency"]
+    assert [entry["key"] for entry in by_throughput["entries"]] == ["ext4", "xfs"]
+
+
+def test_the_metric_asked_for_is_compared():
+    published("throughput", "MiB/s", {"ext4": 100.0, "xfs": 50.0})
+    published("latency", "ms", {"ext4": 8.0, "xfs": 2.0})
+    by_latency = current_ranking(Question(axis="guest-fs", workload="varmail", metric="latency")).result
+    assert by_latency["metric"] == "latency"
+    assert by_latency["other_metrics"] == ["throughput"]
+    assert [entry["key"] for entry in by_latency["entries"]] == ["xfs", "ext4"]
+
+
+def test_another_metric_stands_in_only_where_throughput_compares_nothing():
+    published("throughput", "MiB/s", {"ext4": 100.0})
+    published("operation_rate", "ops/s", {"ext4": 100.0, "xfs": 400.0})
+    assert ranking_of(MAIL).metric == "operation_rate"
+    assert not ranking_of(Question(axis="guest-fs", workload="varmail", metric="throughput")).parts
+
+
+def test_tier_lists_speak_of_throughput_and_of_no_other_metric():
+    case_study, publication = published("latency", "ms", {"ext4": 8.0, "xfs": 2.0}), make_publication()
+    for guest_fs, tier in (("ext4", "best"), ("xfs", "worst")):
+        make_finding(tier, guest_fs=guest_fs, publication=publication, case_studies=[case_study])
+    assert ranking_of(MAIL).metric == "throughput"
+    by_latency = Question(axis="guest-fs", workload="varmail", metric="latency")
+    assert len(frames.findings(MAIL)) == 2
+    assert frames.findings(by_latency).empty
+
+
+def test_a_publication_in_one_metric_supersedes_the_answers_by_another():
+    published("throughput", "MiB/s", {"ext4": 100.0, "xfs": 50.0})
+    current_ranking(MAIL)
+    published("latency", "ms", {"ext4": 8.0, "xfs": 2.0})
+    assert RankingSnapshot.objects.get(question=MAIL.key, revision=1).superseded_by == 2
+    snapshots.answer_waiting(lambda done, total: None)
+    assert current_ranking(MAIL).result["other_metrics"] == ["latency"]
+
+
+def test_a_question_by_latency_is_spelled_out_in_its_key_and_read_back():
+    by_latency = Question(axis="guest-fs", workload="varmail", metric="latency")
+    assert by_latency.key == "guest-fs?workload=varmail&metric=latency"
+    assert Question.from_key(by_latency.key) == by_latency
+
+
+def test_the_shares_of_a_mix_are_all_throughput():
+    published("throughput", "MiB/s", {"ext4": 100.0, "xfs": 50.0})
+    published("latency", "ms", {"ext4": 8.0, "xfs": 2.0}, workload="webserver")
+    found = mixed(Question(axis="guest-fs", workload=""), {"varmail": 1.0, "webserver": 1.0})
+    assert not found.entries  # nothing is known of the web server's throughput
+
+
+def test_metrics_are_never_pooled():
+    """Half the throughput and twice the speed by latency do not make a draw."""
+    published("throughput", "MiB/s", {"ext4": 100.0, "xfs": 50.0})
+    published("latency", "ms", {"ext4": 8.0, "xfs": 2.0})
+    part = ranking_of(MAIL).parts[0]
+    assert part.difference("ext4", "xfs")[0] == pytest.approx(math.log(2))
+
+
+def test_the_page_says_by_what_and_leads_to_the_other(client):
+    published("throughput", "MiB/s", {"ext4": 100.0, "xfs": 50.0})
+    published("latency", "ms", {"ext4": 8.0, "xfs": 2.0})
+    page = client.get("/?axis=guest-fs&workload=varmail").content.decode()
+    assert "Compared by throughput, higher is better." in page
+    assert 'href="/?axis=guest-fs&amp;workload=varmail&amp;metric=latency">latency</a>' in page
+    by_latency = client.get("/?axis=guest-fs&workload=varmail&metric=latency").content.decode()
+    assert "Compared by latency, lower is better." in by_latency
+    assert "Speed by latency relative to xfs" in by_latency
+
+
+def test_a_comparison_by_latency_calls_the_faster_one_faster(client):
+    published("latency", "ms", {"ext4": 8.0, "xfs": 2.0})
+    asked = {"axis": "guest-fs", "workload": "varmail", "entries": "xfs,ext4"}
+    found = client.get("/api/v1/comparisons/", asked).json()
+    assert found["metric"] == "latency"
+    assert found["pairs"][0]["ratio"] == pytest.approx(4.0)
+    asked = {"axis": "guest-fs", "workload": "varmail", "a": "xfs", "b": "ext4"}
+    steps = client.get("/api/v1/explanations/", asked).json()
+    assert "the speed by latency of ext4" in steps["steps"][0]["text"]
+
+
+def test_an_unknown_metric_is_refused_with_those_there_are(client):
+    found = client.get("/api/v1/rankings/guest-fs/", {"workload": "varmail", "metric": "speed"})
+    assert found.status_code == 400
+    assert ", ".join(METRICS) in found.content.decode()

@@ -1,0 +1,500 @@
+"""A permanent address names revision and method, and gives the answer that it gave, whatever comes later."""
+
+import gzip
+import importlib
+import json
+import zlib
+from datetime import UTC, datetime
+
+import pytest
+from django.apps import apps
+from django.core.cache import caches
+from django.utils.html import escape
+
+from experiments.case_studies import life
+from experiments.models import CaseStudy
+from kdb.cost import budget
+from modelling.answer_pages import api, views
+from modelling.estimation.ranking import METHOD
+from modelling.evidence import names
+from modelling.evidence.question import Question
+from modelling.following import followers
+from modelling.kept_answers import editions, pins, selectors, snapshots
+from modelling.kept_answers.selectors import current_ranking
+from modelling.models import PinnedAnswer, RankingSnapshot
+from tests import factories
+from tests.modelling.following.test_feed import entries, publish
+from tests.test_architecture import ROOT
+
+pytestmark = [pytest.mark.both, pytest.mark.django_db]
+
+QUESTION = Question("fs-pair", "fileserver")
+PAGE = "/?axis=fs-pair&workload=fileserver"
+ADDRESS = "/api/v1/rankings/fs-pair/?workload=fileserver"
+LATER = METHOD + 1
+MODULES = (api, editions, followers, pins, selectors, snapshots, views)
+
+
+@pytest.fixture
+def upgrade(monkeypatch, settings):
+    """Have a later method come, by which nothing is far enough ahead of anything to be told apart."""
+
+    def come() -> None:
+        for module in MODULES:
+            monkeypatch.setattr(module, "METHOD", LATER)
+        settings.KDB_MARGIN = 0.95
+
+    return come
+
+
+def numbers(body: dict) -> dict:
+    """All that is said beside what today's method says of it."""
+    return {name: value for name, value in body.items() if name not in ("method_of_today", "pinned", "permanent")}
+
+
+def test_a_permanent_address_gives_what_it_gave_with_what_the_method_of_today_says_beside_it(client, upgrade):
+    publish("first", 300.0, 100.0)
+    address = client.get(ADDRESS).json()["permanent"]
+    assert address == f"{ADDRESS}&as_of=1&method={METHOD}"
+    then = client.get(address).json()
+    assert (then["method"], then["pinned"], then["method_of_today"]) == (METHOD, True, None)
+
+    upgrade()
+    now, later = client.get(ADDRESS).json(), client.get(address).json()
+    assert now["verdict"] != then["verdict"]
+    assert now["permanent"] == f"{ADDRESS}&as_of=1&method={LATER}"
+    assert numbers(later) == numbers(then)
+    assert later["method_of_today"] == {
+        "method": LATER,
+        "says_the_same": False,
+        "verdict": now["verdict"],
+        "best": now["best"],
+        "permanent": now["permanent"],
+    }
+    assert client.get(now["permanent"]).json()["verdict"] == now["verdict"]
+
+
+@pytest.mark.sqlite
+def test_the_page_shows_both(client, upgrade):
+    publish("first", 300.0, 100.0)
+    permanent = f"{PAGE}&as_of=1&method={METHOD}"
+    first = client.get(PAGE).content.decode()
+    assert f'href="{escape(permanent)}">Permanent address' in first
+    upgrade()
+    page = client.get(permanent).content.decode()
+    assert "Use ext4 on ext4" in page
+    assert f"This is what method {METHOD} said" in page
+    today = client.get(f"/api/v1/rankings/fs-pair/?workload=fileserver&as_of=1&method={LATER}").json()["verdict"]
+    assert f"the method of today ({LATER})</a> says: {escape(today['sentence'])}" in page
+    assert "method of today" not in client.get(f"{PAGE}&as_of=1&method={LATER}").content.decode()
+
+
+@pytest.mark.sqlite
+def test_grid_table_and_capacity_of_an_earlier_method_are_of_its_answer(client, upgrade):
+    publish("first", 300.0, 100.0)
+    then = f"as_of=1&method={METHOD}"
+    grid = client.get(f"/api/v1/heat-maps/?workload=fileserver&{then}").json()
+    csv = client.get(f"{ADDRESS}&{then}&format=csv").content
+    upgrade()
+    today = f"/api/v1/heat-maps/?workload=fileserver&as_of=1&method={LATER}"
+    assert client.get(f"/api/v1/heat-maps/?workload=fileserver&{then}").json() == {**grid, "today": today}
+    assert (grid["permanent"], grid["pinned"]) == (f"/api/v1/heat-maps/?workload=fileserver&{then}", True)
+    assert client.get(today).json()["method"] == LATER
+    assert client.get(f"{ADDRESS}&{then}&format=csv").content == csv
+    assert client.get(f"/capacity/{PAGE[1:]}&rate=1&{then}").status_code == 200
+
+
+def too_dear(question, revision):
+    budget.look(ahead=1e9)
+
+
+def failing(question, revision):
+    raise ValueError("no number")
+
+
+@pytest.mark.sqlite
+@pytest.mark.parametrize("answer_as_of", [too_dear, failing])
+def test_what_was_given_is_given_again_whatever_becomes_of_todays_answer(
+    client, upgrade, monkeypatch, settings, answer_as_of
+):
+    publish("first", 300.0, 100.0)
+    permanent, page = f"{ADDRESS}&as_of=1&method={METHOD}", f"{PAGE}&as_of=1&method={METHOD}"
+    then = client.get(permanent).json()
+    upgrade()
+    settings.KDB_CPU_SECONDS_A_REQUEST = 1e6
+    monkeypatch.setattr(selectors, "answer_as_of", answer_as_of)
+    now = client.get(permanent)
+    assert (now.status_code, numbers(now.json())) == (200, numbers(then))
+    todays = f"{ADDRESS}&as_of=1&method={LATER}"
+    unsaid = {"says_the_same": None, "verdict": None, "best": None}
+    assert now.json()["method_of_today"] == {"method": LATER, "permanent": todays, **unsaid}
+    assert "immutable" not in now["Cache-Control"]
+    shown = client.get(page)
+    assert shown.status_code == 200
+    assert f">what the method of today ({LATER}) says</a>." in shown.content.decode()
+
+
+def test_what_was_given_is_shown_when_todays_answer_took_all_there_is_to_spend(client, upgrade, monkeypatch, settings):
+    publish("first", 300.0, 100.0)
+    page = f"{PAGE}&as_of=1&method={METHOD}"
+    client.get(page)
+    upgrade()
+    settings.KDB_CPU_SECONDS_A_REQUEST, known = 1e6, names.names()
+
+    def all_is_spent(ahead):
+        raise budget.TooDear
+
+    def taking_all(question, revision):
+        found = snapshots.answer_as_of(question, revision)
+        budget._check.set(all_is_spent)
+        return found
+
+    monkeypatch.setattr(selectors, "answer_as_of", taking_all)
+    monkeypatch.setattr(names, "names", lambda: budget.look() or known)
+    shown = client.get(page)
+    assert shown.status_code == 200
+    assert f">the method of today ({LATER})</a> says" in shown.content.decode()
+
+
+def test_todays_answer_is_worked_out_for_none_that_does_not_show_it(client, upgrade, monkeypatch):
+    publish("first", 300.0, 100.0)
+    then = f"as_of=1&method={METHOD}"
+    client.get(f"{ADDRESS}&{then}")
+    upgrade()
+    asked = []
+    monkeypatch.setattr(editions, "answer_or_none", lambda *question: asked.append(question))
+    for address in (f"{ADDRESS}&{then}&format=csv", f"/api/v1/heat-maps/?workload=fileserver&{then}"):
+        assert client.get(address).status_code == 200
+    assert client.get(f"/capacity/{PAGE[1:]}&rate=1&{then}").status_code == 200
+    assert asked == []
+    client.get(f"{ADDRESS}&{then}")
+    assert len(asked) == 1
+
+
+def test_a_comparison_that_was_given_is_shown_though_todays_explanation_fails(client, upgrade, monkeypatch):
+    publish("first", 300.0, 100.0)
+    permanent = f"{PAGES[0]}&as_of=1&method={METHOD}"
+    client.get(permanent)
+    upgrade()
+    monkeypatch.setattr("modelling.comparisons.views.explained", failing)
+    assert client.get(permanent).status_code == 200
+
+
+@pytest.mark.sqlite
+def test_a_cache_keeps_for_good_what_is_pinned_and_named_whole_alone(client, settings):
+    publish("first", 300.0, 100.0)
+
+    def is_final(address: str) -> bool:
+        return "immutable" in client.get(address)["Cache-Control"]
+
+    whole = f"as_of=1&method={METHOD}"
+    bases = (ADDRESS, "/api/v1/heat-maps/?workload=fileserver", *(address for address, _ in COMBINED))
+    for base in bases:
+        assert [is_final(f"{base}&{end}") for end in (whole, "as_of=1", "")] == [True, False, False], base
+    PinnedAnswer.objects.all().delete()
+    settings.KDB_PINNED_ANSWERS = 0
+    assert not any(is_final(f"{base}&{whole}") for base in bases)
+
+
+def test_an_answer_of_any_earlier_state_of_the_code_can_be_read(client):
+    """tests/data/earlier_answers.json.gz: two answers each of eight states, by methods 2 to 7, as these kept them."""
+    earlier = json.loads(gzip.decompress((ROOT / "tests" / "data" / "earlier_answers.json.gz").read_bytes()))
+    publish("first", 300.0, 100.0)
+    publish("mail", 300.0, 100.0, workload="varmail")
+    for row in earlier:
+        PinnedAnswer.objects.all().delete()
+        question = Question.from_key(row["question"])
+        PinnedAnswer.objects.create(
+            asked=pins.asked("ranking", question.key),
+            revision=1,
+            method=row["method"],
+            body=zlib.compress(json.dumps(row["result"]).encode()),
+            given_at=datetime(2026, 11, 22, tzinfo=UTC),
+        )
+        then = f"as_of=1&method={row['method']}"
+        address = f"/api/v1/rankings/{question.axis}/?workload={question.workload}&{then}"
+        answer = client.get(address)
+        assert (answer.status_code, answer.json()["pinned"]) == (200, True), row["method"]
+        assert answer.json().keys() == client.get(ADDRESS).json().keys()
+        for name, given in row["result"].items():
+            assert contains(answer.json()[name], given), name
+        csv = client.get(f"{address}&format=csv")
+        assert csv.content.count(b"\n") == len(row["result"]["entries"]) + 1
+        page = f"/?axis={question.axis}&workload={question.workload}&{then}"
+        assert f"This is what method {row['method']} said" in client.get(page).content.decode()
+        assert client.get(f"/capacity/{page[1:]}&rate=1").status_code == 200
+        if question.axis == "fs-pair":
+            assert client.get(f"/api/v1/heat-maps/?workload={question.workload}&{then}").json()["cells"]
+
+
+def contains(found, given) -> bool:
+    """Whether everything that was given is there, unchanged, at every depth."""
+    if isinstance(given, dict):
+        return all(contains(found[name], value) for name, value in given.items())
+    if isinstance(given, list):
+        return len(found) == len(given) and all(map(contains, found, given))
+    return found == given
+
+
+def test_an_address_without_a_method_gives_the_answer_of_the_oldest_that_is_kept(client, upgrade):
+    publish("first", 300.0, 100.0)
+    then = client.get(ADDRESS).json()
+    upgrade()
+    assert client.get(f"{ADDRESS}&as_of=1&method={LATER}").json()["verdict"] != then["verdict"]
+    found = client.get(f"{ADDRESS}&as_of=1").json()
+    assert (found["method"], found["verdict"], found["entries"]) == (METHOD, then["verdict"], then["entries"])
+    assert found["method_of_today"]["method"] == LATER
+
+
+@pytest.mark.sqlite
+def test_an_address_without_a_method_of_which_nothing_is_kept_is_answered_today_and_says_so(client, upgrade):
+    publish("first", 300.0, 100.0)
+    upgrade()
+    assert client.get(f"{ADDRESS}&as_of=1").json()["method"] == LATER
+    page = client.get(f"{PAGE}&as_of=1").content.decode()
+    assert f"The address names no method: this is what method {LATER}, the one of today, says." in page
+    assert "names no method" not in client.get(f"{PAGE}&as_of=1&method={LATER}").content.decode()
+
+
+@pytest.mark.sqlite
+@pytest.mark.parametrize(("method", "status"), [(METHOD, 410), (LATER + 1, 404)])
+def test_an_answer_that_is_not_there_is_told_apart_from_a_method_that_never_was(client, upgrade, method, status):
+    publish("first", 300.0, 100.0)
+    upgrade()
+    answer = client.get(f"{ADDRESS}&as_of=1&method={method}")
+    assert (answer.status_code, answer.json()["errors"][0]["field"]) == (status, "method")
+    assert answer["Content-Type"] == "application/problem+json"
+    assert f"the method of today is {LATER}" in answer.json()["detail"]
+    page = client.get(f"{PAGE}&as_of=1&method={method}")
+    assert page.status_code == status
+    assert f'href="{escape(PAGE)}&amp;as_of=1"' in page.content.decode()
+
+
+@pytest.mark.sqlite
+@pytest.mark.parametrize("end", ["&as_of=1&method=0", "&as_of=1&method=x", "&as_of=1&method=", "&method=1"])
+def test_a_method_that_cannot_be_is_refused(client, end):
+    publish("first", 300.0, 100.0)
+    answer = client.get(f"{ADDRESS}{end}")
+    assert (answer.status_code, answer.json()["errors"][0]["field"]) == (400, "method")
+
+
+def test_a_later_publication_is_no_part_of_an_earlier_method(client, upgrade):
+    publish("first", 300.0, 100.0)
+    client.get(ADDRESS)
+    upgrade()
+    publish("second", 100.0, 300.0)
+    assert client.get(f"{ADDRESS}&as_of=1&method={METHOD}").status_code == 200
+    assert client.get(f"{ADDRESS}&as_of=2&method={METHOD}").status_code == 410
+    assert client.get(f"{ADDRESS}&as_of=2").json()["method"] == LATER
+
+
+def test_what_stood_at_a_revision_is_found_though_it_was_worked_out_at_an_earlier_one(client, upgrade):
+    publish("first", 300.0, 100.0)
+    then = client.get(ADDRESS).json()
+    publish("elsewhere", 100.0, 300.0, workload="webserver")
+    upgrade()
+    assert client.get(f"{ADDRESS}&as_of=2&method={METHOD}").json()["entries"] == then["entries"]
+
+
+# What is pinned
+
+
+def test_pins_of_before_stand_for_every_revision_that_the_answer_stood_for(client, upgrade):
+    """What 0018 and 0019 make of answers that were kept before addresses named a method."""
+    publish("first", 300.0, 100.0)
+    current_ranking(QUESTION)
+    publish("elsewhere", 100.0, 300.0, workload="webserver")
+    publish("second", 100.0, 300.0)
+    publish("far", 100.0, 300.0, workload="webserver")
+    PinnedAnswer.objects.all().delete()
+    RankingSnapshot.objects.update(method=8)
+    for name in ("0018_pin_kept_answers.pin", "0019_let_pins_stand_for_several_revisions.tell_until_when"):
+        migration, deed = name.split(".")
+        getattr(importlib.import_module(f"modelling.migrations.{migration}"), deed)(apps, None)
+    RankingSnapshot.objects.all().delete()
+    found = [client.get(f"{ADDRESS}&as_of={revision}").json() for revision in (1, 2, 3, 4)]
+    assert [(body["method"], body["pinned"], body["revision"]) for body in found] == [
+        (8, True, 1),
+        (8, True, 1),
+        (8, True, 3),
+        (8, True, 3),
+    ]
+    assert found[1]["permanent"].endswith("&as_of=2&method=8")
+    assert PinnedAnswer.objects.count() == 2
+    publish("third", 100.0, 300.0)
+    assert client.get(f"{ADDRESS}&as_of=5").json()["method"] == METHOD
+
+
+def test_what_was_answered_before_a_retraction_is_pinned_when_first_asked_for_after_it(client):
+    """Without the case studies that are gone the filter changes nothing any more."""
+    publish("first", 300.0, 100.0)
+    study = factories.make_case_study("windows", publication=factories.make_publication("windows"))
+    for guest_fs, value in (("ext4", 100.0), ("xfs", 300.0)):
+        factories.make_measurement(value, case_study=study, guest_fs=guest_fs, workload="fileserver", hypervisor="xen")
+    life.publish([study], reason="new")
+    life.retract(CaseStudy.objects.get(slug="windows"), reason="wrong disk")
+    answer = client.get(f"{ADDRESS}&hypervisor=kvm&as_of=2&method={METHOD}").json()
+    assert answer["pinned"] is True
+
+
+def test_neither_other_settings_nor_a_mended_answer_changes_what_an_address_gave(client, settings):
+    publish("first", 300.0, 100.0)
+    permanent = f"{ADDRESS}&as_of=1&method={METHOD}"
+    then = client.get(permanent).json()
+    client.get(ADDRESS)
+    settings.KDB_MARGIN = 0.95
+    assert [*snapshots.check().differing] == [QUESTION.key]
+    snapshots.forget([QUESTION.key])
+    caches["worked-out"].clear()
+    assert client.get(ADDRESS).json()["verdict"] != then["verdict"]
+    assert client.get(permanent).json() == then
+
+
+def test_a_pin_outlives_that_kept_answers_are_forgotten(client, upgrade, settings):
+    publish("first", 300.0, 100.0)
+    then = client.get(f"{ADDRESS}&as_of=1&method={METHOD}").json()
+    upgrade()
+    settings.KDB_KEPT_ANSWERS = 0
+    snapshots.forget_least_asked()
+    assert not RankingSnapshot.objects.exists()
+    assert numbers(client.get(f"{ADDRESS}&as_of=1&method={METHOD}").json()) == numbers(then)
+
+
+def test_showing_an_address_pins_its_answer(client):
+    publish("first", 300.0, 100.0)
+    assert not PinnedAnswer.objects.exists()
+    client.get(PAGE)
+    assert PinnedAnswer.objects.get().is_visitors
+
+
+def test_an_answer_renewed_by_a_worker_is_pinned_when_it_is_shown(client):
+    publish("first", 300.0, 100.0)
+    client.get(PAGE)
+    publish("second", 100.0, 300.0)
+    client.get(PAGE)
+    assert sorted(PinnedAnswer.objects.values_list("revision", flat=True)) == [1, 2]
+
+
+def test_showing_takes_half_of_the_room_and_asking_the_rest(client, settings, upgrade):
+    publish("first", 300.0, 100.0)
+    settings.KDB_PINNED_ANSWERS = 2
+    for axis in ("fs-pair", "guest-fs", "configuration"):
+        client.get(f"/api/v1/rankings/{axis}/?workload=fileserver")
+    assert PinnedAnswer.objects.count() == 1
+    asked = [
+        client.get(f"/api/v1/rankings/{axis}/?workload=fileserver&as_of=1") for axis in ("guest-fs", "configuration")
+    ]
+    assert [answer.json()["pinned"] for answer in asked] == [True, False]
+    page = client.get("/?axis=configuration&workload=fileserver&as_of=1").content.decode()
+    assert "This answer is not kept for good" in page
+    upgrade()
+    RankingSnapshot.objects.all().delete()
+    gone = client.get(f"/api/v1/rankings/configuration/?workload=fileserver&as_of=1&method={METHOD}")
+    assert (gone.status_code, "was not kept" in gone.json()["detail"]) == (410, True)
+
+
+def test_what_users_ask_for_and_followers_are_told_needs_no_room(client, settings):
+    publish("first", 300.0, 100.0)
+    settings.KDB_PINNED_ANSWERS = 0
+    user = factories.make_user()
+    followers.follow(user, QUESTION)
+    publish("second", 100.0, 300.0)
+    followers.tell_followers(lambda done, total: None)
+    assert list(PinnedAnswer.objects.values_list("revision", "is_visitors")) == [(2, False)]
+    client.force_login(user)
+    client.get(f"{PAGE}&as_of=1")
+    assert sorted(PinnedAnswer.objects.values_list("revision", "is_visitors")) == [(1, False), (2, False)]
+
+
+def test_what_a_feed_lists_is_pinned(client, settings):
+    publish("first", 300.0, 100.0)
+    current_ranking(QUESTION)
+    publish("second", 100.0, 300.0)
+    PinnedAnswer.objects.all().delete()
+    assert len(entries(client)) == 2
+    assert sorted(PinnedAnswer.objects.values_list("revision", flat=True)) == [1, 2]
+    assert "not kept for good" not in client.get(f"/feed{PAGE}").content.decode()
+    PinnedAnswer.objects.all().delete()
+    settings.KDB_PINNED_ANSWERS = 1  # newest first
+    assert client.get(f"/feed{PAGE}").content.decode().count("This answer is not kept for good.") == 1
+
+
+@pytest.mark.sqlite
+def test_a_feed_stays_as_it_was_fed_when_a_method_comes(client, upgrade):
+    publish("first", 300.0, 100.0)
+    before = entries(client)
+    upgrade()
+    client.get(ADDRESS)
+    assert entries(client) == before
+    publish("second", 100.0, 300.0)
+    assert entries(client)[1:] == before
+    assert entries(client)[0][0].endswith(f"&as_of=2&method={LATER}")
+
+
+@pytest.mark.sqlite
+def test_what_anybody_can_make_up_is_not_pinned(client):
+    publish("first", 300.0, 100.0)
+    for end in ("&hypervisor=kvm", "&vm_count=77"):
+        answer = client.get(f"{ADDRESS}{end}&as_of=1").json()
+        assert answer["pinned"] is False
+    assert not PinnedAnswer.objects.exists()
+
+
+# Comparisons and mixes
+
+COMBINED = [
+    ("/api/v1/comparisons/?axis=fs-pair&workload=fileserver&entries=ext4-on-ext4,xfs-on-ext4", "pairs"),
+    ("/api/v1/mixes/?axis=fs-pair&weights=fileserver:100", "entries"),
+]
+PAGES = ["/compare/?axis=fs-pair&workload=fileserver&a=ext4-on-ext4&b=xfs-on-ext4", "/mix/?axis=fs-pair&fileserver=100"]
+
+
+@pytest.mark.parametrize(("address", "name"), COMBINED)
+def test_comparisons_and_mixes_are_pinned_from_when_their_permanent_address_is_opened(client, upgrade, address, name):
+    publish("first", 300.0, 100.0)
+    first = client.get(address).json()
+    assert (first["pinned"], first["today"]) == (None, None)
+    assert first["permanent"] == f"{address}&as_of=1&method={METHOD}"
+    assert PinnedAnswer.objects.count() <= 1  # the ranking behind it
+    then = client.get(first["permanent"]).json()
+    assert (then["pinned"], then[name]) == (True, first[name])
+    upgrade()
+    later = client.get(first["permanent"]).json()
+    assert later == {**then, "today": f"{address}&as_of=1&method={LATER}"}
+    assert client.get(f"{address}&as_of=1").json()[name] == then[name]
+    assert client.get(later["today"]).json()["method"] == LATER
+
+
+@pytest.mark.sqlite
+@pytest.mark.parametrize("address", PAGES)
+def test_pages_of_an_earlier_method_say_so_and_lead_to_that_of_today(client, upgrade, address):
+    publish("first", 300.0, 100.0)
+    permanent = f"{address}&as_of=1&method={METHOD}"
+    assert f'href="{escape(permanent)}">Permanent address' in client.get(address).content.decode()
+    assert "This is what method" not in client.get(permanent).content.decode()
+    upgrade()
+    page = client.get(permanent).content.decode()
+    assert f"This is what method {METHOD} said." in page
+    assert f'href="{escape(address)}&amp;as_of=1&amp;method={LATER}">What the method of today says' in page
+    PinnedAnswer.objects.all().delete()
+    assert client.get(permanent).status_code == 410
+
+
+def test_what_visitors_combine_takes_a_quarter_of_the_room(client, settings):
+    publish("first", 300.0, 100.0)
+    settings.KDB_PINNED_ANSWERS = 4
+    (comparison, _), (mix, _) = COMBINED
+    assert client.get(f"{comparison}&as_of=1").json()["pinned"] is True
+    assert client.get(f"{mix}&as_of=1").json()["pinned"] is False
+    assert client.get(f"{ADDRESS}&as_of=1").json()["pinned"] is True
+
+
+def test_rankings_leave_combinations_their_quarter_but_no_more_than_there_is(client, settings):
+    publish("first", 300.0, 100.0)
+    settings.KDB_PINNED_ANSWERS = 8
+    for axis in ("fs-pair", "guest-fs", "configuration"):
+        assert client.get(f"/api/v1/rankings/{axis}/?workload=fileserver&as_of=1").json()["pinned"] is True
+    mix, _ = COMBINED[1]
+    for room, is_pinned in ((pins.taken(), False), (8, True)):
+        settings.KDB_PINNED_ANSWERS = room
+        assert client.get(f"{mix}&as_of=1").json()["pinned"] is is_pinned
