@@ -1,6 +1,6 @@
-"""Background work of experiments; kdb.jobs runs it."""
+"""Background work of experiments; kdb.work.jobs runs it."""
 
-from kdb import jobs
+from kdb.work import jobs
 
 from .campaigns import hosts, left_overs, returning, runs, steering
 from .campaigns.laboratory import remote, ssh

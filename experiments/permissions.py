@@ -1,7 +1,7 @@
 """The rules who may do what to a case study, a host, a campaign. Every door asks here: pages, API and commands.
 
 A user is Django's; `None` is somebody at the server's own command line, who may do everything.
-Roles are groups with permissions (kdb.roles); what they permit is combined here with the state of
+Roles are groups with permissions (kdb.accounts.roles); what they permit is combined here with the state of
 the case study and with whose it is.
 """
 

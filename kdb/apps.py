@@ -9,6 +9,8 @@ class KdbConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        from kdb import checks, letters, receivers, roles, tokens  # noqa: F401  (register themselves)
+        from kdb import receivers  # noqa: F401  (they all register themselves)
+        from kdb.accounts import letters, roles, tokens  # noqa: F401
+        from kdb.operating import checks  # noqa: F401
 
-        post_migrate.connect(roles.bring_up_to_date, dispatch_uid="kdb.roles")
+        post_migrate.connect(roles.bring_up_to_date, dispatch_uid="kdb.accounts.roles")

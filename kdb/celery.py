@@ -10,7 +10,7 @@ from celery import Celery, bootsteps, signals
 from django.conf import settings
 from django.db import DatabaseError
 
-from kdb import alive, broker, supervisor
+from kdb.work import alive, broker, supervisor
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "kdb.settings.local")
 
@@ -20,7 +20,7 @@ _LOADED_IN = os.getpid()  # the worker's, in the processes that it forks
 
 app = Celery("kdb")
 app.config_from_object("django.conf:settings", namespace="CELERY")
-app.autodiscover_tasks()
+app.autodiscover_tasks(["kdb.work"])
 
 
 class SignOfLife(bootsteps.StartStopStep):

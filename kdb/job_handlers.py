@@ -1,7 +1,7 @@
 """Background work of the project itself."""
 
-from kdb import jobs
 from kdb.cost import leaving
+from kdb.work import jobs
 
 
 @jobs.handler(leaving.JOB)

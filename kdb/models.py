@@ -63,7 +63,7 @@ class OidcIdentity(models.Model):
 
 
 class SecondFactor(models.Model):
-    """The second thing that an account asks for beside its password (kdb.second_factor)."""
+    """The second thing that an account asks for beside its password (kdb.accounts.second_factor)."""
 
     user = models.OneToOneField(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="second_factor")
     secret = models.CharField(max_length=200, editable=False, help_text="Encrypted by a key made of SECRET_KEY.")

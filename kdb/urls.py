@@ -4,14 +4,14 @@ from django.contrib import admin
 from django.urls import include, path
 from django.views.generic import RedirectView
 
-from kdb import health
+from kdb.operating import health
 from kdb.operating.metrics import MetricsView
 
 urlpatterns = [
     path("healthz", health.alive, name="alive"),
     path("metrics", MetricsView.as_view(), name="metrics"),
     path("accounts/notifications/", include("kdb.notifications.urls")),
-    path("accounts/", include("kdb.account_urls")),
+    path("accounts/", include("kdb.accounts.urls")),
     # Django's own form counts no attempts.
     path("admin/login/", RedirectView.as_view(pattern_name="login", query_string=True)),
     path("admin/", admin.site.urls),

@@ -7,7 +7,7 @@ import threading
 from django.conf import settings
 from django.core.wsgi import get_wsgi_application
 
-from kdb.postgresql import limit_requests
+from kdb.database.postgresql import limit_requests
 
 logger = logging.getLogger(__name__)
 

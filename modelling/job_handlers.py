@@ -1,6 +1,6 @@
-"""Background work of modelling; kdb.jobs runs it."""
+"""Background work of modelling; kdb.work.jobs runs it."""
 
-from kdb import jobs
+from kdb.work import jobs
 
 from .claims import verdicts
 from .detection import keeping as detection

@@ -6,9 +6,9 @@ from django.dispatch import receiver
 
 from experiments.models import Host
 from experiments.signals import claims_changed, knowledge_changed, run_wanted
-from kdb import jobs
 from kdb.cost import leaving
 from kdb.signals import ticked
+from kdb.work import jobs
 from modelling.evidence import summaries
 
 from .claims import verdicts

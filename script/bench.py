@@ -324,7 +324,7 @@ def campaign_host():
 
 def do_next_run(campaign):
     """Do the active run here as a worker would, and return it."""
-    from kdb import jobs
+    from kdb.work import jobs
 
     run = campaign.runs.get(state="active")
     jobs.run(run.job_id)

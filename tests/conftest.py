@@ -27,7 +27,7 @@ from django.test import TransactionTestCase
 from playwright.sync_api import expect
 
 from kdb.operating import outages
-from kdb.status import Probe
+from kdb.operating.status import Probe
 from tests import evidence, made_once
 
 # Playwright's synchronous API keeps an event loop in this thread, which Django takes for async code.
@@ -213,9 +213,9 @@ def _look_from_the_tests_transaction(request: pytest.FixtureRequest) -> Iterator
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(api, "FIGURES", Probe(api.figures))  # what an earlier test saw is forgotten
-        patch.setattr("kdb.status.SEEN_SECONDS", 0)  # and what this one saw
+        patch.setattr("kdb.operating.status.SEEN_SECONDS", 0)  # and what this one saw
         if not commits(request.node) and "live_server" not in request.fixturenames:
-            patch.setattr("kdb.status.in_background", lambda work: work())
+            patch.setattr("kdb.operating.status.in_background", lambda work: work())
         yield
 
 

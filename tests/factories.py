@@ -44,9 +44,9 @@ from experiments.models import (
     Workload,
     WorkloadVariant,
 )
-from kdb import tokens
+from kdb.accounts import tokens
+from kdb.accounts.roles import bring_up_to_date
 from kdb.models import Job
-from kdb.roles import bring_up_to_date
 
 _numbers = count(1)
 HOST_KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJrb2RSpmd8E5tMOPTxF1qbMd3eEhvg0Uih5N5VcxYWf"
@@ -224,7 +224,7 @@ def make_raw_file(case_study: CaseStudy | None = None, content: bytes = b"a resu
 
 
 def make_user(role: str = "researchers", **fields):
-    """A user in one of kdb.roles.ROLES; `role=""` is somebody without any."""
+    """A user in one of kdb.accounts.roles.ROLES; `role=""` is somebody without any."""
     user = get_user_model().objects.create_user(fields.pop("username", f"user-{next(_numbers)}"), **fields)
     if role:
         bring_up_to_date()

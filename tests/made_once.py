@@ -48,7 +48,7 @@ def made_once(cache: Path, name: str, recipe: str, make: Callable[[Path], object
 
 def migrations() -> str:
     """The digest of what an empty database rests on."""
-    return digest("*/migrations/*.py", "*/models.py", "*/models/*.py", "kdb/roles.py", "requirements.txt")
+    return digest("*/migrations/*.py", "*/models.py", "*/models/*.py", "kdb/accounts/roles.py", "requirements.txt")
 
 
 def migrate(**environment: str) -> None:

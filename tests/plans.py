@@ -7,7 +7,7 @@ from typing import Any
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from kdb.postgresql import PLANNER
+from kdb.database.postgresql import PLANNER
 
 
 def as_in_use() -> None:

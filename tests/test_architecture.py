@@ -4,6 +4,7 @@ import ast
 import hashlib
 import re
 import subprocess
+from collections import Counter
 from functools import cache
 from pathlib import Path
 
@@ -287,7 +288,7 @@ def test_nothing_imports_all_of_scipys_statistics_at_its_start():
 
 
 def test_only_one_module_spells_the_headers_of_htmx():
-    outside = [m for m, path in modules().items() if m != "kdb.htmx" and re.search(r"\bHX-", path.read_text())]
+    outside = [m for m, path in modules().items() if m != "kdb.web.htmx" and re.search(r"\bHX-", path.read_text())]
     assert not outside
 
 
@@ -311,6 +312,31 @@ def test_no_file_names_a_path_of_somebodys_machine(suffix):
         for match in MACHINE_PATH.finditer(readable(path))
     ]
     assert not found
+
+
+MOST_IN_A_FOLDER = 25
+
+
+@cache
+def folders() -> dict[str, list[str]]:
+    """The modules of each folder by their names in it; migrations are listed by their numbers."""
+    found: dict[str, list[str]] = {}
+    for path in modules().values():
+        if path.name != "__init__.py" and path.parent.name != "migrations":
+            found.setdefault(str(path.parent.relative_to(ROOT)), []).append(path.stem)
+    return found
+
+
+def test_no_folder_is_a_crowd():
+    """What holds more has rooms that nobody named yet."""
+    assert not {folder: len(names) for folder, names in folders().items() if len(names) > MOST_IN_A_FOLDER}
+
+
+def test_modules_of_one_subject_are_a_package():
+    """A prefix that three modules share is the name of a package."""
+    prefixes = {folder: Counter(name.partition("_")[0] for name in names) for folder, names in folders().items()}
+    crowds = [f"{folder}/{name}_*" for folder, counts in prefixes.items() for name, n in counts.items() if n >= 3]
+    assert not crowds
 
 
 VENDOR = ROOT / "static" / "vendor"

@@ -18,7 +18,7 @@ from experiments import permissions, visible
 from experiments.api.serializers import ReadSerializer, Slug
 from experiments.case_studies.api import Conflict, OwnedViewSet
 from experiments.models import Campaign, CampaignRun, Host, Hypervisor, RunArtifact, StoragePool
-from kdb.accounts import user_of
+from kdb.accounts.users import user_of
 from kdb.api.bodies import TEXT_AREA, Fields, fields_of
 from kdb.api.errors import FaultyRequest, refuse_faults
 

@@ -7,7 +7,7 @@ from enum import Enum, auto
 
 from django.db import InterfaceError, OperationalError
 
-from kdb import jobs
+from kdb.work import jobs
 
 from .hosts import HostError
 from .laboratory import bench, hypervisors, remote, ssh

@@ -13,8 +13,8 @@ from django.urls import reverse
 from experiments import visible
 from experiments.imports import normalise
 from experiments.models import Campaign, FileSystem, Host, Hypervisor, StoragePool
-from kdb.form_types import ModelChoiceField, ModelForm, field_of
 from kdb.host_storage import BACKENDS
+from kdb.web.form_types import ModelChoiceField, ModelForm, field_of
 
 from . import abilities, checks, hosts
 from .laboratory import disks, engines

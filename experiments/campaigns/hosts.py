@@ -20,8 +20,9 @@ from experiments import visible
 from experiments.campaigns.laboratory.remote import Area
 from experiments.models import CampaignRun, Host, HostAuditEntry, Hypervisor, PrivateKey, StoragePool
 from experiments.permissions import User as AnyUser
-from kdb import jobs, lookups
+from kdb import lookups
 from kdb.models import Installation, Job
+from kdb.work import jobs
 
 from .laboratory import (
     brought_image,

@@ -11,7 +11,7 @@ from django.db import transaction
 from django.db.models import Model
 
 from experiments.models import CampaignRun, Host
-from kdb import jobs
+from kdb.work import jobs
 
 from . import hosts
 from .laboratory import drivers, ssh

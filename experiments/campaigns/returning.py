@@ -3,7 +3,7 @@
 import logging
 
 from experiments.models import Campaign, Host, StoragePool
-from kdb import jobs
+from kdb.work import jobs
 
 from . import fates, hosts, left_overs, steering
 from .fates import Fate

@@ -25,7 +25,7 @@ from experiments.imports.readers.apart import MEMORY_BYTES, NotRead, ReadingProc
 from experiments.imports.readers.base import Reading
 from experiments.imports.readers.table import Table
 from experiments.models import Campaign, CampaignRun, Host, RunArtifact, RunLine, StoragePool
-from kdb import jobs
+from kdb.work import jobs
 
 from . import checks, fates, hosts, left_overs, signatures, steering
 from .fates import Fate

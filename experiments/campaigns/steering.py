@@ -17,8 +17,8 @@ from django.utils.timezone import now
 
 from experiments.models import Campaign, CampaignRun, Host, RunLine, StoragePool
 from experiments.signals import run_wanted
-from kdb import jobs
 from kdb.models import Job
+from kdb.work import jobs
 
 from . import checks, hosts, news
 from .laboratory import plan

@@ -14,8 +14,8 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from experiments import permissions
 from experiments.models import Campaign, CampaignRun, Host, RunArtifact
-from kdb.accounts import user_of
-from kdb.htmx import varies_for_htmx, wants_fragment
+from kdb.accounts.users import user_of
+from kdb.web.htmx import varies_for_htmx, wants_fragment
 
 from . import checks, drafts, hosts, left_overs, pages, plans, removal, statements, steering
 from .downloads import artifact_response

@@ -20,7 +20,7 @@ from rest_framework.viewsets import GenericViewSet
 from experiments import permissions
 from experiments.api.serializers import ReadSerializer, ServerSerializer, StorageSerializer
 from experiments.models import CaseStudy
-from kdb.accounts import user_of
+from kdb.accounts.users import user_of
 from kdb.api.bodies import TEXT_AREA, Fields, fields_of
 from kdb.api.errors import FaultyRequest, FieldError, form_errors, refuse_faults
 from kdb.api.pagination import PageByKey

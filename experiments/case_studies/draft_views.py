@@ -12,7 +12,7 @@ from experiments import permissions
 from experiments.imports.forms import ContextForm, UploadForm
 from experiments.imports.readers.bundle import BundleError
 from experiments.models import CaseStudy, ImportBatch
-from kdb.accounts import user_of
+from kdb.accounts.users import user_of
 
 from . import bundles, life, pages, reviews
 from .forms import BundleForm, ReasonForm, draft_forms

@@ -19,7 +19,7 @@ from experiments.models import (
     Workload,
 )
 from experiments.models.catalogue import CatalogueEntry
-from kdb.form_types import ModelChoiceField
+from kdb.web.form_types import ModelChoiceField
 
 
 class EntryField(ModelChoiceField[CatalogueEntry]):

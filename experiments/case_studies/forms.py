@@ -8,7 +8,7 @@ from django.core.files.uploadedfile import UploadedFile
 
 from experiments.imports.readers.base import MAX_BYTES
 from experiments.models import CaseStudy, Server, Storage
-from kdb.form_types import ModelForm
+from kdb.web.form_types import ModelForm
 
 from . import life
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from experiments.models import Measurement
-from kdb import bulk_rows
+from kdb.database import bulk_rows
 
 
 class MeasurementRow(NamedTuple):

@@ -8,8 +8,8 @@ from django.views.decorators.http import require_safe
 
 from experiments import visible
 from experiments.models import KnowledgeRevision
-from kdb.htmx import varies_for_htmx, wants_fragment
 from kdb.models import Job
+from kdb.web.htmx import varies_for_htmx, wants_fragment
 
 PER_PAGE = 50
 _RECOMPUTATION = "recompute_"  # what each kind of job begins with that works a publication in

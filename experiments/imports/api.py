@@ -26,7 +26,7 @@ from experiments.case_studies.api import Conflict, OwnedViewSet
 from experiments.files import raw_files
 from experiments.files.downloads import raw_response
 from experiments.models import CaseStudy, ImportBatch, RawFile
-from kdb.accounts import user_of
+from kdb.accounts.users import user_of
 from kdb.api.bodies import Fields
 from kdb.api.errors import FaultyRequest, FieldError, name_errors
 from kdb.api.formats import JsonParser, TooLarge

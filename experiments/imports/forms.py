@@ -13,7 +13,7 @@ from experiments.imports import file_names, normalise
 from experiments.imports.readers.table_columns import FIELDS, IGNORED, PARAMETER
 from experiments.models import CaseStudy, ImportBatch
 from experiments.models.catalogue import CatalogueEntry
-from kdb.form_types import field_of
+from kdb.web.form_types import field_of
 
 MAX_RUNS_SHOWN = 100  # on the page of an import
 NEW = "new"  # no slug: a reserved word (experiments.entry_names)

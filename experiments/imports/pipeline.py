@@ -39,9 +39,9 @@ from experiments.models import (
     Measurement,
     RawFile,
 )
-from kdb import jobs
 from kdb.json_values import refuse_unkeepable
 from kdb.models import Job
+from kdb.work import jobs
 
 from .normalise import CONTEXT, KINDS
 from .readers import archives

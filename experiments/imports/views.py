@@ -15,8 +15,8 @@ from experiments.files import raw_files
 from experiments.files.downloads import raw_response
 from experiments.imports.forms import AnswersForm, ContextForm, SeveralImportsForm, UploadForm
 from experiments.models import ImportBatch, RawFile
-from kdb.accounts import user_of
-from kdb.htmx import varies_for_htmx, wants_fragment
+from kdb.accounts.users import user_of
+from kdb.web.htmx import varies_for_htmx, wants_fragment
 
 from . import pipeline
 from . import words as import_words

@@ -24,10 +24,10 @@ from experiments.campaigns.plans import form_data
 from experiments.case_studies.api import Conflict
 from experiments.models import Host, ObservedDisk, ObservedMachine, ObservedPool
 from experiments.placement_driver.counters import NAMES
-from kdb.accounts import user_of
+from kdb.accounts.users import user_of
 from kdb.api.bodies import Fields, fields_of
 from kdb.api.errors import FaultyRequest, refuse_faults
-from kdb.form_types import ModelForm
+from kdb.web.form_types import ModelForm
 
 from . import deeds, selectors
 from .forms import MachineForm, ObserveForm, PoolForm

@@ -6,7 +6,7 @@ from django import forms
 
 from experiments import visible
 from experiments.models import FileSystem, ObservedMachine, ObservedPool
-from kdb.form_types import ModelForm, field_of
+from kdb.web.form_types import ModelForm, field_of
 
 from .deeds import LONGEST, SHORTEST
 

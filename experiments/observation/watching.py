@@ -24,8 +24,8 @@ from experiments.models import DiskStatistics, Host, ObservedDisk, ObservedMachi
 from experiments.placement_driver import libvirt_listing
 from experiments.placement_driver.contract import ListedMachine, Listing, ListingDriver
 from experiments.placement_driver.counters import Counts
-from kdb import jobs
 from kdb.models import Job
+from kdb.work import jobs
 
 from . import rows
 from .sums import Watched, by_minute, counts_of, joined

@@ -40,7 +40,7 @@ from experiments.models import (
 )
 from experiments.models.catalogue import CatalogueEntry, SharedRow
 from experiments.signals import claims_changed
-from kdb.alone import alone
+from kdb.work.alone import alone
 
 from . import outside
 from .files import Entry, EvidenceError, as_entries, read_csv, read_json

@@ -24,7 +24,7 @@ from rest_framework import exceptions
 from rest_framework.views import set_rollback
 
 from kdb.api.formats import FORMAT_PARAMETER
-from kdb.failures import is_unavailable, why_unavailable
+from kdb.operating.failures import is_unavailable, why_unavailable
 
 MEDIA_TYPE = "application/problem+json"
 API_PREFIX = "/api/"

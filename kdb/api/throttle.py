@@ -8,8 +8,8 @@ from django.conf import settings
 from rest_framework.request import Request
 from rest_framework.throttling import BaseThrottle
 
-from kdb.addresses import counted_address
-from kdb.rates import is_within
+from kdb.web.addresses import counted_address
+from kdb.web.rates import is_within
 
 FROM_WORKER = "kdb.left"  # in the environment of a request that was counted where it was asked; no header can say so
 _SECONDS = 60

@@ -26,12 +26,12 @@ from django.utils.cache import get_conditional_response
 from django.utils.http import parse_http_date_safe
 from django.utils.timezone import now
 
-from kdb import jobs
-from kdb.addresses import counted_address
 from kdb.api.errors import API_PREFIX, problem
 from kdb.api.throttle import FROM_WORKER
-from kdb.htmx import target_of, wants_fragment
 from kdb.models import Job, LeftRequest, Turn
+from kdb.web.addresses import counted_address
+from kdb.web.htmx import target_of, wants_fragment
+from kdb.work import jobs
 
 from . import budget
 

@@ -8,7 +8,7 @@ from http import HTTPStatus
 from django.conf import settings
 from django.http import HttpRequest, HttpResponseBase
 
-from kdb.htmx import load_anew
+from kdb.web.htmx import load_anew
 
 from . import budget, leaving
 from .spending import Payer, charged, payer_of, reserve, settle

@@ -7,10 +7,10 @@ from typing import NamedTuple
 from django.conf import settings
 from django.http import HttpRequest
 
-from kdb import tokens
-from kdb.addresses import counted_address
+from kdb.accounts import tokens
 from kdb.api.errors import API_PREFIX
-from kdb.rates import spend, spent
+from kdb.web.addresses import counted_address
+from kdb.web.rates import spend, spent
 
 SIGNED_IN = 5  # times as much as a stranger's address
 RESERVED = 0.3  # seconds, for each request under way: many at once cannot all pass before the first is charged

@@ -14,10 +14,10 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.viewsets import GenericViewSet
 
-from kdb.addresses import site_of
 from kdb.api.bodies import Fields, fields_of
 from kdb.api.errors import FaultyRequest, name_errors
 from kdb.api.formats import FORMAT_PARAMETER
+from kdb.web.addresses import site_of
 
 from . import announcing, subscriptions
 from .models import Delivery, Subscription, Topic

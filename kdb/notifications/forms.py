@@ -4,7 +4,7 @@ from typing import Any
 
 from django import forms
 
-from kdb.form_types import field_of
+from kdb.web.form_types import field_of
 
 from . import subscriptions
 from .models import Subscription

@@ -1,6 +1,6 @@
-"""Handlers of jobs; kdb.jobs imports this module."""
+"""Handlers of jobs; kdb.work.jobs imports this module."""
 
-from kdb import jobs
+from kdb.work import jobs
 
 from . import delivering
 from .announcing import JOB

@@ -6,8 +6,8 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
-from kdb.accounts import user_of
-from kdb.addresses import site_of
+from kdb.accounts.users import user_of
+from kdb.web.addresses import site_of
 
 from . import announcing, subscriptions
 from .forms import SubscriptionForm, TopicsForm

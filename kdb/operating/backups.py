@@ -28,7 +28,8 @@ from django.db import DatabaseError, connection, transaction
 from django.db.migrations.recorder import MigrationRecorder
 from django.db.models import BinaryField, Field, JSONField, Model
 
-from kdb import __version__, bulk_rows
+from kdb import __version__
+from kdb.database import bulk_rows
 
 FORM = 1
 MANIFEST = "manifest.json"

@@ -14,7 +14,7 @@ from pathlib import Path
 from billiard.exceptions import WorkerLostError
 from django.conf import settings
 
-from kdb.failures import Failure, failure
+from kdb.operating.failures import Failure, failure
 
 logger = logging.getLogger(__name__)
 

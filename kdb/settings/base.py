@@ -13,9 +13,10 @@ from typing import Any
 from csp.constants import NONE, SELF
 from django.core.exceptions import ImproperlyConfigured
 
-from kdb import __version__, postgresql
+from kdb import __version__
+from kdb.database import postgresql
+from kdb.database.sqlite import SQLITE_OPTIONS
 from kdb.env import database, env, integer, log_level, redis_url, replicas, required, text
-from kdb.sqlite import SQLITE_OPTIONS
 from kdb.units import METRICS
 
 BASE_DIR = Path(__file__).resolve().parents[2]
@@ -48,13 +49,13 @@ MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "csp.middleware.CSPMiddleware",
-    "kdb.replicas.replica_middleware",  # around everything that asks the database
+    "kdb.database.replicas.replica_middleware",  # around everything that asks the database
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "kdb.cost.middleware.CostMiddleware",
-    "kdb.body_limits.body_limit_middleware",  # bodies are read after all of these, by the check for CSRF or the view
+    "kdb.web.body_limits.body_limit_middleware",  # bodies are read after all of these, by CSRF's check or the view
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "axes.middleware.AxesMiddleware",
@@ -74,7 +75,7 @@ TEMPLATES = [
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
                 "experiments.waiting.for_user",
-                "kdb.account_views.ways_to_sign_in",
+                "kdb.accounts.views.ways_to_sign_in",
                 "kdb.operating.upgrades.version",
             ],
         },
@@ -91,7 +92,7 @@ else:
         _database["CONN_HEALTH_CHECKS"] = True
         _database.setdefault("OPTIONS", {}).setdefault("connect_timeout", 5 if _name == "default" else 2)
         postgresql.open_with(_database, **postgresql.PLANNER)
-DATABASE_ROUTERS = ["kdb.replicas.Router"] if len(DATABASES) > 1 else []
+DATABASE_ROUTERS = ["kdb.database.replicas.Router"] if len(DATABASES) > 1 else []
 # What a request may keep PostgreSQL busy for (kdb/wsgi.py); work in the background and commands take what they take.
 KDB_STATEMENT_SECONDS = integer("STATEMENT_SECONDS", 30, lowest=1, highest=3600)
 # In each process: the catalogue's names, and what is small. By themselves, so that they cannot push
@@ -129,7 +130,7 @@ CACHES: dict[str, dict[str, Any]] = {
 
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
-# The broker only wakes workers; the work is in Job rows (kdb/jobs.py). No results are kept.
+# The broker only wakes workers; the work is in Job rows (kdb/work/jobs.py). No results are kept.
 REDIS_URL = redis_url()
 if REDIS_URL:  # requests are counted where all web processes see it
     CACHES["throttle"] = {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": REDIS_URL}
@@ -147,7 +148,7 @@ if REDIS_URL:
     }
 else:
     CELERY_BROKER_URL = "folder://localhost"
-    CELERY_BROKER_TRANSPORT: str | None = "kdb.broker:Transport"
+    CELERY_BROKER_TRANSPORT: str | None = "kdb.work.broker:Transport"
     CELERY_BROKER_TRANSPORT_OPTIONS = {"folder": str(KDB_BROKER_DIR), "polling_interval": 0.1}
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_TASK_DEFAULT_QUEUE = "kdb"
@@ -214,13 +215,13 @@ AUTH_PASSWORD_VALIDATORS = [
         "CommonPasswordValidator",
         "NumericPasswordValidator",
     )
-] + [{"NAME": "kdb.tokens.TokensEndWithPassword"}]
+] + [{"NAME": "kdb.accounts.tokens.TokensEndWithPassword"}]
 
 LOGIN_URL = "login"
 LOGIN_REDIRECT_URL = "account"
 LOGOUT_REDIRECT_URL = "answer"
 
-# Signing in by OpenID Connect (kdb/oidc.py), where OIDC_ISSUER says by whom.
+# Signing in by OpenID Connect (kdb/oidc/__init__.py), where OIDC_ISSUER says by whom.
 KDB_OIDC_ISSUER = text("OIDC_ISSUER")
 KDB_OIDC_NAME = text("OIDC_NAME") or "your organisation"
 KDB_OIDC_CREATES_USERS = (text("OIDC_CREATES_USERS") or "1") == "1"
@@ -236,19 +237,19 @@ OIDC_RP_SCOPES = "openid email profile"
 OIDC_USE_PKCE = True
 OIDC_TIMEOUT = 10  # seconds
 
-# Who guesses passwords waits: kdb/login_limits.py has the limits.
+# Who guesses passwords waits: kdb/accounts/login_limits.py has the limits.
 AUTHENTICATION_BACKENDS = ["axes.backends.AxesStandaloneBackend", "django.contrib.auth.backends.ModelBackend"]
 if KDB_OIDC_ISSUER:
     AUTHENTICATION_BACKENDS.append("kdb.oidc.OidcBackend")
-AXES_HANDLER = "kdb.login_limits.LimitHandler"
+AXES_HANDLER = "kdb.accounts.login_limits.LimitHandler"
 AXES_FAILURE_LIMIT = 1  # of what the handler counts
 AXES_COOLOFF_TIME = timedelta(minutes=15)
 AXES_RESET_COOL_OFF_ON_FAILURE_DURING_LOCKOUT = False  # who waits cannot be kept waiting by others
 AXES_RESET_ON_SUCCESS = True
 AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]  # what a success forgets
-AXES_CLIENT_IP_CALLABLE = "kdb.addresses.counted_address"
-AXES_USERNAME_CALLABLE = "kdb.login_limits.counted_name"
-AXES_LOCKOUT_CALLABLE = "kdb.login_limits.answer"
+AXES_CLIENT_IP_CALLABLE = "kdb.web.addresses.counted_address"
+AXES_USERNAME_CALLABLE = "kdb.accounts.login_limits.counted_name"
+AXES_LOCKOUT_CALLABLE = "kdb.accounts.login_limits.answer"
 AXES_ENABLE_ADMIN = False  # its pages count in another way
 
 # How many proxies of ours write X-Forwarded-For; with 0 nobody is believed.
@@ -289,7 +290,7 @@ REST_FRAMEWORK = {
     "DEFAULT_VERSION": "v1",
     "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.DjangoModelPermissionsOrAnonReadOnly"],
     "DEFAULT_AUTHENTICATION_CLASSES": [
-        "kdb.tokens.TokenAuthentication",
+        "kdb.accounts.tokens.TokenAuthentication",
         "rest_framework.authentication.SessionAuthentication",
     ],
     "DEFAULT_FILTER_BACKENDS": ["django_filters.rest_framework.DjangoFilterBackend"],

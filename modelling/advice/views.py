@@ -6,7 +6,7 @@ from django.shortcuts import render
 from django.views.decorators.csrf import csrf_exempt, csrf_protect
 from django.views.decorators.http import require_http_methods
 
-from kdb.htmx import varies_for_htmx, wants_fragment
+from kdb.web.htmx import varies_for_htmx, wants_fragment
 from modelling.evidence import names
 from modelling.workloads.profiles import KNOWN
 

@@ -17,11 +17,12 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.reverse import reverse
 
-from kdb import __version__, status
+from kdb import __version__
 from kdb.api.errors import database_is_down
 from kdb.api.formats import CsvRenderer, csv_text
 from kdb.api.public import PublicView
-from kdb.entity_tags import tagged, tagged_json
+from kdb.operating import status
+from kdb.web.entity_tags import tagged, tagged_json
 from modelling.answers import words
 from modelling.answers.content import complete, said
 from modelling.ask.selectors import BACKENDS, DISKS, Machine, fit

@@ -12,8 +12,8 @@ from django.utils.safestring import mark_safe
 from django.views.decorators.http import require_safe
 
 from experiments import permissions
-from kdb.htmx import at_address, varies_for_htmx, wants_fragment
 from kdb.units import METRICS
+from kdb.web.htmx import at_address, varies_for_htmx, wants_fragment
 from modelling.answers import words
 from modelling.answers.content import said
 from modelling.ask.selectors import Machine, fit, kept_machines

@@ -16,8 +16,9 @@ from django.db.models import Min, Q, QuerySet
 from experiments import visible
 from experiments.claim_conditions import CheckError, Condition, Untestable, is_shallow, parse_checks
 from experiments.models import CaseStudy, Claim
-from kdb import __version__, jobs
+from kdb import __version__
 from kdb.cost import budget
+from kdb.work import jobs
 from modelling.evidence import counts
 from modelling.evidence.keeping import keep
 from modelling.models import ClaimVerdict, HypothesisScore

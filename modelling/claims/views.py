@@ -9,7 +9,7 @@ from django.views.decorators.http import require_safe
 from experiments import visible
 from experiments.claim_conditions import is_shallow
 from experiments.models import Claim
-from kdb.htmx import varies_for_htmx, wants_fragment
+from kdb.web.htmx import varies_for_htmx, wants_fragment
 from modelling.models import ClaimVerdict
 
 from . import pages as claim_pages

@@ -7,7 +7,7 @@ from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.request import Request
 
 from kdb.api.public import PublicView
-from kdb.entity_tags import tagged_json
+from kdb.web.entity_tags import tagged_json
 from modelling.evidence.asking import (
     AS_OF_PARAMETER,
     EDITION,

@@ -8,7 +8,7 @@ from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_safe
 
 from experiments import visible
-from kdb.htmx import varies_for_htmx, wants_fragment
+from kdb.web.htmx import varies_for_htmx, wants_fragment
 from modelling.evidence import names
 from modelling.evidence.asking import explains_missing_answers, page_method, page_revision
 from modelling.evidence.axes import AXES

@@ -24,8 +24,8 @@ from experiments.models import CampaignRun, DiskStatistics, Signature, Workload
 from experiments.observation import selectors as observation
 from experiments.observation.sums import Watched
 from experiments.placement_driver.counters import NAMES, Counts
-from kdb import jobs
 from kdb.models import Job
+from kdb.work import jobs
 from modelling.models import DetectedHour, DetectionModel
 
 from .classifier import METHOD, Classifier, TooFewError, Training

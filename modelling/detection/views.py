@@ -12,7 +12,7 @@ from experiments.models import Host, ObservedMachine
 from experiments.observation import deeds
 from experiments.observation import selectors as observation
 from experiments.observation.forms import MachineForm, ObserveForm, PoolPageForm
-from kdb.accounts import user_of
+from kdb.accounts.users import user_of
 from modelling.evidence import names
 
 from . import selectors

@@ -12,7 +12,7 @@ from django.utils.feedgenerator import Atom1Feed
 from django.views.decorators.http import require_safe
 
 from experiments.models import KnowledgeRevision
-from kdb.entity_tags import tagged
+from kdb.web.entity_tags import tagged
 from modelling.answers import words
 from modelling.answers.content import said
 from modelling.evidence import names

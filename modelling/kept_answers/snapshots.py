@@ -19,9 +19,9 @@ from django.db.models import Case, F, Q, QuerySet, Value, When
 from django.db.models.functions import Now
 from django.utils.timezone import now
 
-from kdb import jobs
 from kdb.cost import budget
 from kdb.models import Job
+from kdb.work import jobs
 from modelling.answers.answer import answer
 from modelling.answers.estimate import other_arms, ranking_of
 from modelling.estimation.ranking import METHOD

@@ -9,8 +9,8 @@ from rest_framework.request import Request
 
 from kdb.api.bodies import Fields
 from kdb.api.public import PublicView
-from kdb.entity_tags import tagged_json
 from kdb.units import METRICS
+from kdb.web.entity_tags import tagged_json
 from modelling.evidence.asking import (
     AS_OF_PARAMETER,
     EDITION,

@@ -18,7 +18,7 @@ from experiments.api.serializers import ReadSerializer, Slug
 from experiments.campaigns.api import OperatorViewSet
 from experiments.case_studies.api import Conflict
 from experiments.models import Host, ObservedMachine
-from kdb.accounts import user_of
+from kdb.accounts.users import user_of
 from kdb.api.bodies import Fields, fields_of
 from kdb.api.errors import FaultyRequest
 from kdb.api.public import PublicView

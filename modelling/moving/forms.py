@@ -7,7 +7,7 @@ from django import forms
 from django.core.exceptions import ValidationError
 
 from experiments.models import Host
-from kdb.form_types import ModelForm, field_of
+from kdb.web.form_types import ModelForm, field_of
 from modelling.estimation.verdict import STRENGTHS
 from modelling.evidence import names
 from modelling.models import PlacementPlan, PlacementPolicy

@@ -10,8 +10,8 @@ from django.db.models import Q
 from django.utils.timezone import now
 
 from experiments.models import DiskStatistics
-from kdb import jobs
 from kdb.models import Job
+from kdb.work import jobs
 from modelling.models import PlacementMove
 
 from .before_after import KEPT, UNKNOWN, VERDICTS, WORSE, Minutes, compare

@@ -19,7 +19,7 @@ from experiments.models import Host, ObservedDisk
 from experiments.placement_driver import contract
 from experiments.placement_driver.contract import CopyEnded, Forbidden, Held, Image, MovingDriver
 from experiments.placement_driver.libvirt_moving import LibvirtMoving
-from kdb import jobs
+from kdb.work import jobs
 from modelling.models import PlacementDecision, PlacementMove
 
 from . import moves

@@ -8,8 +8,8 @@ from django.views.decorators.http import require_http_methods, require_safe
 from experiments import permissions
 from experiments.campaigns.views import operators_only
 from experiments.models import Host, ObservedMachine
-from kdb.accounts import user_of
-from kdb.htmx import varies_for_htmx, wants_fragment
+from kdb.accounts.users import user_of
+from kdb.web.htmx import varies_for_htmx, wants_fragment
 from modelling.models import PlacementMove, PlacementPlan
 
 from . import moves, pages, plans, policies

@@ -13,8 +13,8 @@ from django.db import transaction
 from django.utils.timezone import now
 
 from experiments.models import CaseStudy
-from kdb import jobs
 from kdb.models import Job
+from kdb.work import jobs
 from modelling.answers import words
 from modelling.answers.answer import answer_with_draft
 from modelling.answers.content import Answer, RankedEntry

@@ -6,7 +6,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
 from experiments import permissions
-from kdb.htmx import varies_for_htmx, wants_fragment
+from kdb.web.htmx import varies_for_htmx, wants_fragment
 
 from . import preview as previews
 

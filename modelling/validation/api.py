@@ -8,7 +8,7 @@ from rest_framework.request import Request
 
 from kdb.api.bodies import Fields
 from kdb.api.public import PublicView
-from kdb.entity_tags import tagged
+from kdb.web.entity_tags import tagged
 from modelling.evidence.axes import AXES
 
 from . import reports

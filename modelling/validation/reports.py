@@ -15,8 +15,8 @@ from numpy import median
 
 from experiments import visible
 from experiments.models import Workload
-from kdb import jobs
 from kdb.cost import budget
+from kdb.work import jobs
 from modelling.answers.estimate import assumptions
 from modelling.estimation.forecasting import IN_USE, SINCE
 from modelling.evidence import counts, frames

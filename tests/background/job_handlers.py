@@ -3,7 +3,7 @@
 import time
 from pathlib import Path
 
-from kdb import jobs
+from kdb.work import jobs
 
 
 @jobs.handler("count_slowly")

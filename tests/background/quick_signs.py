@@ -4,7 +4,7 @@ import sys
 
 from celery.__main__ import main
 
-from kdb import alive
+from kdb.work import alive
 
 alive.SIGN_SECONDS = 0.5
 sys.argv[0] = "celery"

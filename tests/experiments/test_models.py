@@ -25,7 +25,7 @@ from experiments.models import (
     Workload,
     WorkloadVariant,
 )
-from kdb import tokens
+from kdb.accounts import tokens
 from kdb.models import OidcIdentity
 from kdb.notifications.models import Delivery, Subscription
 from modelling.models import (

@@ -7,8 +7,8 @@ import pytest
 from django.urls import get_resolver
 
 from experiments.models import CaseStudy
+from kdb.accounts.token_scopes import SCOPES
 from kdb.models import ApiToken
-from kdb.token_scopes import SCOPES
 from tests.factories import make_token, revision
 
 from .laboratory import ask, make_laboratory, operations

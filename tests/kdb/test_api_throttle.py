@@ -2,7 +2,7 @@
 
 import pytest
 
-from kdb import tokens
+from kdb.accounts import tokens
 from kdb.api import throttle as api_throttle
 from tests.factories import make_user
 

@@ -12,12 +12,13 @@ from django.template import Context, Template
 from django.utils.timezone import now
 
 from experiments.case_studies import life
-from kdb import jobs, rates
 from kdb.cost import budget, leaving
 from kdb.cost.middleware import CostMiddleware
 from kdb.cost.spending import payer_of
 from kdb.models import Job, LeftRequest, Turn
 from kdb.settings import base
+from kdb.web import rates
+from kdb.work import jobs
 from modelling.evidence.axes import AXES
 from modelling.models import RankingSnapshot
 from modelling.workloads.profiles import PERSONALITIES

@@ -14,8 +14,8 @@ from django.utils.timezone import now
 
 from experiments.campaigns.laboratory import ssh
 from experiments.models import CampaignRun, Host, ImportBatch, RunArtifact
-from kdb import jobs
 from kdb.models import Job
+from kdb.work import jobs
 from modelling.models import PlacementMove, PlacementPlan
 from tests.factories import HOST_KEY, make_host, make_machine, make_minutes, make_token, make_user
 from tests.modelling.moving.fleets import mail_server, observed_host

@@ -13,9 +13,9 @@ from .dd import Dd
 from .diskspd import DiskSpd
 from .facts import FACT_READERS
 from .filebench import Filebench
-from .fio_json import FioJson
-from .fio_terse import FioTerse
-from .fio_text import FioText
+from .fio.json import FioJson
+from .fio.terse import FioTerse
+from .fio.text import FioText
 from .ioping import Ioping
 from .iozone import Iozone
 from .kdiskmark import KDiskMark

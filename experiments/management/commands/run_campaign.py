@@ -16,8 +16,8 @@ from experiments.campaigns.laboratory.recording import recorded
 from experiments.campaigns.pages import campaign_page
 from experiments.imports import pipeline
 from experiments.models import Campaign, CampaignRun, Host, RunLine
-from kdb import jobs
 from kdb.models import Job
+from kdb.work import jobs
 
 
 class Command(BaseCommand):

@@ -7,7 +7,7 @@ from django.contrib.auth import get_user_model
 from django.core.management import BaseCommand, CommandError
 from django.db import IntegrityError, transaction
 
-from kdb import tokens
+from kdb.accounts import tokens
 from kdb.models import ApiToken
 
 

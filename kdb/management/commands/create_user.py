@@ -12,7 +12,7 @@ from django.core.exceptions import ValidationError
 from django.core.management import BaseCommand, CommandError
 from django.db import transaction
 
-from kdb.roles import ROLES
+from kdb.accounts.roles import ROLES
 
 
 class Command(BaseCommand):

@@ -10,8 +10,8 @@ from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
 from django.db.models import Model
 
-from kdb.alone import alone
 from kdb.operating import upgrades
+from kdb.work.alone import alone
 
 
 class Command(migrate.Command):

@@ -15,11 +15,12 @@ from django.core.exceptions import ImproperlyConfigured
 from django.core.management import BaseCommand, CommandError, call_command
 from django.db import DatabaseError, connection
 
-from kdb import processes, status
-from kdb.alive import first_host, web_answers
 from kdb.env import integer
-from kdb.starting import StartingAnswers
-from kdb.supervisor import CannotStartError, Child, Supervisor
+from kdb.operating import status
+from kdb.work import processes
+from kdb.work.alive import first_host, web_answers
+from kdb.work.starting import StartingAnswers
+from kdb.work.supervisor import CannotStartError, Child, Supervisor
 
 WEB_ALONE_SECONDS = 10  # at most; the others wait for it to answer, who needs them is there only then
 READY_WITHIN_SECONDS = 300  # a few on a machine of its own, and no reason to begin again on one that has much to do

@@ -13,8 +13,8 @@ from django.utils.timezone import now
 from experiments.campaigns import checks, hosts, runs, steering
 from experiments.campaigns.laboratory import bench, drivers, hypervisors, remote, ssh
 from experiments.models import CampaignRun, Host, RunLine, StoragePool
-from kdb import jobs
 from kdb.models import Job
+from kdb.work import jobs
 from tests.factories import FileSystem, entry, make_campaign, make_case_study, make_host, make_user
 
 pytestmark = pytest.mark.django_db

@@ -10,7 +10,7 @@ from django.db import OperationalError
 from experiments.campaigns import fates, hosts
 from experiments.campaigns.fates import Fate, fate_of
 from experiments.campaigns.laboratory import bench, hypervisors, remote, ssh
-from kdb import jobs
+from kdb.work import jobs
 
 FATES = {
     jobs.LeaseLost: Fate.GIVEN_UP,

@@ -30,8 +30,8 @@ from experiments.models import (
     RawChunk,
     RawFile,
 )
-from kdb import jobs
 from kdb.models import Job
+from kdb.work import jobs
 from tests.factories import make_case_study, make_claim, make_publication, make_user
 
 pytestmark = pytest.mark.django_db

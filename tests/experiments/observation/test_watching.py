@@ -10,8 +10,8 @@ from experiments.models import DiskStatistics, Host, ObservedMachine
 from experiments.observation import deeds, keeping, watching
 from experiments.placement_driver.contract import ListedDisk, ListedMachine, ListedPool, Listing
 from experiments.placement_driver.counters import Counts
-from kdb import jobs
 from kdb.models import Job
+from kdb.work import jobs
 from tests import factories
 
 pytestmark = [pytest.mark.both, pytest.mark.django_db]

@@ -12,7 +12,7 @@ import pytest
 import redis
 
 from kdb.operating import outages
-from tests.kdb.test_serve import ROOT
+from tests.kdb.work.test_serve import ROOT
 
 
 class Log:

@@ -6,9 +6,9 @@ import logging
 import pytest
 from django.test import Client
 
-from kdb import jobs
 from kdb.models import Job
 from kdb.operating import request_ids
+from kdb.work import jobs
 
 pytestmark = pytest.mark.sqlite
 

@@ -17,12 +17,13 @@ from django.db import connection, migrations, models
 from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
 
-from kdb import __version__, jobs, tasks
+from kdb import __version__
 from kdb.models import Job, WorkerHeartbeat
 from kdb.operating import upgrades
-from kdb.processes import WORKER
+from kdb.work import jobs, tasks
+from kdb.work.processes import WORKER
 from modelling.estimation.ranking import METHOD
-from tests.kdb.test_serve import HANG_SECONDS, wait_until
+from tests.kdb.work.test_serve import HANG_SECONDS, wait_until
 from tests.test_architecture import ROOT
 
 RELEASE = ROOT / "tests" / "data" / "release.sqlite3.gz"
@@ -358,7 +359,7 @@ def test_an_older_worker_ends_and_leaves_its_jobs_to_the_new_version(tmp_path, m
         change(
             tmp_path, "INSERT INTO django_migrations (app, name, applied) VALUES ('kdb', '9999_later', '2026-01-01')"
         )
-        enqueue = "import django; django.setup(); from kdb.jobs import enqueue; enqueue('recompute_rankings')"
+        enqueue = "import django; django.setup(); from kdb.work.jobs import enqueue; enqueue('recompute_rankings')"
         local = "import os; os.environ['DJANGO_SETTINGS_MODULE'] = 'kdb.settings.local'"
         enqueued = run("-c", f"{local}; {enqueue}")
         enqueued.communicate(timeout=HANG_SECONDS)

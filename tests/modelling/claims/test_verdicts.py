@@ -10,8 +10,8 @@ from experiments.case_studies import life
 from experiments.claim_conditions import Untestable, parse, parse_checks
 from experiments.models import CaseStudy, Claim, DerivedValue, Hypervisor, Measurement, OrdinalFinding, PrintedRatio
 from experiments.published_evidence import load as evidence
-from kdb import jobs
 from kdb.models import Job
+from kdb.work import jobs
 from modelling.claims import gather, hypotheses, verdicts
 from modelling.claims.evaluation import compare
 from modelling.claims.facts import PublishedFacts

@@ -6,8 +6,8 @@ import pytest
 from django.utils.timezone import now
 
 from experiments.models import ObservedMachine, Signature, Workload
-from kdb import jobs
 from kdb.models import Job
+from kdb.work import jobs
 from modelling.detection import keeping, selectors
 from modelling.models import DetectedHour, DetectionModel
 from tests import factories

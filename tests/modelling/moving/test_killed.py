@@ -17,7 +17,7 @@ import pytest
 
 from tests.experiments.campaigns.laboratory.conftest import qemu_lab, wait_until  # noqa: F401 - a fixture
 from tests.experiments.placement_driver.machines import Machine, mount_pool
-from tests.kdb.test_worker import Place, kill
+from tests.kdb.work.test_worker import Place, kill
 
 pytestmark = [pytest.mark.nightly, pytest.mark.server, pytest.mark.slow]
 

@@ -11,15 +11,15 @@ from django.urls import reverse
 from experiments.models import FileSystem, Hypervisor, ObservedMachine, Workload
 from experiments.observation import deeds, watching
 from experiments.published_evidence import signatures
-from kdb import jobs
 from kdb.models import Job
+from kdb.work import jobs
 from modelling.detection import keeping, selectors
 from modelling.models import DetectedHour, PlacementDecision, PlacementMove, PlacementPolicy
 from modelling.moving import outcomes, plans, policies
 from tests import factories
 from tests.experiments.campaigns.laboratory.conftest import keys, qemu_lab, stock_lab, wait_until  # noqa: F401 - fixtures
 from tests.experiments.placement_driver.machines import DISK_MIB, Loaded, Machine, mount_pool
-from tests.kdb.test_worker import Place, kill
+from tests.kdb.work.test_worker import Place, kill
 
 from .fleets import numbers_for_xfs
 from .test_killed import LONGEST_SECONDS, WORKER

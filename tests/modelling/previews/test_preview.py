@@ -5,8 +5,8 @@ from django.test import Client
 
 from experiments.case_studies import life
 from experiments.models import CaseStudy
-from kdb import jobs
 from kdb.models import Job
+from kdb.work import jobs
 from modelling.evidence import counts
 from modelling.evidence.question import Question
 from modelling.kept_answers.selectors import current_ranking

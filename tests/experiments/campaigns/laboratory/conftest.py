@@ -18,8 +18,8 @@ from django.utils.timezone import now
 from experiments.campaigns import hosts, steering
 from experiments.campaigns.laboratory import background, bench
 from experiments.models import Campaign, CampaignRun, FileSystem, Hypervisor
-from kdb import jobs
 from kdb.models import Job
+from kdb.work import jobs
 from tests import factories, made_once
 from tests.laboratory import stock_host as stock_hosts
 from tests.laboratory.stock_host import StockHost, stock_host

@@ -25,7 +25,7 @@ from experiments.campaigns.laboratory import (
     ssh,
 )
 from experiments.models import CampaignRun
-from kdb import jobs
+from kdb.work import jobs
 from tests import factories
 
 from . import lab as laboratories

@@ -11,8 +11,8 @@ from contextlib import closing
 
 import pytest
 
-from kdb import processes
-from tests.kdb.test_worker import Place, kill
+from kdb.work import processes
+from tests.kdb.work.test_worker import Place, kill
 
 from .conftest import wait_until
 

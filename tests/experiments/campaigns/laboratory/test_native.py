@@ -18,7 +18,7 @@ from experiments.models import (
     StoragePool,
     Workload,
 )
-from kdb import jobs
+from kdb.work import jobs
 from tests import factories
 
 from .conftest import SHORT, do, registered, said, started, wait_until, work_off

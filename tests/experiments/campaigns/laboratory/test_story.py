@@ -6,7 +6,7 @@ from django.contrib.auth import get_user_model
 
 from experiments.imports import pipeline
 from experiments.models import Campaign, CampaignRun, Host, ImportBatch
-from kdb import jobs
+from kdb.work import jobs
 from tests.factories import make_user
 
 from .conftest import do

@@ -8,7 +8,7 @@ from experiments.campaigns import drafts, steering
 from experiments.campaigns.laboratory import background, bench, calibration
 from experiments.campaigns.runs import throughput
 from experiments.models import Benchmark, OperatingSystem, Workload
-from kdb import jobs
+from kdb.work import jobs
 from tests import factories
 
 from .conftest import registered, said, started, work_off

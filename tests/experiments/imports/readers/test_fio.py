@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from experiments.imports.readers.base import Reading
-from experiments.imports.readers.fio_json import FioJson
-from experiments.imports.readers.fio_terse import FioTerse
-from experiments.imports.readers.fio_text import FioText
+from experiments.imports.readers.fio.json import FioJson
+from experiments.imports.readers.fio.terse import FioTerse
+from experiments.imports.readers.fio.text import FioText
 
 DATA = Path(__file__).parents[3] / "data" / "fio"
 

@@ -7,9 +7,10 @@ import zipfile
 import openpyxl
 import pytest
 
-from experiments.imports.readers import apart, base, fio_json, read, table
+from experiments.imports.readers import apart, base, read, table
 from experiments.imports.readers.apart import NotRead, ReadingProcess
 from experiments.imports.readers.archives import MAX_LISTED, ArchiveError, is_archive, members
+from experiments.imports.readers.fio import json as fio_json
 from experiments.imports.readers.table_columns import MAX_HEADER
 
 SECTION = {"io_bytes": 1_048_576, "bw": 1024, "runtime": 1000, "total_ios": 256, "bw_bytes": 1_048_576}

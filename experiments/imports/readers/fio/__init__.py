@@ -1,0 +1,1 @@
+"""What fio prints: JSON, its terse lines, and text for people."""

@@ -1,0 +1,90 @@
+"""The scope that a token needs for each address. `kdb.accounts.tokens.TokenAuthentication` asks before any view runs.
+
+An address that is not in it is closed to tokens. Views without authentication are not in it: they are everybody's.
+"""
+
+from rest_framework.permissions import SAFE_METHODS
+
+from kdb.models import ApiToken
+
+Scope = ApiToken.Scope
+READ, IMPORT, REVIEW, CAMPAIGN, NOTIFY = Scope.READ, Scope.IMPORT, Scope.REVIEW, Scope.CAMPAIGN, Scope.NOTIFY
+
+# Name of the address: who reads there, and who does anything else there. None: no token does.
+SCOPES: dict[str, tuple[Scope | None, Scope | None]] = {
+    "metrics": (READ, None),
+    "raw-file-content": (READ, None),
+    "draft-list": (READ, IMPORT),
+    "draft-detail": (READ, IMPORT),
+    "draft-measurements": (None, IMPORT),
+    "draft-submit": (None, IMPORT),
+    "draft-give-back": (None, IMPORT),
+    "draft-publish": (None, REVIEW),
+    "publication-preview": (READ, IMPORT),
+    "case-study-retract": (None, REVIEW),
+    "import-list": (READ, IMPORT),
+    "import-detail": (READ, IMPORT),
+    "import-confirm": (None, IMPORT),
+    "import-read": (None, IMPORT),
+    "host-list": (READ, CAMPAIGN),
+    "host-detail": (READ, None),
+    "host-accept-key": (None, CAMPAIGN),
+    "host-bring-back": (None, CAMPAIGN),
+    "host-check": (None, CAMPAIGN),
+    "host-clear": (None, CAMPAIGN),
+    "host-contact": (None, CAMPAIGN),
+    "host-removal": (READ, CAMPAIGN),
+    "host-statement": (None, CAMPAIGN),
+    "host-take": (None, CAMPAIGN),
+    "campaign-list": (READ, CAMPAIGN),
+    "campaign-detail": (READ, None),
+    "campaign-estimate": (None, CAMPAIGN),
+    "campaign-bring-back": (None, CAMPAIGN),
+    "campaign-cancel": (None, CAMPAIGN),
+    "campaign-deviations": (READ, None),
+    "campaign-draft": (None, CAMPAIGN),
+    "campaign-output-content": (READ, None),
+    "campaign-pause": (None, CAMPAIGN),
+    "campaign-plan": (READ, None),
+    "campaign-removal": (READ, CAMPAIGN),
+    "campaign-retry": (None, CAMPAIGN),
+    "campaign-retry-cell": (None, CAMPAIGN),
+    "campaign-runs": (READ, None),
+    "campaign-start": (None, CAMPAIGN),
+    "campaign-top-up": (None, CAMPAIGN),
+    "detection-model": (READ, None),
+    "observed-host-list": (READ, None),
+    "observed-host-detail": (READ, None),
+    "observed-host-removal": (READ, CAMPAIGN),
+    "observed-host-turn-off": (None, CAMPAIGN),
+    "observed-host-turn-on": (None, CAMPAIGN),
+    "observed-machine-list": (READ, None),
+    "observed-machine-detail": (READ, CAMPAIGN),
+    "observed-machine-mix": (READ, None),
+    "observed-machine-statistics": (READ, None),
+    "observed-pool-list": (READ, None),
+    "observed-pool-detail": (READ, CAMPAIGN),
+    "placement-mix": (None, CAMPAIGN),
+    "placement-move-list": (READ, None),
+    "placement-move-detail": (READ, None),
+    "placement-move-back": (None, CAMPAIGN),
+    "placement-move-call-off": (None, CAMPAIGN),
+    "placement-move-remove-old": (None, CAMPAIGN),
+    "placement-plan-list": (READ, CAMPAIGN),
+    "placement-plan-detail": (READ, None),
+    "placement-plan-commands": (READ, None),
+    "placement-plan-confirm": (None, CAMPAIGN),
+    "placement-policy": (READ, CAMPAIGN),
+    "followed-question-list": (NOTIFY, NOTIFY),
+    "followed-question-detail": (None, NOTIFY),
+    "notification-list": (NOTIFY, NOTIFY),
+    "notification-detail": (NOTIFY, NOTIFY),
+    "notification-deliveries": (NOTIFY, None),
+    "notification-test": (None, NOTIFY),
+}
+
+
+def needed(name: str | None, method: str | None) -> Scope | None:
+    """Return the scope that a token needs for the address of this name; None where no token will do."""
+    reading, writing = SCOPES.get(name or "", (None, None))
+    return reading if method in SAFE_METHODS else writing

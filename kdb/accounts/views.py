@@ -1,0 +1,82 @@
+"""Signing in, and one's own account with its API tokens. The rest is Django's."""
+
+from typing import Any
+
+from django.conf import settings
+from django.contrib.auth import views
+from django.contrib.auth.decorators import login_required
+from django.contrib.auth.forms import PasswordResetForm
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.debug import sensitive_post_parameters
+from django.views.decorators.http import require_http_methods, require_POST
+
+from kdb.accounts import second_factor, tokens
+from kdb.accounts.forms import TokenForm
+from kdb.accounts.users import user_of
+from kdb.models import ApiToken, OidcIdentity
+from kdb.web.addresses import counted_address
+from kdb.web.rates import is_within
+from kdb.work import jobs
+
+_HOUR = 3600  # seconds
+MOST_RESETS_BY_ADDRESS = 10  # letters an hour, asked for from one place
+MOST_RESETS_BY_MAIL = 3  # and sent to one address of mail
+
+
+def ways_to_sign_in(request: HttpRequest) -> dict[str, Any]:
+    """Tell templates who signs people in beside us, "" where nobody does. A context processor."""
+    return {"oidc_name": settings.KDB_OIDC_NAME if settings.KDB_OIDC_ISSUER else ""}
+
+
+class PasswordResetView(views.PasswordResetView):
+    """Django's view with a limit, and the letter left to a job. The answer is the same whether there is an account."""
+
+    template_name = "accounts/password_reset.html"
+
+    def form_valid(self, form: PasswordResetForm) -> HttpResponse:
+        email = form.cleaned_data["email"]
+        may_ask = is_within(MOST_RESETS_BY_ADDRESS, _HOUR, "reset from", counted_address(self.request))
+        if not (may_ask and is_within(MOST_RESETS_BY_MAIL, _HOUR, "reset of", email.casefold())):
+            form.add_error(None, "Too many letters were asked for. Look into your mail, or try again in an hour.")
+            response = self.render_to_response(self.get_context_data(form=form), status=429)
+            response["Retry-After"] = _HOUR
+            return response
+        domain, is_https = self.request.get_host(), self.request.is_secure()
+        jobs.enqueue("mail_password_reset", email=email, domain=domain, is_https=is_https)
+        return redirect("password_reset_done")
+
+
+@never_cache
+@sensitive_post_parameters()
+@require_http_methods(["GET", "HEAD", "POST"])
+@login_required
+def account(request: HttpRequest) -> HttpResponse:
+    """Show one's own account, and make tokens. A new token's key is shown here, this once."""
+    user = user_of(request)
+    form = TokenForm(request.POST or None, user=user)
+    key, status = "", 200
+    if request.method == "POST":
+        if form.is_valid():
+            said = form.cleaned_data
+            _, key = tokens.make(user, said["name"], said["scopes"], expires_at=form.expires_at)
+            form = TokenForm(user=user)
+        else:
+            status = 422
+    context = {
+        "form": form,
+        "key": key,
+        "tokens": ApiToken.objects.filter(user=user),
+        "has_second_factor": second_factor.is_on(user),
+        "is_joined": OidcIdentity.objects.filter(user=user).exists(),
+        "roles": list(user.groups.order_by("name").values_list("name", flat=True)),
+    }
+    return render(request, "accounts/account.html", context, status=status)
+
+
+@require_POST
+@login_required
+def revoke_token(request: HttpRequest, pk: int) -> HttpResponse:
+    tokens.revoke(get_object_or_404(ApiToken, pk=pk, user=user_of(request)))
+    return redirect("account")

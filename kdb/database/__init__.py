@@ -1,0 +1,1 @@
+"""How the databases are opened, read from and filled."""

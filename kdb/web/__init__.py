@@ -1,0 +1,1 @@
+"""Conventions of pages and API alike: addresses, limits, entity tags, htmx."""

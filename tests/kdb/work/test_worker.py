@@ -1,0 +1,270 @@
+"""Real workers in processes of their own, killed in the middle of their work."""
+
+import json
+import os
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import NamedTuple
+from uuid import uuid4
+
+import psutil
+import pytest
+
+from kdb.work import processes, supervisor
+
+pytestmark = [pytest.mark.server, pytest.mark.slow]
+
+LEASE_SECONDS = 2
+HANG_SECONDS = 300  # what is right takes a few, also on a machine that has much else to do
+ROOT = Path(__file__).resolve().parents[3]
+
+
+class Row(NamedTuple):
+    """One row of Job."""
+
+    state: str
+    attempt: int
+    progress: int
+    owner: str
+    error: str
+
+
+class Place:
+    """A data directory with a copy of an empty database, and the workers on it."""
+
+    def __init__(self, data_dir: Path, migrated_sqlite: Path, redis_url: str = "") -> None:
+        shutil.copy(migrated_sqlite, data_dir / "kdb.sqlite3")
+        self.data_dir = data_dir
+        self.notes = data_dir / "notes"
+        self.workers: list[subprocess.Popen] = []
+        self.environment = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ} | {
+            "DJANGO_SETTINGS_MODULE": "tests.background.settings",
+            "DATA_DIR": str(data_dir),
+            "REDIS_URL": redis_url,
+            "JOB_LEASE_SECONDS": str(LEASE_SECONDS),
+            "TEST_QUEUE": f"test-{uuid4().hex}",
+        }
+
+    def run_python(self, *arguments: str, **environment: str) -> subprocess.CompletedProcess:
+        run = subprocess.run(
+            [sys.executable, *arguments],
+            cwd=ROOT,
+            env=self.environment | environment,
+            timeout=HANG_SECONDS,
+            capture_output=True,
+            text=True,
+        )
+        assert run.returncode == 0, run.stderr
+        return run
+
+    def start_worker(self, *module: str) -> subprocess.Popen:
+        """A worker as it is run, or another program that does jobs."""
+        command = [sys.executable, "-m", *(module or (*processes.WORKER, "--beat"))]
+        with (self.data_dir / "worker.log").open("a") as log:
+            worker = subprocess.Popen(
+                command, cwd=ROOT, env=self.environment, start_new_session=True, stdout=log, stderr=log
+            )
+        self.workers.append(worker)
+        return worker
+
+    def enqueue(self, count: int, **environment: str) -> None:
+        arguments = json.dumps({"steps": 6, "seconds": 0.25, "file": str(self.notes)})
+        code = (
+            "import django; django.setup(); from kdb.work import jobs\n"
+            f"for _ in range({count}): jobs.enqueue('count_slowly', **{arguments})"
+        )
+        self.run_python("-c", code, **environment)
+
+    def jobs(self) -> list[Row]:
+        with closing(sqlite3.connect(self.data_dir / "kdb.sqlite3")) as database:
+            rows = database.execute(f"SELECT {', '.join(Row._fields)} FROM experiments_job ORDER BY id")
+            return [Row(*row) for row in rows]
+
+    def steps_done(self) -> list[str]:
+        return self.notes.read_text().splitlines() if self.notes.exists() else []
+
+
+@pytest.fixture
+def place(request, tmp_path, migrated_sqlite) -> Iterator[Place]:
+    redis_url = os.environ["REDIS_URL"] if getattr(request, "param", "folder") == "redis" else ""
+    place = Place(tmp_path, migrated_sqlite, redis_url)
+    yield place
+    for worker in place.workers:
+        kill(worker)
+
+
+def kill(worker: subprocess.Popen) -> None:
+    """As the kernel does when memory runs out, or a machine that loses its power: all of it at once."""
+    if worker.poll() is None:
+        os.killpg(worker.pid, signal.SIGKILL)
+        worker.wait()
+
+
+def wait_until(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + HANG_SECONDS
+    while not condition():
+        assert time.monotonic() < deadline, "took too long"
+        time.sleep(0.05)
+
+
+@pytest.mark.parametrize("place", ["folder", pytest.param("redis", marks=pytest.mark.redis)], indirect=True)
+def test_a_worker_killed_in_the_middle_loses_nothing(place):
+    place.enqueue(3)
+    worker = place.start_worker()
+    wait_until(lambda: len(place.steps_done()) >= 4)  # two jobs under way, one waiting
+
+    kill(worker)
+    assert sorted(job.state for job in place.jobs()) == ["queued", "running", "running"]
+    place.start_worker()
+    wait_until(lambda: {job.state for job in place.jobs()} == {"done"})
+
+    assert sorted(job.attempt for job in place.jobs()) == [1, 2, 2]
+    assert {job.progress for job in place.jobs()} == {6}
+    # The messages that the killed worker held were given back, too, and are acknowledged by now.
+    wait_until(lambda: not list(place.data_dir.glob("broker/*.queue/inflight/*")))
+    # Each step of each job was done, and only the two under way at the kill may have been done twice.
+    assert 18 <= len(place.steps_done()) <= 20
+
+
+def test_a_worker_gives_back_what_the_last_one_held_and_leaves_other_queues_alone(place):
+    own, others = (
+        place.data_dir / "broker" / f"{name}.queue" for name in (place.environment["TEST_QUEUE"], "lab-local")
+    )
+    for queue in (own, others):
+        (queue / "inflight").mkdir(parents=True)
+        (queue / "inflight" / "1.msg").write_text("{}")
+
+    place.start_worker()
+
+    wait_until((own / "1.bad").exists)  # given back, taken and found to be no message
+    assert (others / "inflight" / "1.msg").exists()
+
+
+def test_one_killed_pool_process_loses_nothing(place):
+    place.enqueue(1)
+    place.start_worker()
+    wait_until(lambda: len(place.steps_done()) >= 2)
+
+    os.kill(int(place.jobs()[0].owner.rpartition(":")[2]), signal.SIGKILL)
+    wait_until(lambda: place.jobs()[0].state == "done")
+
+    assert place.jobs()[0].attempt == 2
+    assert len(place.steps_done()) in (6, 7)
+
+
+@pytest.mark.parametrize("place", ["folder", pytest.param("redis", marks=pytest.mark.redis)], indirect=True)
+def test_a_worker_still_works_when_idle_processes_of_its_pool_are_killed(place):
+    place.enqueue(1)
+    worker = psutil.Process(place.start_worker(*processes.WORKER).pid)
+    wait_until(lambda: place.jobs()[0].state == "done")
+
+    idle = worker.children()
+    for process in idle:  # one of them held whatever an idle process holds
+        process.kill()
+    wait_until(lambda: len(worker.children()) >= 2 and not {*worker.children()} & {*idle})
+    place.enqueue(1)
+
+    wait_until(lambda: place.jobs()[1].state == "done")
+    assert place.jobs()[1].attempt == 1
+
+
+def test_a_stopped_worker_is_fenced_off_when_it_wakes(place):
+    place.enqueue(1)
+    slow = place.start_worker()
+    wait_until(lambda: len(place.steps_done()) >= 2)
+
+    os.killpg(slow.pid, signal.SIGSTOP)
+    place.start_worker()
+    wait_until(lambda: place.jobs()[0].state == "done")
+    os.killpg(slow.pid, signal.SIGCONT)
+    wait_until(lambda: "lost the lease" in (place.data_dir / "worker.log").read_text())
+
+    assert (place.jobs()[0].state, place.jobs()[0].attempt) == ("done", 2)
+
+
+def test_a_broker_that_is_down_neither_breaks_the_request_nor_loses_the_job(place):
+    place.enqueue(1, REDIS_URL="redis://127.0.0.1:1/0")  # would never come back if it waited for the broker
+
+    assert place.jobs()[0].state == "queued"  # and the tick sends it again: see test_jobs
+
+
+# Of the pool: the worker forks; what it forked waits until the worker has ended, or goes on under it.
+_POOL = """
+import os, sys, time
+from kdb import celery
+
+worker = os.getpid()
+if os.fork():
+    sys.exit() if sys.argv[1] == "killed" else os.wait()
+else:
+    while sys.argv[1] == "killed" and os.getppid() == worker:
+        time.sleep(0.01)
+    celery.end_with_the_worker()
+    print("goes on", flush=True)
+    os._exit(0)
+"""
+
+
+@pytest.mark.parametrize(("worker", "said"), [("running", "goes on\n"), ("killed", "")])
+def test_a_process_of_the_pool_ends_where_its_worker_has(worker, said):
+    assert (
+        subprocess.run([sys.executable, "-c", _POOL, worker], cwd=ROOT, capture_output=True, text=True).stdout == said
+    )
+
+
+# What hangs when it is told to stop, under a supervisor that is killed: it says so once it runs.
+_HANGS = """
+import os, signal, sys, time
+from kdb.work import supervisor
+
+supervisor.PATIENCE_SECONDS, supervisor.LAST_PATIENCE_SECONDS = 1, 0
+if len(sys.argv) == 1:
+    child = supervisor.Child("hangs", [sys.executable, "-c", os.environ["PROGRAM"], "child"])
+    supervisor.Supervisor([child]).run(lambda: None)
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+supervisor.end_with_supervisor()
+print("runs", flush=True)
+time.sleep(20)
+print("is still there", flush=True)
+"""
+
+
+def test_a_worker_that_hangs_ends_though_its_supervisor_was_killed():
+    environment = os.environ | {"PROGRAM": _HANGS}
+    command = [sys.executable, "-c", _HANGS]
+    with subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE) as supervised:
+        assert supervised.stdout.readline() == b"runs\n"
+        supervised.kill()
+        assert supervised.stdout.read() == b""  # its end is that of the last process that has it
+
+
+def test_a_worker_watches_for_the_supervisor_that_started_it(place):
+    place.environment[supervisor.SUPERVISED_BY] = "0"  # who was gone before it could look
+    worker = place.start_worker(*processes.WORKER)  # as it is run there, without a clock of its own
+
+    wait_until(lambda: worker.poll() is not None)
+    assert "the supervisor is gone" in (place.data_dir / "worker.log").read_text()
+
+
+@pytest.mark.redis
+@pytest.mark.parametrize("place", ["redis"], indirect=True)
+def test_a_worker_gives_signs_of_life_until_its_loop_stands_still(place):
+    sign = place.data_dir / "alive"
+    place.environment["ALIVE_FILE"] = str(sign)
+    worker = place.start_worker("tests.background.quick_signs", *processes.WORKER[1:])
+    wait_until(sign.exists)
+    os.utime(sign, (0, 0))
+    wait_until(lambda: sign.stat().st_mtime > 0)
+
+    worker.send_signal(signal.SIGSTOP)
+    os.utime(sign, (0, 0))
+    time.sleep(3)  # several signs long
+
+    assert sign.stat().st_mtime == 0
