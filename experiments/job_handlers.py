@@ -3,7 +3,7 @@
 from kdb.work import jobs
 
 from .campaigns import hosts, left_overs, returning, runs, steering
-from .campaigns.laboratory import remote, ssh
+from .campaigns.laboratory.reach import remote, ssh
 from .imports import pipeline
 from .observation import keeping, watching
 

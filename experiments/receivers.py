@@ -9,7 +9,7 @@ from kdb.notifications.models import Delivery
 from kdb.signals import delivery_due, ticked
 
 from .campaigns import steering
-from .campaigns.laboratory import ssh
+from .campaigns.laboratory.reach import ssh
 from .case_studies import news
 from .observation import keeping, watching
 

@@ -348,7 +348,7 @@ def measure_campaigns(seconds: int = 60, repetitions: int = 3) -> None:
 
 
 def print_overhead(run, seconds: int) -> None:
-    from experiments.campaigns.laboratory import steps
+    from experiments.campaigns.laboratory.places import steps
 
     wall = (run.finished_at - run.started_at).total_seconds()
     lines = list(run.lines.values_list("text", "at"))
@@ -394,7 +394,8 @@ def measure_bias(tree: str, seconds: int, pairs: int = 10, workload: str = "varm
     from scipy.stats import t as student
 
     from experiments.campaigns import hosts, steering
-    from experiments.campaigns.laboratory import engines, filebench_tree
+    from experiments.campaigns.laboratory.images import filebench_tree
+    from experiments.campaigns.laboratory.measuring import engines
     from experiments.campaigns.runs import throughput
     from experiments.imports import readers
     from tests import factories
@@ -469,7 +470,7 @@ def measure_observation(guests: int = 40, machines: int = 100, repetitions: int 
     from django.utils.timezone import now
 
     from experiments.campaigns import hosts
-    from experiments.campaigns.laboratory.libvirt import virsh
+    from experiments.campaigns.laboratory.places.libvirt import virsh
     from experiments.models import Host
     from experiments.observation import watching
     from experiments.placement_driver import libvirt_listing

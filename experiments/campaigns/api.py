@@ -25,7 +25,8 @@ from kdb.api.errors import FaultyRequest, refuse_faults
 from . import checks, drafts, hosts, left_overs, plans, removal, statements, steering
 from .downloads import artifact_response
 from .forms import CampaignForm, HostForm, TopUpForm
-from .laboratory import disks, ssh
+from .laboratory.places import disks
+from .laboratory.reach import ssh
 from .plans import form_data
 
 HOSTS, CAMPAIGNS = "hosts", "campaigns"

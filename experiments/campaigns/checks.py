@@ -10,7 +10,9 @@ from kdb.host_storage import BACKENDS
 
 from . import abilities, hosts
 from .abilities import MAKES
-from .laboratory import disks, drivers, engines, plan, proxmox, xen
+from .laboratory import plan
+from .laboratory.measuring import engines
+from .laboratory.places import disks, drivers, proxmox, xen
 
 MAX_RUNS = 10_000
 Say = Callable[[str, str], None]  # of a field, a sentence

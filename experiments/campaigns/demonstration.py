@@ -21,9 +21,9 @@ from django.contrib.auth.models import User
 from experiments.models import Campaign, Host, StoragePool
 
 from . import abilities, hosts, steering
-from .laboratory import ssh
-from .laboratory.background import Usage, between
-from .laboratory.remote import Area
+from .laboratory.measuring.background import Usage, between
+from .laboratory.reach import ssh
+from .laboratory.reach.remote import Area
 
 NAME = "demo"
 WORKLOADS = ("varmail", "fileserver")

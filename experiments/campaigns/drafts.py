@@ -14,8 +14,8 @@ from experiments.models import Campaign, CampaignRun, CaseStudy, Host, ImportBat
 from kdb.host_storage import BACKENDS, FILE
 
 from . import plans
-from .laboratory import disks, drivers
-from .laboratory.drivers import machine_name
+from .laboratory.places import disks, drivers
+from .laboratory.places.drivers import machine_name
 from .steering import CampaignError
 
 _METRICS = (

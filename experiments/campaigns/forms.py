@@ -17,7 +17,8 @@ from kdb.host_storage import BACKENDS
 from kdb.web.form_types import ModelChoiceField, ModelForm, field_of
 
 from . import abilities, checks, hosts
-from .laboratory import disks, engines
+from .laboratory.measuring import engines
+from .laboratory.places import disks
 
 _LOOKUP_SECONDS = 5  # while somebody waits for the page; a worker asks again
 STATED = tuple(name for name in normalise.CONFIGURATION if name != "configuration")

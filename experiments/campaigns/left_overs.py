@@ -14,7 +14,8 @@ from experiments.models import CampaignRun, Host
 from kdb.work import jobs
 
 from . import hosts
-from .laboratory import drivers, ssh
+from .laboratory.places import drivers
+from .laboratory.reach import ssh
 
 logger = logging.getLogger(__name__)
 

@@ -11,8 +11,10 @@ from kdb.models import Job
 from . import checks, hosts, plans, statements
 from . import steering as campaigns
 from .forms import CampaignForm
-from .laboratory import calibration, disks, drivers, health, ssh
-from .laboratory.drivers import machine_name
+from .laboratory.measuring import calibration
+from .laboratory.places import disks, drivers
+from .laboratory.places.drivers import machine_name
+from .laboratory.reach import health, ssh
 from .runs import throughput
 from .ways_on import WayOn, way_on
 

@@ -7,7 +7,9 @@ from kdb.work import jobs
 
 from . import fates, hosts, left_overs, steering
 from .fates import Fate
-from .laboratory import drivers, plan, remote, ssh
+from .laboratory import plan
+from .laboratory.places import drivers
+from .laboratory.reach import remote, ssh
 
 logger = logging.getLogger(__name__)
 

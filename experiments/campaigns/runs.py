@@ -18,9 +18,9 @@ from django.db import transaction
 from django.db.models import F
 from django.utils.timezone import now
 
-from experiments.campaigns.laboratory.background import Background, Usage, between
-from experiments.campaigns.laboratory.drivers import Machine, Wanted
-from experiments.campaigns.laboratory.remote import Area
+from experiments.campaigns.laboratory.measuring.background import Background, Usage, between
+from experiments.campaigns.laboratory.places.drivers import Machine, Wanted
+from experiments.campaigns.laboratory.reach.remote import Area
 from experiments.imports.readers.apart import MEMORY_BYTES, NotRead, ReadingProcess
 from experiments.imports.readers.base import Reading
 from experiments.imports.readers.table import Table
@@ -29,21 +29,10 @@ from kdb.work import jobs
 
 from . import checks, fates, hosts, left_overs, signatures, steering
 from .fates import Fate
-from .laboratory import (
-    bench,
-    calibration,
-    curves,
-    drivers,
-    engines,
-    health,
-    hypervisors,
-    libvirt,
-    plan,
-    precision,
-    remote,
-    ssh,
-    steps,
-)
+from .laboratory import plan
+from .laboratory.measuring import bench, calibration, curves, engines, precision
+from .laboratory.places import drivers, hypervisors, libvirt, steps
+from .laboratory.reach import health, remote, ssh
 
 logger = logging.getLogger(__name__)
 

@@ -4,7 +4,7 @@ from urllib.parse import urlencode
 
 from django.urls import reverse
 
-from experiments.campaigns.laboratory.engines import WORKLOADS
+from experiments.campaigns.laboratory.measuring.engines import WORKLOADS
 from modelling.estimation.ranking import Ranking
 from modelling.estimation.value import most_telling
 from modelling.evidence.arms import Spread

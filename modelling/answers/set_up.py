@@ -10,7 +10,7 @@ import shlex
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from experiments.campaigns.laboratory import disks
+from experiments.campaigns.laboratory.places import disks
 from experiments.case_studies.tables import FACTS, NATIVE_FACTS
 from experiments.models import Configuration
 from kdb.host_storage import FILE

@@ -14,7 +14,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from experiments.campaigns.laboratory import debian, setup, ssh
+from experiments.campaigns.laboratory.images import debian
+from experiments.campaigns.laboratory.reach import setup, ssh
 from tests import made_once
 from tests.experiments.campaigns.laboratory import lab as laboratories
 from tests.experiments.campaigns.laboratory.lab import Lab

@@ -9,7 +9,7 @@ from typing import Any
 from django.core.management import BaseCommand, CommandError
 
 from experiments.campaigns import hosts
-from experiments.campaigns.laboratory.recording import recorded
+from experiments.campaigns.laboratory.reach.recording import recorded
 from experiments.campaigns.ways_on import told
 from experiments.models import Host
 

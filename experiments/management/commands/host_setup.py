@@ -6,7 +6,7 @@ from typing import Any
 from django.core.management import BaseCommand, CommandError
 
 from experiments.campaigns import hosts
-from experiments.campaigns.laboratory import remote, setup, ssh
+from experiments.campaigns.laboratory.reach import remote, setup, ssh
 from experiments.campaigns.ways_on import told
 from experiments.models import CampaignRun, Host
 

@@ -7,7 +7,8 @@ from typing import Any
 from django.core.management import BaseCommand, CommandError
 
 from experiments.campaigns import hosts
-from experiments.campaigns.laboratory import filebench_tree, remote, ssh
+from experiments.campaigns.laboratory.images import filebench_tree
+from experiments.campaigns.laboratory.reach import remote, ssh
 from experiments.campaigns.ways_on import told
 from experiments.models import Host
 

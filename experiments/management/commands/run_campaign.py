@@ -12,7 +12,7 @@ from django.core.management import BaseCommand, CommandError
 from django.db import connection
 
 from experiments.campaigns import checks, drafts, plans, steering
-from experiments.campaigns.laboratory.recording import recorded
+from experiments.campaigns.laboratory.reach.recording import recorded
 from experiments.campaigns.pages import campaign_page
 from experiments.imports import pipeline
 from experiments.models import Campaign, CampaignRun, Host, RunLine

@@ -11,7 +11,9 @@ from django.db import OperationalError
 from django.utils.timezone import now
 
 from experiments.campaigns import checks, hosts, runs, steering
-from experiments.campaigns.laboratory import bench, drivers, hypervisors, remote, ssh
+from experiments.campaigns.laboratory.measuring import bench
+from experiments.campaigns.laboratory.places import drivers, hypervisors
+from experiments.campaigns.laboratory.reach import remote, ssh
 from experiments.models import CampaignRun, Host, RunLine, StoragePool
 from kdb.models import Job
 from kdb.work import jobs

@@ -9,7 +9,9 @@ from django.db import OperationalError
 
 from experiments.campaigns import fates, hosts
 from experiments.campaigns.fates import Fate, fate_of
-from experiments.campaigns.laboratory import bench, hypervisors, remote, ssh
+from experiments.campaigns.laboratory.measuring import bench
+from experiments.campaigns.laboratory.places import hypervisors
+from experiments.campaigns.laboratory.reach import remote, ssh
 from kdb.work import jobs
 
 FATES = {

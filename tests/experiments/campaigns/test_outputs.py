@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from experiments.campaigns.laboratory.bench import RunFailed
+from experiments.campaigns.laboratory.measuring.bench import RunFailed
 from experiments.campaigns.runs import read_output
 from experiments.imports.readers import read
 

@@ -7,10 +7,11 @@ import sys
 import time
 from pathlib import Path
 
-from experiments.campaigns.laboratory import disks, engines, hypervisors, libvirt
-from experiments.campaigns.laboratory.hypervisors import Guest
-from experiments.campaigns.laboratory.libvirt import URI, domain_xml
-from experiments.campaigns.laboratory.ssh import Address, Connection
+from experiments.campaigns.laboratory.measuring import engines
+from experiments.campaigns.laboratory.places import disks, hypervisors, libvirt
+from experiments.campaigns.laboratory.places.hypervisors import Guest
+from experiments.campaigns.laboratory.places.libvirt import URI, domain_xml
+from experiments.campaigns.laboratory.reach.ssh import Address, Connection
 from tests.experiments.campaigns.laboratory.lab import Lab
 
 SLOT = 4096  # bytes of a record

@@ -8,9 +8,10 @@ from contextlib import contextmanager
 
 import pytest
 
-from experiments.campaigns.laboratory import disks, drivers, hypervisors, remote, ssh
-from experiments.campaigns.laboratory.hypervisors import Guest, GuestGone, GuestStopped
-from experiments.campaigns.laboratory.remote import Area
+from experiments.campaigns.laboratory.places import disks, drivers, hypervisors
+from experiments.campaigns.laboratory.places.hypervisors import Guest, GuestGone, GuestStopped
+from experiments.campaigns.laboratory.reach import remote, ssh
+from experiments.campaigns.laboratory.reach.remote import Area
 
 from .conftest import wait_until
 

@@ -16,7 +16,7 @@ from django.conf import settings
 from django.utils.timezone import now
 
 from experiments.campaigns import hosts, steering
-from experiments.campaigns.laboratory import background, bench
+from experiments.campaigns.laboratory.measuring import background, bench
 from experiments.models import Campaign, CampaignRun, FileSystem, Hypervisor
 from kdb.models import Job
 from kdb.work import jobs
@@ -93,7 +93,7 @@ def guest_image(cache: Path) -> Path:
         manage("build_guest_image", str(folder), "--authorized-key", f"{folder}/login_key.pub", *filebench)
 
     recipe = made_once.digest(
-        *(f"experiments/campaigns/laboratory/{files}" for files in ("guest_image.py", "debian.py", "guest/*"))
+        *(f"experiments/campaigns/laboratory/images/{files}" for files in ("guest_image.py", "debian.py", "guest/*"))
     )
     return made_once.made_once(cache, "guest-image", f"{recipe}{'-filebench' * bool(filebench)}", build)
 
@@ -148,7 +148,7 @@ def built_filebench(cache: Path) -> Path:
     def build(folder: Path) -> None:
         manage("build_filebench", "--source", laboratories.FILEBENCH_SOURCE, "--out", str(folder / "tree"))
 
-    rooms = ("filebench_build.py", "filebench_tree.py", "debian.py", "engines.py")
+    rooms = ("images/filebench_build.py", "images/filebench_tree.py", "images/debian.py", "measuring/engines.py")
     recipe = made_once.digest(*(f"experiments/campaigns/laboratory/{name}" for name in rooms))
     return made_once.made_once(cache, "filebench", recipe, build) / "tree"
 

@@ -9,8 +9,8 @@ from django.core.management import CommandError, call_command
 from django.test import Client
 
 from experiments.campaigns import hosts, left_overs, runs, steering
-from experiments.campaigns.laboratory import engines
-from experiments.campaigns.laboratory.remote import Area
+from experiments.campaigns.laboratory.measuring import engines
+from experiments.campaigns.laboratory.reach.remote import Area
 from experiments.models import Campaign
 from kdb.models import Installation
 from tests.factories import make_token, make_user

@@ -5,11 +5,11 @@ from itertools import zip_longest
 
 import pytest
 
-from experiments.campaigns.laboratory import bench
-from experiments.campaigns.laboratory.drivers import Machine
-from experiments.campaigns.laboratory.engines import Load
-from experiments.campaigns.laboratory.remote import LeftOvers, NoRoom, NotNow, Poll
-from experiments.campaigns.laboratory.ssh import Unreachable
+from experiments.campaigns.laboratory.measuring import bench
+from experiments.campaigns.laboratory.measuring.engines import Load
+from experiments.campaigns.laboratory.places.drivers import Machine
+from experiments.campaigns.laboratory.reach.remote import LeftOvers, NoRoom, NotNow, Poll
+from experiments.campaigns.laboratory.reach.ssh import Unreachable
 
 LOAD = Load({"job": "text"}, ("fio", "job"), {}, 0, set_up_seconds=0)
 OUTPUT = "benchmark.out"

@@ -14,16 +14,9 @@ from django.core.management import CommandError, call_command
 from django.utils.timezone import now
 
 from experiments.campaigns import checks, drafts, hosts, pages
-from experiments.campaigns.laboratory import (
-    brought_image,
-    debian,
-    drivers,
-    guest_image,
-    hypervisors,
-    libvirt,
-    proxmox,
-    ssh,
-)
+from experiments.campaigns.laboratory.images import brought_image, debian, guest_image
+from experiments.campaigns.laboratory.places import drivers, hypervisors, libvirt, proxmox
+from experiments.campaigns.laboratory.reach import ssh
 from experiments.models import CampaignRun
 from kdb.work import jobs
 from tests import factories

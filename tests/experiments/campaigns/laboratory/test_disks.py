@@ -5,7 +5,7 @@ import json
 import pytest
 
 from experiments.campaigns import drafts
-from experiments.campaigns.laboratory import drivers, libvirt
+from experiments.campaigns.laboratory.places import drivers, libvirt
 from experiments.imports import pipeline
 
 from .conftest import registered, said, started, work_off

@@ -15,8 +15,8 @@ from django.core.management import CommandError, call_command
 
 from experiments.campaigns import hosts
 from experiments.campaigns.hosts import HostError
-from experiments.campaigns.laboratory import debian, filebench_build, filebench_tree
-from experiments.campaigns.laboratory.filebench_tree import TreeError
+from experiments.campaigns.laboratory.images import debian, filebench_build, filebench_tree
+from experiments.campaigns.laboratory.images.filebench_tree import TreeError
 
 from . import lab as laboratories
 from .conftest import built_filebench, do, registered, said, started, work_off

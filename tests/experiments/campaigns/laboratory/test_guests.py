@@ -5,7 +5,9 @@ from dataclasses import replace
 import pytest
 
 from experiments.campaigns import runs, signatures
-from experiments.campaigns.laboratory import bench, engines, plan, remote
+from experiments.campaigns.laboratory import plan
+from experiments.campaigns.laboratory.measuring import bench, engines
+from experiments.campaigns.laboratory.reach import remote
 
 from .conftest import LONG, begun, looked_at, registered, said, started, wait_until, work_off
 

@@ -10,7 +10,7 @@ from django.test import Client
 
 from experiments.campaigns import hosts
 from experiments.campaigns.hosts import HostError
-from experiments.campaigns.laboratory import pools, remote, ssh
+from experiments.campaigns.laboratory.reach import pools, remote, ssh
 from experiments.models import Host, PrivateKey
 from tests.experiments.case_studies.test_races import just_before
 from tests.factories import HOST_KEY, make_host, make_token, make_user

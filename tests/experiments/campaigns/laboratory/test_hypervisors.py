@@ -17,8 +17,9 @@ import pytest
 from django.core.management import call_command
 
 from experiments.campaigns import drafts, hosts, steering
-from experiments.campaigns.laboratory import disks, libvirt, proxmox, remote, xen
-from experiments.campaigns.laboratory.remote import Area
+from experiments.campaigns.laboratory.places import disks, libvirt, proxmox, xen
+from experiments.campaigns.laboratory.reach import remote
+from experiments.campaigns.laboratory.reach.remote import Area
 from experiments.imports import pipeline
 from experiments.models import StoragePool
 from tests import factories

@@ -6,7 +6,8 @@ import threading
 import pytest
 
 from experiments.campaigns import drafts, hosts, steering
-from experiments.campaigns.laboratory import engines, remote
+from experiments.campaigns.laboratory.measuring import engines
+from experiments.campaigns.laboratory.reach import remote
 from experiments.imports import pipeline
 from experiments.models import (
     Benchmark,

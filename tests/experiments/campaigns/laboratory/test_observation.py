@@ -9,8 +9,8 @@ from django.core.management import call_command
 from django.db import connection
 
 from experiments.campaigns import hosts
-from experiments.campaigns.laboratory import drivers, libvirt
-from experiments.campaigns.laboratory.drivers import Wanted
+from experiments.campaigns.laboratory.places import drivers, libvirt
+from experiments.campaigns.laboratory.places.drivers import Wanted
 from experiments.models import DiskStatistics, ObservedMachine
 from experiments.observation import deeds, watching
 from experiments.placement_driver import libvirt_listing

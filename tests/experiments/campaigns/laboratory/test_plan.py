@@ -12,9 +12,12 @@ from xml.etree import ElementTree
 
 import pytest
 
-from experiments.campaigns.laboratory import disks, engines, hypervisors, libvirt, plan, precision, remote, ssh
-from experiments.campaigns.laboratory.hypervisors import Guest
+from experiments.campaigns.laboratory import plan
+from experiments.campaigns.laboratory.measuring import engines, precision
+from experiments.campaigns.laboratory.places import disks, hypervisors, libvirt
+from experiments.campaigns.laboratory.places.hypervisors import Guest
 from experiments.campaigns.laboratory.plan import Cell
+from experiments.campaigns.laboratory.reach import remote, ssh
 from modelling.workloads import wml
 
 MATRIX = plan.cells(["ext4", "xfs"], ["btrfs", "ext4"], ["varmail"], [1, 2])

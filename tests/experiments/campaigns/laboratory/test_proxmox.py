@@ -4,9 +4,9 @@ import shlex
 
 import pytest
 
-from experiments.campaigns.laboratory import disks, proxmox
-from experiments.campaigns.laboratory.hypervisors import SERIAL, Guest
-from experiments.campaigns.laboratory.remote import Area
+from experiments.campaigns.laboratory.places import disks, proxmox
+from experiments.campaigns.laboratory.places.hypervisors import SERIAL, Guest
+from experiments.campaigns.laboratory.reach.remote import Area
 
 from . import proxmox_programs
 

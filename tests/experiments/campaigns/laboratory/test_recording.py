@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from experiments.campaigns.laboratory import recording, remote, ssh
+from experiments.campaigns.laboratory.reach import recording, remote, ssh
 
 KEY = "-----BEGIN OPENSSH PRIVATE KEY-----\nb3BlbnNzaC1r\nAAAA\n-----END OPENSSH PRIVATE KEY-----"
 

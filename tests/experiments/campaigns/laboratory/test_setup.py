@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 from django.core.management import CommandError, call_command
 
-from experiments.campaigns.laboratory import remote, setup
-from experiments.campaigns.laboratory.ssh import Answer
+from experiments.campaigns.laboratory.reach import remote, setup
+from experiments.campaigns.laboratory.reach.ssh import Answer
 
 from . import lab
 from .conftest import registered

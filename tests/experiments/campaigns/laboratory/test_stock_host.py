@@ -12,7 +12,7 @@ import pytest
 from django.conf import settings
 
 from experiments.campaigns import plans
-from experiments.campaigns.laboratory import ssh
+from experiments.campaigns.laboratory.reach import ssh
 from tests.laboratory.stock_host import LOGIN
 
 from .test_hypervisors import TestLibvirt as OnLibvirt

@@ -5,7 +5,7 @@ import subprocess
 import pytest
 
 from experiments.campaigns import drafts, steering
-from experiments.campaigns.laboratory import background, bench, calibration
+from experiments.campaigns.laboratory.measuring import background, bench, calibration
 from experiments.campaigns.runs import throughput
 from experiments.models import Benchmark, OperatingSystem, Workload
 from kdb.work import jobs

@@ -5,10 +5,11 @@ import subprocess
 
 import pytest
 
-from experiments.campaigns.laboratory import disks, remote, xen
-from experiments.campaigns.laboratory.hypervisors import Guest, GuestGone, GuestStopped
-from experiments.campaigns.laboratory.remote import Area, NotNow
-from experiments.campaigns.laboratory.ssh import Address, Answer, Connection
+from experiments.campaigns.laboratory.places import disks, xen
+from experiments.campaigns.laboratory.places.hypervisors import Guest, GuestGone, GuestStopped
+from experiments.campaigns.laboratory.reach import remote
+from experiments.campaigns.laboratory.reach.remote import Area, NotNow
+from experiments.campaigns.laboratory.reach.ssh import Address, Answer, Connection
 
 from . import xen_programs
 

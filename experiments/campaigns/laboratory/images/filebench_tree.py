@@ -18,8 +18,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from . import debian, remote
-from .ssh import Connection
+from ..reach import remote
+from ..reach.ssh import Connection
+from . import debian
 
 PREFIX_LENGTH = 160
 FOLDER = ".kdb-filebench"  # in a pool; remote.sh has the same

@@ -14,10 +14,10 @@ import shlex
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from ..reach.remote import Area, NotNow, Refused
+from ..reach.ssh import Connection
 from . import disks
 from .hypervisors import KERNEL_LINE, MAC, SEED, SERIAL, Guest, GuestGone, GuestStopped, forwarded
-from .remote import Area, NotNow, Refused
-from .ssh import Connection
 
 FIRST_ID = 900_000_000
 MOST_GUESTS = 99  # of a run: two digits of the number

@@ -17,10 +17,11 @@ import re
 import uuid
 from collections.abc import Iterator
 
-from . import disks, hypervisors, remote
+from ..reach import remote
+from ..reach.remote import Area, NotNow, Refused
+from ..reach.ssh import Connection
+from . import disks, hypervisors
 from .hypervisors import KERNEL_LINE, Guest, GuestGone, GuestStopped
-from .remote import Area, NotNow, Refused
-from .ssh import Connection
 
 # Places of the disks. The first four would be emulated IDE disks as well, with another cache, and those are never
 # read-only (libxl__build_device_model_args_new). remote.sh and the guest's first program know them, too.

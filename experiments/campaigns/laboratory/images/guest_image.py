@@ -20,7 +20,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from . import debian, filebench_tree, remote
+from ..reach import remote
+from . import debian, filebench_tree
 from .debian import MIRROR, BuildError
 
 PACKAGES = (

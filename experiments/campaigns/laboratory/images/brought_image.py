@@ -16,9 +16,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from ..places.hypervisors import MAC, SEED
 from . import debian, guest_image
 from .debian import BuildError
-from .hypervisors import MAC, SEED
 
 PROGRAMS = ("qemu-img", "xorrisofs", "ssh-keygen")
 FORMATS = ("qcow2", "raw")

@@ -26,7 +26,7 @@ stays() { # what KDB made is there, and cannot be taken away here
     exit 93
 }
 
-# POOL: why it cannot be one; nothing where it can. The folders are those of experiments.campaigns.laboratory.pools.
+# POOL: why it cannot be one; nothing where it can. The folders are those of laboratory.reach.pools.
 against_pool() {
     against_path "$1"
     if [ ! -d "$1" ]; then

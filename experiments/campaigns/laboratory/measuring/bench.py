@@ -12,13 +12,13 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from itertools import chain
 
+from ..places.drivers import FOLDER, Machine
+from ..reach.remote import NotNow, Poll
+from ..reach.ssh import Unreachable
 from . import curves, engines
 from .background import Background, Usage, between
 from .curves import Interval
-from .drivers import FOLDER, Machine
 from .engines import Load
-from .remote import NotNow, Poll
-from .ssh import Unreachable
 
 NAME = "benchmark"
 SILENCE_SECONDS = 60  # a virtual machine that does not answer for longer, while its host does, hangs

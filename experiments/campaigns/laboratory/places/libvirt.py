@@ -4,10 +4,10 @@ import re
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element, SubElement
 
+from ..reach.remote import Area, NotNow, Refused
+from ..reach.ssh import Connection
 from . import hypervisors
 from .hypervisors import KERNEL_LINE, MAC, SEED, SERIAL, Guest, GuestGone, GuestStopped, forwarded
-from .remote import Area, NotNow, Refused
-from .ssh import Connection
 
 # The disk that the benchmark works on, by its bus. The root disk is vda.
 TESTED = {"virtio": "vdb", "scsi": "sda", "sata": "sda", "ide": "hda"}

@@ -14,9 +14,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from . import disks, remote
-from .remote import Area
-from .ssh import Address, Connection
+from ..reach import remote
+from ..reach.remote import Area
+from ..reach.ssh import Address, Connection
+from . import disks
 
 SERIAL = "kdb-under-test"
 READY, FAILED = "KDB-GUEST-READY", "KDB-GUEST-FAILED"

@@ -17,7 +17,8 @@ from typing import Any
 
 from experiments.imports import readers
 
-from . import debian, engines, filebench_tree
+from ..measuring import engines
+from . import debian, filebench_tree
 from .debian import BuildError
 
 UPSTREAM = "https://github.com/filebench/filebench"

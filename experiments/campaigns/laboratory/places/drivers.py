@@ -9,10 +9,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 
-from . import disks, hypervisors, libvirt, proxmox, remote, steps, xen
+from ..reach import remote
+from ..reach.remote import Area
+from ..reach.ssh import Connection, Unreachable
+from . import disks, hypervisors, libvirt, proxmox, steps, xen
 from .hypervisors import Hypervisor
-from .remote import Area
-from .ssh import Connection, Unreachable
 
 CONTACT_SECONDS = 60
 CLEAR_SECONDS = 180

@@ -1,0 +1,1 @@
+"""What guests and benchmarks start from, made before any run."""

@@ -1,0 +1,1 @@
+"""The load of a run, watched to its end, and what is known of it."""
