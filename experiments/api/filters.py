@@ -32,7 +32,8 @@ from experiments.models import (
     Workload,
     WorkloadVariant,
 )
-from kdb.api.errors import FaultyRequest, form_errors, name_errors
+from kdb.api.errors import form_errors, name_errors
+from kdb.api.faults import FaultyRequest
 from kdb.api.formats import FORMAT_PARAMETER
 from kdb.api.pagination import PageByKey
 from kdb.host_storage import BACKENDS

@@ -26,7 +26,8 @@ from experiments.models import (
     OperatingSystem,
     Workload,
 )
-from kdb.api.errors import FaultyRequest, name_errors
+from kdb.api.errors import name_errors
+from kdb.api.faults import FaultyRequest
 from kdb.api.formats import FORMAT_PARAMETER, CsvRenderer
 from kdb.api.pagination import PageByKey
 

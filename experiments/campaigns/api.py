@@ -20,7 +20,8 @@ from experiments.case_studies.api import Conflict, OwnedViewSet
 from experiments.models import Campaign, CampaignRun, Host, Hypervisor, RunArtifact, StoragePool
 from kdb.accounts.users import user_of
 from kdb.api.bodies import TEXT_AREA, Fields, fields_of
-from kdb.api.errors import FaultyRequest, refuse_faults
+from kdb.api.errors import refuse_faults
+from kdb.api.faults import FaultyRequest
 
 from . import checks, drafts, hosts, left_overs, plans, removal, statements, steering
 from .downloads import artifact_response

@@ -22,7 +22,8 @@ from experiments.api.serializers import ReadSerializer, ServerSerializer, Storag
 from experiments.models import CaseStudy
 from kdb.accounts.users import user_of
 from kdb.api.bodies import TEXT_AREA, Fields, fields_of
-from kdb.api.errors import FaultyRequest, FieldError, form_errors, refuse_faults
+from kdb.api.errors import form_errors, refuse_faults
+from kdb.api.faults import FaultyRequest, FieldError
 from kdb.api.pagination import PageByKey
 
 from . import bundles, life, reviews

@@ -28,7 +28,8 @@ from experiments.files.downloads import raw_response
 from experiments.models import CaseStudy, ImportBatch, RawFile
 from kdb.accounts.users import user_of
 from kdb.api.bodies import Fields
-from kdb.api.errors import FaultyRequest, FieldError, name_errors
+from kdb.api.errors import name_errors
+from kdb.api.faults import FaultyRequest, FieldError
 from kdb.api.formats import JsonParser, TooLarge
 
 from . import json_array, pipeline

@@ -26,7 +26,8 @@ from experiments.models import Host, ObservedDisk, ObservedMachine, ObservedPool
 from experiments.placement_driver.counters import NAMES
 from kdb.accounts.users import user_of
 from kdb.api.bodies import Fields, fields_of
-from kdb.api.errors import FaultyRequest, refuse_faults
+from kdb.api.errors import refuse_faults
+from kdb.api.faults import FaultyRequest
 from kdb.web.form_types import ModelForm
 
 from . import deeds, selectors

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any
 from rest_framework import serializers
 from rest_framework.request import Request
 
-from kdb.api.errors import FaultyRequest, FieldError
 from kdb.api.formats import MOST_ERRORS
+
+from .faults import FaultyRequest, FieldError
 
 # Shown as a text area, as REST framework's own forms do: the only texts that may have several lines.
 TEXT_AREA = {"base_template": "textarea.html"}

@@ -10,7 +10,7 @@ import json
 import sys
 from collections.abc import Iterable
 from http import HTTPStatus
-from typing import Any, NotRequired, TypedDict
+from typing import Any
 
 from django import forms
 from django.conf import settings
@@ -23,33 +23,13 @@ from django.views import defaults
 from rest_framework import exceptions
 from rest_framework.views import set_rollback
 
+from kdb.api.faults import FaultyRequest, FieldError, sentences
 from kdb.api.formats import FORMAT_PARAMETER
 from kdb.operating.failures import is_unavailable, why_unavailable
 
 MEDIA_TYPE = "application/problem+json"
 API_PREFIX = "/api/"
 RETRY_AFTER_SECONDS = 5
-
-
-class FieldError(TypedDict):
-    """A fault of one name or value of a request."""
-
-    field: str
-    message: str
-    allowed: NotRequired[list[Any]]  # only where the allowed values can be listed
-    line: NotRequired[int]  # only of a text that is not understood; both count from 1
-    column: NotRequired[int]
-
-
-class FaultyRequest(exceptions.APIException):
-    """A request whose faults are known by field."""
-
-    status_code = HTTPStatus.BAD_REQUEST
-
-    def __init__(self, errors: list[FieldError], status_code: int = HTTPStatus.BAD_REQUEST) -> None:
-        self.errors = errors
-        self.status_code = HTTPStatus(status_code)
-        super().__init__(_sentences(errors))
 
 
 def problem(
@@ -87,7 +67,7 @@ def exception_handler(exc: Exception, context: dict[str, Any]) -> HttpResponse |
         return None
     set_rollback()
     errors = exc.errors if isinstance(exc, FaultyRequest) else _from_detail(exc.detail)
-    detail = _sentences(errors) if errors else str(exc.detail)
+    detail = sentences(errors) if errors else str(exc.detail)
     response = problem(exc.status_code, detail, errors)
     if header := getattr(exc, "auth_header", None):
         response["WWW-Authenticate"] = header
@@ -178,10 +158,6 @@ def _allowed(field: forms.Field | None) -> list[Any] | None:
         choices: Any = field.choices  # what is read; the stub says what may be assigned
         return [value for value, _ in choices if value]
     return getattr(field, "allowed", None)
-
-
-def _sentences(errors: list[FieldError]) -> str:
-    return " ".join(f"{error['field']}: {error['message']}" for error in errors)
 
 
 def _from_detail(detail: Any) -> list[FieldError]:

@@ -73,7 +73,7 @@ class JsonParser(JSONParser):
 
 def refuse_half_names(parsed: Any) -> None:
     """Raise FaultyRequest that names the field with half a character, ParseError where that is nobody's field."""
-    from kdb.api.errors import FaultyRequest, FieldError  # its views need the parsers of this module first
+    from .faults import FaultyRequest, FieldError
 
     def found() -> Iterator[FieldError]:
         for name, value in parsed.items() if isinstance(parsed, dict) else ((None, parsed),):

@@ -10,7 +10,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from kdb.api.errors import FaultyRequest
+from .faults import FaultyRequest
 
 _KEY = re.compile("[0-9]{1,18}")  # what fits a 64-bit column
 

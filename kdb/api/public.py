@@ -3,7 +3,8 @@
 from rest_framework.permissions import AllowAny
 from rest_framework.views import APIView
 
-from .errors import FaultyRequest, name_errors
+from .errors import name_errors
+from .faults import FaultyRequest
 from .formats import FORMAT_PARAMETER
 
 

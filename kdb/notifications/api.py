@@ -15,7 +15,8 @@ from rest_framework.response import Response
 from rest_framework.viewsets import GenericViewSet
 
 from kdb.api.bodies import Fields, fields_of
-from kdb.api.errors import FaultyRequest, name_errors
+from kdb.api.errors import name_errors
+from kdb.api.faults import FaultyRequest
 from kdb.api.formats import FORMAT_PARAMETER
 from kdb.web.addresses import site_of
 

@@ -11,7 +11,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from kdb.api.bodies import Fields
-from kdb.api.errors import FaultyRequest, FieldError, form_errors
+from kdb.api.errors import form_errors
+from kdb.api.faults import FaultyRequest, FieldError
 from kdb.api.formats import MOST_ERRORS
 from kdb.api.public import PublicView
 from kdb.units import METRICS

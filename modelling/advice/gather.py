@@ -11,15 +11,14 @@ from kdb.cost import budget
 from kdb.pairs import pair_key
 from modelling.answers import words
 from modelling.answers.content import Answer, AnswerPart, RankedEntry
-from modelling.evidence import counts
+from modelling.evidence import counts, frames
 from modelling.evidence import names as catalogue
 from modelling.evidence.axes import AXES
-from modelling.evidence.cost_matrix import cost_matrix
 from modelling.evidence.names import label
 from modelling.evidence.question import Question
 from modelling.explanations.selectors import mechanisms_record
 from modelling.kept_answers.selectors import answer_in, current_ranking
-from modelling.workloads.mechanisms import Matrix, is_stated
+from modelling.workloads.mechanisms import Matrix, is_stated, matrix_of
 from modelling.workloads.profiles import Profile, known_profiles
 from modelling.workloads.track_record import TrackRecord
 
@@ -57,7 +56,7 @@ def advise(profile: Profile, *, hypervisor: str | None = None, host_fs: str | No
 
 
 def _advise(profile: Profile, hypervisor: str | None, host_fs: str | None) -> Advice:
-    matrix, revision = cost_matrix(), counts.revision()
+    matrix, revision = matrix_of(frames.mechanism_costs()), counts.revision()
     names = catalogue.names()
     # A catalogue that is empty has no workload to be near to.
     known = {slug: known for slug, known in known_profiles().items() if slug in names["workload"]}

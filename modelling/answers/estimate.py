@@ -9,9 +9,9 @@ from django.conf import settings
 from experiments.models import KnowledgeRevision
 from kdb.cost import budget
 from kdb.units import METRICS
+from modelling.estimation.arms import Spread, comparable_arms
 from modelling.estimation.ranking import Assumptions, Ranking, rank
 from modelling.evidence import frames, names
-from modelling.evidence.arms import Spread, comparable_arms
 from modelling.evidence.axes import AXES
 from modelling.evidence.question import Question
 

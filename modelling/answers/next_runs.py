@@ -5,9 +5,9 @@ from urllib.parse import urlencode
 from django.urls import reverse
 
 from experiments.campaigns.laboratory.measuring.engines import WORKLOADS
+from modelling.estimation.arms import Spread
 from modelling.estimation.ranking import Ranking
 from modelling.estimation.value import most_telling
-from modelling.evidence.arms import Spread
 from modelling.evidence.axes import AXES, NATIVE, entry_parts
 from modelling.evidence.names import label
 from modelling.evidence.question import Question

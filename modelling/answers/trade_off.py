@@ -11,9 +11,9 @@ import pandas as pd
 from scipy.special import chdtri, fdtri
 
 from kdb.units import LATENCY, THROUGHPUT
+from modelling.estimation.arms import spread_of_entries
 from modelling.estimation.pareto import Compared, by_intervals, front, standings
 from modelling.estimation.ranking import Assumptions, Entry, RankedPart, Ranking, rank
-from modelling.evidence.arms import spread_of_entries
 from modelling.evidence.axes import Axis
 
 from .content import TradeEstimate, TradeOff, TradePoint
@@ -37,7 +37,7 @@ def trade_offs(
 ) -> tuple[TradeOff, ...]:
     """Each part's entries by the ranking's metric and a second thing, where it is known of two entries or more.
 
-    others : metric to a frame of modelling.evidence.arms.comparable_arms
+    others : metric to a frame of modelling.estimation.arms.comparable_arms
     """
     against = LATENCY if ranking.metric != LATENCY else THROUGHPUT
     other = others.get(against)

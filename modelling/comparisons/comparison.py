@@ -14,9 +14,9 @@ from experiments.case_studies.tables import FACTS
 from experiments.models import Configuration
 from modelling.answers.configurations import MOST_STUDIES, configurations_behind, of_newest_studies
 from modelling.answers.estimate import ranking_of
+from modelling.estimation.arms import entry_keys
 from modelling.estimation.ranking import Ranking
 from modelling.evidence import frames
-from modelling.evidence.arms import entry_keys
 from modelling.evidence.axes import AXES, COLUMN_LABELS, Axis
 from modelling.evidence.fairplay import MEASUREMENT_FIELDS
 from modelling.evidence.names import label

@@ -11,8 +11,8 @@ import pandas as pd
 
 from experiments.models import CaseStudy, Configuration
 from modelling.answers.estimate import assumptions
+from modelling.estimation.arms import comparable_arms
 from modelling.evidence import frames
-from modelling.evidence.arms import comparable_arms
 from modelling.evidence.axes import AXES, COLUMN_LABELS
 from modelling.evidence.fairplay import group_numbers
 from modelling.evidence.names import arm_label

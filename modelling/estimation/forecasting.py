@@ -12,9 +12,9 @@ import pandas as pd
 from kdb.host_storage import host_storage_parts
 from kdb.pairs import pair_key
 from kdb.units import THROUGHPUT
-from modelling.evidence.arms import Spread, comparable_arms, trials
 from modelling.evidence.axes import AXES, MACHINE, Axis
 
+from .arms import Spread, comparable_arms, trials
 from .network import Trial
 from .ordinal import from_tiers, joint
 from .pooling import REST, Observed, Part, kinds_of
@@ -93,7 +93,7 @@ def listed(findings: pd.DataFrame, workload: str, tier_scale: float, tier_doubt:
 def differences(arms: pd.DataFrame) -> Callable[[int, int], dict[Part, float]]:
     """Return the function that tells how much more entry i of a trial has of each part than entry j.
 
-    arms : of modelling.evidence.arms.comparable_arms, of one trial whose entries are numbered in their order. Its
+    arms : of modelling.estimation.arms.comparable_arms, of one trial whose entries are numbered in their order. Its
         averaging is linear in arms, so it is put to each part's indicator in place of the logarithm of throughput.
     """
     of_arm = [parts(row) for row in arms[list(_READ)].to_dict("records")]

@@ -12,11 +12,11 @@ import numpy as np
 import pandas as pd
 
 from kdb.units import THROUGHPUT
-from modelling.evidence.arms import Spread, comparable_arms, trials
 from modelling.evidence.axes import Axis, entry_key
 from modelling.evidence.durability import losing_options
 from modelling.evidence.fairplay import varies
 
+from .arms import Spread, comparable_arms, trials
 from .bayes import Posterior, posterior
 from .graph import connected
 from .network import Fit, Network, networks

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from modelling.evidence.arms import NORMAL_95
+from modelling.evidence.normal import NORMAL_95
 
 from .components import Components, additive
 from .network import Trial

@@ -13,7 +13,8 @@ from rest_framework import serializers
 from rest_framework.request import Request
 
 from kdb.api.bodies import Fields
-from kdb.api.errors import FaultyRequest, FieldError, refuse_faults
+from kdb.api.errors import refuse_faults
+from kdb.api.faults import FaultyRequest, FieldError
 from kdb.units import METRICS
 
 from . import counts

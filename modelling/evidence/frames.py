@@ -15,7 +15,7 @@ from django.db.models import Case, Q, QuerySet, Value, When
 from django.db.models.functions import Coalesce
 from pandas.api.types import union_categoricals
 
-from experiments.models import CaseStudy, Configuration, OrdinalFinding
+from experiments.models import CaseStudy, Configuration, MechanismCost, OrdinalFinding
 from experiments.models.case_study import laboratory
 from experiments.models.testbed import storage_kind
 from kdb.host_storage import BACKENDS, FILE, UNNAMED, host_storage_key, host_storage_parts
@@ -470,3 +470,13 @@ def _options(
         modes.setdefault(row[:2], set()).add(row[4])
         losing.setdefault(row[:4], []).append(losing_options(*row[4:]))
     return {key: found.pop() for key, found in modes.items() if len(found) == 1}, losing
+
+
+def mechanism_costs() -> list[tuple[str, str, str, str]]:
+    """Return file system, operation (a key of mechanisms.RULES), code and mechanism of each cell of the cost matrix
+    C1.1-C3.7, as the catalogue holds it; one query."""
+    rows = MechanismCost.objects.values_list("file_system__slug", "operation", "code", "mechanism")
+    return [
+        (file_system, MechanismCost.Operation(operation).name.lower(), code, mechanism)
+        for file_system, operation, code, mechanism in rows
+    ]

@@ -12,8 +12,8 @@ from django.db.models.functions import Ln
 from experiments.models import DerivedValue, Measurement
 from modelling.models import Arm
 
-from .arms import NORMAL_95
 from .fairplay import MEASUREMENT_FIELDS
+from .normal import NORMAL_95
 
 
 def rebuild_arms(case_study_ids: list[int]) -> int:

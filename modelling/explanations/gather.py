@@ -13,20 +13,20 @@ from modelling.answers.configurations import of_newest_studies
 from modelling.answers.estimate import assumptions, ranking_of
 from modelling.claims.selectors import verdicts_on
 from modelling.estimation import forecasting, shares
+from modelling.estimation.arms import comparable_arms, trials
 from modelling.estimation.components import Components
 from modelling.estimation.forecasting import between
 from modelling.estimation.pooling import Pooled, pool
 from modelling.estimation.ranking import Ranking
 from modelling.evidence import counts, frames
 from modelling.evidence import names as catalogue
-from modelling.evidence.arms import NORMAL_95, comparable_arms, trials
 from modelling.evidence.axes import AXES, NATIVE, Axis, entry_parts
-from modelling.evidence.cost_matrix import cost_matrix
 from modelling.evidence.keeping import remembered
 from modelling.evidence.names import arm_label, label
+from modelling.evidence.normal import NORMAL_95
 from modelling.evidence.question import Question
 from modelling.workloads import cache_effect, scaling
-from modelling.workloads.mechanisms import Prediction, predict
+from modelling.workloads.mechanisms import Prediction, matrix_of, predict
 from modelling.workloads.profiles import Profile, known_profiles
 from modelling.workloads.track_record import TrackRecord, track_record
 
@@ -227,7 +227,7 @@ def _prediction(a: Side, b: Side, profile: Profile | None) -> Prediction | None:
     if all(a.parts[side] == b.parts[side] for side in named) or ("hypervisor" in a.parts and "guest_fs" not in named):
         return None
     pair_a, pair_b = ((side.parts.get("guest_fs", "ext4"), side.parts.get("host_fs", "ext4")) for side in (a, b))
-    return predict(pair_a, pair_b, cost_matrix(), profile)
+    return predict(pair_a, pair_b, matrix_of(frames.mechanism_costs()), profile)
 
 
 def mechanisms_record(workload: str, revision: int, as_of: int | None = None) -> TrackRecord:
@@ -242,7 +242,7 @@ def mechanisms_record(workload: str, revision: int, as_of: int | None = None) ->
     def work_out() -> TrackRecord:
         asked = Question("fs-pair", workload)
         arms, findings = frames.arms(asked, as_of=as_of), frames.findings(asked, as_of=as_of)
-        return track_record(arms, findings, cost_matrix(), profile, assumptions().spread)
+        return track_record(arms, findings, matrix_of(frames.mechanism_costs()), profile, assumptions().spread)
 
     return remembered(f"modelling.mechanisms_record:{as_of or revision}:{workload}", work_out)
 

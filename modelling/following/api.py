@@ -11,7 +11,8 @@ from rest_framework.response import Response
 
 from experiments.case_studies.api import Conflict, OwnedViewSet
 from kdb.api.bodies import Fields, fields_of
-from kdb.api.errors import FaultyRequest, form_errors
+from kdb.api.errors import form_errors
+from kdb.api.faults import FaultyRequest
 from modelling.evidence.asking import QuestionSerializer
 from modelling.evidence.axes import AXES
 from modelling.evidence.forms import QuestionForm

@@ -18,7 +18,7 @@ class Migration(migrations.Migration):
         migrations.AlterField(
             model_name='arm',
             name='variance',
-            field=models.FloatField(blank=True, help_text='Of mean_log, from the spread of its runs alone; empty: the source gives no spread. What an answer makes of it is pooled with the other arms of the case study (modelling.evidence.arms).', null=True),
+            field=models.FloatField(blank=True, help_text='Of mean_log, from the spread of its runs alone; empty: the source gives no spread. What an answer makes of it is pooled with the other arms of the case study.', null=True),
         ),
         migrations.AddConstraint(
             model_name='arm',

@@ -28,7 +28,7 @@ class Arm(Observation):
         null=True,
         blank=True,
         help_text="Of mean_log, from the spread of its runs alone; empty: the source gives no spread. What an answer "
-        "makes of it is pooled with the other arms of the case study (modelling.evidence.arms).",
+        "makes of it is pooled with the other arms of the case study.",
     )
 
     class Meta:

@@ -20,7 +20,7 @@ from experiments.case_studies.api import Conflict
 from experiments.models import Host, ObservedMachine
 from kdb.accounts.users import user_of
 from kdb.api.bodies import Fields, fields_of
-from kdb.api.errors import FaultyRequest
+from kdb.api.faults import FaultyRequest
 from kdb.api.public import PublicView
 from modelling.evidence import names
 from modelling.models import PlacementMove, PlacementPlan, PlacementPolicy

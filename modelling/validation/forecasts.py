@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
+from modelling.estimation.arms import Spread, comparable_arms, trials
 from modelling.estimation.bayes import Posterior, posterior
 from modelling.estimation.components import Components
 from modelling.estimation.forecasting import SCALES, between, differences, listed, observed, parts
@@ -20,7 +21,6 @@ from modelling.estimation.network import Network, Trial, networks
 from modelling.estimation.pooling import Observed, Part, Pooled, pool
 from modelling.estimation.ranking import Assumptions, rank, scored_findings
 from modelling.estimation.shares import COMPONENTS, fit
-from modelling.evidence.arms import Spread, comparable_arms, trials
 from modelling.evidence.axes import AXES, Axis, entry_parts
 from modelling.workloads.mechanisms import Matrix, is_stated, order
 from modelling.workloads.profiles import Profile

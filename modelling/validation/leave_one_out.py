@@ -14,10 +14,11 @@ import pandas as pd
 
 from kdb.host_storage import host_storage_parts
 from modelling.estimation import ranking
+from modelling.estimation.arms import trials
 from modelling.estimation.graph import connected
 from modelling.estimation.ranking import Assumptions
-from modelling.evidence.arms import NORMAL_95, trials
 from modelling.evidence.axes import AXES, Axis
+from modelling.evidence.normal import NORMAL_95
 from modelling.workloads.mechanisms import Matrix
 from modelling.workloads.profiles import Profile
 

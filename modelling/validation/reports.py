@@ -20,10 +20,10 @@ from kdb.work import jobs
 from modelling.answers.estimate import assumptions
 from modelling.estimation.forecasting import IN_USE, SINCE
 from modelling.evidence import counts, frames
-from modelling.evidence.cost_matrix import cost_matrix
 from modelling.evidence.keeping import keep
 from modelling.evidence.question import Question
 from modelling.models import QualityReport
+from modelling.workloads.mechanisms import matrix_of
 from modelling.workloads.profiles import known_profiles
 
 from .clustered import SCORES, by_method, clustered, scored, shortfalls
@@ -76,7 +76,7 @@ def compute(*, wait: bool = True) -> QualityReport:
     """
     budget.look(ahead=1.0)
     revision = counts.revision()
-    report = leave_one_out(gather(), assumptions(), cost_matrix(), known_profiles())
+    report = leave_one_out(gather(), assumptions(), matrix_of(frames.mechanism_costs()), known_profiles())
     result = as_dict(report, revision)
     digest = hashlib.sha256(json.dumps(result, sort_keys=True).encode()).hexdigest()
     kept = QualityReport(method=METHOD, revision=revision, result=result, digest=digest, computed_at=now())

@@ -12,10 +12,10 @@ import numpy as np
 import pandas as pd
 
 from kdb.units import THROUGHPUT
+from modelling.estimation.arms import Spread, comparable_arms, trials
 from modelling.estimation.bayes import Posterior, posterior
 from modelling.estimation.network import Trial
 from modelling.estimation.verdict import USE, Choice, of_numbers
-from modelling.evidence.arms import Spread, comparable_arms, trials
 from modelling.evidence.axes import AXES, WHERE_STATED
 
 ENTRIES = ("ext4", "btrfs", "xfs")  # the first is what one has without asking

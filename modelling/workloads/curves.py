@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from modelling.evidence.arms import NORMAL_95
 from modelling.evidence.axes import Axis
 from modelling.evidence.fairplay import FAIR_PLAY
+from modelling.evidence.normal import NORMAL_95
 
 
 @dataclass(frozen=True)

@@ -35,6 +35,14 @@ class Mechanism:
 Matrix = Mapping[str, Mapping[str, Mechanism]]
 
 
+def matrix_of(cells: Iterable[tuple[str, str, str, str]]) -> Matrix:
+    """Return the cost matrix of its cells: file system, operation, code and mechanism of each."""
+    matrix: dict[str, dict[str, Mechanism]] = {}
+    for file_system, operation, code, mechanism in cells:
+        matrix.setdefault(file_system, {})[operation] = Mechanism(code, mechanism)
+    return matrix
+
+
 @dataclass(frozen=True)
 class Rule:
     """The rule by which one of the seven operations is judged.

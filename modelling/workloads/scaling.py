@@ -14,7 +14,7 @@ import numpy as np
 from scipy.optimize import least_squares
 from scipy.special import chdtrc, stdtrit
 
-from modelling.evidence.arms import NORMAL_95
+from modelling.evidence.normal import NORMAL_95
 
 # Verdicts on a reading, by the aggregate X. "The same" and "in proportion" are meant within SIMILAR.
 SCALES = "scales"  # X grows in proportion to the machines

@@ -10,8 +10,8 @@ from math import comb
 
 import pandas as pd
 
+from modelling.estimation.arms import Spread, comparable_arms, trials
 from modelling.estimation.ranking import scored_findings
-from modelling.evidence.arms import Spread, comparable_arms, trials
 from modelling.evidence.axes import AXES, entry_parts
 
 from .mechanisms import Matrix, Pair, predict

@@ -3,9 +3,9 @@
 import pytest
 
 from modelling.answers import decision
+from modelling.estimation.arms import Spread
 from modelling.estimation.ranking import Assumptions, rank
 from modelling.estimation.verdict import durable, of_lists, of_numbers
-from modelling.evidence.arms import Spread
 from modelling.evidence.axes import AXES
 from tests.modelling.frames import arm, arms, finding, findings
 

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from scipy.integrate import quad
 from scipy.stats import norm
 
+from modelling.estimation.arms import Spread
 from modelling.estimation.ranking import Assumptions, rank
 from modelling.estimation.verdict import Basis, Choice, of_lists, of_numbers, strength
-from modelling.evidence.arms import Spread
 from modelling.evidence.axes import AXES
 from tests.modelling.frames import arm, arms, finding, findings
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from modelling.evidence.arms import Spread, _connected, comparable_arms, trials
+from modelling.estimation.arms import Spread, _connected, comparable_arms, trials
 from modelling.evidence.axes import AXES
 from tests.modelling.frames import arm, arms
 
@@ -251,7 +251,7 @@ def test_case_studies_averaged_in_one_go_say_what_each_says_solved_by_itself(see
 
 @pytest.mark.parametrize("design", IN_PROPORTION)
 def test_a_design_in_proportion_is_solved_without_equations(design, monkeypatch):
-    monkeypatch.setattr("modelling.evidence.arms._connected", None)
+    monkeypatch.setattr("modelling.estimation.arms._connected", None)
     assert (
         len(trials(comparable_arms(arms_of_designs([design] * 3, np.random.default_rng(1)), GUEST, Spread(0.1)))) == 3
     )

@@ -5,9 +5,9 @@ import math
 import numpy as np
 import pytest
 
+from modelling.estimation.arms import Spread
 from modelling.estimation.network import Trial
 from modelling.estimation.ranking import Assumptions, rank
-from modelling.evidence.arms import Spread
 from modelling.evidence.axes import AXES
 from modelling.validation.forecasts import METHODS, CannotPredict, Evidence, Forecast, Task
 from modelling.validation.leave_one_out import leave_one_out, score, sources, summaries

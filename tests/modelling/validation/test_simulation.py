@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from django.core.management import call_command
 
-from modelling.evidence.arms import Spread
+from modelling.estimation.arms import Spread
 from modelling.validation.simulation import Tally, calibration, simulate
 
 pytestmark = pytest.mark.slow

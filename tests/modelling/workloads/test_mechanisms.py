@@ -5,8 +5,8 @@ from itertools import pairwise
 
 import pytest
 
-from modelling.evidence.cost_matrix import cost_matrix
-from modelling.workloads.mechanisms import MATTERS, RULES, SIDES, Mechanism, is_stated, order, predict, terms
+from modelling.evidence import frames
+from modelling.workloads.mechanisms import MATTERS, RULES, SIDES, Mechanism, is_stated, matrix_of, order, predict, terms
 from modelling.workloads.profiles import Accesses, Profile, known_profiles
 from tests.test_architecture import ROOT
 
@@ -50,7 +50,7 @@ def weights(side, workload):
 
 def test_the_catalogue_holds_the_matrix_that_the_rules_know(published_evidence, django_assert_num_queries):
     with django_assert_num_queries(1):
-        assert cost_matrix() == MATRIX
+        assert matrix_of(frames.mechanism_costs()) == MATRIX
 
 
 def test_the_rules_are_the_rows_of_the_matrix():

@@ -2,7 +2,7 @@
 
 import pytest
 
-from modelling.evidence.arms import Spread
+from modelling.estimation.arms import Spread
 from modelling.workloads.track_record import TrackRecord, track_record
 from tests.modelling import frames
 from tests.modelling.workloads.test_mechanisms import KNOWN, MATRIX

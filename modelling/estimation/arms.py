@@ -15,12 +15,11 @@ from scipy.sparse.csgraph import connected_components
 from scipy.special import stdtrit
 
 from kdb.units import METRICS
-from modelling.estimation.network import Trial
+from modelling.evidence.axes import Axis, entry_key
+from modelling.evidence.fairplay import MEASUREMENT_FIELDS, first_of_each, group_numbers, numbered, varies
+from modelling.evidence.normal import NORMAL_95
 
-from .axes import Axis, entry_key
-from .fairplay import MEASUREMENT_FIELDS, first_of_each, group_numbers, numbered, varies
-
-NORMAL_95 = 1.959964
+from .network import Trial
 
 
 @dataclass(frozen=True)
