@@ -1,25 +1,30 @@
 """Tell which known workload a disk's statistics are like, how probably, and whether they are like any.
 
-A support vector machine with a Gaussian kernel (Cortes, Vapnik 1995) over a handful of shares and sizes, made into
-probabilities on runs that it was not fitted to (one temperature; Guo, Pleiss, Sun, Weinberger 2017). "Unlike anything
-known" is a matter of distance: to the nearest known signatures, against how far known ones are from those of other
-runs. docs/models/detection.md, sections 2 and 3.
+A least squares support vector machine with a Gaussian kernel (Suykens, Vandewalle 1999) over a handful of shares and
+sizes, made into probabilities on runs that it was not fitted to (one temperature; Guo, Pleiss, Sun, Weinberger 2017).
+"Unlike anything known" is a matter of distance: to the nearest known signatures, against how far known ones are from
+those of other runs. docs/models/detection.md, sections 2 and 3.
 """
 
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import solve
+from scipy.optimize import minimize_scalar
+from scipy.special import log_softmax
 
-METHOD = 1  # of the way from signatures to a model: another one, and models are made anew
+METHOD = 2  # of the way from signatures to a model: another one, and models are made anew
 LEAST_SIGNATURES = 10  # of a workload, and
 LEAST_RUNS = 4  # so many runs, for it to be foretold at all
 FOLDS = 4  # of runs, never of signatures of one run
 NEIGHBOURS = 2  # the distance is that to the second nearest: one odd signature draws nothing near
 KNOWN_SHARE = 0.975  # of known signatures that are not to be called unlike anything known
 PENALTIES = (1.0, 10.0, 100.0)  # of a signature on the wrong side (C): chosen by the log score of left-out runs
+LOG_TEMPERATURES = (-4.0, 4.0)  # searched
 Matrix = NDArray[np.float64]
 
 
@@ -82,8 +87,8 @@ class Classifier:
     farthest: float
 
     @cached_property
-    def _model(self) -> Any:
-        return _fitted(self.training, self.penalty)
+    def _temperature(self) -> float:
+        return temperature(self.training, self.penalty)
 
     @property
     def classes(self) -> list[str]:
@@ -96,7 +101,8 @@ class Classifier:
 
     def probabilities(self, features: Matrix) -> Matrix:
         """Return a row for each of `features`, a column for each of `classes`; rows add up to 1."""
-        return np.asarray(self._model.predict_proba(features), dtype=float)
+        scores = _scores(self.training, self.classes, self.penalty, features)
+        return np.exp(log_softmax(scores / self._temperature, axis=1))
 
     def tell(self, features: Matrix) -> list[str]:
         """Return the likeliest workload of each row; "" for what is unlike anything that may be told."""
@@ -124,20 +130,59 @@ def fit(training: Training, told: tuple[str, ...]) -> Classifier:
 
 def folds(training: Training) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
     """Split the rows into ones to fit to and ones to foretell; no run is divided, workloads are spread over all."""
-    from sklearn.model_selection import StratifiedGroupKFold
-
-    splitter = StratifiedGroupKFold(n_splits=FOLDS, shuffle=True, random_state=0)
-    return list(splitter.split(training.features, training.workloads, training.groups))
+    workload_of = dict(zip(training.groups, training.workloads, strict=True))
+    shuffled = np.random.default_rng(0).permutation(sorted(workload_of)).tolist()
+    dealt = {run: place % FOLDS for place, run in enumerate(sorted(shuffled, key=workload_of.__getitem__))}
+    fold = np.array([dealt[run] for run in training.groups])
+    return [(np.flatnonzero(fold != number), np.flatnonzero(fold == number)) for number in range(FOLDS)]
 
 
 def left_out(training: Training, penalty: float) -> Matrix:
     """Return the probabilities of each signature by a model of the other runs; columns as `training.classes`."""
+    found = _left_out_scores(training, penalty)
+    for fitted, foretold in folds(training):
+        found[foretold] /= temperature(training.chosen(fitted), penalty)
+    return np.exp(log_softmax(found, axis=1))
+
+
+def temperature(training: Training, penalty: float) -> float:
+    """Return what scores are divided by before they become probabilities: the best for runs left out."""
+    scores = _left_out_scores(training, penalty)
+    right = [training.classes.index(workload) for workload in training.workloads]
+
+    def missed(log_temperature: float) -> float:
+        return -float(log_softmax(scores / np.exp(log_temperature), axis=1)[np.arange(len(right)), right].mean())
+
+    return float(np.exp(minimize_scalar(missed, bounds=LOG_TEMPERATURES, method="bounded").x))
+
+
+def _left_out_scores(training: Training, penalty: float) -> Matrix:
     found = np.zeros((len(training.workloads), len(training.classes)))
     for fitted, foretold in folds(training):
-        model = _fitted(training.chosen(fitted), penalty)
-        columns = np.array([training.classes.index(name) for name in model.classes_])
-        found[np.ix_(foretold, columns)] = model.predict_proba(training.features[foretold])
+        found[foretold] = _scores(training.chosen(fitted), training.classes, penalty, training.features[foretold])
     return found
+
+
+def _scores(training: Training, classes: Sequence[str], penalty: float, features: Matrix) -> Matrix:
+    """Fit to the training, its classes weighed alike, and return a score of each of `classes` for each of `features`.
+
+    A score is near 1 for the class itself and near 0 for another: least squares of the indicators of the classes.
+    """
+    ran = np.array(training.workloads)
+    mean, scale = training.features.mean(axis=0), training.features.std(axis=0)
+    scale[scale == 0] = 1
+    known, asked = (training.features - mean) / scale, (features - mean) / scale
+    indicators = (ran[:, None] == np.array(classes)).astype(float) - 1 / len(classes)
+    alike = {name: len(ran) / len(classes) / count for name, count in Counter(training.workloads).items()}
+    ridge = np.array([1 / (penalty * alike[name]) for name in training.workloads])
+    weights = solve(_kernel(known, known) + np.diag(ridge), indicators, assume_a="pos")
+    return np.asarray(_kernel(asked, known) @ weights)
+
+
+def _kernel(some: Matrix, others: Matrix) -> Matrix:
+    """Return exp(-mean square of the differences) of each of `some` and each of `others`."""
+    squares = (some**2).sum(axis=1)[:, None] + (others**2).sum(axis=1) - 2 * some @ others.T
+    return np.asarray(np.exp(-np.maximum(squares, 0.0) / some.shape[1]))
 
 
 def log_score(training: Training, probabilities: Matrix) -> float:
@@ -163,19 +208,3 @@ def distances(features: Matrix, known: Matrix) -> NDArray[np.float64]:
     scale[scale == 0] = 1
     apart = ((features[:, None, :] - known[None, :, :]) / scale) ** 2
     return np.asarray(np.sort(np.sqrt(apart.mean(axis=2)), axis=1)[:, min(NEIGHBOURS, len(known)) - 1])
-
-
-def _fitted(training: Training, penalty: float) -> Any:
-    """Fit the machine, calibrated by one temperature that is found on runs left out."""
-    from sklearn.calibration import CalibratedClassifierCV
-    from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import StandardScaler
-    from sklearn.svm import SVC
-
-    plain = make_pipeline(StandardScaler(), SVC(C=penalty, class_weight="balanced", decision_function_shape="ovr"))
-    splits = folds(training)
-    whole = set(training.classes)
-    if any({training.workloads[i] for i in fitted} != whole for fitted, _ in splits):
-        return plain.fit(training.features, training.workloads)  # a fold without one of them calibrates nothing
-    calibrated = CalibratedClassifierCV(plain, method="temperature", cv=splits, ensemble=False)
-    return calibrated.fit(training.features, training.workloads)

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from experiments.models import FileSystem, ObservedMachine
+from modelling.detection.classifier import METHOD
 from modelling.models import DetectedHour, DetectionModel
 from tests import factories
 
@@ -24,7 +25,7 @@ def machine(operator):
 
 
 def detected(machine, **shares: float) -> None:
-    model = DetectionModel.objects.create(method=1, digest="0", signatures=80, training={}, report={})
+    model = DetectionModel.objects.create(method=METHOD, digest="0", signatures=80, training={}, report={})
     hour = factories.now().replace(minute=0, second=0, microsecond=0)
     minutes = round(sum(shares.values()))
     DetectedHour.objects.create(
