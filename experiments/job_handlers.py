@@ -2,8 +2,9 @@
 
 from kdb.work import jobs
 
-from .campaigns import hosts, left_overs, returning, runs, steering
+from .campaigns import hosts, left_overs, returning, steering
 from .campaigns.laboratory.reach import remote, ssh
+from .campaigns.runs import sequence
 from .imports import pipeline
 from .observation import keeping, watching
 
@@ -12,7 +13,7 @@ _OF_HOSTS = (hosts.HostError, remote.Refused, ssh.SshError)
 jobs.handler(pipeline.READ_JOB)(pipeline.read)
 jobs.handler(hosts.CONTACT_JOB, expects=_OF_HOSTS)(hosts.contact)
 jobs.handler(hosts.CHECK_JOB, expects=_OF_HOSTS)(hosts.check)
-jobs.handler(steering.RUN_JOB)(runs.do_run)
+jobs.handler(steering.RUN_JOB)(sequence.do_run)
 jobs.handler(steering.LOOK_JOB)(returning.look)
 jobs.handler(left_overs.CLEAR_JOB, expects=_OF_HOSTS)(left_overs.clear)
 jobs.handler(watching.JOB)(watching.watch)

@@ -396,7 +396,7 @@ def measure_bias(tree: str, seconds: int, pairs: int = 10, workload: str = "varm
     from experiments.campaigns import hosts, steering
     from experiments.campaigns.laboratory.images import filebench_tree
     from experiments.campaigns.laboratory.measuring import engines
-    from experiments.campaigns.runs import throughput
+    from experiments.campaigns.runs.reading import throughput
     from experiments.imports import readers
     from tests import factories
 

@@ -15,7 +15,7 @@ from .laboratory.measuring import calibration
 from .laboratory.places import disks, drivers
 from .laboratory.places.drivers import machine_name
 from .laboratory.reach import health, ssh
-from .runs import throughput
+from .runs.reading import throughput
 from .ways_on import WayOn, way_on
 
 RunState = CampaignRun.State

@@ -5,11 +5,11 @@ import logging
 from experiments.models import Campaign, Host, StoragePool
 from kdb.work import jobs
 
-from . import fates, hosts, left_overs, steering
-from .fates import Fate
+from . import hosts, left_overs, steering
 from .laboratory import plan
 from .laboratory.places import drivers
 from .laboratory.reach import remote, ssh
+from .runs import fates
 
 logger = logging.getLogger(__name__)
 
@@ -28,7 +28,7 @@ def look(job: jobs.JobRun, campaign_id: int) -> None:
         hosts.block(campaign.host, str(error))
         steering.still_paused(campaign, str(error), looks_again=False)
     except (ssh.SshError, hosts.HostError, remote.Refused) as error:
-        steering.still_paused(campaign, str(error), looks_again=fates.fate_of(error) is Fate.WAITS)
+        steering.still_paused(campaign, str(error), looks_again=fates.fate_of(error) is fates.Fate.WAITS)
     else:
         steering.go_on_by_itself(campaign)
 

@@ -10,10 +10,11 @@ from django.core.management import call_command
 from django.db import OperationalError
 from django.utils.timezone import now
 
-from experiments.campaigns import checks, hosts, runs, steering
+from experiments.campaigns import checks, hosts, steering
 from experiments.campaigns.laboratory.measuring import bench
 from experiments.campaigns.laboratory.places import drivers, hypervisors
 from experiments.campaigns.laboratory.reach import remote, ssh
+from experiments.campaigns.runs import reading, sequence
 from experiments.models import CampaignRun, Host, RunLine, StoragePool
 from kdb.models import Job
 from kdb.work import jobs
@@ -419,10 +420,10 @@ def breaks(monkeypatch):
     """Let every attempt meet this error."""
 
     def use(error: Exception) -> None:
-        def measure(attempt, stack):
+        def measure(attempt, found, stack):
             raise error
 
-        monkeypatch.setattr(runs._Attempt, "measure", measure)
+        monkeypatch.setattr(sequence, "measure", measure)
 
     return use
 
@@ -434,7 +435,7 @@ def test_a_locked_database_never_fails_a_run(breaks, monkeypatch):
     do(run)
     assert (run.state, run.reason, run.job.state, run.job.attempt) == ("active", "", "queued", 2)
     figures = [{"machine": 0, "operation": "mixed", "throughput_mib_s": 10.0}]
-    monkeypatch.setattr(runs._Attempt, "measure", lambda attempt, stack: figures)
+    monkeypatch.setattr(sequence, "measure", lambda attempt, found, stack: figures)
     do(run)
     assert (run.state, run.attempt) == ("done", 2)
 
@@ -456,13 +457,13 @@ def test_a_dead_machine_is_told_from_a_silent_one_though_its_host_sees_that_a_mo
             if (state := next(sights)) != "running":
                 raise hypervisors.GuestGone(f"the virtual machine {name} is {state}")
 
-    def measure(attempt, stack):
-        attempt.areas.append(remote.Area(None, "/pool", attempt.token))
+    def measure(attempt, found, stack):
+        found.areas.append(remote.Area(None, "/pool", attempt.token))
         raise unreachable_guest()
 
     monkeypatch.setitem(drivers.HYPERVISORS, "libvirt", SlowHypervisor)
-    monkeypatch.setattr(runs._Attempt, "measure", measure)
-    monkeypatch.setattr(runs._Attempt, "clean", lambda attempt: None)
+    monkeypatch.setattr(sequence, "measure", measure)
+    monkeypatch.setattr(sequence, "clean_up", lambda attempt, found: None)
     do(run)
     assert (run.state, run.lost_attempts) == ("active", 1)
 
@@ -513,7 +514,7 @@ def test_repetitions_stop_when_every_ratio_is_known_well_enough():
     for _ in range(6):
         run = active(campaign)
         end(run, value={"ext4": 100.0, "xfs": 50.0}[run.host_fs] + run.repetition / 100)
-        runs.skip_what_is_known(campaign, CampaignRun.objects.get(pk=run.pk))
+        reading.skip_what_is_known(campaign, CampaignRun.objects.get(pk=run.pk))
     states = list(campaign.runs.order_by("repetition").values_list("state", flat=True))
     assert states.count("done") == 6
     assert states.count("unneeded") >= 5
@@ -525,7 +526,7 @@ def test_noisy_repetitions_go_on():
     for _ in range(6):
         run = active(campaign)
         end(run, value=100.0 * (1 + run.repetition % 2))
-        runs.skip_what_is_known(campaign, CampaignRun.objects.get(pk=run.pk))
+        reading.skip_what_is_known(campaign, CampaignRun.objects.get(pk=run.pk))
     assert not campaign.runs.filter(state="unneeded").exists()
 
 
@@ -534,8 +535,8 @@ def test_the_figure_of_a_run_is_the_mean_over_machines_of_the_sum_over_operation
         {"machine": machine, "operation": operation, "throughput_mib_s": value}
         for machine, operation, value in ((1, "read", 10.0), (1, "write", 20.0), (2, "read", 30.0), (2, "write", 40.0))
     ]
-    assert runs.throughput(CampaignRun(vm_count=2, figures=figures)) == 50.0
-    assert runs.throughput(CampaignRun(vm_count=2, figures=[])) is None
+    assert reading.throughput(CampaignRun(vm_count=2, figures=figures)) == 50.0
+    assert reading.throughput(CampaignRun(vm_count=2, figures=[])) is None
 
 
 def test_who_plans_owns(django_user_model):
@@ -663,7 +664,7 @@ def test_repeats_that_wait_do_not_keep_repetitions_from_stopping():
         if number == 0:
             steering.repeat_at_the_end(run)
         end(run, value=value)
-        runs.skip_what_is_known(campaign, CampaignRun.objects.get(pk=run.pk))
+        reading.skip_what_is_known(campaign, CampaignRun.objects.get(pk=run.pk))
     assert campaign.runs.filter(state="unneeded").count() >= 5
     assert campaign.runs.exclude(repeats=None).get().state == "waiting"
 

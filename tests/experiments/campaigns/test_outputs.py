@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from experiments.campaigns.laboratory.measuring.bench import RunFailed
-from experiments.campaigns.runs import read_output
+from experiments.campaigns.runs.reading import read_output
 from experiments.imports.readers import read
 
 FIO = Path(__file__).parents[2] / "data" / "fio"

@@ -9,7 +9,9 @@ import pytest
 from django.db import connection, transaction
 from django.test import Client
 
-from experiments.campaigns import runs, steering
+from experiments.campaigns import steering
+from experiments.campaigns.runs import endings
+from experiments.campaigns.runs.attempt import Attempt
 from experiments.campaigns.steering import CampaignError
 from experiments.case_studies import bundles, life, reviews
 from experiments.case_studies.life import CaseStudyError
@@ -451,9 +453,9 @@ def states(campaign) -> tuple[str, list[str]]:
 
 @pytest.mark.parametrize("fate", ["give_back", "lost"])
 def test_a_cancelled_campaign_keeps_no_waiting_run(campaign, fate):
-    attempt = runs._Attempt(*active_run(campaign))
+    attempt = Attempt(*active_run(campaign))
     steering.cancel(campaign)
-    getattr(attempt, fate)("the host does not answer")
+    getattr(endings, fate)(attempt, "the host does not answer")
     assert states(campaign) == ("cancelled", ["cancelled", "cancelled"])
 
 
@@ -461,8 +463,8 @@ def test_a_cancelled_campaign_keeps_no_waiting_run(campaign, fate):
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("fate", ["give_back", "lost"])
 def test_a_campaign_cancelled_while_its_run_is_given_back_keeps_no_waiting_run(campaign, fate):
-    attempt = runs._Attempt(*active_run(campaign))
-    with just_before(lambda: getattr(attempt, fate)("the host does not answer")) as came:
+    attempt = Attempt(*active_run(campaign))
+    with just_before(lambda: getattr(endings, fate)(attempt, "the host does not answer")) as came:
         steering.cancel(campaign)
     assert (came, states(campaign)) == ([None], ("cancelled", ["cancelled", "cancelled"]))
 

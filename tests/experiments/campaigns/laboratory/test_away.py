@@ -8,9 +8,10 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.test import Client
 
-from experiments.campaigns import hosts, left_overs, runs, steering
+from experiments.campaigns import hosts, left_overs, steering
 from experiments.campaigns.laboratory.measuring import engines
 from experiments.campaigns.laboratory.reach.remote import Area
+from experiments.campaigns.runs import causes
 from experiments.models import Campaign
 from kdb.models import Installation
 from tests.factories import make_token, make_user
@@ -42,11 +43,11 @@ def test_a_disk_that_fills_up_under_a_run_is_told_from_a_run_that_fails(host, pl
     """The benchmark fails either way: what the host says of its disk decides."""
     monkeypatch.setattr(engines, "fio_job", lambda *_: "[global]\nrw=read\n")
     campaign = started(host, **SHORT)
-    monkeypatch.setattr(runs, "FULL_MIB", 10**9)
+    monkeypatch.setattr(causes, "FULL_MIB", 10**9)
     work_off(campaign)
     run = campaign.runs.get()
     assert (campaign.state, run.state, "MiB are missing" in campaign.state_reason) == ("paused", "waiting", True)
-    monkeypatch.setattr(runs, "FULL_MIB", 16)
+    monkeypatch.setattr(causes, "FULL_MIB", 16)
     assert looked_at(campaign).state == "running"
     work_off(campaign)
     run.refresh_from_db()

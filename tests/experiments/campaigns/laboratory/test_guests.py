@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from experiments.campaigns import runs, signatures
 from experiments.campaigns.laboratory import plan
 from experiments.campaigns.laboratory.measuring import bench, engines
 from experiments.campaigns.laboratory.reach import remote
+from experiments.campaigns.runs import endings, signatures
 
 from .conftest import LONG, begun, looked_at, registered, said, started, wait_until, work_off
 
@@ -124,7 +124,7 @@ def test_a_machine_that_panics_is_repeated_and_then_given_up(host, qemu_lab, mon
 
     engines_load = engines.load
     monkeypatch.setattr(engines, "load", panic)
-    monkeypatch.setattr(runs, "MAX_LOST_ATTEMPTS", 1)
+    monkeypatch.setattr(endings, "MAX_LOST_ATTEMPTS", 1)
     campaign = started(host, **SHORT | {"run_seconds": 20})
     work_off(campaign)
     run = campaign.runs.get()

@@ -6,7 +6,7 @@ import pytest
 
 from experiments.campaigns import drafts, steering
 from experiments.campaigns.laboratory.measuring import background, bench, calibration
-from experiments.campaigns.runs import throughput
+from experiments.campaigns.runs.reading import throughput
 from experiments.models import Benchmark, OperatingSystem, Workload
 from kdb.work import jobs
 from tests import factories

@@ -12,9 +12,9 @@ from experiments.models import CampaignRun, FileSystem, Signature
 from experiments.placement_driver import counters
 from experiments.placement_driver.counters import Counts, since
 
-from .laboratory.places.libvirt import virsh
-from .laboratory.reach.remote import Refused
-from .laboratory.reach.ssh import Connection, Unreachable
+from ..laboratory.places.libvirt import virsh
+from ..laboratory.reach.remote import Refused
+from ..laboratory.reach.ssh import Connection, Unreachable
 
 logger = logging.getLogger(__name__)
 

@@ -9,10 +9,10 @@ from django.db import InterfaceError, OperationalError
 
 from kdb.work import jobs
 
-from .hosts import HostError
-from .laboratory.measuring import bench
-from .laboratory.places import hypervisors
-from .laboratory.reach import remote, ssh
+from ..hosts import HostError
+from ..laboratory.measuring import bench
+from ..laboratory.places import hypervisors
+from ..laboratory.reach import remote, ssh
 
 
 class Cancelled(Exception):  # noqa: N818

@@ -1,0 +1,1 @@
+"""One run of a campaign, from a clean machine to figures and back to a clean machine."""

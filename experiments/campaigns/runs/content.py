@@ -1,0 +1,76 @@
+"""What a run finds, as its row keeps it: the shapes are those of the JSON there."""
+
+from dataclasses import dataclass, field
+from typing import Any, TypedDict
+
+from experiments.campaigns.laboratory.reach.remote import Area
+
+
+class Figure(TypedDict):
+    """The figures of one operation on one machine."""
+
+    machine: int
+    operation: str
+    throughput_mib_s: float | None
+    ops_per_s: float | None
+    latency_ms: float | None
+    duration_s: float | None
+
+
+class Curve(TypedDict):
+    """The throughput of one machine over the run. until_s : ends of the intervals"""
+
+    machine: int
+    until_s: list[float]
+    mib_s: list[float]
+    warm_up_intervals: int | None
+
+
+class GuestImage(TypedDict):
+    distribution: str
+    sha256: dict[str, str]
+
+
+class Others(TypedDict):
+    """The load of others on a machine: CPU-seconds a second, and MiB/s; None where the login may not see it."""
+
+    where: str
+    cpu: float
+    steal: float
+    read_mib_s: float | None
+    write_mib_s: float | None
+
+
+class Facts(TypedDict, total=False):
+    """What was found during a run; a run that failed has those that it came to.
+
+    machines : each with its name, kernel, mount options, and how its file system was made
+    """
+
+    host_kernel: str
+    accelerator: str
+    guest_image: GuestImage
+    machines: list[dict[str, str]]
+    health: dict[str, Any]
+    parameters: dict[str, Any]
+    working_set_bytes: int
+    benchmark_seconds: float
+    start_spread_seconds: float
+    start_spread_unsure_seconds: float
+    background: list[Others]
+    tool_version: str
+
+
+@dataclass
+class Found:
+    """What an attempt found by now: it is stored with the run however that ends.
+
+    areas : where the attempt may have made something, which is taken away again
+    disturbed : what others did beyond the limits; empty: nothing
+    """
+
+    areas: list[Area] = field(default_factory=list)
+    facts: Facts = field(default_factory=Facts)
+    warnings: list[str] = field(default_factory=list)
+    disturbed: str = ""
+    curves: list[Curve] = field(default_factory=list)

@@ -1,0 +1,155 @@
+"""The benchmark of a run on all its machines together, and what is known of the time it took."""
+
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+
+from django.db import transaction
+
+from experiments.campaigns.laboratory.measuring import bench, curves
+from experiments.campaigns.laboratory.measuring.background import Background, Usage, between
+from experiments.campaigns.laboratory.measuring.engines import Load
+from experiments.campaigns.laboratory.places import drivers, libvirt, steps
+from experiments.campaigns.laboratory.places.drivers import Machine
+from experiments.campaigns.laboratory.reach import remote, ssh
+from experiments.campaigns.laboratory.reach.remote import Area
+from experiments.models import Host
+
+from . import signatures
+from .attempt import Attempt
+from .content import Curve, Found
+from .signatures import Sampler
+
+SPREAD_SECONDS = 0.1  # by which machines of a run may begin apart
+
+
+@dataclass
+class _Host:
+    """The host of a run's virtual machines while they measure. area : of the host; usage : of it, before and after"""
+
+    area: Area
+    driver: str
+    domains: list[str]
+    sampler: Sampler
+    before: Usage | None = None
+    after: Usage | None = None
+
+    def watch(self) -> None:
+        """Raise what its hypervisor says of a machine that does not run."""
+        for domain in self.domains:
+            drivers.HYPERVISORS[self.driver].check_running(self.area.machine, domain)
+        self.sampler.take()
+
+    def usage(self) -> Usage:
+        return Usage.of(self.area.call("usage"))
+
+    @property
+    def background(self) -> Background | None:
+        return between(self.before, self.after) if self.before and self.after else None
+
+
+def benchmark(
+    attempt: Attempt, found: Found, host: ssh.Connection | None, machines: Sequence[Machine], loads: Sequence[Load]
+) -> list[bench.Left]:
+    """Have the benchmark measure, note what others did meanwhile, and keep its outputs and the disks' statistics."""
+    campaign, run = attempt.campaign, attempt.run
+    engine, seconds = campaign.get_engine_display(), campaign.run_seconds
+    by_number = {machine.number: machine.domain for machine in machines if machine.domain}
+    counted = by_number if campaign.driver == Host.Driver.LIBVIRT else {}
+    sampler = signatures.sampler(host, counted, libvirt.TESTED.get(campaign.disk_bus, ""))
+    around = _Host(found.areas[0], campaign.driver, [*by_number.values()], sampler)
+    stretches: list[signatures.Stretch] = []
+
+    def settle() -> None:
+        attempt.step(steps.DROP_CACHES)
+        if not drivers.drop_caches(machines, host):
+            found.warnings.append("Caches were not dropped: that takes root.")
+        attempt.step(steps.benchmark(engine, run.workload, seconds, run.vm_count))
+        if around.domains:
+            around.before = around.usage()
+
+    def ended() -> None:
+        stretches[:] = sampler.stretches(seconds)
+        if around.domains:
+            around.after = around.usage()
+
+    attempt.step(steps.make_files(engine, run.workload))
+    try:
+        left = bench.run(
+            machines,
+            loads,
+            seconds,
+            keep=attempt.keep,
+            watch=around.watch,
+            settle=settle,
+            ended=ended,
+            say=attempt.say,
+        )
+    except bench.RunFailed:
+        _keep_what_is_there(attempt, machines)
+        raise
+    if silent := max(each.silent for each in left):
+        found.warnings.append(
+            f"The host did not answer for {silent:.0f} s of the run: what others did is a mean over more than it."
+        )
+        stretches = []  # nobody saw when the benchmark ended
+    found.facts["benchmark_seconds"] = max(each.seconds for each in left)
+    _note_spread(found, bench.spread(left))
+    _note_background(found, left, around.background)
+    found.curves = [_curve(each) for each in left if each.curve]
+    attempt.step(steps.KEEP_OUTPUT)
+    with transaction.atomic():
+        attempt.job.step(attempt.steps)
+        for each in left:
+            attempt.store(f"{each.machine.name}.txt", each.output)
+            if each.errors.strip():
+                attempt.store(f"{each.machine.name}.errors.txt", each.errors)
+        signatures.store(run, stretches)
+    return left
+
+
+def _keep_what_is_there(attempt: Attempt, machines: Sequence[Machine]) -> None:
+    """Keep the output of a run that went wrong, from machines that still answer."""
+    for machine in machines:
+        with suppress(remote.Refused, ssh.SshError):
+            attempt.store(f"{machine.name}.txt", machine.area.output(f"{bench.NAME}.out"))
+            attempt.store(f"{machine.name}.errors.txt", machine.area.output(f"{bench.NAME}.err"))
+
+
+def _note_spread(found: Found, spread: tuple[float, float] | None) -> None:
+    """Note how far apart several machines began to measure."""
+    if spread is None:
+        return
+    seconds, unsure = spread
+    found.facts |= {"start_spread_seconds": round(seconds, 3), "start_spread_unsure_seconds": round(unsure, 3)}
+    if seconds > SPREAD_SECONDS:
+        found.warnings.append(
+            f"The machines began {seconds:.2f} s apart (known to {unsure:.2f} s); {SPREAD_SECONDS:g} s are allowed."
+        )
+
+
+def _note_background(found: Found, left: Sequence[bench.Left], host: Background | None) -> None:
+    """Note what others did meanwhile. Machines made for the run are disturbed by what others do on their host."""
+    seen = {each.machine.name: each.background for each in left if each.background is not None}
+    judged = {"the host": host} if host else seen
+    found.disturbed = " ".join(sentence for where, did in judged.items() for sentence in did.beyond_limits(where))
+    seen |= {"host": host} if host else {}
+    found.facts["background"] = [
+        {
+            "where": where,
+            "cpu": did.cpu,
+            "steal": did.steal,
+            "read_mib_s": did.read_mib_s,
+            "write_mib_s": did.write_mib_s,
+        }
+        for where, did in seen.items()
+    ]
+
+
+def _curve(left: bench.Left) -> Curve:
+    return {
+        "machine": left.machine.number,
+        "until_s": [interval.until for interval in left.curve],
+        "mib_s": [round(interval.mib_s, 3) for interval in left.curve],
+        "warm_up_intervals": curves.warm_up([interval.mib_s for interval in left.curve]),
+    }

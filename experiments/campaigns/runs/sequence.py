@@ -1,0 +1,77 @@
+"""The steps of one run, one after another, from a clean machine to figures and back to a clean machine.
+
+The job holds the lease; its number makes the token by which machines refuse an older attempt. Every
+attempt begins by taking away what an earlier one left, so it may die at any moment. Figures are stored in
+one transaction that the lease guards: nothing counts twice.
+"""
+
+from contextlib import ExitStack
+
+from django.db.models import F
+
+from experiments.campaigns import steering
+from experiments.campaigns.laboratory.reach import remote, ssh
+from experiments.models import CampaignRun
+from kdb.work import jobs
+
+from . import endings, measuring, reading, setting_up
+from .attempt import Attempt
+from .causes import cause_of
+from .content import Figure, Found
+
+State = CampaignRun.State
+
+
+def do_run(job: jobs.JobRun, run_id: int) -> None:
+    """Do the run of a job. It ends done, failed, cancelled, or waits again; then the host's next run begins."""
+    run = CampaignRun.objects.select_related("campaign", "host", "campaign__pool").get(pk=run_id)
+    if run.job_id != job.job_id or run.state != State.ACTIVE:
+        return
+    mine = CampaignRun.objects.filter(pk=run_id, job=job.job_id, state=State.ACTIVE)
+    mine.update(attempt=F("attempt") + 1)
+    run.refresh_from_db(fields=["attempt"])
+    attempt, found = Attempt(job, run), Found()
+    if run.attempt > 1:
+        attempt.say(f"attempt {run.attempt}")
+    try:
+        with ExitStack() as stack:
+            try:
+                figures = measure(attempt, found, stack)
+            except Exception as error:
+                cause = cause_of(attempt, found.areas, error)
+                if cause is error:
+                    raise
+                raise cause from error
+            finally:
+                clean_up(attempt, found)
+        endings.end(attempt, found, State.DONE, figures=figures)
+    except Exception as error:
+        endings.decide(attempt, found, error)
+    steering.next_run(run.host_id)
+
+
+def measure(attempt: Attempt, found: Found, stack: ExitStack) -> list[Figure]:
+    """Make the machines, have them measure, and return their figures; what is made and known by then is in `found`."""
+    if seconds := attempt.campaign.cool_down_seconds:
+        attempt.step(f"cooling down for {seconds} s")
+        attempt.wait(seconds)
+    attempt.step("connecting")
+    host, machines = setting_up.machines(attempt, found, stack)
+    setting_up.note_health(attempt, found, host)
+    loads = [setting_up.load(attempt, found, machine) for machine in machines]
+    left = measuring.benchmark(attempt, found, host, machines, loads)
+    return [figure for each in left for figure in reading.figures(attempt, found, each)]
+
+
+def clean_up(attempt: Attempt, found: Found) -> None:
+    """Take everything away again. What cannot be now is taken away by the next attempt."""
+    for area in found.areas:
+        try:
+            area.call("clean", timeout=180)
+        except remote.Superseded:
+            raise
+        except (ssh.SshError, remote.NotNow) as error:
+            attempt.say(f"clean-up is left to the next run: {error}")
+        except remote.Refused as error:
+            attempt.say(f"clean-up: {error}")
+            found.warnings.append(f"Clean-up: {error}")
