@@ -6,8 +6,7 @@ people and files write in its place. One spelling means one entry of its kind, e
 
 import re
 from collections.abc import Collection, Iterable, Mapping
-
-from experiments.imports.normalise import NATIVE, fold
+from dataclasses import dataclass, field
 
 # Written so that PostgreSQL and Python, which reads them for SQLite, find the same: constraints use them too.
 SLUG = r"\A[a-z0-9][a-z0-9_-]*\Z"
@@ -22,7 +21,46 @@ RESERVED = (
 # Pages beside those of case studies, hosts and campaigns, which are addressed by their slugs (experiments.urls).
 PAGES = ("new", "bundle")
 
+NATIVE = {"native", "none", "baremetal", "nohypervisor"}  # folded; what a table writes where no hypervisor is
+
 Spelled = tuple[str, str, Iterable[str]]  # slug, name, aliases
+
+
+def fold(name: str) -> str:
+    """Return what spellings of one name have in common: "Proxmox VE", "proxmox-ve" and "PROXMOX_VE" are one."""
+    return re.sub(r"[\s_.\-/()]+", "", name.casefold())
+
+
+@dataclass(frozen=True)
+class Names:
+    """The catalogue's names: kind to folded spelling to slug, and what the user mapped for this import."""
+
+    known: Mapping[str, Mapping[str, str]]
+    mapped: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+
+    def find(self, kind: str, name: str) -> str | None:
+        folded = fold(name)
+        return self.mapped.get(kind, {}).get(folded) or self.known[kind].get(folded)
+
+
+def spellings(entries: Iterable[Spelled]) -> dict[str, str]:
+    """Return folded spelling to slug, from (slug, name, aliases): what people, files and programs may write.
+
+    A slug means its own entry, whatever others are called; a name or an alias that two share means neither.
+    """
+    entries = list(entries)
+    by_slug = _unshared((slug, [slug]) for slug, _, _ in entries)
+    return {**_unshared((slug, [name, *aliases]) for slug, name, aliases in entries), **by_slug}
+
+
+def _unshared(entries: Iterable[tuple[str, Iterable[str]]]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    shared = set()
+    for slug, texts in entries:
+        for spelling in map(fold, texts):
+            if found.setdefault(spelling, slug) != slug:
+                shared.add(spelling)
+    return {spelling: slug for spelling, slug in found.items() if spelling not in shared}
 
 
 def owners(entries: Iterable[Spelled]) -> dict[str, str]:
@@ -36,14 +74,14 @@ def faults(slug: str, name: str, aliases: Iterable[str], others: Mapping[str, st
     others : spellings of the other entries of the kind, as `owners` gives them
     """
     found = {}
-    for field, text in (("slug", slug), ("name", name), *(("aliases", alias) for alias in aliases)):
+    for place, text in (("slug", slug), ("name", name), *(("aliases", alias) for alias in aliases)):
         folded = fold(text)
         if not folded:
-            found[field] = f"{text!r} has no letter or digit."
+            found[place] = f"{text!r} has no letter or digit."
         elif folded in NATIVE:
-            found[field] = f"{text!r} means that there is no hypervisor."
+            found[place] = f"{text!r} means that there is no hypervisor."
         elif folded in others:
-            found[field] = f"{text!r} is a spelling of {others[folded]} already."
+            found[place] = f"{text!r} is a spelling of {others[folded]} already."
     return found | ({"slug": fault} if (fault := _slug_fault(slug)) else {})
 
 

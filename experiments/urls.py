@@ -3,27 +3,28 @@
 from django.urls import path
 
 from .campaigns import views as laboratory
-from .case_studies import draft_views, revision_views
+from .case_studies import revision_views
 from .case_studies import views as case_studies
 from .catalogue import views as knowledge
-from .imports import views as imports
+from .drafts import import_views as imports
+from .drafts import views as drafts
 from .search import views as search
 
 urlpatterns = [
     path("case-studies/", case_studies.case_study_list, name="case-study-list"),
     path("case-studies/<slug:slug>/", case_studies.case_study_detail, name="case-study-detail"),
-    path("case-studies/<slug:slug>/retract/", draft_views.retract, name="case-study-retract"),
-    path("case-studies/<slug:slug>/<slug:step>/", draft_views.draft_step, name="case-study-step"),
-    path("drafts/", draft_views.draft_list, name="draft-list"),
+    path("case-studies/<slug:slug>/retract/", drafts.retract, name="case-study-retract"),
+    path("case-studies/<slug:slug>/<slug:step>/", drafts.draft_step, name="case-study-step"),
+    path("drafts/", drafts.draft_list, name="draft-list"),
     path("case-studies/<slug:slug>/bundle.zip", case_studies.case_study_bundle, name="case-study-bundle"),
     path("case-studies/<slug:slug>/citation.bib", case_studies.citation, name="case-study-citation"),
     path("measurements/<int:pk>/", case_studies.measurement, name="measurement"),
     path("derived-values/<int:pk>/", case_studies.derived_value, name="derived-value"),
     path("case-study-bundle.schema.json", case_studies.bundle_schema, name="bundle-schema"),
-    path("drafts/bundle/", draft_views.take_in_bundle, name="bundle-upload"),
-    path("drafts/new/", draft_views.draft_new, name="draft-new"),
-    path("drafts/<slug:slug>/", draft_views.draft_detail, name="draft-detail"),
-    path("drafts/<slug:slug>/edit/", draft_views.draft_edit, name="draft-edit"),
+    path("drafts/bundle/", drafts.take_in_bundle, name="bundle-upload"),
+    path("drafts/new/", drafts.draft_new, name="draft-new"),
+    path("drafts/<slug:slug>/", drafts.draft_detail, name="draft-detail"),
+    path("drafts/<slug:slug>/edit/", drafts.draft_edit, name="draft-edit"),
     path("drafts/<slug:slug>/upload/", imports.upload, name="draft-upload"),
     path("drafts/<slug:slug>/imports/", imports.together, name="draft-imports"),
     path("imports/<int:pk>/", imports.import_detail, name="import-detail"),

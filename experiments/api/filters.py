@@ -15,8 +15,7 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework.generics import GenericAPIView
 from rest_framework.request import Request
 
-from experiments import visible
-from experiments.imports import normalise
+from experiments import entry_names, visible
 from experiments.models import (
     Benchmark,
     CaseStudy,
@@ -70,8 +69,8 @@ class CatalogueField(forms.CharField):
         name = super().clean(value)
         if not name:
             return ""
-        known = normalise.spellings(visible.entries(self.model).values_list("slug", "name", "aliases"))
-        if slug := known.get(normalise.fold(name)):
+        known = entry_names.spellings(visible.entries(self.model).values_list("slug", "name", "aliases"))
+        if slug := known.get(entry_names.fold(name)):
             return slug
         raise forms.ValidationError(
             "%(value)r is not known here; allowed are %(allowed)s.",

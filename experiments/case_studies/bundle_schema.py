@@ -6,7 +6,6 @@ from typing import Any
 
 from django.db import models
 
-from experiments.imports.readers.bundle import DERIVED, DOCUMENT, FILES, MEASUREMENTS
 from experiments.models import (
     Benchmark,
     CaseStudy,
@@ -27,6 +26,7 @@ from experiments.models import (
 )
 from experiments.models.catalogue import CatalogueEntry
 from experiments.models.fields import TypedJSONField, column
+from experiments.readers.bundle import DERIVED, DOCUMENT, FILES, MEASUREMENTS
 
 FORMAT, VERSION = "kdb-case-study", 1
 

@@ -23,8 +23,6 @@ from django.utils.timezone import now
 
 from experiments import permissions
 from experiments.files import raw_files
-from experiments.imports.readers.apart import LaidOut, NotRead, ReadingProcess
-from experiments.imports.readers.bundle import DERIVED, DOCUMENT, FILES, MEASUREMENTS, BundleError
 from experiments.models import (
     AuditEntry,
     CaseStudy,
@@ -43,6 +41,8 @@ from experiments.models import (
 )
 from experiments.models.catalogue import SharedRow
 from experiments.models.fields import column, related
+from experiments.readers.apart import LaidOut, NotRead, ReadingProcess
+from experiments.readers.bundle import DERIVED, DOCUMENT, FILES, MEASUREMENTS, BundleError
 
 from . import belongings, measurement_rows
 from .bundle_schema import (

@@ -5,8 +5,7 @@ from typing import Any
 from django import forms
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
-from experiments import visible
-from experiments.imports import normalise
+from experiments import entry_names, visible
 from experiments.models import (
     CaseStudy,
     Configuration,
@@ -39,8 +38,8 @@ class EntryField(ModelChoiceField[CatalogueEntry]):
         if not value:
             return value
         assert self.queryset is not None
-        known = normalise.spellings(self.queryset.values_list("slug", "name", "aliases"))
-        return known.get(normalise.fold(str(value)), value)
+        known = entry_names.spellings(self.queryset.values_list("slug", "name", "aliases"))
+        return known.get(entry_names.fold(str(value)), value)
 
 
 class CaseStudyListFilter(forms.Form):

@@ -6,8 +6,8 @@ from typing import Any
 from django import forms
 from django.core.files.uploadedfile import UploadedFile
 
-from experiments.imports.readers.base import MAX_BYTES
 from experiments.models import CaseStudy, Server, Storage
+from experiments.readers.base import MAX_BYTES
 from kdb.web.form_types import ModelForm
 
 from . import life

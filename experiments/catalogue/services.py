@@ -7,8 +7,7 @@ from django.core.exceptions import ValidationError
 from django.db.models import Q, QuerySet
 from django.utils.text import slugify
 
-from experiments import references, visible
-from experiments.imports import normalise
+from experiments import entry_names, references, visible
 from experiments.models import Benchmark, CaseStudy, FileSystem, Hypervisor, OperatingSystem, Workload
 from experiments.models.catalogue import CatalogueEntry
 
@@ -48,7 +47,7 @@ def entries(kind: str, case_study: CaseStudy) -> QuerySet[CatalogueEntry]:
 def spellings(case_study: CaseStudy) -> dict[str, dict[str, str]]:
     """Return kind of name to folded spelling to slug."""
     rows = {kind: entries(kind, case_study).values_list("slug", "name", "aliases") for kind in MODELS}
-    return {kind: normalise.spellings(of_kind) for kind, of_kind in rows.items()}
+    return {kind: entry_names.spellings(of_kind) for kind, of_kind in rows.items()}
 
 
 def slugs(case_study: CaseStudy) -> dict[str, set[str]]:
@@ -78,7 +77,7 @@ def new_entry(kind: str, found: str, fields: Any, *, source: str) -> CatalogueEn
                 f"{entry.slug!r}"
             )
         return brought
-    if normalise.fold(found) not in {normalise.fold(entry.slug), normalise.fold(entry.name)}:
+    if entry_names.fold(found) not in {entry_names.fold(entry.slug), entry_names.fold(entry.name)}:
         entry.aliases = [found]
     try:
         entry.full_clean()

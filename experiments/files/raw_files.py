@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import IO, Any
 
-from experiments.imports.readers.base import MAX_BYTES
 from experiments.models import ImportBatch, RawChunk, RawFile
+from experiments.readers.base import MAX_BYTES
 
 CHUNK_BYTES = 2**20
 _IN_MEMORY = 4 * 2**20  # of one upload; the rest goes to a temporary file

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 from django.db.models import Count, Max, Min, Q, Sum
 
-from experiments.imports.readers.table import Fault
 from experiments.models import CaseStudy, Measurement
 from experiments.models.catalogue import parameters_digest
+from experiments.readers.table import Fault
 
 from . import lint
 from .normalise import Row, Variant

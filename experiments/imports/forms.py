@@ -10,9 +10,9 @@ from django.db.models import Field
 
 from experiments.catalogue import services
 from experiments.imports import file_names, normalise
-from experiments.imports.readers.table_columns import FIELDS, IGNORED, PARAMETER
 from experiments.models import CaseStudy, ImportBatch
 from experiments.models.catalogue import CatalogueEntry
+from experiments.readers.table_columns import FIELDS, IGNORED, PARAMETER
 from kdb.web.form_types import field_of
 
 MAX_RUNS_SHOWN = 100  # on the page of an import

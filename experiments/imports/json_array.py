@@ -7,7 +7,7 @@ import codecs
 import json
 from collections.abc import Iterable, Iterator
 
-from .readers.table import MAX_LINE
+from experiments.readers.table import MAX_LINE
 
 _WHITE = " \t\r\n"
 _DECODER = json.JSONDecoder()

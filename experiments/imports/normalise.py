@@ -17,9 +17,10 @@ from dataclasses import dataclass, field
 from operator import itemgetter
 from typing import Any, NamedTuple
 
-from experiments.imports.readers.base import Reading, Run
-from experiments.imports.readers.table import Cell, Cells, Fault, Table
-from experiments.imports.readers.table_columns import NUMERIC
+from experiments.entry_names import NATIVE, Names, fold
+from experiments.readers.base import Reading, Run
+from experiments.readers.table import Cell, Cells, Fault, Table
+from experiments.readers.table_columns import NUMERIC
 from kdb.host_storage import BACKENDS, VOLUMES
 from kdb.pairs import pair_key
 from kdb.units import LATENCY, METRICS, UNITS, convert, measures
@@ -73,7 +74,6 @@ CHOICES = {
     "guest_access": ("file-system", "raw-device"),
 }
 QUALITIES = ("exact", "ocr-ambiguous", "digitised")
-NATIVE = {"native", "none", "baremetal", "nohypervisor"}  # folded; what a table writes where no hypervisor is
 
 CONFIGURATION = (
     *("configuration", "hypervisor", "hypervisor_release", "virtualisation", "virtual_devices"),
@@ -186,43 +186,6 @@ class Source:
     fields: tuple[str, ...]
     rows: Callable[[], Iterator[tuple[int | None, Cells] | Fault]]
     context: Mapping[str, str] = field(default_factory=dict)
-
-
-def fold(name: str) -> str:
-    """Return what spellings of one name have in common: "Proxmox VE", "proxmox-ve" and "PROXMOX_VE" are one."""
-    return re.sub(r"[\s_.\-/()]+", "", name.casefold())
-
-
-@dataclass(frozen=True)
-class Names:
-    """The catalogue's names: kind to folded spelling to slug, and what the user mapped for this import."""
-
-    known: Mapping[str, Mapping[str, str]]
-    mapped: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-
-    def find(self, kind: str, name: str) -> str | None:
-        folded = fold(name)
-        return self.mapped.get(kind, {}).get(folded) or self.known[kind].get(folded)
-
-
-def spellings(entries: Iterable[tuple[str, str, Iterable[str]]]) -> dict[str, str]:
-    """Return folded spelling to slug, from (slug, name, aliases): what people, files and programs may write.
-
-    A slug means its own entry, whatever others are called; a name or an alias that two share means neither.
-    """
-    entries = list(entries)
-    by_slug = _unshared((slug, [slug]) for slug, _, _ in entries)
-    return {**_unshared((slug, [name, *aliases]) for slug, name, aliases in entries), **by_slug}
-
-
-def _unshared(entries: Iterable[tuple[str, Iterable[str]]]) -> dict[str, str]:
-    found: dict[str, str] = {}
-    shared = set()
-    for slug, texts in entries:
-        for spelling in map(fold, texts):
-            if found.setdefault(spelling, slug) != slug:
-                shared.add(spelling)
-    return {spelling: slug for spelling, slug in found.items() if spelling not in shared}
 
 
 # From files to sources

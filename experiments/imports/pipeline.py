@@ -39,13 +39,13 @@ from experiments.models import (
     Measurement,
     RawFile,
 )
+from experiments.readers import archives
+from experiments.readers.table_columns import FIELDS, IGNORED, PARAMETER, may_stand_for
 from kdb.json_values import refuse_unkeepable
 from kdb.models import Job
 from kdb.work import jobs
 
 from .normalise import CONTEXT, KINDS
-from .readers import archives
-from .readers.table_columns import FIELDS, IGNORED, PARAMETER, may_stand_for
 from .reading import Contents, Decided, Filing, Outdated, Report, Walk
 
 logger = logging.getLogger(__name__)

@@ -22,10 +22,8 @@ from experiments.case_studies import belongings, measurement_rows
 from experiments.case_studies.life import audit
 from experiments.case_studies.measurement_rows import MeasurementRow
 from experiments.catalogue import services
+from experiments.entry_names import Names, fold
 from experiments.files import raw_files
-from experiments.imports.readers.apart import NotRead, ReadingProcess
-from experiments.imports.readers.base import Part, Reading, Refusal, Run, text_of
-from experiments.imports.readers.table import Fault, Table
 from experiments.models import (
     AuditEntry,
     Benchmark,
@@ -39,6 +37,9 @@ from experiments.models import (
     WorkloadVariant,
 )
 from experiments.models.catalogue import CatalogueEntry
+from experiments.readers.apart import NotRead, ReadingProcess
+from experiments.readers.base import Part, Reading, Refusal, Run, text_of
+from experiments.readers.table import Fault, Table
 
 from . import lint
 from .cells import Cells
@@ -46,7 +47,6 @@ from .normalise import (
     EMPTY,
     KINDS,
     REFERENCES,
-    Names,
     Normaliser,
     Row,
     Source,
@@ -55,7 +55,6 @@ from .normalise import (
     Variant,
     figures_of,
     first_few,
-    fold,
     source_of_reading,
     source_of_rows,
     source_of_table,

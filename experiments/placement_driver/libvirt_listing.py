@@ -15,8 +15,8 @@ from experiments.campaigns.laboratory.places.libvirt import URI, virsh
 from experiments.campaigns.laboratory.reach import remote
 from experiments.campaigns.laboratory.reach.remote import Refused
 from experiments.campaigns.laboratory.reach.ssh import Connection
-from experiments.imports.readers.facts.json_text import document_of, tree
-from experiments.imports.readers.xml_tree import NoTreeError, root_of, text_at
+from experiments.readers.facts.json_text import document_of, tree
+from experiments.readers.xml_tree import NoTreeError, root_of, text_at
 from kdb.host_storage import FILE, SHARED_DIRECTORIES
 
 from . import counters

@@ -17,7 +17,7 @@ from experiments.campaigns.laboratory.places.libvirt import virsh
 from experiments.campaigns.laboratory.reach import remote
 from experiments.campaigns.laboratory.reach.remote import Refused
 from experiments.campaigns.laboratory.reach.ssh import Connection
-from experiments.imports.readers.xml_tree import NoTreeError, root_of
+from experiments.readers.xml_tree import NoTreeError, root_of
 
 from .contract import Checked, CopyEnded, Copying, Forbidden, Gone, Held, Image, Move, MoveError, NotSure
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 
-from experiments.imports.normalise import fold
+from experiments.entry_names import fold
 from kdb.host_storage import SHARED_DIRECTORIES, VOLUMES
 
 # Kinds of disks, spelled as the kinds of storage that case studies state, and one that none has.

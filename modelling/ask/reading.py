@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
 
-from experiments.imports.normalise import fold
+from experiments.entry_names import fold
 from modelling.evidence import names
 from modelling.evidence.words import capital, listed
 

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from experiments.imports import normalise
+from experiments import entry_names
 from modelling.evidence import names
 
 from .machine import SPELLINGS
@@ -104,6 +104,6 @@ def _named(words: list[str]) -> Iterator[tuple[str, str, str]]:
 
 def _slug(kind: str, name: str) -> str | None:
     if kind in SPELLINGS:
-        return SPELLINGS[kind].get(normalise.fold(name))
+        return SPELLINGS[kind].get(entry_names.fold(name))
     several = kind == "workload" and name.endswith("s")  # "files", "mail servers"
     return names.slug_for(kind, name) or (names.slug_for(kind, name[:-1]) if several else None)

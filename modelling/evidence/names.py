@@ -8,8 +8,7 @@ from typing import Any
 import pandas as pd
 from django.core.cache import cache
 
-from experiments import visible
-from experiments.imports import normalise
+from experiments import entry_names, visible
 from experiments.models import (
     Benchmark,
     CaseStudy,
@@ -34,7 +33,7 @@ _NAMED: dict[str, type[CatalogueEntry]] = {
     "benchmark": Benchmark,
 }
 # Folded, as a question may spell it: what imports accept, but "none" says too little among other words.
-_NATIVELY = normalise.NATIVE - {"none"} | {"natively"}
+_NATIVELY = entry_names.NATIVE - {"none"} | {"natively"}
 
 
 def names() -> dict[str, dict[str, str]]:
@@ -54,7 +53,7 @@ def vm_counts() -> list[int]:
 
 def slug_for(kind: str, name: str) -> str | None:
     """Return the slug that a slug, a name or an alias stands for, spelled as imports accept it; None if none fits."""
-    return _catalogue()["spellings"][kind].get(normalise.fold(name))
+    return _catalogue()["spellings"][kind].get(entry_names.fold(name))
 
 
 def label(axis: Axis, key: str) -> str:
@@ -98,13 +97,13 @@ def _read() -> dict[str, Any]:
     for kind, model in _NAMED.items():
         rows = list(visible.entries(model).values_list("slug", "name", "aliases", "description"))
         labels[kind] = {slug: name for slug, name, *_ in rows}
-        spellings[kind] = normalise.spellings((slug, name, aliases) for slug, name, aliases, _ in rows)
+        spellings[kind] = entry_names.spellings((slug, name, aliases) for slug, name, aliases, _ in rows)
         if model is Workload:
             described = {slug: description for slug, *_, description in rows}
     choices = {"storage": Storage.Kind.choices, "guest_os_family": OperatingSystem.Family.choices}
     for kind, named in {**choices, "host_storage": host_storages(labels["file_system"]).items()}.items():
         labels[kind] = {value: label for value, label in named if value}
-        spellings[kind] = normalise.spellings((value, label, ()) for value, label in labels[kind].items())
+        spellings[kind] = entry_names.spellings((value, label, ()) for value, label in labels[kind].items())
     # What a question may name; an entry of an axis is a hypervisor of the catalogue.
     labels["hypervisor_or_native"] = {**labels["hypervisor"], NATIVE: "Native, no hypervisor"}
     spellings["hypervisor_or_native"] = {**spellings["hypervisor"], **dict.fromkeys(_NATIVELY, NATIVE)}

@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 from experiments import entry_names
 from experiments.case_studies import bundles
 from experiments.catalogue import services
-from experiments.imports import normalise
 from experiments.models import CaseStudy, FileSystem, Publication, Workload
 from experiments.published_evidence.load import DIRECTORY
 from kdb.pairs import pair_key, pair_parts
@@ -182,7 +181,7 @@ def test_one_row_that_is_broken_in_the_database_takes_no_page_down(published_evi
 
 @pytest.mark.parametrize("written", SPELLINGS)
 def test_questions_filters_and_imports_read_a_name_alike(published_evidence, client, written):
-    assert normalise.Names(services.spellings(CaseStudy.objects.first())).find("workload", written) == "varmail"
+    assert entry_names.Names(services.spellings(CaseStudy.objects.first())).find("workload", written) == "varmail"
     assert names_of_questions.slug_for("workload", written) == "varmail"
     ranking = client.get("/api/v1/rankings/hypervisor/", {"workload": written, "guest_fs": "XFS"})
     assert ranking.json()["question"]["workload"] == "varmail"

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from experiments.imports.readers.table import read_table
+from experiments.readers.table import read_table
 from kdb.api.formats import csv_text
 from kdb.csv_cells import escaped, unescaped
 

@@ -3,10 +3,10 @@
 from collections.abc import Callable
 
 from experiments.campaigns.laboratory.measuring import bench, precision
-from experiments.imports.readers.apart import MEMORY_BYTES, NotRead, ReadingProcess
-from experiments.imports.readers.base import Reading
-from experiments.imports.readers.table import Table
 from experiments.models import Campaign, CampaignRun
+from experiments.readers.apart import MEMORY_BYTES, NotRead, ReadingProcess
+from experiments.readers.base import Reading
+from experiments.readers.table import Table
 
 from .attempt import Attempt
 from .content import Figure, Found

@@ -13,9 +13,9 @@ from experiments import permissions
 from experiments.case_studies import bundles
 from experiments.files import raw_files
 from experiments.imports import pipeline
-from experiments.imports.readers.bundle import BundleError
 from experiments.imports.words import report_lines
 from experiments.models import CaseStudy, ImportBatch
+from experiments.readers.bundle import BundleError
 
 _READ_BYTES = 2**20
 

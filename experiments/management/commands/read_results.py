@@ -10,11 +10,11 @@ from typing import Any
 
 from django.core.management import BaseCommand
 
-from experiments.imports import readers
+from experiments import readers
 from experiments.imports.normalise import FIGURES, PARAMETER, convert_to_canonical
-from experiments.imports.readers import archives, table
-from experiments.imports.readers.apart import NotRead, ReadingProcess
-from experiments.imports.readers.base import MAX_BYTES, Reading, Refusal, Run
+from experiments.readers import archives, table
+from experiments.readers.apart import NotRead, ReadingProcess
+from experiments.readers.base import MAX_BYTES, Reading, Refusal, Run
 from kdb.units import LATENCY, METRICS, measures
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from experiments.campaigns.laboratory.measuring.bench import RunFailed
 from experiments.campaigns.runs.reading import read_output
-from experiments.imports.readers import read
+from experiments.readers import read
 
 FIO = Path(__file__).parents[2] / "data" / "fio"
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from experiments.imports.json_array import lines_of
-from experiments.imports.readers.table import MAX_LINE
+from experiments.readers.table import MAX_LINE
 
 cells = st.dictionaries(st.text(max_size=5), st.none() | st.integers() | st.text(max_size=9), max_size=4)
 

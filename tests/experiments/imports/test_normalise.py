@@ -2,25 +2,14 @@
 
 import pytest
 
+from experiments.entry_names import Names, fold, spellings
 from experiments.imports import normalise
-from experiments.imports.normalise import (
-    CHOICES,
-    EMPTY,
-    LENGTHS,
-    Names,
-    Normaliser,
-    Row,
-    Source,
-    Unknown,
-    fold,
-    source_of_reading,
-    spellings,
-)
-from experiments.imports.readers import table_columns
-from experiments.imports.readers.base import Reading, Run
-from experiments.imports.readers.table import Fault, read_table
+from experiments.imports.normalise import CHOICES, EMPTY, LENGTHS, Normaliser, Row, Source, Unknown, source_of_reading
 from experiments.models import Configuration, Measurement, WorkloadVariant
 from experiments.models.fields import column
+from experiments.readers import table_columns
+from experiments.readers.base import Reading, Run
+from experiments.readers.table import Fault, read_table
 
 KNOWN = {
     "hypervisor": spellings([("kvm", "KVM", ["qemu-kvm"]), ("proxmox", "Proxmox VE", ["pve"])]),

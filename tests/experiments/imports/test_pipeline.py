@@ -16,8 +16,6 @@ from experiments.case_studies import bundle_schema, bundles, life, measurement_r
 from experiments.files import raw_files
 from experiments.imports import normalise, pipeline
 from experiments.imports.pipeline import ImportRefused, KeyReused, Unusable
-from experiments.imports.readers import bundle as bundle_reader
-from experiments.imports.readers.bundle import members_of
 from experiments.imports.reading import Contents, Decided, Filing, Walk
 from experiments.models import (
     AuditEntry,
@@ -30,6 +28,8 @@ from experiments.models import (
     RawChunk,
     RawFile,
 )
+from experiments.readers import bundle as bundle_reader
+from experiments.readers.bundle import members_of
 from kdb.models import Job
 from kdb.work import jobs
 from tests.factories import make_case_study, make_claim, make_publication, make_user

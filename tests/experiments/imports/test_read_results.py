@@ -141,7 +141,7 @@ def test_fifty_megabytes_of_garbage_are_refused_in_bounded_time_and_memory(tmp_p
     (tmp_path / "garbage").write_bytes(GARBAGE[kind](50 * 2**20))
     code = (
         "import resource, sys; from pathlib import Path; from experiments.imports import readers\n"
-        "from experiments.imports.readers import table\n"
+        "from experiments.readers import table\n"
         "data = Path(sys.argv[1]).read_bytes()\n"
         "if table.recognises(data):\n"
         "    print(sum(isinstance(item, table.Fault) for item in table.read_table(data).rows()))\n"

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from experiments.imports import readers
+from experiments import readers
 
 from ..measuring import engines
 from . import debian, filebench_tree

@@ -1,0 +1,237 @@
+"""The contract of readers, and what they yield. Standard library only: no database, no Django, no files.
+
+A reader turns the bytes of one result file into Runs, or refuses with the line and the reason. It
+never raises on any input and never hangs: time and memory are bounded by the size of the input.
+Units are converted here, once: throughput in MiB/s, rates in operations a second, times in
+milliseconds and seconds. What a tool does not print is None, never zero.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import wraps
+from itertools import islice
+from typing import Protocol
+
+MAX_BYTES = 64 * 2**20  # of one result file; more is refused before it is read
+MAX_LINES = 1_000_000  # of one text
+MAX_PARTS = 50  # of one file that are asked about
+UTF_16 = (b"\xff\xfe", b"\xfe\xff")  # what begins such a text
+_LINES_AT_ONCE = 2**16  # characters
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """The reason why a run, or the whole file, does not count. line is 1-based; None where no line can be named."""
+
+    line: int | None
+    reason: str
+
+
+@dataclass(frozen=True)
+class Fact:
+    """One thing that a file says of a machine, or of what went on; shown, and nothing else until somebody confirms it.
+
+    about : "sda", "scsi0", "pool tank", "machine", as the program names it
+    name : with its unit: "size_bytes", "cache_mode", "busy_percent"
+    fills : the field of a configuration that it answers; "fs" and "mount_options" are the host's or the guest's
+    """
+
+    about: str
+    name: str
+    value: str | int | float | bool
+    line: int | None = None
+    fills: str = ""
+
+
+@dataclass(frozen=True)
+class Operation:
+    """One line of a run's breakdown, in the tool's own name: "read", "createfile1", "4KiB write"."""
+
+    name: str
+    line: int | None = None
+    operations: int | None = None
+    ops_per_s: float | None = None
+    throughput_mib_s: float | None = None
+    latency_ms: float | None = None  # mean
+    block_size_bytes: int | None = None
+
+
+@dataclass(frozen=True)
+class Run:
+    """One finished run of one workload: the figures become up to six measurements.
+
+    workload : as the tool names it; the catalogue's name is found later (experiments.imports.normalise)
+    line : of the summary the figures stand on
+    operation : "read", "write", "random-read" ... where the run did nothing else; "mixed" is the whole load
+    could_be : what the operation may have been where the file does not say which, and operation is ""; it is asked
+    benchmark, tool_version : of this run; empty where the Reading's own hold for it
+    working_set_bytes : size of all files it works on, where the file tells; it may vary from run to run
+    parameters : what the file itself says of the load and what is the same in every run of it, because
+        runs are compared where these are equal: threads, files, queue depth ...
+    percentiles_ms : "p50", "p95", "p99" of the latency, ms, above zero; each becomes a measurement of its own metric
+    operations : the breakdown, in printed order; shown, and kept with the file, never a measurement
+    note : what stays with each of its measurements
+    warnings : sentences that stay with the import
+    """
+
+    workload: str
+    line: int | None
+    throughput_mib_s: float | None = None
+    ops_per_s: float | None = None
+    latency_ms: float | None = None
+    duration_s: float | None = None
+    operation: str = "mixed"
+    could_be: tuple[str, ...] = ()
+    block_size_bytes: int | None = None
+    benchmark: str = ""
+    tool_version: str = ""
+    working_set_bytes: int | None = None
+    percentiles_ms: Mapping[str, float] = field(default_factory=dict)
+    operations: tuple[Operation, ...] = ()
+    parameters: Mapping[str, str | int | float] = field(default_factory=dict)
+    note: str = ""
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Reading:
+    """The content of one file. A file may hold good runs and refused ones, or facts and no runs.
+
+    parts : of a file with results of several systems that can be told apart; then it has no runs itself, and its first
+        refusal names them
+    """
+
+    format: str
+    tool_version: str = ""  # empty: the file does not say
+    benchmark: str = ""  # the tool, as the catalogue's aliases know it: "filebench", "fio"
+    runs: tuple[Run, ...] = ()
+    refused: tuple[Refusal, ...] = ()
+    facts: tuple[Fact, ...] = ()
+    parts: tuple["Part", ...] = ()
+
+
+@dataclass(frozen=True)
+class Part:
+    """The runs of one system among several in a file; which system it is, people say.
+
+    name : what the file calls it: a file system, a machine, a format
+    line : the first that names it
+    reading : as of a file of its own, with runs
+    """
+
+    name: str
+    line: int
+    reading: Reading
+
+
+class Reader(Protocol):
+    """One format, one module, one instance in experiments.readers.READERS."""
+
+    name: str  # "filebench", "fio-json"
+
+    def recognises(self, data: bytes) -> bool:
+        """Tell whether the content, not the name, looks like this format; quick, and never raises."""
+
+    def read(self, data: bytes) -> Reading:
+        """Return everything the file holds."""
+
+
+class TooMuch(ValueError):  # noqa: N818 - becomes a refusal
+    """A file holds more of something than is read: it is refused whole. The text is fit to show."""
+
+    def __init__(self, found: int, what: str, limit: int) -> None:
+        super().__init__(f"{found:,} {what} in one file; at most {limit:,} are read: split it")
+
+
+def whole_or_nothing(read: Callable[..., Reading]) -> Callable[..., Reading]:
+    """Return a reader's `read` for which TooMuch refuses the file, so that none is cut without a word."""
+
+    @wraps(read)
+    def read_or_refuse(self: Reader, data: bytes) -> Reading:
+        try:
+            return read(self, data)
+        except TooMuch as much:
+            return Reading(self.name, refused=(Refusal(None, str(much)),))
+
+    return read_or_refuse
+
+
+def several(what: str, parts: Mapping[str, int]) -> Refusal:
+    """Return why a file with results of several of something is refused: parts are names with their first lines."""
+    named = ", ".join(f"{name[:80]!r} (line {line})" for name, line in islice(parts.items(), 10))
+    named += f" and {len(parts) - 10:,} more" if len(parts) > 10 else ""
+    second = sorted(parts.values())[1]
+    return Refusal(second, f"results of {len(parts):,} {what} in one file: {named}; give each its own file")
+
+
+def in_parts(what: str, reading: Reading, parts: Sequence[Part]) -> Reading:
+    """Return the reading of a file whose runs are those of its parts; of more than can be answered, it is refused."""
+    why = several(what, {part.name: part.line for part in parts})
+    asked = tuple(parts) if len(parts) <= MAX_PARTS else ()
+    return replace(reading, runs=(), refused=(why, *reading.refused), parts=asked)
+
+
+class Outcomes:
+    """The runs and refusals that a reader found, in the order of the file; beyond the limit they are only counted."""
+
+    def __init__(self, what: str, limit: int) -> None:
+        self.what, self.limit, self.count = what, limit, 0
+        self._runs: list[Run] = []
+        self._refused: list[Refusal] = []
+
+    def add(self, *outcomes: Run | Refusal) -> None:
+        for outcome in outcomes:
+            self.count += 1
+            if self.count <= self.limit:
+                if isinstance(outcome, Run):
+                    self._runs.append(outcome)
+                else:
+                    self._refused.append(outcome)
+
+    @property
+    def runs(self) -> tuple[Run, ...]:
+        """Return the runs. Raises TooMuch where more was found than is read."""
+        if self.count > self.limit:
+            raise TooMuch(self.count, self.what, self.limit)
+        return tuple(self._runs)
+
+    @property
+    def refused(self) -> tuple[Refusal, ...]:
+        return tuple(self._refused)
+
+
+def lines_of(text: str, limit: int = MAX_LINES) -> Iterator[tuple[int, str]]:
+    """Yield the lines as str.splitlines has them, with their numbers, and never all at once. Raises TooMuch."""
+    number = start = 0
+    while start < len(text):
+        end = text.find("\n", start + _LINES_AT_ONCE) + 1 or len(text)
+        for line in text[start:end].splitlines():
+            number += 1
+            if number > limit:
+                raise TooMuch(text.count("\n") + (not text.endswith("\n")), "lines", limit)
+            yield number, line
+        start = end
+
+
+class LineNumbers:
+    """The line numbers of places that are asked for in their order: one pass for all of them."""
+
+    def __init__(self, text: str) -> None:
+        self.text, self.place, self.number = text, 0, 1
+
+    def at(self, place: int) -> int:
+        self.number += self.text.count("\n", self.place, place)
+        self.place = place
+        return self.number
+
+
+def text_of(data: bytes) -> str:
+    """Return the bytes as text: UTF-8, UTF-16 by its mark, else Latin-1, so that no byte is lost; no NULs."""
+    if data.startswith(UTF_16):
+        text = data.decode("utf-16", errors="replace")
+    else:
+        try:
+            text = data.decode("utf-8-sig")
+        except UnicodeDecodeError:
+            text = data.decode("latin-1")
+    return text.replace("\x00", "\ufffd")

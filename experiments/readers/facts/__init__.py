@@ -1,0 +1,16 @@
+"""Facts that programs tell of a machine, or of what went on while a benchmark ran: each with its place, and no results.
+
+One module a program. A fact is shown; it becomes part of a configuration where somebody confirms it.
+"""
+
+from experiments.readers.base import Reader
+
+from .findmnt import Findmnt
+from .iostat import Iostat
+from .lsblk import Lsblk
+from .pidstat import Pidstat
+from .qm import Qm
+from .virsh import Virsh
+from .zpool import Zpool
+
+FACT_READERS: tuple[Reader, ...] = (Lsblk(), Findmnt(), Zpool(), Qm(), Virsh(), Iostat(), Pidstat())

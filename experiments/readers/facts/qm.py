@@ -1,0 +1,99 @@
+"""qm config: a virtual machine of Proxmox VE, with its disks.
+
+    cores: 4
+    memory: 8192
+    scsi0: local-zfs:vm-100-disk-0,cache=writeback,discard=on,iothread=1,size=32G,ssd=1
+    scsihw: virtio-scsi-single
+
+What a disk leaves out has the default of its release, and is not filled in here. Where all disks agree, cache mode,
+image format and bus fill the fields of a configuration.
+
+Source: the manual of qm (Proxmox VE 8).
+"""
+
+import re
+
+from experiments.readers.base import Fact, Reading, Refusal, lines_of, text_of, whole_or_nothing
+
+MAX_LINE = 2_000
+MAX_DISKS = 200
+
+_LINE = re.compile(r"([a-z][a-z_]{0,20}\d{0,3}): (.{1,1900})$")
+_DISK = re.compile(r"(scsi|virtio|sata|ide)\d{1,3}$")
+_KNOWN = {
+    "cores",
+    "sockets",
+    "memory",
+    "scsihw",
+    "boot",
+    "ostype",
+    "numa",
+    "machine",
+    "cpu",
+    "smbios1",
+    "vmgenid",
+    "agent",
+}
+_OPTIONS = {
+    "cache": "cache_mode",
+    "discard": "discard",
+    "iothread": "iothread",
+    "aio": "io_mode",
+    "size": "size",
+    "ssd": "shown_as_ssd",
+    "format": "image_format",
+}
+_FILLS = ("cache_mode", "image_format")
+
+
+class Qm:
+    name = "qm-config"
+
+    def recognises(self, data: bytes) -> bool:
+        names = set()
+        for line in text_of(data[: 2**14]).splitlines()[:80]:
+            if found := _LINE.match(line[:MAX_LINE].strip()):
+                names.add(found[1])
+        return len(names & _KNOWN) >= 2 and any(_DISK.match(name) for name in names)
+
+    @whole_or_nothing
+    def read(self, data: bytes) -> Reading:
+        facts: list[Fact] = []
+        counts = {"sockets": 1, "cores": 1}
+        counted: int | None = None
+        disks = 0
+        for number, line in lines_of(text_of(data)):
+            found = _LINE.match(line[:MAX_LINE].strip())
+            if not found:
+                continue
+            name, value = found[1], found[2].strip()
+            if name in counts and value.isascii() and value.isdecimal() and len(value) < 6:
+                counts[name], counted = int(value), number
+            elif name == "memory" and value.isascii() and value.isdecimal() and len(value) < 10:
+                facts.append(Fact("machine", "ram_gib", int(value) / 1024, number, "vm_ram_gib"))
+            elif name == "scsihw":
+                facts.append(Fact("machine", "scsi_controller", value[:80], number))
+            elif (bus := _DISK.match(name)) and "media=cdrom" not in value and value != "none":
+                disks += 1
+                if disks > MAX_DISKS:
+                    return Reading(self.name, refused=(Refusal(number, f"more than {MAX_DISKS} disks"),))
+                facts += _disk(number, name, bus[1], value)
+        if counted:
+            facts.append(Fact("machine", "vcpus", counts["sockets"] * counts["cores"], counted, "vm_vcpus"))
+        if not facts:
+            return Reading(self.name, refused=(Refusal(None, "the configuration has neither disks nor processors"),))
+        return Reading(self.name, facts=tuple(facts))
+
+
+def _disk(line: int, name: str, bus: str, value: str) -> list[Fact]:
+    volume, *options = value.split(",", 40)
+    storage, sign, path = volume.partition(":")
+    said: dict[str, str | bool] = {"storage": storage[:80]} if sign else {}
+    if path.endswith((".qcow2", ".raw", ".vmdk")):
+        said["image_format"] = path.rpartition(".")[2]
+    for option in options:
+        key, _, text = option.partition("=")
+        if key in _OPTIONS:
+            said[_OPTIONS[key]] = {"1": True, "0": False, "on": True}.get(text, text[:40])
+    facts = [Fact(name, key, found, line, key if key in _FILLS else "") for key, found in said.items()]
+    return [*facts, Fact(name, "bus", bus, line, "disk_bus")]

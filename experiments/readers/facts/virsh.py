@@ -1,0 +1,94 @@
+"""virsh dumpxml: a virtual machine of libvirt, with its disks. Names, addresses and identifiers are not taken.
+
+    <domain type='kvm'><memory unit='KiB'>8388608</memory><vcpu>4</vcpu>
+      <devices><disk type='file' device='disk'>
+        <driver name='qemu' type='qcow2' cache='none' io='native' discard='unmap' iothread='1'/>
+        <target dev='vda' bus='virtio'/></disk></devices></domain>
+
+Source: libvirt's formatdomain, and a domain of libvirt 9.0.
+"""
+
+import re
+from collections.abc import Iterator
+from xml.etree.ElementTree import Element
+
+from experiments.readers.base import Fact, LineNumbers, Reading, Refusal, text_of, whole_or_nothing
+from experiments.readers.xml_tree import NoTreeError, root_of, text_at
+
+MAX_DISKS = 200
+
+_DOMAIN = re.compile(rb"<domain\s[^>]{0,200}\btype=['\"]")
+_KIB = {
+    "b": 1 / 1024,
+    "bytes": 1 / 1024,
+    "k": 1.0,
+    "kib": 1.0,
+    "m": 1024.0,
+    "mib": 1024.0,
+    "g": 2.0**20,
+    "gib": 2.0**20,
+}
+_DRIVER = {
+    "type": "image_format",
+    "cache": "cache_mode",
+    "io": "io_mode",
+    "discard": "discard",
+    "iothread": "iothread",
+    "detect_zeroes": "detect_zeroes",
+}
+_FILLS = ("image_format", "cache_mode")
+
+
+class Virsh:
+    name = "virsh-dumpxml"
+
+    def recognises(self, data: bytes) -> bool:
+        return bool(_DOMAIN.search(data[: 2**14]))
+
+    @whole_or_nothing
+    def read(self, data: bytes) -> Reading:
+        try:
+            root = root_of(data[data.find(b"<domain") :] if b"<domain" in data else data)
+        except NoTreeError as error:
+            return Reading(self.name, refused=(Refusal(None, str(error)),))
+        text = text_of(data)
+        numbers = LineNumbers(text)
+        lines = [numbers.at(found.start()) for found in re.finditer(r"<disk\b", text)]
+        disks = root.findall("devices/disk")
+        if len(disks) > MAX_DISKS:
+            return Reading(self.name, refused=(Refusal(None, f"more than {MAX_DISKS} disks"),))
+        facts = list(_machine(root, text))
+        for number, disk in enumerate(disks):
+            if disk.get("device", "disk") in ("disk", "lun"):
+                facts += _disk(disk, lines[number] if len(lines) == len(disks) else None)
+        if not facts:
+            return Reading(self.name, refused=(Refusal(None, "the domain has neither disks nor processors"),))
+        return Reading(self.name, facts=tuple(facts))
+
+
+def _machine(root: Element, text: str) -> Iterator[Fact]:
+    def line(tag: str) -> int | None:
+        at = text.find(f"<{tag}")
+        return text.count("\n", 0, at) + 1 if at >= 0 else None
+
+    if root.get("type") == "kvm":
+        yield Fact("machine", "hypervisor", "kvm", line("domain"), "hypervisor")
+    vcpus = text_at(root, "vcpu")
+    if vcpus.isascii() and vcpus.isdecimal() and len(vcpus) < 6:
+        yield Fact("machine", "vcpus", int(vcpus), line("vcpu"), "vm_vcpus")
+    memory, unit = text_at(root, "memory"), root.find("memory")
+    factor = _KIB.get((unit.get("unit", "KiB") if unit is not None else "").lower())
+    if factor and memory.isascii() and memory.isdecimal() and len(memory) < 16:
+        yield Fact("machine", "ram_gib", int(memory) * factor / 2**20, line("memory"), "vm_ram_gib")
+
+
+def _disk(disk: Element, line: int | None) -> Iterator[Fact]:
+    target, driver = disk.find("target"), disk.find("driver")
+    about = (target.get("dev", "") if target is not None else "")[:40] or "disk"
+    if disk.get("type"):
+        yield Fact(about, "backend", disk.get("type", "")[:40], line)
+    for key, name in _DRIVER.items():
+        if driver is not None and driver.get(key):
+            yield Fact(about, name, driver.get(key, "")[:40], line, name if name in _FILLS else "")
+    if target is not None and target.get("bus"):
+        yield Fact(about, "bus", target.get("bus", "")[:40], line, "disk_bus")

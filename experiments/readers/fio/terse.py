@@ -1,0 +1,118 @@
+"""fio's terse output, version 3: one line a job or group, fields between semicolons.
+
+    3;fio-2.1.1;rand-writers;0;0;<41 fields of reads>;<41 of writes>;<cpu, depths, latencies>;<9 a disk>
+
+Of a direction: total KiB, bandwidth KiB/s, IOPS, runtime ms, then latencies in us: slat and clat (least, greatest,
+mean, deviation), 20 percentiles, lat (the same four), bandwidth. 121 fields without disks, 9 more for each.
+
+Bandwidth and IOPS are cut to whole numbers: throughput is computed from KiB and runtime. Percentiles are of clat, like
+"50.000000%=148". Whether a load is in sequence or at random no field says.
+
+Source: stat.c (show_thread_status_terse_v3_v4) of fio 2.0.8 to 2.1.2.
+"""
+
+import re
+
+from experiments.readers.base import Operation, Outcomes, Reading, Refusal, Run, lines_of, text_of, whole_or_nothing
+
+from .json import operation_of
+
+MAX_RUNS = 20_000
+FIELDS, FIELDS_A_DISK = 121, 9
+MAX_FIELDS = 10_000
+_READ, _WRITE, _LATENCY = 5, 46, 34  # where the parts begin, and the mean of lat in them
+_PERCENTILES = slice(12, 32)
+
+_LINE = re.compile(r"^([2-5]);(?:fio-)?(\d[\w.\-]{0,30});[^;\n]{0,200};\d{1,9};\d{1,5};\d", re.MULTILINE)
+_HEADING = re.compile(r"(Host|Guest):[ \t]{0,80}$")
+_SIGNAL = re.compile(r"fio: terminating on signal \d+")
+_PERCENTILE = re.compile(r"(50|95|99)\.0{1,6}%=(\d{1,15})", re.ASCII)
+_NUMBER = re.compile(r"\d{1,15}(?:\.\d{1,9})?", re.ASCII)
+
+
+class FioTerse:
+    name = "fio-terse"
+
+    def recognises(self, data: bytes) -> bool:
+        return b";" in data and bool(_LINE.search(text_of(data)))
+
+    @whole_or_nothing
+    def read(self, data: bytes) -> Reading:
+        outcomes = Outcomes("lines of results", MAX_RUNS)
+        first = heading = ""
+        signal = ""
+        for number, line in lines_of(text_of(data)):
+            if found := _HEADING.match(line):
+                heading = found[1]
+                continue
+            if found := _SIGNAL.search(line):
+                signal = found[0]
+                continue
+            begin = _LINE.match(line)
+            if not begin:
+                continue
+            machine = f"{begin[2]}{f' under {heading}:' if heading else ''}"
+            first = first or machine
+            if machine != first:
+                reason = f"fio {machine} here and {first} above: two machines in one file; give each its own"
+                outcomes.add(Refusal(number, reason))
+                continue
+            outcomes.add(_judge(number, begin, line.split(";", MAX_FIELDS), signal))
+            signal = ""
+        if not outcomes.count:
+            outcomes.add(Refusal(None, "there is no line of fio's terse output"))
+        version = first.partition(" ")[0]
+        return Reading(self.name, version, "fio", outcomes.runs, outcomes.refused)
+
+
+def _judge(line: int, begin: re.Match[str], fields: list[str], signal: str) -> Run | Refusal:
+    if begin[1] != "3":
+        return Refusal(line, f"terse version {begin[1]} is not read; run fio with --output-format=json")
+    if len(fields) < FIELDS or (len(fields) - FIELDS) % FIELDS_A_DISK:
+        return Refusal(line, f"the line is cut: {len(fields)} fields, 121 and 9 more a disk are expected")
+    if fields[4] != "0":
+        return Refusal(line, f"job {fields[2][:80]!r} failed with error {fields[4][:20]}")
+    if signal:
+        return Refusal(line, f"the run was interrupted ({signal}): what it measured till then is no result")
+    parts = {}
+    for name, at in (("read", _READ), ("write", _WRITE)):
+        texts = [fields[at + n] for n in (0, 2, 3, _LATENCY)]
+        values = [value for text in texts if (value := _number(text)) is not None]
+        if len(values) < len(texts):
+            return Refusal(line, f"a figure of {name} is no number")
+        if values[0]:
+            parts[name] = values
+    runtime = max((part[2] for part in parts.values()), default=0.0)
+    if not runtime:
+        return Refusal(line, f"job {fields[2][:80]!r} did nothing: no bytes or no time are counted")
+    kib = sum(part[0] for part in parts.values())
+    rate = sum(part[1] for part in parts.values())
+    weighted = sum(part[1] * part[3] for part in parts.values())
+    operations = tuple(
+        Operation(name, line, None, part[1] or None, part[0] / part[2] * 1000 / 1024, part[3] / 1000 or None)
+        for name, part in parts.items()
+        if part[2]
+    )
+    operation, could_be = operation_of("", list(parts))
+    percentiles = fields[_READ if "read" in parts else _WRITE :][_PERCENTILES] if len(parts) == 1 else []
+    return Run(
+        workload=fields[2].strip()[:80] or "fio",
+        line=line,
+        throughput_mib_s=kib / runtime * 1000 / 1024,
+        ops_per_s=rate or None,
+        latency_ms=weighted / rate / 1000 if rate and weighted else None,
+        duration_s=runtime / 1000,
+        operation=operation,
+        could_be=could_be,
+        percentiles_ms={
+            f"p{found[1]}": float(found[2]) / 1000
+            for text in percentiles
+            if (found := _PERCENTILE.fullmatch(text)) and float(found[2])  # 0 is below a microsecond
+        },
+        operations=operations if len(parts) > 1 else (),
+        warnings=("The terse line does not say what the load was: give its block size and options beside the file.",),
+    )
+
+
+def _number(text: str) -> float | None:
+    return float(text) if _NUMBER.fullmatch(text) else None

@@ -1,0 +1,684 @@
+"""Tables of results: CSV (comma, semicolon or tab), XLSX, and JSON lines.
+
+    hypervisor,host_fs,guest_fs,workload,benchmark,vm_count,value,unit
+    kvm,ext4,xfs,varmail,filebench,1,85.4,MiB/s
+
+Wide tables, as papers print them, have a column a VM count or a run; each of their cells is a row:
+
+    pair;workload;Throughput (MB/s) ...        or:   pair;workload;unit;1 VM;2 VMs;3 VMs;Native
+
+What is read are named cells, a measurement a line; what they mean is decided by experiments.imports.normalise.
+An empty cell of a wide column, or one with a dash or "n/a", was not measured: no row.
+Rows are streamed. Nothing here raises on any input; what is wrong with a line is a Fault in its place.
+"""
+
+import codecs
+import csv
+import io
+import json
+import re
+import zipfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
+from datetime import date, datetime, time, timedelta
+from itertools import chain, islice
+from typing import Any
+
+from kdb.csv_cells import unescaped
+from kdb.pairs import LONGEST_PAIR, written_pair
+
+from .archives import check_directory
+from .table_columns import COLUMNS, FIELDS, IGNORED, MAX_HEADER, NUMERIC, PARAMETER, Header, UnknownHeader, meaning
+
+MAX_HEADER_LINES = 20  # title lines that may stand before the header
+MAX_COLUMNS = 500
+MAX_CELL = 10_000  # characters
+MAX_LINE = 2**20  # of a CSV or a JSON line
+MAX_INFLATED = 256 * 2**20  # bytes that an XLSX may unpack to
+MAX_XLSX_ROWS = 200_000  # more are read from CSV, which is a hundred times quicker
+MAX_XLSX_CELLS = 5_000_000
+MAX_SHEETS = 50
+LONGEST_SHOWN = 120
+NOT_MEASURED = frozenset(("", "-", "–", "—", "x", "n/a", "na", "not measured"))
+
+_DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+", re.ASCII)
+_MAYBE_THOUSANDS = re.compile(r"[+-]?\d{1,3}(?:\.\d{3}){1,5}", re.ASCII)
+_XLSX_SIGN = b"PK\x03\x04"
+
+
+@dataclass(frozen=True)
+class Fault:
+    """One thing that keeps a line, or the whole file, from being read. The texts are fit to show."""
+
+    line: int | None
+    field: str
+    found: str
+    expected: str
+
+
+Cell = str | int | float  # a number where the file has one in a column of numbers
+Cells = tuple[Cell, ...]
+Lines = Iterator[tuple[int, list[Any]] | Fault]  # of CSV texts, of XLSX a Cell each
+
+
+@dataclass(frozen=True)
+class Table:
+    """One table. fields : names of the cells that rows() yields; with faults there are no rows.
+
+    unknown : faults that name columns which are none of ours; the rows come without them
+    """
+
+    format: str
+    fields: tuple[str, ...] = ()
+    faults: tuple[Fault, ...] = ()
+    unknown: tuple[Fault, ...] = ()
+    _rows: Callable[[], Iterator[tuple[int, Cells] | Fault]] = field(default=lambda: iter(()), repr=False)
+
+    def rows(self) -> Iterator[tuple[int, Cells] | Fault]:
+        """Return line and cells of each measurement, texts stripped, "" for an empty cell; streamed."""
+        return iter(()) if self.faults else self._rows()
+
+
+def recognises(data: bytes) -> bool:
+    """Tell whether there is a header of ours, or a first JSON line with our names. Never raises."""
+    if data.startswith(_XLSX_SIGN):
+        return _is_xlsx(data)
+    text = _start(data)
+    if text.lstrip().startswith("{"):
+        return _first_object(text) is not None
+    return _find_header(_csv_lines(text, _delimiter(text))) is not None
+
+
+def read_table(data: bytes, columns: Mapping[str, str] | None = None) -> Table:
+    """Return the table in a file that `recognises` knows. Never raises.
+
+    columns : what is said of headers that are none of ours: header to field, or IGNORED
+    """
+    columns = columns or {}
+    if data.startswith(_XLSX_SIGN):
+        return _read_xlsx(data, columns)
+    if _start(data).lstrip().startswith("{"):
+        return _read_json_lines(data, columns)
+    delimiter = _delimiter(_start(data))
+
+    def lines() -> Lines:
+        return _csv_lines(_stream(data), delimiter)
+
+    return _table("csv", lines, columns, decimal_comma=delimiter == ";")
+
+
+# What the three have in common: a header, and lines of cells
+
+
+def _find_header(lines: Lines) -> tuple[int, list[str]] | None:
+    """Return the first of the first lines that has the column of values and another one of ours."""
+    for item in islice(lines, MAX_HEADER_LINES):
+        if isinstance(item, Fault):
+            return None
+        line, cells = item[0], [_as_text(cell) for cell in item[1]]
+        known = set()
+        for cell in cells[:MAX_COLUMNS]:
+            try:
+                known.add(meaning(cell).name)
+            except UnknownHeader as unknown:
+                if unknown.is_value:
+                    known.add("value")
+        if "value" in known and len(known) > 1:
+            return line, cells
+    return None
+
+
+def _table(kind: str, lines: Callable[[], Lines], said: Mapping[str, str], *, decimal_comma: bool = False) -> Table:
+    found = _find_header(lines())
+    if found is None:
+        expected = "a header with a column of values and others of the template"
+        return Table(kind, faults=(Fault(None, "header", "none", expected),))
+    at, cells = found
+    headers, faults, unknown = _headers(at, cells, said)
+    if faults:
+        return Table(kind, faults=tuple(faults), unknown=tuple(unknown))
+    layout = _Layout(headers, decimal_comma)
+
+    def rows() -> Iterator[tuple[int, Cells] | Fault]:
+        width, repeated = len(cells), cells
+        layout.look_for_decimal_comma(lines())
+        for item in lines():
+            if isinstance(item, Fault):
+                yield item
+                continue
+            line, given = item
+            if line <= at:
+                continue
+            texts = given if kind == "csv" else [_as_text(cell) for cell in given]
+            if (longest := max(map(len, texts), default=0)) > MAX_CELL:
+                at_cell = next(n for n, text in enumerate(texts) if len(text) > MAX_CELL)
+                name = cells[at_cell][:LONGEST_SHOWN] if at_cell < width else f"cell {at_cell + 1}"
+                yield Fault(line, name, f"{longest:,} characters", f"at most {MAX_CELL:,}")
+            elif len(given) != width:
+                yield Fault(line, "line", f"{len(given)} cells", f"{width}, as the header has")
+            elif texts == repeated:
+                yield Fault(line, "line", "the header once more", "a row")
+            else:
+                yield from layout.rows(line, given, texts)
+
+    return Table(kind, layout.fields, (), tuple(unknown), rows)
+
+
+def _headers(
+    line: int, cells: list[str], said: Mapping[str, str]
+) -> tuple[list[Header | None], list[Fault], list[Fault]]:
+    """Return the meaning of each column (None: it holds nothing for us), what is wrong, and foreign columns."""
+    headers: list[Header | None] = []
+    faults: list[Fault] = []
+    unknown: list[Fault] = []
+    if len(cells) > MAX_COLUMNS:
+        return [], [Fault(line, "header", f"{len(cells)} columns", f"at most {MAX_COLUMNS}")], []
+    for cell in cells:
+        header = None
+        if cell:
+            try:
+                header = _meaning(cell, said)
+            except UnknownHeader as error:
+                is_foreign = not error.is_value and _is_short(cell)
+                (unknown if is_foreign else faults).append(
+                    Fault(line, "header", cell if is_foreign else cell[:LONGEST_SHOWN], str(error))
+                )
+        headers.append(header)
+    plain = [header.name for header in headers if header and not header.is_wide]
+    faults += [
+        Fault(line, "header", name, "each column once") for name in dict.fromkeys(plain) if plain.count(name) > 1
+    ]
+    wide = [header for header in headers if header and header.is_wide]
+    for one, other in (("vm_count", "vm_count"), ("repetition", "repetition")):
+        if any(getattr(header, one) for header in wide) and other in plain:
+            faults.append(Fault(line, "header", other, f"either a column {other} or a column for each"))
+    if wide and "value" in plain:
+        faults.append(Fault(line, "header", "value", "either a column of values or a column for each"))
+    if {header.vm_count != "" for header in wide} == {True, False}:
+        faults.append(
+            Fault(line, "header", "machines and runs", "a column for each VM count or for each run, not both")
+        )
+    if "pair" in plain and {"guest_fs", "host_fs"} & set(plain):
+        faults.append(Fault(line, "header", "pair", "either a pair or the two file systems"))
+    has_unit = any(header and header.unit for header in headers)
+    if has_unit and "unit" in plain:
+        faults.append(Fault(line, "header", "unit", "either a column unit or the unit in the header of the values"))
+    return headers, faults, list(dict.fromkeys(unknown))
+
+
+def _is_short(header: str) -> bool:
+    return 0 < len(header) <= MAX_HEADER
+
+
+def _meaning(cell: str, said: Mapping[str, str]) -> Header | None:
+    """Return what a header means, or is said to mean; None for a column to ignore. Raises UnknownHeader."""
+    try:
+        return meaning(cell)
+    except UnknownHeader as unknown:
+        if unknown.is_value or cell not in said:
+            raise
+        return None if said[cell] == IGNORED else Header(said[cell])
+
+
+class _Layout:
+    """The way that the cells of a line become one row, or several in a wide table."""
+
+    def __init__(self, headers: list[Header | None], decimal_comma: bool) -> None:
+        plain = [(index, header) for index, header in enumerate(headers) if header and not header.is_wide]
+        self.wide = [(index, header) for index, header in enumerate(headers) if header and header.is_wide]
+        self.pair_at = next((index for index, header in plain if header.name == "pair"), None)
+        self.plain = [index for index, header in plain if header.name != "pair"]
+        names = [header.name for _, header in plain if header.name != "pair"]
+        self.names = [header.name if header else "" for header in headers]
+        # Values that the header gives for all rows come after the cells.
+        self.value = next((header for _, header in plain if header.name == "value"), None)
+        stated = {"unit": self.value.unit, "metric": self.value.metric} if self.value else {}
+        self.constants = {name: text for name, text in stated.items() if text and name not in names}
+        if any(header.vm_count == "0" for _, header in self.wide) and "hypervisor" not in names:
+            self.constants["hypervisor"] = ""  # a place for "native"
+        extra: list[str] = ["guest_fs", "host_fs"] if self.pair_at is not None else []
+        extra += self.constants
+        if self.wide:
+            extra += ["value", *(["vm_count"] if self.wide[0][1].vm_count else ["repetition"])]
+            if any(header.unit for _, header in self.wide):
+                extra.append("unit")
+        self.fields = (*names, *extra)
+        self.decimal = [n for n, name in enumerate(self.fields) if name in NUMERIC] if decimal_comma else []
+        self.numeric_at = [
+            n for n, header in enumerate(headers) if header and (header.is_wide or header.name in NUMERIC)
+        ]
+        self.first_comma: tuple[int, str] | None = None  # line and cell
+        self.native_at = {name: self.fields.index(name) for name in ("hypervisor", "guest_fs") if name in self.fields}
+        self.is_simple = not extra and not self.decimal and self.plain == list(range(len(headers)))
+        self.is_numeric = [header is not None and header.name in NUMERIC for header in headers]
+
+    def look_for_decimal_comma(self, lines: Lines) -> None:
+        """Find the first number with a decimal comma, beside which 1.085 may be a thousand."""
+        if not self.decimal:
+            return
+        for item in lines:
+            if isinstance(item, Fault):
+                return
+            line, cells = item
+            for index in self.numeric_at:
+                if index < len(cells) and _DECIMAL_COMMA.fullmatch(cells[index]):
+                    self.first_comma = line, cells[index]
+                    return
+
+    def rows(self, line: int, given: list[Cell], texts: list[str]) -> Iterator[tuple[int, Cells] | Fault]:
+        """Yield a line's rows. given : the cells as the file has them; texts : as texts, the same list where all are"""
+        if not any(texts):
+            return
+        cells: Sequence[Cell] = texts
+        if given is not texts:
+            cells = [one if number else text for one, text, number in zip(given, texts, self.is_numeric, strict=True)]
+        if self.is_simple:
+            yield line, tuple(cells)
+            return
+        own = [cells[index] for index in self.plain]
+        if self.pair_at is not None:
+            cell = texts[self.pair_at]
+            try:
+                own += written_pair(cell)
+            except ValueError:
+                expected = f"like xfs-on-ext4, guest first, of at most {LONGEST_PAIR} characters"
+                yield Fault(line, "pair", cell[:LONGEST_SHOWN] or "nothing", expected)
+                return
+        own += self.constants.values()
+        if self.first_comma:
+            at, comma = self.first_comma
+            index = next((n for n in self.numeric_at if _MAYBE_THOUSANDS.fullmatch(texts[n])), None)
+            if index is not None:
+                expected = f"a number without a point, or a file without {comma} (line {at}): it may be a thousand"
+                yield Fault(line, self.names[index], texts[index][:LONGEST_SHOWN], expected)
+                return
+        if not self.wide:
+            yield line, self._numbers(own)
+        for index, header in self.wide:
+            if texts[index].casefold() not in NOT_MEASURED:
+                row = [*own, cells[index], header.vm_count or header.repetition]
+                if len(row) < len(self.fields):
+                    row.append(header.unit)
+                yield line, self._numbers(self._native(row) if header.vm_count == "0" else row)
+
+    def _native(self, row: list[Cell]) -> list[Cell]:
+        """Make the row native: a column "Native" is the bare machine whatever the rest of its line speaks of."""
+        for name, text in (("hypervisor", "native"), ("guest_fs", "")):
+            if name in self.native_at:
+                row[self.native_at[name]] = text
+        return row
+
+    def _numbers(self, row: list[Any]) -> Cells:
+        for index in self.decimal:
+            if _DECIMAL_COMMA.fullmatch(row[index]):
+                row[index] = row[index].replace(",", ".")
+        return tuple(row)
+
+
+def _as_text(cell: Cell) -> str:
+    if isinstance(cell, float):
+        return str(int(cell)) if cell.is_integer() and abs(cell) < 1e15 else repr(cell)
+    return str(cell)
+
+
+# CSV
+
+
+def _encoding(data: bytes) -> str:
+    """Return the encoding: UTF-16 by its mark, UTF-8 where all of it is, else Latin-1; read in parts, never copied."""
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return "utf-16"
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    try:
+        for start in range(0, len(data), 2**20):
+            decoder.decode(data[start : start + 2**20])
+    except UnicodeDecodeError:
+        return "latin-1"
+    return "utf-8-sig"
+
+
+def _stream(data: bytes) -> io.TextIOWrapper:
+    return io.TextIOWrapper(io.BytesIO(data), _encoding(data), errors="replace", newline="")
+
+
+def _start(data: bytes) -> str:
+    """Return the first lines, to see what the file is."""
+    return _stream(data[: 2**16]).read()
+
+
+def _delimiter(text: str) -> str:
+    """Return the delimiter that the first line with any has most of."""
+    for line in text.splitlines()[:MAX_HEADER_LINES]:
+        counts = {sign: line.count(sign) for sign in ",;\t"}
+        if max(counts.values()):
+            best = max(counts, key=counts.__getitem__)
+            if counts[best] > 1 or "\t" in line or len(text) < 200:
+                return best
+    return ","
+
+
+def _csv_lines(text: str | io.TextIOBase, delimiter: str) -> Lines:
+    """Yield line number and stripped cells of each line that holds anything and is no comment."""
+    stream = io.StringIO(text, newline="") if isinstance(text, str) else text
+    reader = csv.reader(_without_nul(stream), delimiter=delimiter, strict=True)
+    try:
+        for cells in reader:
+            if cells and not (cells[0].startswith("#") or (len(cells) == 1 and not cells[0].strip())):
+                yield reader.line_num, [unescaped(cell.strip()) for cell in cells]
+    except csv.Error as error:
+        yield Fault(reader.line_num, "line", str(error), "cells as spreadsheets write them")
+
+
+def _without_nul(stream: Any) -> Iterator[str]:
+    for line in iter(lambda: stream.readline(MAX_LINE + 1), ""):
+        if len(line) > MAX_LINE:
+            raise csv.Error(f"more than {MAX_LINE:,} characters")
+        yield line.replace("\0", "\ufffd") if "\0" in line else line
+
+
+# JSON lines
+
+
+def _first_object(text: str) -> dict[str, Any] | None:
+    try:
+        found = json.loads(text.lstrip().split("\n", 1)[0])
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(found, dict) or not found:
+        return None
+    names = _json_names(found, {})
+    return found if "value" in names.values() and len(names) > 1 else None
+
+
+def _json_names(found: dict[str, Any], said: Mapping[str, str]) -> dict[str, str]:
+    """Return key to field, for keys that are ours or said to be; IGNORED for those that are said to be nothing."""
+    names = {}
+    for key in found:
+        if key == "parameters":
+            names[key] = key
+            continue
+        try:
+            header = meaning(key)
+        except UnknownHeader:
+            if said.get(key, "pair") != "pair":  # which is for tables with a header
+                names[key] = said[key]
+            continue
+        if not header.is_wide and header.name != "pair" and not header.unit and not header.metric:
+            names[key] = header.name
+    return names
+
+
+def _read_json_lines(data: bytes, said: Mapping[str, str]) -> Table:
+    first = _first_object(_start(data))
+    if first is None:
+        return Table("jsonl", faults=(Fault(1, "line", "no object of ours", "an object with a value on each line"),))
+    names = _json_names(first, said)
+    given = [name for name in names.values() if name != IGNORED]
+    fields = tuple(dict.fromkeys(given))
+    faults = [Fault(1, "header", name, "each name once") for name in fields if given.count(name) > 1]
+    foreign = [key for key in first if key not in names]
+    expected_name = f"one of {', '.join(FIELDS)}, parameters"
+    faults += [Fault(1, key[:LONGEST_SHOWN], "this name", expected_name) for key in foreign if not _is_short(key)]
+    unknown = [Fault(1, "header", key, expected_name) for key in foreign if _is_short(key)]
+    passed_over = {*foreign, *(key for key, name in names.items() if name == IGNORED)}
+    at = {name: index for index, name in enumerate(fields)}
+    expected = f"one of the first line: {', '.join(names)}"
+
+    def row(number: int, line: str) -> tuple[int, Cells] | Fault:
+        try:
+            found = json.loads(line, object_pairs_hook=_once_each)
+        except _TwiceError as twice:
+            return Fault(number, str(twice)[:LONGEST_SHOWN], "this name twice", "each name once")
+        except (ValueError, RecursionError):
+            found = None
+        if not isinstance(found, dict):
+            return Fault(number, "line", line.strip()[:LONGEST_SHOWN], "one JSON object")
+        cells: list[Cell] = [""] * len(fields)
+        taken = set()
+        for key, value in found.items():
+            if key in passed_over:
+                continue
+            if key not in names:
+                return Fault(number, key[:LONGEST_SHOWN], "this name", expected)
+            if names[key] in taken:
+                return Fault(number, key[:LONGEST_SHOWN], f"a second name of {names[key]}", "each column once")
+            taken.add(names[key])
+            cell = _json_cell(names[key], value)
+            if isinstance(cell, str) and len(cell) > MAX_CELL:
+                return Fault(number, key, f"{len(cell):,} characters", f"at most {MAX_CELL:,}")
+            if cell is None:
+                return Fault(number, key, json.dumps(value)[:LONGEST_SHOWN], "a text, a number or null")
+            cells[at[names[key]]] = cell
+        return number, tuple(cells)
+
+    def rows() -> Iterator[tuple[int, Cells] | Fault]:
+        stream = _stream(data)
+        for number, line in enumerate(iter(lambda: stream.readline(MAX_LINE + 1), ""), start=1):
+            if len(line) > MAX_LINE:
+                yield Fault(number, "line", f"more than {MAX_LINE:,} characters", f"at most {MAX_LINE:,}")
+                return
+            if line.strip():
+                yield row(number, line)
+
+    return Table("jsonl", fields, tuple(faults), tuple(unknown), rows)
+
+
+class _TwiceError(ValueError):
+    """A name that an object has twice: one of the two values would be lost."""
+
+
+def _once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for name, value in pairs:
+        if name in found:
+            raise _TwiceError(name)
+        found[name] = value
+    return found
+
+
+def _json_cell(name: str, value: Any) -> Cell | None:
+    match value:
+        case None:
+            return ""
+        case str():
+            return value.strip().replace("\0", "\ufffd")
+        case bool():
+            return None
+        case int() | float():
+            return value if name in NUMERIC else repr(value)
+        case dict() if name == "parameters" and all(isinstance(v, str | int | float) for v in value.values()):
+            return json.dumps(value, sort_keys=True)
+    return None
+
+
+# XLSX
+
+
+def _is_xlsx(data: bytes) -> bool:
+    try:
+        check_directory("", data)
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            return "xl/workbook.xml" in archive.namelist()
+    except Exception:  # zipfile raises many kinds on what is no ZIP
+        return False
+
+
+def _read_xlsx(data: bytes, said: Mapping[str, str]) -> Table:
+    import openpyxl
+
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            inflated = sum(entry.file_size for entry in archive.infolist())
+            if inflated > MAX_INFLATED:
+                return _bad_workbook(f"{inflated:,} bytes when unpacked", f"at most {MAX_INFLATED:,}")
+            if fault := _unreadable_rows(archive):
+                return Table("xlsx", faults=(fault,))
+        with closing(openpyxl.load_workbook(io.BytesIO(data), read_only=True, data_only=True)) as book:
+            if len(book.sheetnames) > MAX_SHEETS:
+                return _bad_workbook(f"{len(book.sheetnames)} sheets", f"at most {MAX_SHEETS}")
+            ours = [name for name in book.sheetnames if _find_header(_sheet_lines(book, name)) is not None]
+    except MemoryError:
+        raise
+    except Exception as error:  # whatever a broken or hostile workbook makes of openpyxl
+        return _bad_workbook(f"{type(error).__name__}: {error}"[:LONGEST_SHOWN], "a workbook that spreadsheets open")
+    if len(ours) != 1:
+        found = f"{len(ours)} ({', '.join(ours)})" if ours else "none"
+        return _bad_workbook(found, "one sheet with a header of the template")
+
+    def lines() -> Lines:
+        try:
+            with closing(openpyxl.load_workbook(io.BytesIO(data), read_only=True, data_only=True)) as book:
+                yield from _sheet_lines(book, ours[0])
+        except MemoryError:
+            raise
+        except Exception as error:
+            yield Fault(None, "workbook", f"{type(error).__name__}: {error}"[:LONGEST_SHOWN], "one that can be read")
+
+    return _table("xlsx", lines, said)
+
+
+_ROW_OR_CELL = re.compile(rb"<(?:\w{1,20}:)?(?:(row)(?=[\s/>])|c(?=[\s/>]))")
+_ATTRIBUTES = re.compile(
+    rb"(?:\s{1,20}[\w:.-]{1,60}\s{0,5}=\s{0,5}(?:\"[^\"<>]{0,200}\"|'[^'<>]{0,200}')){0,40}\s{0,20}/?>"
+)
+_ROW_NUMBER = re.compile(rb"\sr\s*=\s*[\"']([^\"']*)")
+
+
+def _unreadable_rows(archive: zipfile.ZipFile) -> Fault | None:
+    """Return why a workbook's rows are not read: too many, too far down, or out of order. One pass, before any parser.
+
+    openpyxl makes up every row of a gap, and leaves out without a word what stands below its place.
+    """
+    cells = 0
+    for name in archive.namelist():
+        if not name.endswith(".xml"):
+            continue
+        rows = last = 0
+        text = archive.read(name)
+        if b"\0" in text[:4] or text.startswith((b"\xff\xfe", b"\xfe\xff")):
+            return Fault(None, "workbook", f"{name} in UTF-16", "UTF-8, as spreadsheets write it")
+        for found in _ROW_OR_CELL.finditer(text):
+            if not found[1]:
+                cells += 1
+                continue
+            rows += 1
+            attributes = _ATTRIBUTES.match(text, found.end())
+            if attributes is None:
+                return Fault(rows, "workbook", "a row that no spreadsheet writes so", "short, plain attributes")
+            number = _ROW_NUMBER.search(attributes[0])
+            if number and not (number[1].isdigit() and len(number[1]) < 10):
+                told = number[1][:40].decode(errors="replace")
+                return Fault(None, "workbook", f"a row numbered {told!r}", "whole numbers of at most nine digits")
+            row = int(number[1]) if number else last + 1
+            if max(row, rows) > MAX_XLSX_ROWS:
+                expected = f"at most row {MAX_XLSX_ROWS:,}: delete what stands below the table, or save it as CSV"
+                return Fault(max(row, rows), "workbook", f"row {max(row, rows):,}", expected)
+            if row <= last:
+                return Fault(row, "workbook", f"row {row:,} below row {last:,}", "rows in their order, each once")
+            last = row
+    if cells > MAX_XLSX_CELLS:
+        return Fault(None, "workbook", f"{cells:,} cells", f"at most {MAX_XLSX_CELLS:,}: save it as CSV")
+    return None
+
+
+def _bad_workbook(found: str, expected: str) -> Table:
+    return Table("xlsx", faults=(Fault(None, "workbook", found, expected),))
+
+
+def _sheet_lines(book: Any, name: str) -> Lines:
+    sheet = book[name]
+    if not hasattr(sheet, "reset_dimensions"):  # a chart
+        return
+    sheet.reset_dimensions()  # what a sheet claims of its size is not to be trusted
+    width = 0
+    for number, row in enumerate(sheet.iter_rows(values_only=True, max_col=MAX_COLUMNS + 1), start=1):
+        if row.count(None) == len(row):
+            continue
+        used = next(n for n in range(len(row), 0, -1) if row[n - 1] is not None)
+        cells = []
+        wrong = None
+        for value in row[: max(used, width)]:
+            cell = _sheet_cell(value)
+            if cell is None:
+                wrong = Fault(number, "cell", str(value)[:LONGEST_SHOWN], "a text or a number")
+            cells.append(cell)
+        if wrong:
+            yield wrong
+            continue
+        while len(cells) > width and cells and cells[-1] == "":
+            cells.pop()
+        if (filled := len(cells) - cells.count("")) and not str(cells[0]).startswith("#"):
+            if filled > 1:
+                width = max(width, len(cells))
+            yield number, cells + [""] * (width - len(cells))
+
+
+def _sheet_cell(value: Any) -> Cell | None:
+    """Return a cell, "" where it is empty; None for what is neither a text nor a number."""
+    match value:
+        case None:
+            return ""
+        case str():
+            return None if value.startswith("#") and value.endswith(("!", "?", "/A")) else value.strip()
+        case bool() | datetime() | date() | time() | timedelta():
+            return None
+        case int() | float():
+            return value
+    return None
+
+
+# The template
+
+_EXAMPLES: tuple[dict[str, str], ...] = (
+    {},
+    {"guest_fs": "btrfs", "value": "61.2", "standard_deviation": "2.4"},
+    {"hypervisor": "native", "guest_fs": "", "vm_count": "", "virtualisation": "none", "value": "120.9"},
+)
+_VIRTUAL_ONLY = (
+    *("hypervisor_release", "virtual_devices", "backend", "image_format", "allocation", "cache_mode"),
+    *("io_mode", "disk_bus"),
+    *("guest_os", "guest_kernel", "guest_mount_options", "vm_vcpus", "vm_ram_gib", "vm_disk"),
+)
+
+
+def _template_rows() -> Iterator[list[str]]:
+    yield [*FIELDS, f"{PARAMETER}threads"]
+    for changed in _EXAMPLES:
+        row = {name: column.example for name, column in FIELDS.items()} | changed
+        if row["hypervisor"] == "native":
+            row |= dict.fromkeys(_VIRTUAL_ONLY, "")
+        yield [*row.values(), "16"]
+
+
+def template_csv() -> str:
+    """Return a header with every column, and rows that show how they are filled in."""
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows(_template_rows())
+    return text.getvalue()
+
+
+def template_xlsx() -> bytes:
+    """Return the header and the rows as a workbook; its second sheet explains the columns."""
+    import openpyxl
+
+    book = openpyxl.Workbook()
+    for row in _template_rows():
+        book.active.append([_as_number(cell) for cell in row])
+    book.active.title = "Results"
+    book.active.freeze_panes = "A2"
+    explained = book.create_sheet("Columns")
+    for column in chain((("Column", "What it means"),), ((c.name, c.explanation) for c in COLUMNS)):
+        explained.append(column)
+    content = io.BytesIO()
+    book.save(content)
+    return content.getvalue()
+
+
+def _as_number(cell: str) -> str | float | int | None:
+    for kind in (int, float):
+        try:
+            return kind(cell)
+        except ValueError:
+            continue
+    return cell or None
