@@ -9,8 +9,8 @@ from kdb.notifications.models import Delivery
 from kdb.signals import delivery_due, ticked
 
 from .campaigns import steering
-from .campaigns.laboratory.reach import ssh
 from .case_studies import news
+from .laboratory.reach import ssh
 from .observation import keeping, watching
 
 

@@ -309,7 +309,7 @@ def campaign_host():
 
     from experiments import models
     from tests import factories
-    from tests.experiments.campaigns.laboratory.lab import laboratory, missing
+    from tests.experiments.laboratory.lab import laboratory, missing
 
     if why := missing():
         sys.exit(f"no campaigns here: {why}")
@@ -348,7 +348,7 @@ def measure_campaigns(seconds: int = 60, repetitions: int = 3) -> None:
 
 
 def print_overhead(run, seconds: int) -> None:
-    from experiments.campaigns.laboratory.places import steps
+    from experiments.laboratory.places import steps
 
     wall = (run.finished_at - run.started_at).total_seconds()
     lines = list(run.lines.values_list("text", "at"))
@@ -394,10 +394,10 @@ def measure_bias(tree: str, seconds: int, pairs: int = 10, workload: str = "varm
     from scipy.stats import t as student
 
     from experiments.campaigns import hosts, steering
-    from experiments.campaigns.laboratory.images import filebench_tree
-    from experiments.campaigns.laboratory.measuring import engines
     from experiments.campaigns.runs.reading import throughput
     from experiments.imports import readers
+    from experiments.laboratory.images import filebench_tree
+    from experiments.laboratory.measuring import engines
     from tests import factories
 
     disk, percent = 1024, 10
@@ -470,12 +470,12 @@ def measure_observation(guests: int = 40, machines: int = 100, repetitions: int 
     from django.utils.timezone import now
 
     from experiments.campaigns import hosts
-    from experiments.campaigns.laboratory.places.libvirt import virsh
+    from experiments.laboratory.places.libvirt import virsh
     from experiments.models import Host
     from experiments.observation import watching
     from experiments.placement_driver import libvirt_listing
     from tests import factories
-    from tests.experiments.campaigns.laboratory.lab import PROGRAMS, QEMU_PROGRAMS, laboratory, missing
+    from tests.experiments.laboratory.lab import PROGRAMS, QEMU_PROGRAMS, laboratory, missing
 
     if why := missing((*PROGRAMS, *QEMU_PROGRAMS)):
         sys.exit(f"no virtual machines here: {why}")

@@ -28,11 +28,11 @@ ROOMS = [
     ("experiments.entry_names", True, "what an entry of the catalogue may be called"),
     ("experiments.readers", True, "one format each: bytes to runs or cells"),
     ("experiments.claim_conditions", True, "the language in which claims say what would have to hold"),
-    ("experiments.campaigns.laboratory.reach", True, "the way to a machine, and what it tells"),
-    ("experiments.campaigns.laboratory.places", True, "where a run takes place: the host, or virtual machines"),
-    ("experiments.campaigns.laboratory.measuring", True, "the load of a run, and what is known of it"),
-    ("experiments.campaigns.laboratory.images", True, "what guests and benchmarks start from"),
-    ("experiments.campaigns.laboratory", True, "what a campaign does to machines"),
+    ("experiments.laboratory.reach", True, "the way to a machine, and what it tells"),
+    ("experiments.laboratory.places", True, "where a run takes place: the host, or virtual machines"),
+    ("experiments.laboratory.measuring", True, "the load of a run, and what is known of it"),
+    ("experiments.laboratory.images", True, "what guests and benchmarks start from"),
+    ("experiments.laboratory", True, "what a campaign does to machines"),
     ("experiments.placement_driver", True, "how a host lists, watches and moves the disks of its machines"),
     ("experiments.published_evidence.files", True, "the files of fixtures/, read strictly"),
     ("experiments.published_evidence.outside", True, "what others published, in KDB's words"),
@@ -185,6 +185,25 @@ def test_a_room_imports_itself_and_the_rooms_above_its_row(room):
         if ROOM_NAMES.index(room_of(name)) > floor
     ]
     assert not breaches
+
+
+def folder_of(module: str) -> str:
+    """The folder of an application that a module lies in, or the module itself where it lies in none."""
+    return ".".join(module.split(".")[:2])
+
+
+@pytest.mark.parametrize("application", ["experiments", "modelling"])
+def test_no_two_rooms_import_each_other(application):
+    """Not even by parts of which one stands below the other."""
+    known = {
+        (folder_of(module), folder_of(name))
+        for module in modules()
+        if is_below(module, application) and ".migrations." not in module
+        for name in of_the_project(module)
+        if folder_of(module) != folder_of(name)
+    }
+    assert known
+    assert not sorted(pair for pair in known if pair[::-1] in known)
 
 
 def test_no_files_import_each_other_in_a_circle():

@@ -2,9 +2,8 @@
 
 from collections.abc import Iterable
 
+from experiments.laboratory.places import disks, drivers
 from experiments.models import Host, StoragePool
-
-from .laboratory.places import disks, drivers
 
 MAKES = {"ext4": 32, "xfs": 320, "btrfs": 128}  # file systems that remote.sh makes, and their least size in MiB
 

@@ -17,6 +17,8 @@ from rest_framework.reverse import reverse
 from experiments import permissions, visible
 from experiments.api.serializers import ReadSerializer, Slug
 from experiments.case_studies.api import Conflict, OwnedViewSet
+from experiments.laboratory.places import disks
+from experiments.laboratory.reach import ssh
 from experiments.models import Campaign, CampaignRun, Host, Hypervisor, RunArtifact, StoragePool
 from kdb.accounts.users import user_of
 from kdb.api.bodies import TEXT_AREA, Fields, fields_of
@@ -26,8 +28,6 @@ from kdb.api.faults import FaultyRequest
 from . import checks, drafts, hosts, left_overs, plans, removal, statements, steering
 from .downloads import artifact_response
 from .forms import CampaignForm, HostForm, TopUpForm
-from .laboratory.places import disks
-from .laboratory.reach import ssh
 from .plans import form_data
 
 HOSTS, CAMPAIGNS = "hosts", "campaigns"

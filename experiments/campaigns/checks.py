@@ -5,14 +5,14 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from experiments.laboratory import plan
+from experiments.laboratory.measuring import engines
+from experiments.laboratory.places import disks, drivers, proxmox, xen
 from experiments.models import Campaign, CampaignRun, Host, StoragePool
 from kdb.host_storage import BACKENDS
 
 from . import abilities, hosts
 from .abilities import MAKES
-from .laboratory import plan
-from .laboratory.measuring import engines
-from .laboratory.places import disks, drivers, proxmox, xen
 
 MAX_RUNS = 10_000
 Say = Callable[[str, str], None]  # of a field, a sentence

@@ -18,12 +18,12 @@ from tempfile import TemporaryDirectory
 from django.conf import settings
 from django.contrib.auth.models import User
 
+from experiments.laboratory.measuring.background import Usage, between
+from experiments.laboratory.reach import ssh
+from experiments.laboratory.reach.remote import Area
 from experiments.models import Campaign, Host, StoragePool
 
 from . import abilities, hosts, steering
-from .laboratory.measuring.background import Usage, between
-from .laboratory.reach import ssh
-from .laboratory.reach.remote import Area
 
 NAME = "demo"
 WORKLOADS = ("varmail", "fileserver")

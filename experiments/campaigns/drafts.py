@@ -10,12 +10,12 @@ from django.db import transaction
 from experiments.case_studies import life
 from experiments.files import raw_files
 from experiments.imports import pipeline
+from experiments.laboratory.places import disks, drivers
+from experiments.laboratory.places.drivers import machine_name
 from experiments.models import Campaign, CampaignRun, CaseStudy, Host, ImportBatch, Server, Storage
 from kdb.host_storage import BACKENDS, FILE
 
 from . import plans
-from .laboratory.places import disks, drivers
-from .laboratory.places.drivers import machine_name
 from .steering import CampaignError
 
 _METRICS = (

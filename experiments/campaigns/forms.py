@@ -12,13 +12,13 @@ from django.urls import reverse
 
 from experiments import visible
 from experiments.imports import normalise
+from experiments.laboratory.measuring import engines
+from experiments.laboratory.places import disks
 from experiments.models import Campaign, FileSystem, Host, Hypervisor, StoragePool
 from kdb.host_storage import BACKENDS
 from kdb.web.form_types import ModelChoiceField, ModelForm, field_of
 
 from . import abilities, checks, hosts
-from .laboratory.measuring import engines
-from .laboratory.places import disks
 
 _LOOKUP_SECONDS = 5  # while somebody waits for the page; a worker asks again
 STATED = tuple(name for name in normalise.CONFIGURATION if name != "configuration")

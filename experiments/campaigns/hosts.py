@@ -17,16 +17,15 @@ from django.db.models import Model, Q
 from django.utils.timezone import now
 
 from experiments import visible
-from experiments.campaigns.laboratory.reach.remote import Area
+from experiments.laboratory.images import brought_image, filebench_tree, guest_image
+from experiments.laboratory.places import disks, drivers, hypervisors, proxmox, xen
+from experiments.laboratory.reach import health, remote, ssh
+from experiments.laboratory.reach.remote import Area
 from experiments.models import CampaignRun, Host, HostAuditEntry, Hypervisor, PrivateKey, StoragePool
 from experiments.permissions import User as AnyUser
 from kdb import lookups
 from kdb.models import Installation, Job
 from kdb.work import jobs
-
-from .laboratory.images import brought_image, filebench_tree, guest_image
-from .laboratory.places import disks, drivers, hypervisors, proxmox, xen
-from .laboratory.reach import health, remote, ssh
 
 logger = logging.getLogger(__name__)
 

@@ -10,12 +10,12 @@ import logging
 from django.db import transaction
 from django.db.models import Model
 
+from experiments.laboratory.places import drivers
+from experiments.laboratory.reach import ssh
 from experiments.models import CampaignRun, Host
 from kdb.work import jobs
 
 from . import hosts
-from .laboratory.places import drivers
-from .laboratory.reach import ssh
 
 logger = logging.getLogger(__name__)
 

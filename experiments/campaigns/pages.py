@@ -5,16 +5,16 @@ from typing import Any
 
 from django.db.models import Count, Q
 
+from experiments.laboratory.measuring import calibration
+from experiments.laboratory.places import disks, drivers
+from experiments.laboratory.places.drivers import machine_name
+from experiments.laboratory.reach import health, ssh
 from experiments.models import Campaign, CampaignRun, Host, HostAuditEntry, RunArtifact, RunLine, StoragePool
 from kdb.models import Job
 
 from . import checks, hosts, plans, statements
 from . import steering as campaigns
 from .forms import CampaignForm
-from .laboratory.measuring import calibration
-from .laboratory.places import disks, drivers
-from .laboratory.places.drivers import machine_name
-from .laboratory.reach import health, ssh
 from .runs.reading import throughput
 from .ways_on import WayOn, way_on
 

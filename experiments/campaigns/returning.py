@@ -2,13 +2,13 @@
 
 import logging
 
+from experiments.laboratory import plan
+from experiments.laboratory.places import drivers
+from experiments.laboratory.reach import remote, ssh
 from experiments.models import Campaign, Host, StoragePool
 from kdb.work import jobs
 
 from . import hosts, left_overs, steering
-from .laboratory import plan
-from .laboratory.places import drivers
-from .laboratory.reach import remote, ssh
 from .runs import fates
 
 logger = logging.getLogger(__name__)

@@ -15,13 +15,13 @@ from django.db import IntegrityError, transaction
 from django.db.models import F, Max, Q, QuerySet
 from django.utils.timezone import now
 
+from experiments.laboratory import plan
 from experiments.models import Campaign, CampaignRun, Host, RunLine, StoragePool
 from experiments.signals import run_wanted
 from kdb.models import Job
 from kdb.work import jobs
 
 from . import checks, hosts, news
-from .laboratory import plan
 
 logger = logging.getLogger(__name__)
 

@@ -7,7 +7,7 @@ from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Lower
 
-from experiments.campaigns.laboratory.reach import pools
+from experiments.laboratory.reach import pools
 from kdb.models import Job
 
 from .fields import check_slug

@@ -19,7 +19,7 @@ from django.db.models import Max, Q
 from django.utils.timezone import now
 
 from experiments.campaigns import hosts
-from experiments.campaigns.laboratory.reach import remote, ssh
+from experiments.laboratory.reach import remote, ssh
 from experiments.models import DiskStatistics, Host, ObservedDisk, ObservedMachine, ObservedPool
 from experiments.placement_driver import libvirt_listing
 from experiments.placement_driver.contract import ListedMachine, Listing, ListingDriver

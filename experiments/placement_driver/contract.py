@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
 
-from experiments.campaigns.laboratory.reach.ssh import Connection
+from experiments.laboratory.reach.ssh import Connection
 
 from .counters import Counts
 

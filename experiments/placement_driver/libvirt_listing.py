@@ -11,10 +11,10 @@ from pathlib import PurePosixPath
 from typing import Any
 from xml.etree.ElementTree import Element
 
-from experiments.campaigns.laboratory.places.libvirt import URI, virsh
-from experiments.campaigns.laboratory.reach import remote
-from experiments.campaigns.laboratory.reach.remote import Refused
-from experiments.campaigns.laboratory.reach.ssh import Connection
+from experiments.laboratory.places.libvirt import URI, virsh
+from experiments.laboratory.reach import remote
+from experiments.laboratory.reach.remote import Refused
+from experiments.laboratory.reach.ssh import Connection
 from experiments.readers.facts.json_text import document_of, tree
 from experiments.readers.xml_tree import NoTreeError, root_of, text_at
 from kdb.host_storage import FILE, SHARED_DIRECTORIES

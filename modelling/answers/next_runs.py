@@ -4,7 +4,7 @@ from urllib.parse import urlencode
 
 from django.urls import reverse
 
-from experiments.campaigns.laboratory.measuring.engines import WORKLOADS
+from experiments.laboratory.measuring.engines import WORKLOADS
 from modelling.estimation.arms import Spread
 from modelling.estimation.ranking import Ranking
 from modelling.estimation.value import most_telling

@@ -10,8 +10,8 @@ import shlex
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from experiments.campaigns.laboratory.places import disks
 from experiments.case_studies.tables import FACTS, NATIVE_FACTS
+from experiments.laboratory.places import disks
 from experiments.models import Configuration
 from kdb.host_storage import FILE
 from modelling.estimation.ranking import Entry, Ranking

@@ -14,7 +14,7 @@ from django.db.models import F
 from django.utils.timezone import now
 
 from experiments.campaigns import hosts
-from experiments.campaigns.laboratory.reach import ssh
+from experiments.laboratory.reach import ssh
 from experiments.models import Host, ObservedDisk
 from experiments.placement_driver import contract
 from experiments.placement_driver.contract import CopyEnded, Forbidden, Held, Image, MovingDriver

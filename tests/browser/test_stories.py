@@ -1,5 +1,5 @@
 """What people come for, from the first page to the end, in the browser: an administrator, a researcher with a reviewer,
-the author of a program. The operator's way is in tests/experiments/campaigns/laboratory/test_story.py.
+the author of a program. The operator's way is in tests/experiments/laboratory/test_story.py.
 """
 
 import csv

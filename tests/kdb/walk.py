@@ -12,7 +12,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.utils.timezone import now
 
-from experiments.campaigns.laboratory.reach import ssh
+from experiments.laboratory.reach import ssh
 from experiments.models import CampaignRun, Host, ImportBatch, RunArtifact
 from kdb.models import Job
 from kdb.work import jobs

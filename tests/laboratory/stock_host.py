@@ -14,11 +14,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from experiments.campaigns.laboratory.images import debian
-from experiments.campaigns.laboratory.reach import setup, ssh
+from experiments.laboratory.images import debian
+from experiments.laboratory.reach import setup, ssh
 from tests import made_once
-from tests.experiments.campaigns.laboratory import lab as laboratories
-from tests.experiments.campaigns.laboratory.lab import Lab
+from tests.experiments.laboratory import lab as laboratories
+from tests.experiments.laboratory.lab import Lab
 
 PROGRAMS = (
     "unshare",

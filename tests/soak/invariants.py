@@ -32,7 +32,7 @@ from kdb.models import Job
 from modelling.evidence.summaries import rebuild_arms
 from modelling.kept_answers import snapshots
 from modelling.models import Arm, ClaimVerdict
-from tests.experiments.campaigns.laboratory import lab
+from tests.experiments.laboratory import lab
 
 from .people import Ledger
 from .place import HANG_SECONDS, ROOT, Place, complaints_in, copy_empty_database

@@ -17,7 +17,7 @@ import psutil
 
 from script import _services
 from tests import made_once
-from tests.experiments.campaigns.laboratory import lab
+from tests.experiments.laboratory import lab
 
 ROOT = Path(__file__).resolve().parents[2]
 HANG_SECONDS = 600  # for what is right, on a machine that has much else to do

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from tests.experiments.campaigns.laboratory import lab
+from tests.experiments.laboratory import lab
 
 from .place import ROOT
 

@@ -3,10 +3,10 @@
 import time
 
 from experiments.campaigns import left_overs
-from experiments.campaigns.laboratory.measuring import bench
-from experiments.campaigns.laboratory.places import drivers, hypervisors
-from experiments.campaigns.laboratory.reach import remote, ssh
-from experiments.campaigns.laboratory.reach.remote import Area
+from experiments.laboratory.measuring import bench
+from experiments.laboratory.places import drivers, hypervisors
+from experiments.laboratory.reach import remote, ssh
+from experiments.laboratory.reach.remote import Area
 
 from .attempt import Attempt
 from .fates import Fate, fate_of

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Any, TypedDict
 
-from experiments.campaigns.laboratory.reach.remote import Area
+from experiments.laboratory.reach.remote import Area
 
 
 class Figure(TypedDict):

@@ -9,7 +9,7 @@ from django.db.models import F
 from django.utils.timezone import now
 
 from experiments.campaigns import hosts, steering
-from experiments.campaigns.laboratory.reach import ssh
+from experiments.laboratory.reach import ssh
 from experiments.models import Campaign, CampaignRun
 from kdb.work import jobs
 

@@ -7,12 +7,12 @@ from enum import Enum, auto
 
 from django.db import InterfaceError, OperationalError
 
+from experiments.laboratory.measuring import bench
+from experiments.laboratory.places import hypervisors
+from experiments.laboratory.reach import remote, ssh
 from kdb.work import jobs
 
 from ..hosts import HostError
-from ..laboratory.measuring import bench
-from ..laboratory.places import hypervisors
-from ..laboratory.reach import remote, ssh
 
 
 class Cancelled(Exception):  # noqa: N818

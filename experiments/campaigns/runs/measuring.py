@@ -6,13 +6,13 @@ from dataclasses import dataclass
 
 from django.db import transaction
 
-from experiments.campaigns.laboratory.measuring import bench, curves
-from experiments.campaigns.laboratory.measuring.background import Background, Usage, between
-from experiments.campaigns.laboratory.measuring.engines import Load
-from experiments.campaigns.laboratory.places import drivers, libvirt, steps
-from experiments.campaigns.laboratory.places.drivers import Machine
-from experiments.campaigns.laboratory.reach import remote, ssh
-from experiments.campaigns.laboratory.reach.remote import Area
+from experiments.laboratory.measuring import bench, curves
+from experiments.laboratory.measuring.background import Background, Usage, between
+from experiments.laboratory.measuring.engines import Load
+from experiments.laboratory.places import drivers, libvirt, steps
+from experiments.laboratory.places.drivers import Machine
+from experiments.laboratory.reach import remote, ssh
+from experiments.laboratory.reach.remote import Area
 from experiments.models import Host
 
 from . import signatures

@@ -10,7 +10,7 @@ from contextlib import ExitStack
 from django.db.models import F
 
 from experiments.campaigns import steering
-from experiments.campaigns.laboratory.reach import remote, ssh
+from experiments.laboratory.reach import remote, ssh
 from experiments.models import CampaignRun
 from kdb.work import jobs
 

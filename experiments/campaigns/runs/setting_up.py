@@ -5,13 +5,13 @@ from contextlib import ExitStack
 from django.utils.timezone import now
 
 from experiments.campaigns import checks, hosts
-from experiments.campaigns.laboratory import plan
-from experiments.campaigns.laboratory.measuring import bench, calibration, engines
-from experiments.campaigns.laboratory.places import drivers, steps
-from experiments.campaigns.laboratory.places.drivers import Machine, Wanted
-from experiments.campaigns.laboratory.reach import health, remote
-from experiments.campaigns.laboratory.reach.remote import Area
-from experiments.campaigns.laboratory.reach.ssh import Connection
+from experiments.laboratory import plan
+from experiments.laboratory.measuring import bench, calibration, engines
+from experiments.laboratory.places import drivers, steps
+from experiments.laboratory.places.drivers import Machine, Wanted
+from experiments.laboratory.reach import health, remote
+from experiments.laboratory.reach.remote import Area
+from experiments.laboratory.reach.ssh import Connection
 from experiments.models import Campaign, Host, StoragePool
 
 from .attempt import Attempt

@@ -8,13 +8,12 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass
 
+from experiments.laboratory.places.libvirt import virsh
+from experiments.laboratory.reach.remote import Refused
+from experiments.laboratory.reach.ssh import Connection, Unreachable
 from experiments.models import CampaignRun, FileSystem, Signature
 from experiments.placement_driver import counters
 from experiments.placement_driver.counters import Counts, since
-
-from ..laboratory.places.libvirt import virsh
-from ..laboratory.reach.remote import Refused
-from ..laboratory.reach.ssh import Connection, Unreachable
 
 logger = logging.getLogger(__name__)
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.core.management import BaseCommand, CommandError
 
-from experiments.campaigns.laboratory.images import brought_image, debian, filebench_tree, guest_image
+from experiments.laboratory.images import brought_image, debian, filebench_tree, guest_image
 from experiments.management import arguments
 
 

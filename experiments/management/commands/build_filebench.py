@@ -6,7 +6,7 @@ from typing import Any
 
 from django.core.management import BaseCommand, CommandError, CommandParser
 
-from experiments.campaigns.laboratory.images import debian, filebench_build
+from experiments.laboratory.images import debian, filebench_build
 
 
 class Command(BaseCommand):

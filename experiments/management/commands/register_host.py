@@ -10,8 +10,8 @@ from django.http import QueryDict
 from experiments import permissions
 from experiments.campaigns import hosts
 from experiments.campaigns.forms import HostForm
-from experiments.campaigns.laboratory.reach import ssh
 from experiments.campaigns.ways_on import told
+from experiments.laboratory.reach import ssh
 from experiments.models import Host
 
 

@@ -12,9 +12,9 @@ from django.core.management import BaseCommand, CommandError
 from django.db import connection
 
 from experiments.campaigns import checks, drafts, plans, steering
-from experiments.campaigns.laboratory.reach.recording import recorded
 from experiments.campaigns.pages import campaign_page
 from experiments.imports import pipeline
+from experiments.laboratory.reach.recording import recorded
 from experiments.models import Campaign, CampaignRun, Host, RunLine
 from kdb.models import Job
 from kdb.work import jobs

@@ -11,10 +11,10 @@ from django.db import OperationalError
 from django.utils.timezone import now
 
 from experiments.campaigns import checks, hosts, steering
-from experiments.campaigns.laboratory.measuring import bench
-from experiments.campaigns.laboratory.places import drivers, hypervisors
-from experiments.campaigns.laboratory.reach import remote, ssh
 from experiments.campaigns.runs import reading, sequence
+from experiments.laboratory.measuring import bench
+from experiments.laboratory.places import drivers, hypervisors
+from experiments.laboratory.reach import remote, ssh
 from experiments.models import CampaignRun, Host, RunLine, StoragePool
 from kdb.models import Job
 from kdb.work import jobs

@@ -8,11 +8,11 @@ from django.conf import settings
 from django.db import OperationalError
 
 from experiments.campaigns import hosts
-from experiments.campaigns.laboratory.measuring import bench
-from experiments.campaigns.laboratory.places import hypervisors
-from experiments.campaigns.laboratory.reach import remote, ssh
 from experiments.campaigns.runs import fates
 from experiments.campaigns.runs.fates import Fate, fate_of
+from experiments.laboratory.measuring import bench
+from experiments.laboratory.places import hypervisors
+from experiments.laboratory.reach import remote, ssh
 from kdb.work import jobs
 
 FATES = {

@@ -6,7 +6,7 @@ from django.utils.timezone import now
 
 from experiments.campaigns import hosts, plans, steering
 from experiments.campaigns.forms import CampaignForm, HostForm
-from experiments.campaigns.laboratory.reach import ssh
+from experiments.laboratory.reach import ssh
 from experiments.models import Campaign, CampaignRun, Host, RunArtifact
 from kdb.accounts import tokens
 from tests.factories import HOST_KEY, FileSystem, entry, make_campaign, make_case_study, make_host, make_run, make_user

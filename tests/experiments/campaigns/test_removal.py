@@ -8,7 +8,7 @@ from django.test import Client
 from django.utils.timezone import now
 
 from experiments.campaigns import drafts, hosts, removal, steering
-from experiments.campaigns.laboratory.reach import ssh
+from experiments.laboratory.reach import ssh
 from experiments.management.commands import register_host
 from experiments.models import (
     Campaign,

@@ -7,7 +7,7 @@ import pytest
 from django.utils.timezone import now
 
 from experiments.campaigns import hosts, ways_on
-from experiments.campaigns.laboratory.reach import ssh
+from experiments.laboratory.reach import ssh
 from experiments.models import Host
 from kdb.api.schema import EXAMPLES
 from kdb.models import Job

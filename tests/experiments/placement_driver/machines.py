@@ -7,12 +7,12 @@ import sys
 import time
 from pathlib import Path
 
-from experiments.campaigns.laboratory.measuring import engines
-from experiments.campaigns.laboratory.places import disks, hypervisors, libvirt
-from experiments.campaigns.laboratory.places.hypervisors import Guest
-from experiments.campaigns.laboratory.places.libvirt import URI, domain_xml
-from experiments.campaigns.laboratory.reach.ssh import Address, Connection
-from tests.experiments.campaigns.laboratory.lab import Lab
+from experiments.laboratory.measuring import engines
+from experiments.laboratory.places import disks, hypervisors, libvirt
+from experiments.laboratory.places.hypervisors import Guest
+from experiments.laboratory.places.libvirt import URI, domain_xml
+from experiments.laboratory.reach.ssh import Address, Connection
+from tests.experiments.laboratory.lab import Lab
 
 SLOT = 4096  # bytes of a record
 DISK_MIB = 96

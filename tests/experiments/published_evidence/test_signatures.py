@@ -3,7 +3,7 @@
 import pytest
 from django.core.management import call_command
 
-from experiments.campaigns.laboratory.measuring import engines
+from experiments.laboratory.measuring import engines
 from experiments.models import FileSystem, Signature, Workload
 from experiments.published_evidence import signatures
 from experiments.published_evidence.files import EvidenceError

@@ -1,0 +1,96 @@
+"""manage.py demo_campaign: from nothing to a draft on this machine, and nothing is left but the draft."""
+
+import io
+import os
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from experiments.campaigns import demonstration
+from experiments.laboratory.measuring import background
+from experiments.models import Campaign, CaseStudy, Host, Measurement
+from tests.experiments.laboratory import lab
+from tests.factories import make_host
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow, pytest.mark.sqlite]
+
+
+@pytest.fixture
+def place(settings, tmp_path):
+    settings.KDB_KEYS_DIR = tmp_path / "keys"
+    return tmp_path / "pool"
+
+
+def demonstrate(folder: Path) -> str:
+    out = io.StringIO()
+    call_command("demo_campaign", folder=folder, seconds=1, repetitions=1, stdout=out)
+    return out.getvalue()
+
+
+def listeners() -> list[str]:
+    """Of this process: the same may be tried beside it."""
+    mine = ["pgrep", "-P", str(os.getpid()), "-af", "kdb-demo-"]
+    return subprocess.run(mine, capture_output=True, text=True).stdout.splitlines()
+
+
+@pytest.mark.skipif(bool(lab.missing()), reason="no laboratory here")
+def test_a_stranger_gets_a_draft_twice_and_nothing_else_is_left(place, published_evidence):
+    for number in (1, 2):
+        printed = demonstrate(place)
+        assert f"/drafts/demo-{number}/" in printed
+        campaign = Campaign.objects.get(slug=f"demo-{number}")
+        assert set(campaign.runs.values_list("host_fs", "workload", "state")) == {
+            (file_system, workload, "done") for file_system in ("ext4", "xfs") for workload in demonstration.WORKLOADS
+        }
+        assert campaign.case_study.status == CaseStudy.Status.DRAFT
+        assert Measurement.objects.filter(configuration__case_study=campaign.case_study).exists()
+    assert Host.objects.get().host_key == ""  # of an sshd that is no more
+    assert (place.exists(), list((place.parent / "keys").iterdir())) == (False, [])
+    assert [line for line in lab.loops() if str(place) in line] + listeners() == []
+
+
+@pytest.mark.skipif(bool(lab.missing()), reason="no laboratory here")
+def test_a_busy_machine_is_told_before_anything_is_measured_and_nothing_is_where_that_is_not_wanted(
+    place, published_evidence, monkeypatch
+):
+    monkeypatch.setattr(background, "CPU_LIMIT", -1.0)
+    monkeypatch.setattr(demonstration, "LOOK_SECONDS", 0.2)
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True)
+    monkeypatch.setattr("builtins.input", lambda question: "")
+    out = io.StringIO()
+    with pytest.raises(CommandError, match="Nothing was measured"):
+        call_command("demo_campaign", folder=place, stdout=out)
+    assert re.match(r"Others used \d\.\d\d CPU-seconds a second on this machine; -1 are allowed\.", out.getvalue())
+    assert not Campaign.objects.exists()
+    assert not place.exists()
+
+
+@pytest.mark.parametrize(
+    ("folder", "words"),
+    [("/etc/kdb", "belongs to the system"), ("/sys/x/kdb", "belongs to"), ("/dev/null/kdb", "belongs")],
+)
+def test_a_folder_of_the_system_is_refused_and_nothing_is_left(folder, words, settings, tmp_path):
+    settings.KDB_KEYS_DIR = tmp_path / "keys"
+    with pytest.raises(CommandError, match=words):
+        demonstrate(Path(folder))
+    assert not Path(folder).exists()
+    assert not listeners()
+    assert not Host.objects.exists()
+
+
+def test_a_host_of_somebody_that_has_the_name_is_left_alone(place):
+    theirs = make_host("demo", address="192.0.2.9")
+    with pytest.raises(CommandError, match=r"registered at 192\.0\.2\.9"):
+        demonstrate(place)
+    assert Host.objects.get().port == theirs.port
+    assert not listeners()
+
+
+def test_a_machine_that_lacks_programs_is_told_their_packages(monkeypatch, place):
+    monkeypatch.setattr(demonstration, "_PATH", str(place))
+    with pytest.raises(CommandError, match=r"apt-get install .*fio .*openssh-server"):
+        demonstrate(place)
+    assert not place.exists()

@@ -1,0 +1,75 @@
+"""A campaign's way into the knowledge: planned, run by the command, filed, previewed, published."""
+
+import io
+
+import pytest
+from django.core.management import call_command
+
+from experiments.campaigns import drafts, steering
+from experiments.case_studies import life, reviews
+from experiments.imports import pipeline
+from experiments.models import CaseStudy, Measurement
+from tests import factories
+from tests.experiments.laboratory.conftest import SHORT, registered, started, work_off
+
+pytestmark = [pytest.mark.server, pytest.mark.slow, pytest.mark.django_db(transaction=True)]
+
+
+def test_a_native_campaign_becomes_a_draft_with_facts_and_outputs(plain_lab, keys, published_evidence):
+    keys(plain_lab)
+    host = registered(plain_lab)
+    campaign = steering.create(
+        factories.make_campaign(host, slug="lab-native", host_file_systems=["ext4", "xfs"], repetitions=2, **SHORT),
+        user=None,
+    )
+    printed = io.StringIO()
+    call_command("run_campaign", "lab-native", "--draft", stdout=printed)
+    assert "filed as lab-native: in the case study" in printed.getvalue()
+    draft = CaseStudy.objects.get(slug="lab-native")
+    campaign.refresh_from_db()
+    assert campaign.case_study == draft
+    assert draft.server.cpu == host.facts["cpu"]
+    rows = Measurement.objects.filter(configuration__case_study=draft, metric="throughput")
+    for run in campaign.runs.all():
+        value = sum(figure["throughput_mib_s"] for figure in run.figures)
+        row = rows.get(configuration__host_fs__slug=run.host_fs, repetition=run.repetition)
+        assert row.value == value
+        assert row.source == f"run {run.position}"
+        assert row.raw_file.sha256 == run.artifacts.get(name="host.txt").sha256
+    configuration = draft.configurations.get(host_fs__slug="xfs")
+    assert configuration.is_native
+    assert configuration.host_kernel == host.facts["kernel"]
+    reviews.submit(draft, user=None)
+    life.publish([draft], reason="measured here")
+    with pytest.raises(steering.CampaignError, match="is filed as lab-native"):
+        drafts.make(campaign, user=None)
+
+
+def test_a_guest_campaign_becomes_a_draft_of_what_it_is(qemu_lab, keys, published_evidence):
+    """One and two machines. Emulated guests are not filed as KVM's."""
+    keys(qemu_lab)
+    host = registered(qemu_lab, drivers=["libvirt"], guest_image=str(qemu_lab.image))
+    campaign = started(
+        host,
+        **SHORT | {"slug": "lab-guests", "driver": "libvirt", "host_file_systems": ["xfs"]},
+        **{"guest_file_systems": ["ext4"], "vm_counts": [1, 2], "vm_ram_mib": 512},
+    )
+    work_off(campaign)
+    assert not campaign.runs.exclude(state="done").exists(), [run.reason for run in campaign.runs.all()]
+    draft, batch = drafts.make(campaign, user=None)
+    pipeline.finish(batch)
+    assert batch.state == "filed", batch.report
+    emulated = host.facts["accelerator"] == "qemu"
+    for configuration in draft.configurations.all():
+        assert configuration.hypervisor.slug == ("qemu-tcg" if emulated else "kvm")
+        assert configuration.virtualisation == ("emulated" if emulated else "full")
+        assert configuration.guest_kernel == host.facts["guest_image"]["kernel"]
+        assert (configuration.cache_mode, configuration.vm_ram_gib) == ("none", 0.5)
+    draft.refresh_from_db()
+    assert (draft.vm_counts, draft.value_scope) == ([1, 2], "per-vm")
+    two = campaign.runs.get(vm_count=2)
+    (row,) = Measurement.objects.filter(configuration__case_study=draft, vm_count=2, metric="throughput")
+    values = [figure["throughput_mib_s"] for figure in two.figures]
+    assert row.value == sum(values) / 2
+    assert row.note.startswith(f"machine 1: {values[0]:.6g} MiB/s; machine 2: {values[1]:.6g} MiB/s")
+    assert qemu_lab.left_overs() == []

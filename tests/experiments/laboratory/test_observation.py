@@ -1,0 +1,116 @@
+"""Machines that a campaign did not make, on a real host of libvirt: found, watched, and missed when they stop."""
+
+import threading
+import time
+from contextlib import ExitStack
+
+import pytest
+from django.core.management import call_command
+from django.db import connection
+
+from experiments.campaigns import hosts
+from experiments.laboratory.places import drivers, libvirt
+from experiments.laboratory.places.drivers import Wanted
+from experiments.models import DiskStatistics, ObservedMachine
+from experiments.observation import deeds, watching
+from experiments.placement_driver import libvirt_listing
+from kdb.models import Job
+from tests import factories
+from tests.experiments.laboratory.conftest import do, wait_until
+
+pytestmark = [pytest.mark.server, pytest.mark.slow, pytest.mark.django_db(transaction=True)]
+MIB = 2**20
+
+
+@pytest.fixture(params=["qemu_lab", pytest.param("stock_lab", marks=pytest.mark.nightly)])
+def lab(request):
+    return request.getfixturevalue(request.param)
+
+
+@pytest.fixture
+def host(lab, keys):
+    keys(lab)
+    about = {"address": "127.0.0.1", "port": lab.port, "key_name": "lab", "host_key": lab.host_key}
+    return factories.make_host(login=lab.login, uses_sudo=lab.login != "root", pools=(str(lab.pool),), **about)
+
+
+@pytest.fixture
+def mail(host, lab, monkeypatch):
+    """A machine of somebody else's, ext4 on XFS, that runs."""
+    monkeypatch.setattr(drivers, "domain_name", lambda token, number: "mail")
+    with ExitStack() as stack:
+        machine = stack.enter_context(hosts.connect(host))
+        host_key = (lab.image / "image.json").read_text().partition('"host_key": "')[2].partition('"')[0]
+        wanted = Wanted(
+            **{"token": 7, "host_fs": "xfs", "guest_fs": "ext4", "pool": str(lab.pool), "makes_image": True},
+            **{"host_disk_mib": 512, "disk_mib": 256, "vm_count": 1, "ram_mib": 384, "vcpus": 1},
+            **{"image_folder": str(lab.image), "image_host_key": host_key, "accelerator": "qemu"},
+        )
+        area = libvirt_listing.remote.Area(machine, str(lab.pool), 7)
+        stack.callback(area.call, "clean", timeout=180)
+        (guest,) = drivers.guests(stack, libvirt, machine, wanted, lambda text: None, lambda: None)
+        guest.area.machine.run(["sync"])
+        yield guest
+
+
+def reads(guest, mib: int) -> None:
+    read = ["dd", "if=/dev/vdb", "of=/dev/null", "iflag=direct", "bs=1M", f"count={mib}"]
+    assert guest.area.machine.run(read).status == 0
+
+
+def test_a_machine_is_found_watched_and_missed(host, mail, lab, capsys):
+    deeds.turn_on(host, user=None, every=5)
+    host.refresh_from_db()
+
+    def work() -> None:
+        wait_until(ObservedMachine.objects.exclude(guest_fs="").exists)  # then the looks begin
+        time.sleep(2)
+        reads(mail, 40)
+        connection.close()
+
+    worker = threading.Thread(target=work)
+    worker.start()
+    call_command("observe", host.slug, seconds=11)
+    worker.join()
+
+    machine = ObservedMachine.objects.get()
+    (disk,) = machine.disks.select_related("pool")
+    assert (machine.name, machine.is_running) == ("mail", True)
+    assert (machine.guest_fs, machine.guest_fs_source) == ("ext4", "superblock")
+    assert (disk.target, disk.image_format, disk.cache_mode, disk.has_backing_chain) == ("vdb", "raw", "none", False)
+    assert (disk.size_bytes, disk.pool.host_fs, disk.pool.backend) == (256 * MIB, "xfs", "file")
+    assert disk.path.startswith(disk.pool.path)
+    seen = list(DiskStatistics.objects.all())
+    assert 9 <= sum(row.seconds for row in seen) <= 15
+    assert 40 * MIB <= sum(row.read_bytes for row in seen) <= 42 * MIB
+    assert "mail: " in capsys.readouterr().out
+
+    # What it did while nobody looked is known by the next look.
+    reads(mail, 10)
+    watching.watch_for(host, 1)
+    assert 50 * MIB <= sum(row.read_bytes for row in DiskStatistics.objects.all()) <= 52 * MIB
+
+    # The daemon is gone: said, and no row.
+    rows = DiskStatistics.objects.count()
+    lab.stop_libvirt()
+    try:
+        assert not watching.watch_for(host, 1)
+        host.refresh_from_db()
+        assert "virsh domstats" in host.observation_error
+        assert DiskStatistics.objects.count() == rows
+    finally:
+        lab.start_libvirt()
+        wait_until(lambda: "mail" in lab.inside("virsh", "-c", libvirt.URI, "--quiet", "list", "--name"))
+
+    lab.inside("virsh", "-c", libvirt.URI, "destroy", "mail")
+    (job,) = Job.objects.filter(kind=watching.JOB)
+    host.observed_every = 5
+    watching.SECONDS, before = 1, watching.SECONDS
+    try:
+        do(job)
+    finally:
+        watching.SECONDS = before
+    host.refresh_from_db()
+    machine.refresh_from_db()
+    assert (machine.is_running, host.observation_error) == (False, "")
+    assert sum(row.read_bytes for row in DiskStatistics.objects.all()) <= 52 * MIB

@@ -1,0 +1,106 @@
+"""What happens on a user's host in the midst of a campaign: libvirt or sshd stopped, and KDB's folder removed."""
+
+import time
+
+import pytest
+from django.core.management import call_command
+
+from experiments.campaigns import steering
+from tests.experiments.laboratory.conftest import (
+    LONG,
+    begun,
+    looked_at,
+    registered,
+    said,
+    started,
+    wait_until,
+    work_off,
+)
+
+pytestmark = [pytest.mark.slow, pytest.mark.nightly, pytest.mark.server, pytest.mark.django_db(transaction=True)]
+
+SHORT = {
+    **{"driver": "libvirt", "engine": "fio", "run_seconds": 3, "disk_mib": 320, "scale_percent": 10},
+    **{"vm_ram_mib": 512, "guest_file_systems": ["ext4"], "vm_counts": [1]},
+}
+AWAY_SECONDS = 36
+
+
+@pytest.fixture
+def host(stock_lab, keys):
+    keys(stock_lab)
+    return registered(stock_lab, drivers=["libvirt", "native"], guest_image=str(stock_lab.image))
+
+
+def waits_for(run, worker, who: str) -> None:
+    """Until the run says that it waits, and for as long as it then does."""
+    missed = run.lines.filter(text__contains=f"{who} does not answer, and the run waits for it")
+    wait_until(lambda: missed.exists() or not worker.is_alive(), LONG)
+    time.sleep(AWAY_SECONDS)
+
+
+def test_libvirtd_that_is_stopped_under_a_run_costs_nothing(host, stock_lab, measuring):
+    campaign = started(host, **SHORT | {"run_seconds": 60})
+    run, worker = begun(campaign, measuring)
+    stock_lab.stop_libvirt()
+    waits_for(run, worker, "the host")
+    stock_lab.start_libvirt()
+    worker.join(LONG)
+    run.refresh_from_db()
+    assert (run.state, run.attempt, run.lost_attempts, len(run.figures)) == ("done", 1, 0, 1), said(run)
+    assert run.lines.filter(text__startswith="the host answers again, after").exists(), said(run)
+    assert stock_lab.left_overs() == []
+
+
+@pytest.mark.parametrize("driver", ["native", "libvirt"])
+def test_sshd_that_is_stopped_under_a_run_costs_nothing(host, stock_lab, measuring, driver):
+    plan = SHORT if driver == "libvirt" else {"run_seconds": 3, "disk_mib": 320, "scale_percent": 10}
+    campaign = started(host, **plan | {"run_seconds": 60})
+    run, worker = begun(campaign, measuring)
+    stock_lab.inside("systemctl", "stop", "ssh")
+    stock_lab.inside("pkill", "-KILL", "sshd")  # who was logged in stays so otherwise
+    waits_for(run, worker, "host")
+    stock_lab.inside("systemctl", "start", "ssh")
+    worker.join(LONG)
+    run.refresh_from_db()
+    assert (run.state, run.attempt, run.lost_attempts, len(run.figures)) == ("done", 1, 0, 1), said(run)
+    assert stock_lab.left_overs() == []
+
+
+def test_a_host_without_sshd_pauses_its_campaign_which_goes_on_when_it_is_back(host, stock_lab):
+    campaign = started(host, **SHORT)
+    stock_lab.inside("systemctl", "stop", "ssh")
+    work_off(campaign)
+    run = campaign.runs.get()
+    assert (campaign.state, run.state) == ("paused", "waiting"), said(run)
+    assert looked_at(campaign).state == "paused"
+    stock_lab.inside("systemctl", "start", "ssh")
+    assert looked_at(campaign).state == "running"
+    work_off(campaign)
+    run.refresh_from_db()
+    assert run.state == "done", said(run)
+
+
+def test_a_removed_area_is_told_with_guest_mount_and_loop_and_cleared_on_order(host, stock_lab, measuring):
+    campaign = started(host, **SHORT | {"run_seconds": 300})
+    run, worker = begun(campaign, measuring)
+    stock_lab.inside("rm", "-rf", f"{stock_lab.pool}/.kdb")
+    worker.join(LONG)
+    campaign.refresh_from_db()
+    run.refresh_from_db()
+    assert (campaign.state, run.state, run.lost_attempts) == ("paused", "waiting", 0), said(run)
+    looked_at(campaign)
+    with pytest.raises(steering.CampaignError) as refused:
+        steering.start(campaign)
+    guest = stock_lab.inside("virsh", "-c", "qemu:///system", "--quiet", "list", "--name").split()
+    assert len(guest) == 1
+    for words in (f"virtual machine {guest[0]}", f"mount {stock_lab.pool}/.kdb/fs", "loop device /dev/loop"):
+        assert words in campaign.state_reason
+        assert words in str(refused.value)
+    call_command("clear_host", host.slug)
+    assert stock_lab.left_overs() == []
+    type(campaign).objects.filter(pk=campaign.pk).update(run_seconds=3)
+    assert looked_at(campaign).state == "running"
+    work_off(campaign)
+    run.refresh_from_db()
+    assert run.state == "done", said(run)
