@@ -25,7 +25,8 @@ from kdb.api.bodies import TEXT_AREA, Fields, fields_of
 from kdb.api.errors import refuse_faults
 from kdb.api.faults import FaultyRequest
 
-from . import checks, drafts, hosts, left_overs, plans, removal, statements, steering
+from . import checks, drafts, hosts, left_overs, plans, statements, steering
+from . import removal as removals
 from .downloads import artifact_response
 from .forms import CampaignForm, HostForm, TopUpForm
 from .plans import form_data
@@ -126,22 +127,39 @@ class DeedSerializer(Fields):
     deed = serializers.CharField(help_text="As the removal says; 409 where that would be something else by now.")
 
 
-class Removable:
-    """A viewset of objects that can be taken away, after it was said what becomes of them."""
+def removal_action(tag: str, prefix: str, becomes: Any, remove: Any, words: str) -> Any:
+    """Return the action of a viewset by which its objects are taken away, after it was said what becomes of them.
 
-    removal_of: Any  # says what becomes of an object
-    remove: Any  # does it
+    prefix : of the names of its two operations; words : what they are documented with
+    becomes : returns the Removal of an object; remove : does it
+    """
 
-    def do_removal(self, request: Request, found: Any) -> Response:
-        """Answer with what becomes of `found`, and where it is posted, have it done."""
+    shown: dict[str, Any] = {"tags": [tag], "description": words, "responses": RemovalSerializer}
+
+    @extend_schema(operation_id=f"{prefix}_removal", methods=["get"], **shown)
+    @extend_schema(operation_id=f"{prefix}_remove", methods=["post"], request=DeedSerializer, **shown)
+    @action(detail=True, methods=["get", "post"])
+    def removal(self: Any, request: Request, slug: str) -> Response:
+        found = self.to_change()
         try:
-            said = type(self).removal_of(found)
+            said = becomes(found)
             if request.method == "POST":
-                deed = fields_of(request, DeedSerializer).get("deed")
-                type(self).remove(found, deed, user=user_of(request))
-        except (hosts.HostError, steering.CampaignError, removal.Changed) as error:
+                remove(found, fields_of(request, DeedSerializer).get("deed"), user=user_of(request))
+        except (hosts.HostError, steering.CampaignError, removals.Changed) as error:
             raise Conflict(str(error)) from error
         return Response(RemovalSerializer(said).data)
+
+    return removal
+
+
+class OfHosts(OperatorViewSet):
+    """Views of hosts. Who may change one is the host's own matter."""
+
+    def to_change(self) -> Host:
+        host: Host = self.get_object()
+        if not permissions.may_change_host(self.request.user, host):
+            raise PermissionDenied
+        return host
 
 
 class StatementSerializer(Fields):
@@ -154,10 +172,8 @@ class StatementSerializer(Fields):
     list=extend_schema(operation_id="hosts_list", tags=[HOSTS]),
     retrieve=extend_schema(operation_id="hosts_retrieve", tags=[HOSTS]),
 )
-class HostViewSet(Removable, mixins.ListModelMixin, mixins.RetrieveModelMixin, OperatorViewSet):
+class HostViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, OfHosts):
     """Machines that campaigns run on."""
-
-    removal_of, remove = removal.of_host, removal.remove_host
 
     serializer_class = HostSerializer
     queryset = Host.objects.select_related("hypervisor", "runs_on", "job", "registered_by").prefetch_related(
@@ -232,33 +248,19 @@ class HostViewSet(Removable, mixins.ListModelMixin, mixins.RetrieveModelMixin, O
             raise PermissionDenied
         return self._asked(hosts.take, user=user_of(request), code=status.HTTP_200_OK)
 
-    @extend_schema(operation_id="hosts_removal", methods=["get"], tags=[HOSTS], responses=RemovalSerializer)
-    @extend_schema(
-        operation_id="hosts_remove",
-        methods=["post"],
-        tags=[HOSTS],
-        request=DeedSerializer,
-        responses=RemovalSerializer,
+    removal = removal_action(
+        *(HOSTS, "hosts", removals.of_host, removals.remove_host),
+        "Say what becomes of a host and its evidence if it is taken away; take it away where posted.",
     )
-    @action(detail=True, methods=["get", "post"])
-    def removal(self, request: Request, slug: str) -> Response:
-        """Say what becomes of a host and its evidence if it is taken away; take it away where posted."""
-        return self.do_removal(request, self._to_change())
 
     @extend_schema(operation_id="hosts_bring_back", tags=[HOSTS], request=None, responses=HostSerializer)
     @action(detail=True, methods=["post"], url_path="bring-back")
     def bring_back(self, request: Request, slug: str) -> Response:
         """Take the host out of the archive."""
-        return self._asked(removal.bring_host_back, user=user_of(request), code=status.HTTP_200_OK)
-
-    def _to_change(self) -> Host:
-        host: Host = self.get_object()
-        if not permissions.may_change_host(self.request.user, host):
-            raise PermissionDenied
-        return host
+        return self._asked(removals.bring_host_back, user=user_of(request), code=status.HTTP_200_OK)
 
     def _asked(self, step: Any, *args: Any, code: int = status.HTTP_202_ACCEPTED, **kwargs: Any) -> Response:
-        host = self._to_change()
+        host = self.to_change()
         try:
             step(host, *args, **kwargs)
         except hosts.HostError as error:
@@ -472,10 +474,8 @@ class FiledSerializer(Fields):
     list=extend_schema(operation_id="campaigns_list", tags=[CAMPAIGNS]),
     retrieve=extend_schema(operation_id="campaigns_retrieve", tags=[CAMPAIGNS]),
 )
-class CampaignViewSet(Removable, mixins.ListModelMixin, mixins.RetrieveModelMixin, OperatorViewSet):
+class CampaignViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, OperatorViewSet):
     """Matrices of benchmark runs."""
-
-    removal_of, remove = removal.of_campaign, removal.remove_campaign
 
     serializer_class = CampaignSerializer
     queryset = Campaign.objects.select_related("host", "pool", "owner", "case_study")
@@ -538,28 +538,20 @@ class CampaignViewSet(Removable, mixins.ListModelMixin, mixins.RetrieveModelMixi
     @action(detail=True, methods=["post"])
     def draft(self, request: Request, slug: str) -> Response:
         """File what is done as a draft case study."""
-        campaign = self._to_steer()
+        campaign = self.to_change()
         draft, batch = _or_conflict(drafts.make, campaign, user=user_of(request))
         return Response({"case_study": draft.slug, "import_id": batch.pk}, status=status.HTTP_201_CREATED)
 
-    @extend_schema(operation_id="campaigns_removal", methods=["get"], tags=[CAMPAIGNS], responses=RemovalSerializer)
-    @extend_schema(
-        operation_id="campaigns_remove",
-        methods=["post"],
-        tags=[CAMPAIGNS],
-        request=DeedSerializer,
-        responses=RemovalSerializer,
+    removal = removal_action(
+        *(CAMPAIGNS, "campaigns", removals.of_campaign, removals.remove_campaign),
+        "Say what becomes of a campaign, its runs and outputs if it is taken away; take it away where posted.",
     )
-    @action(detail=True, methods=["get", "post"])
-    def removal(self, request: Request, slug: str) -> Response:
-        """Say what becomes of a campaign, its runs and outputs if it is taken away; take it away where posted."""
-        return self.do_removal(request, self._to_steer())
 
     @extend_schema(operation_id="campaigns_bring_back", tags=[CAMPAIGNS], request=None, responses=CampaignSerializer)
     @action(detail=True, methods=["post"], url_path="bring-back")
     def bring_back(self, request: Request, slug: str) -> Response:
         """Take the campaign out of the archive."""
-        return self._steered(removal.bring_campaign_back, user=user_of(request))
+        return self._steered(removals.bring_campaign_back, user=user_of(request))
 
     @extend_schema(operation_id="campaigns_runs", tags=[CAMPAIGNS], responses=RunSerializer(many=True))
     @action(detail=True, methods=["get"], serializer_class=RunSerializer)
@@ -595,19 +587,19 @@ class CampaignViewSet(Removable, mixins.ListModelMixin, mixins.RetrieveModelMixi
         return self._steered(steering.retry_cell, self._run(position))
 
     def _run(self, position: int) -> CampaignRun:
-        found = self._to_steer().runs.filter(position=position).first()
+        found = self.to_change().runs.filter(position=position).first()
         if found is None:
             raise FaultyRequest([{"field": "position", "message": "There is no such run."}], 404)
         return found
 
-    def _to_steer(self) -> Campaign:
+    def to_change(self) -> Campaign:
         campaign = self.get_object()
         if not permissions.may_steer(self.request.user, campaign):
             raise PermissionDenied
         return campaign
 
     def _steered(self, step: Any, *args: Any, **kwargs: Any) -> Response:
-        campaign = self._to_steer()
+        campaign = self.to_change()
         _or_conflict(step, campaign, *args, **kwargs)
         return Response(CampaignSerializer(self.get_queryset().get(pk=campaign.pk)).data)
 

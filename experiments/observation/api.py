@@ -13,14 +13,10 @@ from rest_framework.response import Response
 
 from experiments import permissions
 from experiments.api.serializers import ReadSerializer, Slug
-from experiments.campaigns import hosts, removal
-from experiments.campaigns.api import (
-    DeedSerializer,
-    OperatorViewSet,
-    Removable,
-    RemovalSerializer,
-)
+from experiments.campaigns import hosts
+from experiments.campaigns.api import OfHosts, OperatorViewSet, removal_action
 from experiments.campaigns.plans import form_data
+from experiments.campaigns.removal import forget_observed, of_observation
 from experiments.case_studies.api import Conflict
 from experiments.models import Host, ObservedDisk, ObservedMachine, ObservedPool
 from experiments.placement_driver.counters import NAMES
@@ -164,12 +160,11 @@ class _Changeable(mixins.ListModelMixin, mixins.RetrieveModelMixin, OperatorView
     list=extend_schema(operation_id="observed_hosts_list", tags=[TAG]),
     retrieve=extend_schema(operation_id="observed_hosts_retrieve", tags=[TAG]),
 )
-class ObservedHostViewSet(Removable, mixins.ListModelMixin, mixins.RetrieveModelMixin, OperatorViewSet):
+class ObservedHostViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, OfHosts):
     """Hosts, and whether the disks of their virtual machines are watched."""
 
     serializer_class = ObservedHostSerializer
     queryset = Host.objects.order_by("slug")
-    removal_of, remove = removal.of_observation, removal.forget_observed
 
     @extend_schema(
         operation_id="observed_hosts_turn_on", tags=[TAG], request=ObserveSerializer, responses=ObservedHostSerializer
@@ -177,7 +172,7 @@ class ObservedHostViewSet(Removable, mixins.ListModelMixin, mixins.RetrieveModel
     @action(detail=True, methods=["post"], url_path="turn-on")
     def turn_on(self, request: Request, slug: str) -> Response:
         """Watch its virtual machines from now on."""
-        host = self._to_change()
+        host = self.to_change()
         form = ObserveForm(form_data({"every": host.observed_every, **fields_of(request, ObserveSerializer)}))
         refuse_faults(form)
         try:
@@ -190,27 +185,13 @@ class ObservedHostViewSet(Removable, mixins.ListModelMixin, mixins.RetrieveModel
     @action(detail=True, methods=["post"], url_path="turn-off")
     def turn_off(self, request: Request, slug: str) -> Response:
         """Watch them no longer; what was seen stays until its end."""
-        deeds.turn_off(self._to_change(), user=user_of(request))
+        deeds.turn_off(self.to_change(), user=user_of(request))
         return Response(self.get_serializer(self.get_object()).data)
 
-    @extend_schema(operation_id="observed_hosts_removal", methods=["get"], tags=[TAG], responses=RemovalSerializer)
-    @extend_schema(
-        operation_id="observed_hosts_remove",
-        methods=["post"],
-        tags=[TAG],
-        request=DeedSerializer,
-        responses=RemovalSerializer,
+    removal = removal_action(
+        *(TAG, "observed_hosts", of_observation, forget_observed),
+        "Say what becomes of what was observed if it is forgotten; forget it where posted.",
     )
-    @action(detail=True, methods=["get", "post"])
-    def removal(self, request: Request, slug: str) -> Response:
-        """Say what becomes of what was observed if it is forgotten; forget it where posted."""
-        return self.do_removal(request, self._to_change())
-
-    def _to_change(self) -> Host:
-        host: Host = self.get_object()
-        if not permissions.may_change_host(self.request.user, host):
-            raise PermissionDenied
-        return host
 
 
 @extend_schema_view(
