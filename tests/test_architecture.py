@@ -264,6 +264,13 @@ def test_numbers_and_findings_reach_modelling_by_one_door_and_claims_by_theirs()
     assert readers <= doors
 
 
+def test_nothing_but_explanations_reads_what_the_mechanisms_let_one_expect():
+    """They are an opinion: they rank, forecast and join nothing (docs/adr/0018-mechanisms-explain.md)."""
+    readers = {module for module in modules() if "modelling.workloads.mechanisms.expect" in imports(module)}
+    outside = {module for module in readers if not is_below(module, "modelling.explanations")}
+    assert outside == {"modelling.workloads.track_record"}  # counts how often they were right
+
+
 # What modelling keeps, and the one module that writes it.
 WRITERS = {
     "Arm": "modelling.evidence.summaries",

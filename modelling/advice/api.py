@@ -112,16 +112,6 @@ class AdvisedPartSerializer(Fields):
     worst = AdvisedEntrySerializer(many=True)
 
 
-class AgreementSerializer(Fields):
-    """The comparisons that the evidence decides, by whether the prediction for this load says the same."""
-
-    verdict = serializers.CharField(help_text="agrees, mixed, contradicts, silent or untested.")
-    agrees = serializers.IntegerField()
-    contradicts = serializers.IntegerField()
-    silent = serializers.IntegerField()
-    text = serializers.CharField()
-
-
 class RecommendationSerializer(Fields):
     """The answer for a near workload. Where `is_far`, it is for orientation and does not carry over."""
 
@@ -143,55 +133,6 @@ class RecommendationSerializer(Fields):
     entries = AdvisedEntrySerializer(many=True, help_text="All that the answer ranks.")
     parts = AdvisedPartSerializer(many=True)
     missing = serializers.ListField(child=serializers.CharField())
-    agreement = AgreementSerializer()
-
-
-class AdvisedPairSerializer(Fields):
-    key = serializers.CharField()
-    label = serializers.CharField()
-
-
-class StatedMechanismSerializer(Fields):
-    code = serializers.CharField()
-    mechanism = serializers.CharField()
-
-
-class TermSerializer(Fields):
-    """The opinion on one kind of operation: for (1) or against (-1) the pair."""
-
-    side = serializers.CharField(help_text="guest or host.")
-    operation = serializers.CharField()
-    label = serializers.CharField()
-    mechanism = StatedMechanismSerializer(source="a")
-    against = StatedMechanismSerializer(source="b")
-    sign = serializers.IntegerField()
-    weight = serializers.FloatField(help_text="How much the load exercises it, 0 to 1.")
-    contribution = serializers.FloatField()
-    hypotheses = serializers.ListField(child=serializers.CharField())
-
-
-class PredictedSerializer(Fields):
-    rank = serializers.IntegerField()
-    key = serializers.CharField()
-    label = serializers.CharField()
-    score = serializers.FloatField(help_text="Without unit; only the order means anything.")
-    terms = TermSerializer(many=True)
-
-
-class PredictionSerializer(Fields):
-    """The opinion of the model, no measurement: pairs, best first, held against the plainest of them.
-
-    Without pairs where it was not right more often than chance on the nearest workload.
-    """
-
-    basis = serializers.CharField(help_text="Always model.")
-    against = AdvisedPairSerializer(allow_null=True)
-    pairs = PredictedSerializer(many=True)
-    right = serializers.IntegerField(help_text="Comparisons on the nearest workload in which it was right.")
-    compared = serializers.IntegerField(help_text="Comparisons on the nearest workload that test it.")
-    beats_chance = serializers.BooleanField(
-        help_text="Sign test over laboratories at 5 %, one-sided (docs/models/mechanisms.md)."
-    )
 
 
 class AdviceFiltersSerializer(Fields):
@@ -200,7 +141,7 @@ class AdviceFiltersSerializer(Fields):
 
 
 class AdviceSerializer(Fields):
-    """Advice for a load: its profile, the nearest workloads with their answers, and the model's prediction."""
+    """Advice for a load: its profile, and the nearest workloads with their answers."""
 
     filters = AdviceFiltersSerializer()
     summary = serializers.ListField(child=serializers.CharField())
@@ -210,8 +151,6 @@ class AdviceSerializer(Fields):
     is_far = serializers.BooleanField(help_text="Nothing that was measured carries over to this load.")
     far_beyond = serializers.FloatField(help_text="The distance beyond which no answer carries over.")
     recommendation = RecommendationSerializer(many=True)
-    prediction = PredictionSerializer()
-    notes = serializers.ListField(child=serializers.CharField())
     revision = serializers.IntegerField(help_text="Knowledge revision it rests on.")
 
 
@@ -223,7 +162,7 @@ class AdviceView(PublicView):
         tags=["advice"],
     )
     def post(self, request: Request) -> Response:
-        """Advise what to choose for a load of your own, from the workloads nearest to it and from the model.
+        """Advise what to choose for a load of your own, from the workloads nearest to it.
 
         Nothing that is sent is executed or kept. A personality that is not understood gets 400, with
         `line` and `column` in `errors`.

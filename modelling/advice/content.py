@@ -4,10 +4,9 @@ from dataclasses import dataclass
 
 from modelling.answers.content import Decision, Grounds
 from modelling.evidence.question import Question
-from modelling.workloads.mechanisms import Term
 from modelling.workloads.profiles import Profile
 
-from .reasoning import Agreement, Neighbour
+from .reasoning import Neighbour
 
 
 @dataclass(frozen=True)
@@ -49,13 +48,6 @@ class AdvisedPart:
 
 
 @dataclass(frozen=True)
-class SaidAgreement(Agreement):
-    """An agreement, and how it reads."""
-
-    text: str = ""
-
-
-@dataclass(frozen=True)
 class Recommendation:
     """The answer on a near workload.
 
@@ -79,45 +71,11 @@ class Recommendation:
     entries: tuple[AdvisedEntry, ...]
     parts: tuple[AdvisedPart, ...]
     missing: tuple[str, ...]
-    agreement: SaidAgreement
-
-
-@dataclass(frozen=True)
-class NamedPair:
-    """A pair of file systems by its key, and what a reader calls it."""
-
-    key: str
-    label: str
-
-
-@dataclass(frozen=True)
-class PredictedPair(NamedPair):
-    """One pair in the order of the mechanisms; see modelling.advice.reasoning.Predicted."""
-
-    rank: int
-    score: float
-    terms: tuple[Term, ...]
-
-
-@dataclass(frozen=True)
-class Prediction:
-    """The opinion of the model: pairs, best first, held against the plainest of them.
-
-    right, compared : how often it was right on the nearest workload; none of it is shown where that is not better
-    than chance
-    """
-
-    against: NamedPair | None
-    pairs: tuple[PredictedPair, ...]
-    right: int = 0
-    compared: int = 0
-    beats_chance: bool = False
-    basis: str = "model"
 
 
 @dataclass(frozen=True)
 class Advice:
-    """The advice for a load, from the workloads nearest to it and from the model.
+    """The advice for a load, from the workloads nearest to it.
 
     is_far : nothing that was measured carries over; far_beyond : the distance from which that is so
     """
@@ -130,6 +88,4 @@ class Advice:
     is_far: bool
     far_beyond: float
     recommendation: tuple[Recommendation, ...]
-    prediction: Prediction
-    notes: tuple[str, ...]
     revision: int

@@ -6,21 +6,14 @@ from typing import Any
 
 from django.conf import settings
 
-from experiments.models import CaseStudy, Configuration
 from kdb.cost import budget
-from kdb.pairs import pair_key
 from modelling.answers import words
 from modelling.answers.content import Answer, AnswerPart, RankedEntry
-from modelling.evidence import counts, frames
+from modelling.evidence import counts
 from modelling.evidence import names as catalogue
-from modelling.evidence.axes import AXES
-from modelling.evidence.names import label
 from modelling.evidence.question import Question
-from modelling.explanations.selectors import mechanisms_record
 from modelling.kept_answers.selectors import answer_in, current_ranking
-from modelling.workloads.mechanisms import Matrix, is_stated, matrix_of
 from modelling.workloads.profiles import Profile, known_profiles
-from modelling.workloads.track_record import TrackRecord
 
 from . import reasoning
 from . import words as advice_words
@@ -30,16 +23,11 @@ from .content import (
     AdvisedPart,
     Filters,
     NamedNeighbour,
-    NamedPair,
-    PredictedPair,
-    Prediction,
     Recommendation,
-    SaidAgreement,
 )
-from .reasoning import Expectation, Neighbour, Predicted
+from .reasoning import Neighbour
 
 AXIS = "fs-pair"
-NOTHING_EXPECTED = Expectation(None, ())
 # Of the processor. Where nothing is kept it takes half a second, and twice that on a busy machine; the requests under
 # way share it. The rankings that are worked out by then are kept, so who asks again gets further.
 MOST_SECONDS = 3.0
@@ -56,57 +44,28 @@ def advise(profile: Profile, *, hypervisor: str | None = None, host_fs: str | No
 
 
 def _advise(profile: Profile, hypervisor: str | None, host_fs: str | None) -> Advice:
-    matrix, revision = matrix_of(frames.mechanism_costs()), counts.revision()
     names = catalogue.names()
     # A catalogue that is empty has no workload to be near to.
     known = {slug: known for slug, known in known_profiles().items() if slug in names["workload"]}
     near = reasoning.neighbours(profile, known)
-    hosts = _hosts(hypervisor, host_fs, matrix)
-    guests = [slug for slug in names["file_system"] if is_stated(slug, matrix)]
-    record = mechanisms_record(near[0].workload, revision) if near else TrackRecord()
-    expected = reasoning.expect(guests, hosts, matrix, profile) if record.beats_chance else NOTHING_EXPECTED
-    recommended = tuple(
-        _recommendation(neighbour, hypervisor, host_fs, matrix, profile) for neighbour in near if neighbour.speaks
-    )
+    recommended = tuple(_recommendation(neighbour, hypervisor, host_fs) for neighbour in near if neighbour.speaks)
     is_far = not near or near[0].is_far
     return Advice(
         filters=Filters(hypervisor, host_fs),
-        summary=tuple(advice_words.summary(recommended, expected, is_far, names)),
+        summary=tuple(advice_words.summary(recommended, is_far)),
         profile=profile,
         assumptions=profile.notes,
         nearest=tuple(NamedNeighbour(**vars(found), label=names["workload"][found.workload]) for found in near),
         is_far=is_far,
         far_beyond=reasoning.FAR,
         recommendation=recommended,
-        prediction=_prediction(expected, record),
-        notes=tuple(advice_words.notes(expected, record, hosts, matrix, names)),
-        revision=revision,
+        revision=counts.revision(),
     )
 
 
-def _hosts(hypervisor: str | None, host_fs: str | None, matrix: Matrix) -> list[str]:
-    """Return the host file systems to choose from: the given one, that which the hypervisor brings, or all stated.
-
-    What it brings is a file system of which no mechanisms are stated: VMFS of ESXi, NTFS of Hyper-V.
-    """
-    if host_fs:
-        return [host_fs]
-    if hypervisor:
-        ran = Configuration.objects.filter(
-            case_study__in=CaseStudy.objects.published(), hypervisor__slug=hypervisor, guest_fs__slug__in=list(matrix)
-        )
-        found = sorted(set(ran.values_list("host_fs__slug", flat=True)) - {None})
-        if found and not any(is_stated(slug, matrix) for slug in found):
-            return found
-    return [slug for slug in catalogue.names()["file_system"] if is_stated(slug, matrix)]
-
-
-def _recommendation(
-    neighbour: Neighbour, hypervisor: str | None, host_fs: str | None, matrix: Matrix, profile: Profile
-) -> Recommendation:
+def _recommendation(neighbour: Neighbour, hypervisor: str | None, host_fs: str | None) -> Recommendation:
     asked = Question(AXIS, neighbour.workload, hypervisor=hypervisor, host_fs=host_fs)
     answer, names = _answered(asked), catalogue.names()
-    held = reasoning.agreement(answer.entries, matrix, profile)
     return Recommendation(
         workload=neighbour.workload,
         label=names["workload"][neighbour.workload],
@@ -124,7 +83,6 @@ def _recommendation(
         entries=tuple(_entry(entry) for entry in answer.entries),
         parts=tuple(_part(answer, part) for part in answer.parts),
         missing=answer.missing,
-        agreement=SaidAgreement(**vars(held), text=advice_words.agreement(held)),
     )
 
 
@@ -156,19 +114,3 @@ def _answered(asked: Question) -> Answer:
 
 def _entry(entry: RankedEntry) -> AdvisedEntry:
     return AdvisedEntry(entry.key, entry.label, entry.grade, entry.ratio, entry.low, entry.high)
-
-
-def _prediction(expected: Expectation, record: TrackRecord) -> Prediction:
-    against = pair_key(*expected.against) if expected.against else None
-    return Prediction(
-        against=NamedPair(against, label(AXES[AXIS], against)) if against else None,
-        pairs=tuple(_predicted(predicted) for predicted in expected.pairs),
-        right=record.right,
-        compared=record.compared,
-        beats_chance=record.beats_chance,
-    )
-
-
-def _predicted(predicted: Predicted) -> PredictedPair:
-    key = pair_key(*predicted.pair)
-    return PredictedPair(key, label(AXES[AXIS], key), predicted.rank, predicted.score, predicted.terms)

@@ -1,17 +1,13 @@
-"""From the profile of a load to advice: what is near it, what the mechanisms predict, and whether evidence agrees.
+"""From the profile of a load to advice: what is near it.
 
 No Django. A load that nobody measured gets the measured answer of the nearest workload, as long as that is
-near enough to carry over, and beside it the opinion of the mechanism layer. Source: docs/models/profiles.md,
+near enough to carry over. Source: docs/models/profiles.md,
 section "From a profile to advice".
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from itertools import combinations, product
 
-from kdb.pairs import pair_parts
-from modelling.estimation.ranking import Entry
-from modelling.workloads.mechanisms import RULES, Matrix, Pair, Term, is_stated, order, predict
 from modelling.workloads.profiles import Accesses, Profile, nearest
 
 # No answer carries over from further away than this. The published orders of web server and random file access
@@ -20,7 +16,6 @@ FAR = 0.25
 ALSO_NEAR = 0.05  # a second workload speaks, too, where it is no further away than this beyond the nearest
 
 ADD_UP = 0.01  # shares typed in are rounded: their sum may miss 1 by this much
-AGREES = 2 / 3  # of the comparisons on which both have an opinion; contradicts from the same share upwards
 
 
 @dataclass(frozen=True)
@@ -45,95 +40,6 @@ def neighbours(profile: Profile, known: Mapping[str, Profile]) -> list[Neighbour
         Neighbour(workload, distance, distance > FAR, place == 0 or distance <= limit)
         for place, (workload, distance) in enumerate(found)
     ]
-
-
-# What the mechanisms let one expect
-
-
-@dataclass(frozen=True)
-class Predicted:
-    """One pair in the order of the mechanisms.
-
-    rank : from 1, ties share the best ("1, 2, 2, 4")
-    score : without unit, only the order of scores means anything
-    terms : those that matter against the plainest pair, the largest first
-    """
-
-    pair: Pair
-    rank: int
-    score: float
-    terms: tuple[Term, ...]
-
-
-@dataclass(frozen=True)
-class Expectation:
-    """The predicted order, best first, and the pair that terms are held against; none: nothing is stated."""
-
-    against: Pair | None
-    pairs: tuple[Predicted, ...]
-
-
-def expect(guests: Iterable[str], hosts: Iterable[str], matrix: Matrix, profile: Profile) -> Expectation:
-    """Predict the order of each guest file system on each host file system.
-
-    A side with one file system says nothing and needs no stated mechanisms; elsewhere file systems of
-    which none is stated are left out.
-    """
-    ordered = order(product(guests, hosts), matrix, profile)
-    if not ordered:
-        return Expectation(None, ())
-    against = min((pair for pair, _ in ordered), key=lambda pair: (_ornament(pair, matrix), pair))
-    scores = [round(score, 9) for _, score in ordered]
-    return Expectation(
-        against,
-        tuple(
-            Predicted(
-                pair, scores.index(round(score, 9)) + 1, score, predict(pair, against, matrix, profile).deciding()
-            )
-            for pair, score in ordered
-        ),
-    )
-
-
-def _ornament(pair: Pair, matrix: Matrix) -> float:
-    """Return how much a pair does in other than the plain way, for better or worse."""
-    cells = [
-        (rule, matrix[name][rule.operation]) for name in pair if is_stated(name, matrix) for rule in RULES.values()
-    ]
-    return sum(abs(rule.levels[cell.mechanism]) for rule, cell in cells)
-
-
-@dataclass(frozen=True)
-class Agreement:
-    """In how many comparisons that the evidence decides the model says the same, the opposite, or nothing."""
-
-    agrees: int = 0
-    contradicts: int = 0
-    silent: int = 0
-
-    @property
-    def verdict(self) -> str:
-        """agrees, contradicts or mixed; silent where the model says nothing, untested where evidence does not."""
-        if not self.agrees + self.contradicts:
-            return "silent" if self.silent else "untested"
-        share = self.agrees / (self.agrees + self.contradicts)
-        return "agrees" if share >= AGREES else "contradicts" if share <= 1 - AGREES else "mixed"
-
-
-def agreement(entries: Sequence[Entry], matrix: Matrix, profile: Profile) -> Agreement:
-    """Hold the mechanisms' opinion on this profile against a ranking of pairs.
-
-    entries : of a ranking on the axis fs-pair. Two of them count where they stand in one part and the evidence
-        tells them apart.
-    """
-    signs = []
-    for a, b in combinations(entries, 2):
-        if a.part != b.part or a.rank == b.rank or b.key in a.tied_with:
-            continue
-        pair_a, pair_b = (pair_parts(entry.key) for entry in (a, b))
-        predicted = predict(pair_a, pair_b, matrix, profile).sign or 0
-        signs.append(predicted if a.rank < b.rank else -predicted)
-    return Agreement(signs.count(1), signs.count(-1), signs.count(0))
 
 
 # A profile without a personality
@@ -194,5 +100,3 @@ def _assumed(
     given = {"threads": threads, "number of files": files, "mean file size": mean_file_bytes}
     if unknown := [name for name, value in given.items() if value is None]:
         yield f"Not given, and left out of the distance: {', '.join(unknown)}."
-    if mean_file_bytes is None:
-        yield "Without a mean file size the mechanisms are judged as for small files."

@@ -6,12 +6,10 @@ from dataclasses import dataclass
 from kdb.units import METRICS, Metric
 from modelling.answers.words import GRADES, Bar, Chart, forest_plot, grounds_line, never_tried
 from modelling.evidence.words import capital, listed, load, percent, size
-from modelling.workloads.mechanisms import Matrix, Term, is_stated
 from modelling.workloads.profiles import Profile
-from modelling.workloads.track_record import TrackRecord, how_often
 
-from .content import Advice, NamedNeighbour, PredictedPair, Recommendation
-from .reasoning import FAR, Agreement, Expectation
+from .content import Advice, NamedNeighbour, Recommendation
+from .reasoning import FAR
 
 Names = Mapping[str, Mapping[str, str]]
 
@@ -21,20 +19,17 @@ _KINDS = ("Random reads", "Sequential reads", "Random writes", "Sequential write
 _FILTERS = {"hypervisor": "the hypervisor", "host_fs": "the host file system"}
 
 
-def summary(recommended: Sequence[Recommendation], expected: Expectation, is_far: bool, names: Names) -> list[str]:
-    """Say what to do, the most important first: from the evidence where it carries over, else from the model."""
+def summary(recommended: Sequence[Recommendation], is_far: bool) -> list[str]:
+    """Say what to do, the most important first."""
     if not recommended:
         return ["The knowledge base is empty, so there is nothing to hold this load against."]
     if not is_far:
         return [sentence for each in recommended for sentence in _transferred(each)]
     nearest = recommended[0]
-    sentences = [
+    return [
         f"Nothing that was measured is like this load. The nearest, {load(nearest.label)}, is at distance "
         f"{nearest.distance:.2f}, and beyond {FAR} no answer carries over."
     ]
-    if expected.pairs:
-        sentences.append(f"{_first_pair(expected, names)} {_doubt(nearest)}")
-    return sentences
 
 
 def _transferred(recommended: Recommendation) -> Iterable[str]:
@@ -51,65 +46,6 @@ def _transferred(recommended: Recommendation) -> Iterable[str]:
 
 def _lower(text: str) -> str:
     return text[:1].lower() + text[1:]
-
-
-def _first_pair(expected: Expectation, names: Names) -> str:
-    file_systems = names["file_system"]
-    first = [
-        " on ".join(file_systems.get(name, name) for name in predicted.pair)
-        for predicted in expected.pairs
-        if predicted.rank == 1
-    ]
-    return f"The model alone would put {listed(first)} first."
-
-
-def _doubt(nearest: Recommendation) -> str:
-    doubts = {
-        "agrees": "It agrees with the evidence of that workload, which says little about this one",
-        "mixed": "It is right only in part about that workload",
-        "contradicts": "It is mostly wrong about that workload",
-    }
-    doubt = doubts.get(nearest.agreement.verdict, "No evidence of that workload tests it")
-    return f"{doubt}: measure before you rely on it."
-
-
-def agreement(held: Agreement) -> str:
-    """Say how the model's expectation for this load stands against the evidence on a workload."""
-    decided = held.agrees + held.contradicts + held.silent
-    if not decided:
-        return "This evidence decides no comparison on which the mechanisms have an opinion."
-    verdict = {
-        "agrees": "The prediction agrees with this evidence",
-        "mixed": "The prediction agrees with this evidence only in part",
-        "contradicts": "This evidence contradicts the prediction",
-        "silent": "The mechanisms predict no difference where this evidence finds one",
-    }[held.verdict]
-    follows = "" if held.verdict == "agrees" else " The recommendation follows the evidence."
-    if decided == 1:
-        return f"{verdict}, in the one comparison that it decides.{follows}"
-    orders = [f"{held.agrees or 'none'} in the predicted order", f"{held.contradicts or 'none'} in the opposite one"]
-    orders += [f"{held.silent} without a prediction"] if held.silent else []
-    return f"{verdict}: of the {decided} comparisons that it decides, {listed(orders)}.{follows}"
-
-
-def notes(expected: Expectation, record: TrackRecord, hosts: Sequence[str], matrix: Matrix, names: Names) -> list[str]:
-    """Say what a careful reader must know about the prediction."""
-    file_systems = names["file_system"]
-    unstated = [file_systems.get(host, host) for host in hosts if not is_stated(host, matrix)]
-    found = []
-    if not record.beats_chance:
-        found.append(
-            f"The mechanisms give no order here: {how_often(record)}, not better than chance. What they say of two "
-            "file systems stands in the explanation of an answer."
-        )
-    elif not expected.pairs:
-        found.append("No source states the mechanisms of these file systems, so there is no prediction.")
-    elif unstated:
-        found.append(
-            f"No source states the mechanisms of {listed(unstated)}; being the same on the host of every pair, it "
-            "leaves the guest file systems to be told apart."
-        )
-    return found
 
 
 def without(names: Sequence[str], workload: str) -> str:
@@ -150,7 +86,6 @@ class AdvicePage:
 
     read : what was read from what was given, in a sentence
     facts : what else the profile holds, label and value
-    pairs : of the prediction, each with what it should gain and lose by, as side and kinds of operations
     """
 
     advice: Advice
@@ -160,7 +95,6 @@ class AdvicePage:
     rows: list[ProfileRow]
     facts: list[tuple[str, str]]
     recommended: list[Recommended]
-    pairs: list[tuple[PredictedPair, list[tuple[str, str]], list[tuple[str, str]]]]
 
 
 def page(advice: Advice, names: Names) -> AdvicePage:
@@ -175,7 +109,6 @@ def page(advice: Advice, names: Names) -> AdvicePage:
         rows=_rows(advice.profile),
         facts=_facts(advice.profile),
         recommended=[_recommended(place, each, names) for place, each in enumerate(advice.recommendation, start=1)],
-        pairs=[(pair, _causes(pair.terms, 1), _causes(pair.terms, -1)) for pair in advice.prediction.pairs],
     )
 
 
@@ -250,12 +183,3 @@ def _facts(profile: Profile) -> list[tuple[str, str]]:
     facts += [(label, f"{number:,}") for label, number in numbers.items() if number is not None]
     facts += [(label, size(number)) for label, number in sizes.items() if number is not None]
     return facts
-
-
-def _causes(terms: Iterable[Term], sign: int) -> list[tuple[str, str]]:
-    """Return the terms of one sign by side: ("Guest", "small file embedding, file block access")."""
-    by_side: dict[str, list[str]] = {}
-    for term in terms:
-        if term.sign == sign:
-            by_side.setdefault(term.side, []).append(term.label)
-    return [(capital(side), ", ".join(labels)) for side, labels in sorted(by_side.items())]

@@ -6,13 +6,10 @@ from typing import Any
 from modelling.answers.content import Answer, Decision
 from modelling.answers.next_runs import campaign_address
 from modelling.answers.words import THING, address, title
-from modelling.comparisons.words import compare_address
-from modelling.evidence import counts, names
+from modelling.evidence import names
 from modelling.evidence.axes import AXES
 from modelling.evidence.question import Question
-from modelling.explanations.selectors import mechanisms_record
 from modelling.kept_answers.selectors import answer_in, answer_or_none, kept_answers
-from modelling.workloads.track_record import how_often
 
 MOST = 3  # questions beside
 MOST_WORKED_OUT = 4  # answers computed only to be shown here
@@ -53,14 +50,11 @@ class Instead:
     """The help in place of a direct answer, the nearest first.
 
     has_order : whether tier lists do answer it, and only numbers are missing
-    mechanisms : how often their opinion was right on this workload; "": they have none on this axis
-    opinion : address where they are told of two entries; campaign : one that would settle it, filled in; "": none
+    campaign : one that would settle it, filled in; "": none
     """
 
     has_order: bool
     questions: tuple[Loosened, ...]
-    mechanisms: str
-    opinion: str
     campaign: str
 
 
@@ -69,12 +63,9 @@ def instead_of(answer: Answer) -> Instead | None:
     question = answer.question
     if any(entry.ratio is not None for entry in answer.entries):
         return None
-    has_mechanisms = "hypervisor" not in AXES[question.axis].entry
     return Instead(
         has_order=bool(answer.entries),
         questions=_near(question, with_numbers=bool(answer.entries)),
-        mechanisms=_mechanisms(question.workload) if has_mechanisms else "",
-        opinion=compare_address(question) if has_mechanisms else "",
         campaign=campaign_address(question),
     )
 
@@ -121,9 +112,3 @@ def _known(name: str, answer: Answer) -> str:
         if snapshot and (said := answer_in(snapshot)).entries:
             return f"The {THING[about.axis]} by itself: {said.verdict.sentence}"
     return "What it does here is not known."
-
-
-def _mechanisms(workload: str) -> str:
-    record = mechanisms_record(workload, counts.revision())
-    better = "better than chance" if record.beats_chance else "no better than chance"
-    return f"{how_often(record)}{f', {better}' if record.compared else ''}."

@@ -171,34 +171,37 @@ def workload(facts: ExplanationFacts) -> Iterator[Step]:
 
 def mechanisms(facts: ExplanationFacts) -> Iterator[Step]:
     """Say which mechanisms of the file systems matter for this workload, and whom they favour."""
-    prediction = facts.prediction
-    if prediction is None:
+    expected = facts.expectation
+    if expected is None:
         return
     file_systems = facts.names["file_system"]
-    unstated = [file_systems.get(name, name) for name in prediction.unstated]
-    if prediction.sign is None:
+    unstated = [file_systems.get(name, name) for name in expected.unstated]
+    if expected.sign is None:
         yield Step(
             "mechanisms",
             "What the mechanisms let one expect",
             OPEN,
             f"No source states the mechanisms of {listed(unstated)}, so the model has no opinion on this difference.",
-            NoOpinion(None, prediction.unstated),
+            NoOpinion(None, expected.unstated),
             source="docs/models/mechanisms.md",
         )
         return
-    texts = [_term(facts, term) for term in prediction.deciding()[:4]]
+    texts = [_term(facts, term) for term in expected.deciding()[:4]]
     if not texts:
         texts = ["No mechanism that this workload exercises differs between the two."]
     favoured = {1: f"{facts.a.label} ahead", -1: f"{facts.b.label} ahead", 0: "neither of them ahead"}
-    texts.append(f"Taken together the papers’ model expects {favoured[prediction.sign]}; {how_often(facts.record)}.")
+    texts.append(
+        f"Taken together they let one expect {favoured[expected.sign]}: an opinion of the model, and no measurement; "
+        f"{how_often(facts.record)}."
+    )
     yield Step(
         "mechanisms",
         "What the mechanisms let one expect",
         MODEL,
         " ".join(texts),
         Opinion(
-            prediction.sign,
-            prediction.score,
+            expected.sign,
+            expected.score,
             facts.record.right,
             facts.record.compared,
             tuple(
@@ -212,7 +215,7 @@ def mechanisms(facts: ExplanationFacts) -> Iterator[Step]:
                     contribution=term.contribution,
                     hypotheses=term.hypotheses,
                 )
-                for term in prediction.terms
+                for term in expected.terms
             ),
         ),
         evidence=tuple(

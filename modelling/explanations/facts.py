@@ -7,7 +7,7 @@ from typing import Any
 from modelling.estimation.shares import Decomposition
 from modelling.evidence.axes import NATIVE
 from modelling.workloads.cache_effect import Verdict as CacheVerdict
-from modelling.workloads.mechanisms import Prediction
+from modelling.workloads.mechanisms import Expectation
 from modelling.workloads.profiles import Profile
 from modelling.workloads.scaling import Scaling
 from modelling.workloads.track_record import TrackRecord
@@ -101,7 +101,7 @@ class ExplanationFacts:
 
     groups : fair-play groups with both sides; contrast : None where no chain of numbers joins them
     tiers : list comparisons; profile : None where the workload has none
-    prediction : of the mechanism layer; None where the sides do not differ in a file system or the workload
+    expectation : of the mechanism layer; None where the sides do not differ in a file system or the workload
         has no profile
     record : how often the mechanisms were right on the workload
     decomposition : None where no numbers exist on the workload
@@ -125,7 +125,7 @@ class ExplanationFacts:
     list_sign: int  # 1 where the lists put a above b, -1 below, 0 alike or both
     profile: Profile | None
     profile_words: Mapping[str, str]
-    prediction: Prediction | None
+    expectation: Expectation | None
     record: TrackRecord
     decomposition: Decomposition | None
     forecast: Foretold | None

@@ -26,7 +26,7 @@ from modelling.evidence.names import arm_label, label
 from modelling.evidence.normal import NORMAL_95
 from modelling.evidence.question import Question
 from modelling.workloads import cache_effect, scaling
-from modelling.workloads.mechanisms import Prediction, matrix_of, predict
+from modelling.workloads.mechanisms import Expectation, expect, matrix_of
 from modelling.workloads.profiles import Profile, known_profiles
 from modelling.workloads.track_record import TrackRecord, track_record
 
@@ -92,7 +92,7 @@ def gather(question: Question, a: str, b: str, as_of: int | None = None) -> Expl
         profile=profile,
         profile_words={} if profile else _words(question.workload),
         # Mechanisms and shares are of file systems under images of machines; a forecast is of such as well.
-        prediction=_prediction(side_a, side_b, profile) if is_virtual else None,
+        expectation=_expectation(side_a, side_b, profile) if is_virtual else None,
         record=mechanisms_record(question.workload, revision, as_of),
         decomposition=_decomposition(wider, whole, side_a, side_b, as_of or revision) if is_virtual else None,
         forecast=_forecast(question, side_a, side_b, revision, as_of) if is_virtual and contrast is None else None,
@@ -219,15 +219,18 @@ def _list_sign(tiers: tuple[Tier, ...]) -> int:
 # What the model says
 
 
-def _prediction(a: Side, b: Side, profile: Profile | None) -> Prediction | None:
-    """Predict by the mechanisms, where the sides are about file systems; one that is not named is the same on both."""
+def _expectation(a: Side, b: Side, profile: Profile | None) -> Expectation | None:
+    """Say what the mechanisms let one expect, where the sides are about file systems.
+
+    One that is not named is the same on both.
+    """
     named = [side for side in ("guest_fs", "host_fs") if side in a.parts and side in b.parts]
     if profile is None or ("guest_fs" not in named and "host_fs" not in named) or a.key == b.key:
         return None
     if all(a.parts[side] == b.parts[side] for side in named) or ("hypervisor" in a.parts and "guest_fs" not in named):
         return None
     pair_a, pair_b = ((side.parts.get("guest_fs", "ext4"), side.parts.get("host_fs", "ext4")) for side in (a, b))
-    return predict(pair_a, pair_b, matrix_of(frames.mechanism_costs()), profile)
+    return expect(pair_a, pair_b, matrix_of(frames.mechanism_costs()), profile)
 
 
 def mechanisms_record(workload: str, revision: int, as_of: int | None = None) -> TrackRecord:

@@ -15,7 +15,7 @@ from . import explain
 from .between import contrast_between, direct_groups, shared_part, tiers_between
 from .content import Explanation, ForecastRatio, Open, Reference, Step
 from .facts import Contrast, Ranked, Side
-from .gather import gather, mechanisms_record
+from .gather import gather
 
 __all__ = [
     "Contrast",
@@ -23,7 +23,6 @@ __all__ = [
     "direct_groups",
     "explained",
     "forecast_between",
-    "mechanisms_record",
     "shared_part",
     "tiers_between",
 ]

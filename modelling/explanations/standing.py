@@ -54,26 +54,26 @@ def _is(verdict: str, number: int) -> str:
 
 def agreement(facts: ExplanationFacts) -> Iterator[Step]:
     """Say plainly whether the model's expectation and the evidence point the same way."""
-    prediction = facts.prediction
-    if prediction is None or prediction.sign is None:
+    expectation = facts.expectation
+    if expectation is None or expectation.sign is None:
         return
     seen = facts.contrast.sign if facts.contrast is not None else facts.list_sign
     known = facts.contrast is not None or bool(facts.tiers)
     a, b = facts.a.label, facts.b.label
     ahead = {1: f"{a} ahead of {b}", -1: f"{b} ahead of {a}", 0: "no difference"}
-    expected = f"The mechanisms let one expect {ahead[prediction.sign]}"
+    expected = f"The mechanisms let one expect {ahead[expectation.sign]}"
     if not known:
         verdict, text = "untested", f"{expected}; no evidence tests this yet."
     elif seen == 0:
-        verdict = "agrees" if prediction.sign == 0 else "undecided"
+        verdict = "agrees" if expectation.sign == 0 else "undecided"
         text = (
             f"{expected}; the evidence finds none."
-            if prediction.sign == 0
+            if expectation.sign == 0
             else (f"{expected}; the evidence is not sharp enough to confirm or contradict it.")
         )
-    elif prediction.sign == seen:
+    elif expectation.sign == seen:
         verdict, text = "agrees", f"{expected}, and the evidence agrees."
-    elif prediction.sign == 0:
+    elif expectation.sign == 0:
         verdict, text = "contradicted", f"{expected}, but the evidence puts {ahead[seen]}: here the model falls short."
     else:
         verdict = "contradicted"
@@ -88,7 +88,7 @@ def agreement(facts: ExplanationFacts) -> Iterator[Step]:
         "Whether model and evidence agree",
         MODEL,
         text,
-        HeldAgainst(verdict, prediction.sign, seen if known else None),
+        HeldAgainst(verdict, expectation.sign, seen if known else None),
         source="docs/models/mechanisms.md",
     )
 

@@ -22,8 +22,6 @@ from modelling.estimation.pooling import Observed, Part, Pooled, pool
 from modelling.estimation.ranking import Assumptions, rank, scored_findings
 from modelling.estimation.shares import COMPONENTS, fit
 from modelling.evidence.axes import AXES, Axis, entry_parts
-from modelling.workloads.mechanisms import Matrix, is_stated, order
-from modelling.workloads.profiles import Profile
 
 FILE_SYSTEM_AXES = ("fs-pair", "guest-fs", "host-fs")
 
@@ -118,13 +116,11 @@ class Forecast:
 
 @dataclass(frozen=True)
 class Knowledge:
-    """The knowledge a method may use: mechanisms, profiles, and the evidence of all but some case studies."""
+    """The knowledge a method may use: the evidence of all but some case studies."""
 
     evidence: Evidence
     left_out: frozenset[str]
     assumptions: Assumptions
-    matrix: Matrix
-    profiles: Mapping[str, Profile]
     kept: dict[tuple[str, ...], Any] = field(default_factory=dict, compare=False)
 
     def arms(self, workload: str) -> pd.DataFrame:
@@ -266,28 +262,13 @@ def _in_order(entries: Sequence[str], told: Mapping[tuple[str, str], tuple[float
     return Forecast(scores, {(a, b): contrast for (a, b), contrast in told.items() if a < b})
 
 
-# The mechanism layer
-
-
-def from_mechanisms(task: Task, known: Knowledge) -> Forecast:
-    """Return the order that the cost matrix lets one expect; it has no numbers to learn from."""
-    if task.workload not in known.profiles:
-        raise CannotPredict("the access profile of this workload is not known")
-    pairs = {_pair(task.axis, entry): entry for entry in task.truth}
-    ranked = order(pairs, known.matrix, known.profiles[task.workload])
-    if len(ranked) < 2:
-        unstated = sorted({name for pair in pairs for name in pair if name and not is_stated(name, known.matrix)})
-        raise CannotPredict(f"no mechanism is stated of {', '.join(unstated)}")
-    return Forecast({pairs[pair]: score for pair, score in ranked})
+# Naive
 
 
 def _pair(axis: Axis, entry: str) -> tuple[str, str]:
     """Return the guest and host file system of an entry; what the axis holds fixed is left empty."""
     parts = entry_parts(axis, entry)
     return parts.get("guest_fs", ""), parts.get("host_fs", "")
-
-
-# Naive
 
 
 def ext4_first(task: Task, known: Knowledge) -> Forecast:
@@ -384,7 +365,6 @@ METHODS = {
             from_components,
             axes=tuple(name for name in AXES if name != "host-storage"),  # which none of its components is
         ),
-        Method("mechanisms", "Mechanisms", from_mechanisms, axes=FILE_SYSTEM_AXES),
         Method("ext4", "ext4 first", ext4_first, axes=(*FILE_SYSTEM_AXES, "configuration"), is_naive=True),
         Method("mean", "Mean over all workloads", overall_mean, is_naive=True),
         Method("none", "No difference", no_difference, is_naive=True),

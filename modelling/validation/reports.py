@@ -23,8 +23,6 @@ from modelling.evidence import counts, frames
 from modelling.evidence.keeping import keep
 from modelling.evidence.question import Question
 from modelling.models import QualityReport
-from modelling.workloads.mechanisms import matrix_of
-from modelling.workloads.profiles import known_profiles
 
 from .clustered import SCORES, by_method, clustered, scored, shortfalls
 from .forecasts import METHODS, Evidence, Task
@@ -76,7 +74,7 @@ def compute(*, wait: bool = True) -> QualityReport:
     """
     budget.look(ahead=1.0)
     revision = counts.revision()
-    report = leave_one_out(gather(), assumptions(), matrix_of(frames.mechanism_costs()), known_profiles())
+    report = leave_one_out(gather(), assumptions())
     result = as_dict(report, revision)
     digest = hashlib.sha256(json.dumps(result, sort_keys=True).encode()).hexdigest()
     kept = QualityReport(method=METHOD, revision=revision, result=result, digest=digest, computed_at=now())

@@ -98,8 +98,8 @@ class Term:
 
 
 @dataclass(frozen=True)
-class Prediction:
-    """The prediction that the mechanisms make of pair a against pair b.
+class Expectation:
+    """What the mechanisms let one expect of pair a against pair b.
 
     sign : +1 a is faster, -1 slower, 0 no difference expected, None where a file system that differs
         has no stated mechanisms; `unstated` names those
@@ -149,8 +149,8 @@ def _term(rule: Rule, side: Side, a: str, b: str, matrix: Matrix, profile: Profi
     )
 
 
-def predict(pair_a: Pair, pair_b: Pair, matrix: Matrix, profile: Profile) -> Prediction:
-    """Predict one pair against another: the sum over guest and host of their terms.
+def expect(pair_a: Pair, pair_b: Pair, matrix: Matrix, profile: Profile) -> Expectation:
+    """Hold one pair against another: the sum over guest and host of their terms.
 
     A side on which both pairs agree says nothing and needs no mechanisms, so xfs-on-vmfs and
     ext4-on-vmfs can be told apart though nothing is stated of VMFS.
@@ -163,30 +163,9 @@ def predict(pair_a: Pair, pair_b: Pair, matrix: Matrix, profile: Profile) -> Pre
     differing = [name for a, b in zip(pair_a, pair_b, strict=True) if a != b for name in (a, b)]
     unstated = tuple(dict.fromkeys(name for name in differing if not is_stated(name, matrix)))
     if unstated:
-        return Prediction(None, None, found, unstated)
+        return Expectation(None, None, found, unstated)
     score = sum(term.contribution for term in found)
-    return Prediction(_sign(score), score, found)
-
-
-def order(pairs: Iterable[Pair], matrix: Matrix, profile: Profile) -> list[tuple[Pair, float]]:
-    """Return the pairs with their scores, best first; equal ones by name.
-
-    Scores compare these pairs only: a side on which all agree counts nothing. Pairs with a file
-    system of which no mechanism is stated, on a side where they differ, are left out.
-    """
-    pairs = sorted(set(pairs))
-    sides = [index for index in range(len(SIDES)) if len({pair[index] for pair in pairs}) > 1]
-    known = [pair for pair in pairs if all(is_stated(pair[index], matrix) for index in sides)]
-    scored = [(pair, sum(_level(SIDES[i], pair[i], matrix, profile) for i in sides)) for pair in known]
-    return sorted(scored, key=lambda row: (-round(row[1], 9), row[0]))
-
-
-def _level(side: Side, file_system: str, matrix: Matrix, profile: Profile) -> float:
-    """Return the score of one file system against one that does everything in the plain way."""
-    cells = matrix[file_system]
-    return sum(
-        rule.strength * rule.weight(side, profile) * rule.levels[cells[name].mechanism] for name, rule in RULES.items()
-    )
+    return Expectation(_sign(score), score, found)
 
 
 def is_stated(file_system: str, matrix: Matrix) -> bool:

@@ -29,25 +29,12 @@ class AdvisedEntry(TypedDict):
     high: float | None
 
 
-class AdvisedPair(TypedDict):
-    key: str
-    label: str
-
-
 class AdvisedPart(TypedDict):
     part: int
     name: str
     text: str
     best: list[AdvisedEntry]
     worst: list[AdvisedEntry]
-
-
-class Agreement(TypedDict):
-    verdict: str
-    agrees: int
-    contradicts: int
-    silent: int
-    text: str
 
 
 AllocationEnum: TypeAlias = Literal['sparse', 'metadata', 'falloc', 'full']
@@ -861,11 +848,6 @@ class SourceScore(TypedDict):
 SpanEnum: TypeAlias = Literal['minute', 'hour', 'day']
 
 
-class StatedMechanism(TypedDict):
-    code: str
-    mechanism: str
-
-
 class StatedMix(TypedDict):
     shares: dict[str, float]
 
@@ -920,18 +902,6 @@ class Sums(TypedDict):
     write_seconds: float
     flushes: int
     flush_seconds: float
-
-
-class Term(TypedDict):
-    side: str
-    operation: str
-    label: str
-    mechanism: StatedMechanism
-    against: StatedMechanism
-    sign: int
-    weight: float
-    contribution: float
-    hypotheses: list[str]
 
 
 TierEnum: TypeAlias = Literal['best', 'unlisted', 'worst']
@@ -1757,23 +1727,6 @@ class Pool(TypedDict):
     host_fs: str | None
 
 
-class Predicted(TypedDict):
-    rank: int
-    key: str
-    label: str
-    score: float
-    terms: list[Term]
-
-
-class Prediction(TypedDict):
-    basis: str
-    against: AdvisedPair | NullEnum | None
-    pairs: list[Predicted]
-    right: int
-    compared: int
-    beats_chance: bool
-
-
 class PreviewResult(TypedDict):
     case_study: str
     revision: int
@@ -2181,7 +2134,6 @@ class Recommendation(TypedDict):
     entries: list[AdvisedEntry]
     parts: list[AdvisedPart]
     missing: list[str]
-    agreement: Agreement
 
 
 class SetUp(TypedDict):
@@ -2228,8 +2180,6 @@ class Advice(TypedDict):
     is_far: bool
     far_beyond: float
     recommendation: list[Recommendation]
-    prediction: Prediction
-    notes: list[str]
     revision: int
 
 

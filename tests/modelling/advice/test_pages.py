@@ -13,7 +13,6 @@ from kdb.api.schema import EXAMPLES
 from modelling.advice.api import AdviceSerializer
 from modelling.models import RankingSnapshot
 from modelling.workloads.profiles import KNOWN, PERSONALITIES
-from tests.factories import make_case_study, make_measurement, publish
 from tests.modelling.answer_pages.test_pages import HTMX, text_of
 from tests.test_architecture import ROOT
 
@@ -77,35 +76,6 @@ def test_a_known_workload_gets_its_own_answer(client: Client, published_evidence
     assert f'href="/?axis=fs-pair&amp;workload={workload}&amp;hypervisor=kvm"' in response.content.decode()
 
 
-@pytest.fixture
-def right_mechanisms(published_evidence):
-    """Eight more laboratories that find on varmail what the mechanisms let one expect: nine of ten are right."""
-    for _ in range(8):
-        case_study = make_case_study()
-        for value, guest_fs in ((100.0, "ext4"), (200.0, "btrfs"), (400.0, "xfs")):
-            make_measurement(value, case_study=case_study, guest_fs=guest_fs, host_fs="ext4", workload="varmail")
-        publish(case_study)
-
-
-def test_the_mechanisms_give_no_order_where_they_were_no_better_than_chance(client: Client, published_evidence):
-    asked = {"personality": personality("varmail"), "hypervisor": "kvm"}
-    response = client.post(PAGE, asked)
-    text = text_of(response)
-    assert "The mechanisms give no order here: in 12 of 36 comparisons on this workload it was right" in text
-    assert "A prediction of the model" not in text
-    prediction = ask_api(client, asked).json()["prediction"]
-    assert (prediction["pairs"], prediction["beats_chance"]) == ([], False)
-    assert (prediction["right"], prediction["compared"]) == (12, 36)
-
-
-def test_the_prediction_is_marked_as_the_models_and_held_against_the_evidence(client: Client, right_mechanisms):
-    response = client.post(PAGE, {"personality": personality("varmail"), "hypervisor": "kvm"})
-    text = text_of(response)
-    assert "A prediction of the model, not a measurement." in text
-    assert "comparisons that it decides" in text
-    assert '<span class="tag tag-model">model</span>' in response.content.decode()
-
-
 def test_a_transferred_answer_says_so(client: Client, published_evidence):
     text = text_of(client.post(PAGE, {"personality": (ROOT / "tests/data/wml/varmail-1.5.f").read_text()}))
     assert "nobody measured this load itself" in text
@@ -116,7 +86,6 @@ def test_a_load_like_nothing_known_is_told_so(client: Client, published_evidence
     for load in (DATABASE, STREAM):
         text = text_of(client.post(PAGE, {"personality": load}))
         assert "Nothing that was measured is like this load." in text
-        assert "The model alone would put" not in text
         assert "does not carry over" in text
 
 
@@ -147,15 +116,6 @@ def test_filters_that_nothing_answers_are_left_out_and_named(client: Client, pub
     assert "With the hypervisor asked for, no published case study compares pairs for a mail server" in text
     text = text_of(client.post(PAGE, {"personality": personality("varmail"), "hypervisor": "kvm", "host_fs": "ntfs"}))
     assert "With the host file system asked for" in text
-
-
-def test_a_hypervisor_with_a_host_file_system_of_its_own_is_predicted_on_that(client: Client, right_mechanisms):
-    response = client.post(PAGE, {"personality": personality("varmail"), "hypervisor": "esxi"})
-    assert [pair.key for pair, *_ in response.context["page"].pairs] == [
-        "xfs-on-vmfs",
-        "btrfs-on-vmfs",
-        "ext4-on-vmfs",
-    ]
 
 
 def test_an_empty_knowledge_base_has_no_advice_and_says_so(client: Client):
@@ -329,7 +289,6 @@ def test_shares_are_advised_on(client: Client, published_evidence):
     assert answer["nearest"][0]["workload"] == "varmail"
     assert answer["profile"]["mean_file_bytes"] == 24 * 1024
     assert answer["filters"] == {"hypervisor": "kvm", "host_fs": None}
-    assert answer["prediction"]["basis"] == "model"
 
 
 def test_the_api_refuses_a_personality_with_line_and_column(client: Client, published_evidence):

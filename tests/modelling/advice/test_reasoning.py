@@ -1,23 +1,12 @@
-"""From a profile to advice: what is near, what the mechanisms predict, and whether evidence agrees."""
+"""From a profile to advice: what is near."""
 
 from itertools import combinations
 
 import pytest
 
-from modelling.advice.reasoning import FAR, Agreement, Expectation, SharesError, agreement, by_hand, expect, neighbours
-from modelling.advice.words import agreement as in_words
+from modelling.advice.reasoning import FAR, SharesError, by_hand, neighbours
 from modelling.workloads import wml
-from modelling.workloads.mechanisms import RULES, Mechanism
 from modelling.workloads.profiles import KNOWN, Accesses, Profile, distance, known_profiles, profile
-from tests.modelling.frames import ranked_entry
-
-PLAIN = {name: min(rule.levels, key=lambda level: abs(rule.levels[level])) for name, rule in RULES.items()}
-TREES = {**PLAIN, **dict.fromkeys(("directory", "metadata", "free_lists", "block_access"), "B+ tree")}
-COPYING = {**PLAIN, "update_method": "copy-on-write"}
-MATRIX = {
-    name: {operation: Mechanism("C0", mechanism) for operation, mechanism in cells.items()}
-    for name, cells in {"plain": PLAIN, "trees": TREES, "copying": COPYING}.items()
-}
 
 DATABASE = """
 set $dir=/srv/db
@@ -122,90 +111,6 @@ def between(a, b):
 
 def test_nothing_known_gives_no_neighbour():
     assert neighbours(of_text(STREAM), {}) == []
-
-
-# The prediction
-
-
-def test_pairs_come_in_the_order_of_the_mechanisms_and_are_held_against_the_plainest():
-    found = expect(MATRIX, MATRIX, MATRIX, of_text(DATABASE))
-    assert found.against == ("plain", "plain")
-    assert found.pairs[0].pair == ("trees", "trees")
-    assert found.pairs[-1].pair == ("copying", "copying")
-    assert [predicted.rank for predicted in found.pairs] == sorted(predicted.rank for predicted in found.pairs)
-
-
-def test_the_terms_of_a_pair_say_what_helps_and_what_hurts():
-    pairs = {predicted.pair: predicted for predicted in expect(MATRIX, MATRIX, MATRIX, of_text(DATABASE)).pairs}
-    assert {(t.side, t.sign) for t in pairs["trees", "copying"].terms} == {("guest", 1), ("host", -1)}
-    assert pairs["plain", "plain"].terms == ()
-
-
-def test_equal_scores_share_the_best_rank():
-    stream = of_text(STREAM)  # reads alone: copying costs nothing
-    ranks = {p.pair: p.rank for p in expect(["plain", "copying", "trees"], ["plain"], MATRIX, stream).pairs}
-    assert ranks["plain", "plain"] == ranks["copying", "plain"]
-
-
-def test_one_host_without_stated_mechanisms_leaves_the_guests_to_be_told_apart():
-    found = expect(MATRIX, ["vmfs"], MATRIX, of_text(DATABASE))
-    assert [predicted.pair[0] for predicted in found.pairs] == ["trees", "plain", "copying"]
-
-
-def test_without_stated_mechanisms_there_is_no_prediction():
-    assert expect(["ntfs", "refs"], ["vmfs"], MATRIX, of_text(DATABASE)) == Expectation(None, ())
-
-
-# Whether evidence agrees
-
-
-def ranked(*keys, part=1, tied=()):
-    return [
-        ranked_entry(key, part=part, rank=rank, tied_with=set(tied) - {key} if key in tied else ())
-        for rank, key in enumerate(keys, start=1)
-    ]
-
-
-def test_evidence_in_the_predicted_order_agrees():
-    entries = ranked("trees-on-plain", "plain-on-plain", "copying-on-plain")
-    held = agreement(entries, MATRIX, of_text(DATABASE))
-    assert (held, held.verdict) == (Agreement(agrees=3), "agrees")
-
-
-def test_evidence_in_the_opposite_order_contradicts():
-    entries = ranked("copying-on-plain", "plain-on-plain", "trees-on-plain")
-    held = agreement(entries, MATRIX, of_text(DATABASE))
-    assert (held, held.verdict) == (Agreement(contradicts=3), "contradicts")
-
-
-def test_what_the_evidence_cannot_tell_apart_or_join_counts_nothing():
-    tied = ranked("copying-on-plain", "trees-on-plain", tied=("copying-on-plain", "trees-on-plain"))
-    apart = [*ranked("copying-on-plain"), *ranked("plain-on-plain", "trees-on-plain", part=2)[1:]]
-    for entries in (tied, apart, []):
-        assert agreement(entries, MATRIX, of_text(DATABASE)).verdict == "untested"
-
-
-def test_what_the_model_cannot_tell_apart_is_silent():
-    held = agreement(ranked("ntfs-on-plain", "trees-on-plain"), MATRIX, of_text(DATABASE))
-    assert (held, held.verdict) == (Agreement(silent=1), "silent")
-
-
-@pytest.mark.parametrize(
-    ("held", "words"),
-    [
-        (Agreement(), "decides no comparison"),
-        (Agreement(agrees=1), "agrees with this evidence, in the one comparison that it decides."),
-        (
-            Agreement(agrees=2),
-            "of the 2 comparisons that it decides, 2 in the predicted order and none in the opposite",
-        ),
-        (Agreement(1, 1, 1), "only in part: of the 3 comparisons"),
-        (Agreement(contradicts=3), "The recommendation follows the evidence."),
-        (Agreement(silent=2), "predict no difference where this evidence finds one"),
-    ],
-)
-def test_the_agreement_is_said_in_a_sentence(held, words):
-    assert words in in_words(held)
 
 
 # Shares by hand

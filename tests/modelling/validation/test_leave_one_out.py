@@ -11,9 +11,7 @@ from modelling.estimation.ranking import Assumptions, rank
 from modelling.evidence.axes import AXES
 from modelling.validation.forecasts import METHODS, CannotPredict, Evidence, Forecast, Task
 from modelling.validation.leave_one_out import leave_one_out, score, sources, summaries
-from modelling.workloads.profiles import known_profiles
 from tests.modelling import frames
-from tests.modelling.workloads.test_mechanisms import MATRIX
 
 ASSUMED = Assumptions(Spread(0.05), tier_scale=0.1, tier_doubt=0.5)
 MAIL = {"xfs": 0.5, "btrfs": 0.2, "ext4": -0.4}
@@ -45,8 +43,8 @@ def guests(study, effects, noise=None, variance=0.0001, **fields):
     ]
 
 
-def report(world, matrix=None, profiles=None):
-    return leave_one_out(world, ASSUMED, matrix or {}, profiles or {})
+def report(world):
+    return leave_one_out(world, ASSUMED)
 
 
 def outcomes(found, axis="guest-fs", workload="varmail", study=None):
@@ -130,21 +128,7 @@ def test_a_study_that_nobody_overlaps_cannot_be_predicted():
     told = outcomes(report(evidence({"varmail": rows})), axis="hypervisor", study="lonely")
     assert all(outcome.reason and outcome.kendall is None for name in told for outcome in told[name])
     assert [len(told[name]) for name in ("network", "components", "mean")] == [1, 1, 1]
-    assert told["mechanisms"] == told["ext4"] == []  # no question for them
-
-
-def test_mechanisms_are_asked_without_any_other_evidence():
-    world = evidence({"varmail": guests("only", MAIL)})
-    told = outcomes(report(world, MATRIX, known_profiles()))
-    assert told["mechanisms"][0].order == ("xfs", "btrfs", "ext4")
-    assert told["network"][0].reason
-
-
-def test_nothing_is_said_of_what_no_paper_describes():
-    world = evidence({"varmail": guests("only", {"ntfs": 0.3, "ext4": 0.0}), "atto": guests("only", MAIL)})
-    found = report(world, MATRIX, known_profiles())
-    assert outcomes(found)["mechanisms"][0].reason == "no mechanism is stated of ntfs"
-    assert "profile" in outcomes(found, workload="atto")["mechanisms"][0].reason
+    assert told["ext4"] == []  # no question for it
 
 
 @pytest.mark.slow
@@ -236,8 +220,6 @@ def test_means_are_over_what_was_answered():
     total = summary(found, "network")
     assert (total.asked, total.answered) == (18, 18)  # three studies, two workloads; guest, pair and configuration
     assert summaries([]) == []
-    assert (summary(found, "mechanisms").asked, summary(found, "mechanisms").answered) == (12, 0)
-    assert summary(found, "mechanisms").kendall is None
 
 
 @pytest.mark.parametrize("with_list", [False, True])
