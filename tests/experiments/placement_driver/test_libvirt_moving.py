@@ -8,7 +8,7 @@ import pytest
 
 from experiments.placement_driver.contract import Forbidden, Held, Move
 from experiments.placement_driver.libvirt_moving import LibvirtMoving
-from tests.experiments.laboratory.conftest import stock
+from tests.experiments.laboratory.conftest import qemu_lab, stock  # noqa: F401 - a fixture
 
 from .conformance import MovingConformance
 from .machines import DISK_MIB, Machine, host_of, mount_pool

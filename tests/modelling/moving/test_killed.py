@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.experiments.laboratory.conftest import wait_until
+from tests.experiments.laboratory.conftest import qemu_lab, wait_until  # noqa: F401 - a fixture
 from tests.experiments.placement_driver.machines import Machine, mount_pool
 from tests.kdb.work.test_worker import Place, kill
 
@@ -169,7 +169,7 @@ def _loops() -> list[str]:
 
 
 @pytest.fixture
-def scene(tmp_path, migrated_sqlite, qemu_lab):
+def scene(tmp_path, migrated_sqlite, qemu_lab):  # noqa: F811
     place = Place(tmp_path, migrated_sqlite)
     place.environment["DJANGO_SETTINGS_MODULE"] = "tests.background.settings"
     scene = Scene(place, qemu_lab)

@@ -17,7 +17,7 @@ from modelling.detection import keeping, selectors
 from modelling.models import DetectedHour, PlacementDecision, PlacementMove, PlacementPolicy
 from modelling.moving import outcomes, plans, policies
 from tests import factories
-from tests.experiments.laboratory.conftest import wait_until
+from tests.experiments.laboratory.conftest import keys, qemu_lab, stock_lab, wait_until  # noqa: F401 - fixtures
 from tests.experiments.placement_driver.machines import DISK_MIB, Loaded, Machine, mount_pool
 from tests.kdb.work.test_worker import Place, kill
 
@@ -67,7 +67,7 @@ def mail(lab, pools):
 
 
 @pytest.fixture
-def host(lab, keys):
+def host(lab, keys):  # noqa: F811
     """As its operator registered it; whoever moves its disks copies at most 12 MiB/s."""
     keys(lab)
     numbers_for_xfs()
