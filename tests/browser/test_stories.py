@@ -285,16 +285,6 @@ def test_the_author_of_a_program_finds_the_data_and_gets_a_token(page, live_serv
     assert page.evaluate("document.documentElement.innerHTML.includes('kdb_')") is False
 
 
-def test_pages_of_imports_fit_a_phone(page, live_server, published_evidence, worker, tmp_path):
-    make_user("researchers", username="ada", password=PASSWORD)
-    (tmp_path / "results.csv").write_text(TABLE)
-    page.set_viewport_size({"width": 360, "height": 800})
-    sign_in(page, live_server, "ada")
-    for address in ("drafts/", "drafts/new/", "accounts/"):
-        page.goto(f"{live_server.url}/{address}")
-        assert page.evaluate("document.documentElement.scrollWidth") <= 360, address
-
-
 # The reviewer: what waits, is it sound, what has to be mended, is it now?
 
 

@@ -50,7 +50,7 @@ def state(place: Place) -> tuple[int, str]:
     return count, found
 
 
-@pytest.mark.parametrize("seconds_into_it", [0.1, 0.6])
+@pytest.mark.parametrize("seconds_into_it", [0.1, pytest.param(0.6, marks=pytest.mark.nightly)])
 def test_a_killed_import_leaves_the_old_state_or_the_new_one(place, seconds_into_it):
     worker = place.start_worker()
     wait_until(lambda: place.jobs()[0].state == "running")

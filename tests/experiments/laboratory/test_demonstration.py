@@ -37,8 +37,9 @@ def listeners() -> list[str]:
 
 
 @pytest.mark.skipif(bool(lab.missing()), reason="no laboratory here")
-def test_a_stranger_gets_a_draft_twice_and_nothing_else_is_left(place, published_evidence):
-    for number in (1, 2):
+@pytest.mark.parametrize("times", [1, pytest.param(2, marks=pytest.mark.nightly)])
+def test_a_stranger_gets_a_draft_as_often_as_asked_and_nothing_else_is_left(place, published_evidence, times):
+    for number in range(1, times + 1):
         printed = demonstrate(place)
         assert f"/drafts/demo-{number}/" in printed
         campaign = Campaign.objects.get(slug=f"demo-{number}")

@@ -63,6 +63,7 @@ def has(machine, program):
     return machine.run(["sh", "-c", f"command -v {program}"]).status == 0
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_packages_come_and_go_and_what_was_there_before_stays(machine):
     assert machine.run(["dpkg", "--purge", "--force-depends", "fio"]).status == 0

@@ -70,6 +70,7 @@ def test_what_was_backed_up_is_restored_and_gives_the_same_answers(published_evi
     assert factories.make_case_study().pk > max(row["id"] for row in stored[CaseStudy])
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 @pytest.mark.postgresql
 @pytest.mark.django_db(transaction=True)

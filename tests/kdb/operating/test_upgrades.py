@@ -67,6 +67,7 @@ COUNTS = (
 KEPT = "SELECT question, method FROM modelling_rankingsnapshot WHERE revision > 0 AND superseded_by IS NULL"
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 @pytest.mark.server
 def test_the_data_of_the_last_release_are_migrated_and_the_answers_hold(released):

@@ -148,6 +148,7 @@ def test_the_published_evidence_is_held_against_every_model(published_evidence):
     assert all(p["cannot"] for asked in atto for p in asked["predictions"] if p["method"] in ("network", "components"))
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 @pytest.mark.sqlite
 def test_with_what_others_published_the_form_in_use_is_not_worse_than_the_naive(published_evidence):
