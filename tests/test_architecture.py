@@ -82,11 +82,12 @@ ROOMS = [
     ("modelling.moving", False, "plans for observed machines, and moves"),
     ("modelling.previews", False, "what publishing a draft would change"),
     ("modelling.validation", False, "how well each model foretells what it has not seen"),
+    ("modelling.research", True, "simulations that judge the models; commands run them, nothing else knows them"),
     ("modelling", False, "addresses, signals, handlers of jobs, commands"),
 ]
 # The features, each with doors: what may be asked of it, how it reads, and what it says. The rooms of modelling above
-# them are for all features.
-FEATURES = [room for room, *_ in ROOMS[[room for room, *_ in ROOMS].index("modelling.claims") : -1]]
+# them are for all features; the simulations below them look behind doors.
+FEATURES = [room for room, *_ in ROOMS[[room for room, *_ in ROOMS].index("modelling.claims") : -2]]
 DOORS = ("selectors", "words", "content")
 
 # Modules inside a room with Django that are free of it themselves.
@@ -100,7 +101,7 @@ PLAIN = [
     *(f"modelling.comparisons.{name}" for name in ("content", "presentation", "words")),
     *(f"modelling.mixes.{name}" for name in ("content", "presentation", "words")),
     *(f"modelling.placement.{name}" for name in ("content", "prospects", "assignment", "planning", "fleet_file")),
-    *(f"modelling.placement.{name}" for name in ("simulation", "solver_output", "words")),
+    *(f"modelling.placement.{name}" for name in ("solver_output", "words")),
     *(
         f"modelling.claims.{name}"
         for name in ("facts", "needs", "evaluation", "condition_words", "judging", "hypotheses")

@@ -7,7 +7,7 @@ import numpy as np
 from django.core.management.base import BaseCommand, CommandParser
 
 from modelling.answers.estimate import assumptions
-from modelling.validation.simulation import LABORATORIES, RUNS, TAUS, Tally, calibration, simulate
+from modelling.research.coverage import LABORATORIES, RUNS, TAUS, Tally, calibration, simulate
 
 
 class Command(BaseCommand):

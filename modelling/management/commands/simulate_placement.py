@@ -10,8 +10,8 @@ from modelling.answers.estimate import assumptions
 from modelling.evidence import names
 from modelling.placement.content import FleetError, Rules
 from modelling.placement.gather import knowledge
-from modelling.placement.simulation import HYPERVISOR, ORACLE, PERIODS, Outcome, in_common, simulate
 from modelling.placement.solver_output import on_stderr
+from modelling.research.placement import HYPERVISOR, ORACLE, PERIODS, Outcome, in_common, simulate
 
 REPETITIONS = 3  # of a further laboratory, of each pair
 LEAST, MOST = 10, 100_000  # machines

@@ -8,7 +8,7 @@ import pytest
 from django.core.management import call_command
 
 from modelling.estimation.arms import Spread
-from modelling.validation.simulation import Tally, calibration, simulate
+from modelling.research.coverage import Tally, calibration, simulate
 
 pytestmark = pytest.mark.slow
 

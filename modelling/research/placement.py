@@ -15,10 +15,9 @@ import numpy as np
 from kdb.pairs import pair_key, pair_parts
 from modelling.estimation.bayes import Posterior
 from modelling.estimation.verdict import Basis, strength
-
-from .assignment import Filling, Problem, assign
-from .content import FleetError, Prospect, Rules
-from .prospects import Knowledge, Known, is_sure, prospect
+from modelling.placement.assignment import Filling, Problem, assign
+from modelling.placement.content import FleetError, Prospect, Rules
+from modelling.placement.prospects import Knowledge, Known, is_sure, prospect
 
 POLICIES = NEVER, LIST, RANDOM, POINT, KDB, ORACLE = ("never", "list", "random", "point", "kdb", "oracle")
 # The oracle knows the true effects and those to come. It plans for the lives of its machines or for the period alone,
