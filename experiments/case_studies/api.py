@@ -217,8 +217,8 @@ class DraftViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, OwnedViewSe
         draft = self._permitted(
             permissions.may_publish, "A submitted case study is published by a reviewer who had no part in it."
         )
-        said = fields_of(request, DecisionSerializer)
-        reason, seen = _reason(said), said.get("content_digest")
+        fields = fields_of(request, DecisionSerializer)
+        reason, seen = _reason(fields), fields.get("content_digest")
         if seen == "":
             message = "It is a text, the content_digest that GET drafts/<slug>/ has; left out: what was submitted."
             raise FaultyRequest([{"field": "content_digest", "message": message}])
@@ -288,8 +288,8 @@ def _check(forms: Mapping[str, BaseForm]) -> None:
         raise FaultyRequest(errors)
 
 
-def _reason(said: dict[str, Any]) -> str:
-    form = ReasonForm(said)
+def _reason(fields: dict[str, Any]) -> str:
+    form = ReasonForm(fields)
     refuse_faults(form)
     return form.cleaned_data["reason"]
 

@@ -60,9 +60,9 @@ def _locked(rows: QuerySet[Any]) -> list[int]:
 def _unreferred(rows: QuerySet[Any]) -> QuerySet[Any]:
     """Return those of the rows, locked, that no other row of any application refers to."""
     model: type[Model] = rows.model
-    found = model._default_manager.filter(pk__in=_locked(rows))
+    unreferred = model._default_manager.filter(pk__in=_locked(rows))
     for relation in model._meta.get_fields(include_hidden=True):
         if isinstance(relation, ForeignObjectRel) and not relation.many_to_many:
             others = relation.related_model._base_manager.filter(**{relation.field.name: OuterRef("pk")})
-            found = found.filter(~Exists(others))
-    return found
+            unreferred = unreferred.filter(~Exists(others))
+    return unreferred

@@ -22,7 +22,7 @@ def entries(case_study: CaseStudy, address: str) -> str:
     revision = f"Knowledge revision {case_study.published_revision_id}"
     if case_study.retracted_revision_id:
         revision += f", retracted at revision {case_study.retracted_revision_id}"
-    found = [
+    texts = [
         _entry(
             "misc",
             f"kdb-{case_study.slug}",
@@ -35,8 +35,8 @@ def entries(case_study: CaseStudy, address: str) -> str:
         )
     ]
     if case_study.publication is not None:
-        found.append(_publication(case_study.publication))
-    return "\n".join(found)
+        texts.append(_publication(case_study.publication))
+    return "\n".join(texts)
 
 
 def _publication(publication: Publication) -> str:

@@ -96,21 +96,21 @@ def export(case_study: CaseStudy, file: IO[bytes]) -> None:
 
 def digest(case_study: CaseStudy) -> str:
     """Return SHA-256 of all that its bundle says: facts, numbers, findings, claims, and the digests of its files."""
-    found = hashlib.sha256(json.dumps(_document(case_study), sort_keys=True).encode())
+    checksum = hashlib.sha256(json.dumps(_document(case_study), sort_keys=True).encode())
     for _, rows in _tables(case_study):
-        found.update(b"\0")
-        csv.writer(_Digested(found)).writerows(rows)
-    return found.hexdigest()
+        checksum.update(b"\0")
+        csv.writer(_Digested(checksum)).writerows(rows)
+    return checksum.hexdigest()
 
 
 class _Digested:
     """A file to write to that only updates a digest."""
 
-    def __init__(self, found: Any) -> None:
-        self.found = found
+    def __init__(self, checksum: Any) -> None:
+        self.checksum = checksum
 
     def write(self, line: str) -> None:
-        self.found.update(line.replace("\r\n", "\n").encode())
+        self.checksum.update(line.replace("\r\n", "\n").encode())
 
 
 def _tables(case_study: CaseStudy) -> Iterator[tuple[str, Iterator[list[Any]]]]:
@@ -213,14 +213,14 @@ def _catalogue_entries(rows: list[models.Model], claims: list[Claim]) -> dict[ty
 
 def _row(row: models.Model, without: tuple[str, ...] = ()) -> dict[str, Any]:
     """Return the row's fields that are not at their default; references by slug."""
-    found = {}
+    fields = {}
     for name in field_names(type(row), without):
         field, value = column(type(row), name), getattr(row, name)
         if field.is_relation:
             value = value.slug if value else None
         if value is not None and value != field.get_default():
-            found[name] = value
-    return found
+            fields[name] = value
+    return fields
 
 
 # In
@@ -233,28 +233,28 @@ def take_in(data: bytes, *, user: User | None, door: ImportBatch.Door) -> tuple[
     """
     with ReadingProcess(seconds=_SECONDS, memory_bytes=_MEMORY_BYTES) as process:
         try:
-            found = process.bundle(process.read([data], lambda: None, schema=schema()))
+            bundle = process.bundle(process.read([data], lambda: None, schema=schema()))
         except NotRead as limit:
             what, _ = limit.args
             raise BundleError(f"To read the bundle takes {what}.") from limit
-        if door == ImportBatch.Door.BROWSER and found.lines > _MOST_LINES_AT_ONCE:
+        if door == ImportBatch.Door.BROWSER and bundle.lines > _MOST_LINES_AT_ONCE:
             raise BundleError(
-                f"The tables have {found.lines:,} lines; up to {_MOST_LINES_AT_ONCE:,} are taken here, more by "
+                f"The tables have {bundle.lines:,} lines; up to {_MOST_LINES_AT_ONCE:,} are taken here, more by "
                 "`manage.py import_results` on the server."
             )
-        return _taken_in(found, user, door)
+        return _taken_in(bundle, user, door)
 
 
-def _taken_in(found: LaidOut, user: User | None, door: ImportBatch.Door) -> tuple[CaseStudy, bool]:
-    slug = found.document["case_study"]["slug"]
+def _taken_in(bundle: LaidOut, user: User | None, door: ImportBatch.Door) -> tuple[CaseStudy, bool]:
+    slug = bundle.document["case_study"]["slug"]
     there = permissions.seen_by(user).filter(slug=slug).first()
-    if there is not None and digest(there) == found.digest:
+    if there is not None and digest(there) == bundle.digest:
         return there, False
     if CaseStudy.objects.filter(slug=slug).exists():
         raise BundleError(not_to_be_had(slug))
     try:
         with transaction.atomic():
-            case_study = _Taking(found, user, door).do()
+            case_study = _Taking(bundle, user, door).do()
     except (IntegrityError, ValidationError) as error:
         raise BundleError(f"The bundle breaks a rule of the knowledge base: {_told(error)}") from error
     logger.info("took in a bundle case_study=%s door=%s", case_study.slug, door)
@@ -271,79 +271,79 @@ def _told(error: Exception) -> str:
 class _Taking:
     """One bundle on its way in, inside a transaction."""
 
-    def __init__(self, found: LaidOut, user: User | None, door: ImportBatch.Door) -> None:
-        self.document, self.open, self.user, self.door = found.document, found.open, user, door
+    def __init__(self, bundle: LaidOut, user: User | None, door: ImportBatch.Door) -> None:
+        self.document, self.open, self.user, self.door = bundle.document, bundle.open, user, door
         self.rows: dict[type[models.Model], dict[str, models.Model]] = {}
 
     def do(self) -> CaseStudy:
         for name, model in CATALOGUE.items():
             self.rows[model] = {
-                said["slug"]: self.found_or_new(model, said) for said in self.document["catalogue"][name]
+                fields["slug"]: self.found_or_new(model, fields) for fields in self.document["catalogue"][name]
             }
-        self.rows[Publication] = {said["slug"]: self.publication(said) for said in self.document["publications"]}
+        self.rows[Publication] = {fields["slug"]: self.publication(fields) for fields in self.document["publications"]}
         server = self.own(Server, self.document["server"])
         storage = self.own(Storage, self.document["storage"], server=server)
         case_study = self.new(CaseStudy, self.document["case_study"], owner=self.user, server=server, storage=storage)
         audit(case_study, self.user, AuditEntry.Action.CREATED, "from a bundle")
         self.rows[Configuration] = {
-            said["slug"]: self.new(Configuration, said, case_study=case_study)
-            for said in self.document["configurations"]
+            fields["slug"]: self.new(Configuration, fields, case_study=case_study)
+            for fields in self.document["configurations"]
         }
-        self.variants = {said["key"]: self.variant(said) for said in self.document["workload_variants"]}
+        self.variants = {fields["key"]: self.variant(fields) for fields in self.document["workload_variants"]}
         files = self.files(case_study)
         count = self.measurements(files)
         self.derived_values()
-        for said in self.document["printed_ratios"]:
-            self.new(PrintedRatio, said, case_study=case_study, variant=self.of_key(said))
-        for said in self.document["findings"]:
-            self.finding(said).case_studies.add(case_study)
-        for said in self.document["claims"]:
-            self.claim(said).case_studies.add(case_study)
+        for fields in self.document["printed_ratios"]:
+            self.new(PrintedRatio, fields, case_study=case_study, variant=self.of_key(fields))
+        for fields in self.document["findings"]:
+            self.finding(fields).case_studies.add(case_study)
+        for fields in self.document["claims"]:
+            self.claim(fields).case_studies.add(case_study)
         belongings.forget()  # what the bundle names and nothing in it refers to
         audit(case_study, self.user, AuditEntry.Action.IMPORTED, f"bundle: {count:,} measurements")
         return case_study
 
-    def found_or_new(self, model: type[Shared], said: dict[str, Any]) -> Shared:
+    def found_or_new(self, model: type[Shared], fields: dict[str, Any]) -> Shared:
         """Return the catalogue's entry of this slug, else a new one. Raises BundleError where a draft's differs."""
-        found = model._default_manager.filter(slug=said["slug"]).first()
-        if found and found.is_draft:
-            self.refuse_another(found, said)
-        return found if found else self.new(model, said, is_draft=True)
+        row = model._default_manager.filter(slug=fields["slug"]).first()
+        if row and row.is_draft:
+            self.refuse_another(row, fields)
+        return row if row else self.new(model, fields, is_draft=True)
 
-    def publication(self, said: dict[str, Any]) -> Publication:
-        found = self.found_or_new(Publication, said)
-        if found.title != said["title"]:
-            raise BundleError(f"publications: {said['slug']!r} is another publication here ({found.title}).")
-        return found
+    def publication(self, fields: dict[str, Any]) -> Publication:
+        publication = self.found_or_new(Publication, fields)
+        if publication.title != fields["title"]:
+            raise BundleError(f"publications: {fields['slug']!r} is another publication here ({publication.title}).")
+        return publication
 
-    def refuse_another(self, found: models.Model, said: dict[str, Any]) -> None:
+    def refuse_another(self, row: models.Model, fields: dict[str, Any]) -> None:
         """Raise BundleError where two drafts bring different ones: neither is given the other's unreviewed words."""
         without = ("aliases", "source", "variant")
-        ours = _row(found, without)
-        for name in field_names(type(found), without):
-            default = column(type(found), name).get_default()
-            if ours.get(name, default) != said.get(name, default):
-                named = said.get("slug") or said.get("code") or said["guest_fs"]
+        ours = _row(row, without)
+        for name in field_names(type(row), without):
+            default = column(type(row), name).get_default()
+            if ours.get(name, default) != fields.get(name, default):
+                named = fields.get("slug") or fields.get("code") or fields["guest_fs"]
                 raise BundleError(
-                    f"{found._meta.verbose_name} {named!r}: an unpublished case study here brings one of this name "
+                    f"{row._meta.verbose_name} {named!r}: an unpublished case study here brings one of this name "
                     f"with another {name}; rename it, or wait until that one is published or deleted."
                 )
 
-    def own(self, model: type[models.Model], said: dict[str, Any], **fixed: models.Model) -> models.Model:
+    def own(self, model: type[models.Model], fields: dict[str, Any], **fixed: models.Model) -> models.Model:
         """Add a server or storage of the case study; its slug gets a number where another has it here."""
-        slug, number = said["slug"], 1
+        slug, number = fields["slug"], 1
         while model._default_manager.filter(slug=slug).exists():
             number += 1
-            slug = f"{said['slug'][:50]}-{number}"
-        return self.new(model, {**said, "slug": slug}, **fixed)
+            slug = f"{fields['slug'][:50]}-{number}"
+        return self.new(model, {**fields, "slug": slug}, **fixed)
 
-    def new(self, model: type[models.Model], said: dict[str, Any], **fixed: Any) -> Any:
+    def new(self, model: type[models.Model], fields: dict[str, Any], **fixed: Any) -> Any:
         values = {}
         for name in field_names(model):
-            if name not in said or name in fixed:
+            if name not in fields or name in fixed:
                 continue
             field = column(model, name)
-            values[name] = self.referred(field, said[name]) if field.is_relation else said[name]
+            values[name] = self.referred(field, fields[name]) if field.is_relation else fields[name]
         row = model(**values, **fixed)
         row.full_clean()
         row.save()
@@ -359,41 +359,41 @@ class _Taking:
                 f"{field.model._meta.verbose_name}, {field.name}: {slug!r} is not in the bundle."
             ) from None
 
-    def of_key(self, said: dict[str, Any]) -> WorkloadVariant:
+    def of_key(self, fields: dict[str, Any]) -> WorkloadVariant:
         try:
-            return self.variants[said["variant"]]
+            return self.variants[fields["variant"]]
         except KeyError:
-            raise BundleError(f"variant {said['variant']!r} is not among workload_variants.") from None
+            raise BundleError(f"variant {fields['variant']!r} is not among workload_variants.") from None
 
-    def variant(self, said: dict[str, Any]) -> WorkloadVariant:
+    def variant(self, fields: dict[str, Any]) -> WorkloadVariant:
         return WorkloadVariant.objects.for_parameters(
-            workload=self.referred(column(WorkloadVariant, "workload"), said["workload"]),
-            benchmark=self.referred(column(WorkloadVariant, "benchmark"), said["benchmark"]),
-            benchmark_version=said.get("benchmark_version", ""),
-            parameters=said.get("parameters", {}),
+            workload=self.referred(column(WorkloadVariant, "workload"), fields["workload"]),
+            benchmark=self.referred(column(WorkloadVariant, "benchmark"), fields["benchmark"]),
+            benchmark_version=fields.get("benchmark_version", ""),
+            parameters=fields.get("parameters", {}),
         )
 
-    def finding(self, said: dict[str, Any]) -> OrdinalFinding:
+    def finding(self, fields: dict[str, Any]) -> OrdinalFinding:
         """Return the finding: one that is here already is used, as a finding may hold for several case studies."""
         place = {
-            name: self.referred(column(OrdinalFinding, name), said[name])
+            name: self.referred(column(OrdinalFinding, name), fields[name])
             for name in ("publication", "hypervisor", "guest_fs", "host_fs")
         }
-        variant = self.of_key(said)
-        found = OrdinalFinding.objects.filter(**place, variant=variant).first()
-        if found and not found.case_studies.visible().exists():
-            self.refuse_another(found, said)
-        return found or self.new(OrdinalFinding, said, variant=variant)
+        variant = self.of_key(fields)
+        finding = OrdinalFinding.objects.filter(**place, variant=variant).first()
+        if finding and not finding.case_studies.visible().exists():
+            self.refuse_another(finding, fields)
+        return finding or self.new(OrdinalFinding, fields, variant=variant)
 
-    def claim(self, said: dict[str, Any]) -> Claim:
-        found = Claim.objects.filter(code=said["code"]).first()
-        if found is None:
-            found = self.new(Claim, said)
+    def claim(self, fields: dict[str, Any]) -> Claim:
+        claim = Claim.objects.filter(code=fields["code"]).first()
+        if claim is None:
+            claim = self.new(Claim, fields)
             link = Claim._meta.get_field("workloads")
-            found.workloads.set([self.referred(link, slug) for slug in said["workloads"]])
-        elif not found.case_studies.visible().exists():
-            self.refuse_another(found, said)
-        return found
+            claim.workloads.set([self.referred(link, slug) for slug in fields["workloads"]])
+        elif not claim.case_studies.visible().exists():
+            self.refuse_another(claim, fields)
+        return claim
 
     def files(self, case_study: CaseStudy) -> dict[str, RawFile]:
         if not self.document["files"]:
@@ -408,12 +408,12 @@ class _Taking:
             report={"files": [], "new_configurations": []},
         )
         kept = {}
-        for said in self.document["files"]:
-            content = self.open(f"{FILES}{said['sha256']}")
+        for listed in self.document["files"]:
+            content = self.open(f"{FILES}{listed['sha256']}")
             chunks = iter(partial(content.read, raw_files.CHUNK_BYTES), b"")
-            with closing(raw_files.take(said["name"], chunks)) as upload:
-                kept[said["sha256"]] = raw_files.store(batch, upload)
-            RawFile.objects.filter(pk=kept[said["sha256"]].pk).update(format=said["format"])
+            with closing(raw_files.take(listed["name"], chunks)) as upload:
+                kept[listed["sha256"]] = raw_files.store(batch, upload)
+            RawFile.objects.filter(pk=kept[listed["sha256"]].pk).update(format=listed["format"])
         return kept
 
     def measurements(self, files: dict[str, RawFile]) -> int:
@@ -489,10 +489,10 @@ class _Taking:
                 return None
             if isinstance(field, models.BooleanField):
                 return {"True": True, "False": False}[text]
-            found = field.clean(text, None)
-            if isinstance(found, float) and not -1e300 < found < 1e300:
+            cleaned = field.clean(text, None)
+            if isinstance(cleaned, float) and not -1e300 < cleaned < 1e300:
                 raise ValueError(text)
-            return found
+            return cleaned
 
         return value
 

@@ -68,9 +68,9 @@ class CaseStudyListFilter(forms.Form):
 
 
 def _speaks_of(workload: Workload) -> Q:
-    found = Q(Exists(OrdinalFinding.objects.filter(case_studies=OuterRef("pk"), variant__workload=workload)))
+    condition = Q(Exists(OrdinalFinding.objects.filter(case_studies=OuterRef("pk"), variant__workload=workload)))
     for model in (Measurement, DerivedValue):
         rows = model.objects.filter(configuration=OuterRef("pk"), variant__workload=workload)
         configurations = Configuration.objects.filter(Exists(rows), case_study=OuterRef("pk"))
-        found |= Q(Exists(configurations))
-    return found
+        condition |= Q(Exists(configurations))
+    return condition

@@ -71,11 +71,11 @@ def delete_draft(case_study: CaseStudy) -> None:
     """Forget a draft, and all that nothing else has by now. Raises CaseStudyError where it is no draft."""
     with transaction.atomic():
         why_not = "Only a draft can be deleted; what was published is retracted instead."
-        found = locked(case_study, CaseStudy.Status.DRAFT, why_not)
-        left = belongings.of(found)
-        Measurement.objects.filter(configuration__case_study=found)._raw_delete(using="default")
-        found.delete()
-        server = found.server
+        draft = locked(case_study, CaseStudy.Status.DRAFT, why_not)
+        left = belongings.of(draft)
+        Measurement.objects.filter(configuration__case_study=draft)._raw_delete(using="default")
+        draft.delete()
+        server = draft.server
         if not server.case_studies.exists():
             server.delete()  # and its storage
         belongings.forget(left)
@@ -132,10 +132,10 @@ def audit(case_study: CaseStudy, user: User | None, action: AuditEntry.Action, d
 
 def locked(case_study: CaseStudy, status: str, otherwise: str) -> CaseStudy:
     """Return the case study as it is now, locked for the transaction. Raises CaseStudyError where it is elsewhere."""
-    found = CaseStudy.objects.select_for_update().filter(pk=case_study.pk).first()
-    if found is None or found.status != status:
-        raise CaseStudyError(otherwise if found else f"{case_study.slug} was deleted meanwhile.")
-    return found
+    current = CaseStudy.objects.select_for_update().filter(pk=case_study.pk).first()
+    if current is None or current.status != status:
+        raise CaseStudyError(otherwise if current else f"{case_study.slug} was deleted meanwhile.")
+    return current
 
 
 def _next_revision(action: str, reason: str) -> KnowledgeRevision:

@@ -26,8 +26,8 @@ def why_not_told(delivery: Delivery) -> str:
     """Return why a reviewer is not told after all: it waits no more, or holds something else by now; else empty."""
     if delivery.topic != Topic.REVIEW:
         return ""
-    found = CaseStudy.objects.filter(slug=delivery.facts["case_study"]).first()
-    is_as_told = found is not None and found.submitted_digest == delivery.facts["submitted_digest"]
-    if found is not None and is_as_told and permissions.may_publish(delivery.subscription.user, found):
+    case_study = CaseStudy.objects.filter(slug=delivery.facts["case_study"]).first()
+    is_as_told = case_study is not None and case_study.submitted_digest == delivery.facts["submitted_digest"]
+    if case_study is not None and is_as_told and permissions.may_publish(delivery.subscription.user, case_study):
         return ""
     return "It waits for you no more."

@@ -24,13 +24,13 @@ class Obstacle:
 
 def obstacles(draft: CaseStudy) -> list[Obstacle]:
     """Return all that keeps a draft from being submitted. Two queries."""
-    found = []
+    in_the_way = []
     if not Measurement.objects.filter(configuration__case_study=draft).exists():
-        found.append(Obstacle("There is nothing to review yet: no results are in the case study."))
+        in_the_way.append(Obstacle("There is nothing to review yet: no results are in the case study."))
     for batch in draft.imports.filter(state__in=_UNFINISHED).select_related("job").order_by("pk"):
         why = "its reading failed; read it again, or discard it" if batch.why_not_read else _UNFINISHED[batch.state]
-        found.append(Obstacle(f"{str(batch).capitalize()} is not finished: {why}.", batch))
-    return found
+        in_the_way.append(Obstacle(f"{str(batch).capitalize()} is not finished: {why}.", batch))
+    return in_the_way
 
 
 _UNFINISHED: dict[str, str] = {
@@ -43,13 +43,13 @@ _UNFINISHED: dict[str, str] = {
 def submit(case_study: CaseStudy, *, user: User) -> None:
     """Ask for review. Raises CaseStudyError where it is no draft, holds nothing, or has an import under way."""
     with transaction.atomic():
-        found = life.locked(case_study, CaseStudy.Status.DRAFT, "Only a draft can be submitted.")
-        if in_the_way := obstacles(found):
+        draft = life.locked(case_study, CaseStudy.Status.DRAFT, "Only a draft can be submitted.")
+        if in_the_way := obstacles(draft):
             raise CaseStudyError(" ".join(obstacle.sentence for obstacle in in_the_way))
-        found.status, found.submitted_digest = CaseStudy.Status.SUBMITTED, bundles.digest(found)
-        found.save(update_fields=["status", "submitted_digest"])
-        life.audit(found, user, AuditEntry.Action.SUBMITTED)
-        news.tell_reviewers(found)
+        draft.status, draft.submitted_digest = CaseStudy.Status.SUBMITTED, bundles.digest(draft)
+        draft.save(update_fields=["status", "submitted_digest"])
+        life.audit(draft, user, AuditEntry.Action.SUBMITTED)
+        news.tell_reviewers(draft)
 
 
 def publish(case_study: CaseStudy, *, seen: str | None, reason: str, user: User) -> KnowledgeRevision:
@@ -59,12 +59,12 @@ def publish(case_study: CaseStudy, *, seen: str | None, reason: str, user: User)
     Raises CaseStudyError, and changes nothing, where it is not submitted any more, or holds something else by now.
     """
     with transaction.atomic():
-        found = life.locked(case_study, CaseStudy.Status.SUBMITTED, "Only a submitted case study can be published.")
-        if seen is None and not found.submitted_digest:
-            raise CaseStudyError(f"{found.slug} was submitted before its digest was kept: name the content_digest.")
-        expected = found.submitted_digest if seen is None else seen
-        if (there := bundles.digest(found)) != expected:
-            logger.info("not published case_study=%s expected=%s there=%s", found.slug, expected[:64], there)
+        submitted = life.locked(case_study, CaseStudy.Status.SUBMITTED, "Only a submitted case study can be published.")
+        if seen is None and not submitted.submitted_digest:
+            raise CaseStudyError(f"{submitted.slug} was submitted before its digest was kept: name the content_digest.")
+        expected = submitted.submitted_digest if seen is None else seen
+        if (there := bundles.digest(submitted)) != expected:
+            logger.info("not published case_study=%s expected=%s there=%s", submitted.slug, expected[:64], there)
             since = "it was submitted" if seen is None else "you looked at it"
-            raise CaseStudyError(f"{found.slug} has changed since {since}. Look at it again, then publish it.")
-        return life.publish([found], reason=reason, user=user)
+            raise CaseStudyError(f"{submitted.slug} has changed since {since}. Look at it again, then publish it.")
+        return life.publish([submitted], reason=reason, user=user)

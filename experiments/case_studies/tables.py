@@ -141,13 +141,13 @@ def derived_groups(values: list[DerivedValue], labels: dict[int, str], anchors: 
     groups: dict[str, list[DerivedValue]] = {}
     for value in values:
         groups.setdefault(value.source, []).append(value)
-    found = []
+    derived = []
     for position, (source, group) in enumerate(groups.items(), start=1):
         used = [value for value in group if value.is_evidence]
         others = [value for value in group if not value.is_evidence]
         chart = _derived_chart(position, source, used, labels) if used else None
-        found.append(DerivedGroup(source, anchors.give(source), used, others, chart))
-    return found
+        derived.append(DerivedGroup(source, anchors.give(source), used, others, chart))
+    return derived
 
 
 def finding_groups(findings: list[OrdinalFinding], anchors: Anchors) -> list[FindingGroup]:
@@ -363,16 +363,16 @@ def _footnote(text: str, footnotes: list[str]) -> int:
 def _derived_chart(position: int, source: str, values: list[DerivedValue], labels: dict[int, str]) -> dict[str, Any]:
     counts = sorted({v.vm_count for v in values if v.vm_count is not None})
     rows = list(dict.fromkeys(v.configuration_id for v in values))
-    found = {(v.configuration_id, v.vm_count): (v.value, v.low, v.high) for v in values}
+    bars = {(v.configuration_id, v.vm_count): (v.value, v.low, v.high) for v in values}
     unit = values[0].unit
     if len(counts) == 1:  # one bar a configuration reads better than one group of bars
         names, series = (
             [labels[pk] for pk in rows],
-            [(vm_count(counts[0]), [found.get((pk, counts[0])) for pk in rows])],
+            [(vm_count(counts[0]), [bars.get((pk, counts[0])) for pk in rows])],
         )
     else:
         names = [vm_count(count) for count in counts]
-        series = [(labels[pk], [found.get((pk, count)) for count in counts]) for pk in rows]
+        series = [(labels[pk], [bars.get((pk, count)) for count in counts]) for pk in rows]
     label = f"Bar chart of the values derived from {source} that rankings use, in {unit}, with their intervals."
     return _chart(f"chart-derived-{position}", label, unit, names, series, horizontal=len(counts) == 1)
 

@@ -23,8 +23,8 @@ _IN_MEMORY = 8 * 2**20  # of a bundle; the rest goes to a temporary file
 def case_study_list(request: HttpRequest) -> HttpResponse:
     """Show every visible case study that passes the filters in the address."""
     form = CaseStudyListFilter(request.GET)
-    found = form.filtered(pages.case_study_list()) if form.is_valid() else CaseStudy.objects.none()
-    page = Paginator(found, PER_PAGE).get_page(request.GET.get("page"))
+    case_studies = form.filtered(pages.case_study_list()) if form.is_valid() else CaseStudy.objects.none()
+    page = Paginator(case_studies, PER_PAGE).get_page(request.GET.get("page"))
     lines = [pages.case_study_line(case_study) for case_study in page]
     context = {"form": form, "page": page, "lines": lines}
     return render(request, "experiments/case_study_list.html", context, status=200 if form.is_valid() else 400)

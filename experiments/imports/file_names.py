@@ -39,12 +39,12 @@ def hints(names: Iterable[str], spellings: Mapping[str, Mapping[str, str]]) -> l
 
     spellings : kind to folded spelling to slug (catalogue.services.spellings)
     """
-    found: dict[str, tuple[tuple[Values, ...], list[str]]] = {}
+    by_word: dict[str, tuple[tuple[Values, ...], list[str]]] = {}
     for name in names:
         for word, uses in dict(_said(_words(name), spellings)).items():
-            if word in found or len(found) < MOST:
-                found.setdefault(word, (uses, []))[1].append(name)
-    return [Hint(word, uses, tuple(files)) for word, (uses, files) in found.items()]
+            if word in by_word or len(by_word) < MOST:
+                by_word.setdefault(word, (uses, []))[1].append(name)
+    return [Hint(word, uses, tuple(files)) for word, (uses, files) in by_word.items()]
 
 
 def _words(name: str) -> list[str]:

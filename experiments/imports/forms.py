@@ -142,12 +142,12 @@ class SeveralImportsForm(forms.Form):
         field_of(self, "imports", forms.ModelMultipleChoiceField).queryset = case_study.imports.order_by("pk")
 
     def clean(self) -> dict[str, Any]:
-        said = self.cleaned_data
-        if said.get("do") == "confirm-ready":
-            said["imports"] = list(self.case_study.imports.filter(state=ImportBatch.State.READY).order_by("pk"))
-        if not self.errors and not said["imports"]:
+        data = self.cleaned_data
+        if data.get("do") == "confirm-ready":
+            data["imports"] = list(self.case_study.imports.filter(state=ImportBatch.State.READY).order_by("pk"))
+        if not self.errors and not data["imports"]:
             raise forms.ValidationError("Choose at least one import.")
-        return said
+        return data
 
     @property
     def problems(self) -> list[str]:
@@ -162,13 +162,13 @@ class AnswersForm(forms.Form):
     def __init__(self, data: Any = None, *, batch: ImportBatch, context_form: ContextForm, **kwargs: Any) -> None:
         super().__init__(data, **kwargs)
         self.batch = batch
-        said = batch.answers
+        answers = batch.answers
         slugs = list(batch.case_study.configurations.order_by("slug").values_list("slug", flat=True))
         slugs += [slug for slug in batch.full_report["new_configurations"] if slug not in slugs]
         self.slugs = slugs
         self.asked: list[tuple[dict[str, Any], dict[str, str]]] = []  # each file with its fields
         for file in batch.report.get("files", []):
-            mine = said.get("files", {}).get(file["sha256"], {})
+            mine = answers.get("files", {}).get(file["sha256"], {})
             context = mine.get("context", {})
             names = {part: f"file-{file['sha256'][:16]}-{part}" for part in ("leave_out", "configuration", "vm_count")}
             self.fields[names["leave_out"]] = forms.BooleanField(
@@ -192,8 +192,8 @@ class AnswersForm(forms.Form):
         self.hints = self._hints()
         self.columns = self._columns()
         self.names: list[tuple[str, str, str, list[str]]] = []
-        mapped = [(kind, name) for kind, names in said.get("names", {}).items() for name in names]
-        created = [(kind, name) for kind, names in said.get("create", {}).items() for name in names]
+        mapped = [(kind, name) for kind, names in answers.get("names", {}).items() for name in names]
+        created = [(kind, name) for kind, names in answers.get("create", {}).items() for name in names]
         unknown = [
             (entry["kind"], entry["name"]) for entry in batch.full_report["unknown"] if entry["kind"] != "column"
         ]
@@ -220,14 +220,14 @@ class AnswersForm(forms.Form):
                 yield file, [(run, self._run_fields(file, run)) for run in runs]
 
     def _run_fields(self, file: dict[str, Any], run: dict[str, Any]) -> dict[str, str]:
-        said = self._said_of(file).get("runs", {}).get(str(run["line"]), {})
+        context = self._said_of(file).get("runs", {}).get(str(run["line"]), {})
         names = {part: f"run-{file['sha256'][:16]}-{run['line']}-{part}" for part in self.RUN}
         for part, name in names.items():
             self.fields[name] = forms.CharField(
                 required=False,
                 max_length=self.RUN[part],
                 label=f"{ContextForm.LABELS[part]} of the run on line {run['line']} of {file['name']}",
-                initial=said.get(part, ""),
+                initial=context.get(part, ""),
                 widget=forms.TextInput(attrs={"list": f"known-{part}", "size": 12}),
             )
         return names
@@ -246,12 +246,12 @@ class AnswersForm(forms.Form):
             return []
         names, context = self._display_names(), self.batch.answers.get("context", {})
         taken_in = [file["name"] for file, _ in self.asked if not file["left_out"]]
-        found = []
+        hints = []
         for hint in file_names.hints(taken_in, services.spellings(self.batch.case_study)):
             if any(use.items() <= context.items() for use in hint.uses):
                 continue
-            said = [self._own_context(file) for file, _ in self.asked if file["name"] in hint.files]
-            used = next((use for use in hint.uses if all(use.items() <= own.items() for own in said)), {})
+            contexts = [self._own_context(file) for file, _ in self.asked if file["name"] in hint.files]
+            used = next((use for use in hint.uses if all(use.items() <= own.items() for own in contexts)), {})
             choices = [(",".join(use), _use_sentence(use, names)) for use in hint.uses]
             name = f"hint-{hint.word}"
             if choices:
@@ -261,8 +261,8 @@ class AnswersForm(forms.Form):
                     choices=[("", "not used"), *choices],
                     initial=",".join(used),
                 )
-            found.append((hint, name))
-        return found
+            hints.append((hint, name))
+        return hints
 
     def _display_names(self) -> dict[tuple[str, str], str]:
         """Return field of the context and slug to the name of the entry."""
@@ -276,30 +276,30 @@ class AnswersForm(forms.Form):
 
     def _columns(self) -> list[tuple[str, str]]:
         """Return each foreign column, unknown or said to be something, with its field."""
-        said = self.batch.answers.get("columns", {})
+        answers = self.batch.answers.get("columns", {})
         foreign = [entry["name"] for entry in self.batch.full_report["unknown"] if entry["kind"] == "column"]
-        found = []
-        for number, header in enumerate(dict.fromkeys([*foreign, *said])):
+        columns = []
+        for number, header in enumerate(dict.fromkeys([*foreign, *answers])):
             choices = {
                 "": "not known yet",
                 IGNORED: "nothing: ignore it",
                 PARAMETER + header: "a parameter of the load",
             }
-            if said.get(header, "").startswith(PARAMETER):
-                choices.setdefault(said[header], f"the parameter {said[header].removeprefix(PARAMETER)}")
+            if answers.get(header, "").startswith(PARAMETER):
+                choices.setdefault(answers[header], f"the parameter {answers[header].removeprefix(PARAMETER)}")
             choices |= {name: name for name in ("pair", *FIELDS)}
             self.fields[f"column-{number}"] = forms.ChoiceField(
                 required=False,
                 label=f"The column “{header}” is",
                 choices=[*choices.items()],
-                initial=said.get(header, ""),
+                initial=answers.get(header, ""),
             )
-            found.append((header, f"column-{number}"))
-        return found
+            columns.append((header, f"column-{number}"))
+        return columns
 
     def _add_name(self, number: int, kind: str, name: str) -> None:
-        said = self.batch.answers
-        created = said.get("create", {}).get(kind, {}).get(name, {})
+        answers = self.batch.answers
+        created = answers.get("create", {}).get(kind, {}).get(name, {})
         choices = [("", "not known yet"), *catalogue_choices(kind, self.batch.case_study)]
         as_called = services.fields_for(name) if kind in services.NEED_A_NAME_ONLY else {}
         if as_called:
@@ -307,7 +307,7 @@ class AnswersForm(forms.Form):
         self.fields[f"name-{number}"] = forms.CharField(
             required=False,
             label=f"{name} is",
-            initial=said.get("names", {}).get(kind, {}).get(name, "") or (NEW if created and as_called else ""),
+            initial=answers.get("names", {}).get(kind, {}).get(name, "") or (NEW if created and as_called else ""),
             widget=forms.Select(choices=choices),
         )
         new = []
@@ -363,12 +363,12 @@ class AnswersForm(forms.Form):
         files: dict[str, dict[str, Any]] = {}
         for file, names in self.asked:
             own = {part: data[names[part]] for part in ("configuration", "vm_count")}
-            said = {part: str(value) for part, value in own.items() if value not in (None, "")}
+            own_context = {part: str(value) for part, value in own.items() if value not in (None, "")}
             files[file["sha256"]] = {
                 "runs": dict(self._said_of(file).get("runs", {})),
                 "parts": {part["name"]: form.answers() for of, part, form in self.parts if of is file},
                 "leave_out": data[names["leave_out"]],
-                "context": {**self._hinted_context(file), **said},
+                "context": {**self._hinted_context(file), **own_context},
             }
         for file, runs in self.runs:
             of_file = files[file["sha256"]]["runs"]

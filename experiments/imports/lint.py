@@ -166,7 +166,7 @@ def fits_into_memory(facts: DraftFacts) -> Iterator[tuple[str, list[Cell]]]:
         sizes = [(size, cell) for size, cell in sized if size]
         if not sizes:
             continue
-        size, cell = min(sizes, key=lambda found: found[0])
+        size, cell = min(sizes, key=lambda pair: pair[0])
         machines = max(cell.vm_count, 1)
         if guest and size < guest * 2**30:
             where = f"the {guest:g} GiB of each virtual machine"
@@ -203,10 +203,10 @@ def littles_law(facts: DraftFacts) -> Iterator[tuple[str, list[Cell]]]:
         if cell.metric in ("operation_rate", "latency"):
             pairs[_place_of(cell)][cell.metric] = cell
     broken = []
-    for found in pairs.values():
-        if len(found) < 2:
+    for by_metric in pairs.values():
+        if len(by_metric) < 2:
             continue
-        rate, latency = found["operation_rate"], found["latency"]
+        rate, latency = by_metric["operation_rate"], by_metric["latency"]
         stated = concurrency(rate.parameters)
         if stated is None or rate.parameters.get("latency_of") == "reads and writes":
             continue  # that latency leaves operations out (Filebench up to 1.5)
@@ -215,7 +215,7 @@ def littles_law(facts: DraftFacts) -> Iterator[tuple[str, list[Cell]]]:
         if implied > LITTLE_EXCESS * most:
             broken.append((implied / most, implied, most, rate))
     if broken:
-        _, implied, most, rate = max(broken, key=lambda found: found[0])
+        _, implied, most, rate = max(broken, key=lambda excess: excess[0])
         yield (
             f"{rate.configuration}, {rate.workload}: {rate.mean:g} ops/s times the latency make {implied:.3g} "
             f"operations under way, where {most:g} can be; is a unit wrong?",
@@ -232,12 +232,12 @@ def unit_suspicion(facts: DraftFacts) -> Iterator[tuple[str, list[Cell]]]:
         if cell.metric in ("operation_rate", "throughput") and cell.block_size_bytes:
             pairs[_place_of(cell)][cell.metric] = cell
     wrong: dict[str, list[Cell]] = defaultdict(list)
-    for found in pairs.values():
-        if len(found) < 2:
+    for by_metric in pairs.values():
+        if len(by_metric) < 2:
             continue
-        throughput = found["throughput"]
+        throughput = by_metric["throughput"]
         assert throughput.block_size_bytes  # others are in no pair
-        moved = found["operation_rate"].mean * throughput.block_size_bytes / 2**20
+        moved = by_metric["operation_rate"].mean * throughput.block_size_bytes / 2**20
         ratio = convert(throughput.mean, throughput.unit, "MiB/s") / moved
         for factor, words in factors.items():
             if any(abs(ratio / f - 1) < UNIT_TOLERANCE for f in (factor, 1 / factor)):
@@ -269,7 +269,7 @@ def different_machines(facts: DraftFacts) -> Iterator[tuple[str, list[Cell]]]:
                 values[fields[name]].append(slug)
         if len(values) > 1:
             told = "; ".join(f"{value} in {', '.join(slugs[:3])}" for value, slugs in values.items())
-            slugs = {slug for found in values.values() for slug in found}
+            slugs = {slug for group in values.values() for slug in group}
             yield f"{words}: {told}", [cell for cell in facts.cells if cell.configuration in slugs]
 
 
@@ -317,11 +317,13 @@ def working_set_bytes(cell: Cell) -> int | None:
     """Return the size of the files a load works on: as the file tells, or its parameters; None where neither does."""
     if cell.working_set_bytes:
         return cell.working_set_bytes
-    said = cell.parameters
-    size = next((_bytes(said[name]) for name in ("file_size_bytes", "mean_file_size", "size") if name in said), None)
-    if total := _bytes(said.get("total_size_bytes")):
+    parameters = cell.parameters
+    size = next(
+        (_bytes(parameters[name]) for name in ("file_size_bytes", "mean_file_size", "size") if name in parameters), None
+    )
+    if total := _bytes(parameters.get("total_size_bytes")):
         return round(total)
-    count = next((_positive(said[name]) for name in ("files", "numjobs") if name in said), 1)
+    count = next((_positive(parameters[name]) for name in ("files", "numjobs") if name in parameters), 1)
     return round(size * count) if size and count else None
 
 
@@ -343,10 +345,10 @@ def _positive(value: Any) -> float | None:
 
 def _bytes(value: Any) -> float | None:
     """Return a size as a number of bytes, or like "128k", "1g" (powers of two, as the benchmarks read them)."""
-    found = re.fullmatch(r"(\d+(?:\.\d+)?) ?([kmgt]?)i?b?", str(value).strip().lower())
-    if not found:
+    match = re.fullmatch(r"(\d+(?:\.\d+)?) ?([kmgt]?)i?b?", str(value).strip().lower())
+    if not match:
         return None
-    return float(found[1]) * 1024 ** " kmgt".index(found[2] or " ") or None
+    return float(match[1]) * 1024 ** " kmgt".index(match[2] or " ") or None
 
 
 # Cells in groups

@@ -208,12 +208,12 @@ def source_of_reading(
 
     runs : context of single runs, by the line that each stands on; it stands before the context of the file
     """
-    said = runs or {}
-    own_fields = tuple(dict.fromkeys(name for given in said.values() for name in given if name not in RUN_FIELDS))
+    contexts = runs or {}
+    own_fields = tuple(dict.fromkeys(name for given in contexts.values() for name in given if name not in RUN_FIELDS))
 
     def rows() -> Iterator[tuple[int | None, Cells] | Fault]:
         for run in reading.runs:
-            own = said.get(str(run.line), {})
+            own = contexts.get(str(run.line), {})
             # The operation said of the whole file counts where a run does not tell its own.
             said_of_all = context.get("operation") if run.operation in ("", "mixed") else ""
             operation = own.get("operation") or said_of_all or run.operation
@@ -240,9 +240,9 @@ def source_of_reading(
 
 def figures_of(run: Run) -> Iterator[tuple[str, float]]:
     """Yield metric and value, in its canonical unit, of everything that a run measured."""
-    found = [(metric, getattr(run, attribute)) for metric, attribute in FIGURES]
-    found += [(f"{LATENCY}_{name}", value) for name, value in run.percentiles_ms.items()]
-    yield from ((metric, value) for metric, value in found if value is not None)
+    figures = [(metric, getattr(run, attribute)) for metric, attribute in FIGURES]
+    figures += [(f"{LATENCY}_{name}", value) for name, value in run.percentiles_ms.items()]
+    yield from ((metric, value) for metric, value in figures if value is not None)
 
 
 def source_of_rows(given: Sequence[Mapping[str, Any]], context: Mapping[str, str]) -> Source:
@@ -411,8 +411,8 @@ class _LineReader:
                     [_Wrong("machine", str(shared.machine), f"a number from 1 to the {vm_count} that ran together")]
                 ]
             elif not (shared.minimum or value) <= value <= (shared.maximum or value):
-                found = f"{value:g}, with {_shown(shared.minimum)} to {_shown(shared.maximum)} as its range"
-                wrong = [[_Wrong("value", found, "a number within minimum and maximum")]]
+                printed = f"{value:g}, with {_shown(shared.minimum)} to {_shown(shared.maximum)} as its range"
+                wrong = [[_Wrong("value", printed, "a number within minimum and maximum")]]
             elif isinstance(vm_count, int):
                 yield Row(
                     line=line,
@@ -449,10 +449,10 @@ class _LineReader:
 
     @staticmethod
     def _once(kept: dict[tuple[Any, ...], Any], key: Cells, work_out: Callable[[Cells], Any]) -> Any:
-        found = kept.get(key)
-        if found is None:
-            found = kept[key] = work_out(key)
-        return found
+        value = kept.get(key)
+        if value is None:
+            value = kept[key] = work_out(key)
+        return value
 
     def _given(self, names: tuple[str, ...], cells: Cells, wanted: Iterable[str]) -> dict[str, Any]:
         """Return field to cell: the file's own, else the context's; fields that neither has are left out.

@@ -224,16 +224,16 @@ def checked_answers(answers: Mapping[str, Any]) -> dict[str, Any]:
     except ValueError as error:
         raise UnusableAnswers(f"answers: {error}.") from error
     files = {}
-    for digest, said in _mapping(answers, "files").items():
-        if not isinstance(said, Mapping) or set(said) - {"context", "leave_out", "parts", "runs"}:
+    for digest, of_file in _mapping(answers, "files").items():
+        if not isinstance(of_file, Mapping) or set(of_file) - {"context", "leave_out", "parts", "runs"}:
             raise UnusableAnswers("files: each is named by its SHA-256 and has context, leave_out, parts and runs.")
-        files[digest] = _taken_in(said)
-        parts = _mapping(said, "parts")
+        files[digest] = _taken_in(of_file)
+        parts = _mapping(of_file, "parts")
         if any(not isinstance(part, Mapping) or set(part) - {"context", "leave_out"} for part in parts.values()):
             raise UnusableAnswers("parts: each is named as in the report and has context and leave_out.")
         if parts:
             files[digest]["parts"] = {str(name): _taken_in(part) for name, part in parts.items()}
-        runs = {str(line): _context(given) for line, given in _mapping(said, "runs").items()}
+        runs = {str(line): _context(given) for line, given in _mapping(of_file, "runs").items()}
         if len(runs) > MAX_RUNS_SAID or not all(re.fullmatch("[0-9]{1,9}", line) for line in runs):
             raise UnusableAnswers(
                 f"runs: {{line: {{field: text}}}}, a line is a number, and at most {MAX_RUNS_SAID:,} are said."
@@ -259,37 +259,37 @@ def checked_answers(answers: Mapping[str, Any]) -> dict[str, Any]:
             raise UnusableAnswers(
                 f"columns: {header!r} may be {IGNORED}, pair, {PARAMETER}<name>, or one of {', '.join(FIELDS)}."
             )
-    said = {"context": _context(answers.get("context", {})), "files": files, "names": names, "create": create}
-    return {**said, "columns": columns} if columns else said
+    checked = {"context": _context(answers.get("context", {})), "files": files, "names": names, "create": create}
+    return {**checked, "columns": columns} if columns else checked
 
 
-def _taken_in(said: Mapping[str, Any]) -> dict[str, Any]:
-    leave_out = said.get("leave_out", False)
+def _taken_in(answers: Mapping[str, Any]) -> dict[str, Any]:
+    leave_out = answers.get("leave_out", False)
     if not isinstance(leave_out, bool):
         raise UnusableAnswers(f"leave_out: found {leave_out!r:.60}; true or false is allowed.")
-    return {"context": _context(said.get("context", {})), "leave_out": leave_out}
+    return {"context": _context(answers.get("context", {})), "leave_out": leave_out}
 
 
 def _mapping(answers: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    found = answers.get(name, {})
-    if not isinstance(found, Mapping):
+    section = answers.get(name, {})
+    if not isinstance(section, Mapping):
         raise UnusableAnswers(f"{name}: an object is expected.")
-    return found
+    return section
 
 
 def _is_text(value: Any) -> bool:
     return isinstance(value, str)
 
 
-def _context(said: Any) -> dict[str, str]:
-    if not isinstance(said, Mapping):
+def _context(context: Any) -> dict[str, str]:
+    if not isinstance(context, Mapping):
         raise UnusableAnswers("context: an object of field and text is expected.")
-    for name, text in said.items():
+    for name, text in context.items():
         if name not in CONTEXT:
             raise UnusableAnswers(f"context: {name!r} is not a field; the fields are {', '.join(CONTEXT)}.")
         if isinstance(text, bool) or not isinstance(text, str | int | float | None):
             raise UnusableAnswers(f"context, {name}: found {text!r:.60}; a text is allowed.")
-    return {name: str(text).strip() for name, text in said.items() if text not in (None, "")}
+    return {name: str(text).strip() for name, text in context.items() if text not in (None, "")}
 
 
 # What a user decides
@@ -387,8 +387,8 @@ def _forget_vm_counts(case_study: CaseStudy, gone: set[int]) -> None:
     """Take these numbers of machines off the case study where nothing in it has them any more."""
     left = {count for counts in case_study.printed_ratios.values_list("vm_counts", flat=True) for count in counts}
     for model in (Measurement, DerivedValue):
-        found = model.objects.filter(configuration__case_study=case_study, vm_count__in=gone)
-        left.update(found.values_list("vm_count", flat=True).distinct())
+        rows = model.objects.filter(configuration__case_study=case_study, vm_count__in=gone)
+        left.update(rows.values_list("vm_count", flat=True).distinct())
     case_study.vm_counts = [count for count in case_study.vm_counts if count not in gone - left]
     case_study.save(update_fields=["vm_counts"])
 
@@ -475,7 +475,7 @@ def _read(batch: ImportBatch, run: jobs.JobRun, contents: Contents) -> None:
 
 
 def _keep(batch: ImportBatch, run: jobs.JobRun, report: Report, state: State) -> None:
-    formats = {said["sha256"]: said["format"] for said in report.files}
+    formats = {entry["sha256"]: entry["format"] for entry in report.files}
     for file in batch.files.all():
         if file.format != formats[file.sha256]:
             RawFile.objects.filter(pk=file.pk).update(format=formats[file.sha256])

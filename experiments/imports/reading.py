@@ -228,14 +228,14 @@ class Walk:
         for about in self.report.files:
             for fact in about["facts"]:
                 if (name := fact["fills"]) in REFERENCES:
-                    found = self.names.find(REFERENCES[name], str(fact["value"]))
-                    values.setdefault(name, set()).add(found or "")
+                    slug = self.names.find(REFERENCES[name], str(fact["value"]))
+                    values.setdefault(name, set()).add(slug or "")
                 elif name:
                     values.setdefault(name, set()).add(_text(fact["value"]))
-        return {name: found for name, all_found in values.items() if len(all_found) == 1 and (found := min(all_found))}
+        return {name: value for name, agreed in values.items() if len(agreed) == 1 and (value := min(agreed))}
 
     def read_file(self, file: RawFile) -> None:
-        said = self.batch.answers.get("files", {}).get(file.sha256, {})
+        answers = self.batch.answers.get("files", {}).get(file.sha256, {})
         about = {
             **{
                 "name": file.name,
@@ -250,7 +250,7 @@ class Walk:
         self.report.files.append(about)
         if about["left_out"]:
             return
-        context = {**self.batch.answers.get("context", {}), **said.get("context", {})}
+        context = {**self.batch.answers.get("context", {}), **answers.get("context", {})}
         try:
             self.read_rows(file, context, about)
         except NotRead as problem:
@@ -277,17 +277,17 @@ class Walk:
             about["format"] = self.batch.door
             yield source_of_rows(file.rows, context)
             return
-        found = self.contents.of(file)
-        if isinstance(found, Table):
-            about["format"] = found.format
-            for fault in found.faults:
+        content = self.contents.of(file)
+        if isinstance(content, Table):
+            about["format"] = content.format
+            for fault in content.faults:
                 self.fault(file.name, fault)
-            for fault in found.unknown:
+            for fault in content.unknown:
                 self.unknown_name(file.name, Unknown(fault.line, COLUMN, fault.found))
-            if not found.faults:
-                yield source_of_table(found, context)
+            if not content.faults:
+                yield source_of_table(content, context)
             return
-        reading = found
+        reading = content
         about["format"], about["tool_version"] = reading.format, reading.tool_version
         about["facts"] = _facts(reading, file.name)
         parts = reading.parts or ((Part("", 1, reading),) if reading.runs else ())
@@ -307,14 +307,14 @@ class Walk:
             return
         for part in reading.parts:
             about["parts"].append({"name": part.name, "line": part.line, "runs": len(part.reading.runs)})
-        said = self.batch.answers.get("files", {}).get(file.sha256, {})
-        yield from self.sources_of_parts(file.name, parts, context, said)
+        answers = self.batch.answers.get("files", {}).get(file.sha256, {})
+        yield from self.sources_of_parts(file.name, parts, context, answers)
 
     def sources_of_parts(
-        self, file_name: str, parts: Sequence[Part], context: Mapping[str, str], said: Mapping[str, Any]
+        self, file_name: str, parts: Sequence[Part], context: Mapping[str, str], answers: Mapping[str, Any]
     ) -> Iterator[Source]:
         """Yield each part as a source: the context of a run goes before its part's, and that before the file's."""
-        runs, of_parts, known = dict(said.get("runs", {})), said.get("parts", {}), list[str]()
+        runs, of_parts, known = dict(answers.get("runs", {})), answers.get("parts", {}), list[str]()
         for name in of_parts.keys() - {part.name for part in parts}:
             self.fault(file_name, Fault(None, "parts", name, f"one of {', '.join(part.name for part in parts)}"))
         for part in parts:
@@ -325,8 +325,8 @@ class Walk:
             if of_part.get("leave_out"):
                 continue
             if part.name and not of_part.get("context"):
-                found = f"{part.name}, with {_counted(len(part.reading.runs), 'run')}"
-                self.fault(file_name, Fault(part.line, "part", found, "what it ran on, said of it; or leave it out"))
+                printed = f"{part.name}, with {_counted(len(part.reading.runs), 'run')}"
+                self.fault(file_name, Fault(part.line, "part", printed, "what it ran on, said of it; or leave it out"))
                 continue
             yield source_of_reading(part.reading, {**context, **of_part.get("context", {})}, own)
         for line in runs:
@@ -518,13 +518,13 @@ def _counted(number: int, what: str) -> str:
 
 def _runs(parts: Sequence[Part]) -> list[dict[str, Any]]:
     """Return the first runs; those on one line are one entry, because what is said is said of the line."""
-    found: dict[int, dict[str, Any]] = {}
+    runs: dict[int, dict[str, Any]] = {}
     for part in parts:
         for run in part.reading.runs:
-            if run.line is not None and (run.line in found or len(found) < MAX_RUNS_LISTED):
+            if run.line is not None and (run.line in runs or len(runs) < MAX_RUNS_LISTED):
                 about = {"line": run.line, "workload": run.workload, "operation": run.operation}
-                found.setdefault(run.line, {**about, "could_be": list(run.could_be), "part": part.name})
-    return list(found.values())
+                runs.setdefault(run.line, {**about, "could_be": list(run.could_be), "part": part.name})
+    return list(runs.values())
 
 
 def _refused(refused: Sequence[Refusal]) -> list[dict[str, Any]]:

@@ -28,10 +28,10 @@ class Entry:
     fields: dict[str, Any]  # text from CSV, any JSON value from JSON
 
     def error(self, field: str, allowed: str) -> EvidenceError:
-        found = json.dumps(self.fields[field], ensure_ascii=False) if field in self.fields else "nothing"
-        if len(found) > LONGEST_SHOWN:
-            found = f"{found[:LONGEST_SHOWN]}..."
-        return EvidenceError(f"{self.place}, {field}: found {found}, allowed is {allowed}")
+        given = json.dumps(self.fields[field], ensure_ascii=False) if field in self.fields else "nothing"
+        if len(given) > LONGEST_SHOWN:
+            given = f"{given[:LONGEST_SHOWN]}..."
+        return EvidenceError(f"{self.place}, {field}: found {given}, allowed is {allowed}")
 
 
 def read_csv(path: Path, columns: Collection[str]) -> list[Entry]:
@@ -81,12 +81,12 @@ def as_entries(parent: Entry, name: str) -> list[Entry]:
     ]
 
 
-def _check_names(place: str, kind: str, found: list[str], allowed: Collection[str]) -> None:
+def _check_names(place: str, kind: str, names: list[str], allowed: Collection[str]) -> None:
     for name in allowed:
-        if name not in found:
+        if name not in names:
             raise EvidenceError(f"{place}: {kind} {name} is missing")
-    for name in found:
-        if name not in allowed or found.count(name) > 1:
+    for name in names:
+        if name not in allowed or names.count(name) > 1:
             raise EvidenceError(f"{place}: {kind} {name!r} is one too many, allowed are {', '.join(allowed)}")
 
 

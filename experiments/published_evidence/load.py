@@ -202,15 +202,15 @@ def _take_papers(loading: "_Loading", directory: Path) -> None:
 
 def _take_outside(loading: "_Loading", directory: Path) -> None:
     catalogue = read_json(directory / "catalogue.json", OUTSIDE_CATALOGUE)
-    found = outside.read(directory)
+    published = outside.read(directory)
     for name in OUTSIDE_CATALOGUE:
         model, key = CATALOGUE[name]
         loading.rows[model] = {row.slug: row for row in cast(Any, model)._default_manager.all()}
         loading.describe(model, catalogue[name], key)
     for name, (model, key) in SOURCES.items():
-        loading.describe(model, found.sources[name], key)
-    loading.case_studies(found.sources["case_studies"])
-    loading.observations(Measurement, found.measurements, key=("repetition",), fixed=MEASURED)
+        loading.describe(model, published.sources[name], key)
+    loading.case_studies(published.sources["case_studies"])
+    loading.observations(Measurement, published.measurements, key=("repetition",), fixed=MEASURED)
 
 
 def _case_studies_of(entry: Entry) -> set[str]:
@@ -380,10 +380,10 @@ class _Loading:
 
     def checks(self, entries: list[Entry]) -> dict[str, dict[str, Any]]:
         """Return the checks by the code of the claim. Raises EvidenceError where they cannot be read."""
-        found: dict[str, dict[str, Any]] = {}
+        by_claim: dict[str, dict[str, Any]] = {}
         for entry in entries:
             code, checks = entry.fields.get("claim"), entry.fields.get("checks")
-            if not isinstance(code, str) or code in found:
+            if not isinstance(code, str) or code in by_claim:
                 raise entry.error("claim", "the code of a claim, each once")
             if not isinstance(checks, dict) or not isinstance(checks.get("own"), dict):
                 raise entry.error("checks", 'an object whose "own" is a condition')
@@ -391,8 +391,8 @@ class _Loading:
                 parse_checks(checks)
             except CheckError as error:
                 raise EvidenceError(f"{entry.place}, checks: {error}") from error
-            found[code] = checks
-        return found
+            by_claim[code] = checks
+        return by_claim
 
     def taken(self, entries: list[Entry]) -> list[Entry]:
         """Return the entries that this load takes."""

@@ -153,17 +153,17 @@ def read(folder: Path) -> Outside:
     entries = read_csv(folder / "measurements.csv", COLUMNS)
     about: dict[str, dict[str, str]] = json.loads((folder / "case_studies.json").read_text())
     unused: dict[str, list[str]] = {}
-    cells: dict[tuple[str, ...], list[_Said]] = {}
+    cells: dict[tuple[str, ...], list[_Result]] = {}
     for entry in entries:
-        said = _said(entry)
-        if isinstance(said, str):
-            unused.setdefault(said, []).append(entry.place)
+        result = _result(entry)
+        if isinstance(result, str):
+            unused.setdefault(result, []).append(entry.place)
         else:
-            cells.setdefault(said.cell, []).append(said)
-    kept = [said for same in cells.values() for said in same]
+            cells.setdefault(result.cell, []).append(result)
+    kept = [result for same in cells.values() for result in same]
     sources: dict[str, list[Entry]] = {"publications": [], "servers": [], "storages": [], "case_studies": []}
     for slug, facts in about.items():
-        if mine := [said for said in kept if said.row["case_study"] == slug]:
+        if mine := [result for result in kept if result.row["case_study"] == slug]:
             for section, fields in _source(slug, facts, mine).items():
                 sources[section].append(Entry(f"case_studies.json, {slug}", fields))
     rows = [row for same in cells.values() for row in _measurements(same)]
@@ -171,8 +171,8 @@ def read(folder: Path) -> Outside:
 
 
 @dataclass(frozen=True)
-class _Said:
-    """One row in KDB's words. configuration, variant : fields of the models; number : of Measurement."""
+class _Result:
+    """One published result in KDB's words. configuration, variant : fields of the models; number : of Measurement."""
 
     place: str
     row: Row
@@ -203,8 +203,8 @@ _IN_SLUG = (
 )
 
 
-def _said(entry: Entry) -> _Said | str:
-    """Return the row in KDB's words, or why it cannot be said."""
+def _result(entry: Entry) -> _Result | str:
+    """Return the row in KDB's words, or why it cannot be used."""
     row: Row = entry.fields
     if row["unit"] in _UNSAYABLE:
         return _UNSAYABLE[row["unit"]]
@@ -222,7 +222,7 @@ def _said(entry: Entry) -> _Said | str:
         "benchmark_version": row["benchmark_version"],
         "parameters": {"job": f"{row['benchmark']}: {workload}".removesuffix(": ")},
     }
-    return _Said(entry.place, row, configuration, variant, _number(row, 0 if is_native else 1))
+    return _Result(entry.place, row, configuration, variant, _number(row, 0 if is_native else 1))
 
 
 def _named(words: str, names: Mapping[str, str]) -> str:
@@ -232,8 +232,8 @@ def _named(words: str, names: Mapping[str, str]) -> str:
 
 def _where(row: Row) -> str:
     """Return what the workload's name says of the machine or the storage it ran on."""
-    found = re.search(_PLACE, row["workload"])
-    return found[0].strip(" ,:") if found and "bus=" not in found[0] else ""
+    match = re.search(_PLACE, row["workload"])
+    return match[0].strip(" ,:") if match and "bus=" not in match[0] else ""
 
 
 def _native(row: Row) -> dict[str, str]:
@@ -289,8 +289,8 @@ def _filled(**fields: str) -> dict[str, str]:
 
 def _product(words: str) -> str:
     """Return "Synology VMM" of "KVM (Synology VMM)"."""
-    found = re.search(r"\((?!no KVM|TCG)(.*)\)", words)
-    return found[1] if found else "Kata" if "Kata" in words else ""
+    match = re.search(r"\((?!no KVM|TCG)(.*)\)", words)
+    return match[1] if match else "Kata" if "Kata" in words else ""
 
 
 def _image(words: str) -> str:
@@ -334,40 +334,40 @@ def _number(row: Row, vm_count: int) -> dict[str, Any]:
     }
 
 
-def _measurements(same: Sequence[_Said]) -> list[Entry]:
+def _measurements(same: Sequence[_Result]) -> list[Entry]:
     """Return the rows of one cell: repetitions, but the two ends of a printed range are one row with its middle."""
-    found: list[Entry] = []
-    ends: dict[str, _Said] = {}
-    for said in same:
-        end = re.search(r"range (min|max)|boot time (min|max)", f"{said.row['note']} {said.row['operation']}")
+    entries: list[Entry] = []
+    ends: dict[str, _Result] = {}
+    for result in same:
+        end = re.search(r"range (min|max)|boot time (min|max)", f"{result.row['note']} {result.row['operation']}")
         if end is None:
-            found.append(_measurement(said, len(found) + 1, {}))
+            entries.append(_measurement(result, len(entries) + 1, {}))
             continue
-        ends[end[1] or end[2]] = said
+        ends[end[1] or end[2]] = result
         if len(ends) == 2:
-            low, high = sorted(float(each.number["value"]) for each in ends.values())
+            low, high = sorted(float(bound.number["value"]) for bound in ends.values())
             spread = {"minimum": f"{low:g}", "maximum": f"{high:g}", "value": repr((low + high) / 2)}
-            note = f"The middle of the printed range. {said.number['note']}".strip()
-            found.append(_measurement(said, len(found) + 1, {**spread, "note": note}))
+            note = f"The middle of the printed range. {result.number['note']}".strip()
+            entries.append(_measurement(result, len(entries) + 1, {**spread, "note": note}))
             ends = {}
-    found += [_measurement(said, len(found) + number, {}) for number, said in enumerate(ends.values(), start=1)]
-    return found
+    entries += [_measurement(bound, len(entries) + number, {}) for number, bound in enumerate(ends.values(), start=1)]
+    return entries
 
 
-def _measurement(said: _Said, repetition: int, more: Mapping[str, str]) -> Entry:
+def _measurement(result: _Result, repetition: int, more: Mapping[str, str]) -> Entry:
     where = {
-        "case_study": said.row["case_study"],
-        "configuration": said.configuration_slug,
-        "workload": said.variant_key,
+        "case_study": result.row["case_study"],
+        "configuration": result.configuration_slug,
+        "workload": result.variant_key,
     }
-    fields = {**where, **said.number, "repetition": str(repetition), **more}
-    return Entry(said.place, {name: value for name, value in fields.items() if value != ""})
+    fields = {**where, **result.number, "repetition": str(repetition), **more}
+    return Entry(result.place, {name: value for name, value in fields.items() if value != ""})
 
 
-def _source(slug: str, about: Mapping[str, str], said: Sequence[_Said]) -> dict[str, dict[str, Any]]:
+def _source(slug: str, about: Mapping[str, str], results: Sequence[_Result]) -> dict[str, dict[str, Any]]:
     """Return the entries of one case study, by section."""
-    configurations = {each.configuration_slug: each.configuration for each in said}
-    variants = {each.variant_key: each.variant for each in said}
+    configurations = {result.configuration_slug: result.configuration for result in results}
+    variants = {result.variant_key: result.variant for result in results}
     year = re.match(r"\d{4}", about.get("date", ""))
     title = f"{slug.replace('_', ' ')}: {about.get('kind', about.get('protocol', 'as published'))}"
     storage = about.get("storage", "")
@@ -376,7 +376,7 @@ def _source(slug: str, about: Mapping[str, str], said: Sequence[_Said]) -> dict[
         "publications": {
             "slug": slug,
             "title": about.get("citation", title)[:300],
-            "venue": said[0].row["source"][:300],
+            "venue": results[0].row["source"][:300],
             "is_reviewed": False,
             **({"year": int(year[0])} if year else {}),
         },
@@ -396,26 +396,26 @@ def _source(slug: str, about: Mapping[str, str], said: Sequence[_Said]) -> dict[
             "laboratory": _LABORATORIES.get(slug, ""),
             "vm_counts": [1],
             "procedure": about.get("protocol", about.get("benchmark", "")),
-            "notes": list(weaknesses(about, said)),
+            "notes": list(weaknesses(about, results)),
             "workloads": [{**variant, "key": key} for key, variant in variants.items()],
             "configurations": [{"slug": name, **fields} for name, fields in configurations.items()],
         },
     }
 
 
-def weaknesses(about: Mapping[str, str], said: Sequence[_Said]) -> Iterable[str]:
+def weaknesses(about: Mapping[str, str], results: Sequence[_Result]) -> Iterable[str]:
     """Yield what a reader must hold against the case study, a sentence each."""
     yield "Published without review."
-    cells = Counter(each.cell for each in said)
-    spread = [each for each in said if each.number["standard_deviation"] or each.number["repetitions"]]
+    cells = Counter(result.cell for result in results)
+    spread = [result for result in results if result.number["standard_deviation"] or result.number["repetitions"]]
     if not spread and max(cells.values()) == 1:
         yield "One value of each kind: how many runs it is the mean of, and their spread, are not stated."
-    virtual = [each.configuration for each in said if "hypervisor" in each.configuration]
-    if not all(each.get("guest_fs") or each.get("guest_access") for each in virtual):
+    virtual = [result.configuration for result in results if "hypervisor" in result.configuration]
+    if not all(fields.get("guest_fs") or fields.get("guest_access") for fields in virtual):
         yield "The guest's file system is not stated of every configuration."
-    if not all(each.get("host_fs") or each.get("backend") for each in virtual):
+    if not all(fields.get("host_fs") or fields.get("backend") for fields in virtual):
         yield "What the disk images lie on is not stated of every configuration."
-    if not _STORAGE_KINDS.get(said[0].row["case_study"]):
+    if not _STORAGE_KINDS.get(results[0].row["case_study"]):
         yield "The kind of disks is not stated of every configuration."
     for name in ("incomplete", "caveat", "unstated", "note"):
         if text := about.get(name):

@@ -61,10 +61,10 @@ def values_of(
 
 def referred(entry: Entry, name: str, rows: Mapping[str, Any]) -> Any:
     """Return the one of `rows` whose key the entry gives as `name`. Raises EvidenceError for another word."""
-    found = entry.fields.get(name)
-    if not isinstance(found, str) or found not in rows:
+    key = entry.fields.get(name)
+    if not isinstance(key, str) or key not in rows:
         raise entry.error(name, f"one of {', '.join(sorted(rows))}")
-    return rows[found]
+    return rows[key]
 
 
 def referred_list(entry: Entry, name: str, rows: Mapping[str, Any]) -> list[Any]:
@@ -80,18 +80,18 @@ def _value(
 ) -> Any:
     if f.name not in entry.fields and (f.null or f.blank or f.has_default()):
         return f.get_default()
-    found = entry.fields.get(f.name)
-    if found == "" and f.null:  # an empty cell of a CSV file
+    given = entry.fields.get(f.name)
+    if given == "" and f.null:  # an empty cell of a CSV file
         return None
     if f.is_relation:
         return referred(entry, f.name, rows[related(f)])
-    if isinstance(f, models.BooleanField) and isinstance(found, str):
-        found = {"true": True, "false": False}.get(found, found)
+    if isinstance(f, models.BooleanField) and isinstance(given, str):
+        given = {"true": True, "false": False}.get(given, given)
     try:
-        value = f.clean(found, None)
+        value = f.clean(given, None)
     except ValidationError:
         raise entry.error(f.name, _allowed(f)) from None
-    is_changed = not isinstance(found, str) and value != found  # 1.5 as an integer, 5 as a text
+    is_changed = not isinstance(given, str) and value != given  # 1.5 as an integer, 5 as a text
     is_infinite = isinstance(value, float) and not math.isfinite(value)
     is_other_json = isinstance(f, models.JSONField) and not isinstance(value, type(f.get_default()))
     if is_changed or is_infinite or is_other_json:

@@ -68,14 +68,14 @@ def read(data: bytes) -> Reading:
     if not readings:
         names = ", ".join(reader.name for reader in READERS)
         return _nothing(f"this is {what_it_is(data)}; formats that are read: {names}, and tables")
-    beside = [found for found in readings if found.format in BESIDE and len(readings) > 1]
-    readings = [found for found in readings if found not in beside] or beside
+    beside = [other for other in readings if other.format in BESIDE and len(readings) > 1]
+    readings = [other for other in readings if other not in beside] or beside
     reading = readings[0]
     if len(readings) > 1:
         return _in_formats(data, readings)
     passed_over = tuple(
-        Refusal(_first_line(found), f"{found.format} beside {reading.format} is not read: give it its own file")
-        for found in beside
+        Refusal(_first_line(other), f"{other.format} beside {reading.format} is not read: give it its own file")
+        for other in beside
     )
     reading = replace(reading, refused=(*reading.refused, *passed_over))
     return by_file_system(data, reading)
@@ -83,13 +83,13 @@ def read(data: bytes) -> Reading:
 
 def _in_formats(data: bytes, readings: list[Reading]) -> Reading:
     """Return the reading of a file that several benchmarks wrote; in parts where each of them left runs."""
-    first_lines = {found.format: _first_line(found) for found in readings}
-    others = tuple(refusal for found in readings for refusal in found.refused)
+    first_lines = {reading.format: _first_line(reading) for reading in readings}
+    others = tuple(refusal for reading in readings for refusal in reading.refused)
     parts: list[Part] = []
-    for found in readings:
-        alone = by_file_system(data, replace(found, refused=()))
-        inner = [replace(part, name=f"{found.format}, {part.name}") for part in alone.parts]
-        parts += inner or ([Part(found.format, first_lines[found.format], alone)] if alone.runs else [])
+    for reading in readings:
+        alone = by_file_system(data, replace(reading, refused=()))
+        inner = [replace(part, name=f"{reading.format}, {part.name}") for part in alone.parts]
+        parts += inner or ([Part(reading.format, first_lines[reading.format], alone)] if alone.runs else [])
     if {part.reading.format for part in parts} == first_lines.keys():
         return in_parts("formats", replace(readings[0], refused=others), parts)
     return replace(readings[0], runs=(), refused=(several("formats", first_lines),))

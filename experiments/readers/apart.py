@@ -125,12 +125,12 @@ class ReadingProcess:
 
     def bundle(self, place: int) -> "LaidOut":
         """Return the bundle that was read to `place`."""
-        (found, sizes), after = _get(self._found.fileno(), place)
+        (bundle_read, sizes), after = _get(self._found.fileno(), place)
         places = {}
         for name, size in sizes.items():
             places[name] = (after, size)
             after += size
-        return LaidOut(found, self._found.fileno(), places)
+        return LaidOut(bundle_read, self._found.fileno(), places)
 
     def _rows(self, place: int) -> Iterator[Any]:
         while True:
@@ -169,9 +169,9 @@ class ReadingProcess:
 class LaidOut:
     """A bundle whose members stay in the file that its process wrote."""
 
-    def __init__(self, found: Bundle, file: int, places: dict[str, tuple[int, int]]) -> None:
-        """found : the bundle without its members"""
-        self.document, self.digest, self.lines = found.document, found.digest, found.lines
+    def __init__(self, bundle_read: Bundle, file: int, places: dict[str, tuple[int, int]]) -> None:
+        """bundle_read : the bundle without its members"""
+        self.document, self.digest, self.lines = bundle_read.document, bundle_read.digest, bundle_read.lines
         self._file, self._places = file, places
 
     def open(self, name: str) -> io.BufferedReader:
@@ -220,9 +220,9 @@ def _read(data: bytes, columns: Mapping[str, str], file: int, place: int) -> Non
     if not table.recognises(data):
         _put(file, place, readers.read(data))
         return
-    found = table.read_table(data, columns)
-    place = _put(file, place, (found.format, found.fields, found.faults, found.unknown))
-    rows = found.rows()
+    table_read = table.read_table(data, columns)
+    place = _put(file, place, (table_read.format, table_read.fields, table_read.faults, table_read.unknown))
+    rows = table_read.rows()
     while chunk := list(islice(rows, _ROWS_AT_ONCE)):
         place = _put(file, place, chunk)
     _put(file, place, [])
@@ -231,40 +231,40 @@ def _read(data: bytes, columns: Mapping[str, str], file: int, place: int) -> Non
 def _read_bundle(data: bytes, schema: dict[str, Any], file: int, place: int) -> None:
     """Put the bundle without its members, with their sizes, and then these; or the BundleError."""
     try:
-        found = bundle.read(data, schema)
+        bundle_read = bundle.read(data, schema)
     except BundleError as error:
         _put(file, place, error)
         return
-    sizes = {name: len(content) for name, content in found.members.items()}
-    place = _put(file, place, (found._replace(members={}), sizes))
-    for content in found.members.values():
+    sizes = {name: len(content) for name, content in bundle_read.members.items()}
+    place = _put(file, place, (bundle_read._replace(members={}), sizes))
+    for content in bundle_read.members.values():
         place = _write(file, place, content)
 
 
-def main(given: int, found: int, seconds: int, memory_bytes: int) -> None:
-    """Read the file in `given` for each line that comes in, which says where in `found` to put what it holds."""
+def main(given: int, out_file: int, seconds: int, memory_bytes: int) -> None:
+    """Read the file in `given` for each line that comes in, which says where in `out_file` to put what it holds."""
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     _limit(resource.RLIMIT_AS, memory_bytes)
     _limit(resource.RLIMIT_FSIZE, FOUND_BYTES)
     for line in sys.stdin.buffer:
-        at, _, said = line.partition(b" ")
-        place, (columns, schema) = int(at), json.loads(said)
+        at, _, request = line.partition(b" ")
+        place, (columns, schema) = int(at), json.loads(request)
         used = resource.getrusage(resource.RUSAGE_SELF)
         _limit(resource.RLIMIT_CPU, int(used.ru_utime + used.ru_stime) + 1 + seconds)
         wrong: NotRead | None = None
         try:
             data = os.pread(given, os.fstat(given).st_size, 0)
             if schema is None:
-                _read(data, columns, found, place)
+                _read(data, columns, out_file, place)
             else:
-                _read_bundle(data, schema, found, place)
+                _read_bundle(data, schema, out_file, place)
         except MemoryError:
             wrong = NotRead(f"more than {memory_bytes // 2**20:,} MiB of memory", "a file that needs less: split it")
         except OSError as error:  # the limit, or the disk is full
             wrong = NotRead(f"more than can be put aside ({error.strerror})", "less in one import: split it")
         if wrong:
-            os.truncate(found, place)
-            _put(found, place, wrong)
+            os.truncate(out_file, place)
+            _put(out_file, place, wrong)
         sys.stdout.buffer.write(b".")
         sys.stdout.buffer.flush()
 

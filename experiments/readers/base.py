@@ -139,8 +139,8 @@ class Reader(Protocol):
 class TooMuch(ValueError):  # noqa: N818 - becomes a refusal
     """A file holds more of something than is read: it is refused whole. The text is fit to show."""
 
-    def __init__(self, found: int, what: str, limit: int) -> None:
-        super().__init__(f"{found:,} {what} in one file; at most {limit:,} are read: split it")
+    def __init__(self, count: int, what: str, limit: int) -> None:
+        super().__init__(f"{count:,} {what} in one file; at most {limit:,} are read: split it")
 
 
 def whole_or_nothing(read: Callable[..., Reading]) -> Callable[..., Reading]:

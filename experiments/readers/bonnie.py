@@ -48,7 +48,7 @@ class Bonnie:
 
     @whole_or_nothing
     def read(self, data: bytes) -> Reading:
-        found = Outcomes("figures", MAX_RUNS)
+        outcomes = Outcomes("figures", MAX_RUNS)
         version = ""
         hosts: dict[str, int] = {}  # with the line that names them first
         runs_of: dict[str, list[Run]] = {}
@@ -58,19 +58,19 @@ class Bonnie:
             if described is None:
                 continue
             if isinstance(described, str):
-                found.add(Refusal(number, described))
+                outcomes.add(Refusal(number, described))
                 continue
             host = fields[0 if described[1] == 2 else 2] or UNNAMED
             hosts.setdefault(host, number)
             version = version or described[0]
             runs = [*_runs(number, fields, *described)]
             runs_of.setdefault(host, []).extend(run for run in runs if isinstance(run, Run))
-            found.add(*runs or [Refusal(number, "no test of this line was slow enough to be measured")])
-        if not found.count:
-            found.add(
+            outcomes.add(*runs or [Refusal(number, "no test of this line was slow enough to be measured")])
+        if not outcomes.count:
+            outcomes.add(
                 Refusal(None, "only Bonnie++'s table is here, whose columns run together; send the CSV line below it")
             )
-        reading = Reading(self.name, version, "bonnie++", found.runs, found.refused)
+        reading = Reading(self.name, version, "bonnie++", outcomes.runs, outcomes.refused)
         if len(hosts) < 2:
             return reading
         alone = replace(reading, refused=())
@@ -143,7 +143,7 @@ def _whole(text: str) -> int | None:
 
 def _bytes(text: str) -> int | None:
     """Return "48280M" in bytes; a plain number is MiB, as for -s; None where it is no size."""
-    found = _SIZE.fullmatch(text)
-    if not found:
+    match = _SIZE.fullmatch(text)
+    if not match:
         return None
-    return int(found[1]) * 1024 ** (" kmgt".index(found[2].lower()) if found[2] else 2) or None
+    return int(match[1]) * 1024 ** (" kmgt".index(match[2].lower()) if match[2] else 2) or None

@@ -61,10 +61,10 @@ class CrystalDiskMark:
                     "file_size_bytes": int(test[1]) * 2 ** (30 if test[2] == "G" else 20),
                     "repeats": int(test[3]),
                 }
-            elif found := _NEW.match(line):
-                part.add_new(number, found)
-            elif found := _OLD.match(line):
-                part.add_old(number, found)
+            elif match := _NEW.match(line):
+                part.add_new(number, match)
+            elif match := _OLD.match(line):
+                part.add_old(number, match)
             elif _ROW.match(line):
                 part.refused.append(
                     Refusal(number, f"a line of results that is cut, or changed: {line.strip()[:80]!r}")
@@ -79,7 +79,7 @@ class CrystalDiskMark:
 def _runs(part: "_Report") -> Iterator[Run]:
     """Yield a report's lines as runs: what its footer says holds for all of them."""
     for line, operation, block, queue, threads, megabytes, iops, latency in part.rows:
-        said = {"queue_depth": queue, "threads": threads, **part.parameters}
+        parameters = {"queue_depth": queue, "threads": threads, **part.parameters}
         yield Run(
             workload="crystaldiskmark",
             line=line,
@@ -90,7 +90,7 @@ def _runs(part: "_Report") -> Iterator[Run]:
             block_size_bytes=block,
             tool_version=part.version,
             working_set_bytes=part.parameters.get("file_size_bytes"),
-            parameters={name: value for name, value in said.items() if value},
+            parameters={name: value for name, value in parameters.items() if value},
             warnings=(_ROUNDED,),
         )
 
@@ -104,8 +104,8 @@ class _Report:
         self.rows: list[tuple[Any, ...]] = []
         self.refused: list[Refusal] = []
 
-    def add_new(self, line: int, found: re.Match[str]) -> None:
-        access, size, power, queue, threads, *figures = found.groups()
+    def add_new(self, line: int, match: re.Match[str]) -> None:
+        access, size, power, queue, threads, *figures = match.groups()
         if not self.section:
             self.refused.append(Refusal(line, "above the line stands neither [Read], [Write] nor [Mix]"))
             return
@@ -113,8 +113,8 @@ class _Report:
         operation = verb if access == "SEQ" else f"random-{verb}"
         self._add(line, operation, int(size) * 1024 ** " KM".index(power), int(queue), int(threads), *figures)
 
-    def add_old(self, line: int, found: re.Match[str]) -> None:
-        access, verb, size, power, depth, queue, threads, *figures = found.groups()
+    def add_old(self, line: int, match: re.Match[str]) -> None:
+        access, verb, size, power, depth, queue, threads, *figures = match.groups()
         operation = verb.lower() if access == "Sequential" else f"random-{verb.lower()}"
         block = int(size) * 1024 ** " KM".index(power) if size else None
         queue = depth or queue

@@ -92,7 +92,7 @@ class _Started:
         clients = int(result[2])
         if not 0 < megabytes < 1e9 or not clients:
             return Refusal(line, f"a throughput of {result[1]} MB/sec by {clients} clients is no result")
-        said = {"clients": clients, "load": self.load or None, "run_seconds": self.seconds}
+        parameters = {"clients": clients, "load": self.load or None, "run_seconds": self.seconds}
         return Run(
             workload="dbench",
             line=line,
@@ -100,5 +100,5 @@ class _Started:
             duration_s=float(self.seconds) if self.seconds else None,
             tool_version=self.version,
             operations=tuple(self.rows[:100]),
-            parameters={name: value for name, value in said.items() if value},
+            parameters={name: value for name, value in parameters.items() if value},
         )

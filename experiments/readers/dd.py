@@ -51,23 +51,23 @@ class Dd:
         failed, is_open = "", None
         for number, line in lines_of(text_of(data)):
             line = line[:MAX_LINE].strip()
-            if found := _RECORDS.match(line):
+            if match := _RECORDS.match(line):
                 is_open = number
-                if found[1]:
+                if match[1]:
                     failed = "it was interrupted (^C)"
-                if found[4] == "out":
-                    blocks = int(found[2]), int(found[3])
-            elif found := _REPORT.match(line):
+                if match[4] == "out":
+                    blocks = int(match[2]), int(match[3])
+            elif match := _REPORT.match(line):
                 if failed:
                     outcomes.add(Refusal(number, f"dd did not finish: {failed}"))
                 else:
                     near = command[1] if command and number - command[0] <= NEAR else None
-                    outcomes.add(_judge(number, found, blocks, near))
+                    outcomes.add(_judge(number, match, blocks, near))
                 command, blocks, failed, is_open = None, None, "", None
-            elif found := _FAILED.match(line):
-                failed = found[0]
-            elif found := _COMMAND.match(line):
-                command = number, found[1]
+            elif match := _FAILED.match(line):
+                failed = match[0]
+            elif match := _COMMAND.match(line):
+                command = number, match[1]
         if is_open:
             outcomes.add(Refusal(is_open, "the report is cut: its bytes and seconds are missing"))
         if not outcomes.count:
@@ -79,16 +79,18 @@ def _judge(line: int, report: re.Match[str], blocks: tuple[int, int] | None, com
     moved, seconds = int(report[1]), float(report[2].replace(",", "."))
     if not moved or not seconds:
         return Refusal(line, f"{moved:,} bytes in {seconds:g} s are no result")
-    said = dict(_OPERAND.findall(command or ""))
-    source, target = (said.get(name, "").strip("'\"") for name in ("if", "of"))
+    operands = dict(_OPERAND.findall(command or ""))
+    source, target = (operands.get(name, "").strip("'\"") for name in ("if", "of"))
     makes, drops = source in _SOURCES, target == "/dev/null"
     if makes and drops:
         return Refusal(line, "from zeros to /dev/null: no storage had a part in it")
     operation = "mixed" if source and target else ""  # of one file into another it does both
     if makes or drops:
         operation = "write" if makes else "read"
-    flags = {flag for name in ("oflag", "iflag", "conv") for flag in said.get(name, "").split(",") if flag in _FLAGS}
-    if "sync" in said.get("conv", "").split(",") and "sync" not in said.get("oflag", "").split(","):
+    flags = {
+        flag for name in ("oflag", "iflag", "conv") for flag in operands.get(name, "").split(",") if flag in _FLAGS
+    }
+    if "sync" in operands.get("conv", "").split(",") and "sync" not in operands.get("oflag", "").split(","):
         flags.discard("sync")  # conv=sync pads blocks, and flushes nothing
     count = blocks[0] if blocks and not blocks[1] else 0
     one_by_one = bool(count) and operation == "write" and bool(flags & {"dsync", "sync"})

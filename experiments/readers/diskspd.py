@@ -86,7 +86,7 @@ class DiskSpd:
 
 
 def _run(
-    line: int, seconds: float, totals: dict[str, tuple[int, int, float | None]], said: dict[str, Any]
+    line: int, seconds: float, totals: dict[str, tuple[int, int, float | None]], settings: dict[str, Any]
 ) -> Run | Refusal:
     """Return one run. totals : "Total", "Read", "Write" to bytes, I/Os, mean latency (ms)"""
     moved, count, latency = totals["Total"]
@@ -94,7 +94,7 @@ def _run(
         return Refusal(line, "nothing was read or written: bytes, I/Os or the time are zero")
     done = [name.lower() for name in ("Read", "Write") if totals.get(name, (0, 0, None))[0]]
     direction = done[0] if len(done) == 1 else "mixed"
-    access = said.pop("access", None)
+    access = settings.pop("access", None)
     could_be: tuple[str, ...] = ()
     operation = f"random-{direction}" if access == "random" else direction
     if access is None and direction != "mixed":
@@ -110,8 +110,8 @@ def _run(
         duration_s=seconds,
         operation=operation,
         could_be=could_be,
-        block_size_bytes=said.pop("block", None),
-        percentiles_ms=said.pop("percentiles", {}),
+        block_size_bytes=settings.pop("block", None),
+        percentiles_ms=settings.pop("percentiles", {}),
         operations=tuple(
             Operation(
                 name.lower(),
@@ -124,7 +124,7 @@ def _run(
             for name in ("Read", "Write")
             if len(done) > 1
         ),
-        parameters={name: value for name, value in said.items() if value is not None},
+        parameters={name: value for name, value in settings.items() if value is not None},
     )
 
 
@@ -154,28 +154,28 @@ def _of_text(text: str) -> Iterator[Run | Refusal]:
             seconds, line, has_latency = 0.0, number, False
             if not is_open:
                 settings = {}
-        elif found := _TIME.match(found_line):
-            seconds = float(found[1])
-        elif found := _PART.match(found_line):
-            part = found[1]
+        elif match := _TIME.match(found_line):
+            seconds = float(match[1])
+        elif match := _PART.match(found_line):
+            part = match[1]
         elif _COLUMNS.match(found_line):
             has_latency = "AvgLat" in found_line
-        elif part and (found := _TOTAL.match(found_line)):
-            latency = float(found[5]) if has_latency and found[5] else None
-            if (wrong := _disagrees(int(found[1]), seconds, float(found[3]))) and part == "Total":
+        elif part and (match := _TOTAL.match(found_line)):
+            latency = float(match[5]) if has_latency and match[5] else None
+            if (wrong := _disagrees(int(match[1]), seconds, float(match[3]))) and part == "Total":
                 yield Refusal(number, wrong)
                 is_open = False
             else:
-                totals[part] = (int(found[1]), int(found[2]), latency)
+                totals[part] = (int(match[1]), int(match[2]), latency)
                 line = number if part == "Total" else line
             part = ""
-        elif found := _PERCENTILE.match(found_line):
-            if float(found[2]):  # else below a microsecond
-                percentiles.setdefault(f"p{found[1]}", float(found[2]))
+        elif match := _PERCENTILE.match(found_line):
+            if float(match[2]):  # else below a microsecond
+                percentiles.setdefault(f"p{match[1]}", float(match[2]))
         elif not is_open:
             for name, pattern in _PRINTED.items():
-                if found := pattern.search(found_line):
-                    settings.setdefault(name, set()).add(found[1] if name != "mix" else found[2] or found[1])
+                if match := pattern.search(found_line):
+                    settings.setdefault(name, set()).add(match[1] if name != "mix" else match[2] or match[1])
     yield from judged()
 
 
@@ -207,7 +207,7 @@ def _agreed(settings: dict[str, set[Any]]) -> dict[str, Any]:
 
 def _of_xml(root: Element, text: str) -> Iterator[Run | Refusal]:
     numbers = LineNumbers(text)
-    lines = [numbers.at(found.start()) for found in re.finditer("<TestTimeSeconds>", text)]
+    lines = [numbers.at(match.start()) for match in re.finditer("<TestTimeSeconds>", text)]
     profiles = root.findall("Profile/TimeSpans/TimeSpan")
     for number, span in enumerate(root.findall("TimeSpan")):
         line = lines[number] if number < len(lines) else 1
@@ -230,14 +230,14 @@ def _of_xml(root: Element, text: str) -> Iterator[Run | Refusal]:
         mean_of_all = sum(part[2] for part in sums.values()) / count if has_latency and count else None
         totals["Total"] = (int(sum(part[0] for part in sums.values())), int(count), mean_of_all)
         profile = profiles[number] if number < len(profiles) else None
-        said = _said(profile, text_at(span, "ThreadCount")) if profile is not None else {}
+        settings = _said(profile, text_at(span, "ThreadCount")) if profile is not None else {}
         percentiles = {
             f"p{round(percent)}": value
             for bucket in span.findall("Latency/Bucket")
             if (percent := _number(text_at(bucket, "Percentile"))) in (50, 95, 99)
             and (value := _number(text_at(bucket, "TotalMilliseconds")))
         }
-        yield _run(line, seconds, totals, {**said, "percentiles": percentiles})
+        yield _run(line, seconds, totals, {**settings, "percentiles": percentiles})
 
 
 def _said(profile: Element, threads: str) -> dict[str, Any]:

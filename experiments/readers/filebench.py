@@ -244,24 +244,24 @@ def _logs(text: str) -> Iterator[_Log]:
     for number, line in _lines(text):
         if not line:
             continue
-        if found := _BANNER.match(line):
+        if match := _BANNER.match(line):
             if log:
                 yield log
-            log = _Log(number, (number, line.strip()), version=found[3], workload=command, asked_s=asked_s)
+            log = _Log(number, (number, line.strip()), version=match[3], workload=command, asked_s=asked_s)
             command, asked_s, alone = "", None, None
             continue
-        if found := _STAMPED.match(line):
-            pid, stamp, message = found[1], float(found[2]), found[3].strip(" \t*`")
+        if match := _STAMPED.match(line):
+            pid, stamp, message = match[1], float(match[2]), match[3].strip(" \t*`")
             alone = None if message else (pid, stamp)
         elif alone and line.lstrip().startswith(("IO Summary:", "Per-Operation")):
             (pid, stamp), message, alone = alone, line.strip(), None
         else:
             command = _personality_file(line) or command
-            if found := _RUN_COMMAND.match(line):
+            if match := _RUN_COMMAND.match(line):
                 if log and not log.summaries:
-                    log.asked_s = int(found[1])
+                    log.asked_s = int(match[1])
                 else:
-                    asked_s = int(found[1])
+                    asked_s = int(match[1])
             if log:
                 _unstamped(log, number, line)
             continue
@@ -318,8 +318,8 @@ def _without_banner(log: _Log | None, number: int, stamp: float, message: str) -
 
 def _unstamped(log: _Log, number: int, line: str) -> None:
     if log.table_kind == "rows" and "ops/s" in line:
-        if found := _ROW.fullmatch(line.strip()):
-            _add_row(log, number, *found.groups())
+        if match := _ROW.fullmatch(line.strip()):
+            _add_row(log, number, *match.groups())
     elif log.table_kind == "csv":
         cells = line.strip().split(",")
         if len(cells) == 8 and re.fullmatch(r"\d{1,15}", cells[1], re.ASCII):
@@ -349,18 +349,18 @@ def _stamped(log: _Log, number: int, pid: str | None, stamp: float, message: str
     elif message.startswith("Running..."):
         log.started = stamp if log.started is None else log.started
         log.awaits_summary, log.table_kind, log.table = True, "", []
-    elif found := _TOOK.match(message):
-        log.took_s = int(found[1])
+    elif match := _TOOK.match(message):
+        log.took_s = int(match[1])
         log.awaits_summary, log.table_kind, log.table = True, "", []
     elif message.startswith("Shutting down processes"):
         log.shut_down = True
     elif message.endswith(_LOADED):
         name, _, version = message.removesuffix(_LOADED).strip().partition(" Version ")
         log.workload, log.personality_version = name[:200], version[:40]
-    elif found := _STARTING.match(message):
-        log.counts[found[2]] = log.counts.get(found[2], 0) + int(found[1])
-    elif found := _FILESET.match(message):
-        log.filesets[found[1] or found[2]] = int(found[3]), float(found[4])
+    elif match := _STARTING.match(message):
+        log.counts[match[2]] = log.counts.get(match[2], 0) + int(match[1])
+    elif match := _FILESET.match(message):
+        log.filesets[match[1] or match[2]] = int(match[3]), float(match[4])
     else:
         _complain(log, number, message, _VOID)
         _complain(log, number, message, _VOID_STAMPED)
@@ -397,11 +397,11 @@ def _add_row(log: _Log, number: int, name: str, operations: str | None, *cells: 
 
 
 def _add_summary(log: _Log, number: int, stamp: float, message: str) -> None:
-    found = _OLD_SUMMARY.fullmatch(message) or _NEW_SUMMARY.fullmatch(message)
-    if not found:
+    match = _OLD_SUMMARY.fullmatch(message) or _NEW_SUMMARY.fullmatch(message)
+    if not match:
         log.refuse(number, f"an IO Summary in no form of Filebench's, or cut short: {message[:200]!r}")
         return
-    figures = _numbers(found.groups())
+    figures = _numbers(match.groups())
     if figures is None:
         log.refuse(number, f"a figure of the IO Summary is no number: {message[:200]!r}")
         return
@@ -418,8 +418,8 @@ def _add_summary(log: _Log, number: int, stamp: float, message: str) -> None:
         return
     since = last.stamp if last else log.started
     elapsed = operations / ops_per_s if ops_per_s else max(0.0, stamp - (stamp if since is None else since))
-    blur = elapsed * 0.5 * 10 ** -_decimals(found[2]) / ops_per_s if ops_per_s else 1.0
-    dialect = Dialect("1.4" if "r/w)" in message else "1.5", _decimals(found[6]), " mb/s" in message)
+    blur = elapsed * 0.5 * 10 ** -_decimals(match[2]) / ops_per_s if ops_per_s else 1.0
+    dialect = Dialect("1.4" if "r/w)" in message else "1.5", _decimals(match[6]), " mb/s" in message)
     log.summaries.append(
         _Summary(number, stamp, int(operations), ops_per_s, reads + writes, mib_s, ms, dialect, elapsed, blur)
     )

@@ -55,18 +55,18 @@ class Ioping:
         heading: int | None = None
         for number, line in lines_of(text_of(data)):
             line = line[:MAX_LINE].strip()
-            if found := _REQUEST.match(line):
-                size = round(float(found[1]) * _MIB[found[2].lower()] * 2**20)
-                direction = {"<<<": "read", ">>>": "write"}.get(found[3], "")
+            if match := _REQUEST.match(line):
+                size = round(float(match[1]) * _MIB[match[2].lower()] * 2**20)
+                direction = {"<<<": "read", ">>>": "write"}.get(match[3], "")
             elif _STATISTICS.match(line):
                 heading = number
-            elif heading and (found := _COMPLETED.match(line)):
-                waiting = number, found
-            elif waiting and (found := _LATENCY.match(line)):
-                outcomes.add(_judge(*waiting, found, size, direction, flags))
+            elif heading and (match := _COMPLETED.match(line)):
+                waiting = number, match
+            elif waiting and (match := _LATENCY.match(line)):
+                outcomes.add(_judge(*waiting, match, size, direction, flags))
                 size, direction, flags, waiting, heading = None, "", "", None, None
-            elif found := _COMMAND.match(line):
-                flags = found[1]
+            elif match := _COMMAND.match(line):
+                flags = match[1]
         if heading:
             outcomes.add(
                 Refusal(heading, "the statistics are cut: requests or their latency are missing, or no request ended")
@@ -77,18 +77,18 @@ class Ioping:
 
 
 def _judge(
-    line: int, found: re.Match[str], latency: re.Match[str], size: int | None, direction: str, flags: str
+    line: int, completed: re.Match[str], latency: re.Match[str], size: int | None, direction: str, flags: str
 ) -> Run | Refusal:
-    count = round(float(found[1]) * 1000 ** _POWERS[(found[2] or "").strip()])
-    rate = float(found[8]) * 1000 ** _POWERS[(found[9] or "").strip()]
-    throughput = float(found[10]) * _MIB[found[11].lower()]
+    count = round(float(completed[1]) * 1000 ** _POWERS[(completed[2] or "").strip()])
+    rate = float(completed[8]) * 1000 ** _POWERS[(completed[9] or "").strip()]
+    throughput = float(completed[10]) * _MIB[completed[11].lower()]
     mean = float(latency[1]) * _TO_MS[latency[2] or latency[3]]
     if not (count and rate and mean):
         return Refusal(line, "no request ended: its rate or latency is zero")
-    if found[5] and not size:
-        size = round(float(found[5]) * _MIB[found[6].lower()] * 2**20 / count)
-    if found[7]:
-        direction = "write" if found[7] == "written" else "read"
+    if completed[5] and not size:
+        size = round(float(completed[5]) * _MIB[completed[6].lower()] * 2**20 / count)
+    if completed[7]:
+        direction = "write" if completed[7] == "written" else "read"
     letters = {letter for word in re.findall(r" -([A-Za-z]{1,10})\b", flags) for letter in word}
     operation, could_be = (
         "",
@@ -107,7 +107,7 @@ def _judge(
         throughput_mib_s=throughput or None,
         ops_per_s=rate,
         latency_ms=mean,
-        duration_s=float(found[3]) * _TO_MS[found[4]] / 1000 or None,
+        duration_s=float(completed[3]) * _TO_MS[completed[4]] / 1000 or None,
         operation=operation,
         could_be=could_be,
         block_size_bytes=size,

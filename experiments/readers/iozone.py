@@ -133,20 +133,20 @@ def _throughput_mode(lines: list[str]) -> Iterator[Run | Refusal]:
     test: _Throughput | None = None
     for number, line in enumerate(lines, start=1):
         line = line[:MAX_LINE].strip(" \t>")
-        if found := _VERSION.search(line):
-            version = found[1]
-        elif found := _AT_ONCE.match(line):
+        if match := _VERSION.search(line):
+            version = match[1]
+        elif match := _AT_ONCE.match(line):
             yield from test.judged() if test else ()
-            test = _Throughput(number, int(found[1]), version)
-        elif test and (found := _EACH.match(line)):
-            test.size, test.record = int(found[1]) * 1024, int(found[2]) * 1024
-        elif found := _CHILDREN.match(line):
+            test = _Throughput(number, int(match[1]), version)
+        elif test and (match := _EACH.match(line)):
+            test.size, test.record = int(match[1]) * 1024, int(match[2]) * 1024
+        elif match := _CHILDREN.match(line):
             if test is None:
                 yield Refusal(number, "the line 'Throughput test with ...' is missing above: how many ran is not known")
                 return
-            test.rows.append((number, found[2].strip(), float(found[3])))
-        elif test and test.rows and (found := _PARENT.match(line)):
-            test.parents[test.rows[-1][0]] = float(found[1])
+            test.rows.append((number, match[2].strip(), float(match[3])))
+        elif test and test.rows and (match := _PARENT.match(line)):
+            test.parents[test.rows[-1][0]] = float(match[1])
         elif test and _COMPLETE in line:
             test.is_complete = True
             yield from test.judged()
@@ -177,7 +177,7 @@ class _Throughput:
             elif parent is None:
                 yield Refusal(line, f"{who}: what the parent saw is missing: the text is cut")
             else:
-                said = {"processes": self.processes, "file_size_bytes": self.size}
+                parameters = {"processes": self.processes, "file_size_bytes": self.size}
                 yield Run(
                     workload="iozone",
                     line=line,
@@ -187,7 +187,7 @@ class _Throughput:
                     tool_version=self.version,
                     working_set_bytes=self.processes * self.size or None,
                     operations=(Operation("parent", line, throughput_mib_s=parent / 1024 or None),),
-                    parameters={name: value for name, value in said.items() if value},
+                    parameters={name: value for name, value in parameters.items() if value},
                     warnings=(_APART.format(parent / 1024),) if parent < rate / 2 else (),
                 )
 
@@ -212,18 +212,18 @@ def _figures(line: int, cells: dict[int, int], options: dict[str, bool], version
     size, record = cells[0] * 1024, cells[1] * 1024
     if not size or not record:
         return [Refusal(line, f"a file of {cells[0]} kB by records of {cells[1]} kB is no test; both are above zero")]
-    found: list[Run | Refusal] = []
+    outcomes: list[Run | Refusal] = []
     for column, operation in enumerate(OPERATIONS, start=2):
         if column not in cells:
             continue
         if not cells[column]:
-            found.append(
+            outcomes.append(
                 Refusal(line, f"{operation} at records of {cells[1]} kB is 0 kBytes/sec; a figure is above zero")
             )
             continue
         is_cached = operation in _STDIO and options.get("direct_io")
         warnings = ("It goes through stdio and the page cache, whatever -I says.",) if is_cached else ()
-        found.append(
+        outcomes.append(
             Run(
                 workload="iozone",
                 line=line,
@@ -236,7 +236,7 @@ def _figures(line: int, cells: dict[int, int], options: dict[str, bool], version
                 warnings=warnings,
             )
         )
-    return found
+    return outcomes
 
 
 def _plain(line: str) -> str:

@@ -46,35 +46,35 @@ class KDiskMark:
         outcomes = Outcomes("figures", MAX_RUNS)
         version, section = "", ""
         rows: list[tuple[int, str, re.Match[str]]] = []
-        said: dict[str, int] = {}
+        shared: dict[str, int] = {}
         has_banner = False
         for number, line in lines_of(text_of(data)):
             line = line[:MAX_LINE].strip()
-            if found := _BANNER.match(line):
-                outcomes.add(*(_judge(*row, version, said) for row in rows))
-                version, section, rows, said, has_banner = found[1] or "", "", [], {}, True
-            elif found := _SECTION.match(line):
-                section = found[1].lower()
-            elif found := _TEST.match(line):
-                said = {
-                    "file_size_bytes": int(found[1]) * 2 ** (30 if found[2] == "G" else 20),
-                    "repeats": int(found[3]),
+            if match := _BANNER.match(line):
+                outcomes.add(*(_judge(*row, version, shared) for row in rows))
+                version, section, rows, shared, has_banner = match[1] or "", "", [], {}, True
+            elif match := _SECTION.match(line):
+                section = match[1].lower()
+            elif match := _TEST.match(line):
+                shared = {
+                    "file_size_bytes": int(match[1]) * 2 ** (30 if match[2] == "G" else 20),
+                    "repeats": int(match[3]),
                 }
-            elif found := _FIGURE.match(line):
+            elif match := _FIGURE.match(line):
                 if section and has_banner:
-                    rows.append((number, section, found))
+                    rows.append((number, section, match))
                 else:
                     outcomes.add(Refusal(number, "above the line stands neither [Read], [Write] nor [Mix]"))
             elif _ROW.match(line):
                 outcomes.add(Refusal(number, f"a line of results that is cut, or has no rate: {line[:80]!r}"))
-        outcomes.add(*(_judge(*row, version, said) for row in rows))
+        outcomes.add(*(_judge(*row, version, shared) for row in rows))
         if not outcomes.count:
             outcomes.add(Refusal(None, "there is no line with a result: the text is cut"))
         versions = [run.tool_version for run in outcomes.runs]
         return Reading(self.name, next(iter(versions), ""), self.name, outcomes.runs, outcomes.refused)
 
 
-def _judge(line: int, section: str, row: re.Match[str], version: str, said: dict[str, int]) -> Run | Refusal:
+def _judge(line: int, section: str, row: re.Match[str], version: str, shared: dict[str, int]) -> Run | Refusal:
     access, size, power, queue, threads, printed, iops, latency = row.groups()
     block = int(size) * 1024 ** " KM".index(power)
     rate, megabytes = float(iops), float(printed)
@@ -84,7 +84,7 @@ def _judge(line: int, section: str, row: re.Match[str], version: str, said: dict
     if abs(megabytes * factor * 2**20 / (rate * block) - 1) > FITS:
         return Refusal(line, f"{printed} MB/s are not {iops} IOPS of {size} {power}iB in any unit")
     verb = "mixed" if section == "mix" else section
-    parameters: dict[str, Any] = {"queue_depth": int(queue), "threads": int(threads), **said}
+    parameters: dict[str, Any] = {"queue_depth": int(queue), "threads": int(threads), **shared}
     return Run(
         workload="kdiskmark",
         line=line,
@@ -94,6 +94,6 @@ def _judge(line: int, section: str, row: re.Match[str], version: str, said: dict
         operation=verb if access == "Sequential" else f"random-{verb}",
         block_size_bytes=block,
         tool_version=version,
-        working_set_bytes=said.get("file_size_bytes"),
+        working_set_bytes=shared.get("file_size_bytes"),
         parameters=parameters,
     )

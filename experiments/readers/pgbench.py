@@ -57,18 +57,18 @@ class Pgbench:
         aborted = ""
         for number, line in lines_of(text_of(data)):
             line = line[:MAX_LINE].strip()
-            if found := _BANNER.match(line):
-                if version and found[1] != version:
-                    reason = f"pgbench {found[1]} here and {version} above: two installations in one file"
+            if match := _BANNER.match(line):
+                if version and match[1] != version:
+                    reason = f"pgbench {match[1]} here and {version} above: two installations in one file"
                     outcomes.add(*report.judged(aborted), Refusal(number, f"{reason}; give each its own"))
                     report = _Report()
                     break
-                version = found[1]
-            elif found := _TYPE.match(line):
+                version = match[1]
+            elif match := _TYPE.match(line):
                 outcomes.add(*report.judged(aborted))
-                report, aborted = _Report(number, found[1]), ""
-            elif found := _ABORTED.match(line):
-                aborted = found[0]
+                report, aborted = _Report(number, match[1]), ""
+            elif match := _ABORTED.match(line):
+                aborted = match[0]
             else:
                 report.take(number, line)
         outcomes.add(*report.judged(aborted))
@@ -92,17 +92,17 @@ class _Report:
         self.rate_at: int | None = None
 
     def take(self, number: int, line: str) -> None:
-        if found := _SETTING.match(line):
-            name, text = _NAMES[found[1]], found[2]
+        if match := _SETTING.match(line):
+            name, text = _NAMES[match[1]], match[2]
             self.parameters[name] = int(text) if text.isascii() and text.isdecimal() and len(text) < 12 else text
-        elif found := _DONE.match(line):
-            self.done = int(found[1]), int(found[2] or found[1])
-        elif found := _FAILED.match(line):
-            self.failed = int(found[1])
-        elif found := _LATENCY.match(line):
-            self.latency = float(found[1])
-        elif (found := _TPS.match(line)) and found[2] != "including":
-            self.rate, self.rate_at = float(found[1]), number
+        elif match := _DONE.match(line):
+            self.done = int(match[1]), int(match[2] or match[1])
+        elif match := _FAILED.match(line):
+            self.failed = int(match[1])
+        elif match := _LATENCY.match(line):
+            self.latency = float(match[1])
+        elif (match := _TPS.match(line)) and match[2] != "including":
+            self.rate, self.rate_at = float(match[1]), number
 
     def judged(self, aborted: str) -> list[Run | Refusal]:
         if self.line is None:

@@ -88,11 +88,11 @@ def _judge(line: int | None, result: Element, entry: Element) -> Iterator[Run | 
     if text_at(result, "Arguments").startswith("test install"):
         return  # how long its installation took
     title, scale = text_at(result, "Title")[:80], text_at(result, "Scale")[:40]
-    found = _TEST.fullmatch(text_at(result, "Identifier"))
-    if not found:
+    match = _TEST.fullmatch(text_at(result, "Identifier"))
+    if not match:
         yield Refusal(line, f"{title or 'a result'} does not say which test it is of")
         return
-    test, version = found[1], text_at(result, "AppVersion")[:40] or found[2]
+    test, version = match[1], text_at(result, "AppVersion")[:40] or match[2]
     if (test, scale) not in UNITS:
         tests = ", ".join(sorted({name for name, _ in UNITS}))
         yield Refusal(line, f"{test} in {scale or 'no unit'} is no storage test whose unit is known here; {tests} are")
@@ -102,8 +102,8 @@ def _judge(line: int | None, result: Element, entry: Element) -> Iterator[Run | 
         yield Refusal(line, f"{test}: the test failed, there is no value")
         return
     attribute, factor = UNITS[test, scale]
-    said = _description(text_at(result, "Description"))
-    operation = _OPERATIONS.get(said.pop("test", said.pop("type", "")).lower(), "mixed")
+    description = _description(text_at(result, "Description"))
+    operation = _OPERATIONS.get(description.pop("test", description.pop("type", "")).lower(), "mixed")
     for value in values:
         figure: dict[str, Any] = {attribute: float(value) * factor}
         yield Run(
@@ -112,7 +112,7 @@ def _judge(line: int | None, result: Element, entry: Element) -> Iterator[Run | 
             operation=operation,
             benchmark=test,
             tool_version=version,
-            parameters={**said, "profile": found[2]},
+            parameters={**description, "profile": match[2]},
             **figure,
         )
 

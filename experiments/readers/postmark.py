@@ -53,8 +53,8 @@ class Postmark:
     def read(self, data: bytes) -> Reading:
         text = text_of(data).replace("\r\n", "\n")
         lines = LineNumbers(text)
-        found = _VERSION.search(text)
-        version = found[1] if found else ""
+        match = _VERSION.search(text)
+        version = match[1] if match else ""
         outcomes = Outcomes("runs", MAX_RUNS)
         times = list(_TIME.finditer(text))
         for number, time in enumerate(times):
@@ -78,7 +78,7 @@ def _judge(before: str, time: re.Match[str], after: str, line: int) -> Run | Ref
     warnings: tuple[str, ...] = ()
     if total < UNCERTAIN:
         warnings = (f"Times are whole seconds: with {total} s the rates are uncertain by {100 / total:.0f} %.",)
-    parameters = {name: int(found[1]) for name, pattern in _SETTINGS.items() if (found := _last(pattern, before))}
+    parameters = {name: int(match[1]) for name, pattern in _SETTINGS.items() if (match := _last(pattern, before))}
     return Run(
         workload="postmark",
         line=line,
@@ -91,7 +91,7 @@ def _judge(before: str, time: re.Match[str], after: str, line: int) -> Run | Ref
 
 
 def _last(pattern: str, text: str) -> re.Match[str] | None:
-    found = None
-    for found in re.finditer(pattern, text, re.MULTILINE):  # noqa: B007 - the last one counts
+    match = None
+    for match in re.finditer(pattern, text, re.MULTILINE):  # noqa: B007 - the last one counts
         pass
-    return found
+    return match

@@ -32,11 +32,11 @@ def by_file_system(data: bytes, reading: Reading) -> Reading:
     numbers = LineNumbers(text)
     between: list[dict[str, int]] = [{} for _ in range(len(ends) + 1)]  # names with their first lines
     part = 0
-    for found in _FILE_SYSTEM.finditer(text):
-        line = numbers.at(found.start())
+    for match in _FILE_SYSTEM.finditer(text):
+        line = numbers.at(match.start())
         while part < len(ends) and line > ends[part]:
             part += 1
-        between[part].setdefault(found[0].lower(), line)
+        between[part].setdefault(match[0].lower(), line)
     parts: dict[str, int] = {}
     for names in filter(None, between):
         parts.setdefault(", ".join(names), next(iter(names.values())))

@@ -87,11 +87,11 @@ class _Part:
         return re.search(pattern, self.text, re.MULTILINE)
 
     def number(self, pattern: str) -> float | None:
-        found = self.find(pattern)
-        return float(found[1]) if found else None
+        match = self.find(pattern)
+        return float(match[1]) if match else None
 
-    def line(self, found: re.Match[str]) -> int:
-        return self.first + self.text.count("\n", 0, found.start())
+    def line(self, match: re.Match[str]) -> int:
+        return self.first + self.text.count("\n", 0, match.start())
 
 
 def _read_run(part: _Part, version: str) -> Run | Refusal:
@@ -103,8 +103,8 @@ def _read_run(part: _Part, version: str) -> Run | Refusal:
         return _read_sql(part, version)
     mode = part.find(rf"^Doing (.{{1,60}}?) test{_BLANKS}$")
     if not mode or mode[1] not in _MODES:
-        found = f"{mode[1]!r}" if mode else "none"
-        return Refusal(part.first, f"no test of files that is known here (found {found})")
+        printed = f"{mode[1]!r}" if mode else "none"
+        return Refusal(part.first, f"no test of files that is known here (found {printed})")
     newest = _newest_figures(part)
     time = part.find(_TIME)
     end = time or part.find(rf"^{_BLANKS}(?:read|write):{_BLANKS}IOPS=")
@@ -146,7 +146,7 @@ def _read_sql(part: _Part, version: str) -> Run | Refusal:
         rf"^{_BLANKS}(?:approx\.{_BLANKS})?{_BLANKS}95(?:th)? percentile:{_BLANKS}{_NUMBER}(?:ms)?"
     )
     script = part.find(r"^.{0,300}\b(oltp_[a-z_]{1,30}|select_random_(?:points|ranges))\b")
-    said = {"rate_of": "transactions", "threads": _whole(part.number(rf"^Number of threads: {_NUMBER}"))}
+    parameters = {"rate_of": "transactions", "threads": _whole(part.number(rf"^Number of threads: {_NUMBER}"))}
     return Run(
         workload=script[1] if script else "oltp",
         line=part.line(done),
@@ -155,14 +155,14 @@ def _read_sql(part: _Part, version: str) -> Run | Refusal:
         duration_s=float(time[1]) or None,
         tool_version=version,
         percentiles_ms={"p95": percentile} if percentile else {},
-        parameters={name: value for name, value in said.items() if value is not None},
+        parameters={name: value for name, value in parameters.items() if value is not None},
     )
 
 
 def _newest_figures(part: _Part) -> tuple[float, float] | None:
     """Return MiB/s and requests a second of 1.1."""
-    found = [part.find(rf"^{_BLANKS}{name}:{_BLANKS}IOPS={_NUMBER} {_NUMBER} MiB/s") for name in ("read", "write")]
-    sums = [tuple(map(float, match.groups())) for match in found if match]
+    matches = [part.find(rf"^{_BLANKS}{name}:{_BLANKS}IOPS={_NUMBER} {_NUMBER} MiB/s") for name in ("read", "write")]
+    sums = [tuple(map(float, match.groups())) for match in matches if match]
     return (sum(mib for _, mib in sums), sum(rate for rate, _ in sums)) if sums else None
 
 
@@ -188,7 +188,7 @@ def _parameters(part: _Part, total: int | None) -> dict[str, Any]:
     flushed = part.number(rf"calling fsync\(\) each {_NUMBER} requests")
     flags = part.find(rf"^Extra file open flags: (\S{{1,40}}){_BLANKS}$")
     io = part.find(r"^Using (.{1,40}?) I/O mode")
-    said = {
+    parameters = {
         "threads": _whole(part.number(rf"^Number of threads: {_NUMBER}")),
         "files": _whole(files),
         "total_size_bytes": total,
@@ -197,13 +197,13 @@ def _parameters(part: _Part, total: int | None) -> dict[str, Any]:
         "open_flags": flags[1] if flags and flags[1] not in ("0", "(none)") else None,
         "io_mode": io[1] if io else None,
     }
-    return {name: value for name, value in said.items() if value is not None}
+    return {name: value for name, value in parameters.items() if value is not None}
 
 
 def _whole(value: float | None) -> int | None:
     return None if value is None else int(value)
 
 
-def _bytes(found: re.Match[str] | None) -> int | None:
+def _bytes(match: re.Match[str] | None) -> int | None:
     """Return a number and a letter for a power of 1024, as bytes."""
-    return round(float(found[1]) * 1024 ** _POWERS[found[2].lower()]) if found else None
+    return round(float(match[1]) * 1024 ** _POWERS[match[2].lower()]) if match else None

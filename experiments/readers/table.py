@@ -129,13 +129,13 @@ def _find_header(lines: Lines) -> tuple[int, list[str]] | None:
     return None
 
 
-def _table(kind: str, lines: Callable[[], Lines], said: Mapping[str, str], *, decimal_comma: bool = False) -> Table:
-    found = _find_header(lines())
-    if found is None:
+def _table(kind: str, lines: Callable[[], Lines], columns: Mapping[str, str], *, decimal_comma: bool = False) -> Table:
+    header = _find_header(lines())
+    if header is None:
         expected = "a header with a column of values and others of the template"
         return Table(kind, faults=(Fault(None, "header", "none", expected),))
-    at, cells = found
-    headers, faults, unknown = _headers(at, cells, said)
+    at, cells = header
+    headers, faults, unknown = _headers(at, cells, columns)
     if faults:
         return Table(kind, faults=tuple(faults), unknown=tuple(unknown))
     layout = _Layout(headers, decimal_comma)
@@ -166,7 +166,7 @@ def _table(kind: str, lines: Callable[[], Lines], said: Mapping[str, str], *, de
 
 
 def _headers(
-    line: int, cells: list[str], said: Mapping[str, str]
+    line: int, cells: list[str], columns: Mapping[str, str]
 ) -> tuple[list[Header | None], list[Fault], list[Fault]]:
     """Return the meaning of each column (None: it holds nothing for us), what is wrong, and foreign columns."""
     headers: list[Header | None] = []
@@ -178,7 +178,7 @@ def _headers(
         header = None
         if cell:
             try:
-                header = _meaning(cell, said)
+                header = _meaning(cell, columns)
             except UnknownHeader as error:
                 is_foreign = not error.is_value and _is_short(cell)
                 (unknown if is_foreign else faults).append(
@@ -211,14 +211,14 @@ def _is_short(header: str) -> bool:
     return 0 < len(header) <= MAX_HEADER
 
 
-def _meaning(cell: str, said: Mapping[str, str]) -> Header | None:
+def _meaning(cell: str, columns: Mapping[str, str]) -> Header | None:
     """Return what a header means, or is said to mean; None for a column to ignore. Raises UnknownHeader."""
     try:
         return meaning(cell)
     except UnknownHeader as unknown:
-        if unknown.is_value or cell not in said:
+        if unknown.is_value or cell not in columns:
             raise
-        return None if said[cell] == IGNORED else Header(said[cell])
+        return None if columns[cell] == IGNORED else Header(columns[cell])
 
 
 class _Layout:
@@ -382,38 +382,38 @@ def _without_nul(stream: Any) -> Iterator[str]:
 
 def _first_object(text: str) -> dict[str, Any] | None:
     try:
-        found = json.loads(text.lstrip().split("\n", 1)[0])
+        document = json.loads(text.lstrip().split("\n", 1)[0])
     except (ValueError, RecursionError):
         return None
-    if not isinstance(found, dict) or not found:
+    if not isinstance(document, dict) or not document:
         return None
-    names = _json_names(found, {})
-    return found if "value" in names.values() and len(names) > 1 else None
+    names = _json_names(document, {})
+    return document if "value" in names.values() and len(names) > 1 else None
 
 
-def _json_names(found: dict[str, Any], said: Mapping[str, str]) -> dict[str, str]:
+def _json_names(document: dict[str, Any], columns: Mapping[str, str]) -> dict[str, str]:
     """Return key to field, for keys that are ours or said to be; IGNORED for those that are said to be nothing."""
     names = {}
-    for key in found:
+    for key in document:
         if key == "parameters":
             names[key] = key
             continue
         try:
             header = meaning(key)
         except UnknownHeader:
-            if said.get(key, "pair") != "pair":  # which is for tables with a header
-                names[key] = said[key]
+            if columns.get(key, "pair") != "pair":  # which is for tables with a header
+                names[key] = columns[key]
             continue
         if not header.is_wide and header.name != "pair" and not header.unit and not header.metric:
             names[key] = header.name
     return names
 
 
-def _read_json_lines(data: bytes, said: Mapping[str, str]) -> Table:
+def _read_json_lines(data: bytes, columns: Mapping[str, str]) -> Table:
     first = _first_object(_start(data))
     if first is None:
         return Table("jsonl", faults=(Fault(1, "line", "no object of ours", "an object with a value on each line"),))
-    names = _json_names(first, said)
+    names = _json_names(first, columns)
     given = [name for name in names.values() if name != IGNORED]
     fields = tuple(dict.fromkeys(given))
     faults = [Fault(1, "header", name, "each name once") for name in fields if given.count(name) > 1]
@@ -427,16 +427,16 @@ def _read_json_lines(data: bytes, said: Mapping[str, str]) -> Table:
 
     def row(number: int, line: str) -> tuple[int, Cells] | Fault:
         try:
-            found = json.loads(line, object_pairs_hook=_once_each)
+            document = json.loads(line, object_pairs_hook=_once_each)
         except _TwiceError as twice:
             return Fault(number, str(twice)[:LONGEST_SHOWN], "this name twice", "each name once")
         except (ValueError, RecursionError):
-            found = None
-        if not isinstance(found, dict):
+            document = None
+        if not isinstance(document, dict):
             return Fault(number, "line", line.strip()[:LONGEST_SHOWN], "one JSON object")
         cells: list[Cell] = [""] * len(fields)
         taken = set()
-        for key, value in found.items():
+        for key, value in document.items():
             if key in passed_over:
                 continue
             if key not in names:
@@ -469,12 +469,12 @@ class _TwiceError(ValueError):
 
 
 def _once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for name, value in pairs:
-        if name in found:
+        if name in values:
             raise _TwiceError(name)
-        found[name] = value
-    return found
+        values[name] = value
+    return values
 
 
 def _json_cell(name: str, value: Any) -> Cell | None:
@@ -504,7 +504,7 @@ def _is_xlsx(data: bytes) -> bool:
         return False
 
 
-def _read_xlsx(data: bytes, said: Mapping[str, str]) -> Table:
+def _read_xlsx(data: bytes, columns: Mapping[str, str]) -> Table:
     import openpyxl
 
     try:
@@ -523,8 +523,8 @@ def _read_xlsx(data: bytes, said: Mapping[str, str]) -> Table:
     except Exception as error:  # whatever a broken or hostile workbook makes of openpyxl
         return _bad_workbook(f"{type(error).__name__}: {error}"[:LONGEST_SHOWN], "a workbook that spreadsheets open")
     if len(ours) != 1:
-        found = f"{len(ours)} ({', '.join(ours)})" if ours else "none"
-        return _bad_workbook(found, "one sheet with a header of the template")
+        listed = f"{len(ours)} ({', '.join(ours)})" if ours else "none"
+        return _bad_workbook(listed, "one sheet with a header of the template")
 
     def lines() -> Lines:
         try:
@@ -535,7 +535,7 @@ def _read_xlsx(data: bytes, said: Mapping[str, str]) -> Table:
         except Exception as error:
             yield Fault(None, "workbook", f"{type(error).__name__}: {error}"[:LONGEST_SHOWN], "one that can be read")
 
-    return _table("xlsx", lines, said)
+    return _table("xlsx", lines, columns)
 
 
 _ROW_OR_CELL = re.compile(rb"<(?:\w{1,20}:)?(?:(row)(?=[\s/>])|c(?=[\s/>]))")
@@ -558,12 +558,12 @@ def _unreadable_rows(archive: zipfile.ZipFile) -> Fault | None:
         text = archive.read(name)
         if b"\0" in text[:4] or text.startswith((b"\xff\xfe", b"\xfe\xff")):
             return Fault(None, "workbook", f"{name} in UTF-16", "UTF-8, as spreadsheets write it")
-        for found in _ROW_OR_CELL.finditer(text):
-            if not found[1]:
+        for match in _ROW_OR_CELL.finditer(text):
+            if not match[1]:
                 cells += 1
                 continue
             rows += 1
-            attributes = _ATTRIBUTES.match(text, found.end())
+            attributes = _ATTRIBUTES.match(text, match.end())
             if attributes is None:
                 return Fault(rows, "workbook", "a row that no spreadsheet writes so", "short, plain attributes")
             number = _ROW_NUMBER.search(attributes[0])
@@ -582,8 +582,8 @@ def _unreadable_rows(archive: zipfile.ZipFile) -> Fault | None:
     return None
 
 
-def _bad_workbook(found: str, expected: str) -> Table:
-    return Table("xlsx", faults=(Fault(None, "workbook", found, expected),))
+def _bad_workbook(given: str, expected: str) -> Table:
+    return Table("xlsx", faults=(Fault(None, "workbook", given, expected),))
 
 
 def _sheet_lines(book: Any, name: str) -> Lines:

@@ -197,8 +197,8 @@ def meaning(text: str) -> Header:
     unit, bare = "", text.strip()
     if len(bare) > MAX_HEADER:
         raise UnknownHeader(f"at most {MAX_HEADER} characters, not {len(bare):,}")
-    if found := _UNIT_IN_HEADER.search(bare):
-        before, bracket = bare[: found.start()].rstrip(), found[1].strip()
+    if match := _UNIT_IN_HEADER.search(bare):
+        before, bracket = bare[: match.start()].rstrip(), match[1].strip()
         unit = UNIT_SPELLINGS.get(bracket.casefold(), "") if bracket.casefold() != "mb/s" or bracket == "MB/s" else ""
         if unit:
             bare = before

@@ -39,7 +39,7 @@ class Findmnt:
         if len(mounts) > MAX_MOUNTS:
             raise TooMuch(len(mounts), "mounts", MAX_MOUNTS)
         numbers = LineNumbers(text)
-        lines = [numbers.at(found.start()) for found in _TARGET.finditer(text)]
+        lines = [numbers.at(match.start()) for match in _TARGET.finditer(text)]
         real = [
             (lines[number] if len(lines) == len(mounts) else None, mount)
             for number, mount in enumerate(mounts)

@@ -51,8 +51,8 @@ class Iostat:
             return Reading(self.name, refused=(Refusal(None, "the JSON of iostat is cut, or broken"),))
         if len(hosts) > 1:
             return Reading(self.name, refused=(Refusal(None, f"{len(hosts)} machines in one file; give each its own"),))
-        found = hosts[0].get("statistics") if hosts else None
-        samples = [sample for sample in found if isinstance(sample, dict)] if isinstance(found, list) else []
+        statistics = hosts[0].get("statistics") if hosts else None
+        samples = [sample for sample in statistics if isinstance(sample, dict)] if isinstance(statistics, list) else []
         facts = _facts(samples[1:] or samples)
         if len(facts) > MAX_FACTS:
             raise TooMuch(len(facts), "facts of iostat", MAX_FACTS)
@@ -73,7 +73,7 @@ def _facts(samples: list[dict[str, Any]]) -> list[Fact]:
             if isinstance(disk, dict) and disk.get("disk_device"):
                 for key, name in _DISK.items():
                     _take(values, (str(disk["disk_device"])[:80], name), disk.get(key))
-    facts = [Fact(about, name, round(sum(found) / len(found), 3)) for (about, name), found in values.items()]
+    facts = [Fact(about, name, round(sum(numbers) / len(numbers), 3)) for (about, name), numbers in values.items()]
     return [Fact("iostat", "intervals", len(samples)), *facts] if facts else []
 
 

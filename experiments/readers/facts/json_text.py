@@ -10,10 +10,10 @@ MAX_DEPTH = 40
 def document_of(text: str) -> dict[str, Any] | None:
     """Return the text as one JSON object; None where it is none."""
     try:
-        found = json.loads(text)
+        document = json.loads(text)
     except (ValueError, RecursionError):
         return None
-    return found if isinstance(found, dict) else None
+    return document if isinstance(document, dict) else None
 
 
 def tree(entries: Any, depth: int = 0) -> Iterator[dict[str, Any]]:

@@ -43,7 +43,7 @@ class Lsblk:
         if document is None or not isinstance(document.get("blockdevices"), list):
             return Reading(self.name, refused=(Refusal(None, "the JSON of lsblk is cut, or broken"),))
         numbers = LineNumbers(text)
-        lines = [numbers.at(found.start()) for found in _NAME.finditer(text)]
+        lines = [numbers.at(match.start()) for match in _NAME.finditer(text)]
         devices = list(tree(document["blockdevices"]))
         if len(devices) > MAX_DEVICES:
             raise TooMuch(len(devices), "block devices", MAX_DEVICES)
@@ -61,19 +61,19 @@ def _facts(device: dict[str, Any], line: int | None) -> list[Fact]:
     size = device.get("size")
     if not about or device.get("type") == "loop" or size in (0, "0", "0B", None):
         return []
-    said: dict[str, str | int | bool] = {"size_bytes" if str(size).isdecimal() else "size": _plain(size)}
+    values: dict[str, str | int | bool] = {"size_bytes" if str(size).isdecimal() else "size": _plain(size)}
     for key, name in _TEXTS.items():
         if device.get(key) not in (None, "", "0B", 0):
-            said[name] = _plain(device[key])
+            values[name] = _plain(device[key])
     for key, name in _NUMBERS.items():
         if str(device.get(key)).isdecimal():
-            said[name] = int(device[key])
+            values[name] = int(device[key])
     if (rotates := device.get("rota")) in (True, False, "0", "1"):
-        said["rotational"] = rotates in (True, "1")
+        values["rotational"] = rotates in (True, "1")
     mounted = device.get("mountpoints") if isinstance(device.get("mountpoints"), list) else [device.get("mountpoint")]
     if places := [str(place)[:200] for place in mounted or () if place]:
-        said["mounted_at"] = ", ".join(places)
-    return [Fact(about, name, value, line) for name, value in said.items()]
+        values["mounted_at"] = ", ".join(places)
+    return [Fact(about, name, value, line) for name, value in values.items()]
 
 
 def _plain(value: Any) -> str | int:

@@ -52,8 +52,8 @@ class Qm:
     def recognises(self, data: bytes) -> bool:
         names = set()
         for line in text_of(data[: 2**14]).splitlines()[:80]:
-            if found := _LINE.match(line[:MAX_LINE].strip()):
-                names.add(found[1])
+            if match := _LINE.match(line[:MAX_LINE].strip()):
+                names.add(match[1])
         return len(names & _KNOWN) >= 2 and any(_DISK.match(name) for name in names)
 
     @whole_or_nothing
@@ -63,10 +63,10 @@ class Qm:
         counted: int | None = None
         disks = 0
         for number, line in lines_of(text_of(data)):
-            found = _LINE.match(line[:MAX_LINE].strip())
-            if not found:
+            match = _LINE.match(line[:MAX_LINE].strip())
+            if not match:
                 continue
-            name, value = found[1], found[2].strip()
+            name, value = match[1], match[2].strip()
             if name in counts and value.isascii() and value.isdecimal() and len(value) < 6:
                 counts[name], counted = int(value), number
             elif name == "memory" and value.isascii() and value.isdecimal() and len(value) < 10:
@@ -88,12 +88,12 @@ class Qm:
 def _disk(line: int, name: str, bus: str, value: str) -> list[Fact]:
     volume, *options = value.split(",", 40)
     storage, sign, path = volume.partition(":")
-    said: dict[str, str | bool] = {"storage": storage[:80]} if sign else {}
+    values: dict[str, str | bool] = {"storage": storage[:80]} if sign else {}
     if path.endswith((".qcow2", ".raw", ".vmdk")):
-        said["image_format"] = path.rpartition(".")[2]
+        values["image_format"] = path.rpartition(".")[2]
     for option in options:
         key, _, text = option.partition("=")
         if key in _OPTIONS:
-            said[_OPTIONS[key]] = {"1": True, "0": False, "on": True}.get(text, text[:40])
-    facts = [Fact(name, key, found, line, key if key in _FILLS else "") for key, found in said.items()]
+            values[_OPTIONS[key]] = {"1": True, "0": False, "on": True}.get(text, text[:40])
+    facts = [Fact(name, key, stated, line, key if key in _FILLS else "") for key, stated in values.items()]
     return [*facts, Fact(name, "bus", bus, line, "disk_bus")]

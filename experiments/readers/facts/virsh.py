@@ -53,7 +53,7 @@ class Virsh:
             return Reading(self.name, refused=(Refusal(None, str(error)),))
         text = text_of(data)
         numbers = LineNumbers(text)
-        lines = [numbers.at(found.start()) for found in re.finditer(r"<disk\b", text)]
+        lines = [numbers.at(match.start()) for match in re.finditer(r"<disk\b", text)]
         disks = root.findall("devices/disk")
         if len(disks) > MAX_DISKS:
             return Reading(self.name, refused=(Refusal(None, f"more than {MAX_DISKS} disks"),))

@@ -48,21 +48,21 @@ class Zpool:
         rows = 0
         for number, line in lines_of(text_of(data)):
             line = line[:MAX_LINE].rstrip()
-            if found := _KEY.match(line):
-                if found[1] == "pool":
+            if match := _KEY.match(line):
+                if match[1] == "pool":
                     facts += pool.facts() if pool else []
-                    pool = _Pool(found[2].strip()[:80], number)
-                elif pool and found[1] in ("state", "errors"):
-                    pool.said.append((number, found[1], found[2].strip()))
+                    pool = _Pool(match[2].strip()[:80], number)
+                elif pool and match[1] in ("state", "errors"):
+                    pool.said.append((number, match[1], match[2].strip()))
                 if pool:
                     pool.in_config = False
             elif pool and line.split()[:2] == ["NAME", "STATE"]:
                 pool.in_config = True
-            elif pool and pool.in_config and line.strip() and (found := _ROW.match(line)):
+            elif pool and pool.in_config and line.strip() and (match := _ROW.match(line)):
                 rows += 1
                 if rows > MAX_ROWS:
                     raise TooMuch(rows, "rows of pools", MAX_ROWS)
-                pool.take(number, len(found[2]), found[3], found[4] or "")
+                pool.take(number, len(match[2]), match[3], match[4] or "")
         facts += pool.facts() if pool else []
         if not facts:
             return Reading(self.name, refused=(Refusal(None, "there is no pool in the text"),))

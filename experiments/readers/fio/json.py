@@ -90,8 +90,8 @@ class FioJson:
         text = text_of(data)
         first = _DOCUMENT.search(text)
         is_inside = text.lstrip()[:1] in ("{", "[") and not (first and not text[: first.start()].strip())
-        if is_inside and (found := _whole(text)) is not None:
-            return self._read_inside(found, text)
+        if is_inside and (outer := _whole(text)) is not None:
+            return self._read_inside(outer, text)
         lines = LineNumbers(text)
         outcomes = Outcomes("runs", MAX_RUNS)
         version = ""
@@ -115,12 +115,12 @@ class FioJson:
                 outcomes.add(Refusal(line, "the JSON is cut, or broken: fio did not finish it"))
                 position = start.end()
                 continue
-            found = str(document.get("fio version", ""))[:40].removeprefix("fio-")
-            if version and found != version:
-                reason = f"fio {found} here and {version} above: two installations in one file; give each its own"
+            own_version = str(document.get("fio version", ""))[:40].removeprefix("fio-")
+            if version and own_version != version:
+                reason = f"fio {own_version} here and {version} above: two installations in one file; give each its own"
                 outcomes.add(Refusal(line, reason))
                 continue
-            version = version or found
+            version = version or own_version
             jobs_at = [lines.at(job.start()) for job in _JOB.finditer(text, start.start(), position)]
             outcomes.add(*_read_document(document, before, jobs_at or [line]))
         if not outcomes.count:
@@ -142,7 +142,10 @@ class FioJson:
         runs_of: dict[str, list[Run]] = {}
         for names, document in documents:
             jobs = [
-                job for key in ("jobs", "client_stats") if isinstance(found := document.get(key), list) for job in found
+                job
+                for key in ("jobs", "client_stats")
+                if isinstance(listed := document.get(key), list)
+                for job in listed
             ]
             own = list(islice(jobs_at, len(jobs))) or [1]
             name = " > ".join(names)
@@ -243,13 +246,11 @@ def _of_all_clients(document: dict[str, Any]) -> dict[str, Any]:
         for client in (clients if isinstance(clients, list) else ())
         if isinstance(client, dict) and client.get("jobname") != ALL_CLIENTS
     ]
-    options: list[dict[str, Any]] = [said for client in others if isinstance(said := client.get("job options"), dict)]
+    options: list[dict[str, Any]] = [own for client in others if isinstance(own := client.get("job options"), dict)]
     if not options or len(options) < len(others):
         return {}
     first = options[0]
-    return {
-        key: first[key] for key in first if key != "numjobs" and all(said.get(key) == first[key] for said in options)
-    }
+    return {key: first[key] for key in first if key != "numjobs" and all(own.get(key) == first[key] for own in options)}
 
 
 def _judge(name: str, jobs: list[tuple[int, dict[str, Any]]], shared: dict[str, Any], at_once: int) -> Run | Refusal:
@@ -278,11 +279,13 @@ def _judge(name: str, jobs: list[tuple[int, dict[str, Any]]], shared: dict[str, 
     if not runtime or not moved or not requests:
         return Refusal(line, f"job {name[:80]!r} did nothing: no bytes, requests or time are counted")
     options = jobs[0][1].get("job options")
-    said = {**shared, **(options if isinstance(options, dict) else {})}
-    parameters = {key: _plain(said[key]) for key in _OPTIONS if key in said and _is_plain(said[key])}
+    job_options = {**shared, **(options if isinstance(options, dict) else {})}
+    parameters = {
+        key: _plain(job_options[key]) for key in _OPTIONS if key in job_options and _is_plain(job_options[key])
+    }
     if len(jobs) > 1:
         parameters.setdefault("numjobs", len(jobs))
-    operation, could_be = operation_of(str(said.get("rw", said.get("readwrite", ""))), list(parts))
+    operation, could_be = operation_of(str(job_options.get("rw", job_options.get("readwrite", ""))), list(parts))
     latency = sum(part[3] for part in parts.values()) / requests
     return Run(
         workload=name.strip()[:80] or "fio",
@@ -293,13 +296,13 @@ def _judge(name: str, jobs: list[tuple[int, dict[str, Any]]], shared: dict[str, 
         duration_s=runtime / 1000,
         operation=operation,
         could_be=could_be,
-        block_size_bytes=_block_size(said.get("bs", said.get("blocksize")), list(parts)),
+        block_size_bytes=_block_size(job_options.get("bs", job_options.get("blocksize")), list(parts)),
         percentiles_ms=_percentiles(
             [job[part] for _, job in jobs for part in parts if isinstance(job.get(part), dict)]
         ),
         operations=tuple(_part(direction, line, part) for direction, part in parts.items()) if len(parts) > 1 else (),
         parameters=parameters,
-        warnings=tuple(_warnings(said, at_once)),
+        warnings=tuple(_warnings(job_options, at_once)),
     )
 
 
@@ -358,25 +361,25 @@ def operation_of(rw: str, directions: list[str]) -> tuple[str, tuple[str, ...]]:
 def _percentiles(sections: list[dict[str, Any]]) -> dict[str, float]:
     """Return percentiles, ms: of one direction as printed, of several from their bins; none where some have no bins."""
     sections = [section for section in sections if _number(section.get("io_bytes"))]
-    found = [
+    with_factors = [
         (section[name], factor)
         for section in sections
         for name, factor in (("lat_ns", 1e-6), ("clat_ns", 1e-6), ("lat", 1e-3), ("clat", 1e-3))
         if isinstance(section.get(name), dict)
         and any(isinstance(section[name].get(key), dict) for key in ("percentile", "bins"))
     ]
-    if len(found) == 1 == len(sections) and isinstance(printed := found[0][0].get("percentile"), dict):
-        by_percent = {_percent(key): _number(value) * found[0][1] for key, value in printed.items()}
+    if len(with_factors) == 1 == len(sections) and isinstance(printed := with_factors[0][0].get("percentile"), dict):
+        by_percent = {_percent(key): _number(value) * with_factors[0][1] for key, value in printed.items()}
         return {f"p{percent}": by_percent[percent] for percent in PERCENTILES if by_percent.get(percent)}
     counts: Counter[float] = Counter()
-    for latencies, factor in found:
+    for latencies, factor in with_factors:
         bins = latencies.get("bins")
         if not isinstance(bins, dict):
             return {}
         for key, count in bins.items():
             if (middle := _percent(key)) and (times := _number(count)):
                 counts[middle * factor] += int(times)
-    if len(found) < len(sections) or not counts:
+    if len(with_factors) < len(sections) or not counts:
         return {}
     ordered = sorted(counts)
     reached = list(accumulate(counts[value] for value in ordered))
@@ -411,10 +414,10 @@ def _number(value: Any) -> float:
 
 
 def _size(value: Any) -> int | None:
-    found = _SIZE.fullmatch(str(value).strip())
-    if not found:
+    match = _SIZE.fullmatch(str(value).strip())
+    if not match:
         return None
-    return int(found[1]) * 1024 ** (" kmgt".index(found[2].lower()) if found[2] else 0) or None
+    return int(match[1]) * 1024 ** (" kmgt".index(match[2].lower()) if match[2] else 0) or None
 
 
 def _is_plain(value: Any) -> bool:

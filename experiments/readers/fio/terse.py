@@ -42,11 +42,11 @@ class FioTerse:
         first = heading = ""
         signal = ""
         for number, line in lines_of(text_of(data)):
-            if found := _HEADING.match(line):
-                heading = found[1]
+            if match := _HEADING.match(line):
+                heading = match[1]
                 continue
-            if found := _SIGNAL.search(line):
-                signal = found[0]
+            if match := _SIGNAL.search(line):
+                signal = match[0]
                 continue
             begin = _LINE.match(line)
             if not begin:
@@ -105,9 +105,9 @@ def _judge(line: int, begin: re.Match[str], fields: list[str], signal: str) -> R
         operation=operation,
         could_be=could_be,
         percentiles_ms={
-            f"p{found[1]}": float(found[2]) / 1000
+            f"p{match[1]}": float(match[2]) / 1000
             for text in percentiles
-            if (found := _PERCENTILE.fullmatch(text)) and float(found[2])  # 0 is below a microsecond
+            if (match := _PERCENTILE.fullmatch(text)) and float(match[2])  # 0 is below a microsecond
         },
         operations=operations if len(parts) > 1 else (),
         warnings=("The terse line does not say what the load was: give its block size and options beside the file.",),

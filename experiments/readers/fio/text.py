@@ -95,33 +95,33 @@ class FioText:
         orphan: int | None = None
         for number, line in lines_of(text_of(data)):
             line = line[:MAX_LINE].strip(" \t>|")
-            if found := _VERSION.match(line):
-                if version and found[1] != version:
+            if match := _VERSION.match(line):
+                if version and match[1] != version:
                     reason = (
-                        f"fio {found[1]} here and {version} above: two installations in one file; give each its own"
+                        f"fio {match[1]} here and {version} above: two installations in one file; give each its own"
                     )
                     outcomes.add(Refusal(number, reason))
                     break
-                version = found[1]
-            elif found := _LOAD.match(line):
+                version = match[1]
+            elif match := _LOAD.match(line):
                 if blocks and blocks[-1].invocation == invocation:
                     invocation += 1
-                loads.setdefault((invocation, found[1], found[2]), found)
-            elif found := _RESULT.match(line):
-                blocks.append(_Block(number, found[1], found[2], invocation, int(found[3]), found[4], signal))
+                loads.setdefault((invocation, match[1], match[2]), match)
+            elif match := _RESULT.match(line):
+                blocks.append(_Block(number, match[1], match[2], invocation, int(match[3]), match[4], signal))
                 part, signal = None, ""
-            elif found := _SIGNAL.search(line):
-                signal = found[0]
-            elif found := _DIRECTION.match(line):
+            elif match := _SIGNAL.search(line):
+                signal = match[0]
+            elif match := _DIRECTION.match(line):
                 part = _part(line)
-                if blocks and found[1] not in blocks[-1].parts:
-                    blocks[-1].parts[found[1]] = part
+                if blocks and match[1] not in blocks[-1].parts:
+                    blocks[-1].parts[match[1]] = part
                 else:
                     orphan = orphan or number
-            elif part and (found := _LATENCY.match(line)):
-                part.latency_ms = float(found[2]) * 1000.0 ** _POWERS[found[3].lower()] * _TO_MS[found[1]]
-            elif found := _PERCENTILES.match(line):
-                unit = _TO_MS[found[2]]
+            elif part and (match := _LATENCY.match(line)):
+                part.latency_ms = float(match[2]) * 1000.0 ** _POWERS[match[3].lower()] * _TO_MS[match[1]]
+            elif match := _PERCENTILES.match(line):
+                unit = _TO_MS[match[2]]
             elif part and unit:
                 for percent, value in _PERCENTILE.findall(line):
                     if float(value):  # else below what the unit can tell
@@ -147,8 +147,8 @@ def _part(line: str) -> _Part:
             part.iops = value * 1000.0 ** _POWERS[power.lower()]
         elif name == "runt":
             part.runtime_ms = value
-    if found := _RUNTIME.search(line):
-        part.runtime_ms = float(found[1])
+    if match := _RUNTIME.search(line):
+        part.runtime_ms = float(match[1])
     return part
 
 
@@ -181,7 +181,7 @@ def _judge(blocks: list[_Block], loads: dict[tuple[int, str, str], re.Match[str]
         latency = sum(part.iops * (part.latency_ms or 0) for _, part in parts) / rate
     operation, could_be = operation_of(load[3] if load else "", names)
     jobs = sum(block.jobs for block in blocks)
-    said = {"rw": load[3], "ioengine": load[5], "iodepth": int(load[6])} if load else {}
+    options = {"rw": load[3], "ioengine": load[5], "iodepth": int(load[6])} if load else {}
     return Run(
         workload=first.name.strip()[:80] or "fio",
         line=first.line,
@@ -199,7 +199,7 @@ def _judge(blocks: list[_Block], loads: dict[tuple[int, str, str], re.Match[str]
         )
         if len(names) > 1
         else (),
-        parameters={**said, "numjobs": jobs},
+        parameters={**options, "numjobs": jobs},
         note=NOTE,
         warnings=(NOTE,),
     )
@@ -209,8 +209,8 @@ def _load(block: _Block, loads: dict[tuple[int, str, str], re.Match[str]]) -> re
     """Return the line with the load of a block; for all clients that of any, where all have the same."""
     if block.name != ALL_CLIENTS:
         return loads.get((block.invocation, block.name, block.group))
-    found = [load for (invocation, _, _), load in loads.items() if invocation == block.invocation]
-    return found[0] if len({load.groups()[2:] for load in found}) == 1 else None
+    lines = [load for (invocation, _, _), load in loads.items() if invocation == block.invocation]
+    return lines[0] if len({load.groups()[2:] for load in lines}) == 1 else None
 
 
 def _block_size(text: str, names: list[str]) -> int | None:
@@ -221,6 +221,6 @@ def _block_size(text: str, names: list[str]) -> int | None:
     wanted = {_SLOTS[name] for name in names if name in _SLOTS} or {0, 1}
     sizes = set()
     for slot in wanted:
-        found = slots[slot] if slot < len(slots) else None
-        sizes.add(round(float(found[1]) * 1024 ** _POWERS[found[2].lower()]) if found else None)
+        match = slots[slot] if slot < len(slots) else None
+        sizes.add(round(float(match[1]) * 1024 ** _POWERS[match[2].lower()]) if match else None)
     return sizes.pop() if len(sizes) == 1 else None
