@@ -328,14 +328,14 @@ class _Parser:
 
     def loops(self, raw: object, at: _At) -> list[tuple[tuple[str, ...], list[tuple[Value, ...]]]]:
         """Return the names of a loop, and a row of values for each time; "a,b" takes its two values together."""
-        found = []
+        loops = []
         for names, given in sorted(_object(raw, at.place).items()):
             here = at.inside(f".{names}")
             rows = [self.row(names.split(","), value, here) for value in _list(self.named(given, here), here.place)]
-            found.append((tuple(names.split(",")), rows))
-        if not found:
+            loops.append((tuple(names.split(",")), rows))
+        if not loops:
             raise at.error("it has no values")
-        return found
+        return loops
 
     def row(self, names: list[str], raw: object, at: _At) -> tuple[Value, ...]:
         self.spend(len(names), at)
@@ -416,11 +416,11 @@ class _Parser:
     # Values
 
     def coordinates(self, raw: object, at: _At) -> dict[str, Scalar]:
-        found = {}
+        coordinates = {}
         for name, value in _object(raw, at.place).items():
             self.spend(1, at)
-            found[name] = self.coordinate(name, self.named(value, at), at)
-        return found
+            coordinates[name] = self.coordinate(name, self.named(value, at), at)
+        return coordinates
 
     def coordinate(self, name: str, raw: object, at: _At) -> Scalar:
         if name not in COORDINATES:
@@ -453,16 +453,16 @@ class _Parser:
         return raw
 
     def number(self, raw: object, at: _At) -> float:
-        found = self.named(raw, at)
-        if isinstance(found, bool) or not isinstance(found, int | float) or not abs(found) < _LARGEST:
-            raise at.error(f"{_shown(found)} is no number")
-        return found
+        number = self.named(raw, at)
+        if isinstance(number, bool) or not isinstance(number, int | float) or not abs(number) < _LARGEST:
+            raise at.error(f"{_shown(number)} is no number")
+        return number
 
     def word(self, raw: object, known: tuple[str, ...], at: _At) -> str:
-        found = self.named(raw, at)
-        if not isinstance(found, str) or found not in known:
-            raise at.error(f"{_shown(found)} is not known here; known are {', '.join(known)}")
-        return found
+        word = self.named(raw, at)
+        if not isinstance(word, str) or word not in known:
+            raise at.error(f"{_shown(word)} is not known here; known are {', '.join(known)}")
+        return word
 
 
 def _combinations(choices: list[list[dict[str, Any]]]) -> Iterator[dict[str, Any]]:

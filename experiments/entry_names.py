@@ -54,13 +54,13 @@ def spellings(entries: Iterable[Spelled]) -> dict[str, str]:
 
 
 def _unshared(entries: Iterable[tuple[str, Iterable[str]]]) -> dict[str, str]:
-    found: dict[str, str] = {}
+    slug_of: dict[str, str] = {}
     shared = set()
     for slug, texts in entries:
         for spelling in map(fold, texts):
-            if found.setdefault(spelling, slug) != slug:
+            if slug_of.setdefault(spelling, slug) != slug:
                 shared.add(spelling)
-    return {spelling: slug for spelling, slug in found.items() if spelling not in shared}
+    return {spelling: slug for spelling, slug in slug_of.items() if spelling not in shared}
 
 
 def owners(entries: Iterable[Spelled]) -> dict[str, str]:
@@ -73,16 +73,16 @@ def faults(slug: str, name: str, aliases: Iterable[str], others: Mapping[str, st
 
     others : spellings of the other entries of the kind, as `owners` gives them
     """
-    found = {}
+    faults = {}
     for place, text in (("slug", slug), ("name", name), *(("aliases", alias) for alias in aliases)):
         folded = fold(text)
         if not folded:
-            found[place] = f"{text!r} has no letter or digit."
+            faults[place] = f"{text!r} has no letter or digit."
         elif folded in NATIVE:
-            found[place] = f"{text!r} means that there is no hypervisor."
+            faults[place] = f"{text!r} means that there is no hypervisor."
         elif folded in others:
-            found[place] = f"{text!r} is a spelling of {others[folded]} already."
-    return found | ({"slug": fault} if (fault := _slug_fault(slug)) else {})
+            faults[place] = f"{text!r} is a spelling of {others[folded]} already."
+    return faults | ({"slug": fault} if (fault := _slug_fault(slug)) else {})
 
 
 def _slug_fault(slug: str) -> str:

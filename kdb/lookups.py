@@ -18,18 +18,18 @@ def addresses(host: str, port: int, *, seconds: float | None = None) -> Found:
     """Return what a connection may be made to. Raises OSError; where `seconds` are said, after these at the latest."""
     if seconds is None:
         return _looked_up(host, port)
-    found: list[Found | OSError] = []
+    outcomes: list[Found | OSError] = []
 
     def look_up() -> None:
         try:
-            found.append(_looked_up(host, port))
+            outcomes.append(_looked_up(host, port))
         except OSError as error:
-            found.append(error)
+            outcomes.append(error)
 
     thread = threading.Thread(target=look_up, daemon=True)  # the resolver's own patience has no limit of ours
     thread.start()
     thread.join(seconds)
-    outcome = found[0] if found else TimeoutError(f"no answer within {seconds:.0f} s")
+    outcome = outcomes[0] if outcomes else TimeoutError(f"no answer within {seconds:.0f} s")
     if isinstance(outcome, OSError):
         raise outcome
     return outcome
@@ -45,24 +45,24 @@ def _looked_up(host: str, port: int) -> Found:
 
 def is_public(address: str) -> bool:
     """Tell whether an IP address is one of the Internet at large."""
-    found = ip_address(address.partition("%")[0])
-    if isinstance(found, IPv6Address):
-        if found.ipv4_mapped is not None:
-            found = found.ipv4_mapped
-        elif found.is_site_local or any(found in network for network in _TUNNELS):
+    ip = ip_address(address.partition("%")[0])
+    if isinstance(ip, IPv6Address):
+        if ip.ipv4_mapped is not None:
+            ip = ip.ipv4_mapped
+        elif ip.is_site_local or any(ip in network for network in _TUNNELS):
             return False
-    return found.is_global and not found.is_multicast and not found.is_reserved
+    return ip.is_global and not ip.is_multicast and not ip.is_reserved
 
 
 def is_of_the_machine_itself(address: str) -> bool:
     """Tell whether an IP address is link-local or a cloud's service of metadata, be it inside an IPv6 address."""
-    found = ip_address(address.partition("%")[0])
-    return any(each.is_link_local or each in _METADATA for each in (found, *_inside(found)))
+    ip = ip_address(address.partition("%")[0])
+    return any(inside.is_link_local or inside in _METADATA for inside in (ip, *_inside(ip)))
 
 
-def _inside(found: IPv4Address | IPv6Address) -> list[IPv4Address]:
+def _inside(ip: IPv4Address | IPv6Address) -> list[IPv4Address]:
     """Return the IPv4 addresses that an IPv6 address is a way to."""
-    if isinstance(found, IPv4Address):
+    if isinstance(ip, IPv4Address):
         return []
-    last = [IPv4Address(int(found) & 0xFFFF_FFFF)] if int(found) >> 32 in (0, 0x64_FF9B << 64) else []
-    return [each for each in (found.ipv4_mapped, found.sixtofour, *(found.teredo or ())) if each is not None] + last
+    last = [IPv4Address(int(ip) & 0xFFFF_FFFF)] if int(ip) >> 32 in (0, 0x64_FF9B << 64) else []
+    return [inside for inside in (ip.ipv4_mapped, ip.sixtofour, *(ip.teredo or ())) if inside is not None] + last

@@ -39,7 +39,7 @@ def glossary() -> tuple[Section, ...]:
     _, *parts = re.split(r"^## (.+)\n", PATH.read_text("utf-8"), flags=re.MULTILINE)
     taken: set[str] = set()
     return tuple(
-        Section(title, tuple(_term(each, taken) for each in re.split(r"\n\n(?=\*\*)", body.strip())))
+        Section(title, tuple(_term(paragraph, taken) for paragraph in re.split(r"\n\n(?=\*\*)", body.strip())))
         for title, body in zip(parts[::2], parts[1::2], strict=True)
     )
 
@@ -48,8 +48,8 @@ def _term(paragraph: str, taken: set[str]) -> Term:
     """Return the term of a paragraph. taken : anchors that the page has already; those of the term come to them"""
     within_the_site = re.sub(r"\[([^]]+)\]\((?!https?:)[^)]*\)", r"\1", paragraph)  # docs/ has no pages here
     html = MarkdownIt("commonmark", {"html": False}).render(within_the_site)
-    bold = [" ".join(each.rstrip(".:").split()) for each in re.findall(r"\*\*(.+?)\*\*", paragraph, re.DOTALL)]
-    slugs = dict.fromkeys(slugify(word) for each in bold for word in each.split(", "))
+    bold = [" ".join(term.rstrip(".:").split()) for term in re.findall(r"\*\*(.+?)\*\*", paragraph, re.DOTALL)]
+    slugs = dict.fromkeys(slugify(word) for term in bold for word in term.split(", "))
     anchors = tuple(slug for slug in slugs if slug not in taken)
     taken.update(anchors)
     text = " ".join(unescape(re.sub(r"<[^>]+>", "", html)).split())

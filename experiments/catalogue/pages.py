@@ -83,8 +83,8 @@ def case_studies_with(variants: list[WorkloadVariant]) -> QuerySet[CaseStudy]:
     stated = OrdinalFinding.case_studies.through.objects.filter(
         casestudy=OuterRef("pk"), ordinalfinding__variant__in=variants
     )
-    found = Q(Exists(stated))
+    condition = Q(Exists(stated))
     for model in (Measurement, DerivedValue):
         rows = model.objects.filter(configuration=OuterRef("pk"), variant__in=variants)
-        found |= Q(Exists(configurations.filter(Exists(rows))))
-    return visible.case_studies().filter(found).select_related("publication")
+        condition |= Q(Exists(configurations.filter(Exists(rows))))
+    return visible.case_studies().filter(condition).select_related("publication")

@@ -54,22 +54,22 @@ def slugs(case_study: CaseStudy) -> dict[str, set[str]]:
     return {kind: set(entries(kind, case_study).values_list("slug", flat=True)) for kind in MODELS}
 
 
-def fields_for(found: str) -> dict[str, str]:
+def fields_for(spelling: str) -> dict[str, str]:
     """Return slug and name of a new entry that is called as a file calls it; nothing where no slug comes of it."""
-    words = [word for word in slugify(found).replace("_", "-").split("-") if word not in ("", "on")]
+    words = [word for word in slugify(spelling).replace("_", "-").split("-") if word not in ("", "on")]
     slug = "-".join(words)[:40].strip("-")
-    return {"slug": slug, "name": found} if slug else {}
+    return {"slug": slug, "name": spelling} if slug else {}
 
 
-def new_entry(kind: str, found: str, fields: Any, *, source: str) -> CatalogueEntry:
+def new_entry(kind: str, spelling: str, fields: Any, *, source: str) -> CatalogueEntry:
     """Return a new entry that the spelling `found` of a file will stand for. Raises EntryError.
 
     It is not saved yet, unless a draft has brought the same.
     """
     if not isinstance(fields, Mapping) or set(fields) - set(FIELDS[kind]):
         raise EntryError(f"for a new {kind.replace('_', ' ')}: {', '.join(FIELDS[kind])}")
-    said = {name: str(text).strip() for name, text in fields.items()}
-    entry = MODELS[kind](**said, source=source[:200], is_draft=True)
+    texts = {name: str(text).strip() for name, text in fields.items()}
+    entry = MODELS[kind](**texts, source=source[:200], is_draft=True)
     if brought := MODELS[kind]._default_manager.filter(slug=entry.slug, is_draft=True).first():
         if any(getattr(brought, name) != getattr(entry, name) for name in FIELDS[kind]):
             raise EntryError(
@@ -77,8 +77,8 @@ def new_entry(kind: str, found: str, fields: Any, *, source: str) -> CatalogueEn
                 f"{entry.slug!r}"
             )
         return brought
-    if entry_names.fold(found) not in {entry_names.fold(entry.slug), entry_names.fold(entry.name)}:
-        entry.aliases = [found]
+    if entry_names.fold(spelling) not in {entry_names.fold(entry.slug), entry_names.fold(entry.name)}:
+        entry.aliases = [spelling]
     try:
         entry.full_clean()
     except ValidationError as error:

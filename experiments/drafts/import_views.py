@@ -84,13 +84,13 @@ def import_detail(request: HttpRequest, pk: int) -> HttpResponse:
         raise Http404(f"no import {pk}")
     may_edit = permissions.may_edit(request.user, batch.case_study)
     problem = ""
-    said = request.POST if request.method == "POST" else None
+    posted = request.POST if request.method == "POST" else None
     context = ContextForm(
-        said,
+        posted,
         case_study=batch.case_study,
         initial={**batch.full_report["suggested"], **batch.answers.get("context", {})},
     )
-    answers = AnswersForm(said, batch=batch, context_form=context)
+    answers = AnswersForm(posted, batch=batch, context_form=context)
     if request.method == "POST":
         if not may_edit:
             raise PermissionDenied

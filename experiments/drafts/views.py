@@ -112,14 +112,14 @@ def draft_step(request: HttpRequest, slug: str, step: str) -> HttpResponse:
     reason = ReasonForm(request.POST)
     if step in ("return", "publish") and not reason.is_valid():
         return render_draft(request, case_study, problem="A reason is needed.", status=422)
-    said = reason.cleaned_data.get("reason", "") if reason.is_valid() else ""
+    reason_text = reason.cleaned_data.get("reason", "") if reason.is_valid() else ""
     try:
-        return _take(step, case_study, said, request)
+        return _take(step, case_study, reason_text, request)
     except CaseStudyError as error:
-        found = CaseStudy.objects.filter(pk=case_study.pk).first()
-        if found is None or not permissions.may_see(request.user, found):  # deleted, or given back to its author
+        current = CaseStudy.objects.filter(pk=case_study.pk).first()
+        if current is None or not permissions.may_see(request.user, current):  # deleted, or given back to its author
             return _list(request, BundleForm(), status=409, problem=str(error))
-        return render_draft(request, found, problem=str(error), status=409)
+        return render_draft(request, current, problem=str(error), status=409)
 
 
 def _take(step: str, case_study: CaseStudy, reason: str, request: HttpRequest) -> HttpResponseRedirect:

@@ -52,8 +52,8 @@ class TypedJSONField(models.JSONField):
         error = next(self._validator.iter_errors(value), None)
         if error is not None:
             where = self.name + "".join(f"[{part!r}]" for part in error.absolute_path)
-            found = json.dumps(error.instance, default=repr)[:80]
-            raise ValidationError(f"{where}: found {found}, allowed is {self.schema['title']}.", code="wrong_shape")
+            shown = json.dumps(error.instance, default=repr)[:80]
+            raise ValidationError(f"{where}: found {shown}, allowed is {self.schema['title']}.", code="wrong_shape")
 
     def validate(self, value: Any, model_instance: models.Model | None) -> None:
         super().validate(value, model_instance)
@@ -64,21 +64,21 @@ class TypedJSONField(models.JSONField):
             self._check(value)
         return super().get_db_prep_save(value, connection)
 
-    def _has_shape(self, text: str, found: Any) -> bool:
+    def _has_shape(self, text: str, value: Any) -> bool:
         """Tell whether it has the shape; remembered, as rows mostly say the same and one check costs twenty reads."""
         if len(text) > _LONGEST_REMEMBERED:
-            return self._validator.is_valid(found)
-        if text not in self._valid and self._validator.is_valid(found):
+            return self._validator.is_valid(value)
+        if text not in self._valid and self._validator.is_valid(value):
             if len(self._valid) >= _MOST_REMEMBERED:
                 self._valid.clear()
             self._valid.add(text)
         return text in self._valid
 
     def from_db_value(self, value: Any, expression: Any, connection: Any) -> Any:
-        found = super().from_db_value(value, expression, connection)
-        if value is None or isinstance(expression, KeyTransform) or self._has_shape(value, found):
-            return found
-        logger.error("%s.%s has a shape that is not allowed: %.200r", self.model.__name__, self.name, found)
+        parsed = super().from_db_value(value, expression, connection)
+        if value is None or isinstance(expression, KeyTransform) or self._has_shape(value, parsed):
+            return parsed
+        logger.error("%s.%s has a shape that is not allowed: %.200r", self.model.__name__, self.name, parsed)
         return self.get_default()
 
 

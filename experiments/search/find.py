@@ -146,18 +146,18 @@ def search(text: str) -> list[Hit]:
     if not wanted:
         return []
     further = [hit for find in FURTHER for hit in find(text)]
-    found = [hit for kind in KINDS for hit in _hits(kind, wanted, unwanted)]
-    return further + _terms(wanted, unwanted) + found
+    hits = [hit for kind in KINDS for hit in _hits(kind, wanted, unwanted)]
+    return further + _terms(wanted, unwanted) + hits
 
 
 def _words(text: str) -> tuple[list[str], list[str]]:
     """Return words and phrases that must stand there, and those that must not."""
-    found = re.findall(r'(?:(?<=\s)|^)(-?)"([^"]+)"|(?:(?<=\s)|^)(-?)([^\s"]+)', text)
+    tokens = re.findall(r'(?:(?<=\s)|^)(-?)"([^"]+)"|(?:(?<=\s)|^)(-?)([^\s"]+)', text)
     wanted: list[str] = []
     unwanted: list[str] = []
-    for minus, phrase, sign, word in found:
-        said = [" ".join(phrase.split())] if phrase else re.findall(r"\w[\w.+-]*", word)
-        (unwanted if minus or sign else wanted).extend(filter(None, said))
+    for minus, phrase, sign, word in tokens:
+        words = [" ".join(phrase.split())] if phrase else re.findall(r"\w[\w.+-]*", word)
+        (unwanted if minus or sign else wanted).extend(filter(None, words))
     return wanted[:MOST_WORDS], unwanted[:MOST_WORDS]
 
 
@@ -168,9 +168,9 @@ def _terms(wanted: list[str], unwanted: list[str]) -> list[Hit]:
         folded = name.casefold()
         return all(w.casefold() in folded for w in wanted) and not any(w.casefold() in folded for w in unwanted)
 
-    found = [term for section in glossary() for term in section.terms if term.anchors and fits(term.name)][:MOST]
+    terms = [term for section in glossary() for term in section.terms if term.anchors and fits(term.name)][:MOST]
     page = reverse("glossary")
-    return [Hit("Glossary", term.name, f"{page}#{term.anchors[0]}", _around(term.text, wanted)) for term in found]
+    return [Hit("Glossary", term.name, f"{page}#{term.anchors[0]}", _around(term.text, wanted)) for term in terms]
 
 
 def _hits(kind: Kind, wanted: list[str], unwanted: list[str]) -> list[Hit]:
@@ -209,7 +209,7 @@ def _spellings(word: str) -> Iterable[str]:
     if word.isascii():
         return [word]
     cases = dict.fromkeys([word, word.lower(), word.upper(), word.capitalize()])
-    return [*cases, *(json.dumps(each)[1:-1] for each in cases if connection.vendor == "sqlite")]
+    return [*cases, *(json.dumps(case)[1:-1] for case in cases if connection.vendor == "sqlite")]
 
 
 def _around(text: str, words: list[str]) -> str:

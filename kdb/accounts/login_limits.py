@@ -44,8 +44,8 @@ class LimitHandler(AxesDatabaseHandler):
         by_name, by_address = Q(username=counted_name(request, credentials)), Q(ip_address=address)
         recent = AccessAttempt.objects.filter(by_name | by_address, attempt_time__gt=now() - settings.AXES_COOLOFF_TIME)
         failures = {
-            name: found or 0
-            for name, found in recent.aggregate(
+            name: count or 0
+            for name, count in recent.aggregate(
                 both=Sum("failures_since_start", filter=by_name & by_address),
                 address=Sum("failures_since_start", filter=by_address),
                 name=Sum("failures_since_start", filter=by_name),

@@ -37,6 +37,6 @@ def bring_up_to_date(**kwargs: Any) -> None:
         for label in labels:
             app, codename = label.split(".")
             wanted |= Q(content_type__app_label=app, codename=codename)
-        found = set(Permission.objects.filter(wanted))
-        if found != set(group.permissions.all()):
-            group.permissions.set(found)
+        permissions = set(Permission.objects.filter(wanted))
+        if permissions != set(group.permissions.all()):
+            group.permissions.set(permissions)

@@ -62,7 +62,7 @@ def confirm(user: Any, code: str) -> list[str]:
         if factor is None or not _takes_password(factor, code):
             return []
         codes = [secrets.token_hex(8) for _ in range(_RECOVERY_CODES)]
-        factor.confirmed_at, factor.recovery_digests = now(), [_digest(each) for each in codes]
+        factor.confirmed_at, factor.recovery_digests = now(), [_digest(recovery_code) for recovery_code in codes]
         factor.save(update_fields=["confirmed_at", "recovery_digests"])
     return codes
 
@@ -97,7 +97,7 @@ def _takes_recovery(factor: SecondFactor, code: str) -> bool:
     digest = _digest(code)
     if digest not in factor.recovery_digests:
         return False
-    factor.recovery_digests = [each for each in factor.recovery_digests if each != digest]
+    factor.recovery_digests = [kept for kept in factor.recovery_digests if kept != digest]
     factor.save(update_fields=["recovery_digests"])
     return True
 

@@ -59,8 +59,8 @@ def account(request: HttpRequest) -> HttpResponse:
     key, status = "", 200
     if request.method == "POST":
         if form.is_valid():
-            said = form.cleaned_data
-            _, key = tokens.make(user, said["name"], said["scopes"], expires_at=form.expires_at)
+            data = form.cleaned_data
+            _, key = tokens.make(user, data["name"], data["scopes"], expires_at=form.expires_at)
             form = TokenForm(user=user)
         else:
             status = 422

@@ -42,14 +42,14 @@ def fields_of(request: Request, shape: type[serializers.Serializer[Any]]) -> dic
     """
     if not isinstance(request.data, dict):
         raise FaultyRequest([{"field": "body", "message": "An object is expected."}])
-    said = {name: value for name, value in request.data.items() if value is not None}
-    if errors := [*islice(_of_object(shape(), said, ""), MOST_ERRORS)]:
+    fields = {name: value for name, value in request.data.items() if value is not None}
+    if errors := [*islice(_of_object(shape(), fields, ""), MOST_ERRORS)]:
         raise FaultyRequest(errors)
-    return said
+    return fields
 
 
-def _of_object(shape: serializers.Serializer[Any], said: dict[str, Any], prefix: str) -> Iterator[FieldError]:
-    for name, value in said.items():
+def _of_object(shape: serializers.Serializer[Any], fields: dict[str, Any], prefix: str) -> Iterator[FieldError]:
+    for name, value in fields.items():
         if name not in shape.fields:
             allowed = [f"{prefix}{name}" for name in shape.fields]
             message = f"There is no such field; there are {', '.join(allowed)}."
@@ -99,6 +99,6 @@ def _of_text(value: str, place: str) -> Iterator[FieldError]:
 
 
 def _fault(place: str, value: Any, allowed: str) -> FieldError:
-    found = json.dumps(value, ensure_ascii=False)
-    shown = found if len(found) <= _SHOWN else f"{found[:_SHOWN]}…"
+    text = json.dumps(value, ensure_ascii=False)
+    shown = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
     return {"field": place[:200], "message": f"Found {shown}; {allowed} is allowed."}

@@ -78,7 +78,7 @@ def exception_handler(exc: Exception, context: dict[str, Any]) -> HttpResponse |
 
 def form_errors(form: forms.BaseForm) -> list[FieldError]:
     """List the faults that a form found, with the values it would have accepted where they can be listed."""
-    found = []
+    entries = []
     for name, errors in form.errors.as_data().items():
         for error in errors:
             entry: FieldError = {"field": name, "message": " ".join(error.messages)}
@@ -89,21 +89,21 @@ def form_errors(form: forms.BaseForm) -> list[FieldError]:
                 entry["line"] = params["line"]
             if "column" in params:
                 entry["column"] = params["column"]
-            found.append(entry)
-    return found
+            entries.append(entry)
+    return entries
 
 
 def name_errors(query: QueryDict, allowed: Iterable[str]) -> list[FieldError]:
     """Return the parameters that this address does not have, and parameters given more than once."""
     names = [*allowed]
-    found: list[FieldError] = []
+    faults: list[FieldError] = []
     for name, values in query.lists():
         if name not in names:
             message = f"{name!r} is not a parameter here; allowed are {', '.join(names)}."
-            found.append({"field": name, "message": message, "allowed": names})
+            faults.append({"field": name, "message": message, "allowed": names})
         elif len(values) > 1:
-            found.append({"field": name, "message": f"{name!r} is given {len(values)} times; give it once."})
-    return found
+            faults.append({"field": name, "message": f"{name!r} is given {len(values)} times; give it once."})
+    return faults
 
 
 def refuse_faults(form: forms.BaseForm, query: QueryDict | None = None, *further: str) -> None:

@@ -17,8 +17,8 @@ def open_with(database: dict[str, Any], **settings: str) -> None:
     if database.get("DISABLE_SERVER_SIDE_CURSORS"):
         return
     options = database.setdefault("OPTIONS", {})
-    said = [options.get("options", ""), *(f"-c {name}={value}" for name, value in settings.items())]
-    options["options"] = " ".join(filter(None, said))
+    parts = [options.get("options", ""), *(f"-c {name}={value}" for name, value in settings.items())]
+    options["options"] = " ".join(filter(None, parts))
 
 
 def limit_requests(databases: dict[str, dict[str, Any]], seconds: int) -> None:

@@ -60,9 +60,13 @@ def _deliver(told: list[Subscription], topic: str, *, subject: str, **message: A
     due = now()
     Delivery.objects.bulk_create(
         Delivery(
-            subscription=each, topic=topic, subject=" ".join(subject.splitlines())[:longest], due_at=due, **message
+            subscription=subscription,
+            topic=topic,
+            subject=" ".join(subject.splitlines())[:longest],
+            due_at=due,
+            **message,
         )
-        for each in told
+        for subscription in told
     )
     if told:  # one job sends for everybody, so that slow receivers hold one worker at most
         transaction.on_commit(partial(jobs.enqueue_for_leftovers, JOB))

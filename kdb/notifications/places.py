@@ -20,9 +20,9 @@ def found(address: str, *, seconds: float | None = None) -> lookups.Found:
     if parts.scheme != "https" and not is_named:
         raise NotSent("The address must begin with https://.")
     try:
-        found = lookups.addresses(host, parts.port or (443 if parts.scheme == "https" else 80), seconds=seconds)
+        addresses = lookups.addresses(host, parts.port or (443 if parts.scheme == "https" else 80), seconds=seconds)
     except OSError as error:
         raise NotSent("There is no such host.") from error
-    if not is_named and not all(lookups.is_public(sockaddr[0]) for _, sockaddr in found):
+    if not is_named and not all(lookups.is_public(sockaddr[0]) for _, sockaddr in addresses):
         raise NotSent("The host is not one of the public Internet.")
-    return found
+    return addresses

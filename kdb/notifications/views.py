@@ -24,9 +24,9 @@ def notifications(request: HttpRequest) -> HttpResponse:
     user = user_of(request)
     form = SubscriptionForm(request.POST or None, user=user)
     if request.method == "POST" and form.is_valid():
-        said = form.cleaned_data
+        data = form.cleaned_data
         try:
-            subscriptions.add(user, said["way"], said["address"], said["topics"], site_of(request))
+            subscriptions.add(user, data["way"], data["address"], data["topics"], site_of(request))
         except subscriptions.SubscriptionError as refusal:
             form.add_error(None, str(refusal))
         else:

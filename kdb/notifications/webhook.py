@@ -72,7 +72,7 @@ def _post(address: str, headers: dict[str, str], body: bytes) -> int:
     parts = urlsplit(address)
     host, path = parts.hostname or "", parts.path or "/"
     port = parts.port or (443 if parts.scheme == "https" else 80)
-    found = places.found(address)
+    addresses = places.found(address)
     connection = http.client.HTTPConnection(host, port)
     is_late = threading.Event()
 
@@ -87,7 +87,7 @@ def _post(address: str, headers: dict[str, str], body: bytes) -> int:
     timer.daemon = True
     timer.start()
     try:
-        connection.sock = _connected(found)
+        connection.sock = _connected(addresses)
         if parts.scheme == "https":
             context = ssl.create_default_context()
             connection.sock = context.wrap_socket(connection.sock, server_hostname=host, do_handshake_on_connect=False)
@@ -107,12 +107,12 @@ def _post(address: str, headers: dict[str, str], body: bytes) -> int:
         connection.close()
 
 
-def _connected(found: list[tuple[socket.AddressFamily, Any]]) -> socket.socket:
+def _connected(addresses: list[tuple[socket.AddressFamily, Any]]) -> socket.socket:
     """Return a connection to the first of these addresses that takes one; they are not looked up again."""
     problem: OSError = OSError("no address")
-    for family, sockaddr in found:
+    for family, sockaddr in addresses:
         plain = socket.socket(family, socket.SOCK_STREAM)
-        plain.settimeout(SECONDS / len(found))
+        plain.settimeout(SECONDS / len(addresses))
         try:
             plain.connect(sockaddr)
         except OSError as error:

@@ -121,8 +121,8 @@ def _take_roles(user: Any, claims: dict[str, Any]) -> None:
     """Give the roles that the claim names, and no others of ours; groups of other names are left alone."""
     if not settings.KDB_OIDC_ROLES_CLAIM:
         return
-    said = claims.get(settings.KDB_OIDC_ROLES_CLAIM)
-    wanted = {name for name in said if name in ROLES} if isinstance(said, list) else set()
+    names = claims.get(settings.KDB_OIDC_ROLES_CLAIM)
+    wanted = {name for name in names if name in ROLES} if isinstance(names, list) else set()
     with transaction.atomic():
         user.groups.remove(*Group.objects.filter(name__in=set(ROLES) - wanted))
         user.groups.add(*Group.objects.filter(name__in=wanted))

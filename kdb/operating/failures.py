@@ -86,7 +86,7 @@ def _of_sqlite(code: int) -> Failure | None:
 
 def _is_nothing_left() -> bool:
     try:
-        found = os.statvfs(os.path.dirname(settings.DATABASES["default"]["NAME"]) or ".")
+        space = os.statvfs(os.path.dirname(settings.DATABASES["default"]["NAME"]) or ".")
     except OSError:
         return False
-    return found.f_bavail * found.f_frsize < _LEAST_FREE_BYTES or (found.f_files > 0 and not found.f_favail)
+    return space.f_bavail * space.f_frsize < _LEAST_FREE_BYTES or (space.f_files > 0 and not space.f_favail)

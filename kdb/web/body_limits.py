@@ -70,9 +70,9 @@ def _take_in(request: HttpRequest, body: Any, most: int) -> bool:
     return True
 
 
-def _too_large(request: HttpRequest, found: str) -> HttpResponse:
+def _too_large(request: HttpRequest, size: str) -> HttpResponse:
     sentence = (
-        f"The request has {found}; {settings.KDB_BODY_BYTES:,} bytes are allowed with an account, "
+        f"The request has {size}; {settings.KDB_BODY_BYTES:,} bytes are allowed with an account, "
         f"{settings.KDB_ANONYMOUS_BODY_BYTES:,} without signing in."
     )
     if request.path.startswith(API_PREFIX):

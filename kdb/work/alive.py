@@ -19,15 +19,15 @@ TIMEOUT_SECONDS = 3
 def web_answers(port: int, host: str, timeout: float = TIMEOUT_SECONDS) -> bool:
     """Tell whether the web server on this port says that it lives; `host` is one of ALLOWED_HOSTS."""
     asked = f"GET /healthz HTTP/1.0\r\nHost: {host}\r\n\r\n".encode()
-    said = b""
+    response = b""
     try:
         with socket.create_connection(("127.0.0.1", port), timeout) as connection:
             connection.sendall(asked)
             while data := connection.recv(4096):
-                said += data
+                response += data
     except OSError:
         return False
-    return said.partition(b"\r\n")[0].endswith(b"200 OK") and said.endswith(b"\r\n\r\nok\n")
+    return response.partition(b"\r\n")[0].endswith(b"200 OK") and response.endswith(b"\r\n\r\nok\n")
 
 
 def first_host(allowed_hosts: list[str]) -> str:

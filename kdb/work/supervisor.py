@@ -200,12 +200,12 @@ def _end_session(session: int) -> None:
 
 def _processes(is_wanted: Callable[[int, int], bool]) -> list[int]:
     """Return the numbers of processes, asked by their parent and session."""
-    found = []
+    pids = []
     for path in Path("/proc").glob("[0-9]*/stat"):
         try:
             parent, _, session = map(int, path.read_text().rpartition(")")[2].split()[1:4])
         except OSError:
             continue  # it ended meanwhile
         if is_wanted(parent, session):
-            found.append(int(path.parent.name))
-    return found
+            pids.append(int(path.parent.name))
+    return pids

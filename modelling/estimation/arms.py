@@ -154,14 +154,14 @@ def trials(arms: pd.DataFrame) -> list[Trial]:
     laboratory_of[study] = laboratory
     own = _positions(laboratory_of)
     several = [number for number, numbers in enumerate(own) if len(numbers) > 1]
-    parts = [[part for number in own[each] for part in averages[number]] for each in several]
+    parts = [[part for number in own[of_laboratory] for part in averages[number]] for of_laboratory in several]
     of_laboratories = iter(_averages_of_parts(parts))
-    found = []
+    trials_found = []
     for name, numbers in zip(laboratories, own, strict=True):
         sources = tuple(studies[numbers])
         for members, effects, variances in averages[numbers[0]] if len(numbers) == 1 else next(of_laboratories):
-            found.append(Trial.from_arms(str(name), tuple(names[members]), effects, variances, sources))
-    return found
+            trials_found.append(Trial.from_arms(str(name), tuple(names[members]), effects, variances, sources))
+    return trials_found
 
 
 def _numbered(column: pd.Series) -> tuple[np.ndarray, np.ndarray]:
@@ -191,7 +191,7 @@ def _averages_of_parts(parts: list[list[_Average]]) -> list[list[_Average]]:
         return []
     of = np.repeat(np.arange(len(parts)), [sum(len(members) for members, _, _ in some) for some in parts])
     group = np.repeat(np.arange(len(flat)), [len(members) for members, _, _ in flat])
-    entry, mean, variance = (np.concatenate(each) for each in zip(*flat, strict=True))
+    entry, mean, variance = (np.concatenate(column) for column in zip(*flat, strict=True))
     return _averages(of, entry, group, mean, variance)
 
 
@@ -219,14 +219,14 @@ def _averages(
     rest = rest - (np.bincount(group, rest) / sizes)[group]
     excess = _excess(np.bincount(of, rest**2), rows - groups - entries + 1, np.bincount(of, variance) / rows)
     variances = (np.bincount(cell, variance) + excess[of_cell]) / occurrences
-    averages = zip(*(_cut(each, entries) for each in (entry_of_cell, effects, variances)), strict=True)
-    found = [[average] for average in averages]
+    averages = zip(*(_cut(column, entries) for column in (entry_of_cell, effects, variances)), strict=True)
+    sets = [[average] for average in averages]
     others = np.flatnonzero(~is_whole)
     at_all = _positions(of) if len(others) else []
     for number in others:
         at = at_all[number]
-        found[number] = _connected(entry[at], group[at], mean[at], variance[at])
-    return found
+        sets[number] = _connected(entry[at], group[at], mean[at], variance[at])
+    return sets
 
 
 def _excess(squares: np.ndarray, freedom: np.ndarray, variance: np.ndarray) -> np.ndarray:
@@ -249,9 +249,9 @@ def _connected(entry: np.ndarray, group: np.ndarray, mean: np.ndarray, variance:
     rest = rest - (np.bincount(group, rest) / sizes)[group]
     excess = _excess(rest @ rest, len(entry) - groups - size + parts, variance.mean())
     variances = (np.bincount(entry, variance) + excess) / occurrences
-    found = [np.flatnonzero(part == number) for number in range(parts)]
-    found.sort(key=lambda members: (-len(members), members[0]))
-    return [(entries[members], effects[members], variances[members]) for members in found]
+    sets = [np.flatnonzero(part == number) for number in range(parts)]
+    sets.sort(key=lambda members: (-len(members), members[0]))
+    return [(entries[members], effects[members], variances[members]) for members in sets]
 
 
 def _fitted(counts: csr_array, label: np.ndarray, entry: np.ndarray, group: np.ndarray, mean: np.ndarray) -> np.ndarray:

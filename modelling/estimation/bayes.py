@@ -109,10 +109,12 @@ class Posterior:
         probabilities: Sequence[float],
     ) -> np.ndarray:
         apart = np.asarray(first) != np.asarray(second)
-        found = np.zeros((len(apart), len(probabilities)))
+        quantiles_of_pairs = np.zeros((len(apart), len(probabilities)))
         for column, probability in enumerate(probabilities):
-            found[apart, column] = quantiles(means[apart], np.sqrt(variances[apart]), self.weights, probability)
-        return found
+            quantiles_of_pairs[apart, column] = quantiles(
+                means[apart], np.sqrt(variances[apart]), self.weights, probability
+            )
+        return quantiles_of_pairs
 
     def new_certainties(self) -> np.ndarray:
         """(n, n) probability that i is ahead of j in a new laboratory; one half on the diagonal."""
@@ -133,7 +135,7 @@ class Posterior:
         series = self.densities @ _to_series(self.densities.shape[1]) * half[:, None]
         masses = 2 * series[:, 0]
         upto = np.cumsum(masses)
-        found = []
+        taus = []
         for probability in probabilities:
             place = min(int(np.searchsorted(upto, probability * upto[-1])), len(upto) - 1)
             integral = np.polynomial.legendre.legint(series[place], lbnd=-1)
@@ -143,8 +145,8 @@ class Posterior:
                 middle = (low + high) / 2
                 below = np.polynomial.legendre.legval(middle, integral) < 0
                 low, high = (middle, high) if below else (low, middle)
-            found.append(self.pieces[place, 0] + half[place] * (1 + low))
-        return np.array(found)
+            taus.append(self.pieces[place, 0] + half[place] * (1 + low))
+        return np.array(taus)
 
     def among(self, places: np.ndarray) -> "Posterior":
         """The posterior of the treatments at these places alone."""
@@ -233,8 +235,8 @@ def posterior(
     taus, masses = (pieces[:, :1] + half * (1 + nodes)).ravel(), (densities * weights * half).ravel()
     kept = masses > _NEGLIGIBLE * masses.sum()
     taus, masses = taus[kept], masses[kept]
-    found = [_effects(numbers, lists, some) for some in _chunks(taus, numbers.cells)]
-    means, covariances = (np.concatenate(each) for each in zip(*found, strict=True))
+    parts = [_effects(numbers, lists, some) for some in _chunks(taus, numbers.cells)]
+    means, covariances = (np.concatenate(blocks) for blocks in zip(*parts, strict=True))
     return Posterior(tuple(treatments), taus, masses / masses.sum(), means, covariances, pieces, densities)
 
 
@@ -393,8 +395,8 @@ def _integrated(
     while logs[-1].max() > logs.max() - 25:
         further = pieces[-1:, 1:] * [1.0, 2.0]
         pieces, logs = np.concatenate([pieces, further]), np.concatenate([logs, evaluated(further)])
-    if is_cut and (found := _mode(log_density, at(pieces).ravel(), logs.ravel())):
-        cuts = found[0] + found[1] * _CUTS
+    if is_cut and (mode := _mode(log_density, at(pieces).ravel(), logs.ravel())):
+        cuts = mode[0] + mode[1] * _CUTS
         cuts = cuts[(cuts > pieces[0, 0]) & (cuts < pieces[-1, 1])]
         old = (pieces[:, 1] > cuts[0]) & (pieces[:, 0] < cuts[-1])
         cuts = np.array([pieces[old][0, 0], *cuts, pieces[old][-1, 1]])
@@ -454,20 +456,20 @@ def quantiles(means: np.ndarray, deviations: np.ndarray, weights: np.ndarray, pr
     low, high = (means + reach).min(axis=1), (means + reach).max(axis=1)
     mean = means @ weights
     deviation = np.sqrt((deviations**2 + (means - mean[:, None]) ** 2) @ weights)
-    found = np.clip(mean + ndtri(probability) * deviation, low, high)
+    quantile = np.clip(mean + ndtri(probability) * deviation, low, high)
     for _ in range(100):
-        z = (found[:, None] - means) / deviations
+        z = (quantile[:, None] - means) / deviations
         excess = ndtr(z) @ weights - probability
-        high, low = np.where(excess > 0, found, high), np.where(excess > 0, low, found)
+        high, low = np.where(excess > 0, quantile, high), np.where(excess > 0, low, quantile)
         slope = (np.exp(-(z**2) / 2) / deviations) @ weights / math.sqrt(2 * math.pi)
         with np.errstate(divide="ignore", invalid="ignore"):
-            step = found - excess / slope
+            step = quantile - excess / slope
         step = np.where((step >= low) & (step <= high), step, (low + high) / 2)
-        moved = np.abs(step - found).max(initial=0.0)
-        found = step
-        if moved <= 1e-12 * (1.0 + np.abs(found).max(initial=0.0)):
+        moved = np.abs(step - quantile).max(initial=0.0)
+        quantile = step
+        if moved <= 1e-12 * (1.0 + np.abs(quantile).max(initial=0.0)):
             break
-    return found
+    return quantile
 
 
 # What choosing one of them means in a new laboratory
@@ -533,9 +535,9 @@ def _both_below(limits: np.ndarray, covariances: np.ndarray) -> np.ndarray:
     h, k = np.where(h == 0, tiny, h), np.where(k == 0, tiny, k)
     across = np.sqrt(np.maximum((1 - correlation) * (1 + correlation), np.finfo(float).tiny))
     with np.errstate(over="ignore"):
-        found = (ndtr(h) + ndtr(k)) / 2 - owens_t(h, (k / h - correlation) / across)
-        found -= owens_t(k, (h / k - correlation) / across)
-    return np.clip(found - np.where(h * k < 0, 0.5, 0.0), 0.0, 1.0)
+        probability = (ndtr(h) + ndtr(k)) / 2 - owens_t(h, (k / h - correlation) / across)
+        probability -= owens_t(k, (h / k - correlation) / across)
+    return np.clip(probability - np.where(h * k < 0, 0.5, 0.0), 0.0, 1.0)
 
 
 def _of_many(weights: np.ndarray, means: np.ndarray, covariances: np.ndarray, margin: float) -> Forecast:

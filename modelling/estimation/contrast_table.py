@@ -87,12 +87,13 @@ def integrated(trials: list[Trial], *, reference: str | None, tau_scale: float) 
     `reference` keeps only the contrasts against this treatment, which `answer` found in some trial. One row of
     `tau` for each connected part, in the order of `answer`. Raises EvidenceError as bayes.posterior does.
     """
-    found = [posterior(part.treatments, part.trials, tau_scale) for part in networks(trials)]
+    posteriors = [posterior(part.treatments, part.trials, tau_scale) for part in networks(trials)]
     return {
-        "bayes": [row for part in found for row in _contrasts(part, reference)],
-        "probabilities": [row for part in found for row in _probabilities(part)],
+        "bayes": [row for part in posteriors for row in _contrasts(part, reference)],
+        "probabilities": [row for part in posteriors for row in _probabilities(part)],
         "tau": [
-            dict(zip(("median", "low", "high"), part.tau_quantiles([0.5, 0.025, 0.975]), strict=True)) for part in found
+            dict(zip(("median", "low", "high"), part.tau_quantiles([0.5, 0.025, 0.975]), strict=True))
+            for part in posteriors
         ],
     }
 
@@ -128,10 +129,10 @@ def _contrasts(part: Posterior, reference: str | None) -> list[dict[str, Any]]:
 
 def _probabilities(part: Posterior) -> list[dict[str, Any]]:
     """In a new laboratory, where a larger effect is better. The loss, in percent, does not depend on the margin."""
-    said = part.forecast(0.1)
+    forecast = part.forecast(0.1)
     return [
         {"treatment": name, "probability_best": best, "expected_loss": 100 * loss}
-        for name, best, loss in zip(part.treatments, said.best, said.loss, strict=True)
+        for name, best, loss in zip(part.treatments, forecast.best, forecast.loss, strict=True)
     ]
 
 

@@ -67,9 +67,9 @@ def observed(arms: pd.DataFrame, workload: str, spread: Spread) -> list[Observed
     arms : DataFrame of modelling.evidence.frames.arms
     """
     made_of = [parts(row) for row in arms[list(_READ)].to_dict("records")]
-    names = {each: repr(sorted(each)) for each in made_of}
-    compared = comparable_arms(arms.assign(parts=[names[each] for each in made_of]), _WHOLE, spread)
-    treatments = {name: tuple(sorted(each)) for each, name in names.items()}
+    names = {made: repr(sorted(made)) for made in made_of}
+    compared = comparable_arms(arms.assign(parts=[names[made] for made in made_of]), _WHOLE, spread)
+    treatments = {name: tuple(sorted(made)) for made, name in names.items()}
     return [Observed(trial, treatments, workload, trial.name) for trial in trials(compared)]
 
 
@@ -78,7 +78,7 @@ def listed(findings: pd.DataFrame, workload: str, tier_scale: float, tier_doubt:
 
     findings : DataFrame of modelling.evidence.frames.findings; the others as for modelling.estimation.ranking.rank
     """
-    found = []
+    trials_of_lists = []
     for _, rows in scored_findings(findings, AXES["fs-pair"]).groupby("list"):
         first, sources = rows.iloc[0], {slug for slugs in rows["case_studies"] for slug in slugs}
         standing = rows.groupby("entry")["standing"].mean().to_dict()
@@ -86,8 +86,8 @@ def listed(findings: pd.DataFrame, workload: str, tier_scale: float, tier_doubt:
         variances = np.diag(own.covariance) * len(standing) / (len(standing) - 1)
         trial = Trial.from_arms(first["publication"], sorted(standing), own.effects, variances, tuple(sorted(sources)))
         made_of = {row["entry"]: tuple(sorted(parts(row))) for row in rows.to_dict("records")}
-        found.append(Observed(trial, made_of, workload, first["publication"]))
-    return found
+        trials_of_lists.append(Observed(trial, made_of, workload, first["publication"]))
+    return trials_of_lists
 
 
 def differences(arms: pd.DataFrame) -> Callable[[int, int], dict[Part, float]]:

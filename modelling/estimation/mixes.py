@@ -82,55 +82,55 @@ def mix(rankings: Mapping[str, Ranking], weights: Mapping[str, float], margin: f
     total = sum(weights.values())
     shares = {workload: weight / total for workload, weight in weights.items() if weight > 0}
     places = {workload: _places(rankings[workload]) for workload in shares}
-    everyone = sorted({key for found in places.values() for key in found})
+    everyone = sorted({key for of_workload in places.values() for key in of_workload})
     groups: dict[tuple[int, ...], list[str]] = {}
     for key in everyone:
-        if all(key in found for found in places.values()):
-            groups.setdefault(tuple(found[key][1] for found in places.values()), []).append(key)
+        if all(key in of_workload for of_workload in places.values()):
+            groups.setdefault(tuple(of_workload[key][1] for of_workload in places.values()), []).append(key)
     ranked = max(groups.values(), key=len, default=[])
     if len(ranked) < 2:
         ranked = []
     left_out = {
-        key: tuple(w for w, found in places.items() if key not in found or _apart(found, key, ranked))
+        key: tuple(w for w, of_workload in places.items() if key not in of_workload or _apart(of_workload, key, ranked))
         for key in everyone
         if key not in ranked
     }
     unmeasured = {key: tuple(w for w in missing if key not in places[w]) for key, missing in left_out.items()}
     if not ranked:
         return Mix((), (), left_out, unmeasured)
-    parts = {workload: found[ranked[0]][0] for workload, found in places.items()}
+    parts = {workload: of_workload[ranked[0]][0] for workload, of_workload in places.items()}
     pairs = _Pairs(parts, shares)
     order = sorted(ranked, key=lambda key: -pairs.difference(key, ranked[0])[0])
     best = order[0]
     errors = np.array([[pairs.difference(a, b)[1] for b in order] for a in order])
     leads = np.array([pairs.difference(key, best)[0] for key in order])
     scores = p_scores(leads, errors)
-    said = _forecast(order, leads, errors, pairs, margin)
+    forecast = _forecast(order, leads, errors, pairs, margin)
     choices = [
         Choice(-math.expm1(lead), slower, loss)
-        for lead, slower, loss in zip(leads.tolist(), said.slower.tolist(), said.loss.tolist(), strict=True)
+        for lead, slower, loss in zip(leads.tolist(), forecast.slower.tolist(), forecast.loss.tolist(), strict=True)
     ]
     entries = tuple(
-        _entry(key, n + 1, best, float(scores[n]), pairs, float(said.best[n]), choices[n], verdict)
+        _entry(key, n + 1, best, float(scores[n]), pairs, float(forecast.best[n]), choices[n], verdict)
         for n, (key, verdict) in enumerate(zip(order, of_numbers(choices, margin), strict=True))
     )
     return Mix(entries, tuple(_range(workload, order, pairs) for workload in shares), left_out, unmeasured)
 
 
-def verdicts(found: Mix, rankings: Mapping[str, Ranking], margin: float) -> dict[str, Verdict]:
+def verdicts(mixed: Mix, rankings: Mapping[str, Ranking], margin: float) -> dict[str, Verdict]:
     """The verdict on the mix as each share bears it: workload to kind, strength and its steps.
 
     The kind is the mix's own and the same in each; the strength is that of the share's evidence on the first two of
     the mix. Empty where nothing is ranked.
     """
-    if not found.entries:
+    if not mixed.entries:
         return {}
-    one, two = found.entries[:2]
+    one, two = mixed.entries[:2]
     first = Choice(0.0, one.probability_slower, one.expected_loss / 100)
-    each = [entry.verdict for entry in found.entries]
+    verdicts_in_order = [entry.verdict for entry in mixed.entries]
     parts = {workload: part_of(rankings[workload], one.key) for workload in one.parts}
     return {
-        workload: of_part(each, first, margin, basis_between(rankings[workload], part, one.key, two.key))
+        workload: of_part(verdicts_in_order, first, margin, basis_between(rankings[workload], part, one.key, two.key))
         for workload, part in parts.items()
     }
 
@@ -156,18 +156,18 @@ def _forecast(order: list[str], leads: np.ndarray, errors: np.ndarray, pairs: "_
 def _places(ranking: Ranking) -> dict[str, tuple[RankedPart, int]]:
     """Entry to the part it is in and the number of its network; entries without numbers have no place, nor those
     measured only with options that can lose acknowledged writes: they are never recommended."""
-    found: dict[str, tuple[RankedPart, int]] = {}
+    places: dict[str, tuple[RankedPart, int]] = {}
     number = 0
     for part in ranking.parts:
         unsafe = {entry.key for entry in part.entries if entry.always_unsafe}
         for network in part.networks:
             number += 1
-            found |= {key: (part, number) for key in network.treatments if key not in unsafe}
-    return found
+            places |= {key: (part, number) for key in network.treatments if key not in unsafe}
+    return places
 
 
-def _apart(found: Mapping[str, tuple[RankedPart, int]], key: str, ranked: list[str]) -> bool:
-    return bool(ranked) and found[key][1] != found[ranked[0]][1]
+def _apart(places: Mapping[str, tuple[RankedPart, int]], key: str, ranked: list[str]) -> bool:
+    return bool(ranked) and places[key][1] != places[ranked[0]][1]
 
 
 class _Pairs:
@@ -179,9 +179,9 @@ class _Pairs:
     def difference(self, a: str, b: str) -> tuple[float, float]:
         if a == b:
             return 0.0, 0.0
-        found = [(share, *self.parts[workload].prediction(a, b)) for workload, share in self.shares.items()]
-        effect = sum(share * effect for share, effect, _ in found)
-        return effect, math.sqrt(sum((share * error) ** 2 for share, _, error in found))
+        predictions = [(share, *self.parts[workload].prediction(a, b)) for workload, share in self.shares.items()]
+        effect = sum(share * effect for share, effect, _ in predictions)
+        return effect, math.sqrt(sum((share * error) ** 2 for share, _, error in predictions))
 
     def interval(self, a: str, b: str) -> tuple[float, float]:
         """The 95 % interval of what a new laboratory will see."""

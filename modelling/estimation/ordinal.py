@@ -45,13 +45,13 @@ def from_tiers(standing: dict[str, float], statements: float, doubt: float) -> l
     """
     share = 2.0 / max(len(standing), 2)
     names = sorted(standing)
-    found = []
+    comparisons = []
     for index, first in enumerate(names):
         for second in names[index + 1 :]:
             lead = np.sign(standing[first] - standing[second])
-            found.append(Comparison(first, second, share * (doubt + statements * (1 + lead) / 2)))
-            found.append(Comparison(second, first, share * (doubt + statements * (1 - lead) / 2)))
-    return [comparison for comparison in found if comparison.weight > 0]
+            comparisons.append(Comparison(first, second, share * (doubt + statements * (1 + lead) / 2)))
+            comparisons.append(Comparison(second, first, share * (doubt + statements * (1 - lead) / 2)))
+    return [comparison for comparison in comparisons if comparison.weight > 0]
 
 
 def joint(

@@ -35,19 +35,19 @@ def standings(things: Sequence[Compared]) -> list[str]:
     dominates = no_worse & better
     # j is spared by i where j is surely better than i in something, or surely equal to it in everything.
     spared = better.T | (no_worse & no_worse.T)
-    found = []
+    standings_in_order = []
     for j in range(len(better)):
         others = np.arange(len(better)) != j
         if dominates[others, j].any():
-            found.append(DOMINATED)
+            standings_in_order.append(DOMINATED)
         else:
-            found.append(EFFICIENT if spared[others, j].all() else UNDECIDED)
-    return found
+            standings_in_order.append(EFFICIENT if spared[others, j].all() else UNDECIDED)
+    return standings_in_order
 
 
 def front(estimates: Sequence[tuple[float, ...]]) -> list[bool]:
     """Tell of each entry, one or more, whether none dominates it by estimates alone; larger is better in each thing."""
     values = np.array(estimates, dtype=float)
     difference = values[:, None, :] - values[None, :, :]
-    compared = [by_intervals(each, each) for each in np.moveaxis(difference, 2, 0)]
+    compared = [by_intervals(differences, differences) for differences in np.moveaxis(difference, 2, 0)]
     return [standing != DOMINATED for standing in standings(compared)]

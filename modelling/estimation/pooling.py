@@ -115,8 +115,8 @@ def _mode(equations: "_Equations", scales: np.ndarray, start: np.ndarray) -> np.
         return -(value + (logs - squares / 2).sum()), -(gradient + 1.0 - squares)
 
     bounds = [(low, low + 10) for low in np.log(scales) - 7]
-    found = minimize(objective, np.log(start), jac=True, method="L-BFGS-B", bounds=bounds, options={"ftol": 1e-6})
-    return found.x
+    optimum = minimize(objective, np.log(start), jac=True, method="L-BFGS-B", bounds=bounds, options={"ftol": 1e-6})
+    return optimum.x
 
 
 class _Solved(NamedTuple):
@@ -144,16 +144,16 @@ class _Equations:
         of_row: list[int] = []
         means: list[float] = []
         variances: list[float] = []
-        for number, each in enumerate(observed):
-            trial = each.trial
+        for number, observation in enumerate(observed):
+            trial = observation.trial
             if trial.arm_variances is None:
                 raise EvidenceError(f"{trial.name}: only trials of independent arms can be pooled")
-            common = set.intersection(*(set(each.made_of[treatment]) for treatment in trial.treatments))
+            common = set.intersection(*(set(observation.made_of[treatment]) for treatment in trial.treatments))
             for treatment, mean, variance in zip(
                 trial.treatments, trial.effects.mean(axis=1), trial.arm_variances, strict=True
             ):
-                for part in set(each.made_of[treatment]) - common:
-                    for kind, where in _effects(part, each.workload, each.laboratory):
+                for part in set(observation.made_of[treatment]) - common:
+                    for kind, where in _effects(part, observation.workload, observation.laboratory):
                         cells.append((len(means), places.setdefault((part, kind, where), len(places))))
                 of_row.append(number)
                 means.append(mean)

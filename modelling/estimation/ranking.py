@@ -223,12 +223,12 @@ def scored_findings(findings: pd.DataFrame, axis: Axis) -> pd.DataFrame:
 
 def _comparisons(scored: pd.DataFrame, doubt: float) -> list[Comparison]:
     """Every tier list as weighted comparisons; a list is stated once for each of its case studies."""
-    found = []
+    comparisons = []
     for _, rows in scored.groupby("list"):
         standing = rows.groupby("entry")["standing"].mean().to_dict()
         statements = len({slug for slugs in rows["case_studies"] for slug in slugs})
-        found += from_tiers(standing, statements, doubt)
-    return found
+        comparisons += from_tiers(standing, statements, doubt)
+    return comparisons
 
 
 def _joined(nets: list[Network], comparisons: list[Comparison]) -> list[tuple[str, ...]]:
@@ -270,10 +270,10 @@ def _part(
     stated = [comparison for comparison in comparisons if comparison.above in members]
     trials_inside = [trial for net in inside for trial in net.trials]
     tau_scale = assumptions.tau_scale(axis.name)
-    found = posterior(members, trials_inside, tau_scale, stated, assumptions.tier_scale)
-    effects = found.effects
+    estimate = posterior(members, trials_inside, tau_scale, stated, assumptions.tier_scale)
+    effects = estimate.effects
     order = np.lexsort((np.array(members), -effects.round(9)))  # equal but for rounding: by name
-    certainties = found.new_certainties()
+    certainties = estimate.new_certainties()
     if inside:
         alike = (certainties >= _ENDS[0]) & (certainties <= _ENDS[1])
         ranks = list(range(1, len(order) + 1))
@@ -281,7 +281,7 @@ def _part(
         alike = np.abs(effects[:, None] - effects[None, :]) < 1e-6
         ranks = [1 + int((effects > effects[i] + 1e-6).sum()) for i in order]
     may = dict(zip(members, durable([facts[key]["always_unsafe"] for key in members]), strict=True))
-    reference, numbers = _numbers(members, order, inside, found, assumptions.margin, may)
+    reference, numbers = _numbers(members, order, inside, estimate, assumptions.margin, may)
     choices = [_choice(numbers.get(members[i])) for i in order]
     if inside:
         verdicts = of_numbers(choices, assumptions.margin)
@@ -311,7 +311,7 @@ def _part(
         worst=tuple(entry.key for entry in entries if entry.verdict == AVOID),
         networks=inside,
         members=members,
-        posterior=found,
+        posterior=estimate,
         verdict=of_part(verdicts, first, assumptions.margin, _basis(entries, numbers, reference, inside, about)),
     )
 
@@ -325,7 +325,7 @@ def _numbers(
     members: tuple[str, ...],
     order: np.ndarray,
     nets: tuple[Network, ...],
-    found: Posterior,
+    estimate: Posterior,
     margin: float,
     may: Mapping[str, bool],
 ) -> tuple[str, dict[str, dict[str, float | None]]]:
@@ -340,9 +340,9 @@ def _numbers(
         return members[reference], {}
     joined = np.array([i for i in order if net_of.get(members[i]) is net_of[members[reference]]])
     against = np.full(len(joined), reference)
-    ratio = np.exp(found.effects[joined] - found.effects[reference])
-    low, high = np.exp(found.new_quantiles(joined, against, _ENDS)).T
-    mean_low, mean_high = np.exp(found.mean_quantiles(joined, against, _ENDS)).T
+    ratio = np.exp(estimate.effects[joined] - estimate.effects[reference])
+    low, high = np.exp(estimate.new_quantiles(joined, against, _ENDS)).T
+    mean_low, mean_high = np.exp(estimate.mean_quantiles(joined, against, _ENDS)).T
     columns = (ratio, low, high, mean_low, mean_high)
     rows = zip(*(column.tolist() for column in columns), strict=True)
     numbers = {
@@ -351,8 +351,10 @@ def _numbers(
     }
     choosable = np.array([i for i in joined if may[members[i]]])
     if len(choosable):
-        said = found.among(choosable).forecast(margin)
-        chosen = zip(choosable, said.best.tolist(), said.slower.tolist(), (100 * said.loss).tolist(), strict=True)
+        forecast = estimate.among(choosable).forecast(margin)
+        chosen = zip(
+            choosable, forecast.best.tolist(), forecast.slower.tolist(), (100 * forecast.loss).tolist(), strict=True
+        )
         for i, best, slower, loss in chosen:
             numbers[members[i]] |= {"probability_best": best, "probability_slower": slower, "expected_loss": loss}
     return members[reference], numbers
@@ -468,11 +470,11 @@ def _losing(arms: pd.DataFrame, scored: pd.DataFrame) -> dict[str, list[tuple[st
     """Entry to the options of each of its arms that can lose acknowledged writes; without arms, of what lists speak
     of."""
     columns = ["entry", "cache_mode", "guest_mount_options", "host_mount_options"]
-    found: dict[str, list[tuple[str, ...]]] = {}
+    options_of: dict[str, list[tuple[str, ...]]] = {}
     for entry, *options in arms[columns].drop_duplicates().itertuples(index=False, name=None):
-        found.setdefault(entry, []).append(losing_options(*options))
-    measured = set(found)
-    for entry, each in zip(scored["entry"], scored["losing"], strict=True) if len(scored) else ():
-        if entry not in measured and each:
-            found.setdefault(entry, []).extend(each)
-    return found
+        options_of.setdefault(entry, []).append(losing_options(*options))
+    measured = set(options_of)
+    for entry, losing in zip(scored["entry"], scored["losing"], strict=True) if len(scored) else ():
+        if entry not in measured and losing:
+            options_of.setdefault(entry, []).extend(losing)
+    return options_of

@@ -108,14 +108,14 @@ def _told(
     model: Components, weights: Mapping[str, np.ndarray | None], partition: Iterable[tuple[str, ...]]
 ) -> dict[tuple[str, ...], tuple[float, float]]:
     """The estimates of those sets of the partition that can be told."""
-    found = {}
+    told = {}
     for kinds in partition:
         parts = [weight for kind in kinds if (weight := weights[kind]) is not None]
         if len(parts) < len(kinds):
             continue
         if (contrast := model.contrast(np.sum(parts, axis=0))) is not None:
-            found[kinds] = contrast
-    return found
+            told[kinds] = contrast
+    return told
 
 
 def _partitions(items: tuple[str, ...]) -> list[list[tuple[str, ...]]]:
@@ -123,10 +123,10 @@ def _partitions(items: tuple[str, ...]) -> list[list[tuple[str, ...]]]:
     if not items:
         return [[]]
     first, rest = items[0], items[1:]
-    found = []
+    partitions = []
     for partition in _partitions(rest):
-        found.append([(first,), *partition])
-        found += [
+        partitions.append([(first,), *partition])
+        partitions += [
             [(first, *block), *partition[:index], *partition[index + 1 :]] for index, block in enumerate(partition)
         ]
-    return found
+    return partitions

@@ -31,21 +31,21 @@ class Comparison:
     gain: float
 
 
-def most_telling(found: Posterior, noise: float) -> list[Comparison]:
+def most_telling(estimate: Posterior, noise: float) -> list[Comparison]:
     """Return the comparisons that one more laboratory could make, from the one worth most.
 
     noise : variance of ln ratio from the laboratory's own repetitions, >= 0
     Of pairs of the eight entries that come first; tau² and the covariance are means over the mixture.
     """
-    fit = found.fit()
-    noise += float(found.weights @ found.taus**2)
+    fit = estimate.fit()
+    noise += float(estimate.weights @ estimate.taus**2)
     first = np.argsort(-fit.effects, kind="stable")[:_MOST]
     pairs = []
     for i, j in combinations(first, 2):
         towards = fit.covariance[:, i] - fit.covariance[:, j]
         moves = towards / np.sqrt(towards[i] - towards[j] + noise)
         gain = float(np.expm1(expected_gain(fit.effects, moves)))
-        pairs.append(Comparison(found.treatments[i], found.treatments[j], gain))
+        pairs.append(Comparison(estimate.treatments[i], estimate.treatments[j], gain))
     return sorted(pairs, key=lambda pair: -pair.gain)
 
 

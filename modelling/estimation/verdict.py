@@ -48,17 +48,17 @@ def of_numbers(choices: Sequence[Choice | None], margin: float) -> list[str]:
     last_before = avoided[0] if avoided else len(choices)
     within = [i for i, choice in known.items() if choice.loss <= margin and choice.behind <= margin and i < last_before]
     last = max(within, default=best)
-    found = []
+    verdicts = []
     for index, choice in enumerate(choices):
         if choice is not None and index <= last:
-            found.append(USE)
+            verdicts.append(USE)
         elif index in avoided:
-            found.append(AVOID)
+            verdicts.append(AVOID)
         elif index > last_before or (choice is not None and choice.slower > 0.5):
-            found.append(DOUBTFUL)
+            verdicts.append(DOUBTFUL)
         else:
-            found.append(UNKNOWN)
-    return found
+            verdicts.append(UNKNOWN)
+    return verdicts
 
 
 def of_lists(tiers: Sequence[int | None]) -> list[str]:
@@ -67,8 +67,8 @@ def of_lists(tiers: Sequence[int | None]) -> list[str]:
     None: not to be recommended (durable)
     """
     known = [tier for tier in tiers if tier is not None]
-    said = {max(known): AVOID, min(known): USE} if known else {}
-    return [UNKNOWN if tier is None else said.get(tier, UNKNOWN) for tier in tiers]
+    verdict_of = {max(known): AVOID, min(known): USE} if known else {}
+    return [UNKNOWN if tier is None else verdict_of.get(tier, UNKNOWN) for tier in tiers]
 
 
 def durable(always_unsafe: Sequence[bool]) -> list[bool]:
