@@ -276,5 +276,5 @@ class HypothesesView(PublicView):
     def get(self, request: Request) -> Response:
         """List what the papers predicted, and how the evidence of all of them agrees."""
         self.refuse_parameters()
-        found = {"revision": counts.revision(), "hypotheses": claim_pages.hypothesis_lines()}
-        return Response(HypothesesSerializer(found).data)
+        content = {"revision": counts.revision(), "hypotheses": claim_pages.hypothesis_lines()}
+        return Response(HypothesesSerializer(content).data)

@@ -48,12 +48,12 @@ def _aggregate(what: Aggregate, facts: PublishedFacts) -> str:
 
 def words(where: Mapping[str, Any], facts: PublishedFacts) -> list[str]:
     """Name coordinates: "p1", "Mail server", "2 VMs", "XFS guest"."""
-    found = []
+    named = []
     for coordinate in _ORDER:
         value = where.get(coordinate)
         if value not in (None, "", "*", "mixed") and coordinate not in _HIDDEN:
-            found.append(_word(coordinate, value, where, facts))
-    return list(dict.fromkeys(filter(None, found)))
+            named.append(_word(coordinate, value, where, facts))
+    return list(dict.fromkeys(filter(None, named)))
 
 
 _ORDER = (

@@ -102,9 +102,9 @@ def compare(condition: Condition, facts: PublishedFacts, *, is_open: bool = Fals
 
     Raises CheckError where the facts are too many for the condition (MOST_STEPS).
     """
-    found = _Reader(facts, is_open, _Budget()).comparisons(condition, {})
+    comparisons = _Reader(facts, is_open, _Budget()).comparisons(condition, {})
     # A list of pairs names no VM count, so a question about each count meets it several times.
-    return list({(c.key, c.evidence): c for c in found}.values()) if is_open else found
+    return list({(c.key, c.evidence): c for c in comparisons}.values()) if is_open else comparisons
 
 
 @dataclass
@@ -215,7 +215,7 @@ class _Reader:
 
     def _share(self, condition: Share, where: _Where) -> list[Comparison]:
         """Return one comparison for each source: whether more than this share of the cases holds."""
-        found = []
+        comparisons = []
         for facts in self.facts.studies if self.is_open else [self.facts]:
             reader, above = replace(self, facts=facts), condition.above
             if isinstance(condition.of, Cases):
@@ -229,7 +229,7 @@ class _Reader:
                 continue
             state = "held" if held > above * total else "failed" if held + undecided <= above * total else "undecided"
             used = [c for case in cases for c in case if c.state != "undecided"]
-            found.append(
+            comparisons.append(
                 Comparison(
                     state,
                     partial(self._say_share, held, total, above, facts),
@@ -238,7 +238,7 @@ class _Reader:
                     ("share", held, total, facts.names()),
                 )
             )
-        return found
+        return comparisons
 
     def _say_share(self, held: int, total: int, above: float, facts: PublishedFacts) -> str:
         wanted = "one" if above == 0 else f"more than {above * total:g}"
@@ -249,16 +249,16 @@ class _Reader:
         sure = self._once(condition, where, takes_stated=False)
         if sure and not self.is_open and all(c.state != "undecided" for c in sure):
             return sure
-        found = {c.key: c for c in sure}
+        by_key = {c.key: c for c in sure}
         talkative = replace(self, facts=self.facts.stating) if self.is_open else self
         for comparison in talkative._once(condition, where, takes_stated=True):
-            before = found.get(comparison.key)
+            before = by_key.get(comparison.key)
             is_news = not self.is_open or comparison.state != "undecided"
             if is_news if before is None else before.state == "undecided":
-                found[comparison.key] = comparison
-        if not found and not self.is_open:
+                by_key[comparison.key] = comparison
+        if not by_key and not self.is_open:
             return [Comparison("undecided", partial(self._say_nothing, condition, where))]
-        return list(found.values())
+        return list(by_key.values())
 
     def _once(self, condition: Order | Within, where: _Where, *, takes_stated: bool) -> list[Comparison]:
         reader = replace(self, takes_stated=takes_stated)
@@ -298,12 +298,12 @@ class _Reader:
         """Compare ratios, ranks and counts, and say both sides, because their ratio says little."""
         names = said.name(upper, self.facts), said.name(lower, self.facts)
         reader = replace(self, leaves_out_own=not self.is_open and _is_trend(upper, lower))
-        found = []
+        comparisons = []
         for at, (a, b) in self._joined([reader.quantity(upper, where), reader.quantity(lower, where)]):
             known = _combined(at, [a, b], how)
             say = partial(self._say_both, (names[0], a.readings), word, (names[1], b.readings), at, ending)
-            found.append(_comparison(wanted.state(known.readings), say, known, " / ".join(names)))
-        return found
+            comparisons.append(_comparison(wanted.state(known.readings), say, known, " / ".join(names)))
+        return comparisons
 
     def _comparison(self, known: _Known, name: str, wanted: _Wanted) -> Comparison:
         return _comparison(wanted.state(known.readings), partial(self._say_one, known, name, wanted), known, name)
@@ -413,13 +413,13 @@ class _Reader:
         self.budget.spend(1 + len(self.facts.findings) // LOOKED_AT)
         wanted = _file_systems({**where, **named})
         source = str(wanted.pop("source", None) or "")
-        found = [f for f in self.facts.findings if _finding_fits(f, wanted)]
-        if not found:
+        listed = [f for f in self.facts.findings if _finding_fits(f, wanted)]
+        if not listed:
             return []
-        points = [_points(name, finding, source) for finding in found]
+        points = [_points(name, finding, source) for finding in listed]
         readings = tuple(Span(total, total) for total in map(sum, zip(*points, strict=True)))
         at = {coordinate: value for coordinate, value in where.items() if coordinate not in named}
-        return [_Known(at, readings, tuple(f.id for f in found), frozenset({Basis.LISTED}))]
+        return [_Known(at, readings, tuple(f.id for f in listed), frozenset({Basis.LISTED}))]
 
     def _aggregated(self, what: Aggregate, where: _Where, named: _Where) -> list[_Known]:
         aggregate = _AGGREGATES[what.how]
@@ -445,23 +445,23 @@ class _Reader:
 
     def _divided(self, upper: Quantity, lower: Quantity, where: _Where, named: _Where) -> list[_Known]:
         """Ratios inside fair-play groups, made narrower by what the text states of them, if asked for."""
-        found = [
+        ratios = [
             _without_group(_combined(at, [a, b], _level_ratio if a.is_level else _span_ratio))
             for at, (a, b) in self._joined([self.quantity(upper, where, named), self.quantity(lower, where, named)])
             if not (a.fair and len(a.evidence) == 1 and a.evidence == b.evidence)  # the best and the weakest of one
         ]
         if not (self.takes_stated or self.leaves_out_own):
-            return found
+            return ratios
         stated, own = self._printed(upper, lower, where, named)
         if self.leaves_out_own:
             has_limit = isinstance(upper, Limit) or isinstance(lower, Limit)
-            found = [known for known in found if not _is_own(known, own, has_limit)]
+            ratios = [known for known in ratios if not _is_own(known, own, has_limit)]
         if not self.takes_stated:
-            return found
-        self.budget.spend(len(found) * len(stated))
+            return ratios
+        self.budget.spend(len(ratios) * len(stated))
         refined: list[_Known] = []
         used: set[int] = set()
-        for known in found:
+        for known in ratios:
             matching = [(i, s) for i, s in enumerate(stated) if _agree(known.at, s.at)]
             used |= {i for i, _ in matching}
             refined.append(_narrowed(known, [s for _, s in matching]))
@@ -486,7 +486,7 @@ class _Reader:
             return [], []
         count = counts.pop()
         wanted = {k: v for k, v in {**where, **upper}.items() if k in ("workload", "case_study") and v != ANY}
-        found: list[_Known] = []
+        printed: list[_Known] = []
         own: list[Mapping[str, Any]] = []
         groups: dict[tuple[str, str], list[PrintedRatio]] = {}
         self.budget.spend(1 + len(self.facts.ratios))
@@ -509,8 +509,8 @@ class _Reader:
                 if spans := _paths(edges, *ends, is_direct=ends in edges and not self.leaves_out_own):
                     evidence = tuple(dict.fromkeys(name for _, names in spans for name in names))
                     basis = Basis.STATED if len(evidence) == 1 else Basis.DERIVED
-                    found.append(_Known(at, (_common([s for s, _ in spans]),), evidence, frozenset({basis})))
-        return found, own
+                    printed.append(_Known(at, (_common([s for s, _ in spans]),), evidence, frozenset({basis})))
+        return printed, own
 
     def _joined(
         self, relations: list[list[_Known]], *, where_present: bool = False
@@ -631,7 +631,7 @@ class _Index:
         self.tables: dict[_Key, dict[_Key, list[_Known]]] = {}
 
     def __call__(self, known: _Known) -> list[_Known]:
-        found: list[_Known] = []
+        others: list[_Known] = []
         for axes, rows in self.by_axes.items():
             common = tuple(sorted(axes & known.at.keys()))
             if (axes, common) not in self.tables:
@@ -640,19 +640,19 @@ class _Index:
                 self.budget.spend(len(rows))
                 for row in rows:
                     table.setdefault(tuple(row.at[axis] for axis in common), []).append(row)
-            found += self.tables[axes, common].get(tuple(known.at[axis] for axis in common), [])
-        self.budget.spend(len(found))
-        found = [
+            others += self.tables[axes, common].get(tuple(known.at[axis] for axis in common), [])
+        self.budget.spend(len(others))
+        others = [
             other
-            for other in found
+            for other in others
             if known.is_level == other.is_level
             and (None in (known.fair, other.fair) or known.fair == other.fair)
             and len({hypervisor for hypervisor, *_ in known.along | other.along}) == len(known.along | other.along)
         ]
         # Prefer those that are equal also in what may come along with a hypervisor.
         surroundings = {along[1:] for along in known.along}
-        alike = [other for other in found if {along[1:] for along in other.along} <= surroundings]
-        return alike or found
+        alike = [other for other in others if {along[1:] for along in other.along} <= surroundings]
+        return alike or others
 
 
 def _combined(at: Mapping[str, Any], knowns: list[_Known], how: Callable[..., Span]) -> _Known:
@@ -721,12 +721,12 @@ def _paths(
     if is_direct:
         span, name = edges[start, end]
         return [(span, (name,))]
-    found: list[tuple[Span, tuple[str, ...]]] = []
+    spans: list[tuple[Span, tuple[str, ...]]] = []
     for (a, middle), (first, name) in edges.items():
         if a == start and (middle, end) in edges:
             second, other = edges[middle, end]
-            found.append((Span(first.low * second.low, first.high * second.high), (name, other)))
-    return found
+            spans.append((Span(first.low * second.low, first.high * second.high), (name, other)))
+    return spans
 
 
 def _common(spans: list[Span]) -> Span:

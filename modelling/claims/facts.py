@@ -160,20 +160,20 @@ class PublishedFacts:
 
     @cached_property
     def by_workload(self) -> dict[object, list[Number]]:
-        found: dict[object, list[Number]] = {}
+        by_workload: dict[object, list[Number]] = {}
         for number in self.numbers:
-            found.setdefault(number.at["workload"], []).append(number)
-        return found
+            by_workload.setdefault(number.at["workload"], []).append(number)
+        return by_workload
 
     @cached_property
     def last_count(self) -> dict[object, int]:
         """Return case study to the greatest VM count it has numbers of, be they among these or not."""
         if self.last_counts is not None:
             return dict(self.last_counts)
-        found: dict[object, int] = {}
+        greatest: dict[object, int] = {}
         for slug, count in self._counts():
-            found[slug] = max(count, found.get(slug, 0))
-        return found
+            greatest[slug] = max(count, greatest.get(slug, 0))
+        return greatest
 
     def _counts(self) -> Iterable[tuple[object, int]]:
         yield from ((n.at["case_study"], n.at["vm_count"]) for n in self.numbers)

@@ -111,13 +111,13 @@ def labels() -> dict[str, str]:
 
 
 def _last_counts(case_studies: QuerySet[CaseStudy]) -> dict[object, int]:
-    found: dict[object, int] = {}
+    greatest: dict[object, int] = {}
     measured = Measurement.objects.filter(metric="throughput", excluded_because="")
     for rows in (measured, _derived()):
         rows = rows.filter(configuration__case_study__in=case_studies).order_by()
         for slug, count in rows.values_list("configuration__case_study__slug").annotate(Max("vm_count")):
-            found[slug] = max(count, found.get(slug, 0))
-    return found
+            greatest[slug] = max(count, greatest.get(slug, 0))
+    return greatest
 
 
 def _numbers(case_studies: QuerySet[CaseStudy], workloads: dict[int, str], needs: Needs) -> Iterator[Number]:
@@ -244,10 +244,10 @@ def _findings(case_studies: QuerySet[CaseStudy]) -> Iterator[Finding]:
             "is_outstanding",
         )
     )
-    found: dict[tuple[Any, ...], list[str]] = {}
+    slugs_of: dict[tuple[Any, ...], list[str]] = {}
     for pk, case_study, *rest in rows:
-        found.setdefault((pk, *rest), []).append(case_study)
-    for (pk, publication, *placed), slugs in found.items():
+        slugs_of.setdefault((pk, *rest), []).append(case_study)
+    for (pk, publication, *placed), slugs in slugs_of.items():
         yield Finding(f"finding:{pk}", publication, tuple(slugs), *placed)
 
 

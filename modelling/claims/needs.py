@@ -50,8 +50,8 @@ class Needs:
 
     def values(self, coordinate: str) -> frozenset[Scalar]:
         """Return the values asked of a coordinate; none where any may be asked."""
-        found = frozenset(place[COORDINATES.index(coordinate)] for place in self.places)
-        return frozenset() if None in found else found
+        values = frozenset(place[COORDINATES.index(coordinate)] for place in self.places)
+        return frozenset() if None in values else values
 
     @cached_property
     def _masks(self) -> frozenset[tuple[bool, ...]]:

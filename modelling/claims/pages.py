@@ -98,22 +98,22 @@ def _rows(
 
 def claims_of(publication: Publication, filters: dict[str, Any]) -> list[ClaimLine]:
     """The claims of a paper that the filters of the form admit."""
-    found = visible.claims().filter(publication=publication)
+    claims = visible.claims().filter(publication=publication)
     if filters.get("kind"):
-        found = found.filter(kind=filters["kind"])
+        claims = claims.filter(kind=filters["kind"])
     if filters.get("workload"):
-        found = found.filter(workloads__slug=filters["workload"])
+        claims = claims.filter(workloads__slug=filters["workload"])
     if filters.get("verdict"):
         scope = filters.get("scope") or ClaimVerdict.Scope.OWN
         judged = ClaimVerdict.objects.filter(claim=OuterRef("pk"), scope=scope, verdict=filters["verdict"])
-        found = found.filter(Exists(judged))
-    return [_line(claim) for claim in _with_verdicts(found)]
+        claims = claims.filter(Exists(judged))
+    return [_line(claim) for claim in _with_verdicts(claims)]
 
 
 def claims_on(case_study: CaseStudy) -> list[ClaimLine]:
     """The claims about a case study's results."""
-    found = visible.claims().filter(case_studies=case_study).select_related("publication")
-    return [_line(claim) for claim in _with_verdicts(found)]
+    claims = visible.claims().filter(case_studies=case_study).select_related("publication")
+    return [_line(claim) for claim in _with_verdicts(claims)]
 
 
 def claim_line(publication: Publication, code: str) -> ClaimLine:

@@ -16,16 +16,16 @@ def verdicts_on(workload: str, publications: set[int | None], as_of: int | None)
     )
     own = ClaimVerdict.Scope.OWN
     rows = claims.filter(verdicts__scope=own).order_by("publication__slug", "verdicts__verdict")
-    found: dict[str, dict[str, int]] = {}
+    tally: dict[str, dict[str, int]] = {}
     if as_of is None:
         numbers = rows.values_list("publication__slug", "verdicts__verdict").annotate(number=Count("pk"))
         for publication, verdict, number in numbers:
-            found.setdefault(publication, {})[verdict] = number
-        return found
+            tally.setdefault(publication, {})[verdict] = number
+        return tally
     then = verdicts.as_of(as_of)
     for pk, publication in claims.order_by("publication__slug", "code").values_list("pk", "publication__slug"):
         if (pk, own) in then:
-            counts = found.setdefault(publication, {})
+            counts = tally.setdefault(publication, {})
             verdict = then[pk, own].verdict
             counts[verdict] = counts.get(verdict, 0) + 1
-    return found
+    return tally

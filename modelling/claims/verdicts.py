@@ -133,17 +133,17 @@ def as_of(revision: int) -> dict[tuple[int, str], ClaimVerdict]:
     Claims that came with a later publication are not among them.
     """
     key = f"modelling.claims.judging:{__version__}:{revision}"
-    found: Any = caches["verdicts"].get_or_set(key, lambda: _judged_at(revision), _AS_OF_SECONDS)
-    return found
+    judged: Any = caches["verdicts"].get_or_set(key, lambda: _judged_at(revision), _AS_OF_SECONDS)
+    return judged
 
 
 def _judged_at(revision: int) -> dict[tuple[int, str], ClaimVerdict]:
     budget.look(ahead=1.0)
-    found = {}
+    judged = {}
     for row in _verdicts(_cases(visible.claims(revision)), gather.counted(revision)):
         row.revision = revision
-        found[row.claim_id, row.scope] = row
-    return found
+        judged[row.claim_id, row.scope] = row
+    return judged
 
 
 # What is asked
@@ -161,14 +161,14 @@ def _digest(value: object) -> str:
 def _cases(claims: QuerySet[Claim]) -> list[_Case]:
     """Each claim in each scope, as it is asked today."""
     rules, names = _rules(), gather.labels()
-    found = []
+    cases = []
     for claim in claims.select_related("publication").prefetch_related("case_studies", "publication__case_studies"):
         paper = {row.slug for row in claim.case_studies.all() or claim.publication.case_studies.all()}
         text = json.dumps(claim.checks) if is_shallow(claim.checks) else ""
-        said = sorted((slug, name) for slug, name in names.items() if f'"{slug}"' in text)
-        asked = _digest([rules, text, sorted(paper), said])
-        found += [_case(claim, scope, frozenset(paper), asked) for scope in SCOPES]
-    return found
+        named = sorted((slug, name) for slug, name in names.items() if f'"{slug}"' in text)
+        asked = _digest([rules, text, sorted(paper), named])
+        cases += [_case(claim, scope, frozenset(paper), asked) for scope in SCOPES]
+    return cases
 
 
 def _case(claim: Claim, scope: str, paper: frozenset[str], asked: str) -> _Case:
@@ -198,17 +198,17 @@ def _undecided(claim: object, scope: str, error: CheckError) -> Verdict:
 def _touched(cases: Iterable[_Case], case_studies: QuerySet[CaseStudy]) -> set[tuple[int, str]]:
     """Return claim and scope of those that facts of these case studies, counting or not, may be looked up for."""
     slugs = set(case_studies.values_list("slug", flat=True))
-    found = {(case.claim, case.scope) for case in cases if case.scope == "own" and not slugs.isdisjoint(case.known)}
+    touched = {(case.claim, case.scope) for case in cases if case.scope == "own" and not slugs.isdisjoint(case.known)}
     others = {(case.claim, case.scope): case for case in cases if case.scope == "others" and case.needs != NOTHING}
     for facts in chain(gather.read_studies(case_studies), [gather.read_lists(case_studies)]):
         reached: dict[Needs, PublishedFacts] = {}
         for key, case in others.items():
-            if key not in found:
+            if key not in touched:
                 if case.needs not in reached:
                     reached[case.needs] = case.needs.of(facts)
                 if not reached[case.needs].without(case.known).is_empty:
-                    found.add(key)
-    return found
+                    touched.add(key)
+    return touched
 
 
 def _verdicts(cases: Iterable[_Case], case_studies: QuerySet[CaseStudy]) -> Iterator[ClaimVerdict]:
@@ -279,13 +279,13 @@ def _store(
 ) -> int:
     """Bring what was judged to these rows; returns how many of them are new or say something else."""
     names = [field.attname for field in model._meta.concrete_fields if not field.primary_key]
-    said = [name for name in names if name not in ("revision", "asked")]
+    columns = [name for name in names if name not in ("revision", "asked")]
     due = [pk for pk, *at in model.objects.values_list("pk", *key) if is_judged(tuple(at))]
     stored = {tuple(getattr(row, name) for name in key): row for row in model.objects.filter(pk__in=due)}
     changed = 0
     for row in rows:
         before = stored.pop(tuple(getattr(row, name) for name in key), None)
-        changed += before is None or any(getattr(before, name) != getattr(row, name) for name in said)
+        changed += before is None or any(getattr(before, name) != getattr(row, name) for name in columns)
     model.objects.filter(pk__in=[row.pk for row in stored.values()]).delete()
     model.objects.bulk_create(
         rows,

@@ -114,13 +114,13 @@ def behind(field_values: Mapping[str, Iterable[Any]], given: Mapping[str, Any]) 
     asked = {name: value for name, value in given.items() if value not in (None, "")}
     fields = {name: list(values) for name, values in field_values.items()}
     key = f"{_KEY}:{version}:{hashlib.sha256(repr((sorted(asked.items()), fields)).encode()).hexdigest()}"
-    found: Behind | None = cache.get(key)
-    if found is None:
+    kept: Behind | None = cache.get(key)
+    if kept is None:
         evidence = _evidence()
         counted = {} if evidence.too_much else {n: _count(evidence, n, values, asked) for n, values in fields.items()}
-        found = Behind(counted, evidence.used)
-        cache.set(key, found, _SECONDS)
-    return found
+        kept = Behind(counted, evidence.used)
+        cache.set(key, kept, _SECONDS)
+    return kept
 
 
 def forget() -> None:
@@ -130,24 +130,24 @@ def forget() -> None:
 
 def _count(evidence: Evidence, name: str, values: Iterable[Any], asked: Mapping[str, Any]) -> dict[Any, int]:
     others = {key: value for key, value in asked.items() if key not in (name, "axis")}
-    near = [each for each in evidence.compared if _admits(each, others)]
-    found = {}
+    near = [piece for piece in evidence.compared if _admits(piece, others)]
+    numbers = {}
     for value in values:
         filters = others if name == "axis" else {**others, name: value}
         axis = value if name == "axis" else asked.get("axis") or axis_left_open(*_decided(filters))
         behind = [
-            each.case_studies for each in near if _admits(each, filters) and each.compares(axis, _of_rows(filters))
+            piece.case_studies for piece in near if _admits(piece, filters) and piece.compares(axis, _of_rows(filters))
         ]
-        found[value] = len(set(chain.from_iterable(behind)))
-    return found
+        numbers[value] = len(set(chain.from_iterable(behind)))
+    return numbers
 
 
 def _decided(filters: Mapping[str, Any]) -> tuple[Any, Any, Any]:
     return filters.get("hypervisor"), filters.get("guest_fs"), filters.get("host_fs") or filters.get("host_storage")
 
 
-def _admits(each: Compared, filters: Mapping[str, Any]) -> bool:
-    return all(value in each.said[name] for name, value in filters.items() if name in each.said)
+def _admits(piece: Compared, filters: Mapping[str, Any]) -> bool:
+    return all(value in piece.said[name] for name, value in filters.items() if name in piece.said)
 
 
 def _of_rows(filters: Mapping[str, Any]) -> dict[str, Any]:
@@ -156,12 +156,12 @@ def _of_rows(filters: Mapping[str, Any]) -> dict[str, Any]:
 
 def _evidence() -> Evidence:
     version = cache.get(_KEY)
-    found = cache.get(f"{_KEY}:{version}") if version else None
-    if found is None:
-        found = _read()
-        cache.set(f"{_KEY}:{found.version}", found, _SECONDS + 5)
-        cache.set(_KEY, found.version, _SECONDS)
-    return found
+    evidence = cache.get(f"{_KEY}:{version}") if version else None
+    if evidence is None:
+        evidence = _read()
+        cache.set(f"{_KEY}:{evidence.version}", evidence, _SECONDS + 5)
+        cache.set(_KEY, evidence.version, _SECONDS)
+    return evidence
 
 
 def _read() -> Evidence:
@@ -170,7 +170,7 @@ def _read() -> Evidence:
     compared = tuple(chain(_of_arms(), _of_lists()))
     used = {
         column: frozenset(
-            row[column] for each in compared for row in each.rows if row[column] and row["hypervisor"] != NATIVE
+            row[column] for piece in compared for row in piece.rows if row[column] and row["hypervisor"] != NATIVE
         )
         for column in ("guest_fs", "host_fs")
     }
@@ -193,11 +193,13 @@ def _of_arms() -> Iterator[Compared]:
     merged: dict[tuple[Any, ...], set[Any]] = defaultdict(set)
     for (grade, *about_it), alike in groups.items():
         merged[(*about_it[: 2 + len(_FILTERS)], frozenset(alike))].add(grade)
-    for (case_study, is_reviewed, *said, rows_alike), grades_of in merged.items():
-        filters: dict[str, tuple[Any, ...]] = {name: (value,) for name, value in zip(_FILTERS, said, strict=True)}
+    for (case_study, is_reviewed, *filter_values, rows_alike), grades_of in merged.items():
+        filters: dict[str, tuple[Any, ...]] = {
+            name: (value,) for name, value in zip(_FILTERS, filter_values, strict=True)
+        }
         filters |= {"grade": tuple(sorted(filter(None, grades_of))), "evidence": (PAPERS,) if is_reviewed else ()}
-        found = tuple(dict(zip(_COLUMNS, each, strict=True)) for each in sorted(rows_alike, key=repr))
-        yield Compared((case_study,), filters, found)
+        entries = tuple(dict(zip(_COLUMNS, values, strict=True)) for values in sorted(rows_alike, key=repr))
+        yield Compared((case_study,), filters, entries)
 
 
 def _of_lists() -> Iterator[Compared]:
@@ -216,7 +218,7 @@ def _of_lists() -> Iterator[Compared]:
         key = (publication, hypervisor, workload, case_study, storage, tuple(vm_counts), benchmark, is_reviewed)
         lists[key].append((guest_fs, host_fs))
     for (_, hypervisor, workload, case_study, storage, vm_counts, benchmark, is_reviewed), pairs in lists.items():
-        said = {
+        filters = {
             "workload": (workload,),
             "vm_count": vm_counts,
             "storage": (storage,),
@@ -225,11 +227,11 @@ def _of_lists() -> Iterator[Compared]:
             "grade": ("D",),
             "evidence": (PAPERS,) if is_reviewed else (),
         }
-        found = tuple(
+        entries = tuple(
             {
                 **{"hypervisor": hypervisor, "guest_fs": guest, "host_fs": host, "cache_mode": ""},
                 "host_storage": host_storage_key(FILE, host),
             }
             for guest, host in pairs
         )
-        yield Compared((case_study,), said, found)
+        yield Compared((case_study,), filters, entries)

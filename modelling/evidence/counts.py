@@ -33,8 +33,8 @@ def published(revision: int) -> dict[str, int]:
     takes as long for a hundred million rows as for a hundred. Kept for a minute under the number
     of the revision, so that a publication shows at once.
     """
-    found: Any = cache.get_or_set(f"modelling.evidence.counts.{revision}", _count, _SECONDS)
-    return found
+    numbers: Any = cache.get_or_set(f"modelling.evidence.counts.{revision}", _count, _SECONDS)
+    return numbers
 
 
 def _count() -> dict[str, int]:

@@ -27,10 +27,10 @@ _MOUNT_OPTIONS = frozenset(
 def losing_options(cache_mode: str, guest_mount_options: str, host_mount_options: str) -> tuple[str, ...]:
     """List the stated options that can lose acknowledged writes, as a reader would write them; each text as its source
     states it, empty: not stated."""
-    found = [f"cache mode {cache_mode}"] if _words(cache_mode) & _CACHE_MODES else []
+    losing = [f"cache mode {cache_mode}"] if _words(cache_mode) & _CACHE_MODES else []
     for side, options in (("guest", guest_mount_options), ("host", host_mount_options)):
-        found += [f"{side} mount option {option}" for option in sorted(_words(options) & _MOUNT_OPTIONS)]
-    return tuple(found)
+        losing += [f"{side} mount option {option}" for option in sorted(_words(options) & _MOUNT_OPTIONS)]
+    return tuple(losing)
 
 
 def _words(text: str) -> set[str]:

@@ -52,8 +52,8 @@ def numbered(rows: pd.DataFrame, columns: Iterable[str]) -> np.ndarray:
     for column in columns:
         codes, values = _coded(rows[column])
         if size * (len(values) + 1) > _MOST_NUMBERS:
-            number, found = pd.factorize(number)
-            size = len(found)
+            number, distinct = pd.factorize(number)
+            size = len(distinct)
         number = number * (len(values) + 1) + codes
         size *= len(values) + 1
     return pd.factorize(number)[0]

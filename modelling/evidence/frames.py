@@ -189,8 +189,8 @@ def _of_workload(workload: str, case_studies: set[int], with_draft: int | None) 
 
 def _read(workload: str, case_studies: Collection[int]) -> pd.DataFrame:
     rows = Arm.objects.filter(variant__workload__slug=workload)
-    found = _frame(rows.filter(configuration__case_study__in=case_studies), _FILTERED_BY)
-    return found.astype(dict.fromkeys(_FEW, "category"))
+    frame = _frame(rows.filter(configuration__case_study__in=case_studies), _FILTERED_BY)
+    return frame.astype(dict.fromkeys(_FEW, "category"))
 
 
 def _together(frames: Iterable[pd.DataFrame | None]) -> pd.DataFrame:
@@ -217,8 +217,8 @@ def arms_of_every_workload(*, as_of: int | None = None) -> dict[str, pd.DataFram
     rows = rows.exclude(configuration__virtualisation="emulated").filter(
         _counts("configuration__case_study", None, as_of)
     )
-    found = _frame(rows, {"workload": "variant__workload__slug"})
-    return {str(load): frame.drop(columns="workload") for load, frame in found.groupby("workload")}
+    all_arms = _frame(rows, {"workload": "variant__workload__slug"})
+    return {str(load): frame.drop(columns="workload") for load, frame in all_arms.groupby("workload")}
 
 
 def every_arm() -> pd.DataFrame:
@@ -293,15 +293,15 @@ def reached(questions: Iterable[Question], case_study_ids: list[int]) -> set[Que
     @cache
     def admitted(names: tuple[str, ...]) -> set[tuple[Any, ...]]:
         """Return the values that a question may give these filters so that some of the evidence passes."""
-        said = [[row.get(name, ()) for name in names] for row in evidence if row["needs"] <= set(names)]
-        return {values for each in said for values in product(*each)}
+        per_row = [[row.get(name, ()) for name in names] for row in evidence if row["needs"] <= set(names)]
+        return {values for columns in per_row for values in product(*columns)}
 
-    found = set()
+    changed = set()
     for question in questions:
         asked = {"workload": question.workload, **question.filters}
         if tuple(asked.values()) in admitted(tuple(asked)):
-            found.add(question)
-    return found
+            changed.add(question)
+    return changed
 
 
 def _admitting_arms(case_study_ids: list[int]) -> list[dict[str, Any]]:
@@ -316,21 +316,21 @@ def _admitting_arms(case_study_ids: list[int]) -> list[dict[str, Any]]:
         has_spread=Q(variance__isnull=False), kind_of_storage=storage_kind("configuration__")
     )
     kinds = rows.order_by().values_list(*paths.values(), "configuration__virtualisation", "origin", "has_spread")
-    found = []
+    admitting = []
     for *values, virtualisation, origin, has_spread in kinds.distinct():
-        said = dict(zip(paths, values, strict=True))
-        said["hypervisor"] = said["hypervisor"] or NATIVE
-        said["host_storage"] = host_storage_key(said.pop("backend"), said["host_fs"])
-        is_reviewed = said.pop("evidence")
-        row: dict[str, Any] = {name: [value] for name, value in said.items()}
+        fields = dict(zip(paths, values, strict=True))
+        fields["hypervisor"] = fields["hypervisor"] or NATIVE
+        fields["host_storage"] = host_storage_key(fields.pop("backend"), fields["host_fs"])
+        is_reviewed = fields.pop("evidence")
+        row: dict[str, Any] = {name: [value] for name, value in fields.items()}
         row["evidence"] = [PAPERS] if is_reviewed else []
         is_emulated = virtualisation == "emulated"
         if is_emulated and row["hypervisor"] != [EMULATOR]:
             continue
         strongest = 2 if origin != Arm.Origin.MEASURED or is_reviewed is False else 0 if has_spread else 1
         by_name = is_emulated or row["hypervisor"] == [NATIVE]
-        found.append({**row, "grade": GRADES[strongest:], "needs": {"hypervisor"} if by_name else set()})
-    return found
+        admitting.append({**row, "grade": GRADES[strongest:], "needs": {"hypervisor"} if by_name else set()})
+    return admitting
 
 
 def _admitting_findings(case_study_ids: list[int]) -> list[dict[str, Any]]:
@@ -343,30 +343,30 @@ def _admitting_findings(case_study_ids: list[int]) -> list[dict[str, Any]]:
     }
     mine = OrdinalFinding.objects.filter(case_studies__in=case_study_ids).values("pk")
     rows = OrdinalFinding.objects.filter(pk__in=mine).order_by()
-    found: dict[int, dict[str, Any]] = {}
+    by_finding: dict[int, dict[str, Any]] = {}
     for pk, vm_counts, *values in rows.values_list("pk", "case_studies__vm_counts", *paths.values()).distinct():
         empty = {"grade": {"D"}, "needs": set(), "vm_count": set(), "metric": {THROUGHPUT}}
-        row = found.setdefault(pk, empty | {name: set() for name in paths})
+        row = by_finding.setdefault(pk, empty | {name: set() for name in paths})
         row["vm_count"].update(vm_counts)
         for name, value in zip(paths, values, strict=True):
             row[name].add(value)
         row["evidence"] = {PAPERS} if row["is_reviewed"] == {True} else set()
         row["host_storage"] = {host_storage_key(FILE, host_fs) for host_fs in row["host_fs"]}
-    return list(found.values())
+    return list(by_finding.values())
 
 
 def has_idle_filter(question: Question, as_of: int | None = None) -> bool:
     """Tell whether some filter of the question changes nothing: without it, or with the next weaker grade, the
     published evidence is the same, now or as of a revision."""
     unset: list[dict[str, Any]] = [{name: None} for name in question.filters if name != "grade"]
-    wider = [replace(question, **each) for each in unset]
+    wider = [replace(question, **without) for without in unset]
     if question.grade:
         wider.append(replace(question, grade=[*GRADES, None][GRADES.index(question.grade) + 1]))
     if not wider:
         return False
     mine = arms(question, as_of=as_of), findings(question, as_of=as_of)
     return any(
-        arms(each, as_of=as_of).equals(mine[0]) and findings(each, as_of=as_of).equals(mine[1]) for each in wider
+        arms(other, as_of=as_of).equals(mine[0]) and findings(other, as_of=as_of).equals(mine[1]) for other in wider
     )
 
 
@@ -469,7 +469,7 @@ def _options(
     for row in rows.order_by("pk").values_list(*place, *options):
         modes.setdefault(row[:2], set()).add(row[4])
         losing.setdefault(row[:4], []).append(losing_options(*row[4:]))
-    return {key: found.pop() for key, found in modes.items() if len(found) == 1}, losing
+    return {key: stated.pop() for key, stated in modes.items() if len(stated) == 1}, losing
 
 
 def mechanism_costs() -> list[tuple[str, str, str, str]]:

@@ -79,11 +79,11 @@ def forget() -> None:
 
 
 def _catalogue() -> dict[str, Any]:
-    found = cache.get(_KEY)
-    if found is None:
-        found = _read()
-        cache.set(_KEY, found, _SECONDS)
-    return found
+    catalogue = cache.get(_KEY)
+    if catalogue is None:
+        catalogue = _read()
+        cache.set(_KEY, catalogue, _SECONDS)
+    return catalogue
 
 
 def _cache_modes() -> list[str]:

@@ -150,7 +150,7 @@ def assign(problem: Problem, kinds: Sequence[str], seconds: float, gap: float) -
     gap : how far from the bound is near enough, a share of it
     """
     regions = divided(len(problem.here), kinds)
-    pools, found = problem.here.copy(), []
+    pools, assignments = problem.here.copy(), []
     end = time.monotonic() + seconds
     for number, members in enumerate(regions):
         units = np.flatnonzero(np.isin(problem.here, members))
@@ -170,13 +170,13 @@ def assign(problem: Problem, kinds: Sequence[str], seconds: float, gap: float) -
             apart=[kept for group in groups if len(kept := group[group >= 0]) > 1],
         )
         left = max(end - time.monotonic(), 0.0) / (len(regions) - number)
-        found.append(_assigned(part, left, gap))
-        pools[units] = members[found[number].pools]
+        assignments.append(_assigned(part, left, gap))
+        pools[units] = members[assignments[number].pools]
     return Assigned(
         pools,
-        gain=sum(each.gain for each in found),
-        bound=sum(each.bound for each in found),
-        method=max((each.method for each in found), key=METHODS.index, default=EXACT),
+        gain=sum(assignment.gain for assignment in assignments),
+        bound=sum(assignment.bound for assignment in assignments),
+        method=max((assignment.method for assignment in assignments), key=METHODS.index, default=EXACT),
         regions=len(regions),
     )
 
@@ -199,21 +199,21 @@ def _assigned(problem: Problem, seconds: float, gap: float) -> Assigned:
         left = end - time.monotonic() if integral else RELAXATION_SECONDS
         if bound - best.gain <= gap * bound or left <= 0:
             break
-        found = milp(
+        solution = milp(
             -problem.values[units, pools],
             integrality=np.full(len(units), integral),
             bounds=Bounds(0, 1),
             constraints=constraints,
             options={"time_limit": left, "mip_rel_gap": gap},
         )
-        if not integral and found.status:  # time was up: neither a bound nor an answer
+        if not integral and solution.status:  # time was up: neither a bound nor an answer
             continue
-        reached = found.mip_dual_bound if integral else found.fun
+        reached = solution.mip_dual_bound if integral else solution.fun
         if reached is not None and np.isfinite(reached):
             bound = min(bound, -float(reached))
-        if found.x is not None:
+        if solution.x is not None:
             taken = Filling(problem)
-            whole = np.flatnonzero(found.x > 1 - _WHOLE)
+            whole = np.flatnonzero(solution.x > 1 - _WHOLE)
             taken.take(list(zip(units[whole].tolist(), pools[whole].tolist(), strict=True)), together=integral)
             taken.improve()
             if taken.gain > best.gain:

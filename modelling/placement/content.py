@@ -186,4 +186,6 @@ class Plan:
     @cached_property
     def moves(self) -> tuple[Advice, ...]:
         """The moves, the largest gain first."""
-        return tuple(sorted((each for each in self.advice if each.is_move), key=lambda each: -(each.gain or 0.0)))
+        return tuple(
+            sorted((advice for advice in self.advice if advice.is_move), key=lambda advice: -(advice.gain or 0.0))
+        )

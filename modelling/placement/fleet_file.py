@@ -28,8 +28,8 @@ def _schema(kind: type[Pool | Machine | Rules]) -> dict[str, Any]:
     asked = fields(kind)
     return {
         "type": "object",
-        "properties": {each.name: _OF_TYPE.get(each.type, _SHARES) for each in asked},
-        "required": [each.name for each in asked if each.default is MISSING],
+        "properties": {field.name: _OF_TYPE.get(field.type, _SHARES) for field in asked},
+        "required": [field.name for field in asked if field.default is MISSING],
         "additionalProperties": False,
     }
 
@@ -53,16 +53,16 @@ def read_fleet(text: bytes) -> tuple[list[Machine], list[Pool], Rules]:
     if len(text) > MOST_BYTES:
         raise FleetError(f"{len(text)} bytes; {MOST_BYTES} at most")
     try:
-        found = json.loads(text, parse_constant=_not_a_number)
-        refuse_unkeepable(found)
+        document = json.loads(text, parse_constant=_not_a_number)
+        refuse_unkeepable(document)
     except (ValueError, RecursionError) as error:  # of bytes that are no UTF-8, too
         raise FleetError(f"no JSON: {error}") from error
-    for fault in _FLEET.iter_errors(found):
+    for fault in _FLEET.iter_errors(document):
         raise FleetError(f"{fault.json_path[2:] or 'the file'}: {fault.message[:500]}")
     return (
-        cattrs.structure(found["machines"], list[Machine]),
-        cattrs.structure(found["pools"], list[Pool]),
-        cattrs.structure(found.get("rules", {}), Rules),
+        cattrs.structure(document["machines"], list[Machine]),
+        cattrs.structure(document["pools"], list[Pool]),
+        cattrs.structure(document.get("rules", {}), Rules),
     )
 
 

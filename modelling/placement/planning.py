@@ -47,7 +47,7 @@ def plan(machines: Sequence[Machine], pools: Sequence[Pool], knowledge: Knowledg
     check(machines, pools, rules)
     seen = _Prospects(knowledge, rules)
     advice: dict[str, Advice] = {}
-    found: list[Assigned] = []
+    assignments: list[Assigned] = []
     end = time.monotonic() + rules.seconds
     sites = list(dict.fromkeys(pool.site for pool in pools))
     for number, site in enumerate(sites):
@@ -57,14 +57,14 @@ def plan(machines: Sequence[Machine], pools: Sequence[Pool], knowledge: Knowledg
             continue
         one = _Site(there, inside, seen, rules)
         left = max(end - time.monotonic(), 0.0) / (len(sites) - number)
-        found.append(assign(one.problem, [pool.host_fs for pool in inside], left, rules.gap))
-        advice |= one.advice(found[-1].pools)
+        assignments.append(assign(one.problem, [pool.host_fs for pool in inside], left, rules.gap))
+        advice |= one.advice(assignments[-1].pools)
     return Plan(
         advice=tuple(advice[machine.name] for machine in machines),
-        gain=sum(each.gain for each in found),
-        bound=sum(each.bound for each in found),
-        method=max((each.method for each in found), key=METHODS.index, default=EXACT),
-        regions=sum(each.regions for each in found),
+        gain=sum(assignment.gain for assignment in assignments),
+        bound=sum(assignment.bound for assignment in assignments),
+        method=max((assignment.method for assignment in assignments), key=METHODS.index, default=EXACT),
+        regions=sum(assignment.regions for assignment in assignments),
         to_measure=_to_measure(machines, pools, seen),
     )
 
@@ -140,10 +140,10 @@ class _Site:
 
     def _net(self, machine: int, pool: int) -> float:
         """Return the expected gain less the cost of the copy, where the evidence carries a move."""
-        found = self._prospect(machine, pool)
-        if not isinstance(found, Prospect) or not is_sure(found, self.rules):
+        prospect = self._prospect(machine, pool)
+        if not isinstance(prospect, Prospect) or not is_sure(prospect, self.rules):
             return _NOT_A_MOVE
-        return found.gain - cost(self.machines[machine].size_bytes, self.rules)
+        return prospect.gain - cost(self.machines[machine].size_bytes, self.rules)
 
     def _prospect(self, machine: int, pool: int) -> Prospect | Unknown | None:
         """Return the prospect; None on the same host file system, where the evidence cannot tell pools apart."""
@@ -155,7 +155,9 @@ class _Site:
         filling = Filling(self.problem)
         for unit in np.flatnonzero(ends != self.problem.here):
             filling.move(int(unit), int(ends[unit]))
-        return {each.name: self._advice(n, int(ends[self.unit[n]]), filling) for n, each in enumerate(self.machines)}
+        return {
+            machine.name: self._advice(n, int(ends[self.unit[n]]), filling) for n, machine in enumerate(self.machines)
+        }
 
     def _advice(self, number: int, end: int, filling: Filling) -> Advice:
         machine = self.machines[number]
@@ -174,9 +176,9 @@ class _Site:
                 machine.size_bytes / self.rules.copy_rate,
                 better,
             )
-        others = [found for p in range(len(self.pools)) if (found := self._prospect(number, p)) is not None]
-        known = [found for found in others if isinstance(found, Prospect)]
-        nearest = max(known, key=lambda found: found.gain, default=None)
+        others = [prospect for p in range(len(self.pools)) if (prospect := self._prospect(number, p)) is not None]
+        known = [prospect for prospect in others if isinstance(prospect, Prospect)]
+        nearest = max(known, key=lambda prospect: prospect.gain, default=None)
         if machine.is_pinned:
             why = PINNED
         elif better is not None:
@@ -192,9 +194,9 @@ class _Site:
         return Advice(machine.name, machine.pool, machine.pool, why, prospect=nearest, better=better)
 
     def _moved(self, number: int, end: int) -> Prospect:
-        found = self._prospect(number, end)
-        assert isinstance(found, Prospect)
-        return found
+        prospect = self._prospect(number, end)
+        assert isinstance(prospect, Prospect)
+        return prospect
 
     def _better(self, number: int, end: int, filling: Filling) -> Better | None:
         """Return the pool that promises this machine most beyond where it ends, with what forbids it."""
@@ -222,10 +224,10 @@ def _to_measure(machines: Sequence[Machine], pools: Sequence[Pool], seen: _Prosp
     for machine in machines:
         here = where[machine.pool]
         for there in sorted(of_site[here.site] - {here.host_fs}) if not machine.is_pinned else ():
-            found = seen(machine, there, here.host_fs)
-            if isinstance(found, Unknown):
+            prospect = seen(machine, there, here.host_fs)
+            if isinstance(prospect, Unknown):
                 first, second = sorted(pair_key(machine.guest_fs, host_fs) for host_fs in (here.host_fs, there))
-                waiting.update((workload, machine.hypervisor, (first, second)) for workload in found.missing)
+                waiting.update((workload, machine.hypervisor, (first, second)) for workload in prospect.missing)
     ordered = sorted(waiting.items(), key=lambda item: (-item[1], item[0]))
     return tuple(ToMeasure(*asked, machines=number) for asked, number in ordered)
 
@@ -260,19 +262,19 @@ def check(machines: Sequence[Machine], pools: Sequence[Pool], rules: Rules) -> N
         apart = Counter(machine.apart for machine in members if machine.apart)
         if both := [name for name, number in apart.items() if number > 1]:
             raise FleetError(f"machines of {group!r} are to lie together, and as {both[0]!r} apart; one of the two")
-    for each in fields(rules):
-        found = getattr(rules, each.name)
-        if each.name == "least_strength":
-            if found not in STRENGTHS:
-                raise FleetError(f"rules, least_strength: {found!r}; one of {', '.join(STRENGTHS)}")
+    for rule in fields(rules):
+        value = getattr(rules, rule.name)
+        if rule.name == "least_strength":
+            if value not in STRENGTHS:
+                raise FleetError(f"rules, least_strength: {value!r}; one of {', '.join(STRENGTHS)}")
         else:
-            _number(f"rules, {each.name}", found, above=each.name in ("horizon", "copy_rate"))
-            if each.name in ("margin", "least_gaining", "most_losing", "slowdown", "gap") and found > 1:
-                raise FleetError(f"rules, {each.name}: {found}; a share, 1 at most")
+            _number(f"rules, {rule.name}", value, above=rule.name in ("horizon", "copy_rate"))
+            if rule.name in ("margin", "least_gaining", "most_losing", "slowdown", "gap") and value > 1:
+                raise FleetError(f"rules, {rule.name}: {value}; a share, 1 at most")
     if rules.margin >= 1:
         raise FleetError(f"rules, margin: {rules.margin}; below 1")
 
 
-def _number(name: str, found: float, *, above: bool = False) -> None:
-    if not math.isfinite(found) or found < 0 or (above and found == 0):
-        raise FleetError(f"{name}: {found}; a number {'above 0' if above else 'of 0 or more'}")
+def _number(name: str, value: float, *, above: bool = False) -> None:
+    if not math.isfinite(value) or value < 0 or (above and value == 0):
+        raise FleetError(f"{name}: {value}; a number {'above 0' if above else 'of 0 or more'}")

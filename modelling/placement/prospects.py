@@ -87,12 +87,12 @@ def mixed(parts: Sequence[tuple[float, Difference]]) -> Difference:
     return first
 
 
-def _fewer(found: Difference) -> Difference:
+def _fewer(mixture: Difference) -> Difference:
     """Reduce the mixture to at most _NODES normals: neighbours in deviation joined, with their mean and variance."""
-    if len(found.weights) <= _NODES:
-        return found
-    order = np.argsort(found.deviations)
-    weights, means, deviations = (column[order] for column in found)
+    if len(mixture.weights) <= _NODES:
+        return mixture
+    order = np.argsort(mixture.deviations)
+    weights, means, deviations = (column[order] for column in mixture)
     place = np.minimum((np.cumsum(weights) - weights / 2) * _NODES, _NODES - 1).astype(int)
     total = np.bincount(place, weights, _NODES)
     kept = total > 0
@@ -102,9 +102,9 @@ def _fewer(found: Difference) -> Difference:
     return Difference(total, mean, np.sqrt(np.maximum(square - mean**2, 0.0)))
 
 
-def expected_gain(found: Difference) -> float:
+def expected_gain(mixture: Difference) -> float:
     """Return E[1 - exp(-d); d > 0] - E[1 - exp(d); d < 0]: odd in d, so doubt alone is no gain."""
-    weights, means, deviations = found
+    weights, means, deviations = mixture
     below, above = ndtr(-means / deviations), ndtr(means / deviations)
     return float(weights @ (shortfall(-means, deviations, above) - shortfall(means, deviations, below)))
 
@@ -124,27 +124,27 @@ def prospect(
     parts, used, missing = [], [], {}
     for workload, share in shares.items():
         answers = knowledge.get((workload, hypervisor), ())
-        known = next((each for each in answers if each.joins(*pairs)), None)
+        known = next((answer for answer in answers if answer.joins(*pairs)), None)
         if known is None:
-            is_listed = any({*pairs} <= set(each.posterior.treatments) for each in answers)
+            is_listed = any({*pairs} <= set(answer.posterior.treatments) for answer in answers)
             missing[workload] = "numbers" if is_listed else "answer"
         else:
             used.append(known)
             parts.append((share / total, difference(known.posterior, *pairs)))
     if missing:
         return Unknown(missing)
-    found = mixed(parts)
+    mixture = mixed(parts)
     weakest = min(used, key=lambda known: STRENGTHS.index(known.strength))
     low, middle, high = (
-        math.exp(quantiles(found.means[None], found.deviations[None], found.weights, probability)[0])
+        math.exp(quantiles(mixture.means[None], mixture.deviations[None], mixture.weights, probability)[0])
         for probability in (0.025, 0.5, 0.975)
     )
-    chance = found.weights @ ndtr((found.means - np.array([[-math.log1p(-margin)], [0.0]])) / found.deviations).T
+    chance = mixture.weights @ ndtr((mixture.means - np.array([[-math.log1p(-margin)], [0.0]])) / mixture.deviations).T
     return Prospect(
         ratio=middle,
         low=low,
         high=high,
-        gain=expected_gain(found),
+        gain=expected_gain(mixture),
         gaining=float(chance[0]),
         losing=1.0 - float(chance[1]),
         strength=weakest.strength,
@@ -152,10 +152,10 @@ def prospect(
     )
 
 
-def is_sure(found: Prospect, rules: Rules) -> bool:
+def is_sure(prospect: Prospect, rules: Rules) -> bool:
     """Tell whether the evidence carries a move."""
     return (
-        found.gaining >= rules.least_gaining
-        and found.losing <= rules.most_losing
-        and STRENGTHS.index(found.strength) >= STRENGTHS.index(rules.least_strength)
+        prospect.gaining >= rules.least_gaining
+        and prospect.losing <= rules.most_losing
+        and STRENGTHS.index(prospect.strength) >= STRENGTHS.index(rules.least_strength)
     )

@@ -28,14 +28,16 @@ def planned(machines: Sequence[Machine], pools: Sequence[Pool], rules: Rules) ->
         return plan(machines, pools, known, rules)
 
 
-def document(found: Plan) -> dict[str, Any]:
+def document(plan: Plan) -> dict[str, Any]:
     """Return the plan as JSON, with each machine's explanation."""
     return {
-        **{name: value for name, value in asdict(found).items() if name not in ("advice", "to_measure")},
-        "gap": found.gap,
-        "solved": solved(found),
-        "to_measure": [{**asdict(each), "text": asked_for(each, names.names())} for each in found.to_measure],
+        **{name: value for name, value in asdict(plan).items() if name not in ("advice", "to_measure")},
+        "gap": plan.gap,
+        "solved": solved(plan),
+        "to_measure": [
+            {**asdict(comparison), "text": asked_for(comparison, names.names())} for comparison in plan.to_measure
+        ],
         "machines": [
-            {**asdict(each), "is_move": each.is_move, "explanation": explained(each)} for each in found.advice
+            {**asdict(advice), "is_move": advice.is_move, "explanation": explained(advice)} for advice in plan.advice
         ],
     }

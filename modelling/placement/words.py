@@ -42,26 +42,27 @@ _STAYS = {
 
 def explained(advice: Advice) -> tuple[str, ...]:
     """Explain why a machine moves or stays, a sentence a step."""
-    said = [f"Move from {advice.here} to {advice.pool}." if advice.why == MOVES else _STAYS[advice.why]]
+    sentences = [f"Move from {advice.here} to {advice.pool}." if advice.why == MOVES else _STAYS[advice.why]]
     if advice.prospect is not None:
-        said.append(promised(advice.prospect))
+        sentences.append(promised(advice.prospect))
     if advice.is_move and advice.gain is not None:
-        said.append(
+        sentences.append(
             f"{size(advice.copy_bytes)} are copied in {counted(round(advice.copy_seconds / 60), 'minute')}; "
             f"net of that {100 * advice.gain:.1f} % are gained over the horizon."
         )
     if advice.better is not None:
         because = _FORBIDS[advice.better.forbidden_by]
-        said.append(f"{advice.better.pool} promises {100 * advice.better.gain:.1f} %, but {because}.")
-    return tuple(said)
+        sentences.append(f"{advice.better.pool} promises {100 * advice.better.gain:.1f} %, but {because}.")
+    return tuple(sentences)
 
 
-def promised(found: Prospect) -> str:
+def promised(prospect: Prospect) -> str:
     """Put a prospect into a sentence."""
     return (
-        f"A new laboratory is expected to see {ratio(found.ratio)} the throughput (95 %: {found.low:.2f} to "
-        f"{found.high:.2f}): it gains with {percent(found.gaining)}, loses with {percent(found.losing)} probability; "
-        f"the evidence is {found.strength} ({counted(found.laboratories, 'laboratory', 'laboratories')})."
+        f"A new laboratory is expected to see {ratio(prospect.ratio)} the throughput (95 %: {prospect.low:.2f} to "
+        f"{prospect.high:.2f}): it gains with {percent(prospect.gaining)}, loses with {percent(prospect.losing)} "
+        f"probability; the evidence is {prospect.strength} "
+        f"({counted(prospect.laboratories, 'laboratory', 'laboratories')})."
     )
 
 

@@ -148,13 +148,13 @@ def _grids(pairs: Iterable[str]) -> Iterator[tuple[str, ...]]:
 
 def _only(known: Known, pairs: Sequence[str]) -> Known:
     """Return the same of these pairs alone."""
-    found = known.posterior
-    at = [found.treatments.index(pair) for pair in pairs]
-    means, covariances = found.means[:, at], found.covariances[:, at][:, :, at]
+    posterior = known.posterior
+    at = [posterior.treatments.index(pair) for pair in pairs]
+    means, covariances = posterior.means[:, at], posterior.covariances[:, at][:, :, at]
     numbers = tuple(joined & set(pairs) for joined in known.numbers)
     return replace(
         known,
-        posterior=replace(found, treatments=tuple(pairs), means=means, covariances=covariances),
+        posterior=replace(posterior, treatments=tuple(pairs), means=means, covariances=covariances),
         numbers=numbers,
     )
 
@@ -197,7 +197,7 @@ class _World:
         estimates = np.array(
             [[learnt[w].posterior.effects[learnt[w].posterior.treatments.index(p)] for p in self.pairs] for w in learnt]
         )
-        knowledge = {(workload, HYPERVISOR): [each] for workload, each in learnt.items()}
+        knowledge = {(workload, HYPERVISOR): [answer] for workload, answer in learnt.items()}
         for kind, (shares, guest) in enumerate(self.kinds):
             at = [self.pairs.index(pair_key(guest, host)) for host in self.hosts]
             expected = shares @ estimates[:, at]
@@ -209,22 +209,22 @@ class _World:
                 for there in range(size):
                     if here != there:
                         hosts = self.hosts[there], self.hosts[here]
-                        found = prospect(knowledge, HYPERVISOR, guest, mix, *hosts, rules.margin)
-                        if isinstance(found, Prospect) and is_sure(found, rules):
-                            self.sure[kind, here, there] = found.gain
+                        promise = prospect(knowledge, HYPERVISOR, guest, mix, *hosts, rules.margin)
+                        if isinstance(promise, Prospect) and is_sure(promise, rules):
+                            self.sure[kind, here, there] = promise.gain
 
     def site_effects(self, rng: np.random.Generator) -> np.ndarray:
         """Draw the (T, kinds, hosts) ln throughput of a site: that of a new laboratory, drifting."""
-        found = np.zeros((PERIODS, len(self.workloads), len(self.pairs)))
+        drawn = np.zeros((PERIODS, len(self.workloads), len(self.pairs)))
         for place, (effects, tau) in enumerate(self.draws):
             own = effects + tau / np.sqrt(2) * rng.normal(size=len(effects))
             steps = DRIFT * rng.normal(size=(PERIODS, len(effects)))
             steps[0] = 0.0
-            found[:, place] = own + np.cumsum(steps, axis=0)
+            drawn[:, place] = own + np.cumsum(steps, axis=0)
         return np.stack(
             [
                 np.tensordot(
-                    found[:, :, [self.pairs.index(pair_key(guest, host)) for host in self.hosts]], shares, (1, 0)
+                    drawn[:, :, [self.pairs.index(pair_key(guest, host)) for host in self.hosts]], shares, (1, 0)
                 )
                 for shares, guest in self.kinds
             ],
@@ -256,15 +256,15 @@ def measured(
     """
     if not laboratories:
         return known
-    found = known.posterior
+    posterior = known.posterior
     size = len(pairs)
     contrasts = np.linalg.qr(np.column_stack([np.ones(size), np.eye(size)[:, 1:]]))[0][:, 1:].T
-    means, covariances, logs = found.means.copy(), found.covariances.copy(), np.log(found.weights)
-    at = [found.treatments.index(pair) for pair in pairs]
+    means, covariances, logs = posterior.means.copy(), posterior.covariances.copy(), np.log(posterior.weights)
+    at = [posterior.treatments.index(pair) for pair in pairs]
     for _ in range(laboratories):
         seen = np.zeros(size)
         seen[at] = effects + np.sqrt(tau**2 / 2 + noise) * rng.normal(size=size)
-        for node, own in enumerate(found.taus):
+        for node, own in enumerate(posterior.taus):
             towards = covariances[node] @ contrasts.T
             spread = contrasts @ towards + (own**2 / 2 + noise) * np.eye(size - 1)
             missed = contrasts @ (seen - means[node])
@@ -274,7 +274,7 @@ def measured(
             covariances[node] -= gain @ towards.T
     weights = np.exp(logs - logs.max())
     return Known(
-        replace(found, weights=weights / weights.sum(), means=means, covariances=covariances),
+        replace(posterior, weights=weights / weights.sum(), means=means, covariances=covariances),
         numbers=(frozenset(pairs),),
         strength=strength(Basis(laboratories=laboratories, measured=True, has_numbers=True))[0],
         laboratories=laboratories,
@@ -409,5 +409,5 @@ def _decide(
         filling.improve()
         return filling.pools, 0.0, 0.0
     search = _SEARCH_SECONDS if values.size <= _SEARCHED else 0.0
-    found = assign(problem, [str(host) for host in site.host], search, _GAP)
-    return found.pools, found.gain, found.bound
+    assigned = assign(problem, [str(host) for host in site.host], search, _GAP)
+    return assigned.pools, assigned.gain, assigned.bound

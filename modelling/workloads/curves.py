@@ -91,11 +91,11 @@ def curves(
     if arms["vm_count"].nunique() < 2:
         return ()
     counts = arms.groupby(panel, dropna=False, sort=False)["vm_count"].transform("nunique")
-    found = []
+    panels = []
     for _, rows in arms[counts > 1].groupby(panel, dropna=False, sort=False):
         first = rows.iloc[0]
         block_size = first["block_size_bytes"]
-        found.append(
+        panels.append(
             CurvePanel(
                 case_study=first["case_study"],
                 unit=first["unit"],
@@ -110,7 +110,7 @@ def curves(
                 ),
             )
         )
-    return tuple(sorted(found, key=lambda p: (p.case_study, p.operation, p.block_size_bytes or 0)))
+    return tuple(sorted(panels, key=lambda p: (p.case_study, p.operation, p.block_size_bytes or 0)))
 
 
 def _text(value: Any) -> str:

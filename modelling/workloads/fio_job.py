@@ -142,7 +142,7 @@ def _load(options: Options) -> _Load:
     every = [number for name in ("fsync", "fdatasync") if (number := _number(options, name, 0))]
     flushes = sum(1 / number for number in every)
     files = _number(options, "nrfiles", 1, least=1)
-    each = _size(options, "filesize", options.get("filesize", (1, ""))[1]) if "filesize" in options else None
+    file_size = _size(options, "filesize", options.get("filesize", (1, ""))[1]) if "filesize" in options else None
     size = _size(options, "size", options["size"][1]) if "size" in options else None
     return _Load(
         copies=_number(options, "numjobs", 1, least=1, most=10**6),
@@ -151,16 +151,16 @@ def _load(options: Options) -> _Load:
         sizes=_sizes(options),
         flushes=flushes,
         synchronous=1.0 if options.get("sync", (1, "0"))[1] in _SYNCHRONOUS else min(1.0, flushes),
-        file_bytes=each * files if each is not None else size,
+        file_bytes=file_size * files if file_size is not None else size,
         files=files,
     )
 
 
 def _sizes(options: Options) -> tuple[int, int]:
     """Return the bytes of a read and of a write."""
-    said = [part.strip() for part in options.get("bs", (1, "4k"))[1].split(",")]
-    reads = _size(options, "bs", said[0] or "4k")
-    writes = _size(options, "bs", said[1] or "4k") if len(said) > 1 else reads
+    sizes = [part.strip() for part in options.get("bs", (1, "4k"))[1].split(",")]
+    reads = _size(options, "bs", sizes[0] or "4k")
+    writes = _size(options, "bs", sizes[1] or "4k") if len(sizes) > 1 else reads
     if not reads or not writes:
         raise WmlError(options["bs"][0], 1, "bs=0: an operation moves at least one byte")
     return reads, writes
@@ -168,19 +168,19 @@ def _sizes(options: Options) -> tuple[int, int]:
 
 def _size(options: Options, name: str, text: str) -> int:
     match = _SIZE.fullmatch(text)
-    found = int(match[1]) * _UNITS[match[2]] if match else MOST + 1
-    if found > MOST:
+    size = int(match[1]) * _UNITS[match[2]] if match else MOST + 1
+    if size > MOST:
         line = options.get(name, (1, ""))[0]
         raise WmlError(line, 1, f"{name}={text[:40]}: give bytes, or a number with k, m, g or t")
-    return found
+    return size
 
 
 def _number(options: Options, name: str, default: int, *, least: int = 0, most: int = 10**12) -> int:
     line, text = options.get(name, (1, str(default)))
-    found = int(text) if re.fullmatch(r"[0-9]{1,13}", text, re.ASCII) else -1
-    if not least <= found <= most:
+    number = int(text) if re.fullmatch(r"[0-9]{1,13}", text, re.ASCII) else -1
+    if not least <= number <= most:
         raise WmlError(line, 1, f"{name}={text[:40]}: give a whole number from {least} to {most}")
-    return found
+    return number
 
 
 def _notes(others: list[str], is_unsized: bool) -> Iterator[str]:

@@ -164,7 +164,7 @@ def scaling(
     scopes: tuple[str, ...] = (AGGREGATE, PER_VM) if scope == NOT_STATED else (scope,)
     if counts[-1] <= SIMILAR**2 * counts[0]:
         scopes = ()
-    readings = tuple(_read(each, counts, printed, spread) for each in scopes)
+    readings = tuple(_read(read_as, counts, printed, spread) for read_as in scopes)
     names = {reading.name for reading in readings} or {TOO_FEW}
     return Scaling(
         names.pop() if len(names) == 1 else DEPENDS,
@@ -215,7 +215,7 @@ def fit_usl(
         cost = 1 + contention * (n - 1) + coherency * n * (n - 1)
         return weights[:, None] * np.column_stack([np.ones(len(n)), -(n - 1) / cost, -n * (n - 1) / cost])
 
-    found = least_squares(
+    optimum = least_squares(
         residuals,
         _linear_start(n, x / np.exp(level), weights),
         jac=jacobian,
@@ -228,14 +228,14 @@ def fit_usl(
         max_nfev=1000,
     )
     # What adds less than a millionth to the cost at the greatest count is zero to the search.
-    adds = found.x[1:] * [n.max() - 1, n.max() * (n.max() - 1)]
+    adds = optimum.x[1:] * [n.max() - 1, n.max() * (n.max() - 1)]
     free = np.array([True, *(adds > NOTHING)])
-    log_one, contention, coherency = np.where(free, found.x, 0.0)
-    slopes = found.jac[:, free]
+    log_one, contention, coherency = np.where(free, optimum.x, 0.0)
+    slopes = optimum.jac[:, free]
     if np.linalg.cond(slopes / np.linalg.norm(slopes, axis=0)) > MOST_ALIKE:
         return None
     freedom = len(n) - int(free.sum())
-    misfit = float(2 * found.cost)
+    misfit = float(2 * optimum.cost)
     margins = np.full(3, np.nan)
     if freedom and (variances is not None or misfit > NOTHING**2):
         covariance = np.linalg.inv(slopes.T @ slopes)
@@ -258,29 +258,29 @@ def fit_usl(
     )
 
 
-def sentence(found: Scaling) -> str:
+def sentence(scaling: Scaling) -> str:
     """Return the verdict in English: what was printed, and what it means under each reading."""
-    first, last, unit = found.vm_counts[0], found.vm_counts[-1], found.unit
-    if found.fall is None:
+    first, last, unit = scaling.vm_counts[0], scaling.vm_counts[-1], scaling.unit
+    if scaling.fall is None:
         return (
-            f"There is a number for {_machines(first)} only, {found.values[0]:,.10g} {unit}: "
+            f"There is a number for {_machines(first)} only, {scaling.values[0]:,.10g} {unit}: "
             "how throughput changes with their number is not known."
         )
-    fall = found.fall
+    fall = scaling.fall
     verb = "falls" if fall.value >= 0 else "rises"
     text = (
-        f"From {first} to {_machines(last)} the printed throughput {verb} from {found.values[0]:,.10g} {unit}"
-        f" to {found.values[-1]:,.10g} {unit}, by {_percent(abs(fall.value))}{_fall_interval(fall)}"
+        f"From {first} to {_machines(last)} the printed throughput {verb} from {scaling.values[0]:,.10g} {unit}"
+        f" to {scaling.values[-1]:,.10g} {unit}, by {_percent(abs(fall.value))}{_fall_interval(fall)}"
         " with each machine added."
     )
-    if found.values[0] == found.values[-1]:
-        text = f"At {first} and at {_machines(last)} the printed throughput is {found.values[0]:,.10g} {unit}."
-    if found.scope == NOT_STATED:
+    if scaling.values[0] == scaling.values[-1]:
+        text = f"At {first} and at {_machines(last)} the printed throughput is {scaling.values[0]:,.10g} {unit}."
+    if scaling.scope == NOT_STATED:
         text += " The source does not say whether it is that of one machine or the sum."
-    if not found.readings:
+    if not scaling.readings:
         text += " The counts are too close together to tell how throughput scales."
-    for reading in found.readings:
-        text += " " + _reading_sentence(reading, found)
+    for reading in scaling.readings:
+        text += " " + _reading_sentence(reading, scaling)
     return text
 
 
@@ -307,7 +307,7 @@ def _read(scope: str, counts: tuple[int, ...], printed: tuple[float, ...], sprea
         counts[last],
         growth,
         Estimate(growth.value / machines, *(end / machines for end in ends)),
-        may_be=() if is_uneven else tuple(each for each in order[reached[0] : reached[1] + 1] if each != name),
+        may_be=() if is_uneven else tuple(other for other in order[reached[0] : reached[1] + 1] if other != name),
         usl=fit_usl(counts, aggregate, variances if len(variances) == len(spread) else None)
         if len(counts) >= 3 and not is_uneven
         else None,
@@ -361,8 +361,8 @@ def _at_least_zero(value: float, margin: float) -> Estimate:
     return Estimate(float(value), float(max(0.0, value - margin)), float(value + margin))
 
 
-def _reading_sentence(reading: ScopedReading, found: Scaling) -> str:
-    counts, unit = found.vm_counts, found.unit
+def _reading_sentence(reading: ScopedReading, scaling: Scaling) -> str:
+    counts, unit = scaling.vm_counts, scaling.unit
     start, end = (reading.aggregate[counts.index(n)] for n in (reading.start, reading.end))
     span = f"from {start:,.1f} {unit} with {_machines(reading.start)} to {end:,.1f} {unit} with {reading.end}"
     more = f"{reading.growth.value:.2f} times with {reading.end / reading.start:.3g} times the machines"
@@ -376,28 +376,28 @@ def _reading_sentence(reading: ScopedReading, found: Scaling) -> str:
         " there is no common trend",
     }
     text = meaning[reading.name]
-    if found.scope == NOT_STATED:
+    if scaling.scope == NOT_STATED:
         text = f"Read as {'the sum' if reading.scope == AGGREGATE else 'that of one machine'}, {text}"
     text = f"{text[0].upper()}{text[1:]} ({reading.name})."
     if reading.may_be:
         text += f" The spread also allows: {', '.join(reading.may_be)}."
-    return text + (_usl_sentence(reading.usl, found) if reading.usl else "")
+    return text + (_usl_sentence(reading.usl, scaling) if reading.usl else "")
 
 
-def _usl_sentence(usl: Usl, found: Scaling) -> str:
+def _usl_sentence(usl: Usl, scaling: Scaling) -> str:
     contention, coherency = (
         f"{name} = {_with_interval(estimate)}"
         for name, estimate in (("contention σ", usl.contention), ("coherency κ", usl.coherency))
     )
     text = f" The Universal Scalability Law gives {contention} and {coherency}"
     if usl.is_exact:
-        text += f"; its three parameters meet the {len(found.vm_counts)} points exactly, so nothing checks it"
+        text += f"; its three parameters meet the {len(scaling.vm_counts)} points exactly, so nothing checks it"
     elif usl.misses:
         text += ", but misses the points by more than their spread"
     elif usl.at_bound:
         verb = "is" if len(usl.at_bound) == 1 else "are"
         text += f"; the points leave no room for {' and '.join(usl.at_bound)}, which {verb} set to zero"
-    first, last = found.vm_counts[0], found.vm_counts[-1]
+    first, last = scaling.vm_counts[0], scaling.vm_counts[-1]
     if usl.peak is not None and first < usl.peak <= last:
         text += f"; its greatest aggregate lies at {usl.peak:.1f} machines"
     return text + "."

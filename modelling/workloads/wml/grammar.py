@@ -214,13 +214,13 @@ class Parser:
         return self.token.text == text and self.token.kind in ("word", "symbol")
 
     def accept(self, text: str) -> bool:
-        if found := self.at(text):
+        if is_there := self.at(text):
             self.advance()
-        return found
+        return is_there
 
     def wrong(self, wanted: str) -> Exception:
-        found = f"not {self.token.text[:60]!r}" if self.token.text else "but the text ends"
-        return refuse(self.token.place, f"{wanted} should follow here, {found}")
+        actual = f"not {self.token.text[:60]!r}" if self.token.text else "but the text ends"
+        return refuse(self.token.place, f"{wanted} should follow here, {actual}")
 
     def expect(self, symbol: str, wanted: str = "") -> Token:
         if not self.at(symbol):
@@ -496,9 +496,9 @@ class Parser:
 
     def parameters(self, kind: str, attributes: Attributes) -> dict[str, float]:
         given = attributes.get("parameters")
-        found: dict[str, float] = {}
+        numbers: dict[str, float] = {}
         if given is None:
-            return found
+            return numbers
         if not isinstance(given.value, str):
             raise refuse(given.place, "parameters look like mean:16384;gamma:1.5")
         for part in filter(None, given.value.split(";")):
@@ -508,8 +508,8 @@ class Parser:
                 raise refuse(given.place, f"{kind} has no parameter {name[:60]!r}; it has {wanted}")
             if not re.fullmatch(r"-?[0-9]{1,18}(\.[0-9]{1,18})?", value):
                 raise refuse(given.place, f"the parameter {name} needs a plain number, not {value[:60]!r}")
-            found[name] = float(value)
-        return found
+            numbers[name] = float(value)
+        return numbers
 
     # Definitions.
 
@@ -568,14 +568,14 @@ class Parser:
 
     def flowops(self) -> tuple[FlowopCall, ...]:
         self.expect("{", "',' or '{'")
-        found = []
+        flowops = []
         while not self.at("}"):
             self.expect("flowop", "'flowop' or '}'")
-            found.append(self.flowop())
-        if not found:
+            flowops.append(self.flowop())
+        if not flowops:
             raise refuse(self.token.place, "at least one flowop belongs here")
         self.advance()
-        return tuple(found)
+        return tuple(flowops)
 
     def flowop(self) -> FlowopCall:
         kind = self.take("word", "the kind of flowop")
@@ -596,15 +596,15 @@ class Parser:
     # Attributes.
 
     def attributes(self, construct: str) -> Attributes:
-        found: Attributes = {}
-        while not found or self.accept(","):
-            self.add(found, self.attribute(construct))
-        return found
+        attributes: Attributes = {}
+        while not attributes or self.accept(","):
+            self.add(attributes, self.attribute(construct))
+        return attributes
 
-    def add(self, found: Attributes, attribute: Attribute) -> None:
-        if attribute.name in found:
+    def add(self, attributes: Attributes, attribute: Attribute) -> None:
+        if attribute.name in attributes:
             self.notes.append(Note(attribute.place, f"{attribute.name} is given twice; Filebench takes the last"))
-        found[attribute.name] = attribute
+        attributes[attribute.name] = attribute
 
     def attribute(self, construct: str) -> Attribute:
         token = self.take("word", f"an attribute of the {construct}")

@@ -163,10 +163,10 @@ class _Run:
         if not self.processes:
             raise refuse(Place(1, 1), "no process is defined, so nothing would run")
         for files in self.files:
-            found = self.fileset(files)
-            if found.name in self.filesets:
-                raise refuse(files.place, f"the {files.kind} {found.name!r} is defined twice")
-            self.filesets[found.name] = found
+            fileset = self.fileset(files)
+            if fileset.name in self.filesets:
+                raise refuse(files.place, f"the {files.kind} {fileset.name!r} is defined twice")
+            self.filesets[fileset.name] = fileset
         threads = tuple(thread for process in self.processes for thread in self.threads(process))
         self.check_targets(threads)
         if not sum(thread.instances for thread in threads):
@@ -272,40 +272,40 @@ class _Run:
         return suggestion(f"${name}", [f"${known}" for known in list(self.variables)[:1000]])
 
     def text(self, value: Value, place: Place, what: str, arguments: Mapping[str, Value] | None = None) -> str:
-        found = self.resolve(value, arguments)
-        if isinstance(found, bool) or not isinstance(found, str | int):
+        resolved = self.resolve(value, arguments)
+        if isinstance(resolved, bool) or not isinstance(resolved, str | int):
             raise refuse(place, f"{what} needs a name")
-        if len(str(found)) > LONGEST_NAME:
+        if len(str(resolved)) > LONGEST_NAME:
             raise refuse(place, f"{what} is longer than {LONGEST_NAME} characters")
-        return str(found)
+        return str(resolved)
 
     def flag(self, value: Value, place: Place, what: str, arguments: Mapping[str, Value] | None = None) -> bool:
-        found = self.resolve(value, arguments)
-        if not isinstance(found, bool | int):
+        resolved = self.resolve(value, arguments)
+        if not isinstance(resolved, bool | int):
             raise refuse(place, f"{what} needs true or false")
-        return bool(found)
+        return bool(resolved)
 
     def whole(self, value: Value, place: Place, what: str, arguments: Mapping[str, Value] | None = None) -> int:
-        found = self.resolve(value, arguments)
-        if isinstance(found, RandomVariable | CustomVariable):
+        resolved = self.resolve(value, arguments)
+        if isinstance(resolved, RandomVariable | CustomVariable):
             raise refuse(place, f"{what} cannot be random")
-        if isinstance(found, bool) or not isinstance(found, int):
-            raise refuse(place, f"{what} needs a number, not {self.shown(found)}")
-        return found
+        if isinstance(resolved, bool) or not isinstance(resolved, int):
+            raise refuse(place, f"{what} needs a number, not {self.shown(resolved)}")
+        return resolved
 
     def shown(self, value: Value) -> str:
         return str(value).lower() if isinstance(value, bool) else repr(str(value)[:60])
 
     def mean(self, value: Value, place: Place, what: str, arguments: Mapping[str, Value] | None = None) -> float:
         """Return the number, or the mean of the random variable."""
-        found = self.resolve(value, arguments)
-        if not isinstance(found, RandomVariable | CustomVariable):
-            return float(self.whole(found, place, what))
-        if id(found) not in self.means:
-            self.means[id(found)] = (
-                self.random_mean(found) if isinstance(found, RandomVariable) else self.custom_mean(found)
+        resolved = self.resolve(value, arguments)
+        if not isinstance(resolved, RandomVariable | CustomVariable):
+            return float(self.whole(resolved, place, what))
+        if id(resolved) not in self.means:
+            self.means[id(resolved)] = (
+                self.random_mean(resolved) if isinstance(resolved, RandomVariable) else self.custom_mean(resolved)
             )
-        mean = self.means[id(found)]
+        mean = self.means[id(resolved)]
         if not (math.isfinite(mean) and 0 <= mean <= LARGEST_NUMBER):
             raise refuse(place, f"the mean of {what} is negative or too large")
         return mean
@@ -314,8 +314,8 @@ class _Run:
         """Return the mean as fb_random.c has it: the table's if none is given; of gamma without one gamma/1000."""
 
         def given(name: str, default: int) -> int:
-            found = variable.attributes.get(name)
-            return self.whole(found.value, found.place, name) if found else default
+            stated = variable.attributes.get(name)
+            return self.whole(stated.value, stated.place, name) if stated else default
 
         kind = variable.attributes.get("type")
         if variable.table and (kind is None or kind.value == "tabular"):
@@ -380,8 +380,8 @@ class _Run:
         self.path(path)
 
         def whole(attribute: str, default: int) -> int:
-            found = attributes.get(attribute)
-            return self.whole(found.value, found.place, attribute) if found else default
+            stated = attributes.get(attribute)
+            return self.whole(stated.value, stated.place, attribute) if stated else default
 
         size = attributes.get("size")
         mean = self.mean(size.value, size.place, "size") if size else float(DEFAULT_FILE_SIZE)
@@ -451,8 +451,8 @@ class _Run:
             raise refuse(call.place, f"the flowop {call.kind!r} needs a name")
 
         def read(name: str, how: Callable[..., Any], default: Any) -> Any:
-            found = attributes.get(name)
-            return how(found.value, found.place, name, arguments) if found else default
+            stated = attributes.get(name)
+            return how(stated.value, stated.place, name, arguments) if stated else default
 
         self.check_variables(attributes, arguments)
         for name in ("value", "highwater", "indexed"):  # no part of a profile, but to be understood
