@@ -99,12 +99,12 @@ class DetectionModelViewSet(OperatorViewSet):
     def retrieve(self, request: Request) -> Response:
         """Return the newest model, and how good it is by runs left out."""
         model = current()
-        said: dict[str, Any] = {"made_at": None, "signatures": 0, "why_not": selectors.NO_MODEL, "report": None}
+        content: dict[str, Any] = {"made_at": None, "signatures": 0, "why_not": selectors.NO_MODEL, "report": None}
         if model is not None:
-            said = {
+            content = {
                 "made_at": model.made_at,
                 "signatures": model.signatures,
                 "why_not": model.why_not or None,
                 "report": model.report or None,
             }
-        return Response(DetectionModelSerializer(said).data)
+        return Response(DetectionModelSerializer(content).data)

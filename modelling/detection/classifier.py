@@ -54,7 +54,7 @@ def enough(training: Training, told: tuple[str, ...]) -> Training:
     counts = {
         workload: (
             training.workloads.count(workload),
-            len({group for group, each in zip(training.groups, training.workloads, strict=True) if each == workload}),
+            len({group for group, ran in zip(training.groups, training.workloads, strict=True) if ran == workload}),
         )
         for workload in training.classes
     }
@@ -62,12 +62,12 @@ def enough(training: Training, told: tuple[str, ...]) -> Training:
         name for name, (signatures, runs) in counts.items() if signatures >= LEAST_SIGNATURES and runs >= LEAST_RUNS
     ]
     if len(set(kept) & set(told)) < 2:
-        said = ", ".join(
+        short = ", ".join(
             f"{name} {signatures} of {runs} runs" for name, (signatures, runs) in counts.items() if name in told
         )
         raise TooFewError(
             f"At least two workloads with {LEAST_SIGNATURES} signatures of {LEAST_RUNS} runs each are needed; "
-            f"there are {said or 'none'}."
+            f"there are {short or 'none'}."
         )
     return training.chosen(np.isin(training.workloads, kept))
 
@@ -113,8 +113,8 @@ class Classifier:
     def shares(self, features: Matrix) -> Matrix:
         """Return `probabilities` with a column for each of `workloads`, given that it is one of them."""
         columns = [self.classes.index(name) for name in self.workloads]
-        found = self.probabilities(features)[:, columns]
-        return np.asarray(found / found.sum(axis=1, keepdims=True))
+        probabilities = self.probabilities(features)[:, columns]
+        return np.asarray(probabilities / probabilities.sum(axis=1, keepdims=True))
 
 
 def fit(training: Training, told: tuple[str, ...]) -> Classifier:
@@ -139,10 +139,10 @@ def folds(training: Training) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]
 
 def left_out(training: Training, penalty: float) -> Matrix:
     """Return the probabilities of each signature by a model of the other runs; columns as `training.classes`."""
-    found = _left_out_scores(training, penalty)
+    scores = _left_out_scores(training, penalty)
     for fitted, foretold in folds(training):
-        found[foretold] /= temperature(training.chosen(fitted), penalty)
-    return np.exp(log_softmax(found, axis=1))
+        scores[foretold] /= temperature(training.chosen(fitted), penalty)
+    return np.exp(log_softmax(scores, axis=1))
 
 
 def temperature(training: Training, penalty: float) -> float:
@@ -157,10 +157,10 @@ def temperature(training: Training, penalty: float) -> float:
 
 
 def _left_out_scores(training: Training, penalty: float) -> Matrix:
-    found = np.zeros((len(training.workloads), len(training.classes)))
+    scores = np.zeros((len(training.workloads), len(training.classes)))
     for fitted, foretold in folds(training):
-        found[foretold] = _scores(training.chosen(fitted), training.classes, penalty, training.features[foretold])
-    return found
+        scores[foretold] = _scores(training.chosen(fitted), training.classes, penalty, training.features[foretold])
+    return scores
 
 
 def _scores(training: Training, classes: Sequence[str], penalty: float, features: Matrix) -> Matrix:

@@ -29,22 +29,24 @@ class Known:
 
 def training_of(signatures: Iterable[Known]) -> Training:
     """Return the signatures on which the disk worked, as training."""
-    working = [each for each in signatures if not is_idle(each.counts, each.seconds)]
+    working = [signature for signature in signatures if not is_idle(signature.counts, signature.seconds)]
     return Training(
-        matrix([each.counts for each in working]),
-        tuple(each.workload for each in working),
-        tuple(each.run for each in working),
+        matrix([signature.counts for signature in working]),
+        tuple(signature.workload for signature in working),
+        tuple(signature.run for signature in working),
     )
 
 
 def whole_runs(signatures: Iterable[Known]) -> list[Known]:
     """Join the signatures of one workload in one run: about a minute of statistics, as a machine is judged by."""
-    found: dict[tuple[str, str], list[Known]] = {}
-    for each in signatures:
-        found.setdefault((each.run, each.workload), []).append(each)
+    of_run: dict[tuple[str, str], list[Known]] = {}
+    for signature in signatures:
+        of_run.setdefault((signature.run, signature.workload), []).append(signature)
     return [
-        Known(workload, run, sum(each.seconds for each in parts), total(each.counts for each in parts))
-        for (run, workload), parts in found.items()
+        Known(
+            workload, run, sum(signature.seconds for signature in parts), total(signature.counts for signature in parts)
+        )
+        for (run, workload), parts in of_run.items()
     ]
 
 
@@ -57,17 +59,21 @@ def model_of(signatures: Sequence[Known], workloads: Sequence[str]) -> tuple[Cla
     told = tuple(workloads)
     model = _fitted(signatures, told)
     runs = whole_runs(signatures)
-    known = [each for each in signatures if each.workload in model.workloads]
-    foreign = [each for each in runs if each.workload not in told]
+    known = [signature for signature in signatures if signature.workload in model.workloads]
+    foreign = [signature for signature in runs if signature.workload not in told]
     probabilities = left_out(model.training, model.penalty)
-    by_left_out = _by_left_out(model, [*known, *foreign, *(each for each in runs if each.workload in model.workloads)])
+    by_left_out = _by_left_out(
+        model, [*known, *foreign, *(signature for signature in runs if signature.workload in model.workloads)]
+    )
     alone, joined = by_left_out[: len(known)], by_left_out[len(known) :]
     return model, Report(
         workloads=model.workloads,
-        signatures=_counted(each.workload for each in known),
-        runs=_counted(each.workload for each in runs if each.workload in model.workloads),
-        too_few=_counted(each.workload for each in signatures if each.workload in told and each not in known),
-        idle=_counted(each.workload for each in known if is_idle(each.counts, each.seconds)),
+        signatures=_counted(signature.workload for signature in known),
+        runs=_counted(signature.workload for signature in runs if signature.workload in model.workloads),
+        too_few=_counted(
+            signature.workload for signature in signatures if signature.workload in told and signature not in known
+        ),
+        idle=_counted(signature.workload for signature in known if is_idle(signature.counts, signature.seconds)),
         confusion=confusion(alone),
         confusion_of_runs=confusion(pair for pair in joined if pair[0] in told),
         calibration=calibration(model.training, probabilities),
@@ -79,7 +85,7 @@ def model_of(signatures: Sequence[Known], workloads: Sequence[str]) -> tuple[Cla
 
 
 def _fitted(signatures: Iterable[Known], told: tuple[str, ...]) -> Classifier:
-    known = [each for each in signatures if each.workload in told]
+    known = [signature for signature in signatures if signature.workload in told]
     return fit(training_of([*known, *whole_runs(known)]), told)
 
 
@@ -98,15 +104,15 @@ def _by_left_out(model: Classifier, signatures: Sequence[Known]) -> list[tuple[s
     for fitted, foretold in folds(model.training):
         other = replace(model, training=model.training.chosen(fitted))
         others |= dict.fromkeys(held[foretold], other)
-    return [(each.workload, said(others.get(each.run, model), each)) for each in signatures]
+    return [(signature.workload, said(others.get(signature.run, model), signature)) for signature in signatures]
 
 
 def confusion(pairs: Iterable[tuple[str, str]]) -> dict[str, dict[str, int]]:
     """Count, of each that ran, how often each was said."""
-    found: dict[str, Counter[str]] = {}
+    counts: dict[str, Counter[str]] = {}
     for ran, told in pairs:
-        found.setdefault(ran, Counter())[told] += 1
-    return {ran: dict(sorted(counter.items())) for ran, counter in sorted(found.items())}
+        counts.setdefault(ran, Counter())[told] += 1
+    return {ran: dict(sorted(counter.items())) for ran, counter in sorted(counts.items())}
 
 
 def calibration(training: Training, probabilities: Matrix) -> list[Bin]:

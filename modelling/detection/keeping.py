@@ -64,21 +64,26 @@ def current() -> DetectionModel | None:
 def train() -> DetectionModel:
     """Make a model of the signatures as they are, unless that was done already. Safe to call again."""
     known = signatures()
-    text = json.dumps([[each.workload, each.run, each.seconds, *asdict(each.counts).values()] for each in known])
+    text = json.dumps(
+        [
+            [signature.workload, signature.run, signature.seconds, *asdict(signature.counts).values()]
+            for signature in known
+        ]
+    )
     digest = hashlib.sha256(text.encode()).hexdigest()
     there = DetectionModel.objects.filter(method=METHOD, digest=digest).first()
     if there is not None:
         DetectionModel.objects.filter(pk=there.pk).update(made_at=now())
         return there
     workloads = list(visible.entries(Workload).values_list("slug", flat=True))
-    said: dict[str, Any] = {"why_not": "", "training": {}, "report": {}}
+    fields: dict[str, Any] = {"why_not": "", "training": {}, "report": {}}
     try:
         model, report = model_of(known, workloads)
-        said |= {"training": as_json(model), "report": asdict(report)}
+        fields |= {"training": as_json(model), "report": asdict(report)}
     except TooFewError as error:
-        said["why_not"] = str(error)
+        fields["why_not"] = str(error)
     made, _ = DetectionModel.objects.get_or_create(
-        method=METHOD, digest=digest, defaults={"signatures": len(known), **said}
+        method=METHOD, digest=digest, defaults={"signatures": len(known), **fields}
     )
     _forget_old_models(made)
     logger.info("trained detection model=%s signatures=%s why_not=%r", made.pk, len(known), made.why_not)
@@ -141,11 +146,11 @@ def detect() -> None:
     by_hour: dict[tuple[int, datetime], dict[datetime, Watched]] = defaultdict(dict)
     for machine, starts_at, watched in observation.minutes_of_machines(minutes):
         by_hour[machine, starts_at.replace(minute=0)][starts_at] = watched
-    said = {key: hour_of(model, list(parts.values())) for key, parts in by_hour.items()}
+    hours = {key: hour_of(model, list(parts.values())) for key, parts in by_hour.items()}
     DetectedHour.objects.bulk_create(
         [
             DetectedHour(machine_id=machine, starts_at=starts_at, model=kept, **asdict(hour))
-            for (machine, starts_at), hour in said.items()
+            for (machine, starts_at), hour in hours.items()
         ],
         update_conflicts=True,
         unique_fields=["machine", "starts_at"],
@@ -158,24 +163,24 @@ def detect() -> None:
 
 def hour_of(model: Classifier, minutes: Iterable[Watched]) -> _Hour:
     """Sum up what minutes were like, each by itself."""
-    found = _Hour()
+    hour = _Hour()
     working = []
     for minute in minutes:
-        found.minutes += 1
+        hour.minutes += 1
         if is_idle(minute.counts, minute.seconds):
-            found.idle += 1
+            hour.idle += 1
         else:
             working.append(minute.counts)
     if working:
         features = matrix(working)
         known = np.array([bool(name) for name in model.tell(features)])
-        found.unlike = int((~known).sum())
+        hour.unlike = int((~known).sum())
         if known.any():
             shares = model.shares(features[known])
-            found.shares |= dict(zip(model.workloads, shares.sum(axis=0).tolist(), strict=True))
-            found.certainty = float(model.probabilities(features[known]).max(axis=1).sum())
-    found.shares = dict(found.shares)
-    return found
+            hour.shares |= dict(zip(model.workloads, shares.sum(axis=0).tolist(), strict=True))
+            hour.certainty = float(model.probabilities(features[known]).max(axis=1).sum())
+    hour.shares = dict(hour.shares)
+    return hour
 
 
 # When

@@ -83,7 +83,7 @@ def _chart(name: str, unit: str, title: str, series: Mapping[str, str], shown: S
             "series": [
                 {
                     "name": words,
-                    "points": [{"value": getattr(each, field), "low": None, "high": None} for _, each in shown],
+                    "points": [{"value": getattr(row, field), "low": None, "high": None} for _, row in shown],
                 }
                 for words, field in series.items()
             ],
@@ -106,10 +106,10 @@ def confusion_table(
     title: str, confusion: Mapping[str, Mapping[str, int]], workloads: Sequence[str], names: Mapping[str, str]
 ) -> ConfusionTable:
     """Lay out a confusion. right: of those that were not idle; None where none is known by that name"""
-    said = [*workloads, UNLIKE, IDLE]
+    columns = [*workloads, UNLIKE, IDLE]
     rows = []
     for ran, counted in confusion.items():
         working = sum(counted.values()) - counted.get(IDLE, 0)
         right = counted.get(ran, 0) / working if working and ran in workloads else None
-        rows.append((names.get(ran, ran), [counted.get(each, 0) for each in said], right))
-    return ConfusionTable(title, [names.get(each, _WORDS.get(each, each)) for each in said], rows)
+        rows.append((names.get(ran, ran), [counted.get(column, 0) for column in columns], right))
+    return ConfusionTable(title, [names.get(column, _WORDS.get(column, column)) for column in columns], rows)

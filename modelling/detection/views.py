@@ -44,11 +44,11 @@ def observed_host(request: HttpRequest, slug: str) -> HttpResponse:
         "may_change": may_change,
         "problem": problem,
         "form": form,
-        "pools": [(each.instance, each) for each in pools.values()],
+        "pools": [(pool_form.instance, pool_form) for pool_form in pools.values()],
         "rows": [(row, mix_words(mixes.get(row.machine.pk), words, _hypervisor(host), "")) for row in rows],
         "trail": host.audit_entries.select_related("actor").order_by("-pk")[:20],
     }
-    has_errors = form.errors or any(each.is_bound and each.errors for each in pools.values())
+    has_errors = form.errors or any(pool_form.is_bound and pool_form.errors for pool_form in pools.values())
     return render(request, "modelling/observed_host.html", shown, status=409 if problem else 422 if has_errors else 200)
 
 
@@ -82,8 +82,8 @@ def observed_machine(request: HttpRequest, pk: int) -> HttpResponse:
         if not may_change:
             raise PermissionDenied
         if form.is_valid():
-            said = form.cleaned_data
-            deeds.change_machine(ObservedMachine.objects.get(pk=pk), said, user=user_of(request))
+            data = form.cleaned_data
+            deeds.change_machine(ObservedMachine.objects.get(pk=pk), data, user=user_of(request))
             return redirect("observed-machine", pk)
     span = request.GET.get("span", "hour")
     if span not in SPANS:
