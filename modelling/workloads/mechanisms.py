@@ -155,7 +155,7 @@ def expect(pair_a: Pair, pair_b: Pair, matrix: Matrix, profile: Profile) -> Expe
     A side on which both pairs agree says nothing and needs no mechanisms, so xfs-on-vmfs and
     ext4-on-vmfs can be told apart though nothing is stated of VMFS.
     """
-    found = tuple(
+    summands = tuple(
         chain.from_iterable(
             terms(side, a, b, matrix, profile) for side, a, b in zip(SIDES, pair_a, pair_b, strict=True) if a != b
         )
@@ -163,9 +163,9 @@ def expect(pair_a: Pair, pair_b: Pair, matrix: Matrix, profile: Profile) -> Expe
     differing = [name for a, b in zip(pair_a, pair_b, strict=True) if a != b for name in (a, b)]
     unstated = tuple(dict.fromkeys(name for name in differing if not is_stated(name, matrix)))
     if unstated:
-        return Expectation(None, None, found, unstated)
-    score = sum(term.contribution for term in found)
-    return Expectation(_sign(score), score, found)
+        return Expectation(None, None, summands, unstated)
+    score = sum(term.contribution for term in summands)
+    return Expectation(_sign(score), score, summands)
 
 
 def is_stated(file_system: str, matrix: Matrix) -> bool:
