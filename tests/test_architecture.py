@@ -18,6 +18,7 @@ WEB = ("django", "rest_framework", "django_filters", "drf_spectacular", "django_
 # for itself and everything below it that has no row of its own. A room may import itself and the rooms above its row.
 ROOMS = [
     ("kdb.units", True, "each metric: its unit and which direction is better"),
+    ("kdb.content", True, "how content says what its fields mean"),
     ("kdb.pairs", True, "how a pair of file systems is spelled"),
     ("kdb.host_storage", True, "how what disk images lie on is spelled"),
     ("kdb.csv_cells", True, "cells that no spreadsheet runs"),
@@ -57,8 +58,8 @@ ROOMS = [
     ("experiments.observation.sums", True, "counters into sums by minute"),
     ("experiments.observation", False, "what the virtual machines of others do on a host"),
     ("experiments", False, "addresses, admin, commands, handlers of jobs"),
-    ("modelling.evidence.question", True, "what is asked"),
     ("modelling.evidence.axes", True, "what can be ranked, and what must be equal for it"),
+    ("modelling.evidence.question", True, "what is asked"),
     ("modelling.evidence.fairplay", True, "which numbers may be compared"),
     ("modelling.evidence.durability", True, "which options can lose acknowledged writes"),
     ("modelling.evidence.words", True, "how numbers and lists read in a sentence"),

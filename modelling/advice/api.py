@@ -15,16 +15,13 @@ from kdb.api.errors import form_errors
 from kdb.api.faults import FaultyRequest, FieldError
 from kdb.api.formats import MOST_ERRORS
 from kdb.api.public import PublicView
-from kdb.units import METRICS
-from modelling.evidence.asking import GroundsSerializer, QuestionSerializer, VerdictSerializer
+from kdb.api.shapes import shape_of
 
+from .content import Advice
 from .forms import BY_HAND, AdviceForm
 from .gather import advise
 
 FILTERS = ("hypervisor", "host_fs")
-
-
-# What is asked
 
 
 class SharesSerializer(Fields):
@@ -59,106 +56,11 @@ class AdviceRequestSerializer(Fields):
     host_fs = serializers.CharField(required=False, help_text="File system of the host, where it is decided.")
 
 
-# What is answered
-
-
-class AccessesSerializer(Fields):
-    random_read = serializers.FloatField()
-    sequential_read = serializers.FloatField()
-    random_write = serializers.FloatField()
-    sequential_write = serializers.FloatField()
-
-
-class ProfileSerializer(Fields):
-    """The profile of the load. Null: not known."""
-
-    operations = AccessesSerializer(help_text="Shares of all operations.")
-    bytes = AccessesSerializer(help_text="Shares of the bytes moved.")
-    metadata_share = serializers.FloatField(help_text="Of all operations.")
-    flush_share = serializers.FloatField(help_text="Of all operations.")
-    sync_share = serializers.FloatField(help_text="Of the writes.")
-    concurrency = serializers.IntegerField(allow_null=True)
-    files = serializers.IntegerField(allow_null=True)
-    mean_file_bytes = serializers.FloatField(allow_null=True)
-    working_set_bytes = serializers.FloatField(allow_null=True)
-    mean_io_bytes = serializers.FloatField(allow_null=True)
-    directory_width = serializers.IntegerField(allow_null=True)
-
-
-class NeighbourSerializer(Fields):
-    """A known workload and its distance, 0 (the same profile) to 1."""
-
-    label = serializers.CharField()
-    workload = serializers.CharField()
-    distance = serializers.FloatField()
-    is_far = serializers.BooleanField(help_text="Its answer does not carry over.")
-    speaks = serializers.BooleanField(help_text="Its answer is among `recommendation`.")
-
-
-class AdvisedEntrySerializer(Fields):
-    key = serializers.CharField()
-    label = serializers.CharField()
-    grade = serializers.CharField(help_text="Of the evidence, A to D.")
-    ratio = serializers.FloatField(allow_null=True)
-    low = serializers.FloatField(allow_null=True)
-    high = serializers.FloatField(allow_null=True)
-
-
-class AdvisedPartSerializer(Fields):
-    part = serializers.IntegerField()
-    name = serializers.CharField()
-    text = serializers.CharField()
-    best = AdvisedEntrySerializer(many=True)
-    worst = AdvisedEntrySerializer(many=True)
-
-
-class RecommendationSerializer(Fields):
-    """The answer for a near workload. Where `is_far`, it is for orientation and does not carry over."""
-
-    workload = serializers.CharField()
-    label = serializers.CharField()
-    distance = serializers.FloatField()
-    is_far = serializers.BooleanField()
-    question = QuestionSerializer()
-    title = serializers.CharField()
-    url = serializers.CharField(help_text="The whole answer as a page.")
-    api_url = serializers.CharField(help_text="The whole answer as data.")
-    without = serializers.ListField(
-        child=serializers.CharField(), help_text="Filters left out, as nothing answers the question with them."
-    )
-    metric = serializers.ChoiceField(choices=list(METRICS), help_text="What the answer compares by.")
-    verdict = VerdictSerializer()
-    grounds = GroundsSerializer()
-    notes = serializers.ListField(child=serializers.CharField(), help_text="What a careful reader must know.")
-    entries = AdvisedEntrySerializer(many=True, help_text="All that the answer ranks.")
-    parts = AdvisedPartSerializer(many=True)
-    missing = serializers.ListField(child=serializers.CharField())
-
-
-class AdviceFiltersSerializer(Fields):
-    hypervisor = serializers.CharField(allow_null=True)
-    host_fs = serializers.CharField(allow_null=True)
-
-
-class AdviceSerializer(Fields):
-    """Advice for a load: its profile, and the nearest workloads with their answers."""
-
-    filters = AdviceFiltersSerializer()
-    summary = serializers.ListField(child=serializers.CharField())
-    profile = ProfileSerializer()
-    assumptions = serializers.ListField(child=serializers.CharField())
-    nearest = NeighbourSerializer(many=True)
-    is_far = serializers.BooleanField(help_text="Nothing that was measured carries over to this load.")
-    far_beyond = serializers.FloatField(help_text="The distance beyond which no answer carries over.")
-    recommendation = RecommendationSerializer(many=True)
-    revision = serializers.IntegerField(help_text="Knowledge revision it rests on.")
-
-
 class AdviceView(PublicView):
     @extend_schema(
         operation_id="advice",
         request=AdviceRequestSerializer,
-        responses=AdviceSerializer,
+        responses=shape_of(Advice),
         tags=["advice"],
     )
     def post(self, request: Request) -> Response:
@@ -172,7 +74,7 @@ class AdviceView(PublicView):
         if not form.is_valid():
             raise FaultyRequest([in_body(error) for error in form_errors(form)])
         asked = {name: form.cleaned_data[name] for name in FILTERS}
-        return Response(AdviceSerializer(advise(form.profile, **asked)).data, headers={"Cache-Control": "no-store"})
+        return Response(shape_of(Advice)(advise(form.profile, **asked)).data, headers={"Cache-Control": "no-store"})
 
 
 def form_data(body: Any) -> dict[str, Any]:

@@ -1,9 +1,11 @@
 """The content of advice. No Django."""
 
 from dataclasses import dataclass
+from typing import Annotated
 
+from kdb.content import MetricName
 from modelling.answers.content import Decision, Grounds
-from modelling.evidence.question import Question
+from modelling.evidence.question import Grade, Question
 from modelling.workloads.profiles import Profile
 
 from .reasoning import Neighbour
@@ -13,15 +15,23 @@ from .reasoning import Neighbour
 class Filters:
     """The choices that are made already, by slug."""
 
+    component = "AdviceFilters"
+
     hypervisor: str | None
     host_fs: str | None
 
 
 @dataclass(frozen=True)
-class NamedNeighbour(Neighbour):
-    """A known workload, and what a reader calls it."""
+class Named:
+    """Something that a reader calls by a name of its own."""
 
     label: str
+
+
+@dataclass(frozen=True)
+class NamedNeighbour(Neighbour, Named):
+    __doc__ = Neighbour.__doc__
+    component = "Neighbour"
 
 
 @dataclass(frozen=True)
@@ -30,7 +40,7 @@ class AdvisedEntry:
 
     key: str
     label: str
-    grade: str
+    grade: Annotated[Grade, "Of the evidence."]
     ratio: float | None
     low: float | None
     high: float | None
@@ -38,22 +48,18 @@ class AdvisedEntry:
 
 @dataclass(frozen=True)
 class AdvisedPart:
-    """The entries to use and to avoid of one part of an answer. text : its verdict"""
+    """The entries to use and to avoid of one part of an answer."""
 
     part: int
     name: str
-    text: str
+    text: Annotated[str, "Its verdict."]
     best: tuple[AdvisedEntry, ...]
     worst: tuple[AdvisedEntry, ...]
 
 
 @dataclass(frozen=True)
 class Recommendation:
-    """The answer on a near workload.
-
-    is_far : it is for orientation and does not carry over; without : filters left out, as nothing answers with them
-    metric, verdict, grounds, notes : of the answer; entries : all that it ranks
-    """
+    """The answer for a near workload. Where `is_far`, it is for orientation and does not carry over."""
 
     workload: str
     label: str
@@ -61,31 +67,28 @@ class Recommendation:
     is_far: bool
     question: Question
     title: str
-    url: str
-    api_url: str
-    without: tuple[str, ...]
-    metric: str
+    url: Annotated[str, "The whole answer as a page."]
+    api_url: Annotated[str, "The whole answer as data."]
+    without: Annotated[tuple[str, ...], "Filters left out, as nothing answers the question with them."]
+    metric: Annotated[MetricName, "What the answer compares by."]
     verdict: Decision
     grounds: Grounds
-    notes: tuple[str, ...]
-    entries: tuple[AdvisedEntry, ...]
+    notes: Annotated[tuple[str, ...], "What a careful reader must know."]
+    entries: Annotated[tuple[AdvisedEntry, ...], "All that the answer ranks."]
     parts: tuple[AdvisedPart, ...]
     missing: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class Advice:
-    """The advice for a load, from the workloads nearest to it.
-
-    is_far : nothing that was measured carries over; far_beyond : the distance from which that is so
-    """
+    """Advice for a load: its profile, and the nearest workloads with their answers."""
 
     filters: Filters
     summary: tuple[str, ...]
     profile: Profile
     assumptions: tuple[str, ...]
     nearest: tuple[NamedNeighbour, ...]
-    is_far: bool
-    far_beyond: float
+    is_far: Annotated[bool, "Nothing that was measured carries over to this load."]
+    far_beyond: Annotated[float, "The distance beyond which no answer carries over."]
     recommendation: tuple[Recommendation, ...]
-    revision: int
+    revision: Annotated[int, "Knowledge revision it rests on."]

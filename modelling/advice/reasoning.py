@@ -7,6 +7,7 @@ section "From a profile to advice".
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Annotated
 
 from modelling.workloads.profiles import Accesses, Profile, nearest
 
@@ -20,16 +21,12 @@ ADD_UP = 0.01  # shares typed in are rounded: their sum may miss 1 by this much
 
 @dataclass(frozen=True)
 class Neighbour:
-    """A known workload, and how far the load is from it (0..1).
-
-    is_far : beyond FAR, so nothing measured carries over
-    speaks : its measured answer is given, as transferred or, where it is far, for orientation
-    """
+    """A known workload and its distance, 0 (the same profile) to 1."""
 
     workload: str
     distance: float
-    is_far: bool
-    speaks: bool
+    is_far: Annotated[bool, "Its answer does not carry over."]  # beyond FAR
+    speaks: Annotated[bool, "Its answer is among `recommendation`."]  # where it is far, for orientation
 
 
 def neighbours(profile: Profile, known: Mapping[str, Profile]) -> list[Neighbour]:

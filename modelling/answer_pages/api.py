@@ -21,10 +21,11 @@ from kdb import __version__
 from kdb.api.errors import database_is_down
 from kdb.api.formats import CsvRenderer, csv_text
 from kdb.api.public import PublicView
+from kdb.api.shapes import shape_of
 from kdb.operating import status
 from kdb.web.entity_tags import tagged, tagged_json
 from modelling.answers import words
-from modelling.answers.content import complete, said
+from modelling.answers.content import Decision, Grounds, complete, said
 from modelling.ask.selectors import BACKENDS, DISKS, Machine, fit
 from modelling.estimation.ranking import METHOD
 from modelling.evidence import counts, names
@@ -33,9 +34,6 @@ from modelling.evidence.asking import (
     EDITION,
     FILTERS,
     METHOD_PARAMETER,
-    GroundsSerializer,
-    QuestionSerializer,
-    VerdictSerializer,
     asked_method,
     asked_revision,
     question_asked,
@@ -58,12 +56,12 @@ _KEPT_SECONDS = 60
 ENTRY_COLUMNS = tuple(serializers.EntrySerializer().fields)
 RANKING_KEYS = tuple(serializers.RankingSerializer().fields)
 KEYS_WITHIN = {
-    "question": tuple(QuestionSerializer().fields),
+    "question": tuple(shape_of(Question)().fields),
     "entries": ENTRY_COLUMNS,
-    "verdict": tuple(VerdictSerializer().fields),
+    "verdict": tuple(shape_of(Decision)().fields),
     "parts": tuple(serializers.PartSerializer().fields),
     "scaling": tuple(serializers.ScalingPanelSerializer().fields),
-    "grounds": tuple(GroundsSerializer().fields),
+    "grounds": tuple(shape_of(Grounds)().fields),
     "fit": tuple(serializers.FitSerializer().fields),
     "next_runs": tuple(serializers.NextRunSerializer().fields),
     "differences": tuple(serializers.DifferenceSerializer().fields),

@@ -9,10 +9,12 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from kdb.api.bodies import Fields
+from kdb.api.shapes import shape_of
 from kdb.units import METRICS
+from modelling.answers.content import Decision, Grounds
 from modelling.ask.selectors import ASSUMED, CHOSEN, DIFFERS, IN_PART, MATCHES, NOT_GIVEN, NOT_STATED
-from modelling.evidence.asking import GivenSerializer, GroundsSerializer, QuestionSerializer, VerdictSerializer
-from modelling.evidence.question import GRADES
+from modelling.evidence.asking import Permanence
+from modelling.evidence.question import GRADES, Question
 
 from .table import CELL
 
@@ -75,7 +77,7 @@ class PartSerializer(Fields):
 
     part = serializers.IntegerField()
     name = serializers.CharField(help_text="What tells it from the other parts; alone: its entries.")
-    verdict = VerdictSerializer()
+    verdict = shape_of(Decision)()
     basis = serializers.ChoiceField(choices=["numbers", "findings", "both"])
     reference = serializers.CharField()
     held_equal = serializers.CharField(allow_blank=True)
@@ -249,7 +251,7 @@ class MethodOfTodaySerializer(Fields):
 
     method = serializers.IntegerField()
     says_the_same = serializers.BooleanField(allow_null=True, help_text="Verdict with its strength, and order.")
-    verdict = VerdictSerializer(allow_null=True)
+    verdict = shape_of(Decision)(allow_null=True)
     best = serializers.ListField(child=serializers.CharField(), allow_null=True, help_text="Entries to use.")
     permanent = serializers.CharField(help_text="Where its whole answer stands.")
 
@@ -257,7 +259,7 @@ class MethodOfTodaySerializer(Fields):
 class RankingSerializer(Fields):
     """A ranked answer. Without evidence `entries` is empty and `missing` says what would be needed."""
 
-    question = QuestionSerializer()
+    question = shape_of(Question)()
     revision = serializers.IntegerField(help_text="Knowledge revision it was computed from.")
     superseded_by = serializers.IntegerField(
         allow_null=True,
@@ -280,11 +282,11 @@ class RankingSerializer(Fields):
         child=serializers.ChoiceField(choices=list(METRICS)), help_text="Measured as well: ask for one with `metric`."
     )
     status = serializers.ChoiceField(choices=["ranked", "indistinguishable", "ranked apart", "no comparison"])
-    verdict = VerdictSerializer()
+    verdict = shape_of(Decision)()
     machines = serializers.CharField(
         allow_blank=True, help_text="How the verdict differs by the number of machines; empty: it does not."
     )
-    grounds = GroundsSerializer()
+    grounds = shape_of(Grounds)()
     fit = FitSerializer()
     entries = EntrySerializer(many=True)
     parts = PartSerializer(many=True)
@@ -304,7 +306,7 @@ class BeingWorkedOutSerializer(Fields):
     """A large answer that was never given before is computed by a worker: ask again."""
 
     detail = serializers.CharField()
-    question = QuestionSerializer(required=False, help_text="Where it is known.")
+    question = shape_of(Question)(required=False, help_text="Where it is known.")
     error = serializers.CharField(help_text="Why the last attempt failed; empty: none did.")
 
 
@@ -316,7 +318,7 @@ class TableWorkloadSerializer(Fields):
     revision = serializers.IntegerField()
     superseded_by = serializers.IntegerField(allow_null=True)
     status = serializers.ChoiceField(choices=["ranked", "indistinguishable", "ranked apart", "no comparison"])
-    verdict = VerdictSerializer()
+    verdict = shape_of(Decision)()
     laboratories = serializers.IntegerField()
 
 
@@ -373,10 +375,10 @@ class CellSerializer(Fields):
     standing = serializers.ChoiceField(choices=["best", "between", "avoid", "no evidence"])
 
 
-class HeatMapSerializer(GivenSerializer):
+class HeatMapSerializer(shape_of(Permanence)):  # type: ignore[misc]
     """File-system pairs as a grid: `cells[i][j]` is guest i on host j."""
 
-    question = QuestionSerializer()
+    question = shape_of(Question)()
     revision = serializers.IntegerField(help_text="Knowledge revision it was computed from.")
     guests = NamedSerializer(many=True)
     hosts = NamedSerializer(many=True)

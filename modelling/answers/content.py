@@ -5,28 +5,27 @@ The fields of these classes are, in their order, those of the JSON that is kept 
 
 from dataclasses import dataclass, is_dataclass
 from functools import cache
-from typing import Any, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
+from kdb.content import Among
 from kdb.units import THROUGHPUT
 from modelling.estimation.ranking import Entry
-from modelling.estimation.verdict import AVOID, UNKNOWN, USE
+from modelling.estimation.verdict import AVOID, NO_WINNER, NOT_KNOWN, STRENGTHS, UNKNOWN, USE, WINNER
 from modelling.evidence.question import Question
 from modelling.workloads.curves import CurvePanel
 
 
 @dataclass(frozen=True)
 class Decision:
-    """The verdict in words: what to do.
+    """The decision that follows from the predictive distribution, in plain words, and how strongly it may be said."""
 
-    kind : winner, no clear winner or not known; strength : how strongly it may be said (modelling.estimation.verdict)
-    reasons : why it is not surer, a sentence a step; settle : what would settle it; "": nothing is open
-    """
+    component = "Verdict"
 
-    kind: str
+    kind: Annotated[str, Among([WINNER, NO_WINNER, NOT_KNOWN])]
     sentence: str
-    strength: str
-    reasons: tuple[str, ...]
-    settle: str
+    strength: Annotated[str, Among(reversed(STRENGTHS))]
+    reasons: Annotated[tuple[str, ...], "Why it is not surer, a sentence a step."]
+    settle: Annotated[str, "What would settle it; empty: nothing is open."]
 
 
 @dataclass(frozen=True)
@@ -94,23 +93,20 @@ class StudyEvidence:
 
 @dataclass(frozen=True)
 class Grounds:
-    """The evidence of an answer, in numbers.
-
-    storage : kinds of it, those that are stated; years : of the publications, ascending; vm_counts : ascending
-    facts : what it was measured on, to be held against a reader's machine (modelling.ask.fit): hypervisor, storage,
-    host_storage, guest_fs, guest_os_family and vm_count to their values as text, "" among them where some source does
-    not state it
-    """
+    """The evidence that the answer rests on."""
 
     laboratories: int
     case_studies: int
     measurements: int
     derived: int
     findings: int
-    storage: tuple[str, ...]
-    years: tuple[int, ...]
+    storage: Annotated[tuple[str, ...], "Kinds of storage that are stated."]
+    years: Annotated[tuple[int, ...], "Of the publications."]
     vm_counts: tuple[int, ...]
-    facts: dict[str, tuple[str, ...]]
+    facts: Annotated[
+        dict[str, tuple[str, ...]],
+        "What it was measured on, by fact; an empty value: some source does not state it.",
+    ]  # held against a reader's machine by modelling.ask.fit
 
 
 @dataclass(frozen=True)

@@ -7,21 +7,23 @@ from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.request import Request
 
 from kdb.api.public import PublicView
+from kdb.api.shapes import shape_of
 from kdb.web.entity_tags import tagged_json
 from modelling.evidence.asking import (
     AS_OF_PARAMETER,
     EDITION,
     FILTERS,
     METHOD_PARAMETER,
+    Permanence,
     asked_method,
     asked_revision,
     question_asked,
 )
 from modelling.evidence.axes import AXES
 
+from .content import Comparison
 from .forms import ComparisonForm
 from .selectors import comparison_given
-from .serializers import ComparisonSerializer
 from .words import comparison_api_address
 
 
@@ -37,7 +39,7 @@ class ComparisonView(PublicView):
             AS_OF_PARAMETER,
             METHOD_PARAMETER,
         ],
-        responses=ComparisonSerializer,
+        responses=shape_of(Comparison, Permanence),
         tags=["explanations"],
     )
     def get(self, request: Request) -> HttpResponseBase:

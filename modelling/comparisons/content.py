@@ -1,49 +1,48 @@
 """The content of a comparison; the fields are those of the JSON that the API gives. No Django."""
 
 from dataclasses import dataclass
+from typing import Annotated
 
-from modelling.evidence.question import Question
+from kdb.content import Among, MetricName
+from modelling.evidence.question import Grade, Question
 
 
 @dataclass(frozen=True)
 class ComparedEntry:
-    """One entry; what ranks it is None where no evidence does. case_studies : that say something of it here"""
+    """One entry of a comparison; what ranks it is null where no evidence does."""
 
     key: str
     label: str
     rank: int | None
     part: int | None
-    ratio: float | None
-    low: float | None
-    high: float | None
+    ratio: Annotated[float | None, "Against the reference of its part."]
+    low: Annotated[float | None, "Lower end of the 95 % interval."]
+    high: Annotated[float | None, "Upper end of the 95 % interval."]
     p_score: float | None
-    grade: str | None
-    case_studies: tuple[str, ...]
+    grade: Grade | None
+    case_studies: Annotated[tuple[str, ...], "That say something of it here."]
 
 
 @dataclass(frozen=True)
 class EnvironmentFact:
-    """One fact of the configurations behind the entries: for each entry the values that occur, none: not stated."""
+    """One fact of the configurations behind the entries."""
 
-    fact: str
-    differs: bool
-    values: tuple[tuple[str, ...], ...]
+    fact: Annotated[str, "Its name, as on the page."]
+    differs: Annotated[bool, "Whether the entries for which it is stated differ in it."]
+    values: Annotated[tuple[tuple[str, ...], ...], "For each entry the values that occur; empty: not stated."]
 
 
 @dataclass(frozen=True)
 class ComparedPair:
-    """Two of the entries: ratio of a to b with its 95 % interval, None where no numbers join them; above 1 a is better.
-
-    basis : side by side, through others, lists or not at all; why : they may, or may not, be compared
-    """
+    """Two of the entries, and whether their numbers may be compared."""
 
     a: str
     b: str
-    ratio: float | None
-    low: float | None
-    high: float | None
-    basis: str
-    why: str
+    ratio: Annotated[float | None, "a against b; above 1: a is better. Null: no numbers."]
+    low: Annotated[float | None, "Lower end of the 95 % interval."]
+    high: Annotated[float | None, "Upper end of the 95 % interval."]
+    basis: Annotated[str, Among(["side by side", "through others", "lists", "not at all"])]
+    why: Annotated[str, "Why they may, or may not, be compared."]
 
 
 @dataclass(frozen=True)
@@ -65,15 +64,12 @@ class Instead:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Two to six entries of one axis side by side. metric : what is compared (kdb.units.METRICS)
-
-    environment_of : which configurations `environment` is told of, in words
-    """
+    """Two to six entries of one axis side by side."""
 
     question: Question
-    revision: int
-    metric: str
+    revision: Annotated[int, "Knowledge revision it was computed from."]
+    metric: Annotated[MetricName, "What is compared."]
     entries: tuple[ComparedEntry, ...]
     environment: tuple[EnvironmentFact, ...]
-    environment_of: str
+    environment_of: Annotated[str, "Which configurations the environment is told of."]
     pairs: tuple[ComparedPair, ...]

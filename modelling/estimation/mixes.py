@@ -10,53 +10,46 @@ numbers for are not ranked: a missing number is neither zero nor average. See do
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
+
+from kdb.content import Among
 
 from .bayes import Forecast, forecast
 from .network import p_scores
 from .ranking import RankedPart, Ranking, basis_between
-from .verdict import Choice, Verdict, of_numbers, of_part
+from .verdict import AVOID, DOUBTFUL, UNKNOWN, USE, Choice, Verdict, of_numbers, of_part
 
 
 @dataclass(frozen=True)
 class MixEntry:
-    """ratio, low, high : throughput of the mix against the best, with its 95 % interval in a new laboratory (1 of the
-        best itself)
-
-    tied : whether the evidence cannot tell it from the best
-    p_score : mean certainty of being better than another entry
-    parts : workload to ratio against the best of the mix
-    probability_best, probability_slower, expected_loss, verdict : as of an answer's entry
-    """
+    """One line of the ranking."""
 
     key: str
     rank: int
-    ratio: float
-    low: float
+    ratio: Annotated[float, "Of the mix against the best, in the metric: a weighted geometric mean."]
+    low: Annotated[float, "Of its 95 % interval."]
     high: float
-    tied: bool
-    p_score: float
-    parts: dict[str, float]
-    probability_best: float
-    probability_slower: float
-    expected_loss: float
-    verdict: str
+    tied: Annotated[bool, "Whether the evidence cannot tell it from the best."]
+    p_score: float  # mean certainty of being better than another entry
+    parts: Annotated[dict[str, float], "Workload to ratio against the best."]
+    probability_best: Annotated[float, "In a new laboratory, 0 to 1."]
+    probability_slower: Annotated[float, "Than the best by the margin, 0 to 1."]
+    expected_loss: Annotated[float, "Percent of the best's, when it is chosen."]
+    verdict: Annotated[str, Among([USE, DOUBTFUL, AVOID, UNKNOWN])]
 
 
 @dataclass(frozen=True)
 class Range:
-    """The shares of one workload, the others in proportion, for which the best stays the best.
-
-    below, above : the entry that is best beyond each end; None where the best stays so to the end
-    """
+    """Shares of a workload, the others in proportion, for which the best stays the best."""
 
     workload: str
     share: float
     low: float
     high: float
-    below: str | None
-    above: str | None
+    below: Annotated[str | None, "Best below `low`."]
+    above: Annotated[str | None, "Best above `high`."]
 
 
 @dataclass(frozen=True)

@@ -2,17 +2,16 @@
 
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import wraps
 from http import HTTPStatus
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from drf_spectacular.utils import OpenApiParameter
-from rest_framework import serializers
 from rest_framework.request import Request
 
-from kdb.api.bodies import Fields
 from kdb.api.errors import refuse_faults
 from kdb.api.faults import FaultyRequest, FieldError
 from kdb.units import METRICS
@@ -21,54 +20,9 @@ from . import counts
 from .axes import AXES
 from .counts import revision_named
 from .forms import QuestionForm
-from .question import GRADES, PAPERS, Question
+from .question import PAPERS, Question
 
 Asked = TypeVar("Asked", bound=QuestionForm)
-
-
-class QuestionSerializer(Fields):
-    """The question as it was understood: slugs in place of aliases, null for any."""
-
-    axis = serializers.ChoiceField(choices=list(AXES))
-    workload = serializers.CharField()
-    hypervisor = serializers.CharField(allow_null=True)
-    guest_fs = serializers.CharField(allow_null=True)
-    host_fs = serializers.CharField(allow_null=True)
-    vm_count = serializers.IntegerField(allow_null=True)
-    host_storage = serializers.CharField(allow_null=True)
-    storage = serializers.CharField(allow_null=True)
-    benchmark = serializers.CharField(allow_null=True)
-    guest_os_family = serializers.CharField(allow_null=True)
-    grade = serializers.ChoiceField(choices=list(GRADES), allow_null=True)
-    evidence = serializers.ChoiceField(choices=[PAPERS], allow_null=True)
-    metric = serializers.ChoiceField(choices=list(METRICS), allow_null=True)
-
-
-class VerdictSerializer(Fields):
-    """The decision that follows from the predictive distribution, in plain words, and how strongly it may be said."""
-
-    kind = serializers.ChoiceField(choices=["winner", "no clear winner", "not known"])
-    sentence = serializers.CharField()
-    strength = serializers.ChoiceField(choices=["strong", "moderate", "weak", "very weak"])
-    reasons = serializers.ListField(child=serializers.CharField(), help_text="Why it is not surer, a sentence a step.")
-    settle = serializers.CharField(allow_blank=True, help_text="What would settle it; empty: nothing is open.")
-
-
-class GroundsSerializer(Fields):
-    """The evidence that the answer rests on."""
-
-    laboratories = serializers.IntegerField()
-    case_studies = serializers.IntegerField()
-    measurements = serializers.IntegerField()
-    derived = serializers.IntegerField()
-    findings = serializers.IntegerField()
-    storage = serializers.ListField(child=serializers.CharField(), help_text="Kinds of storage that are stated.")
-    years = serializers.ListField(child=serializers.IntegerField(), help_text="Of the publications.")
-    vm_counts = serializers.ListField(child=serializers.IntegerField())
-    facts = serializers.DictField(
-        child=serializers.ListField(child=serializers.CharField(allow_blank=True)),
-        help_text="What it was measured on, by fact; an empty value: some source does not state it.",
-    )
 
 
 AS_OF = "as_of"
@@ -109,19 +63,14 @@ METHOD_PARAMETER = OpenApiParameter(
 )
 
 
-class GivenSerializer(Fields):
+@dataclass(frozen=True)
+class Permanence:
     """The permanent address of an answer, its method, and whether it is kept."""
 
-    method = serializers.IntegerField(help_text="Version of the way from the evidence to the answer.")
-    permanent = serializers.CharField(
-        allow_null=True, help_text="Address of just this, by revision and method; null: nothing is published."
-    )
-    pinned = serializers.BooleanField(
-        allow_null=True, help_text="Whether it is kept for good; null: this is not its permanent address."
-    )
-    today = serializers.CharField(
-        allow_null=True, help_text="Where the method of today says it; null: `method` is the method of today."
-    )
+    method: Annotated[int, "Version of the way from the evidence to the answer."]
+    permanent: Annotated[str | None, "Address of just this, by revision and method; null: nothing is published."]
+    pinned: Annotated[bool | None, "Whether it is kept for good; null: this is not its permanent address."]
+    today: Annotated[str | None, "Where the method of today says it; null: `method` is the method of today."]
 
 
 class NoSuchAnswer(FaultyRequest):

@@ -1,18 +1,25 @@
 """One question, in one spelling. No Django."""
 
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Annotated, Any
+
+from kdb.content import Among, MetricName
+
+from .axes import AXES
 
 # From the strongest: A several laboratories with spread, B measured, C derived from text or without review, D stated.
 GRADES = ("A", "B", "C", "D")
 PAPERS = "papers"  # the evidence of reviewed publications alone
 
+AxisName = Annotated[str, Among(AXES)]
+Grade = Annotated[str, Among(GRADES)]
+
 
 @dataclass(frozen=True)
 class Question:
-    """A question: one axis, one workload, and filters that narrow the evidence. None: any."""
+    """The question as it was understood: slugs in place of aliases, null for any."""
 
-    axis: str
+    axis: AxisName
     workload: str
     hypervisor: str | None = None
     guest_fs: str | None = None
@@ -22,9 +29,9 @@ class Question:
     storage: str | None = None
     benchmark: str | None = None
     guest_os_family: str | None = None
-    grade: str | None = None  # the weakest evidence admitted
-    evidence: str | None = None  # PAPERS; None: whatever is published
-    metric: str | None = None  # of kdb.units.METRICS; None: throughput, and another where nothing has throughput
+    grade: Grade | None = None  # the weakest evidence admitted
+    evidence: Annotated[str, Among([PAPERS])] | None = None  # PAPERS; None: whatever is published
+    metric: MetricName | None = None  # None: throughput, and another where nothing has throughput
 
     @property
     def filters(self) -> dict[str, str | int]:

@@ -7,13 +7,14 @@ from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.request import Request
 
 from kdb.api.public import PublicView
+from kdb.api.shapes import shape_of
 from kdb.web.entity_tags import tagged_json
 from modelling.evidence.asking import AS_OF, AS_OF_PARAMETER, FILTERS, asked_revision, question_asked
 from modelling.evidence.axes import AXES
 
+from .content import Explanation
 from .forms import ExplanationForm
 from .selectors import explained
-from .serializers import ExplanationSerializer
 
 
 class ExplanationView(PublicView):
@@ -26,7 +27,7 @@ class ExplanationView(PublicView):
             *FILTERS,
             AS_OF_PARAMETER,
         ],
-        responses=ExplanationSerializer,
+        responses=shape_of(Explanation),
         tags=["explanations"],
     )
     def get(self, request: Request) -> HttpResponseBase:

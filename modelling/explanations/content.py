@@ -1,7 +1,9 @@
 """The content of an explanation; the fields are those of the JSON that the API gives. No Django."""
 
 from dataclasses import dataclass
+from typing import Annotated
 
+from kdb.content import Among
 from modelling.evidence.question import Question
 from modelling.workloads.mechanisms import Mechanism
 
@@ -9,21 +11,22 @@ from .facts import Contrast, DirectGroup, Ranked, Tier
 
 # What a step rests on, from the strongest.
 MEASURED, ESTIMATED, STATED, MODEL, OPEN = "measured", "estimated", "stated", "model", "open"
+KINDS = (
+    *("comparison", "components", "workload", "mechanisms", "shares", "forecast", "cache", "scaling"),
+    *("evidence", "agreement", "open"),
+)
 MOST_SHOWN = 40  # fair-play groups, and references of one step; the text counts them all
 
 
 @dataclass(frozen=True)
 class Reference:
-    """Something a step rests on that a reader can open. kind: case study, claims, workload, file system.
+    """Something a step rests on that a reader can open."""
 
-    anchor : the source inside it, "Table III"; url : of its page, given where the explanation leaves the room
-    """
-
-    kind: str
+    kind: str  # case study, claims, workload or file system
     key: str
     label: str
-    anchor: str = ""
-    url: str = ""
+    anchor: str = ""  # the source inside it, "Table III"
+    url: Annotated[str, "Its page on this server."] = ""  # given where the explanation leaves the room
 
 
 # A step as values
@@ -225,29 +228,24 @@ StepData = (
 
 @dataclass(frozen=True)
 class Step:
-    """One step of an explanation.
+    """One step: what it says, as sentences and as data, and how firm it is."""
 
-    kind : which question it answers; basis : measured, estimated, stated, model or open
-    text : full sentences; data : the same as values; source : equation, rule or page it applies
-    """
-
-    kind: str
+    kind: Annotated[str, Among(KINDS)]
     title: str
-    basis: str
+    basis: Annotated[str, Among([MEASURED, ESTIMATED, STATED, MODEL, OPEN])]
     text: str
-    data: StepData
+    data: Annotated[StepData, "The same as values; its keys depend on `kind`."]
     evidence: tuple[Reference, ...] = ()
-    source: str = ""
+    source: Annotated[str, "Equation, rule or page it applies."] = ""
 
 
 @dataclass(frozen=True)
 class Explanation:
-    """The reasons why a stands where it does against b; both are None where the question has no answer, and contrast
-    where no chain of numbers joins them. Its fields are those of the JSON that the API gives."""
+    """The reasons why a stands where it does against b. Both are null where the question has no answer."""
 
     question: Question
-    revision: int
+    revision: Annotated[int, "Knowledge revision it was computed from."]
     a: Ranked | None
     b: Ranked | None
-    contrast: Contrast | None
+    contrast: Annotated[Contrast | None, "Null where no chain of numbers joins them."]
     steps: tuple[Step, ...]

@@ -6,6 +6,7 @@ from typing import Any
 
 from modelling.estimation.shares import Decomposition
 from modelling.evidence.axes import NATIVE
+from modelling.evidence.question import Grade
 from modelling.workloads.cache_effect import Verdict as CacheVerdict
 from modelling.workloads.mechanisms import Expectation
 from modelling.workloads.profiles import Profile
@@ -15,13 +16,15 @@ from modelling.workloads.track_record import TrackRecord
 
 @dataclass(frozen=True)
 class Ranked:
-    """One of the two entries and where it stands; None where the answer does not rank it."""
+    """One of the two entries; rank, part and grade are null where the answer does not rank it."""
+
+    component = "Side"
 
     key: str
     label: str
     rank: int | None
     part: int | None
-    grade: str | None
+    grade: Grade | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,7 +69,7 @@ class DirectGroup:
 
 @dataclass(frozen=True)
 class Contrast:
-    """The estimated ratio a / b with its 95 % interval, over the whole network."""
+    """Throughput of a against b, with its 95 % interval."""
 
     ratio: float
     low: float

@@ -13,7 +13,7 @@ from experiments.case_studies.api import Conflict, OwnedViewSet
 from kdb.api.bodies import Fields, fields_of
 from kdb.api.errors import form_errors
 from kdb.api.faults import FaultyRequest
-from modelling.evidence.asking import QuestionSerializer
+from kdb.api.shapes import shape_of
 from modelling.evidence.axes import AXES
 from modelling.evidence.forms import QuestionForm
 from modelling.evidence.question import Question
@@ -34,7 +34,7 @@ class FollowedQuestionSerializer(serializers.ModelSerializer[FollowedQuestion]):
         fields = ("id", "question", "revision", "followed_at")
         read_only_fields = fields
 
-    @extend_schema_field(QuestionSerializer)
+    @extend_schema_field(shape_of(Question))
     def get_question(self, row: FollowedQuestion) -> dict[str, Any]:
         return Question.from_key(row.question).as_dict()
 

@@ -2,53 +2,63 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Annotated, Any
 
+from kdb.content import NOT_SERVED, MetricName
 from modelling.answers.content import Decision, Grounds
 from modelling.estimation.mixes import MixEntry, Range
-from modelling.evidence.question import Question
+from modelling.evidence.question import AxisName, Question
 
 
 @dataclass(frozen=True)
 class NamedMixEntry(MixEntry):
     """One line of the ranking, with what a reader calls it."""
 
+    component = "MixEntry"
+
     label: str
 
 
 @dataclass(frozen=True)
 class Share:
-    """The knowledge of one workload of the mix by itself.
-
-    share : of 1; has_numbers : whether numbers compare any entries under it
-    verdict : of the answer to the same question on it alone
-    forecast : where it has no numbers, what a model expects of two entries; "": nothing, or it has numbers
-    """
+    """The knowledge of one workload of the mix by itself."""
 
     workload: str
     share: float
-    has_numbers: bool
-    verdict: Decision
-    forecast: str
+    has_numbers: Annotated[bool, "Whether numbers compare any entries under it."]
+    verdict: Annotated[Decision, "Of the answer on it alone."]
+    forecast: Annotated[str, "Without numbers: what a model expects of two entries; no mix contains it."]
 
 
 @dataclass(frozen=True)
 class MixAnswer:
-    """The answer to a question under a mix of workloads, at a knowledge revision.
+    """Entries ranked for a mix of workloads."""
 
-    question : its workload is ""; its metric is the one that is compared
-    weights : workload to share, their sum is 1
-    left_out, unmeasured : as of modelling.estimation.mixes.Mix
-    notes : what a careful reader must know
-    """
+    component = "Mix"
 
-    question: Question
-    weights: Mapping[str, float]
-    revision: int
+    question: Annotated[Question, NOT_SERVED]  # its workload is ""; its metric is the one that is compared
+    weights: Annotated[Mapping[str, float], "Workload to share; they add up to 1."]
+    revision: Annotated[int, "Knowledge revision it was computed from."]
     verdict: Decision
     grounds: Grounds
     entries: tuple[NamedMixEntry, ...]
     ranges: tuple[Range, ...]
-    left_out: Mapping[str, tuple[str, ...]]
-    unmeasured: Mapping[str, tuple[str, ...]]
+    left_out: Annotated[
+        Mapping[str, tuple[str, ...]],
+        "Entry to the workloads that have no numbers joining it to the ranked ones.",
+    ]
+    unmeasured: Annotated[
+        Mapping[str, tuple[str, ...]],
+        "Of these, entry to the workloads that have no comparable numbers of it at all.",
+    ]
     shares: tuple[Share, ...]
-    notes: tuple[str, ...]
+    notes: Annotated[tuple[str, ...], "What a careful reader must know."]
+
+
+@dataclass(frozen=True)
+class MixAsked:
+    """The question of a mix, as its answer repeats it."""
+
+    axis: AxisName
+    filters: Annotated[dict[str, Any], "That narrow the evidence, by the names of the parameters."]
+    metric: Annotated[MetricName, "What is compared."]

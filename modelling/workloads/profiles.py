@@ -13,10 +13,12 @@ from dataclasses import dataclass, field, fields
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
+from typing import Annotated
 
 import numpy as np
 from scipy.special import rel_entr
 
+from kdb.content import NOT_SERVED
 from modelling.workloads.wml.meaning import (
     FINISHES,
     FLUSHES,
@@ -56,33 +58,22 @@ class Accesses:
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """The profile of a workload. Shares are in 0..1; None means not known (a profile put together by hand).
+    """The profile of the load. Null: not known."""
 
-    operations : accesses as shares of all operations that Filebench would count; with metadata_share
-        and flush_share they add up to 1
-    bytes : accesses as shares of the bytes moved; they add up to 1, or are all 0 where nothing is moved
-    metadata_share : open, create, close, delete, stat, directories; share of all operations
-    flush_share : fsync and the like; share of all operations
-    sync_share : of the write operations, those that are O_DSYNC or followed by an fsync before the close
-    concurrency : threads at work, over all processes
-    files, mean_file_bytes, working_set_bytes : of the files in use; bytes
-    mean_io_bytes : bytes of one request
-    directory_width : mean entries of a directory, of the largest fileset
-    notes : what was assumed, in sentences
-    """
-
-    operations: Accesses
-    bytes: Accesses
-    metadata_share: float = 0.0
-    flush_share: float = 0.0
-    sync_share: float = 0.0
-    concurrency: int | None = None
-    files: int | None = None
+    # With metadata_share and flush_share the operations, as Filebench would count them, add up to 1; bytes do, too,
+    # or are all 0 where nothing is moved.
+    operations: Annotated[Accesses, "Shares of all operations."]
+    bytes: Annotated[Accesses, "Shares of the bytes moved."]
+    metadata_share: Annotated[float, "Of all operations."] = 0.0  # open, create, close, delete, stat, directories
+    flush_share: Annotated[float, "Of all operations."] = 0.0  # fsync and the like
+    sync_share: Annotated[float, "Of the writes."] = 0.0  # O_DSYNC, or followed by an fsync before the close
+    concurrency: int | None = None  # threads at work, over all processes
+    files: int | None = None  # in use, as for the next two
     mean_file_bytes: float | None = None
     working_set_bytes: float | None = None
-    mean_io_bytes: float | None = None
-    directory_width: int | None = None
-    notes: tuple[str, ...] = ()
+    mean_io_bytes: float | None = None  # of one request
+    directory_width: int | None = None  # mean entries of a directory, of the largest fileset
+    notes: Annotated[tuple[str, ...], NOT_SERVED] = ()  # what was assumed, in sentences
 
 
 def profile(workload: wml.Workload) -> Profile:

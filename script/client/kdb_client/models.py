@@ -20,23 +20,6 @@ class AdviceFilters(TypedDict):
     host_fs: str | None
 
 
-class AdvisedEntry(TypedDict):
-    key: str
-    label: str
-    grade: str
-    ratio: float | None
-    low: float | None
-    high: float | None
-
-
-class AdvisedPart(TypedDict):
-    part: int
-    name: str
-    text: str
-    best: list[AdvisedEntry]
-    worst: list[AdvisedEntry]
-
-
 AllocationEnum: TypeAlias = Literal['sparse', 'metadata', 'falloc', 'full']
 
 
@@ -996,6 +979,23 @@ class AdviceRequest(TypedDict):
     host_fs: NotRequired[str]
 
 
+class AdvisedEntry(TypedDict):
+    key: str
+    label: str
+    grade: GradeEnum
+    ratio: float | None
+    low: float | None
+    high: float | None
+
+
+class AdvisedPart(TypedDict):
+    part: int
+    name: str
+    text: str
+    best: list[AdvisedEntry]
+    worst: list[AdvisedEntry]
+
+
 class Asked(TypedDict):
     axis: AxisEnum
     workload: str
@@ -1536,7 +1536,6 @@ class Mechanism(TypedDict):
 
 class MixEntry(TypedDict):
     key: str
-    label: str
     rank: int
     ratio: float
     low: float
@@ -1548,6 +1547,7 @@ class MixEntry(TypedDict):
     probability_slower: float
     expected_loss: float
     verdict: VerdictEnum
+    label: str
 
 
 class ObservedPool(TypedDict):
@@ -2184,13 +2184,13 @@ class Advice(TypedDict):
 
 
 class Mix(TypedDict):
+    axis: AxisEnum
+    filters: dict[str, Any]
+    metric: MetricEnum
     method: int
     permanent: str | None
     pinned: bool | None
     today: str | None
-    axis: AxisEnum
-    filters: dict[str, Any]
-    metric: MetricEnum
     weights: dict[str, float]
     revision: int
     verdict: Verdict

@@ -10,7 +10,8 @@ from django.test import Client
 from django.urls import reverse
 
 from kdb.api.schema import EXAMPLES
-from modelling.advice.api import AdviceSerializer
+from kdb.api.shapes import shape_of
+from modelling.advice.content import Advice
 from modelling.models import RankingSnapshot
 from modelling.workloads.profiles import KNOWN, PERSONALITIES
 from tests.modelling.answer_pages.test_pages import HTMX, text_of
@@ -270,7 +271,7 @@ def test_page_and_api_agree(client: Client, published_evidence):
     for workload in KNOWN:
         asked = {"personality": personality(workload), "hypervisor": "kvm"}
         advice = client.post(PAGE, asked).context["page"].advice
-        assert ask_api(client, asked).json() == json.loads(json.dumps(AdviceSerializer(advice).data))
+        assert ask_api(client, asked).json() == json.loads(json.dumps(shape_of(Advice)(advice).data))
 
 
 def test_the_recommendation_is_what_the_ranking_says(client: Client, published_evidence):

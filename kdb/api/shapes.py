@@ -1,0 +1,67 @@
+"""The shapes of content in the API's document, made from its dataclasses: what these say is written nowhere else."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, is_dataclass
+from datetime import date, datetime
+from functools import cache
+from inspect import cleandoc
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
+
+from rest_framework import serializers
+
+from kdb.content import NOT_SERVED, Among
+
+from .bodies import Fields
+
+_Field = serializers.Field[Any, Any, Any, Any]
+_PLAIN: dict[Any, type[_Field]] = {
+    str: serializers.CharField,
+    int: serializers.IntegerField,
+    float: serializers.FloatField,
+    bool: serializers.BooleanField,
+    date: serializers.DateField,
+    datetime: serializers.DateTimeField,
+    Any: serializers.JSONField,
+}
+
+
+@cache
+def shape_of(content: type, *further: type) -> type[Fields]:
+    """Return the serializer that a dataclass of content describes (kdb.content); its fields are all required.
+
+    further : dataclasses whose fields stand beside, in the same object
+    Raises KeyError where a field is of a type that JSON does not have.
+    """
+    described = {name: field for kind in (*further, content) for name, field in _fields(kind)}
+    name = vars(content).get("component", content.__name__)
+    return type(f"{name}Serializer", (Fields,), {"__doc__": cleandoc(content.__doc__ or ""), **described})
+
+
+def _fields(content: Any) -> list[tuple[str, _Field]]:
+    hints = get_type_hints(content, include_extras=True)
+    served = [field.name for field in fields(content) if NOT_SERVED not in get_args(hints[field.name])]
+    return [(name, _field(hints[name])) for name in served]
+
+
+def _field(hint: Any, **told: Any) -> _Field:
+    """Return the field of a type. told : what is said beside the type, as arguments of the field"""
+    kind, arguments = get_origin(hint), get_args(hint)
+    if kind is Annotated:
+        for note in hint.__metadata__:
+            told = {**({"choices": note.values} if isinstance(note, Among) else {"help_text": note}), **told}
+        return _field(arguments[0], **told)
+    if kind in (Union, UnionType):
+        inner = [argument for argument in arguments if argument is not NoneType]
+        if len(inner) < len(arguments):
+            told["allow_null"] = True
+        return _field(inner[0], **told) if len(inner) == 1 else serializers.DictField(**told)
+    if kind is Literal or "choices" in told:
+        return serializers.ChoiceField(**{"choices": arguments, **told})
+    if is_dataclass(hint):
+        return shape_of(hint)(**told)  # type: ignore[arg-type]
+    if kind in (tuple, list, Sequence):
+        return serializers.ListField(child=_field(arguments[0]), **told)
+    if kind in (dict, Mapping):
+        return serializers.DictField(child=_field(arguments[1]), **told)
+    return _PLAIN[hint](**told)
