@@ -215,7 +215,7 @@ class ClaimViewSet(TableViewSet):
         return None if page is None else self._as_of(page)
 
     def _as_of(self, claims: list[Claim]) -> list[Claim]:
-        """The claims with their verdicts of the revision in the address, where there is one."""
+        """Return the claims with their verdicts of the revision in the address, where there is one."""
         if asked := self.request.query_params.get("as_of"):
             then = claim_verdicts.as_of(int(asked))
             for claim in claims:

@@ -94,7 +94,7 @@ class Comparison:
 
 
 def compare(condition: Condition, facts: PublishedFacts, *, is_open: bool = False) -> list[Comparison]:
-    """The comparisons that a condition comes down to on these facts.
+    """Return the comparisons that a condition comes down to on these facts.
 
     is_open : False for a paper's own facts: what the condition names and the facts do not have is
         undecided, and lists of pairs answer only questions about lists. True for everybody else's: the
@@ -328,7 +328,7 @@ class _Reader:
     # Quantities
 
     def quantity(self, what: Quantity, where: _Where, named: _Where | None = None) -> list[_Known]:
-        """Every value of the quantity. `named` are coordinates that a quantity around it fixes."""
+        """Return every value of the quantity. `named` are coordinates that a quantity around it fixes."""
         named = named or {}
         match what:
             case Aggregate():
@@ -348,7 +348,7 @@ class _Reader:
                 assert_never(what)
 
     def _cell(self, named: _Where, where: _Where) -> list[_Known]:
-        """The numbers at these coordinates; to an open question also places in lists."""
+        """Return the numbers at these coordinates; to an open question also places in lists."""
         key = (id(self.facts), self.takes_stated, *(tuple(sorted(part.items())) for part in (named, where)))
         if key not in self.cells:
             levels = self._levels(named, where) if self.is_open else []
@@ -432,7 +432,7 @@ class _Reader:
         ]
 
     def _ranks(self, what: Rank, where: _Where, named: _Where) -> list[_Known]:
-        """1 and the number of rivals that are faster; equal ones share the better rank."""
+        """Return 1 and the number of rivals that are faster; equal ones share the better rank."""
         subject = Throughput({**named, **what.subject})
         duels = [self._divided(Throughput({**named, **rival}), subject, where, {}) for rival in what.rivals]
 
@@ -444,7 +444,7 @@ class _Reader:
         return [_combined(at, knowns, rank) for at, knowns in self._joined(duels, where_present=self.is_open)]
 
     def _divided(self, upper: Quantity, lower: Quantity, where: _Where, named: _Where) -> list[_Known]:
-        """Ratios inside fair-play groups, made narrower by what the text states of them, if asked for."""
+        """Return ratios inside fair-play groups, made narrower by what the text states of them, if asked for."""
         ratios = [
             _without_group(_combined(at, [a, b], _level_ratio if a.is_level else _span_ratio))
             for at, (a, b) in self._joined([self.quantity(upper, where, named), self.quantity(lower, where, named)])

@@ -68,7 +68,7 @@ class HypothesisLine:
 
 
 def papers() -> list[PaperLine]:
-    """Every paper that claims something."""
+    """Return every paper that claims something."""
     kinds: dict[tuple[int, str], dict[str, int]] = {}
     rows = ClaimVerdict.objects.filter(claim__in=visible.claims()).order_by()
     for publication, scope, kind, number in rows.values_list("claim__publication", "scope", "verdict").annotate(
@@ -97,7 +97,7 @@ def _rows(
 
 
 def claims_of(publication: Publication, filters: dict[str, Any]) -> list[ClaimLine]:
-    """The claims of a paper that the filters of the form admit."""
+    """Return the claims of a paper that the filters of the form admit."""
     claims = visible.claims().filter(publication=publication)
     if filters.get("kind"):
         claims = claims.filter(kind=filters["kind"])
@@ -111,13 +111,13 @@ def claims_of(publication: Publication, filters: dict[str, Any]) -> list[ClaimLi
 
 
 def claims_on(case_study: CaseStudy) -> list[ClaimLine]:
-    """The claims about a case study's results."""
+    """Return the claims about a case study's results."""
     claims = visible.claims().filter(case_studies=case_study).select_related("publication")
     return [_line(claim) for claim in _with_verdicts(claims)]
 
 
 def claim_line(publication: Publication, code: str) -> ClaimLine:
-    """One claim. Raises Claim.DoesNotExist where the paper has none of this code."""
+    """Return one claim. Raises Claim.DoesNotExist where the paper has none of this code."""
     return _line(_with_verdicts(visible.claims().filter(publication=publication)).get(code=code))
 
 
@@ -131,7 +131,7 @@ def _line(claim: Claim) -> ClaimLine:
 
 
 def hypothesis_lines() -> list[HypothesisLine]:
-    """Every hypothesis with its score by source."""
+    """Return every hypothesis with its score by source."""
     by_code: dict[str, list[HypothesisScore]] = {}
     for score in HypothesisScore.objects.all():
         by_code.setdefault(score.code, []).append(score)
@@ -145,7 +145,7 @@ def is_behind(rows: Iterable[Judgement | None]) -> bool:
 
 
 def evidence_of(rows: Iterable[Judgement | None]) -> list[EvidenceLine]:
-    """The rows that verdicts rest on, each with the page that shows it."""
+    """Return the rows that verdicts rest on, each with the page that shows it."""
     ids: dict[str, set[int]] = {}
     for row in rows:
         for kind, numbers in row.evidence.items() if row else ():

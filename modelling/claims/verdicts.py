@@ -159,7 +159,7 @@ def _digest(value: object) -> str:
 
 
 def _cases(claims: QuerySet[Claim]) -> list[_Case]:
-    """Each claim in each scope, as it is asked today."""
+    """Return each claim in each scope, as it is asked today."""
     rules, names = _rules(), gather.labels()
     cases = []
     for claim in claims.select_related("publication").prefetch_related("case_studies", "publication__case_studies"):

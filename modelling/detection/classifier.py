@@ -96,7 +96,7 @@ class Classifier:
 
     @property
     def workloads(self) -> list[str]:
-        """The classes that may be told, in the order of the columns."""
+        """Return the classes that may be told, in the order of the columns."""
         return [name for name in self.classes if name in self.told]
 
     def probabilities(self, features: Matrix) -> Matrix:

@@ -55,19 +55,19 @@ class Posterior:
 
     @property
     def effects(self) -> np.ndarray:
-        """(n,) posterior means, up to a constant."""
+        """Return (n,) posterior means, up to a constant."""
         return self.weights @ self.means
 
     def errors(self) -> np.ndarray:
-        """(n, n) posterior standard deviations of effects[i] - effects[j] (mean over laboratories)."""
+        """Return (n, n) posterior standard deviations of effects[i] - effects[j] (mean over laboratories)."""
         return np.sqrt(self._variances(0.0))
 
     def new_errors(self) -> np.ndarray:
-        """(n, n) standard deviations of the difference that a new laboratory will see."""
+        """Return (n, n) standard deviations of the difference that a new laboratory will see."""
         return np.sqrt(self._variances(1.0))
 
     def fit(self) -> Fit:
-        """Means and covariance of the effects over the mixture."""
+        """Return the means and covariance of the effects over the mixture."""
         centred = self.means - self.means.mean(axis=1, keepdims=True)
         mean = self.weights @ centred
         between = (centred - mean).T @ ((centred - mean) * self.weights[:, None])
@@ -82,13 +82,13 @@ class Posterior:
         return np.maximum(np.tensordot(self.weights, inner + (apart - mean) ** 2, 1), 0.0)
 
     def _components(self, first: np.ndarray, second: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """(p, T) means and variances of the contrasts first[p] - second[p] given each tau."""
+        """Return (p, T) means and variances of the contrasts first[p] - second[p] given each tau."""
         own = np.einsum("tii->ti", self.covariances)
         variances = own[:, first] + own[:, second] - 2 * self.covariances[:, first, second]
         return (self.means[:, first] - self.means[:, second]).T, np.maximum(variances, 0.0).T
 
     def mean_quantiles(self, first: np.ndarray, second: np.ndarray, probabilities: Sequence[float]) -> np.ndarray:
-        """(p, k) quantiles of the effects first[p] - second[p], means over laboratories.
+        """Return (p, k) quantiles of the effects first[p] - second[p], means over laboratories.
 
         first, second : (p,) places of treatments; probabilities : k numbers between 0 and 1
         """
@@ -96,7 +96,7 @@ class Posterior:
         return self._quantiles(first, second, means, variances, probabilities)
 
     def new_quantiles(self, first: np.ndarray, second: np.ndarray, probabilities: Sequence[float]) -> np.ndarray:
-        """(p, k) quantiles of the difference first[p] - second[p] that a new laboratory will see."""
+        """Return (p, k) quantiles of the difference first[p] - second[p] that a new laboratory will see."""
         means, variances = self._components(first, second)
         return self._quantiles(first, second, means, variances + self.taus**2, probabilities)
 
@@ -117,7 +117,7 @@ class Posterior:
         return quantiles_of_pairs
 
     def new_certainties(self) -> np.ndarray:
-        """(n, n) probability that i is ahead of j in a new laboratory; one half on the diagonal."""
+        """Return the (n, n) probabilities that i is ahead of j in a new laboratory; one half on the diagonal."""
         size = len(self.treatments)
         i, j = np.triu_indices(size, 1)
         ahead = np.zeros(len(i))
@@ -130,7 +130,7 @@ class Posterior:
         return total
 
     def tau_quantiles(self, probabilities: Sequence[float]) -> np.ndarray:
-        """Quantiles of tau."""
+        """Return the quantiles of tau."""
         half = np.diff(self.pieces, axis=1)[:, 0] / 2
         series = self.densities @ _to_series(self.densities.shape[1]) * half[:, None]
         masses = 2 * series[:, 0]
@@ -149,7 +149,7 @@ class Posterior:
         return np.array(taus)
 
     def among(self, places: np.ndarray) -> "Posterior":
-        """The posterior of the treatments at these places alone."""
+        """Return the posterior of the treatments at these places alone."""
         names = tuple(self.treatments[place] for place in places)
         inside = self.covariances[:, places][:, :, places]
         return replace(self, treatments=names, means=self.means[:, places], covariances=inside)
@@ -201,7 +201,7 @@ def posterior(
     comparisons: Sequence[Comparison] = (),
     tier_scale: float = 1.0,
 ) -> Posterior:
-    """The posterior of treatments that trials and comparisons connect.
+    """Return the posterior of treatments that trials and comparisons connect.
 
     Parameters
     ----------
@@ -284,7 +284,7 @@ class _Numbers:
         self.rest_along = self.rest_along - self.axes @ self.base
 
     def at(self, taus: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """For (T,) taus: Laplacians (T, n, n); right sides (T, n) and weighted squares (T,) of what the first
+        """Return for (T,) taus Laplacians (T, n, n); right sides (T, n) and weighted squares (T,) of what the first
         fit leaves; and the sums of the weights of each trial of independent arms (T, s)."""
         half = (taus**2 / 2)[:, None]
         weights = self.variances + half[:, :, None]
@@ -306,13 +306,12 @@ class _Numbers:
         return laplacians, rights, squares, totals
 
     def spreads(self, taus: np.ndarray, totals: np.ndarray) -> np.ndarray:
-        """For (T,) taus, with the sums of weights there, the sums of the logarithms of the determinants of the trials'
-        covariances."""
+        """Return (T,) sums of the log determinants of the trials' covariances; totals : sums of weights there"""
         return np.log(totals).sum(axis=1) + np.log(self.known + (taus**2 / 2)[:, None]).sum(axis=1)
 
 
 def _principal_axes(trial: Trial) -> tuple[np.ndarray, np.ndarray]:
-    """Eigenvalues (k - 1,) and eigenvectors (k, k - 1) of a trial's contrast covariance X = - P V P / 2."""
+    """Return the eigenvalues (k - 1,) and eigenvectors (k, k - 1) of a trial's contrast covariance X = - P V P / 2."""
     arms = len(trial.treatments)
     remove_mean = np.eye(arms) - 1.0 / arms
     values, vectors = np.linalg.eigh(-remove_mean @ trial.variances @ remove_mean / 2)
@@ -324,7 +323,7 @@ def _principal_axes(trial: Trial) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _log_likelihood(numbers: _Numbers, lists: Lists, taus: np.ndarray) -> np.ndarray:
-    """ln p(y | tau) of (T,) taus, by Laplace where there are lists."""
+    """Return ln p(y | tau) of (T,) taus, by Laplace where there are lists."""
     laplacians, rights, squares, totals = numbers.at(taus)
     spreads = numbers.spreads(taus, totals)
     size = numbers.size
@@ -340,7 +339,7 @@ def _log_likelihood(numbers: _Numbers, lists: Lists, taus: np.ndarray) -> np.nda
 
 
 def _effects(numbers: _Numbers, lists: Lists, taus: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Means (T, n) and covariances (T, n, n) of the effects given each of (T,) taus."""
+    """Return the means (T, n) and covariances (T, n, n) of the effects given each of (T,) taus."""
     laplacians, rights, *_ = numbers.at(taus)
     if len(lists.weight):
         return lists.modes(laplacians, rights + laplacians @ numbers.base)
@@ -367,7 +366,7 @@ def _integrated(
     tolerance: float,
     is_cut: bool,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Pieces (P, 2) of tau that hold its posterior, and its density at their nodes (P, order), up to a factor.
+    """Return pieces (P, 2) of tau that hold its posterior, and its density at their nodes (P, order), up to a factor.
 
     The pieces begin where the smallest error of the trials ends, grow twofold to beyond the prior and the
     likelihood, are cut around the mode if asked for, and are halved until the last terms of the density's Legendre
@@ -382,7 +381,7 @@ def _integrated(
         return log_density(at(pieces).ravel()).reshape(len(pieces), order)
 
     def replaced(old: np.ndarray, new: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Pieces and densities with the new pieces in place of the marked old ones."""
+        """Return the pieces and densities with the new pieces in place of the marked old ones."""
         both = np.concatenate([pieces[~old], new])
         rising = np.argsort(both[:, 0])
         return both[rising], np.concatenate([logs[~old], evaluated(new)])[rising]
@@ -443,12 +442,12 @@ def _gauss_legendre(nodes: int) -> tuple[np.ndarray, np.ndarray]:
 
 @lru_cache
 def _to_series(nodes: int) -> np.ndarray:
-    """(q, q) matrix from values at the nodes (on the left) to coefficients of Legendre's polynomials."""
+    """Return the (q, q) matrix from values at the nodes (on the left) to coefficients of Legendre's polynomials."""
     return np.linalg.inv(np.polynomial.legendre.legvander(_gauss_legendre(nodes)[0], nodes - 1)).T
 
 
 def quantiles(means: np.ndarray, deviations: np.ndarray, weights: np.ndarray, probability: float) -> np.ndarray:
-    """(p,) quantiles of mixtures of normals, by Newton steps that stay inside a bracket.
+    """Return (p,) quantiles of mixtures of normals, by Newton steps that stay inside a bracket.
 
     means, deviations : (p, T), deviations > 0; weights : (T,) of sum one; 0 < probability < 1
     """
@@ -476,7 +475,7 @@ def quantiles(means: np.ndarray, deviations: np.ndarray, weights: np.ndarray, pr
 
 
 def shortfall(mean: np.ndarray, deviation: np.ndarray, chance: np.ndarray) -> np.ndarray:
-    """E[(1 - exp(x)) where x < 0] of x ~ N(mean, deviation²), with the chance of x < 0."""
+    """Return E[(1 - exp(x)) where x < 0] of x ~ N(mean, deviation²), with the chance of x < 0."""
     mean = np.minimum(mean, 8 * deviation)  # beyond, nothing is left of it
     return chance - np.exp(mean + deviation**2 / 2) * ndtr(-mean / deviation - deviation)
 
@@ -524,7 +523,7 @@ def _of_three(weights: np.ndarray, means: np.ndarray, covariances: np.ndarray, m
 
 
 def _both_below(limits: np.ndarray, covariances: np.ndarray) -> np.ndarray:
-    """P(x < limits) of x ~ N(0, covariance) in two dimensions, for (T, 2) limits and (T, 2, 2) covariances.
+    """Return P(x < limits) of x ~ N(0, covariance) in two dimensions, for (T, 2) limits and (T, 2, 2) covariances.
 
     Source: Owen 1956 (10.1214/aoms/1177728074), by his function T.
     """
@@ -578,7 +577,7 @@ def _of_many(weights: np.ndarray, means: np.ndarray, covariances: np.ndarray, ma
 
 @lru_cache(maxsize=8)
 def _points(size: int) -> tuple[np.ndarray, np.ndarray]:
-    """A fixed point set: (N,) uniform numbers and (N, size) normal ones, by a scrambled Sobol sequence."""
+    """Return a fixed point set: (N,) uniform numbers and (N, size) normal ones, by a scrambled Sobol sequence."""
     from scipy.stats import qmc  # slow to import, and parts of up to three entries need no points
 
     points = qmc.Sobol(size + 1, rng=np.random.default_rng(1)).random(2**13 if size < _MANY else 2**12)

@@ -28,7 +28,7 @@ class ComponentFit:
     covariance: np.ndarray
 
     def errors(self) -> np.ndarray:
-        """(c,) standard errors of the components' effects."""
+        """Return (c,) standard errors of the components' effects."""
         return np.sqrt(np.maximum(np.diag(self.covariance), 0.0))
 
 
@@ -52,7 +52,7 @@ class Components:
     informed: np.ndarray
 
     def contrast(self, weights: np.ndarray) -> tuple[float, float] | None:
-        """Random-effects estimate and standard error of weights @ effects; None where it cannot be told.
+        """Return the random-effects estimate and standard error of weights @ effects; None where it cannot be told.
 
         weights : (c,) array, for example the components of one treatment minus those of another.
         """
@@ -63,7 +63,7 @@ class Components:
 
 
 def components_of(treatment: str, inactive: str | None = None) -> tuple[str, ...]:
-    """The components that a name like "A + B" lists, without the inactive one."""
+    """Return the components that a name like "A + B" lists, without the inactive one."""
     parts = [part.strip() for part in treatment.split("+")]
     return tuple(part for part in parts if part and part != inactive)
 
@@ -99,13 +99,13 @@ def additive(trials: Sequence[Trial], made_of: Mapping[str, Sequence[str]]) -> C
 
 
 def _fit(weighted: Weighted, design: np.ndarray) -> tuple[ComponentFit, np.ndarray]:
-    """The fit, and the covariance of the treatments' effects it implies."""
+    """Return the fit, and the covariance of the treatments' effects it implies."""
     covariance = np.linalg.pinv(design.T @ weighted.laplacian @ design, rcond=_RANK_TOLERANCE, hermitian=True)
     return ComponentFit(covariance @ design.T @ weighted.right, covariance), design @ covariance @ design.T
 
 
 def _aliases(names: tuple[str, ...], informed: np.ndarray) -> tuple[tuple[str, ...], ...]:
-    """Components tied to one another by directions that no trial informs."""
+    """Return components tied to one another by directions that no trial informs."""
     missing = np.eye(len(names)) - informed
     missing[np.abs(missing) < 1e-6] = 0.0
     if not missing.any():

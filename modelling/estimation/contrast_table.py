@@ -25,7 +25,7 @@ class TableError(ValueError):
 
 
 def read(text: str) -> list[Trial]:
-    """The trials of a CSV table. Raises TableError naming every bad line, field and value."""
+    """Return the trials of a CSV table. Raises TableError naming every bad line, field and value."""
     rows = csv.DictReader(io.StringIO(text), skipinitialspace=True)
     missing = [column for column in COLUMNS if column not in (rows.fieldnames or ())]
     if missing:
@@ -82,7 +82,7 @@ def answer(trials: list[Trial], *, reference: str | None, with_components: bool)
 
 
 def integrated(trials: list[Trial], *, reference: str | None, tau_scale: float) -> dict[str, list[dict[str, Any]]]:
-    """The tables `bayes`, `probabilities` and `tau` of the estimate with tau integrated out.
+    """Return the tables `bayes`, `probabilities` and `tau` of the estimate with tau integrated out.
 
     `reference` keeps only the contrasts against this treatment, which `answer` found in some trial. One row of
     `tau` for each connected part, in the order of `answer`. Raises EvidenceError as bayes.posterior does.
@@ -128,7 +128,7 @@ def _contrasts(part: Posterior, reference: str | None) -> list[dict[str, Any]]:
 
 
 def _probabilities(part: Posterior) -> list[dict[str, Any]]:
-    """In a new laboratory, where a larger effect is better. The loss, in percent, does not depend on the margin."""
+    """Return what choosing each means in a new laboratory. The loss, in percent, does not depend on the margin."""
     forecast = part.forecast(0.1)
     return [
         {"treatment": name, "probability_best": best, "expected_loss": 100 * loss}
@@ -158,7 +158,7 @@ def _p_scores(part: Network) -> list[dict[str, Any]]:
 
 
 def _summary(part: Network) -> dict[str, Any]:
-    """tau2 and i2 are empty where no two trials can disagree."""
+    """Return a row on the network as a whole; tau2 and i2 are empty where no two trials can disagree."""
     pairs = sum(len(trial.treatments) * (len(trial.treatments) - 1) // 2 for trial in part.trials)
     return {
         "studies": len(part.trials),
@@ -174,7 +174,7 @@ def _summary(part: Network) -> dict[str, Any]:
 
 
 def _component_tables(model: Components, parts: list[Network]) -> dict[str, list[dict[str, Any]]]:
-    """A component that cannot be told apart has empty estimates and names what it is aliased with."""
+    """Return the tables of components; one that cannot be told apart has no estimates, and names its aliases."""
     aliased = {name: group for group in model.aliases for name in group}
     rows = []
     for index, name in enumerate(model.names):
@@ -200,7 +200,7 @@ def _component_tables(model: Components, parts: list[Network]) -> dict[str, list
 
 
 def written(rows: list[dict[str, Any]]) -> str:
-    """Rows as CSV with full precision; None is an empty cell."""
+    """Return the rows as CSV with full precision; None is an empty cell."""
     out = io.StringIO()
     writer = csv.DictWriter(out, list(rows[0]), lineterminator="\n")
     writer.writeheader()

@@ -62,7 +62,7 @@ def between(made_of: Sequence[frozenset[Part]], i: int, j: int) -> dict[Part, fl
 
 
 def observed(arms: pd.DataFrame, workload: str, spread: Spread) -> list[Observed]:
-    """The trials of one workload between whatever differs in some part.
+    """Return the trials of one workload between whatever differs in some part.
 
     arms : DataFrame of modelling.evidence.frames.arms
     """

@@ -66,7 +66,7 @@ class Mix:
     unmeasured: dict[str, tuple[str, ...]]
 
     def having(self, verdict: str) -> tuple[str, ...]:
-        """Keys of the entries with this verdict, best first."""
+        """Return the keys of the entries with this verdict, best first."""
         return tuple(entry.key for entry in self.entries if entry.verdict == verdict)
 
 
@@ -111,7 +111,7 @@ def mix(rankings: Mapping[str, Ranking], weights: Mapping[str, float], margin: f
 
 
 def verdicts(mixed: Mix, rankings: Mapping[str, Ranking], margin: float) -> dict[str, Verdict]:
-    """The verdict on the mix as each share bears it: workload to kind, strength and its steps.
+    """Return the verdict on the mix as each share bears it: workload to kind, strength and its steps.
 
     The kind is the mix's own and the same in each; the strength is that of the share's evidence on the first two of
     the mix. Empty where nothing is ranked.
@@ -129,7 +129,7 @@ def verdicts(mixed: Mix, rankings: Mapping[str, Ranking], margin: float) -> dict
 
 
 def part_of(ranking: Ranking, key: str) -> RankedPart:
-    """The part in which numbers speak of the entry. Raises KeyError where there is none."""
+    """Return the part in which numbers speak of the entry. Raises KeyError where there is none."""
     return _places(ranking)[key][0]
 
 
@@ -147,7 +147,7 @@ def _forecast(order: list[str], leads: np.ndarray, errors: np.ndarray, pairs: "_
 
 
 def _places(ranking: Ranking) -> dict[str, tuple[RankedPart, int]]:
-    """Entry to the part it is in and the number of its network; entries without numbers have no place, nor those
+    """Return entry to the part it is in and the number of its network; entries without numbers have no place, nor those
     measured only with options that can lose acknowledged writes: they are never recommended."""
     places: dict[str, tuple[RankedPart, int]] = {}
     number = 0
@@ -177,7 +177,7 @@ class _Pairs:
         return effect, math.sqrt(sum((share * error) ** 2 for share, _, error in predictions))
 
     def interval(self, a: str, b: str) -> tuple[float, float]:
-        """The 95 % interval of what a new laboratory will see."""
+        """Return the 95 % interval of what a new laboratory will see."""
         if a == b:
             return 0.0, 0.0
         effect, below, above = 0.0, 0.0, 0.0

@@ -52,14 +52,14 @@ class Trial:
         variances: np.ndarray,
         sources: tuple[str, ...] = (),
     ) -> "Trial":
-        """A trial whose arms were observed independently: means and variances have shape (k,)."""
+        """Return a trial whose arms were observed independently: means and variances have shape (k,)."""
         if not (np.isfinite(means).all() and np.isfinite(variances).all() and (np.asarray(variances) > 0).all()):
             raise EvidenceError(f"{name}: every arm needs a finite mean and a variance above zero")
         return _OfArms(name, tuple(treatments), means - means[0], np.asarray(variances, dtype=float), sources)
 
     @classmethod
     def from_contrasts(cls, name: str, contrasts: Iterable[tuple[str, str, float, float]]) -> "Trial":
-        """A trial given by all its pairs (treat1, treat2, effect of treat1 - treat2, standard error).
+        """Return a trial given by all its pairs (treat1, treat2, effect of treat1 - treat2, standard error).
 
         Raises EvidenceError where a pair is missing, double or of a treatment with itself, or a
         number is not finite or a standard error not above zero.
@@ -136,7 +136,7 @@ class Weighted:
 
     @cached_property
     def laplacian(self) -> np.ndarray:
-        """(n, n) sum of the trials' Laplacians."""
+        """Return the (n, n) sum of the trials' Laplacians."""
         total = self.arms.laplacian()
         for places, _, weights in self.stacks:
             np.add.at(total, (places[:, :, None], places[:, None, :]), weights)
@@ -144,14 +144,14 @@ class Weighted:
 
     @cached_property
     def right(self) -> np.ndarray:
-        """(n,) right side of the normal equations: sum over trials of their weighted effects."""
+        """Return the (n,) right side of the normal equations: sum over trials of their weighted effects."""
         total = self.arms.right()
         for places, effects, weights in self.stacks:
             np.add.at(total, places, -np.einsum("sij,sij->si", weights, effects))
         return total
 
     def unexplained(self, estimate: np.ndarray) -> float:
-        """Q: weighted squares that the estimate leaves, over all pairs of all trials."""
+        """Return Q, the weighted squares that the estimate leaves, over all pairs of all trials."""
         total = self.arms.unexplained(estimate)
         for places, effects, weights in self.stacks:
             fitted = estimate[places]
@@ -160,7 +160,7 @@ class Weighted:
         return total
 
     def unexplained_within_designs(self) -> float:
-        """Q that remains when the trials of each design (set of treatments) are estimated by themselves."""
+        """Return Q that remains when the trials of each design (set of treatments) are estimated by themselves."""
         designs: dict[tuple[str, ...], list[Trial]] = {}
         for trial in self.trials:
             designs.setdefault(tuple(sorted(trial.treatments)), []).append(trial)
@@ -173,7 +173,7 @@ class Weighted:
 
     @property
     def freedom(self) -> int:
-        """Independent contrasts: one fewer than arms, in each trial."""
+        """Return the number of independent contrasts: one fewer than arms, in each trial."""
         return sum(len(trial.treatments) - 1 for trial in self.trials)
 
     def spread_factor(self, covariance: np.ndarray) -> float:
@@ -204,7 +204,7 @@ class _Arms:
         self.shares = table.toarray() if 10 * len(shares) > len(trials) * self.size else table  # (s, n) w / √Σw
 
     def _within(self, values: np.ndarray) -> np.ndarray:
-        """Values of the arms without the weighted mean of their trial."""
+        """Return the values of the arms without the weighted mean of their trial."""
         return values - (np.bincount(self.trial, self.weight * values, len(self.total)) / self.total)[self.trial]
 
     def laplacian(self) -> np.ndarray:
@@ -249,17 +249,17 @@ class Fit:
     covariance: np.ndarray
 
     def errors(self) -> np.ndarray:
-        """(n, n) standard errors of effects[i] - effects[j]."""
+        """Return (n, n) standard errors of effects[i] - effects[j]."""
         own = np.diag(self.covariance)
         return np.sqrt(np.maximum(own[:, None] + own[None, :] - 2 * self.covariance, 0.0))
 
     def p_scores(self) -> np.ndarray:
-        """(n,) mean certainty of being better (larger) than another treatment, 0 to 1."""
+        """Return the (n,) mean certainty of being better (larger) than another treatment, 0 to 1."""
         return p_scores(self.effects, self.errors())
 
 
 def p_scores(effects: np.ndarray, errors: np.ndarray) -> np.ndarray:
-    """(n,) P-scores from (n,) effects and (n, n) standard errors of their differences.
+    """Return (n,) P-scores from (n,) effects and (n, n) standard errors of their differences.
 
     Source: Rücker and Schwarzer 2015 (10.1186/s12874-015-0060-8). Two treatments without any
     uncertainty between them and the same effect share the point.
@@ -294,14 +294,14 @@ class Network:
 
     @property
     def i2(self) -> float | None:
-        """Share of the variation that is between trials, 0 to 1; None where none can be told."""
+        """Return the share of the variation that is between trials, 0 to 1; None where none can be told."""
         if not self.freedom:
             return None
         return max(0.0, (self.q - self.freedom) / self.q) if self.q > 0 else 0.0
 
 
 def networks(trials: Iterable[Trial]) -> list[Network]:
-    """One estimate for each connected part of the network, the part with most treatments first."""
+    """Return one estimate for each connected part of the network, the part with most treatments first."""
     trials = list(trials)
     treatments = sorted({treatment for trial in trials for treatment in trial.treatments})
     if not treatments:
@@ -337,7 +337,7 @@ def _network(treatments: tuple[str, ...], trials: list[Trial]) -> Network:
 
 
 def fit(weighted: Weighted) -> Fit:
-    """Least squares on a connected network: effects = L⁺ b, covariance = L⁺."""
+    """Return the least-squares fit of a connected network: effects = L⁺ b, covariance = L⁺."""
     mean = np.full((weighted.size, weighted.size), 1.0 / weighted.size)
     scale = np.trace(weighted.laplacian) / weighted.size  # keeps the shifted matrix well conditioned
     covariance = np.linalg.inv(weighted.laplacian + scale * mean) - mean / scale

@@ -32,7 +32,7 @@ class Comparison:
 
 
 def from_tiers(standing: dict[str, float], statements: float, doubt: float) -> list[Comparison]:
-    """The comparisons that one tier list makes.
+    """Return the comparisons that one tier list makes.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ def joint(
     comparisons: Sequence[Comparison],
     scale: float = 1.0,
 ) -> Fit:
-    """Maximum of the joint likelihood on one connected set of treatments.
+    """Return the maximum of the joint likelihood on one connected set of treatments.
 
     Parameters
     ----------
@@ -107,7 +107,7 @@ class Lists:
             raise EvidenceError("the lists put some entries above others without exception: no finite estimate exists")
 
     def modes(self, laplacians: np.ndarray, rights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Maxima of the joint likelihoods with T different weightings of the numbers, by Newton steps.
+        """Return the maxima of the joint likelihoods with T different weightings of the numbers, by Newton steps.
 
         laplacians (T, n, n) and rights (T, n) of the numbers. Returns effects (T, n) of mean zero and
         covariances (T, n, n), the inverses of the information. Raises EvidenceError where the steps do not settle.
@@ -144,7 +144,7 @@ class Lists:
         return -np.logaddexp(0.0, -lead) @ self.weight
 
     def _curvatures(self, weights: np.ndarray) -> np.ndarray:
-        """(T, n, n) Laplacians with these (T, c) weights on the comparisons."""
+        """Return (T, n, n) Laplacians with these (T, c) weights on the comparisons."""
         links = np.zeros((len(weights), self.size, self.size))
         np.add.at(links.transpose(1, 2, 0), (self.above, self.below), weights.T)
         links = -(links + links.transpose(0, 2, 1))
@@ -154,7 +154,7 @@ class Lists:
 
 
 def _inverses(laplacians: np.ndarray) -> np.ndarray:
-    """Pseudo-inverses of (T, n, n) connected Laplacians."""
+    """Return pseudo-inverses of (T, n, n) connected Laplacians."""
     size = laplacians.shape[1]
     scales = np.maximum(np.einsum("tii->t", laplacians) / size, np.finfo(float).tiny)[:, None, None]
     return np.linalg.inv(laplacians + scales / size) - 1.0 / (scales * size)

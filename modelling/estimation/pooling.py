@@ -107,7 +107,7 @@ def pool(
 
 
 def _mode(equations: "_Equations", scales: np.ndarray, start: np.ndarray) -> np.ndarray:
-    """Logarithms of the standard deviations where their posterior density is highest."""
+    """Return the logarithms of the standard deviations where their posterior density is highest."""
 
     def objective(logs: np.ndarray) -> tuple[float, np.ndarray]:
         value, gradient = equations.likelihood(logs)
@@ -181,7 +181,7 @@ class _Equations:
         return _Solved(weights, totals, design, outcome, float(np.log(np.diag(root)).sum()), effects, covariance)
 
     def likelihood(self, logs: np.ndarray) -> tuple[float, np.ndarray]:
-        """Marginal ln likelihood of the contrasts up to a constant, and its gradient by the logarithms."""
+        """Return the marginal ln likelihood of the contrasts up to a constant, and its gradient by the logarithms."""
         weights, totals, design, outcome, half_log, effects, covariance = self.solved(logs)
         rest = outcome - design @ effects
         value = (np.log(weights).sum() - np.log(totals).sum() - self.y @ rest) / 2 - half_log - logs[self.kind].sum()
@@ -194,10 +194,11 @@ class _Equations:
 
 
 def kinds_of(part: str) -> list[str]:
-    """The kinds of effects that parts of this kind have: main, and where they vary, by workload and by laboratory."""
+    """Return the kinds of effects that parts of this kind have: main, and where they vary, by workload and by
+    laboratory."""
     return [part, f"{part} by workload", f"{part} by laboratory"] if part in VARYING else [part]
 
 
 def _effects(part: Part, workload: str, laboratory: str) -> list[tuple[str, str]]:
-    """Kind and place of the effects that a part has there."""
+    """Return the kind and the place of the effects that a part has there."""
     return list(zip(kinds_of(part[0]), ("", workload, laboratory), strict=False))

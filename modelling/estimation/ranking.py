@@ -49,7 +49,7 @@ class Assumptions:
     margin: float = 0.1
 
     def tau_scale(self, axis: str) -> float:
-        """The prior's scale for an axis; that of "" where it has none of its own."""
+        """Return the prior's scale for an axis; that of "" where it has none of its own."""
         return self.tau_scales.get(axis, self.tau_scales[""])
 
 
@@ -108,7 +108,7 @@ class RankedPart:
 
     @cached_property
     def fit(self) -> Fit:
-        """Posterior means and covariance of the effects, as means over laboratories."""
+        """Return the posterior means and covariance of the effects, as means over laboratories."""
         return self.posterior.fit()
 
     def difference(self, a: str, b: str) -> tuple[float, float]:
@@ -126,7 +126,7 @@ class RankedPart:
         return self.posterior.errors(), self.posterior.new_errors()
 
     def interval(self, a: str, b: str) -> tuple[float, float]:
-        """The 95 % interval of effect(a) - effect(b) in a new laboratory."""
+        """Return the 95 % interval of effect(a) - effect(b) in a new laboratory."""
         places = np.array([self.members.index(a)]), np.array([self.members.index(b)])
         low, high = self.posterior.new_quantiles(*places, _ENDS)[0]
         return float(low), float(high)
@@ -203,7 +203,7 @@ def basis_between(ranking: Ranking, part: RankedPart, first: str, second: str) -
 
 
 def scored_findings(findings: pd.DataFrame, axis: Axis) -> pd.DataFrame:
-    """Findings with the standing of each pair among those that agree in what the axis holds fixed.
+    """Return the findings with the standing of each pair among those that agree in what the axis holds fixed.
 
     Adds the columns entry str; list int, the tier list the finding is part of; standing float, +2
     outstanding among the best to -2 outstanding among the worst, the middle of both where text and
@@ -222,7 +222,7 @@ def scored_findings(findings: pd.DataFrame, axis: Axis) -> pd.DataFrame:
 
 
 def _comparisons(scored: pd.DataFrame, doubt: float) -> list[Comparison]:
-    """Every tier list as weighted comparisons; a list is stated once for each of its case studies."""
+    """Return every tier list as weighted comparisons; a list is stated once for each of its case studies."""
     comparisons = []
     for _, rows in scored.groupby("list"):
         standing = rows.groupby("entry")["standing"].mean().to_dict()
@@ -232,7 +232,7 @@ def _comparisons(scored: pd.DataFrame, doubt: float) -> list[Comparison]:
 
 
 def _joined(nets: list[Network], comparisons: list[Comparison]) -> list[tuple[str, ...]]:
-    """The sets of entries joined by numbers or lists; those with numbers first, then the larger."""
+    """Return the sets of entries joined by numbers or lists; those with numbers first, then the larger."""
     with_numbers = {entry for net in nets for entry in net.treatments}
     names = sorted(with_numbers | {comparison.above for comparison in comparisons})
     if not names:
@@ -329,7 +329,7 @@ def _numbers(
     margin: float,
     may: Mapping[str, bool],
 ) -> tuple[str, dict[str, dict[str, float | None]]]:
-    """The reference, and what is known of each entry that numbers join to it, by the names of Entry.
+    """Return the reference, and what is known of each entry that numbers join to it, by the names of Entry.
 
     may : whether each entry may be recommended; what choosing it means is said among those alone
     """
@@ -467,8 +467,8 @@ def _entry_facts(arms: pd.DataFrame, scored: pd.DataFrame, axis: Axis) -> dict[s
 
 
 def _losing(arms: pd.DataFrame, scored: pd.DataFrame) -> dict[str, list[tuple[str, ...]]]:
-    """Entry to the options of each of its arms that can lose acknowledged writes; without arms, of what lists speak
-    of."""
+    """Return entry to the options of each of its arms that can lose acknowledged writes; without arms, of what lists
+    speak of."""
     columns = ["entry", "cache_mode", "guest_mount_options", "host_mount_options"]
     options_of: dict[str, list[tuple[str, ...]]] = {}
     for entry, *options in arms[columns].drop_duplicates().itertuples(index=False, name=None):

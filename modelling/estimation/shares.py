@@ -54,7 +54,7 @@ class Decomposition:
 
 
 def fit(trials: list[Trial], configurations: Mapping[str, Mapping[str, str]]) -> Components:
-    """The additive model on trials whose treatments are keys of `configurations`.
+    """Return the additive model on trials whose treatments are keys of `configurations`.
 
     configurations : key to {"hypervisor": "kvm", "guest_fs": "xfs", ...}; empty values are left out.
     """
@@ -93,7 +93,7 @@ def _ratios(effect: float, error: float) -> tuple[float, float, float]:
 
 
 def _weights(model: Components, kind: str, a: Mapping[str, str], b: Mapping[str, str]) -> np.ndarray | None:
-    """(c,) contrast of the kind's component of a minus that of b; None where the model lacks one."""
+    """Return the (c,) contrast of the kind's component of a minus that of b; None where the model lacks one."""
     weight = np.zeros(len(model.names))
     for parts, sign in ((a, 1.0), (b, -1.0)):
         if parts.get(kind):
@@ -107,7 +107,7 @@ def _weights(model: Components, kind: str, a: Mapping[str, str], b: Mapping[str,
 def _told(
     model: Components, weights: Mapping[str, np.ndarray | None], partition: Iterable[tuple[str, ...]]
 ) -> dict[tuple[str, ...], tuple[float, float]]:
-    """The estimates of those sets of the partition that can be told."""
+    """Return the estimates of those sets of the partition that can be told."""
     told = {}
     for kinds in partition:
         parts = [weight for kind in kinds if (weight := weights[kind]) is not None]
@@ -119,7 +119,7 @@ def _told(
 
 
 def _partitions(items: tuple[str, ...]) -> list[list[tuple[str, ...]]]:
-    """Every way to group the items; at most four items, so at most fifteen ways."""
+    """Return every way to group the items; at most four items, so at most fifteen ways."""
     if not items:
         return [[]]
     first, rest = items[0], items[1:]

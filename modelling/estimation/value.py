@@ -50,7 +50,7 @@ def most_telling(estimate: Posterior, noise: float) -> list[Comparison]:
 
 
 def expected_gain(means: Sequence[float] | np.ndarray, moves: Sequence[float] | np.ndarray) -> float:
-    """E[max (means + moves Z)] - max means, Z standard normal; (n,) each.
+    """Return E[max (means + moves Z)] - max means, Z standard normal; (n,) each.
 
     Only lines of the upper envelope count: between neighbours, which meet at z, the slope grows by s, and the
     expectation by s (phi(z) - |z| Phi(-|z|)).

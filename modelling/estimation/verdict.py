@@ -31,8 +31,8 @@ class Choice:
 
 
 def of_numbers(choices: Sequence[Choice | None], margin: float) -> list[str]:
-    """The verdict on each entry, given in the order of their estimates, best first; None: without numbers, or not to
-    be recommended (durable).
+    """Return the verdict on each entry, given in the order of their estimates, best first; None: without numbers, or
+    not to be recommended (durable).
 
     use : from the first with numbers down to the last whose expected loss is within the margin and that is not
     behind by more than it by its estimate; without entries that are None, and ending before an avoided one
@@ -62,7 +62,8 @@ def of_numbers(choices: Sequence[Choice | None], margin: float) -> list[str]:
 
 
 def of_lists(tiers: Sequence[int | None]) -> list[str]:
-    """The verdict on each entry where only tier lists speak: use the first tier, avoid the last, least number best.
+    """Return the verdict on each entry where only tier lists speak: use the first tier, avoid the last, least number
+    best.
 
     None: not to be recommended (durable)
     """

@@ -44,7 +44,7 @@ class Axis:
 
     @property
     def held_where_stated(self) -> tuple[str, ...]:
-        """Columns in which two compared arms agree as far as both state them."""
+        """Return the columns in which two compared arms agree as far as both state them."""
         return tuple(column for column in WHERE_STATED if column not in self.comes_along)
 
     def all_held(self, hypervisor: str | None) -> tuple[str, ...]:

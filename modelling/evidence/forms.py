@@ -50,7 +50,7 @@ class CatalogueField(forms.CharField):
 
     @property
     def allowed(self) -> list[str]:
-        """The slugs it stands for, in the catalogue's order."""
+        """Return the slugs it stands for, in the catalogue's order."""
         return list(names.names()[self.kind])
 
     def clean(self, value: Any) -> str | None:

@@ -35,14 +35,14 @@ class Question:
 
     @property
     def filters(self) -> dict[str, str | int]:
-        """The filters that were set, without axis and workload."""
+        """Return the filters that were set, without axis and workload."""
         return {
             name: value for name, value in vars(self).items() if value is not None and name not in ("axis", "workload")
         }
 
     @property
     def key(self) -> str:
-        """The canonical spelling: equal for equal questions, whatever aliases they were asked in."""
+        """Return the canonical spelling: equal for equal questions, whatever aliases they were asked in."""
         return f"{self.axis}?" + "&".join(f"{k}={v}" for k, v in [("workload", self.workload), *self.filters.items()])
 
     def as_dict(self) -> dict[str, str | int | None]:

@@ -180,12 +180,12 @@ class Plan:
 
     @property
     def gap(self) -> float:
-        """Share of the bound that a better plan could still gain."""
+        """Return the share of the bound that a better plan could still gain."""
         return max(0.0, 1.0 - self.gain / self.bound) if self.bound > 0 else 0.0
 
     @cached_property
     def moves(self) -> tuple[Advice, ...]:
-        """The moves, the largest gain first."""
+        """Return the moves, the largest gain first."""
         return tuple(
             sorted((advice for advice in self.advice if advice.is_move), key=lambda advice: -(advice.gain or 0.0))
         )

@@ -54,7 +54,7 @@ class Outcome:
 
     @property
     def gap(self) -> float | None:
-        """Share of what was possible that the plans missed, by their own bounds; None: it plans nothing."""
+        """Return the share of what was possible that the plans missed, by their own bounds; None: it plans nothing."""
         return 1.0 - self.planned / self.bound if self.bound > 0 else None
 
     def add(self, other: "Outcome") -> None:
