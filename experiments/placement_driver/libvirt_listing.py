@@ -40,8 +40,8 @@ def counts(host: Connection) -> dict[str, dict[str, Counts]]:
 
     Raises Refused where libvirt does not answer, and what ssh raises.
     """
-    found = counters.read(_virsh(host, "domstats", "--block", "--list-active", "--nowait"))
-    return {name: disks for name, disks in found.items() if not is_of_a_campaign(name)}
+    by_machine = counters.read(_virsh(host, "domstats", "--block", "--list-active", "--nowait"))
+    return {name: disks for name, disks in by_machine.items() if not is_of_a_campaign(name)}
 
 
 def is_of_a_campaign(name: str) -> bool:
@@ -66,8 +66,8 @@ def file_systems_by_agent(host: Connection, uuid: str) -> list[str]:
     Raises Refused where the agent does not answer.
     """
     asked = json.dumps({"execute": "guest-get-fsinfo"})
-    said = document_of(virsh(host, "qemu-agent-command", uuid, asked, "--timeout", "5"))
-    entries = said.get("return") if said else None
+    answer = document_of(virsh(host, "qemu-agent-command", uuid, asked, "--timeout", "5"))
+    entries = answer.get("return") if answer else None
     if not isinstance(entries, list):
         raise Refused(f"the guest agent of {uuid} says nothing of file systems")
     kinds = {str(entry.get("type", ""))[:40] for entry in entries if isinstance(entry, dict)}
@@ -157,16 +157,16 @@ def _machine(
 
 def _disk(disk: Element, target: str, size: tuple[int, int], has_snapshot: bool, storage: "_Storage") -> ListedDisk:
     driver, capacity, allocated = disk.find("driver"), *size
-    said: Mapping[str, str] = driver.attrib if driver is not None else {}
+    attributes: Mapping[str, str] = driver.attrib if driver is not None else {}
     path = _path_of(disk)
     is_file = disk.get("type") == "file"
     return ListedDisk(
         target=target[:20],
         path=path[:500],
         pool=storage.pool_of(disk, path),
-        image_format=said.get("type", "")[:20],
+        image_format=attributes.get("type", "")[:20],
         allocation="sparse" if is_file and allocated < _ALLOCATED * capacity else "",
-        cache_mode="" if said.get("cache") == "default" else said.get("cache", "")[:20],
+        cache_mode="" if attributes.get("cache") == "default" else attributes.get("cache", "")[:20],
         has_backing_chain=has_snapshot or disk.find("backingStore/source") is not None,
         size_bytes=capacity,
         allocated_bytes=allocated,
@@ -190,8 +190,8 @@ class _Storage:
         self.real = _real_paths(host, [*images, *(folder for folder in folders if folder.startswith("/"))])
         self.pools: dict[str, ListedPool] = {}
         for pool in named:
-            if (found := self._named(pool)) is not None:
-                self.pools[found.path] = found
+            if (named_pool := self._named(pool)) is not None:
+                self.pools[named_pool.path] = named_pool
 
     def pool_of(self, disk: Element, path: str) -> str:
         """Return the pool's path: libvirt's where one holds the image, else its file system's; "" for neither."""
@@ -204,8 +204,8 @@ class _Storage:
         if disk.get("type") != "file":
             return ""
         target = self._mount(real)
-        if target and target not in self.pools and (found := self._on_mount(target, target, "")) is not None:
-            self.pools[target] = found
+        if target and target not in self.pools and (mounted := self._on_mount(target, target, "")) is not None:
+            self.pools[target] = mounted
         return target if target in self.pools else ""
 
     def _named(self, pool: Element) -> ListedPool | None:
@@ -241,22 +241,22 @@ class _Storage:
     def _mount(self, real: str) -> str:
         """Return the mount point that a path lies below; "" where there is none."""
         place = PurePosixPath(real)
-        return next((str(each) for each in (place, *place.parents) if str(each) in self.mounts), "")
+        return next((str(parent) for parent in (place, *place.parents) if str(parent) in self.mounts), "")
 
 
 _COLUMNS_OF_FINDMNT = ("--json", "--bytes", "--list", "--real", "--output", "TARGET,SOURCE,FSTYPE,SIZE,AVAIL")
 
 
 def _is_below(path: str, real: str, place: str) -> bool:
-    return any(PurePosixPath(each).is_relative_to(place) for each in (path, real))
+    return any(PurePosixPath(spelling).is_relative_to(place) for spelling in (path, real))
 
 
 def _json(host: Connection, *words: str) -> dict[str, Any]:
     answer = host.run(list(words), timeout=SECONDS, most=MOST_BYTES)
-    found = document_of(answer.text)
-    if answer.status or found is None:
+    document = document_of(answer.text)
+    if answer.status or document is None:
         raise Refused(f"{host.address}: {words[0]}: {answer.errors.strip()[-500:] or 'no JSON'}")
-    return found
+    return document
 
 
 def _kinds(listed: Mapping[str, Any]) -> dict[str, str]:
@@ -283,14 +283,14 @@ def _kind(disk: Mapping[str, Any]) -> str:
 
 def _real_paths(host: Connection, paths: Sequence[str]) -> dict[str, str]:
     """Return each path with its links followed; what is not there is left out."""
-    found: dict[str, str] = {}
+    real: dict[str, str] = {}
     for batch in _batches(sorted(set(paths))):
         answer = host.run(["realpath", "--zero", "--canonicalize-missing", "--", *batch], most=MOST_BYTES)
         lines = answer.text.split("\0")[:-1]
         if answer.status or len(lines) != len(batch):
             raise Refused(f"{host.address}: realpath: {answer.errors.strip()[-500:]}")
-        found |= dict(zip(batch, lines, strict=True))
-    return found
+        real |= dict(zip(batch, lines, strict=True))
+    return real
 
 
 def _number(value: Any) -> int | None:

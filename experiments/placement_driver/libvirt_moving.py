@@ -49,13 +49,13 @@ class _Machine:
     def source(self, disk: str) -> str:
         """Return the image the disk runs from, or where stopped would start from; "" where there is no such disk."""
         definition = self.active if self.active is not None else self.persistent
-        found = _disk(definition, disk) if definition is not None else None
-        return _file(found) if found is not None else ""
+        element = _disk(definition, disk) if definition is not None else None
+        return _file(element) if element is not None else ""
 
     def mirror(self, disk: str) -> str:
         """Return the image a running block job of the disk copies to; "" where there is none."""
-        found = _disk(self.active, disk) if self.active is not None else None
-        mirror = found.find("mirror") if found is not None else None
+        element = _disk(self.active, disk) if self.active is not None else None
+        mirror = element.find("mirror") if element is not None else None
         if mirror is None:
             return ""
         return mirror.get("file") or _file(mirror) or "?"
@@ -78,8 +78,8 @@ class LibvirtMoving:
             raise Forbidden(f"{move.new} does not bear the move's token.", Image.OLD)
         if machine.persistent is None:
             raise Forbidden("Its definition is not kept on the host: what starts it would take the old image.")
-        if (found := machine.source(move.disk)) != move.old:
-            raise Forbidden(f"{move.disk} lies at {found or 'no file'}, not at {move.old}.")
+        if (source := machine.source(move.disk)) != move.old:
+            raise Forbidden(f"{move.disk} lies at {source or 'no file'}, not at {move.old}.")
         disk, kept = _disk(machine.active, move.disk), _disk(machine.persistent, move.disk)
         if disk is None or kept is None or _file(kept) != move.old:
             raise Forbidden(f"After a restart {move.disk} would not lie at {move.old}: the definition was changed.")
@@ -181,9 +181,9 @@ class LibvirtMoving:
             raise NotSure(
                 f"After the switch {move.disk} lies at {machine.source(move.disk)}.", self._image(machine, move)
             )
-        found = self._about(move, of=move.new)
-        if int(found["size"]) < machine.size and not self._is_qcow2(machine, move):
-            raise NotSure(f"{move.new} has {found['size']} bytes, the machine sees {machine.size}.", Image.NEW)
+        about = self._about(move, of=move.new)
+        if int(about["size"]) < machine.size and not self._is_qcow2(machine, move):
+            raise NotSure(f"{move.new} has {about['size']} bytes, the machine sees {machine.size}.", Image.NEW)
 
     def runs_from(self, move: Move) -> Image:
         return self._image(self._machine(move), move)
@@ -239,10 +239,10 @@ class LibvirtMoving:
 
     def _cluster(self, move: Move) -> int:
         answer = self.host.run(["qemu-img", "info", "--force-share", move.old])
-        found = re.search(r"^cluster_size:\s*(\d+)", answer.text, re.M)
-        if answer.status or not found:
+        match = re.search(r"^cluster_size:\s*(\d+)", answer.text, re.M)
+        if answer.status or not match:
             raise NotSure(f"qemu-img does not say how {move.old} is made: {answer.errors.strip()[-300:]}", Image.OLD)
-        return int(found[1])
+        return int(match[1])
 
     def _definitions(self, move: Move) -> tuple[str, str]:
         """Return the disk as the persistent definition has it, on the old image and on the new one."""
@@ -291,8 +291,8 @@ def _parsed(text: str) -> Element | None:
 
 def _disk(definition: Element, target: str) -> Element | None:
     for disk in definition.iterfind("devices/disk"):
-        found = disk.find("target")
-        if found is not None and found.get("dev") == target:
+        element = disk.find("target")
+        if element is not None and element.get("dev") == target:
             return disk
     return None
 

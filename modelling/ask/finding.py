@@ -25,46 +25,46 @@ _COMPARED = {"hypervisor_or_native": "hypervisor", "file_system": "guest-fs"}
 
 def found_in(text: str) -> list[Hit]:
     """Return comparisons of several things of a kind that the text names, then the questions it asks."""
-    said = understood(text)
-    return list(_comparisons(said)) or list(_answers(said))
+    query = understood(text)
+    return list(_comparisons(query)) or list(_answers(query))
 
 
-def _comparisons(said: Understood) -> Iterator[Hit]:
+def _comparisons(query: Understood) -> Iterator[Hit]:
     for kind, axis in _COMPARED.items():
-        keys = tuple(key for key in said.all(kind) if key != NATIVE)
-        if kind == "file_system" and said.pairs:
-            axis, keys = "fs-pair", tuple(f"{guest}-on-{host}" for guest, host in said.pairs)
-        elif kind == "file_system" and _filters(said).get("hypervisor") == NATIVE:
+        keys = tuple(key for key in query.all(kind) if key != NATIVE)
+        if kind == "file_system" and query.pairs:
+            axis, keys = "fs-pair", tuple(f"{guest}-on-{host}" for guest, host in query.pairs)
+        elif kind == "file_system" and _filters(query).get("hypervisor") == NATIVE:
             axis = "host-fs"
         if len(keys) < 2:
             continue
-        asked = [Question(axis, workload, **_filters(said, but=kind)) for workload in _workloads(said)]
+        asked = [Question(axis, workload, **_filters(query, but=kind)) for workload in _workloads(query)]
         for question in _answered(asked) or asked[:1]:
             labels = " or ".join(names.label(AXES[axis], key) for key in keys)
             title = f"{labels}: {names.names()['workload'][question.workload]}"
             yield Hit("Comparison", title, address_of(question, keys), "")
 
 
-def _answers(said: Understood) -> Iterator[Hit]:
-    if not (said.found.keys() & {"workload", "hypervisor_or_native"}):
+def _answers(query: Understood) -> Iterator[Hit]:
+    if not (query.found.keys() & {"workload", "hypervisor_or_native"}):
         return
-    filters = _filters(said)
+    filters = _filters(query)
     axes = ["guest-fs", "fs-pair", "host-fs"]
-    if "hypervisor" not in filters and not said.all("file_system"):
+    if "hypervisor" not in filters and not query.all("file_system"):
         axes = ["hypervisor", "guest-fs", "fs-pair"]
     if filters.get("hypervisor") == NATIVE:
         axes = list(NATIVE_AXES)
-    asked = [Question(axis, workload, **filters) for workload in _workloads(said) for axis in axes]
-    for question in _answered(asked) or (asked[:1] if said.all("workload") else []):
+    asked = [Question(axis, workload, **filters) for workload in _workloads(query) for axis in axes]
+    for question in _answered(asked) or (asked[:1] if query.all("workload") else []):
         yield Hit("Answer", words.title(question, names.names()), words.address(question), "")
 
 
-def _filters(said: Understood, but: str = "") -> dict[str, Any]:
-    return {name: slug for kind, name in _FILTERS.items() if kind != but and (slug := said.only(kind))}
+def _filters(query: Understood, but: str = "") -> dict[str, Any]:
+    return {name: slug for kind, name in _FILTERS.items() if kind != but and (slug := query.only(kind))}
 
 
-def _workloads(said: Understood) -> tuple[str, ...]:
-    return said.all("workload") or tuple(names.names()["workload"])
+def _workloads(query: Understood) -> tuple[str, ...]:
+    return query.all("workload") or tuple(names.names()["workload"])
 
 
 def _answered(questions: list[Question]) -> list[Question]:

@@ -122,11 +122,11 @@ def _said(facts: Sequence[Fact]) -> tuple[str, str]:
     if not given:
         return "Say what you have, and this line says whether the evidence is from a machine like yours.", ""
     if differing := by_state[DIFFERS]:
-        each = [
+        clauses = [
             f"your {_mine(fact)} {_was(fact)} never measured here: all evidence is {_of(fact)}" for fact in differing
         ]
         return (
-            f"{capital('; '.join(each))}.",
+            f"{capital('; '.join(clauses))}.",
             "What that difference does is not known: nothing behind this answer measured both.",
         )
     if unstated := by_state[NOT_STATED]:
@@ -135,11 +135,11 @@ def _said(facts: Sequence[Fact]) -> tuple[str, str]:
     alike = listed([_mine(fact) for fact in given])
     assumed = [fact.label.lower() for fact in given if fact.state == ASSUMED]
     beside = [fact.label.lower() for fact in given if fact.state == IN_PART]
-    said = f"As far as you say, this is your machine ({alike})"
-    said += f"; {listed(assumed)}: assumed equal, some source does not state it" if assumed else ""
-    said += f"; {listed(beside)}: others are averaged in" if beside else ""
+    sentence = f"As far as you say, this is your machine ({alike})"
+    sentence += f"; {listed(assumed)}: assumed equal, some source does not state it" if assumed else ""
+    sentence += f"; {listed(beside)}: others are averaged in" if beside else ""
     open_facts = [fact.label.lower() for fact in by_state[NOT_GIVEN] if fact.name in ("storage", "host_storage")]
-    return f"{said}. {f'Not given: {listed(open_facts)}.' if open_facts else ''}".strip(), ""
+    return f"{sentence}. {f'Not given: {listed(open_facts)}.' if open_facts else ''}".strip(), ""
 
 
 def _mine(fact: Fact) -> str:

@@ -61,13 +61,13 @@ class KeptMachineForm(forms.Form):
         return images_lie_on(self.cleaned_data["images"])
 
     def clean(self) -> dict[str, Any]:
-        said = super().clean() or self.cleaned_data
-        if not self.errors and not any(said.get(name) for name in KEPT_FACTS):
+        data = super().clean() or self.cleaned_data
+        if not self.errors and not any(data.get(name) for name in KEPT_FACTS):
             raise forms.ValidationError("Say something of the machine on the first page, then keep it.")
-        return said
+        return data
 
     @property
     def facts(self) -> dict[str, Any]:
         """The facts of a valid form, as KeptMachine has them."""
-        said = {name: self.cleaned_data[name] for name in KEPT_FACTS}
-        return {name: value if name == "vm_count" else value or "" for name, value in said.items()}
+        facts = {name: self.cleaned_data[name] for name in KEPT_FACTS}
+        return {name: value if name == "vm_count" else value or "" for name, value in facts.items()}

@@ -25,9 +25,9 @@ class Machine:
     images: str | None = None
 
     @classmethod
-    def of(cls, said: Mapping[str, str | None]) -> "Machine":
+    def of(cls, data: Mapping[str, str | None]) -> "Machine":
         """Make one from the data of a valid form that has its fields."""
-        return cls(disks=said["disks"] or None, images=said["images"] or None)
+        return cls(disks=data["disks"] or None, images=data["images"] or None)
 
     @property
     def given(self) -> dict[str, str]:

@@ -53,27 +53,27 @@ def reading(text: str, given: Mapping[str, Any]) -> Reading:
     Nothing is guessed: of several names of a kind none is taken, and a word that is no name is told with what it
     may mean.
     """
-    said = understood(text)
+    query = understood(text)
     known = {**names.names(), "disks": DISKS, "images": BACKENDS}
     read, unsettled = [], []
-    found: dict[str, list[str]] = {}
-    for written, kind, slug in said.read:
+    slugs_of: dict[str, list[str]] = {}
+    for written, kind, slug in query.read:
         field, label = _FIELDS.get(kind, ("", "file system"))
         stands = f", but the {label} is chosen below" if field and given.get(field) not in (None, "", slug) else ""
         read.append((written, f"{label} {known[kind][slug]}{stands}"))
-        if field and slug not in found.setdefault(field, []):
-            found[field].append(slug)
-    values = {field: slugs[0] for field, slugs in found.items() if len(slugs) == 1 and not given.get(field)}
-    if len(said.pairs) == 1:
-        pair = zip(("guest_fs", "host_fs"), said.pairs[0], strict=True)
+        if field and slug not in slugs_of.setdefault(field, []):
+            slugs_of[field].append(slug)
+    values = {field: slugs[0] for field, slugs in slugs_of.items() if len(slugs) == 1 and not given.get(field)}
+    if len(query.pairs) == 1:
+        pair = zip(("guest_fs", "host_fs"), query.pairs[0], strict=True)
         values |= {name: slug for name, slug in pair if not given.get(name)}
     settled = {"text": text, **{name: value for name, value in given.items() if value}, **values}
-    for field, slugs in found.items():
+    for field, slugs in slugs_of.items():
         if len(slugs) > 1 and not given.get(field):
             unsettled.append(_several(field, slugs, known, settled))
-    if said.all("file_system") and len(said.pairs) != 1 and not (given.get("guest_fs") or given.get("host_fs")):
-        unsettled.append(_file_systems(said.all("file_system"), known["file_system"], settled))
-    unsettled += [_unknown(word, known["workload"], settled) for word in said.unknown]
+    if query.all("file_system") and len(query.pairs) != 1 and not (given.get("guest_fs") or given.get("host_fs")):
+        unsettled.append(_file_systems(query.all("file_system"), known["file_system"], settled))
+    unsettled += [_unknown(word, known["workload"], settled) for word in query.unknown]
     return Reading(tuple(read), values, tuple(unsettled))
 
 
@@ -102,7 +102,7 @@ def _file_systems(slugs: tuple[str, ...], known: Mapping[str, str], settled: Any
 def _unknown(word: str, workloads: Mapping[str, str], settled: Any) -> Unsettled:
     """Explain a word that no name accounts for, with the workloads whose description has it, all if none is settled."""
     folded = fold(word)
-    near = [slug for slug, text in names.described().items() if folded in {fold(each) for each in text.split()}]
+    near = [slug for slug, text in names.described().items() if folded in {fold(part) for part in text.split()}]
     if near:
         sentence = f"“{word}” is no name here and is not counted. It stands in the description of:"
     elif "workload" in settled:

@@ -53,11 +53,11 @@ def address_of(machine: KeptMachine, workload: str = "") -> str:
 
 def _in_words(machine: KeptMachine) -> str:
     known = names.names()
-    said = [
+    words = [
         known["hypervisor"].get(machine.hypervisor, machine.hypervisor),
         DISKS.get(machine.disks, machine.disks),
         machine.images and f"images on {BACKENDS.get(machine.images) or known['file_system'].get(machine.images)}",
         machine.guest_os_family and f"{known['guest_os_family'].get(machine.guest_os_family)} guests",
         machine.vm_count and f"{machine.vm_count} at once",
     ]
-    return ", ".join(str(each) for each in said if each)
+    return ", ".join(str(word) for word in words if word)

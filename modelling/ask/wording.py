@@ -66,11 +66,11 @@ def understood(text: str) -> Understood:
     """Return the names in a text, the longest first: "mail server" before "mail". Linear in its words."""
     words = re.findall(r"\w[\w.+-]*", text[:LONGEST])[:MOST_WORDS]
     named = list(_named(words))
-    found: dict[str, list[str]] = {}
+    slugs_of: dict[str, list[str]] = {}
     unknown = []
     for written, kind, slug in named:
         if kind:
-            found.setdefault(kind, []).append(slug)
+            slugs_of.setdefault(kind, []).append(slug)
         elif written.casefold() not in _SILENT:
             unknown.append(written)
     pairs = [
@@ -79,8 +79,8 @@ def understood(text: str) -> Understood:
         if one[1] == other[1] == "file_system" and between == ("on", "", "")
     ]
     return Understood(
-        found={kind: tuple(dict.fromkeys(slugs)) for kind, slugs in found.items()},
-        read=tuple(each for each in named if each[1]),
+        found={kind: tuple(dict.fromkeys(slugs)) for kind, slugs in slugs_of.items()},
+        read=tuple(name for name in named if name[1]),
         pairs=tuple(pairs),
         unknown=tuple(unknown),
     )

@@ -20,4 +20,7 @@ def followed_by(user: Any) -> list[dict[str, Any]]:
     known = names.names()
     rows = FollowedQuestion.objects.filter(user=user).values_list("pk", "question")
     questions = [(pk, Question.from_key(key)) for pk, key in rows]
-    return [{"pk": pk, "title": words.title(each, known), "address": words.address(each)} for pk, each in questions]
+    return [
+        {"pk": pk, "title": words.title(question, known), "address": words.address(question)}
+        for pk, question in questions
+    ]

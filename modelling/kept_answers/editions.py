@@ -75,19 +75,19 @@ def edition(
     if as_of is None:
         current = answer_or_none(question, None)
         return Edition(current) if current else None
-    kept = [each for each in (_pinned(question, as_of, method), _earlier(question, as_of, method)) if each]
+    kept = [row for row in (_pinned(question, as_of, method), _earlier(question, as_of, method)) if row]
     if not kept:
         pins.refuse_other_methods(method)
-    found = min(kept, key=lambda each: each.method) if kept else answer_or_none(question, as_of)
-    if found is None:
+    snapshot = min(kept, key=lambda row: row.method) if kept else answer_or_none(question, as_of)
+    if snapshot is None:
         return None
-    is_worth = bool(kept) or snapshots.is_worth_keeping(question, found, as_of)
+    is_worth = bool(kept) or snapshots.is_worth_keeping(question, snapshot, as_of)
     return Edition(
-        snapshot=found,
+        snapshot=snapshot,
         as_of=as_of,
         names_method=method is not None,
-        is_pinned=is_worth and snapshots.pin(found, room, as_of),
-        today=_today(question, as_of) if with_today and found.method != METHOD else None,
+        is_pinned=is_worth and snapshots.pin(snapshot, room, as_of),
+        today=_today(question, as_of) if with_today and snapshot.method != METHOD else None,
     )
 
 

@@ -129,8 +129,8 @@ def _answered(question: Question, revision: int, as_of: int | None = None) -> Ra
     measured = frames.metrics_measured(question, as_of=as_of)
     others = other_arms(question, ranking, measured, as_of)
     budget.look(ahead=0.05)
-    found = answer(question, ranking, revision, measured, others)
-    result = json.loads(json.dumps(found, default=vars))  # as it is read again; an answer is of dataclasses
+    content = answer(question, ranking, revision, measured, others)
+    result = json.loads(json.dumps(content, default=vars))  # as it is read again; an answer is of dataclasses
     return snapshot_of(question, result, METHOD, now())
 
 
@@ -301,11 +301,11 @@ class Check:
 
 def check() -> Check:
     """Compute every standing answer from scratch and hold it against the kept one."""
-    found = Check()
+    outcome = Check()
     is_asked_for = Job.objects.filter(kind=JOB, state__in=[Job.State.QUEUED, Job.State.RUNNING]).exists()
     for row in _waiting().order_by("question"):
         failed = f"tried {row.attempts} times: {reason(row)}" if row.attempts else ""
-        found.waiting[row.question] = failed or ("a job is under way" if is_asked_for else "for the next tick")
+        outcome.waiting[row.question] = failed or ("a job is under way" if is_asked_for else "for the next tick")
     standing = RankingSnapshot.objects.filter(method=METHOD, superseded_by__isnull=True).order_by("question")
     for pk in list(standing.values_list("pk", flat=True)):
         kept = RankingSnapshot.objects.filter(pk=pk).first()
@@ -315,10 +315,10 @@ def check() -> Check:
         difference = next(_differences(kept.result, fresh.result), "")
         if not standing.filter(pk=pk).exists():  # a publication came in between
             continue
-        found.standing += 1
+        outcome.standing += 1
         if difference:
-            found.differing[kept.question] = difference
-    return found
+            outcome.differing[kept.question] = difference
+    return outcome
 
 
 def forget(questions: list[str]) -> None:

@@ -173,20 +173,20 @@ class PlanViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, OperatorView
     )
     def create(self, request: Request) -> Response:
         """Plan for all machines that were seen on these hosts. Nothing is moved."""
-        said = _asked(request, PlacementPlanFieldsSerializer)
-        hosts = list(Host.objects.filter(slug__in=said["hosts"], observed_machines__isnull=False).distinct())
-        if missing := sorted(set(said["hosts"]) - {host.slug for host in hosts}):
+        fields = _asked(request, PlacementPlanFieldsSerializer)
+        hosts = list(Host.objects.filter(slug__in=fields["hosts"], observed_machines__isnull=False).distinct())
+        if missing := sorted(set(fields["hosts"]) - {host.slug for host in hosts}):
             raise FaultyRequest(
                 [{"field": "hosts", "message": f"{missing[0]} is no host whose machines are observed."}]
             )
-        instead_of = PlacementPlan.objects.filter(pk=said["instead_of"]).first() if "instead_of" in said else None
+        instead_of = PlacementPlan.objects.filter(pk=fields["instead_of"]).first() if "instead_of" in fields else None
         plan = _or_conflict(
             plans.make,
             hosts,
             user=user_of(request),
-            rules=replace(Rules(), **said.get("rules", {})),
+            rules=replace(Rules(), **fields.get("rules", {})),
             what_if=WhatIf(
-                **{name: said[name] for name in ("pinned", "freed", "excluded", "reserves") if name in said}
+                **{name: fields[name] for name in ("pinned", "freed", "excluded", "reserves") if name in fields}
             ),
             instead_of=instead_of,
         )
@@ -207,8 +207,8 @@ class PlanViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, OperatorView
         plan = self.get_object()
         if not all(permissions.may_change_host(request.user, host) for host in plan.hosts.all()):
             raise PermissionDenied
-        said = _asked(request, MachinesSerializer)
-        made = _or_conflict(moves.confirm, plan, said["machines"], user=user_of(request))
+        fields = _asked(request, MachinesSerializer)
+        made = _or_conflict(moves.confirm, plan, fields["machines"], user=user_of(request))
         return Response(PlacementMoveSerializer(made, many=True).data, status=status.HTTP_201_CREATED)
 
     @extend_schema(operation_id="placement_plans_commands", tags=TAGS, responses=CommandsSerializer)
@@ -254,8 +254,8 @@ class MoveViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, OperatorView
         move = self.get_object()
         if not permissions.may_change_host(self.request.user, move.host):
             raise PermissionDenied
-        found = _or_conflict(step, move, user=user_of(self.request)) or move
-        return Response(PlacementMoveSerializer(self.get_queryset().get(pk=found.pk)).data)
+        stepped = _or_conflict(step, move, user=user_of(self.request)) or move
+        return Response(PlacementMoveSerializer(self.get_queryset().get(pk=stepped.pk)).data)
 
 
 class HostPolicyViewSet(OperatorViewSet):

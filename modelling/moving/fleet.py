@@ -77,12 +77,12 @@ def _stated(machine: ObservedMachine) -> Mix | None:
     return Mix(stated.shares, text="stated by its operator") if stated is not None else None
 
 
-def _detected(found: detection.Mix | None) -> Mix | str:
-    if found is None or not found.shares:
-        why = found.why_not if found is not None else "nothing of it was detected in the last 24 hours"
+def _detected(detected: detection.Mix | None) -> Mix | str:
+    if detected is None or not detected.shares:
+        why = detected.why_not if detected is not None else "nothing of it was detected in the last 24 hours"
         return f"what it does is not known: state its mix ({why.rstrip('.')})"
-    text = f"detected in {found.minutes} minutes of the last {detection.HOURS} hours"
-    return Mix(found.shares, found.probability, found.minutes, text)
+    text = f"detected in {detected.minutes} minutes of the last {detection.HOURS} hours"
+    return Mix(detected.shares, detected.probability, detected.minutes, text)
 
 
 def fleet_of(hosts: Collection[Host], what_if: WhatIf | None = None) -> Fleet:
@@ -105,14 +105,14 @@ def fleet_of(hosts: Collection[Host], what_if: WhatIf | None = None) -> Fleet:
         if _is_known(pool.host_fs)
     ]
     machines, disks, mixes, not_planned = [], {}, {}, {}
-    found = list(
+    observed = list(
         ObservedMachine.objects.filter(host__in=hosts, seen_at__gte=since)
         .select_related("host__hypervisor", "stated_mix")
         .prefetch_related("disks__pool")
     )
-    loads = _loads(disk.pk for machine in found for disk in machine.disks.all())
-    known = mixes_of(found)
-    for machine in found:
+    loads = _loads(disk.pk for machine in observed for disk in machine.disks.all())
+    known = mixes_of(observed)
+    for machine in observed:
         mix = known[machine.pk]
         there = list(machine.disks.all())
         for disk in there:
@@ -133,7 +133,7 @@ def fleet_of(hosts: Collection[Host], what_if: WhatIf | None = None) -> Fleet:
                     size_bytes=float(disk.size_bytes),
                     load=loads[disk.pk],
                     is_pinned=name in asked.pinned or (machine.is_pinned and name not in asked.freed),
-                    excluded=tuple(sorted({each.name for each in pools} - targets - {pool})),
+                    excluded=tuple(sorted({other.name for other in pools} - targets - {pool})),
                     apart=f"{group}/{machine.apart}" if machine.apart else "",
                     together=f"{group}/{machine.together}" if machine.together else "",
                 )

@@ -49,14 +49,14 @@ class PlanForm(forms.Form):
             field_of(self, "hosts", forms.ModelMultipleChoiceField).queryset = hosts
 
     def rules(self) -> Rules:
-        said = self.cleaned_data
+        data = self.cleaned_data
         return replace(
             _RULES,
-            margin=said["margin_percent"] / 100,
-            least_gaining=said["least_gaining_percent"] / 100,
-            most_losing=said["most_losing_percent"] / 100,
-            least_strength=said["least_strength"],
-            horizon=said["horizon_days"] * 86_400,
+            margin=data["margin_percent"] / 100,
+            least_gaining=data["least_gaining_percent"] / 100,
+            most_losing=data["most_losing_percent"] / 100,
+            least_strength=data["least_strength"],
+            horizon=data["horizon_days"] * 86_400,
         )
 
     def what_if(self) -> WhatIf:
@@ -98,14 +98,14 @@ class WhatIfForm(PlanForm):
         )
         super().__init__(*args, **kwargs)
         del self.fields["hosts"]
-        machines = [(each["machine"], each["machine"]) for each in plan.content["machines"]]
+        machines = [(row["machine"], row["machine"]) for row in plan.content["machines"]]
         pools = [(pool["name"], pool["name"]) for pool in plan.content["pools"]]
         for name, choices in (("pinned", machines), ("freed", machines), ("excluded", pools)):
             field_of(self, name, forms.MultipleChoiceField).choices = choices
         self.pools = [name for name, _ in pools]
 
     def clean_reserves(self) -> dict[str, int]:
-        found = {}
+        reserves = {}
         for number, line in enumerate(self.cleaned_data["reserves"].splitlines(), start=1):
             if not line.strip():
                 continue
@@ -120,12 +120,12 @@ class WhatIfForm(PlanForm):
                 gib = -1
             if not 0 <= gib <= 2**20:
                 raise ValidationError(f"Line {number}: {size!r} is no number of GiB from 0 to {2**20:,}.")
-            found[name] = round(gib * 2**30)
-        return found
+            reserves[name] = round(gib * 2**30)
+        return reserves
 
     def what_if(self) -> WhatIf:
-        said = self.cleaned_data
-        return WhatIf(said["pinned"], said["freed"], said["excluded"], said["reserves"])
+        data = self.cleaned_data
+        return WhatIf(data["pinned"], data["freed"], data["excluded"], data["reserves"])
 
 
 class PolicyForm(ModelForm[PlacementPolicy]):
@@ -157,7 +157,7 @@ class MixForm(forms.Form):
     )
 
     def clean_shares(self) -> dict[str, float]:
-        found: dict[str, float] = {}
+        shares: dict[str, float] = {}
         for number, line in enumerate(self.cleaned_data["shares"].splitlines(), start=1):
             if not line.strip():
                 continue
@@ -166,7 +166,7 @@ class MixForm(forms.Form):
             if slug is None:
                 known = ", ".join(names.names()["workload"])
                 raise ValidationError(f"Line {number}: {name!r} is no workload here; there are {known}.")
-            if slug in found:
+            if slug in shares:
                 raise ValidationError(f"Line {number}: {slug} is given twice.")
             try:
                 share = float(size)
@@ -174,5 +174,5 @@ class MixForm(forms.Form):
                 share = 0
             if not 0 < share <= 1e6:
                 raise ValidationError(f"Line {number}: {size!r} is no share above 0.")
-            found[slug] = share
-        return found
+            shares[slug] = share
+        return shares

@@ -47,7 +47,7 @@ def confirm(plan: PlacementPlan, machines: Collection[str], *, user: User | None
     """
     if plan.made_at < now() - STALE:
         raise PlacementError("The plan is older than a day: make it again.")
-    advice = {each["machine"]: each for each in plan.content["machines"] if each["is_move"]}
+    advice = {entry["machine"]: entry for entry in plan.content["machines"] if entry["is_move"]}
     if unknown := [name for name in machines if name not in advice]:
         raise PlacementError(f"{unknown[0]} is no move of this plan; there are {', '.join(advice) or 'none'}.")
     if not machines:
@@ -130,11 +130,11 @@ def move_back(move: PlacementMove, *, user: User | None) -> PlacementMove:
         disk = ObservedDisk.objects.select_related("machine__host", "pool").filter(
             machine=move.machine, target=move.disk
         )
-        found = disk.first()
-        if found is None or move.from_pool is None:
+        moved_disk = disk.first()
+        if moved_disk is None or move.from_pool is None:
             raise PlacementError("Its disk, or the pool it came from, is not observed any more.")
-        found.path, found.pool = move.new_path, move.to_pool  # as this move left it; no look may have seen it
-        back = _asked(found, move.from_pool, user=user, back_of=move, revision=move.revision, model=move.model)
+        moved_disk.path, moved_disk.pool = move.new_path, move.to_pool  # as this move left it; no look may have seen it
+        back = _asked(moved_disk, move.from_pool, user=user, back_of=move, revision=move.revision, model=move.model)
         next_move(move.host_id)
     return back
 

@@ -33,8 +33,8 @@ def judge(move: PlacementMove) -> dict[str, Any]:
     back = move.ways_back.exclude(switched_at=None).first()
     until = min(end + WATCHED, back.started_at or back.asked_at) if back else end + WATCHED
     margin = move.plan.rules.get("margin", 0.1) if move.plan else 0.1
-    found = compare(_minutes(move, begin - WATCHED, begin), _minutes(move, end, until), margin, seed=move.pk)
-    return {**asdict(found), "margin": margin, "at": now().isoformat()}
+    comparison = compare(_minutes(move, begin - WATCHED, begin), _minutes(move, end, until), margin, seed=move.pk)
+    return {**asdict(comparison), "margin": margin, "at": now().isoformat()}
 
 
 def _minutes(move: PlacementMove, begin: Any, end: Any) -> Minutes:
@@ -76,13 +76,13 @@ def score() -> dict[str, Any]:
     promised : mean probability of gaining; kept_share : of the moves whose outcome could be told; None without any
     """
     moves = PlacementMove.objects.filter(state__in=MOVED, plan__isnull=False).values_list("outcome", "advice")
-    found = [(outcome.get("verdict", UNKNOWN), advice.get("prospect") or {}) for outcome, advice in moves]
-    counted = Counter(verdict for verdict, _ in found)
-    told = [(verdict, prospect) for verdict, prospect in found if verdict != UNKNOWN]
+    judged = [(outcome.get("verdict", UNKNOWN), advice.get("prospect") or {}) for outcome, advice in moves]
+    counted = Counter(verdict for verdict, _ in judged)
+    told = [(verdict, prospect) for verdict, prospect in judged if verdict != UNKNOWN]
     promised = [prospect["gaining"] for _, prospect in told if "gaining" in prospect]
     return {
         "verdicts": {verdict: counted[verdict] for verdict in VERDICTS},
-        "moves": len(found),
+        "moves": len(judged),
         "promised": sum(promised) / len(promised) if promised else None,
         "kept_share": counted[KEPT] / len(told) if told else None,
     }

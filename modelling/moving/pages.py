@@ -64,8 +64,8 @@ def plan_page(plan: PlacementPlan, user: Any) -> PlanPage:
     asked = list(plan.moves.select_related("host"))
     confirmed = {(str(move.machine_uuid), move.disk): move for move in asked}
     rows = [
-        {**each, "move": confirmed.get((each["machine_uuid"], each["disk"])), "load": _load(each["mix"]["shares"])}
-        for each in plan.content["machines"]
+        {**entry, "move": confirmed.get((entry["machine_uuid"], entry["disk"])), "load": _load(entry["mix"]["shares"])}
+        for entry in plan.content["machines"]
     ]
     hosts = list(plan.hosts.all())
     told = [f"{host}: {why}." for host in hosts if (why := moves.kept_back(host, now()))]

@@ -52,19 +52,19 @@ def make(
     fleet = fleet_of(hosts, what_if)
     revision = counts.revision()
     try:
-        found = planned(fleet.machines, fleet.pools, asked)
+        best = planned(fleet.machines, fleet.pools, asked)
     except FleetError as error:
         raise PlacementError(str(error)) from error
     content = {
-        **document(found),
+        **document(best),
         "pools": [asdict(pool) for pool in fleet.pools],
         "not_planned": [{"machine": name, "why": why} for name, why in sorted(fleet.not_planned.items())],
         "copy_rate_from_moves": measured,
     }
-    for each in content["machines"]:
-        each.update(_about(each, fleet))
-    for each in content["to_measure"]:
-        each["campaign"] = _campaign(each, hosts)
+    for entry in content["machines"]:
+        entry.update(_about(entry, fleet))
+    for entry in content["to_measure"]:
+        entry["campaign"] = _campaign(entry, hosts)
     kept = {**asdict(asked), **{name: _plain(value) for name, value in asdict(what_if).items()}}
     with transaction.atomic():
         plan = PlacementPlan.objects.create(
@@ -141,12 +141,12 @@ def commands(plan: PlacementPlan) -> str:
     rows = ObservedPool.objects.filter(host__in=plan.hosts.all()).select_related("host")
     by_name = {name_of(pool.host, pool.path): pool for pool in rows}
     lines = [f"# Moves of plan {plan.pk} (revision {plan.revision}): one after another, with a look at each answer."]
-    for each in plan.content["machines"]:
-        if not each["is_move"] or (pool := by_name.get(each["pool"])) is None:
+    for entry in plan.content["machines"]:
+        if not entry["is_move"] or (pool := by_name.get(entry["pool"])) is None:
             continue
-        old, new = shlex.quote(each["path"]), shlex.quote(f"{pool.path}/{each['path'].rpartition('/')[2]}")
-        machine, disk = shlex.quote(each["machine_uuid"]), shlex.quote(each["disk"])
-        told = " ".join(f"{each['machine']}: {' '.join(each['explanation'])}".split())
+        old, new = shlex.quote(entry["path"]), shlex.quote(f"{pool.path}/{entry['path'].rpartition('/')[2]}")
+        machine, disk = shlex.quote(entry["machine_uuid"]), shlex.quote(entry["disk"])
+        told = " ".join(f"{entry['machine']}: {' '.join(entry['explanation'])}".split())
         lines += [
             "",
             f"# {told}",

@@ -57,14 +57,14 @@ def inside(policy: PlacementPolicy, plan: PlacementPlan, most: int) -> list[str]
     told = PlacementMove.objects.filter(host=policy.host, switched_at__isnull=False)
     moved = {(str(uuid), disk) for uuid, disk in told.values_list("machine_uuid", "disk")}
     able = [
-        each
-        for each in plan.content["machines"]
-        if each["is_move"]
-        and each["gain"] >= policy.least_gain
-        and each["prospect"]["gaining"] >= policy.least_gaining
-        and (each["machine_uuid"], each["disk"]) not in moved
+        entry
+        for entry in plan.content["machines"]
+        if entry["is_move"]
+        and entry["gain"] >= policy.least_gain
+        and entry["prospect"]["gaining"] >= policy.least_gaining
+        and (entry["machine_uuid"], entry["disk"]) not in moved
     ]
-    return [each["machine"] for each in sorted(able, key=lambda each: -each["gain"])][:most]
+    return [entry["machine"] for entry in sorted(able, key=lambda entry: -entry["gain"])][:most]
 
 
 def moves_left(policy: PlacementPolicy) -> int:

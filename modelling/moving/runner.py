@@ -148,16 +148,16 @@ class _Attempt:
             checked = driver.check(wish)
             self.update(warnings=list(checked.warnings), size_bytes=checked.size_bytes)
         self.step("copying")
-        found = driver.copy(wish)
-        while not found.is_ready:
+        progress = driver.copy(wish)
+        while not progress.is_ready:
             self.keep()
-            PlacementMove.objects.filter(pk=self.move.pk).update(done_bytes=found.done)
+            PlacementMove.objects.filter(pk=self.move.pk).update(done_bytes=progress.done)
             time.sleep(POLL_SECONDS)
-            found = driver.progress(wish)
+            progress = driver.progress(wish)
         self.keep()
         began = self.move.started_at or now()
         seconds = (now() - began).total_seconds()
-        self.update(done_bytes=found.total, copy_seconds=seconds)
+        self.update(done_bytes=progress.total, copy_seconds=seconds)
 
     def give_up(self, driver: MovingDriver, wish: contract.Move, image: Image, why: str) -> None:
         """Fail the move; remove nothing where the host does not say that the machine runs from its old image."""

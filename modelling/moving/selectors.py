@@ -9,14 +9,14 @@ __all__ = ["score", "told"]
 
 def told() -> list[str]:
     """Say how the advice did, for the quality page; nothing where nothing was moved by a plan."""
-    found = score()
-    if not found["moves"]:
+    record = score()
+    if not record["moves"]:
         return []
-    verdicts = ", ".join(f"{number} {verdict}" for verdict, number in found["verdicts"].items())
-    said = [f"{counted(found['moves'], 'move')} by plans, on the same load before and after: {verdicts}."]
-    if found["promised"] is not None:
-        said.append(
-            f"Of those that can be told {percent(found['kept_share'])} kept their promise; the plans had given "
-            f"{percent(found['promised'])} on average to gaining the margin."
+    verdicts = ", ".join(f"{number} {verdict}" for verdict, number in record["verdicts"].items())
+    sentences = [f"{counted(record['moves'], 'move')} by plans, on the same load before and after: {verdicts}."]
+    if record["promised"] is not None:
+        sentences.append(
+            f"Of those that can be told {percent(record['kept_share'])} kept their promise; the plans had given "
+            f"{percent(record['promised'])} on average to gaining the margin."
         )
-    return said
+    return sentences

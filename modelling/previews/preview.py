@@ -133,16 +133,16 @@ def compute(case_study_id: int, progress: Callable[[int, int], None]) -> None:
         summaries.rebuild_arms([case_study_id])
     questions = _questions(case_study_id)
     looked_at = questions[:MOST_QUESTIONS]
-    found = []
+    compared = []
     for done, question in enumerate(looked_at, start=1):
-        found.append(_compared(question, case_study_id, revision))
+        compared.append(_compared(question, case_study_id, revision))
         progress(done, len(looked_at))
-    changed = tuple(change for change in found if change.moves)
+    changed = tuple(change for change in compared if change.moves)
     result = Preview(
         case_study=case_study.slug,
         revision=revision,
         questions=changed,
-        unchanged=len(found) - len(changed),
+        unchanged=len(compared) - len(changed),
         left_out=len(questions) - len(looked_at),
     )
     with transaction.atomic():
@@ -158,7 +158,7 @@ def compute(case_study_id: int, progress: Callable[[int, int], None]) -> None:
                 "computed_at": now(),
             },
         )
-    logger.info("previewed case_study=%s questions=%s changed=%s", case_study_id, len(found), len(changed))
+    logger.info("previewed case_study=%s questions=%s changed=%s", case_study_id, len(compared), len(changed))
 
 
 def _locked_draft(case_study_id: int) -> CaseStudy | None:

@@ -75,12 +75,12 @@ def simulate(
     seen = truth[:, None, :] + apart * rng.normal(size=(replications, laboratories, size))
     new = truth + apart[:, 0] * rng.normal(size=(replications, size))
     frame = _arms(rng, seen, runs, spread)
-    found: dict[int, list[Trial]] = {}
+    trials_of: dict[int, list[Trial]] = {}
     for trial in trials(comparable_arms(frame, AXES["guest-fs"], spread)):
-        found.setdefault(int(trial.name.split("-")[0]), []).append(trial)
+        trials_of.setdefault(int(trial.name.split("-")[0]), []).append(trial)
     tally = Tally()
     for number in range(replications):
-        _hold(tally, posterior(ENTRIES, found[number], tau_scale), truth[number], new[number], margin)
+        _hold(tally, posterior(ENTRIES, trials_of[number], tau_scale), truth[number], new[number], margin)
     return tally
 
 
@@ -116,35 +116,37 @@ def _arms(rng: np.random.Generator, seen: np.ndarray, runs: int, spread: Spread)
     ).assign(**alike)
 
 
-def _hold(tally: Tally, found: Posterior, truth: np.ndarray, new: np.ndarray, margin: float) -> None:
+def _hold(tally: Tally, fitted: Posterior, truth: np.ndarray, new: np.ndarray, margin: float) -> None:
     """Hold one posterior against the truth and against what the new laboratory sees."""
     others = np.arange(1, len(truth))
     against = np.zeros_like(others)
     for name, quantiles, values in (
-        ("held_mean", found.mean_quantiles, truth),
-        ("held_new", found.new_quantiles, new),
+        ("held_mean", fitted.mean_quantiles, truth),
+        ("held_new", fitted.new_quantiles, new),
     ):
         low, high = quantiles(others, against, (0.025, 0.975)).T
         difference = values[1:] - values[0]
         setattr(tally, name, getattr(tally, name) + int(((low <= difference) & (difference <= high)).sum()))
     tally.contrasts += len(others)
-    said = found.forecast(margin)
+    forecast = fitted.forecast(margin)
     behind = 1.0 - np.exp(new - new.max())
-    tally.said_best += said.best.tolist()
+    tally.said_best += forecast.best.tolist()
     tally.was_best += (behind == 0).tolist()
-    tally.said_slower += said.slower.tolist()
+    tally.said_slower += forecast.slower.tolist()
     tally.was_slower += (behind > margin).tolist()
-    order = np.argsort(-found.effects)
-    estimate = found.effects - found.effects.max()
-    verdicts = of_numbers([Choice(1 - np.exp(estimate[i]), said.slower[i], said.loss[i]) for i in order], margin)
+    order = np.argsort(-fitted.effects)
+    estimate = fitted.effects - fitted.effects.max()
+    verdicts = of_numbers(
+        [Choice(1 - np.exp(estimate[i]), forecast.slower[i], forecast.loss[i]) for i in order], margin
+    )
     stays = verdicts[int(np.flatnonzero(order == 0)[0])] == USE
     for way, chosen in (("verdict", 0 if stays else order[0]), ("mean", order[0]), ("first", 0)):
         tally.lost[way].append(float(behind[chosen]))
 
 
-def calibration(said: Sequence[float], was: Sequence[bool]) -> list[tuple[float, float, int]]:
+def calibration(foretold: Sequence[float], was: Sequence[bool]) -> list[tuple[float, float, int]]:
     """Return mean probability said, share that came true, and count, for each tenth of what is said that has any."""
-    probability, came_true = np.asarray(said), np.asarray(was)
+    probability, came_true = np.asarray(foretold), np.asarray(was)
     place = np.clip(np.digitize(probability, BINS) - 1, 0, len(BINS) - 2)
     return [
         (float(probability[place == b].mean()), float(came_true[place == b].mean()), int((place == b).sum()))

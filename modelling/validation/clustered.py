@@ -50,13 +50,13 @@ def scored(results: Sequence[Result], method: str, score: str, against: str = ""
 
     against : another method, whose score is subtracted, over the questions that both have one for
     """
-    found: dict[Cell, list[float]] = {}
+    values_of: dict[Cell, list[float]] = {}
     for task, outcomes in results:
         values = [SCORES[score](outcomes[name]) if name in outcomes else None for name in (method, against or method)]
         if values[0] is not None and values[1] is not None:
             value = values[0] - values[1] if against else values[0]
-            found.setdefault((task.case_studies, task.workload), []).append(value)
-    return {cell: float(np.mean(values)) for cell, values in found.items()}
+            values_of.setdefault((task.case_studies, task.workload), []).append(value)
+    return {cell: float(np.mean(values)) for cell, values in values_of.items()}
 
 
 def clustered(cells: Mapping[Cell, float]) -> Clustered:
@@ -64,7 +64,7 @@ def clustered(cells: Mapping[Cell, float]) -> Clustered:
     sources = sorted({source for source, _ in cells})
     if not cells:
         return Clustered(None, None, None, 0, 0)
-    own = [[value for (source, _), value in cells.items() if source == each] for each in sources]
+    own = [[value for (source, _), value in cells.items() if source == laboratory] for laboratory in sources]
     sums, sizes = np.array([sum(values) for values in own]), np.array([len(values) for values in own])
     drawn = np.random.default_rng(SEED).integers(len(sources), size=(REPLICATIONS, len(sources)))
     means = sums[drawn].sum(axis=1) / sizes[drawn].sum(axis=1)
@@ -87,6 +87,6 @@ def shortfalls(results: Sequence[Result], method: str, naive: Iterable[str]) -> 
     questions that both answer, and at least LEAST_INSIDE of the ratios lie inside its 95 % interval.
     """
     leads = {name: clustered(scored(results, method, "log_score", name)).mean for name in naive if name != method}
-    found = [f"log_score against {name}" for name, lead in leads.items() if lead is not None and lead < 0]
+    reasons = [f"log_score against {name}" for name, lead in leads.items() if lead is not None and lead < 0]
     inside = clustered(scored(results, method, "inside")).mean
-    return found if inside is not None and inside >= LEAST_INSIDE else [*found, "inside"]
+    return reasons if inside is not None and inside >= LEAST_INSIDE else [*reasons, "inside"]

@@ -70,9 +70,9 @@ class Evidence:
         """Return the trials and tier lists of all workloads between whatever differs in some part."""
         if self._observed is None:
             scale, doubt = assumptions.tier_scale, assumptions.tier_doubt
-            found = [observed(arms, workload, self.spread) for workload, arms in self.arms.items()]
-            found += [listed(findings, workload, scale, doubt) for workload, findings in self.findings.items()]
-            self._observed = [each for some in found for each in some]
+            by_workload = [observed(arms, workload, self.spread) for workload, arms in self.arms.items()]
+            by_workload += [listed(findings, workload, scale, doubt) for workload, findings in self.findings.items()]
+            self._observed = [observation for some in by_workload for observation in some]
         return self._observed
 
     def pooled(self, assumptions: Assumptions) -> Pooled:
@@ -210,9 +210,9 @@ def from_components(task: Task, known: Knowledge) -> Forecast:
 
 def _component_model(workload: str, known: Knowledge) -> Components | None:
     axis = AXES["configuration"]
-    found = known.trials(workload, axis)
+    known_trials = known.trials(workload, axis)
     rows = known.evidence.comparable(workload, axis).drop_duplicates("entry").to_dict("records")
-    return fit(found, {row["entry"]: _components(row) for row in rows}) if found else None
+    return fit(known_trials, {row["entry"]: _components(row) for row in rows}) if known_trials else None
 
 
 def _components(row: Mapping[str, object]) -> dict[str, str]:
@@ -249,7 +249,7 @@ def from_pooled(task: Task, known: Knowledge) -> Forecast:
 
 def _pooled(known: Knowledge) -> Pooled | None:
     everything = known.evidence.observed(known.assumptions)
-    others = [each for each in everything if known.left_out.isdisjoint(each.trial.sources)]
+    others = [observation for observation in everything if known.left_out.isdisjoint(observation.trial.sources)]
     return pool(others, SCALES, start=known.evidence.pooled(known.assumptions).spreads) if others else None
 
 
@@ -294,16 +294,16 @@ def overall_mean(task: Task, known: Knowledge) -> Forecast:
     Of numbers, or of standings in tier lists where these know more of the task's entries. Ratios are as uncertain as
     others' are around these means.
     """
-    found = known.once("mean", task.axis.name, work=lambda: _means(task.axis, known))
-    inside = [{entry: score for entry, score in part.items() if entry in task.truth} for part in found]
+    parts = known.once("mean", task.axis.name, work=lambda: _means(task.axis, known))
+    inside = [{entry: score for entry, score in part.items() if entry in task.truth} for part in parts]
     scores = max(inside, key=len)  # the first of equals: numbers before lists
     if len(scores) < 2:
         raise CannotPredict("no other case study compares two of these entries for any workload")
     place = inside.index(scores)
-    if place == len(found) - 1:
+    if place == len(parts) - 1:
         return Forecast(scores)
     variance = known.once(
-        "around", task.axis.name, str(place), work=lambda: _mean_square(task.axis, known, found[place])
+        "around", task.axis.name, str(place), work=lambda: _mean_square(task.axis, known, parts[place])
     )
     return Forecast(scores, {(a, b): (scores[a] - scores[b], variance) for a, b in combinations(sorted(scores), 2)})
 
@@ -328,8 +328,8 @@ def _means(axis: Axis, known: Knowledge) -> list[dict[str, float]]:
             Trial.from_arms(t.name, t.treatments, t.effects.mean(axis=1), np.ones(len(t.treatments)))
             for t in known.trials(workload, axis)
         ]
-    found = [dict(zip(net.treatments, net.common.effects.tolist(), strict=True)) for net in networks(alike)]
-    return [*found, _mean_standing(map(known.findings, known.evidence.findings), axis)]
+    means = [dict(zip(net.treatments, net.common.effects.tolist(), strict=True)) for net in networks(alike)]
+    return [*means, _mean_standing(map(known.findings, known.evidence.findings), axis)]
 
 
 def _mean_standing(findings: Iterable[pd.DataFrame], axis: Axis) -> dict[str, float]:

@@ -121,7 +121,7 @@ def sources(evidence: Evidence) -> list[tuple[str, ...]]:
 
 def tasks(unit: tuple[str, ...], evidence: Evidence) -> list[Task]:
     """Return every question that the evidence of these case studies answers by itself."""
-    found = []
+    asked = []
     for workload, findings in evidence.findings.items():
         if not evidence.speaks(unit, workload):
             continue
@@ -130,12 +130,12 @@ def tasks(unit: tuple[str, ...], evidence: Evidence) -> list[Task]:
             arms = evidence.comparable(workload, axis)
             own = arms[arms["case_study"].isin(unit)]
             for hypervisor, rows in _under_each(own, axis):
-                found += _from_numbers(unit, axis, workload, hypervisor, rows)
+                asked += _from_numbers(unit, axis, workload, hypervisor, rows)
             # A list's hypervisor is one, and it speaks of files: these would be its pairs and host file systems again.
             if axis.name not in ("configuration", "host-storage"):
                 for hypervisor, rows in _under_each(stated, axis):
-                    found += _from_lists(unit, axis, workload, hypervisor, rows)
-    return sorted(found, key=lambda task: [*AXES].index(task.axis.name))
+                    asked += _from_lists(unit, axis, workload, hypervisor, rows)
+    return sorted(asked, key=lambda task: [*AXES].index(task.axis.name))
 
 
 def _under_each(rows: pd.DataFrame, axis: Axis) -> list[tuple[str | None, pd.DataFrame]]:
@@ -148,14 +148,14 @@ def _under_each(rows: pd.DataFrame, axis: Axis) -> list[tuple[str | None, pd.Dat
 def _from_numbers(
     unit: tuple[str, ...], axis: Axis, workload: str, hypervisor: str | None, arms: pd.DataFrame
 ) -> list[Task]:
-    found = []
+    asked = []
     for trial in trials(arms):
         if axis.name == "host-storage" and all(host_storage_parts(entry)[1] for entry in trial.treatments):
             continue  # files on stated file systems: host-fs asks the same
         truth = dict(zip(trial.treatments, trial.effects.mean(axis=1).tolist(), strict=True))
         own = arms[arms["case_study"].isin(trial.sources) & arms["entry"].isin(trial.treatments)]
-        found.append(Task(unit, axis, workload, hypervisor, truth, trial, own))
-    return found
+        asked.append(Task(unit, axis, workload, hypervisor, truth, trial, own))
+    return asked
 
 
 def _from_lists(
@@ -182,9 +182,9 @@ def score(task: Task, forecast: Forecast) -> Outcome:
 
     order = sorted(forecast.scores, key=lambda entry: (-round(forecast.scores[entry], 9), entry))
     truth = np.array([task.truth[entry] for entry in order]).round(9)
-    said = np.array([forecast.scores[entry] for entry in order]).round(9)
+    foretold = np.array([forecast.scores[entry] for entry in order]).round(9)
     pairs = _pairs(task, forecast)
-    if np.ptp(said) == 0:
+    if np.ptp(foretold) == 0:
         if not forecast.ratios:
             raise CannotPredict("it puts no entry above another")
         return pairs
@@ -194,9 +194,9 @@ def score(task: Task, forecast: Forecast) -> Outcome:
     return replace(
         pairs,
         order=tuple(order),
-        kendall=float(kendalltau(truth, said).statistic),
-        spearman=float(spearmanr(truth, said).statistic),
-        top=float(best[said == said.max()].mean()),
+        kendall=float(kendalltau(truth, foretold).statistic),
+        spearman=float(spearmanr(truth, foretold).statistic),
+        top=float(best[foretold == foretold.max()].mean()),
         by_chance=float(best.mean()),
     )
 
@@ -219,11 +219,11 @@ def _pairs(task: Task, forecast: Forecast) -> Outcome:
 
 def summaries(results: Sequence[Result]) -> list[Summary]:
     """Summarise every method over all axes, then over each axis that was asked about."""
-    found = []
+    summed = []
     for axis in ("", *AXES):
         asked = [outcomes for task, outcomes in results if axis in ("", task.axis.name)]
-        found += [_summary(axis, name, asked) for name in METHODS if any(name in outcomes for outcomes in asked)]
-    return found
+        summed += [_summary(axis, name, asked) for name in METHODS if any(name in outcomes for outcomes in asked)]
+    return summed
 
 
 def _summary(axis: str, method: str, asked: list[Mapping[str, Outcome]]) -> Summary:
@@ -232,8 +232,8 @@ def _summary(axis: str, method: str, asked: list[Mapping[str, Outcome]]) -> Summ
     errors = [error for outcome in answered for error in outcome.errors]
 
     def mean(name: str) -> float | None:
-        found = [value for outcome in answered if (value := getattr(outcome, name)) is not None]
-        return float(np.mean(found)) if found else None
+        values = [value for outcome in answered if (value := getattr(outcome, name)) is not None]
+        return float(np.mean(values)) if values else None
 
     return Summary(
         axis=axis,

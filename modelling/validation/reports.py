@@ -116,7 +116,7 @@ def as_dict(report: Report, revision: int) -> dict[str, Any]:
         ],
         "questions": [_question(task, outcomes) for task, outcomes in report.results],
         "forecasts": _in_use(report),
-        "clustered": [_clustered(report, *each) for each in product(METHODS, SCORES, ("", *NAIVE))],
+        "clustered": [_clustered(report, *case) for case in product(METHODS, SCORES, ("", *NAIVE))],
         "laboratories": _grouped(report, lambda task: task.case_studies),
         "distinct_questions": _grouped(report, lambda task: (task.case_studies, task.workload)),
         "notes": _notes(report),
@@ -134,8 +134,8 @@ def _in_use(report: Report) -> dict[str, Any]:
 
 
 def _clustered(report: Report, method: str, score: str, against: str) -> dict[str, Any]:
-    found = clustered(scored(report.results, method, score, against))
-    return {"method": method, "score": score, "against": against or None, **asdict(found)}
+    summary = clustered(scored(report.results, method, score, against))
+    return {"method": method, "score": score, "against": against or None, **asdict(summary)}
 
 
 def _grouped(report: Report, key: Callable[[Task], Any]) -> list[dict[str, Any]]:

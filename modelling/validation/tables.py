@@ -78,14 +78,14 @@ def tables(result: Mapping[str, Any], names: Mapping[str, Mapping[str, str]]) ->
 
 def distinct(result: Mapping[str, Any]) -> Table:
     """Tabulate every method over distinct questions, each counting once, with intervals over laboratories."""
-    found = {(row["method"], row["score"], row["against"]): row for row in result["clustered"]}
+    by_key = {(row["method"], row["score"], row["against"]): row for row in result["clustered"]}
     columns = [Column(_HEADINGS["method"])]
     columns += [Column(heading, True) for heading in _CLUSTERED.values()]
     columns += [Column(f"Log score above “{_labels(result)[name]}”", True) for name in _BASELINES]
     rows = []
     for name, label in _labels(result).items():
-        cells = [_spread(found[name, score, None], score) for score in _CLUSTERED]
-        cells += [_spread(found[name, "log_score", other], "") if other != name else NOTHING for other in _BASELINES]
+        cells = [_spread(by_key[name, score, None], score) for score in _CLUSTERED]
+        cells += [_spread(by_key[name, "log_score", other], "") if other != name else NOTHING for other in _BASELINES]
         rows.append((label, *cells))
     return Table("By distinct question", tuple(columns), tuple(rows))
 
@@ -172,7 +172,7 @@ def by_question(result: Mapping[str, Any], names: Mapping[str, Mapping[str, str]
 def reasons(result: Mapping[str, Any]) -> Table:
     """Tabulate why predictions are missing, and how often."""
     labels = _labels(result)
-    found = Counter(
+    counted = Counter(
         (prediction["method"], prediction["cannot"])
         for asked in result["questions"]
         for prediction in asked["predictions"]
@@ -180,7 +180,7 @@ def reasons(result: Mapping[str, Any]) -> Table:
     )
     columns = (Column("Method"), Column("Why it cannot predict"), Column("Questions", True))
     places = list(labels)
-    ordered = sorted(found.items(), key=lambda item: (places.index(item[0][0]), -item[1], item[0][1]))
+    ordered = sorted(counted.items(), key=lambda item: (places.index(item[0][0]), -item[1], item[0][1]))
     rows = tuple((labels[method], reason[0].upper() + reason[1:], str(count)) for (method, reason), count in ordered)
     return Table("What cannot be predicted", columns, rows)
 
@@ -265,18 +265,18 @@ def in_use(result: Mapping[str, Any]) -> list[str]:
     """Say which method forecasts since when, and why the others do not, in sentences."""
     labels, forecasts = _labels(result), result["forecasts"]
     since = date.fromisoformat(forecasts["since"])
-    found = [f"What nobody measured is forecast by {forecasts['label'].lower()}, since {since:%-d %B %Y}."]
+    sentences = [f"What nobody measured is forecast by {forecasts['label'].lower()}, since {since:%-d %B %Y}."]
     for name, shortfalls in forecasts["shortfalls"].items():
-        reasons = listed(_shortfall(each, labels) for each in shortfalls)
+        reasons = listed(_shortfall(shortfall, labels) for shortfall in shortfalls)
         if name == forecasts["method"] and shortfalls:
-            found.append(f"On this evidence it should not be: {reasons}.")
+            sentences.append(f"On this evidence it should not be: {reasons}.")
         elif shortfalls:
-            found.append(f"{labels[name]}: not used for that, because {reasons}.")
-    return found
+            sentences.append(f"{labels[name]}: not used for that, because {reasons}.")
+    return sentences
 
 
-def _shortfall(each: str, labels: Mapping[str, str]) -> str:
-    what, _, naive = each.partition(" against ")
+def _shortfall(shortfall: str, labels: Mapping[str, str]) -> str:
+    what, _, naive = shortfall.partition(" against ")
     if what == "inside":
         return "fewer than 90 % of its ratios lie inside their 95 % interval"
     return f"its log score is below that of “{labels[naive]}”"

@@ -90,7 +90,7 @@ def _make_seed(work: Path, authorized_keys: Sequence[str], filebench: Path | Non
     seed = work / "seed"
     seed.mkdir()
     host_key = work / "host_key"
-    said = {
+    user_data = {
         "users": [],
         "disable_root": False,
         "ssh_authorized_keys": list(authorized_keys),
@@ -107,7 +107,7 @@ def _make_seed(work: Path, authorized_keys: Sequence[str], filebench: Path | Non
     # What QEMU's user network gives. Version 1 is what every cloud-init and all its ways to set up a network know.
     address = {"type": "static", "address": "10.0.2.15/24", "gateway": "10.0.2.2"}
     interface = {"type": "physical", "name": "eth0", "mac_address": MAC, "subnets": [address]}
-    (seed / "user-data").write_text("#cloud-config\n" + json.dumps(said, indent=1))  # JSON is YAML
+    (seed / "user-data").write_text("#cloud-config\n" + json.dumps(user_data, indent=1))  # JSON is YAML
     (seed / "meta-data").write_text(json.dumps({"instance-id": "kdb", "local-hostname": "guest"}))
     (seed / "network-config").write_text(json.dumps({"version": 1, "config": [interface]}))
     if filebench is not None:

@@ -114,9 +114,9 @@ def _copy_source(source: Path, target: Path) -> None:
 
 
 def _check_release(source: Path, version: str) -> None:
-    if (found := _content(source)) != RELEASES[version]:
+    if (digest := _content(source)) != RELEASES[version]:
         raise BuildError(
-            f"This is not the source of Filebench {version} as it was released: its files have the digest {found}, "
+            f"This is not the source of Filebench {version} as it was released: its files have the digest {digest}, "
             f"the release's {RELEASES[version]}. Take {UPSTREAM}/archive/refs/tags/{version}.tar.gz, or a clone with "
             "that tag checked out and nothing built in it."
         )
@@ -172,9 +172,9 @@ def _inside(root: Path, *command: str) -> str:
 def _least_glibc(tree: Path) -> str:
     """Return the version of the oldest C library that has everything the programs ask for."""
     needed = {
-        tuple(map(int, found.split(b".")))
+        tuple(map(int, version.split(b".")))
         for path in tree.rglob("*")
         if path.is_file()
-        for found in re.findall(rb"GLIBC_(\d+\.\d+)", path.read_bytes())
+        for version in re.findall(rb"GLIBC_(\d+\.\d+)", path.read_bytes())
     }
     return ".".join(map(str, max(needed)))

@@ -74,11 +74,11 @@ def read(folder: Path) -> Tree:
         manifest["filebench"], manifest["prefix"]
     except (OSError, ValueError, TypeError, KeyError):
         raise TreeError(f"{folder} has no {MANIFEST} of manage.py build_filebench.") from None
-    found = digests(folder)
-    found.pop(MANIFEST)
-    if changed := sorted(name for name in expected.keys() | found.keys() if expected.get(name) != found.get(name)):
+    actual = digests(folder)
+    actual.pop(MANIFEST)
+    if changed := sorted(name for name in expected.keys() | actual.keys() if expected.get(name) != actual.get(name)):
         raise TreeError(f"{folder} is not as it was built: {', '.join(changed[:5])}. Build it again.")
-    return Tree(manifest, {name: (folder / name).read_bytes() for name in found})
+    return Tree(manifest, {name: (folder / name).read_bytes() for name in actual})
 
 
 def moved(tree: Tree, folder: str) -> dict[str, bytes]:

@@ -46,9 +46,9 @@ _PUBLIC_KEY = re.compile(r"(?:ssh|ecdsa|sk)-[\w@.-]{1,60} [A-Za-z0-9+/]{4,20000}
 
 def public_keys(paths: Iterable[Path]) -> list[str]:
     """Return the keys in files of OpenSSH's public keys. Raises BuildError, which repeats no line: it may be secret."""
-    found: list[str] = []
+    keys: list[str] = []
     for path in paths:
-        before = len(found)
+        before = len(keys)
         for number, line in enumerate(path.read_text(errors="replace").splitlines(), start=1):
             key = line.strip()
             if not _PUBLIC_KEY.fullmatch(key) and key and not key.startswith("#"):
@@ -56,10 +56,10 @@ def public_keys(paths: Iterable[Path]) -> list[str]:
                     f"{path}, line {number}: not a public key of OpenSSH; name the file that ends in .pub."
                 )
             if key and not key.startswith("#"):
-                found.append(key)
-        if len(found) == before:
+                keys.append(key)
+        if len(keys) == before:
             raise BuildError(f"{path} holds no public key.")
-    return found
+    return keys
 
 
 def build(
@@ -187,12 +187,12 @@ def _of_root(member: tarfile.TarInfo) -> tarfile.TarInfo:
 
 
 def _facts(text: str) -> dict[str, Any]:
-    said = remote.facts(text)
-    known = dict(said)
-    modules = {value for key, value in said if key == "module"}
+    pairs = remote.facts(text)
+    known = dict(pairs)
+    modules = {value for key, value in pairs if key == "module"}
     return {
         **{name: known[name] for name in ("kernel", "distribution", "distribution_version")},
         "disk_buses": [bus for bus, module in DISK_MODULES.items() if module in modules],
-        "packages": dict(value.split(" ", 1) for key, value in said if key == "package"),
+        "packages": dict(value.split(" ", 1) for key, value in pairs if key == "package"),
         "filebench": known.get("filebench", ""),
     }

@@ -30,12 +30,12 @@ class Usage:
     write_bytes: int | None
 
     @classmethod
-    def of(cls, said: Mapping[str, str]) -> Self:
+    def of(cls, answer: Mapping[str, str]) -> Self:
         """Return the use that the lines of an answer tell. cpu: user nice system idle iowait irq softirq steal ..."""
-        cpu = [int(word) for word in said["cpu"].split()]
-        moved = (int(said[name]) if name in said else None for name in ("read_bytes", "write_bytes"))
-        used = sum(cpu[:3]), cpu[7] if len(cpu) > 7 else 0, int(said["ours"]), int(said["kernel"])
-        return cls(int(said["hz"]), float(said["up"]), *used, *moved)
+        cpu = [int(word) for word in answer["cpu"].split()]
+        moved = (int(answer[name]) if name in answer else None for name in ("read_bytes", "write_bytes"))
+        used = sum(cpu[:3]), cpu[7] if len(cpu) > 7 else 0, int(answer["ours"]), int(answer["kernel"])
+        return cls(int(answer["hz"]), float(answer["up"]), *used, *moved)
 
 
 @dataclass(frozen=True)
@@ -49,11 +49,11 @@ class Background:
 
     def beyond_limits(self, where: str) -> list[str]:
         """Return a sentence for each limit that was passed."""
-        said = []
+        sentences = []
         if self.cpu > CPU_LIMIT:
-            said.append(f"Others used {self.cpu:.2f} CPU-seconds a second on {where}; {CPU_LIMIT:g} are allowed.")
+            sentences.append(f"Others used {self.cpu:.2f} CPU-seconds a second on {where}; {CPU_LIMIT:g} are allowed.")
         if self.steal > STEAL_LIMIT:
-            said.append(
+            sentences.append(
                 f"Others took {self.steal:.2f} CPU-seconds a second from {where} (steal); {STEAL_LIMIT:g} are allowed."
             )
         if (
@@ -61,11 +61,11 @@ class Background:
             and self.write_mib_s is not None
             and self.read_mib_s + self.write_mib_s > IO_LIMIT
         ):
-            said.append(
+            sentences.append(
                 f"Others read {self.read_mib_s:.1f} MiB/s and wrote {self.write_mib_s:.1f} MiB/s on {where}; "
                 f"{IO_LIMIT:g} MiB/s in all are allowed."
             )
-        return said
+        return sentences
 
 
 def between(before: Usage, after: Usage) -> Background:

@@ -199,10 +199,10 @@ def _bring(watches: list[_Watch], seconds: int, host: _Presence, look_at_host: C
 
 def spread(left: Sequence[Left]) -> tuple[float, float] | None:
     """Return how far apart the machines began to measure, and its uncertainty, s; None for one machine alone."""
-    began = [each.began for each in left if each.began is not None]
+    began = [of_machine.began for of_machine in left if of_machine.began is not None]
     if len(began) < 2:
         return None
-    return max(began) - min(began), sum(sorted(each.unsure for each in left)[-2:])
+    return max(began) - min(began), sum(sorted(of_machine.unsure for of_machine in left)[-2:])
 
 
 def _watch(machine: Machine, load: Load, say: Callable[[str], None]) -> _Watch:
@@ -248,13 +248,13 @@ def _clock_ahead(machine: Machine) -> tuple[float, float]:
 
     The quickest of a few answers: it was read between question and answer.
     """
-    found = []
+    answers = []
     for _ in range(CLOCK_LOOKS):
         before = time.monotonic()
         up = machine.area.up()
         after = time.monotonic()
-        found.append(((after - before) / 2, up - (before + after) / 2))
-    unsure, ahead = min(found)
+        answers.append(((after - before) / 2, up - (before + after) / 2))
+    unsure, ahead = min(answers)
     return ahead, unsure + UP_SECONDS
 
 

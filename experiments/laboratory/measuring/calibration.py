@@ -15,10 +15,10 @@ FIGURES = {
 }
 
 
-def medians(said: Iterable[tuple[str, str]]) -> dict[str, float]:
+def medians(answer: Iterable[tuple[str, str]]) -> dict[str, float]:
     """Return the figures of several rounds; one that the pool cannot have (no direct I/O there) is missing."""
     rounds: dict[str, list[float]] = {}
-    for name, value in said:
+    for name, value in answer:
         if name in FIGURES:
             rounds.setdefault(name, []).append(float(value))
     return {name: median(values) for name, values in rounds.items()}
@@ -26,9 +26,9 @@ def medians(said: Iterable[tuple[str, str]]) -> dict[str, float]:
 
 def drift(calibrations: Iterable[Mapping[str, Any]], before: str) -> list[str]:
     """Return a sentence for each figure of the load before this part that differs too much from the first part's."""
-    found = {each["before"]: each for each in calibrations}
-    first = next(iter(found.values()), None)
-    now = found.get(before)
+    by_part = {calibrated["before"]: calibrated for calibrated in calibrations}
+    first = next(iter(by_part.values()), None)
+    now = by_part.get(before)
     if first is None or now is None:
         return []
     return [

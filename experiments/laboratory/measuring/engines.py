@@ -140,8 +140,8 @@ def load(
 
 def seconds_to_measuring(output: bytes) -> float | None:
     """Return how long after the barrier it measured: Filebench starts its threads first and says when; fio does not."""
-    said = [pattern.search(output) for pattern in _BEGAN]
-    return None if None in said else float(said[1][1]) - float(said[0][1])  # type: ignore[index]
+    matches = [pattern.search(output) for pattern in _BEGAN]
+    return None if None in matches else float(matches[1][1]) - float(matches[0][1])  # type: ignore[index]
 
 
 # Filebench

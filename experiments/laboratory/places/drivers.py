@@ -190,7 +190,7 @@ def _first_contact(guest: Connection, keep: Callable[[], object]) -> None:
 
 def attached(machines: Sequence[tuple[Connection, str, bool]], wanted: Wanted, say: Say) -> list[Machine]:
     """Prepare virtual machines that exist, each with its pool and whether that makes images."""
-    found = []
+    prepared = []
     for number, (connection, pool, makes_image) in enumerate(machines, start=1):
         area = Area(connection, pool, wanted.token)
         area.call("begin", timeout=120)
@@ -200,8 +200,8 @@ def attached(machines: Sequence[tuple[Connection, str, bool]], wanted: Wanted, s
         else:
             say(steps.guest_folder(wanted.guest_fs, f"virtual machine {number}"))
             facts = area.call("make-folder", FOLDER, wanted.guest_fs)
-        found.append(Machine(number, area, {**facts, "kernel": _kernel(connection)}))
-    return found
+        prepared.append(Machine(number, area, {**facts, "kernel": _kernel(connection)}))
+    return prepared
 
 
 def _kernel(machine: Connection) -> str:
@@ -211,5 +211,5 @@ def _kernel(machine: Connection) -> str:
 def drop_caches(machines: Sequence[Machine], host: Connection | None) -> bool:
     """Drop caches, inside first, as guests write back into the host's. Return False where a login may not drop them."""
     reached = [machine.area.machine for machine in machines if machine.number] + [host]
-    said = [remote.call(machine, "drop-caches", timeout=300) for machine in reached if machine is not None]
-    return not any(said)
+    answers = [remote.call(machine, "drop-caches", timeout=300) for machine in reached if machine is not None]
+    return not any(answers)

@@ -137,10 +137,10 @@ def make_image(area: Area, place: str, host_storage: str, number: int, mib: int,
 
 def forwarded(usernet: str, name: str) -> tuple[str, int]:
     """Return the way in by the port of the host's loopback in QEMU's `info usernet`. Raises Refused."""
-    found = re.search(r"TCP\[HOST_FORWARD\]\s+\d+\s+127\.0\.0\.1\s+(\d+)\s+\S+\s+22\b", usernet)
-    if not found:
+    match = re.search(r"TCP\[HOST_FORWARD\]\s+\d+\s+127\.0\.0\.1\s+(\d+)\s+\S+\s+22\b", usernet)
+    if not match:
         raise remote.Refused(f"the virtual machine {name} has no forwarded port")
-    return "127.0.0.1", int(found[1])
+    return "127.0.0.1", int(match[1])
 
 
 def connection(host: Connection, name: str, way_in: tuple[str, int], host_key: str) -> Connection:

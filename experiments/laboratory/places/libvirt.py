@@ -136,8 +136,8 @@ def owner_of(host: Connection, accelerator: str) -> str:
 
     Empty where libvirt does not separate them from itself. Raises Refused.
     """
-    found = re.search(rf"<baselabel type='{accelerator}'>\+(\d+):\+(\d+)</baselabel>", virsh(host, "capabilities"))
-    return f"{found[1]}:{found[2]}" if found else ""
+    match = re.search(rf"<baselabel type='{accelerator}'>\+(\d+):\+(\d+)</baselabel>", virsh(host, "capabilities"))
+    return f"{match[1]}:{match[2]}" if match else ""
 
 
 def start(area: Area, guest: Guest) -> None:
@@ -162,17 +162,17 @@ def state(host: Connection, name: str) -> str:
 def check_running(host: Connection, name: str) -> None:
     """Raise GuestGone, GuestStopped where libvirt says that the guest is anything but running."""
     try:
-        found = state(host, name)
+        condition = state(host, name)
     except NotNow:
         raise
     except Refused as error:
         if name in virsh(host, "list", "--all", "--name").split():
             raise NotNow(str(error)) from error
         raise GuestGone(f"the virtual machine {name} is gone: {error}") from error
-    if found.startswith(("shut off", "crashed", "in shutdown")):
-        raise GuestGone(f"the virtual machine {name} is {found}")
-    if not found.startswith(("running", "idle")):
-        raise GuestStopped(f"the virtual machine {name} is {found}")
+    if condition.startswith(("shut off", "crashed", "in shutdown")):
+        raise GuestGone(f"the virtual machine {name} is {condition}")
+    if not condition.startswith(("running", "idle")):
+        raise GuestStopped(f"the virtual machine {name} is {condition}")
 
 
 def way_in(host: Connection, name: str) -> tuple[str, int]:

@@ -39,10 +39,10 @@ _FOLDERS = ("dir", "btrfs")
 
 def vmid(name: str) -> int:
     """Return the number of a machine by its name, "kdb-TOKEN-N". Raises ValueError where it is none of ours."""
-    found = re.fullmatch(r"kdb-(?:probe-)?(\d+)(?:-(\d{1,2}))?", name)
-    if not found:
+    match = re.fullmatch(r"kdb-(?:probe-)?(\d+)(?:-(\d{1,2}))?", name)
+    if not match:
         raise ValueError(f"{name} is no machine of a campaign")
-    return FIRST_ID + int(found[1]) // 100 % _JOBS * 100 + int(found[2] or 0)
+    return FIRST_ID + int(match[1]) // 100 % _JOBS * 100 + int(match[2] or 0)
 
 
 def make_disk(area: Area, place: str, host_storage: str, number: int, mib: int, options: disks.Options) -> str:
@@ -124,18 +124,18 @@ def start(area: Area, guest: Guest) -> None:
 def check_running(host: Connection, name: str) -> None:
     """Raise GuestGone, GuestStopped where Proxmox VE says that the guest is anything but running."""
     try:
-        said = qm(host, "status", str(vmid(name)))
+        answer = qm(host, "status", str(vmid(name)))
     except Refused as error:
         if "does not exist" in str(error) and "ipcc_send_rec" not in str(error):  # which is its cluster's silence
             raise GuestGone(f"the virtual machine {name} is gone: {error}") from error
         raise NotNow(str(error)) from error
-    found = said.strip().removeprefix("status: ")
-    if found == "stopped":
-        raise GuestGone(f"the virtual machine {name} is {found}")
-    if found in _STOPPED:
-        raise GuestStopped(f"the virtual machine {name} is {found}")
-    if found != "running":
-        raise NotNow(f"{host.address}: Proxmox VE says of the virtual machine {name}: {found!r}")
+    status = answer.strip().removeprefix("status: ")
+    if status == "stopped":
+        raise GuestGone(f"the virtual machine {name} is {status}")
+    if status in _STOPPED:
+        raise GuestStopped(f"the virtual machine {name} is {status}")
+    if status != "running":
+        raise NotNow(f"{host.address}: Proxmox VE says of the virtual machine {name}: {status!r}")
 
 
 def way_in(host: Connection, name: str) -> tuple[str, int]:
@@ -150,22 +150,26 @@ def storages(host: Connection, names: Iterable[str]) -> dict[str, dict[str, Any]
     allocation : of the host's setting, by image format; "" where the volume is reserved as a whole. Raises Refused.
     """
     wanted = list(names)
-    listed = {each["storage"]: each for each in _asked(host, "get", f"/nodes/{_node(host)}/storage")} if wanted else {}
-    found: dict[str, dict[str, Any]] = {}
+    listed = (
+        {storage["storage"]: storage for storage in _asked(host, "get", f"/nodes/{_node(host)}/storage")}
+        if wanted
+        else {}
+    )
+    facts: dict[str, dict[str, Any]] = {}
     for name in wanted:
         if why := _why_not(name, listed.get(name)):
-            found[name] = {"is_missing": True, "why": why}
+            facts[name] = {"is_missing": True, "why": why}
             continue
         about = _asked(host, "get", f"/storage/{name}")
         system, options = _folder(host, about["path"]) if about["type"] in _FOLDERS else ("", "")
-        found[name] = {
+        facts[name] = {
             "file_system": system or BACKENDS[about["type"]],
             "free_mib": int(listed[name]["avail"]) // 2**20,
             "disk": f"{about['type']} storage",
             "mount_options": options,
             "allocation": allocations(about),
         }
-    return found
+    return facts
 
 
 def _why_not(name: str, status: Mapping[str, Any] | None) -> str:
@@ -182,10 +186,10 @@ def _why_not(name: str, status: Mapping[str, Any] | None) -> str:
 
 def _folder(host: Connection, path: str) -> tuple[str, str]:
     """Return the file system of a folder and its mount options."""
-    said = _said(host, ["findmnt", "--noheadings", "--output", "FSTYPE,OPTIONS", "--target", path]).split()
-    if len(said) != 2:
+    words = _said(host, ["findmnt", "--noheadings", "--output", "FSTYPE,OPTIONS", "--target", path]).split()
+    if len(words) != 2:
         raise Refused(f"{host.address}: findmnt does not know what {path} lies on")
-    return said[0], said[1]
+    return words[0], words[1]
 
 
 def allocations(about: Mapping[str, Any]) -> dict[str, str]:

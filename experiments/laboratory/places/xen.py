@@ -109,10 +109,10 @@ def check_running(host: Connection, name: str) -> None:
             raise GuestGone(f"the virtual machine {name} is gone: {error}") from error
         raise NotNow(str(error)) from error
     # Running, blocked, paused, shut down, why it did, dying (xl(1), list); none of them between two time slices.
-    found = re.search(rf"^{re.escape(name)}\s.{{0,80}}\s([r-][b-][p-][s-]\S[d-])\s", listed, re.MULTILINE)
-    if not found or found[1][3] == "s" or found[1][5] == "d":
+    match = re.search(rf"^{re.escape(name)}\s.{{0,80}}\s([r-][b-][p-][s-]\S[d-])\s", listed, re.MULTILINE)
+    if not match or match[1][3] == "s" or match[1][5] == "d":
         raise GuestGone(f"the virtual machine {name} is gone: xl says {listed.strip()[-200:]!r}")
-    if found[1][2] == "p":
+    if match[1][2] == "p":
         raise GuestStopped(f"the virtual machine {name} is paused")
 
 

@@ -21,31 +21,31 @@ def read(text: str) -> dict[str, Any]:
     celsius: float, the hottest sensor; pools: path to used_percent (int) and made (ISO date); disks: name to passed
     (bool), hours (int), celsius (int), worn_percent (int), as far as SMART tells them.
     """
-    found: dict[str, Any] = {}
+    facts: dict[str, Any] = {}
     for key, value in remote.facts(text):
         name, _, rest = value.partition(" ")
         if key == "vulnerable":
-            found.setdefault("vulnerable", []).append(value)
+            facts.setdefault("vulnerable", []).append(value)
         elif key == "hottest_millidegrees":
             if value.lstrip("-").isdecimal():
-                found["celsius"] = int(value) / 1000
+                facts["celsius"] = int(value) / 1000
         elif key == "used":
             if rest.isdecimal():
-                found.setdefault("pools", {}).setdefault(name, {})["used_percent"] = int(rest)
+                facts.setdefault("pools", {}).setdefault(name, {})["used_percent"] = int(rest)
         elif key == "made":
-            found.setdefault("pools", {}).setdefault(name, {})["made"] = rest
+            facts.setdefault("pools", {}).setdefault(name, {})["made"] = rest
         elif key == "smart":
             if about := _disk(rest):
-                found.setdefault("disks", {})[name] = about
+                facts.setdefault("disks", {})[name] = about
         else:
-            found[key] = value
-    return found
+            facts[key] = value
+    return facts
 
 
 def _disk(text: str) -> dict[str, Any]:
     """Return what every kind of disk states alike in smartctl's JSON: no attributes with a maker's own meaning."""
     try:
-        said = json.loads(text)
+        document = json.loads(text)
     except (ValueError, RecursionError):
         return {}
     places = {
@@ -54,48 +54,48 @@ def _disk(text: str) -> dict[str, Any]:
         "celsius": ("temperature", "current"),
         "worn_percent": ("nvme_smart_health_information_log", "percentage_used"),
     }
-    found = {name: _at(said, *place) for name, place in places.items()}
-    if found["worn_percent"] is None:
-        found["worn_percent"] = _at(said, "endurance_used", "current_percent")
-    return {name: value for name, value in found.items() if isinstance(value, int)}
+    figures = {name: _at(document, *place) for name, place in places.items()}
+    if figures["worn_percent"] is None:
+        figures["worn_percent"] = _at(document, "endurance_used", "current_percent")
+    return {name: value for name, value in figures.items() if isinstance(value, int)}
 
 
-def _at(said: Any, outer: str, inner: str) -> Any:
-    part = said.get(outer) if isinstance(said, dict) else None
+def _at(document: Any, outer: str, inner: str) -> Any:
+    part = document.get(outer) if isinstance(document, dict) else None
     return part.get(inner) if isinstance(part, dict) else None
 
 
-def in_words(found: dict[str, Any]) -> list[tuple[str, str]]:
+def in_words(health: dict[str, Any]) -> list[tuple[str, str]]:
     """Return (label, text) of what is known."""
-    clock = [found.get("governor", ""), f"turbo {found['turbo']}" if "turbo" in found else ""]
-    said = [("Processor clock", ", ".join(filter(None, clock)))]
-    said.append(("Hottest sensor", f"{found['celsius']:.0f} \N{DEGREE SIGN}C" if "celsius" in found else ""))
-    off = ["mitigations are off"] if found.get("mitigations") == "off" else []
-    listed = ", ".join([*off, *(f"vulnerable: {name}" for name in found.get("vulnerable", []))])
-    said.append(("Kernel", listed))
-    for path, about in found.get("pools", {}).items():
+    clock = [health.get("governor", ""), f"turbo {health['turbo']}" if "turbo" in health else ""]
+    lines = [("Processor clock", ", ".join(filter(None, clock)))]
+    lines.append(("Hottest sensor", f"{health['celsius']:.0f} \N{DEGREE SIGN}C" if "celsius" in health else ""))
+    off = ["mitigations are off"] if health.get("mitigations") == "off" else []
+    listed = ", ".join([*off, *(f"vulnerable: {name}" for name in health.get("vulnerable", []))])
+    lines.append(("Kernel", listed))
+    for path, about in health.get("pools", {}).items():
         made = f", made {about['made']}" if "made" in about else ""
         used = f"{about['used_percent']} % full" if "used_percent" in about else "not known how full"
-        said.append((f"File system of {path}", used + made))
-    for name, about in found.get("disks", {}).items():
+        lines.append((f"File system of {path}", used + made))
+    for name, about in health.get("disks", {}).items():
         words = [
             "SMART passed" if about.get("passed") else "SMART failed" if "passed" in about else "",
             f"{about['worn_percent']} % worn" if "worn_percent" in about else "",
             f"{about['hours']:,} h on" if "hours" in about else "",
             f"{about['celsius']} \N{DEGREE SIGN}C" if "celsius" in about else "",
         ]
-        said.append((f"Disk {name}", ", ".join(filter(None, words))))
-    return [(label, text) for label, text in said if text]
+        lines.append((f"Disk {name}", ", ".join(filter(None, words))))
+    return [(label, text) for label, text in lines if text]
 
 
-def warnings(found: dict[str, Any]) -> list[str]:
+def warnings(health: dict[str, Any]) -> list[str]:
     """Return the sentences about the host's health that a result should carry."""
-    said = []
-    if found.get("celsius", 0) >= HOT_CELSIUS:
-        said.append(f"The host was at {found['celsius']:.0f} \N{DEGREE SIGN}C: it may have slowed down.")
-    for name, about in found.get("disks", {}).items():
+    sentences = []
+    if health.get("celsius", 0) >= HOT_CELSIUS:
+        sentences.append(f"The host was at {health['celsius']:.0f} \N{DEGREE SIGN}C: it may have slowed down.")
+    for name, about in health.get("disks", {}).items():
         if about.get("passed") is False:
-            said.append(f"Disk {name} fails its own SMART check.")
+            sentences.append(f"Disk {name} fails its own SMART check.")
         if about.get("worn_percent", 0) >= 100:
-            said.append(f"Disk {name} is worn out by its own count ({about['worn_percent']} %).")
-    return said
+            sentences.append(f"Disk {name} is worn out by its own count ({about['worn_percent']} %).")
+    return sentences

@@ -105,11 +105,11 @@ class Area:
         return dict(facts(call(self.machine, verb, self.pool, self.token, *arguments, timeout=timeout)))
 
     def poll(self, name: str, timeout: float = 20) -> Poll:
-        said = self.call("poll", name, timeout=timeout)
-        status = int(said["status"]) if "status" in said else None
-        began = float(said["began"]) if "began" in said else None
-        clocks = float(said["wall"]), float(said["up"])
-        return Poll(said["state"], status, *clocks, int(said["errors"]), "ready" in said, began)
+        answer = self.call("poll", name, timeout=timeout)
+        status = int(answer["status"]) if "status" in answer else None
+        began = float(answer["began"]) if "began" in answer else None
+        clocks = float(answer["wall"]), float(answer["up"])
+        return Poll(answer["state"], status, *clocks, int(answer["errors"]), "ready" in answer, began)
 
     def up(self) -> float:
         """Return the machine's time since its start, s, asked for as quickly as can be."""

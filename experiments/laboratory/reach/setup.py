@@ -61,37 +61,37 @@ def packages(manager: str, *, with_guests: bool) -> list[str]:
 def look(machine: Connection, *, with_guests: bool) -> Found:
     """Look at the host; it changes nothing. Raises Refused where its package manager is not known, and as ssh."""
     manager = dict(_call(machine, "look"))["manager"]
-    said = _call(machine, "look", *packages(manager, with_guests=with_guests))
-    known = dict(said)
-    units = dict(value.split(" ", 1) for key, value in said if key == "unit")
+    answer = _call(machine, "look", *packages(manager, with_guests=with_guests))
+    known = dict(answer)
+    units = dict(value.split(" ", 1) for key, value in answer if key == "unit")
     return Found(
         manager=manager,
         is_root=known["uid"] == "0",
-        lacking=tuple(value for key, value in said if key == "lacks"),
+        lacking=tuple(value for key, value in answer if key == "lacks"),
         units=units,
         has_settings="has_settings" in known,
-        done=tuple(value for key, value in said if key == "done"),
+        done=tuple(value for key, value in answer if key == "done"),
     )
 
 
-def steps(found: Found, *, with_guests: bool) -> Iterator[Step]:
+def steps(seen: Found, *, with_guests: bool) -> Iterator[Step]:
     """Yield what is still to be done, in order. Look again after installing, which may do more by itself."""
-    if found.lacking:
-        listed = shlex.join(found.lacking)
+    if seen.lacking:
+        listed = shlex.join(seen.lacking)
         yield Step(
             "programs that runs use",
-            f"{_INSTALLS[found.manager]} {listed}",
-            f"{_REMOVES[found.manager]} {listed}{'; apt-get autoremove' if found.manager == 'apt-get' else ''}",
+            f"{_INSTALLS[seen.manager]} {listed}",
+            f"{_REMOVES[seen.manager]} {listed}{'; apt-get autoremove' if seen.manager == 'apt-get' else ''}",
             "install",
-            found.lacking,
+            seen.lacking,
         )
-    unit = next((name for name in ("virtqemud", "libvirtd") if name in found.units), "libvirtd")
-    is_running = any(state.endswith(" active") for state in found.units.values())
-    if with_guests and not is_running and (found.units or found.lacking):
+    unit = next((name for name in ("virtqemud", "libvirtd") if name in seen.units), "libvirtd")
+    is_running = any(state.endswith(" active") for state in seen.units.values())
+    if with_guests and not is_running and (seen.units or seen.lacking):
         command, undo = f"systemctl enable --now {unit}", f"systemctl disable --now {unit}"
-        words = command if found.units else f"{command}, where installing it did not"
+        words = command if seen.units else f"{command}, where installing it did not"
         yield Step("guests are started by libvirt", words, undo, "enable", (unit,))
-    if found.has_settings:
+    if seen.has_settings:
         yield Step(
             "an earlier version of KDB wrote it; by it all virtual machines of the host run as root, and no campaign "
             "needs that any more",

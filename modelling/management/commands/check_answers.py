@@ -18,14 +18,14 @@ class Command(BaseCommand):
         parser.add_argument("--mend", action="store_true", help="forget the answers that differ; they are made anew")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        found = snapshots.check()
-        for question, what in found.waiting.items():
+        check = snapshots.check()
+        for question, what in check.waiting.items():
             self.stdout.write(f"waiting    {question}: {what}")
-        for question, what in found.differing.items():
+        for question, what in check.differing.items():
             self.stdout.write(f"differing  {question}: {what}")
-        if found.differing and options["mend"]:
-            snapshots.forget(list(found.differing))
-            self.stdout.write(f"{len(found.differing)} answers were forgotten.")
-        elif found.differing:
-            raise CommandError(f"{len(found.differing)} of {found.standing} standing answers differ.")
-        self.stdout.write(f"{found.standing} standing answers were computed again; {len(found.waiting)} wait.")
+        if check.differing and options["mend"]:
+            snapshots.forget(list(check.differing))
+            self.stdout.write(f"{len(check.differing)} answers were forgotten.")
+        elif check.differing:
+            raise CommandError(f"{len(check.differing)} of {check.standing} standing answers differ.")
+        self.stdout.write(f"{check.standing} standing answers were computed again; {len(check.waiting)} wait.")

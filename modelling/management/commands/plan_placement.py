@@ -37,24 +37,26 @@ class Command(BaseCommand):
         workloads = sorted({workload for machine in machines for workload in machine.shares})
         known = knowledge(workloads, sorted({machine.hypervisor for machine in machines}))
         with on_stderr():
-            found = plan(machines, pools, known, rules)
-        self.stdout.write(json.dumps(_document(found), indent=1) if options["json"] else _sentences(found))
+            planned = plan(machines, pools, known, rules)
+        self.stdout.write(json.dumps(_document(planned), indent=1) if options["json"] else _sentences(planned))
 
 
-def _document(found: Plan) -> dict[str, Any]:
+def _document(plan: Plan) -> dict[str, Any]:
     return {
         "revision": counts.revision(),
-        **{name: value for name, value in asdict(found).items() if name != "advice"},
-        "gap": found.gap,
-        "machines": [{**asdict(each), "explanation": explained(each)} for each in found.advice],
+        **{name: value for name, value in asdict(plan).items() if name != "advice"},
+        "gap": plan.gap,
+        "machines": [{**asdict(advice), "explanation": explained(advice)} for advice in plan.advice],
     }
 
 
-def _sentences(found: Plan) -> str:
-    moves = [line for each in found.moves for line in (each.machine, *(f"  {said}" for said in explained(each)))]
-    stays = [f"{each.machine}: {' '.join(explained(each))}" for each in found.advice if not each.is_move]
-    measure = [asked_for(each, names.names()) for each in found.to_measure]
-    lines = [f"{len(found.moves)} of {len(found.advice)} machines move. {solved(found)}"]
+def _sentences(plan: Plan) -> str:
+    moves = [
+        line for advice in plan.moves for line in (advice.machine, *(f"  {sentence}" for sentence in explained(advice)))
+    ]
+    stays = [f"{advice.machine}: {' '.join(explained(advice))}" for advice in plan.advice if not advice.is_move]
+    measure = [asked_for(comparison, names.names()) for comparison in plan.to_measure]
+    lines = [f"{len(plan.moves)} of {len(plan.advice)} machines move. {solved(plan)}"]
     for title, rows in (("Move:", moves), ("Stay:", stays), ("To measure:", measure)):
         lines += ["", title, *(f"  {row}" for row in rows)] if rows else []
     return "\n".join(lines)

@@ -59,12 +59,12 @@ def _tables(report: dict[str, Any]) -> str:
         name = "tau from its prior" if tau is None else f"tau = {tau}"
         lines.append(f"{name:20}" + "".join(f"{runs:>4} runs     " for runs in RUNS))
         for laboratories in LABORATORIES:
-            found = [c for c in report["coverage"] if (c["tau"], c["laboratories"]) == (tau, laboratories)]
-            shares = "".join(f"{100 * c['mean']:6.1f} /{100 * c['new']:6.1f} " for c in found)
+            cells = [c for c in report["coverage"] if (c["tau"], c["laboratories"]) == (tau, laboratories)]
+            shares = "".join(f"{100 * c['mean']:6.1f} /{100 * c['new']:6.1f} " for c in cells)
             lines.append(f"{laboratories:>3} laboratories    {shares}")
     for name, title in (("best", "is the best"), ("slower", "is slower by the margin")):
         lines += ["", f"An entry {title}: said, came true, how often said"]
-        lines += [f"{100 * said:6.1f} {100 * was:6.1f} {count:8}" for said, was, count in report[name]]
+        lines += [f"{100 * foretold:6.1f} {100 * was:6.1f} {count:8}" for foretold, was, count in report[name]]
     lines += ["", "Lost on average against the best of the new laboratory, %"]
     lines += [f"{way:8} {lost:6.2f}" for way, lost in report["lost_percent"].items()]
     return "\n".join(lines)

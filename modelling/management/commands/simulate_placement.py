@@ -103,12 +103,12 @@ def _table(report: dict[str, Any]) -> str:
         "",
         "policy   gain %   +-  of oracle %   machines    moves   harmed   TiB copied   gap %",
     ]
-    for each in report["policies"]:
-        error = "" if each["standard_error"] is None else f"{each['standard_error']:.1f}"
-        share = "" if each["of_oracle_percent"] is None else f"{each['of_oracle_percent']:.0f}"
-        gap = "" if each["gap_percent"] is None else f"{each['gap_percent']:.1f}"
+    for row in report["policies"]:
+        error = "" if row["standard_error"] is None else f"{row['standard_error']:.1f}"
+        share = "" if row["of_oracle_percent"] is None else f"{row['of_oracle_percent']:.0f}"
+        gap = "" if row["gap_percent"] is None else f"{row['gap_percent']:.1f}"
         lines.append(
-            f"{each['policy']:7} {each['gain_percent']:7.1f} {error:>4} {share:>12} {each['machines']:>10} "
-            f"{each['moves']:>8} {each['harmed']:>8} {each['bytes_copied'] / 2**40:12.1f} {gap:>7}"
+            f"{row['policy']:7} {row['gain_percent']:7.1f} {error:>4} {share:>12} {row['machines']:>10} "
+            f"{row['moves']:>8} {row['harmed']:>8} {row['bytes_copied'] / 2**40:12.1f} {gap:>7}"
         )
     return "\n".join(line.rstrip() for line in lines)
