@@ -24,7 +24,7 @@ from .validation import reports
 @receiver(knowledge_changed)
 def renew_what_depends(sender: Any, case_study_ids: list[int], revision: int, **kwargs: Any) -> None:
     """Summarise the new measurements and queue the answers they may change."""
-    summaries.rebuild_arms(case_study_ids)
+    summaries.rebuild_arms(case_study_ids)  # first: supersede reads from the arms which answers may change
     leaving.forget_answers()
     names.forget()
     choices.forget()
@@ -42,13 +42,13 @@ def judge_changed_claims(sender: Any, **kwargs: Any) -> None:
 
 @receiver(run_wanted)
 def let_copies_end_first(sender: Any, host: Host, **kwargs: Any) -> str:
-    """A run that begins beside the copy of a disk would measure both."""
+    """Say which copy keeps a run waiting: begun beside the copy of a disk, it would measure both."""
     return moves.copying(host)
 
 
 @receiver(ticked)
 def look_after_what_is_kept(sender: Any, **kwargs: Any) -> None:
-    """Whatever was lost: what a publication left behind is found and asked for again."""
+    """Ask again for what a publication left to do, whatever message was lost."""
     snapshots.look_after()
     followers.look_after()
     reports.look_after()

@@ -68,6 +68,6 @@ class KeptMachineForm(forms.Form):
 
     @property
     def facts(self) -> dict[str, Any]:
-        """The facts of a valid form, as KeptMachine has them."""
+        """Return the facts of a valid form, as KeptMachine has them."""
         facts = {name: self.cleaned_data[name] for name in KEPT_FACTS}
         return {name: value if name == "vm_count" else value or "" for name, value in facts.items()}

@@ -50,7 +50,7 @@ def feed(request: HttpRequest) -> HttpResponseBase:
 
 
 def _changes(question: Question) -> Iterator[RankingSnapshot]:
-    """The kept answers that said something else than the one before them, newest first.
+    """Yield the kept answers that said something else than the one before them, newest first.
 
     Of a revision the answer of the earliest method, which was fed then: a new method makes no news of old revisions.
     """

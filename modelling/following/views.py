@@ -16,7 +16,7 @@ from . import followers, selectors
 @require_http_methods(["GET", "HEAD", "POST"])
 @login_required
 def followed_questions(request: HttpRequest) -> HttpResponse:
-    """All of them; or one more, whose answer then says so."""
+    """Show the questions that one follows; or follow one more, whose answer then says so."""
     is_told = subscriptions.is_told(request.user, Topic.QUESTION)
     problem = ""
     if request.method == "POST":

@@ -62,8 +62,8 @@ class Edition:
 def edition(
     question: Question, as_of: int | None, method: int | None, room: float | None, *, with_today: bool = False
 ) -> Edition | None:
-    """The answer at this address; None while a worker works it out. With a revision it is a permanent one: pinned from
-    now on, where there is room.
+    """Return the answer at this address; None while a worker works it out. With a revision it is a permanent one:
+    pinned from now on, where there is room.
 
     method : None where the address does not name it, as addresses did not once: the oldest whose answer is kept
     room : as of pins.pin

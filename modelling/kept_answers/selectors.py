@@ -24,7 +24,7 @@ def _in_memory(question: Question, revision: int, as_of: bool) -> str:
 
 
 def current_ranking(question: Question) -> RankingSnapshot:
-    """The newest answer to the question: one indexed read, computed only where none was kept.
+    """Return the newest answer to the question: one indexed read, computed only where none was kept.
 
     While a publication's answers are being worked out the previous one is given; `superseded_by`
     names the revision that is coming. An answer that is not kept in the database (modelling.kept_answers.snapshots says
@@ -59,7 +59,7 @@ def answers_or_none(questions: Sequence[Question]) -> dict[Question, RankingSnap
 
 
 def waiting_for(question: Question) -> RankingSnapshot | None:
-    """The row of a question that a worker is to answer for the first time, with what went wrong so far."""
+    """Return the row of a question that a worker is to answer for the first time, with what went wrong so far."""
     return RankingSnapshot.objects.filter(question=question.key, method=METHOD, revision=0).first()
 
 
@@ -77,7 +77,7 @@ def _computed(question: Question) -> RankingSnapshot:
 
 
 def ranking_as_of(question: Question, revision: int) -> RankingSnapshot:
-    """The answer as it was at this revision, whatever was published or retracted since.
+    """Return the answer as it was at this revision, whatever was published or retracted since.
 
     One that was kept then, or any earlier one that no publication up to then touched; else it is worked out
     from what counted then, and kept in memory.
@@ -91,7 +91,7 @@ def ranking_as_of(question: Question, revision: int) -> RankingSnapshot:
 
 
 def answer_at(question: Question, as_of: int | None) -> RankingSnapshot:
-    """The answer now, or as of a revision where one is given."""
+    """Return the answer now, or as of a revision where one is given."""
     return current_ranking(question) if as_of is None else ranking_as_of(question, as_of)
 
 

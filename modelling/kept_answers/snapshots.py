@@ -103,7 +103,7 @@ def is_worth_keeping(question: Question, snapshot: RankingSnapshot, as_of: int |
 
 
 def answer_as_of(question: Question, revision: int) -> RankingSnapshot:
-    """The answer that the knowledge gave at an earlier revision, worked out again and not kept.
+    """Return the answer that the knowledge gave at an earlier revision, worked out again and not kept.
 
     What was published then never changes: case studies are retracted, not edited.
     """
@@ -135,7 +135,7 @@ def _answered(question: Question, revision: int, as_of: int | None = None) -> Ra
 
 
 def snapshot_of(question: Question, result: dict[str, Any], method: int, computed_at: datetime) -> RankingSnapshot:
-    """The answer as a row that is not stored."""
+    """Return the answer as a row that is not stored."""
     return RankingSnapshot(
         question=question.key,
         method=method,

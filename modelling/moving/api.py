@@ -140,7 +140,7 @@ class StatedMixSerializer(Fields):
 
 
 def _asked(request: Request, shape: type[serializers.Serializer[Any]]) -> dict[str, Any]:
-    """The body, checked."""
+    """Return the body, checked."""
     asked = shape(data=fields_of(request, shape))
     asked.is_valid(raise_exception=True)
     return dict(asked.validated_data)

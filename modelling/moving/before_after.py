@@ -103,7 +103,7 @@ class _Side:
         np.add.at(self.requests, (block, classes), minutes.requests[kept])
 
     def sums(self, chance: np.random.Generator | None) -> tuple[np.ndarray, np.ndarray]:
-        """Minutes and mean service time of each class, of all hours or of as many drawn ones."""
+        """Return the minutes and the mean service time of each class, of all hours or of as many drawn ones."""
         times = np.ones(self.blocks)
         if chance is not None:
             times = np.bincount(chance.integers(self.blocks, size=self.blocks), minlength=self.blocks).astype(float)
@@ -113,7 +113,7 @@ class _Side:
 
 
 def _speed(n_before: np.ndarray, before: np.ndarray, n_after: np.ndarray, after: np.ndarray) -> float:
-    """ln of the service time before over after, averaged over the classes that both have; nan where none."""
+    """Return ln of the service time before over after, averaged over the classes that both have; nan where none."""
     both = ~np.isnan(before) & ~np.isnan(after)
     if not both.any():
         return math.nan

@@ -36,7 +36,7 @@ OPEN = (State.WAITING, *ACTIVE)
 
 
 def policy_of(host: Host) -> PlacementPolicy:
-    """The host's policy, unsaved with its defaults where there is none."""
+    """Return the host's policy, unsaved with its defaults where there is none."""
     return PlacementPolicy.objects.filter(host=host).first() or PlacementPolicy(host=host)
 
 
@@ -78,7 +78,7 @@ def _confirmed(
 
 
 def _asked(disk: ObservedDisk, pool: ObservedPool, *, user: User | None, **about: Any) -> PlacementMove:
-    """A waiting move of a disk. Raises PlacementError where one waits or is under way already."""
+    """Make and return a waiting move of a disk. Raises PlacementError where one waits or is under way already."""
     token = f"k{secrets.token_hex(6)}"
     machine = disk.machine
     try:

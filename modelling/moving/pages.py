@@ -27,7 +27,8 @@ _OUTCOMES = {
 
 
 def home() -> dict[str, Any]:
-    """Observed hosts and their policies, the last plans, moves and decisions, machines and their stated mixes."""
+    """Return observed hosts and their policies, the last plans, moves and decisions, machines and their stated
+    mixes."""
     hosts = Host.objects.filter(observed_machines__isnull=False).annotate(watched=Count("observed_machines"))
     machines = ObservedMachine.objects.select_related("host", "stated_mix").order_by("host__slug", "name")[:200]
     return {

@@ -50,7 +50,7 @@ def driver_of(host: Host, machine: ssh.Connection) -> MovingDriver:
 
 
 def wanted(move: PlacementMove) -> contract.Move:
-    """The move in the words of a driver."""
+    """Return the move in the words of a driver."""
     policy = moves.policy_of(move.host)
     return contract.Move(
         token=move.token,

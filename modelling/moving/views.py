@@ -20,7 +20,7 @@ from .plans import PlacementError
 @require_http_methods(["GET", "HEAD", "POST"])
 @operators_only
 def placement(request: HttpRequest) -> HttpResponse:
-    """All plans and moves, and the form of a new plan."""
+    """Show all plans and moves, and the form of a new plan."""
     form = PlanForm(request.POST if request.method == "POST" else None)
     if form.is_valid():
         try:
@@ -35,7 +35,7 @@ def placement(request: HttpRequest) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @operators_only
 def plan_detail(request: HttpRequest, pk: int) -> HttpResponse:
-    """A plan: what it says of each machine, to be confirmed, or asked for otherwise."""
+    """Show a plan: what it says of each machine, to be confirmed, or asked for otherwise."""
     plan = get_object_or_404(PlacementPlan.objects.select_related("made_by", "instead_of"), pk=pk)
     page, problem = pages.plan_page(plan, request.user), ""
     form = WhatIfForm(plan, request.POST if request.POST.get("do") == "what-if" else None)
@@ -83,7 +83,7 @@ def plan_commands(request: HttpRequest, pk: int) -> HttpResponse:
 @operators_only
 @varies_for_htmx
 def move_detail(request: HttpRequest, pk: int) -> HttpResponse:
-    """One move: how far it is, what it rests on, what became of it."""
+    """Show one move: how far it is, what it rests on, what became of it."""
     move = get_object_or_404(
         PlacementMove.objects.select_related("host", "job", "plan", "from_pool", "to_pool", "asked_by", "back_of"),
         pk=pk,

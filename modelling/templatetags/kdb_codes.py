@@ -17,7 +17,7 @@ _CODE = re.compile(r"\b(?:C([1-9])\.([1-7])|(H\d\.\d)|(docs/models/[a-z-]+\.md))
 
 @register.filter
 def with_codes(text: str) -> SafeString:
-    """A sentence with its cost terms (C3.5), hypotheses (H3.1) and documents explained or linked."""
+    """Return a sentence with its cost terms (C3.5), hypotheses (H3.1) and documents explained or linked."""
     return mark_safe(_CODE.sub(_explained, conditional_escape(text)))  # noqa: S308 (escaped before)
 
 

@@ -55,7 +55,7 @@ class Table:
 
     @property
     def lines(self) -> list[dict[str, Any]]:
-        """Rows ready for a template: a heading, its link, the other cells with their columns."""
+        """Return rows ready for a template: a heading, its link, the other cells with their columns."""
         links = self.links or ("",) * len(self.rows)
         return [
             {"head": row[0], "link": link, "cells": list(zip(row[1:], self.columns[1:], strict=True))}

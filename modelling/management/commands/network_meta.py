@@ -75,7 +75,7 @@ class Command(BaseCommand):
 
 
 def _readable(rows: list[dict[str, Any]]) -> str:
-    """Rows in columns, numbers with six digits, missing ones as a dash."""
+    """Return rows in columns, numbers with six digits, missing ones as a dash."""
     cells = [list(rows[0])] + [[_cell(value) for value in row.values()] for row in rows]
     widths = [max(len(row[column]) for row in cells) for column in range(len(cells[0]))]
     return "\n".join(

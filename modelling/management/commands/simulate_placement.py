@@ -78,7 +78,7 @@ class Command(BaseCommand):
 
 
 def _told(outcome: Outcome, best: float) -> dict[str, Any]:
-    """gain_percent of throughput against never moving, a geometric mean over machines, periods and worlds."""
+    """Return a policy's figures. gain_percent : of throughput against never moving, geometric mean over all"""
     mean, error = float(np.mean(outcome.gains)), None
     if len(outcome.gains) > 1:
         error = 100 * float(np.std(outcome.gains, ddof=1) / np.sqrt(len(outcome.gains)))
