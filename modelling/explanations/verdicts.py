@@ -29,8 +29,6 @@ def _scaling(placed: Placed) -> str:
     """Say the fall with each machine, and what it means under each reading of the number; the rest is in the data."""
     found = placed.verdict
     assert isinstance(found, Scaling)
-    if found.fall is None:
-        return placed.sentence
     change = f"{'falls' if found.fall.value >= 0 else 'rises'} by {abs(found.fall.value) * 100:.0f} %"
     scopes = {"aggregate": "the sum of all machines", "per-vm": "the share of one"}
     if len(found.readings) == 1:

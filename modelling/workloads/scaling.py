@@ -22,7 +22,7 @@ CONTENDED = "contended"  # X grows, by less than the machines
 LEVEL = "level"  # X is the same at the last count as at the first, so a machine gets 1/n of it
 RETROGRADE = "retrograde"  # X is less at the last count than at the one where it is greatest
 UNEVEN = "uneven"  # X, or X per machine, falls and then rises again: no law of contention does that
-TOO_FEW = "too few counts"  # one, or so close together that level and in proportion are the same
+TOO_FEW = "too few counts"  # so close together that level and in proportion are the same
 DEPENDS = "depends on the reading"
 
 SIMILAR = 1.1  # a factor within which two throughputs count as the same, as "similar" in the claims
@@ -69,12 +69,6 @@ class Usl:
         """Tell whether there are as many free parameters as counts."""
         return self.degrees_of_freedom == 0
 
-    def __call__(self, vm_count: float) -> float:
-        """Return X(vm_count), in the unit of the values."""
-        load = vm_count * (vm_count - 1)
-        cost = 1 + self.contention.value * (vm_count - 1) + self.coherency.value * load
-        return vm_count * self.throughput_of_one.value / cost
-
 
 @dataclass(frozen=True)
 class ScopedReading:
@@ -84,7 +78,6 @@ class ScopedReading:
     aggregate : X(n) at each count, in the unit of the values
     start, end : the vm counts that were compared: first and last, or greatest aggregate and last
     growth : X(end) / X(start)
-    efficiency : growth / (end / start); 1: in proportion to the machines
     may_be : verdicts that the interval of the growth reaches as well
     usl : None with fewer than three counts, where the aggregate is uneven, or where fit_usl tells nothing
     """
@@ -95,7 +88,6 @@ class ScopedReading:
     start: int
     end: int
     growth: Estimate
-    efficiency: Estimate
     may_be: tuple[str, ...]
     usl: Usl | None
 
@@ -105,9 +97,7 @@ class Scaling:
     """The change of the printed numbers, and what it means under each reading that is possible.
 
     name : the verdict; "depends on the reading" where the readings differ
-    falls : between neighbouring counts, the share of the printed number lost with each machine added;
-        below zero: gained
-    fall : the same from first to last count; None with one count
+    fall : from first to last count, the share of the printed number lost with each machine added; below zero: gained
     """
 
     name: str
@@ -115,9 +105,8 @@ class Scaling:
     values: tuple[float, ...]
     unit: str
     scope: str
-    falls: tuple[Estimate, ...] = ()
-    fall: Estimate | None = None
-    readings: tuple[ScopedReading, ...] = ()
+    fall: Estimate
+    readings: tuple[ScopedReading, ...]
 
 
 def scaling(
@@ -132,7 +121,7 @@ def scaling(
 
     Parameters
     ----------
-    vm_counts : k different ints >= 1, in any order; native (0) is no count of machines
+    vm_counts : k >= 2 different ints >= 1, in any order; native (0) is no count of machines
     values : k throughputs > 0 in `unit`
     variances : k variances of ln(value); None or 0: not known (a repeated number is no spread of zero).
         One that is not known makes the fit unweighted.
@@ -140,14 +129,14 @@ def scaling(
 
     Returns
     -------
-    Scaling; where the counts are too few or too close together its name is that, and it has no readings.
+    Scaling; where the counts are too close together its name says so, and it has no readings.
 
     Raises ValueError where lengths differ, a count is below 1 or double, a value is not above zero, a
     variance is below zero, or the scope is none.
     """
     spreads = [None] * len(values) if variances is None else [v or None for v in variances]
-    if not len(vm_counts) == len(values) == len(spreads) or not len(values):
-        raise ValueError("vm counts, values and variances must be equally many, and one at least")
+    if not len(vm_counts) == len(values) == len(spreads) or len(values) < 2:
+        raise ValueError("vm counts, values and variances must be equally many, and two at least")
     if min(vm_counts) < 1 or len(set(vm_counts)) < len(vm_counts):
         raise ValueError(f"vm counts must be different and at least 1, not {list(vm_counts)}")
     if not all(math.isfinite(x) and x > 0 for x in [*values, *(v for v in spreads if v is not None)]):
@@ -158,9 +147,6 @@ def scaling(
     counts = tuple(int(vm_counts[i]) for i in order)
     printed = tuple(float(values[i]) for i in order)
     spread = [spreads[i] for i in order]
-    last = len(counts) - 1
-    if last == 0:
-        return Scaling(TOO_FEW, counts, printed, unit, scope)
     scopes: tuple[str, ...] = (AGGREGATE, PER_VM) if scope == NOT_STATED else (scope,)
     if counts[-1] <= SIMILAR**2 * counts[0]:
         scopes = ()
@@ -172,8 +158,7 @@ def scaling(
         printed,
         unit,
         scope,
-        falls=tuple(_fall(i, i + 1, counts, printed, spread) for i in range(last)),
-        fall=_fall(0, last, counts, printed, spread),
+        fall=_fall(counts, printed, spread),
         readings=readings,
     )
 
@@ -261,11 +246,6 @@ def fit_usl(
 def sentence(scaling: Scaling) -> str:
     """Return the verdict in English: what was printed, and what it means under each reading."""
     first, last, unit = scaling.vm_counts[0], scaling.vm_counts[-1], scaling.unit
-    if scaling.fall is None:
-        return (
-            f"There is a number for {_machines(first)} only, {scaling.values[0]:,.10g} {unit}: "
-            "how throughput changes with their number is not known."
-        )
     fall = scaling.fall
     verb = "falls" if fall.value >= 0 else "rises"
     text = (
@@ -306,7 +286,6 @@ def _read(scope: str, counts: tuple[int, ...], printed: tuple[float, ...], sprea
         counts[start],
         counts[last],
         growth,
-        Estimate(growth.value / machines, *(end / machines for end in ends)),
         may_be=() if is_uneven else tuple(other for other in order[reached[0] : reached[1] + 1] if other != name),
         usl=fit_usl(counts, aggregate, variances if len(variances) == len(spread) else None)
         if len(counts) >= 3 and not is_uneven
@@ -338,10 +317,10 @@ def _falls_and_rises(values: Sequence[float]) -> bool:
     )
 
 
-def _fall(i: int, j: int, counts: Sequence[int], values: Sequence[float], spread: Sequence[float | None]) -> Estimate:
-    growth = _growth(values[j] / values[i], spread[i], spread[j])
+def _fall(counts: Sequence[int], values: Sequence[float], spread: Sequence[float | None]) -> Estimate:
+    growth = _growth(values[-1] / values[0], spread[0], spread[-1])
     ends = (growth.value, growth.high, growth.low) if growth.low and growth.high else (growth.value,)
-    return Estimate(*(1 - end ** (1 / (counts[j] - counts[i])) for end in ends))
+    return Estimate(*(1 - end ** (1 / (counts[-1] - counts[0])) for end in ends))
 
 
 def _linear_start(n: np.ndarray, x: np.ndarray, weights: np.ndarray) -> np.ndarray:

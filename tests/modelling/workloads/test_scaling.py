@@ -39,12 +39,10 @@ def aggregate(values, counts=None, variance=None):
 
 
 def test_p1_webserver_on_proxmox_by_hand():
-    # Printed: 595.0 / 1243.9 = 0.4783, a machine added costs 1 - sqrt(0.4783) = 0.3084; in steps
-    # 1 - 864.9 / 1243.9 = 0.3047 and 1 - 595.0 / 864.9 = 0.3121.
+    # Printed: 595.0 / 1243.9 = 0.4783, a machine added costs 1 - sqrt(0.4783) = 0.3084.
     found = scaling([1, 2, 3], P1_WEBSERVER, "MiB/s")
     assert found.name == DEPENDS
     assert found.fall.value == pytest.approx(0.3084, abs=5e-5)
-    assert [fall.value for fall in found.falls] == pytest.approx([0.3047, 0.3121], abs=5e-5)
     total, single = found.readings
     # As a sum, with c(n) = n X(1) / X(n) = 1 + σ (n - 1) + κ n (n - 1): c(2) = 2.87640, c(3) = 6.27176;
     # 2 κ = c(3) - 1 - 2 (c(2) - 1) = 1.51896, σ = 1.87640 - 1.51896 = 0.35744.
@@ -54,7 +52,6 @@ def test_p1_webserver_on_proxmox_by_hand():
     # 2 κ = 1.09059 - 0.87640 = 0.21419, σ = 0.43820 - 0.21419 = 0.22401; peak sqrt(0.77599 / 0.10709) = 2.692.
     assert (single.scope, single.name) == ("per-vm", CONTENDED)
     assert single.aggregate == pytest.approx((1243.9, 1729.8, 1785.0))
-    assert single.efficiency.value == pytest.approx(0.4783, abs=5e-5)
     assert (single.usl.contention.value, single.usl.coherency.value) == pytest.approx((0.22401, 0.10709), abs=1e-5)
     assert single.usl.peak == pytest.approx(2.692, abs=1e-3)
 
@@ -79,7 +76,8 @@ def test_p4_varmail_on_kvm_by_hand():
 def test_three_points_meet_three_parameters_and_claim_no_error():
     usl = fit_usl([1, 2, 3], P1_WEBSERVER, [SPREAD] * 3)
     assert (usl.is_exact, usl.misfit, usl.misses) == (True, pytest.approx(0, abs=1e-20), None)
-    assert [usl(n) for n in (1, 2, 3)] == pytest.approx(P1_WEBSERVER)
+    fitted = (usl.throughput_of_one.value, usl.contention.value, usl.coherency.value)
+    assert law([1, 2, 3], *fitted) == pytest.approx(P1_WEBSERVER)
     assert {estimate.low for estimate in (usl.throughput_of_one, usl.contention, usl.coherency)} == {None}
     assert "nothing checks it" in sentence(scaling([1, 2, 3], P1_WEBSERVER, "MiB/s", scope="aggregate"))
 
@@ -161,9 +159,6 @@ def test_two_counts_have_a_verdict_and_no_law():
 
 
 def test_counts_that_tell_nothing_are_named():
-    single = scaling([2], [13.0], "MiB/s")
-    assert (single.name, single.readings, single.fall) == (TOO_FEW, (), None)
-    assert sentence(single).startswith("There is a number for 2 virtual machines only, 13 MiB/s")
     close = scaling([10, 12], [100.0, 108.0], "MiB/s")  # 12 / 10 <= 1.1 * 1.1: level would be in proportion
     assert (close.name, close.readings) == (TOO_FEW, ())
     assert "too close together" in sentence(close)
@@ -173,12 +168,7 @@ def test_counts_that_tell_nothing_are_named():
 def test_a_spread_that_is_not_known_or_zero_gives_no_interval(variances):
     found = scaling([1, 2, 3], (100, 100, 100), "MiB/s", variances=variances, scope="aggregate")
     (reading,) = found.readings
-    assert (reading.name, reading.may_be, reading.growth.low, found.falls[-1].low) == (
-        LEVEL,
-        (),
-        None,
-        None if variances != [None, SPREAD, SPREAD] else pytest.approx(1 - math.exp(1.959964 * 0.0707107), rel=1e-4),
-    )
+    assert (reading.name, reading.may_be, reading.growth.low, found.fall.low) == (LEVEL, (), None, None)
     assert (reading.usl.misfit, reading.usl.contention.low) == (None, None)
 
 
@@ -198,7 +188,7 @@ def test_a_curve_that_misses_the_points_says_so():
 @pytest.mark.parametrize(
     ("counts", "values", "variances"),
     [
-        ([], [], None),
+        ([1], [5], None),
         ([1, 2], [5], None),
         ([0, 1], [5, 6], None),
         ([1, 1], [5, 6], None),
@@ -232,7 +222,7 @@ def test_the_sentence_says_under_which_reading_what_holds():
     )
 
 
-series = st.lists(st.floats(1, 1e4), min_size=1, max_size=6)
+series = st.lists(st.floats(1, 1e4), min_size=2, max_size=6)
 
 
 @pytest.mark.slow
