@@ -29,7 +29,7 @@ from . import checks, drafts, hosts, left_overs, plans, statements, steering
 from . import removal as removals
 from .downloads import artifact_response
 from .forms import CampaignForm, HostForm, TopUpForm
-from .plans import form_data
+from .inputs import FORMAT, CampaignFieldsSerializer, HostFieldsSerializer, PlanSerializer, TopUpSerializer
 
 HOSTS, CAMPAIGNS = "hosts", "campaigns"
 
@@ -89,27 +89,6 @@ class HostSerializer(ReadSerializer):
 
     def get_offered_key(self, host: Host) -> str | None:
         return ssh.fingerprint(host.offered_key) if host.offered_key else None
-
-
-class HostFieldsSerializer(Fields):
-    """The fields that a host is registered with."""
-
-    slug = serializers.SlugField()
-    name = serializers.CharField()
-    address = serializers.CharField(required=False)
-    port = serializers.IntegerField()
-    login = serializers.CharField()
-    uses_sudo = serializers.BooleanField(required=False)
-    key_name = serializers.CharField(required=False, help_text="Of a file in the worker's folder of keys.")
-    laboratory = serializers.SlugField()
-    drivers = serializers.ListField(child=serializers.CharField())
-    hypervisor = serializers.CharField(required=False, help_text="Slug.")
-    runs_on = serializers.CharField(required=False, help_text="Slug of the host whose virtual machine it is.")
-    guest_image = serializers.CharField(required=False)
-    pools = serializers.ListField(
-        child=serializers.CharField(), help_text='"/srv/kdb image", "/srv/xfs existing" or "local-lvm storage".'
-    )
-    stated = serializers.DictField(child=serializers.CharField(), required=False)
 
 
 class FingerprintSerializer(Fields):
@@ -191,9 +170,7 @@ class HostViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, OfHosts):
         data = fields_of(request, HostFieldsSerializer)
         for name, rows in (("hypervisor", visible.entries(Hypervisor)), ("runs_on", Host.objects.all())):
             data[name] = _key_of(rows, data.get(name), name)
-        data["pools"] = "\n".join(data.get("pools", []))
-        data["stated"] = "\n".join(f"{name}: {text}" for name, text in data.get("stated", {}).items())
-        form = HostForm(form_data(data))
+        form = HostForm(data)
         refuse_faults(form)
         any_key = permissions.may_use_any_key(request.user)
         try:
@@ -331,55 +308,6 @@ class CampaignSerializer(ReadSerializer):
         return {}
 
 
-def _one_of(option: str) -> str:
-    """Return the values of a disk's option as text; an enumeration would share the names of a configuration's."""
-    return f"{', '.join(disks.CHOICES[option])}; the first is the usual one."
-
-
-class CampaignFieldsSerializer(Fields):
-    """A plan; what is left out is as on the form."""
-
-    format = serializers.CharField(required=False, help_text=f"Of a plan's document: `{plans.FORMAT}`.")
-    slug = serializers.SlugField()
-    title = serializers.CharField()
-    host = serializers.CharField(help_text="Slug.")
-    pool = serializers.CharField(required=False, help_text="Path; not for attached machines.")
-    driver = serializers.ChoiceField(choices=Host.Driver.choices)
-    engine = serializers.ChoiceField(choices=Campaign.Engine.choices)
-    host_file_systems = serializers.ListField(
-        child=serializers.CharField(), help_text='Slugs, or volumes ("raw", "lvm-thin") in their place.'
-    )
-    guest_file_systems = serializers.ListField(child=serializers.CharField(), required=False)
-    workloads = serializers.ListField(child=serializers.CharField())
-    vm_counts = serializers.ListField(child=serializers.IntegerField(), required=False)
-    repetitions = serializers.IntegerField(required=False)
-    run_seconds = serializers.IntegerField(required=False)
-    cool_down_seconds = serializers.IntegerField(required=False)
-    scale_percent = serializers.IntegerField(required=False)
-    disk_mib = serializers.IntegerField(required=False)
-    vm_ram_mib = serializers.IntegerField(required=False)
-    vm_vcpus = serializers.IntegerField(required=False)
-    cache_mode = serializers.CharField(required=False, help_text=_one_of("cache_mode"))
-    io_mode = serializers.CharField(required=False, help_text=_one_of("io_mode"))
-    image_format = serializers.CharField(required=False, help_text=_one_of("image_format"))
-    allocation = serializers.CharField(required=False, help_text=_one_of("allocation"))
-    disk_bus = serializers.CharField(required=False, help_text=_one_of("disk_bus"))
-    iothread = serializers.CharField(required=False, help_text=_one_of("iothread"))
-    discard = serializers.CharField(required=False, help_text=_one_of("discard"))
-    pinned_cpus = serializers.ListField(
-        child=serializers.IntegerField(), required=False, help_text="Of the host, one a vCPU; empty: any."
-    )
-    precision_percent = serializers.IntegerField(required=False)
-    seed = serializers.IntegerField(required=False)
-
-
-class PlanSerializer(CampaignFieldsSerializer):
-    """A plan without its host: add `host` and `pool`, and it can be posted as a new campaign."""
-
-    host = pool = None  # type: ignore[assignment]  # how REST framework leaves out what is inherited
-    precision_percent = serializers.IntegerField(required=False, help_text="Left out: never stop early.")
-
-
 class DeviationsSerializer(Fields):
     """The differences between the plan and what ran."""
 
@@ -461,10 +389,6 @@ class RunSerializer(ReadSerializer):
         )
 
 
-class TopUpSerializer(Fields):
-    repetitions = serializers.IntegerField(help_text="How many more of every cell.")
-
-
 class FiledSerializer(Fields):
     case_study = serializers.CharField()
     import_id = serializers.IntegerField(help_text="The import that files its figures.")
@@ -530,7 +454,7 @@ class CampaignViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, Operator
     @action(detail=True, methods=["post"], url_path="top-up")
     def top_up(self, request: Request, slug: str) -> Response:
         """Add repetitions of every cell."""
-        form = TopUpForm(form_data(fields_of(request, TopUpSerializer)))
+        form = TopUpForm(fields_of(request, TopUpSerializer))
         refuse_faults(form)
         return self._steered(steering.top_up, form.cleaned_data["repetitions"])
 
@@ -625,8 +549,8 @@ class ArtifactViewSet(OperatorViewSet):
 
 def _campaign_form(request: Request) -> CampaignForm:
     data = fields_of(request, CampaignFieldsSerializer)
-    if (found := data.pop("format", plans.FORMAT)) != plans.FORMAT:
-        raise FaultyRequest([{"field": "format", "message": f"{found!r:.60} is no format.", "allowed": [plans.FORMAT]}])
+    if (found := data.pop("format", FORMAT)) != FORMAT:
+        raise FaultyRequest([{"field": "format", "message": f"{found!r:.60} is no format.", "allowed": [FORMAT]}])
     candidates = Host.objects.filter(runs_on=None, archived_at=None)
     host = candidates.filter(slug=data.get("host")).first()
     if host is None:

@@ -33,6 +33,24 @@ class _HostCan(forms.MultipleChoiceField):
         return value in self.known
 
 
+class _ListField(forms.CharField):
+    """A list as a person types it, or as a list of JSON. between : of two items, as text"""
+
+    def __init__(self, *, between: str, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.between = between
+
+    def to_python(self, value: Any) -> str:
+        return super().to_python(self.between.join(map(str, value)) if isinstance(value, list) else value) or ""
+
+
+class _StatedField(_ListField):
+    """The same of an object of JSON."""
+
+    def to_python(self, value: Any) -> str:
+        return super().to_python([f"{k}: {v}" for k, v in value.items()] if isinstance(value, dict) else value)
+
+
 class _PoolField(ModelChoiceField[StoragePool]):
     def label_from_instance(self, obj: StoragePool) -> str:
         return f"{obj.host}: {obj.path}"
@@ -82,7 +100,8 @@ class HostForm(InSections, ModelForm[Host]):
         choices=Host.Driver.choices, widget=forms.CheckboxSelectMultiple, label="What it can be asked for"
     )
     hypervisor = forms.ModelChoiceField(visible.entries(Hypervisor), required=False)
-    pools = forms.CharField(
+    pools = _ListField(
+        between="\n",
         required=False,
         widget=forms.Textarea(attrs={"rows": 3, "spellcheck": "false"}),
         label="Storage pools, one a line",
@@ -92,7 +111,8 @@ class HostForm(InSections, ModelForm[Host]):
         "In a virtual machine, third word: the host file system below it. Nothing outside is written. "
         "Folders of the system (/etc, /home, /root, /usr, /var and the like) are refused.",
     )
-    stated = forms.CharField(
+    stated = _StatedField(
+        between="\n",
         required=False,
         widget=forms.Textarea(attrs={"rows": 3, "spellcheck": "false"}),
         label="Known to people only, one a line",
@@ -242,7 +262,9 @@ class CampaignForm(InSections, ModelForm[Campaign]):
     workloads = forms.MultipleChoiceField(
         choices=[(name, name) for name in engines.WORKLOADS], widget=forms.CheckboxSelectMultiple, label="Workloads"
     )
-    vm_counts = forms.CharField(required=False, label="Virtual machines at once", help_text="1 2 3 4; empty: native")
+    vm_counts = _ListField(
+        between=" ", required=False, label="Virtual machines at once", help_text="1 2 3 4; empty: native"
+    )
     cache_mode = _disk_option("cache_mode", "Cache mode")
     io_mode = _disk_option("io_mode", "Input and output by")
     image_format = _disk_option("image_format", "Image format")
@@ -250,8 +272,11 @@ class CampaignForm(InSections, ModelForm[Campaign]):
     disk_bus = _disk_option("disk_bus", "Bus")
     iothread = _disk_option("iothread", "Served by")
     discard = _disk_option("discard", "What the guest frees is")
-    pinned_cpus = forms.CharField(
-        required=False, label="Host CPUs that the vCPUs are pinned to", help_text="2-5 8, one a vCPU; empty: any"
+    pinned_cpus = _ListField(
+        between=" ",
+        required=False,
+        label="Host CPUs that the vCPUs are pinned to",
+        help_text="2-5 8, one a vCPU; empty: any",
     )
     repetitions = forms.IntegerField(min_value=1, max_value=100, initial=3, label="Repetitions")
     run_seconds = forms.IntegerField(min_value=1, max_value=86_400, initial=120, label="Length of a run, s")

@@ -3,18 +3,17 @@
 import json
 from collections.abc import Iterator
 from typing import Any
-
-from django.http import QueryDict
+from urllib.parse import urlencode
 
 from experiments.models import Campaign, CampaignRun
+from kdb.api.bodies import faults
 
 from .forms import CampaignForm
+from .inputs import FORMAT, PlanSerializer
 from .steering import CampaignError
 
-FORMAT = "kdb-campaign-plan/1"
 MOST_BYTES = 2**20
-_PLACE = ("host", "pool")  # where it runs, and so not in the document
-FIELDS = tuple(name for name in CampaignForm.Meta.fields if name not in _PLACE)
+FIELDS = PlanSerializer.names
 State = CampaignRun.State
 
 
@@ -41,38 +40,26 @@ def read(content: bytes, name: str) -> dict[str, Any]:
         raise CampaignError(f"{name}: a JSON object is expected.")
     if (found := said.pop("format", None)) != FORMAT:
         raise CampaignError(f"{name}, format: found {found!r}, allowed is {FORMAT!r}.")
-    if unknown := sorted(set(said) - set(FIELDS)):
-        raise CampaignError(f"{name}: there is no field {', '.join(unknown)}; there are {', '.join(FIELDS)}.")
+    said = {field: value for field, value in said.items() if value is not None}
+    if errors := faults(said, PlanSerializer):
+        raise CampaignError("\n".join(f"{name}, {error['field']}: {error['message']}" for error in errors))
     return said
 
 
 def form_of(said: dict[str, Any]) -> CampaignForm:
     """Return the form filled in with a document's fields and the keys of host and pool; the rest is as on the form."""
     initial = {name: field.initial for name, field in CampaignForm.base_fields.items() if field.initial is not None}
-    return CampaignForm(form_data(_typed({**initial, **said})))
-
-
-def _typed(said: dict[str, Any]) -> dict[str, Any]:
-    """Return the fields with lists of numbers as a person types them."""
-    lists = {name: said[name] for name in ("vm_counts", "pinned_cpus") if isinstance(said.get(name), list)}
-    return said | {name: " ".join(map(str, numbers)) for name, numbers in lists.items()}
-
-
-def form_data(data: dict[str, Any]) -> QueryDict:
-    """Return the fields as a page would post them: a list is a name given several times."""
-    posted = QueryDict(mutable=True)
-    for name, value in data.items():
-        if value is False or value is None:
-            continue
-        posted.setlist(name, [str(item) for item in value] if isinstance(value, list) else [str(value)])
-    return posted
+    return CampaignForm({**initial, **said})
 
 
 def copy_query(campaign: Campaign) -> str:
     """Return the query of a new campaign like this one, on the same host; its short name is left open."""
     said = {name: value for name, value in document(campaign).items() if name not in ("format", "slug", "seed")}
-    said |= {"title": f"{campaign.title} (copy)"[:300], "host": campaign.host_id, "pool": campaign.pool_id}
-    return form_data(_typed(said)).urlencode()
+    said |= {name: " ".join(map(str, said[name])) for name in ("vm_counts", "pinned_cpus") if name in said}
+    said |= {"title": f"{campaign.title} (copy)"[:300], "host": campaign.host_id}
+    if campaign.pool_id:
+        said["pool"] = campaign.pool_id
+    return urlencode(said, doseq=True)
 
 
 def deviations(campaign: Campaign, runs: list[CampaignRun]) -> list[str]:

@@ -15,13 +15,12 @@ from experiments import permissions
 from experiments.api.serializers import ReadSerializer, Slug
 from experiments.campaigns import hosts
 from experiments.campaigns.api import OfHosts, OperatorViewSet, removal_action
-from experiments.campaigns.plans import form_data
 from experiments.campaigns.removal import forget_observed, of_observation
 from experiments.case_studies.api import Conflict
 from experiments.models import Host, ObservedDisk, ObservedMachine, ObservedPool
 from experiments.placement_driver.counters import NAMES
 from kdb.accounts.users import user_of
-from kdb.api.bodies import Fields, fields_of
+from kdb.api.bodies import Fields, FormFields, fields_of
 from kdb.api.errors import refuse_faults
 from kdb.api.faults import FaultyRequest
 from kdb.web.form_types import ModelForm
@@ -41,8 +40,12 @@ class ObservedHostSerializer(ReadSerializer):
         fields = ("slug", "is_observed", "observed_every", "observed_at", "observation_error")
 
 
-class ObserveSerializer(Fields):
-    every = serializers.IntegerField(required=False, help_text="s between two looks, 5 to 60; 10 unless said.")
+class ObserveSerializer(FormFields):
+    """How often its machines are looked at."""
+
+    form = ObserveForm
+    fills_in = True
+    about = {"every": "s between two looks; 10 unless said."}
 
 
 class ObservedPoolSerializer(ReadSerializer):
@@ -69,11 +72,12 @@ class ObservedPoolSerializer(ReadSerializer):
         )
 
 
-class PoolChangeSerializer(Fields):
+class PoolChangeSerializer(FormFields):
     """A change of a pool; what is left out stays as it is."""
 
-    is_target = serializers.BooleanField(required=False, help_text="Machines may be moved there.")
-    reserve_bytes = serializers.IntegerField(required=False, help_text="That stay free whatever is planned.")
+    form = PoolForm
+    about = {"is_target": "Machines may be moved there.", "reserve_bytes": "That stay free whatever is planned."}
+
     most_load = serializers.FloatField(required=False, allow_null=True, help_text="MiB/s of all its machines together.")
 
 
@@ -102,13 +106,15 @@ class ObservedMachineSerializer(ReadSerializer):
         )
 
 
-class MachineChangeSerializer(Fields):
+class MachineChangeSerializer(FormFields):
     """A change of a machine; what is left out stays as it is."""
 
-    guest_fs = serializers.CharField(required=False, help_text="Slug; empty: to be found out again.")
-    is_pinned = serializers.BooleanField(required=False)
-    apart = serializers.CharField(required=False, help_text="Of machines with this name no two in one pool.")
-    together = serializers.CharField(required=False, help_text="Machines with this name stay in one pool.")
+    form = MachineForm
+    about = {
+        "guest_fs": "Slug; empty: to be found out again.",
+        "apart": "Of machines with this name no two in one pool.",
+        "together": "Machines with this name stay in one pool.",
+    }
 
 
 class SumsSerializer(Fields):
@@ -149,7 +155,7 @@ class _Changeable(mixins.ListModelMixin, mixins.RetrieveModelMixin, OperatorView
         assert isinstance(request.data, dict)  # or it was refused
         cleared = [name for name, value in request.data.items() if value is None]
         kept = {name: getattr(row, name) for name in self.shape().get_fields() if name not in cleared}
-        form = self.form(form_data({**kept, **given}), instance=row)
+        form = self.form({**kept, **given}, instance=row)
         refuse_faults(form)
         said = {name: form.cleaned_data[name] for name in (*given, *cleared)}
         type(self).deed(self.get_object(), said, user=user_of(request))
@@ -173,7 +179,7 @@ class ObservedHostViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, OfHo
     def turn_on(self, request: Request, slug: str) -> Response:
         """Watch its virtual machines from now on."""
         host = self.to_change()
-        form = ObserveForm(form_data({"every": host.observed_every, **fields_of(request, ObserveSerializer)}))
+        form = ObserveForm({"every": host.observed_every, **fields_of(request, ObserveSerializer)})
         refuse_faults(form)
         try:
             deeds.turn_on(host, user=user_of(request), every=form.cleaned_data["every"])

@@ -7,10 +7,11 @@ list. So the types are checked here, once for every operation that takes an obje
 import json
 import math
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from django import forms
 from rest_framework import serializers
 from rest_framework.request import Request
 
@@ -35,6 +36,39 @@ class Fields(serializers.Serializer[Any]):
         source: Any
 
 
+class FormFields(Fields):
+    # The fields of `form` as a body has them, with its limits, and those that are declared. No docstring: see above.
+    form: Any
+    names: tuple[str, ...] = ()  # of the form's fields; empty: all
+    about: Mapping[str, str] = {}  # help texts by field
+    fills_in = False  # what is left out is as on the form before somebody fills it in
+
+    def get_fields(self) -> dict[str, serializers.Field[Any, Any, Any, Any]]:
+        declared, like = super().get_fields(), self.form.base_fields
+        found = {name: declared.get(name) or self._like(name, like[name]) for name in self.names or like}
+        return found | declared
+
+    def _like(self, name: str, field: forms.Field) -> serializers.Field[Any, Any, Any, Any]:
+        said: dict[str, Any] = {"required": field.required and not (self.fills_in and field.initial is not None)}
+        if name in self.about:
+            said["help_text"] = self.about[name]
+        if isinstance(field, forms.MultipleChoiceField):
+            return serializers.ListField(child=serializers.CharField(), **said)
+        limits = {limit: getattr(field, limit, None) for limit in ("min_value", "max_value", "max_length")}
+        said |= {limit: value for limit, value in limits.items() if value is not None}
+        kind = next(like for of, like in _LIKE if isinstance(field, of))
+        return kind(**said)
+
+
+_LIKE: tuple[tuple[type[forms.Field], Any], ...] = (
+    (forms.FloatField, serializers.FloatField),
+    (forms.IntegerField, serializers.IntegerField),
+    (forms.BooleanField, serializers.BooleanField),
+    (forms.SlugField, serializers.SlugField),
+    (forms.Field, serializers.CharField),
+)
+
+
 def fields_of(request: Request, shape: type[serializers.Serializer[Any]]) -> dict[str, Any]:
     """Return the body's fields. Null is as if the field were not there; what is missing is the form's matter.
 
@@ -42,10 +76,14 @@ def fields_of(request: Request, shape: type[serializers.Serializer[Any]]) -> dic
     """
     if not isinstance(request.data, dict):
         raise FaultyRequest([{"field": "body", "message": "An object is expected."}])
-    fields = {name: value for name, value in request.data.items() if value is not None}
-    if errors := [*islice(_of_object(shape(), fields, ""), MOST_ERRORS)]:
+    if errors := faults(request.data, shape):
         raise FaultyRequest(errors)
-    return fields
+    return {name: value for name, value in request.data.items() if value is not None}
+
+
+def faults(fields: dict[str, Any], shape: type[serializers.Serializer[Any]]) -> list[FieldError]:
+    """Return the first fields that `shape` does not have, or that have values of other types."""
+    return [*islice(_of_object(shape(), fields, ""), MOST_ERRORS)]
 
 
 def _of_object(shape: serializers.Serializer[Any], fields: dict[str, Any], prefix: str) -> Iterator[FieldError]:

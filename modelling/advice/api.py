@@ -1,19 +1,13 @@
 """Advice as data. What is posted is read, answered and forgotten."""
 
-from collections.abc import Iterator, Mapping
-from itertools import chain, islice
-from typing import Any
-
-from drf_spectacular.utils import extend_schema
+from drf_spectacular.utils import extend_schema, extend_schema_field
 from rest_framework import serializers
-from rest_framework.exceptions import ParseError
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from kdb.api.bodies import Fields
+from kdb.api.bodies import TEXT_AREA, Fields, fields_of
 from kdb.api.errors import form_errors
 from kdb.api.faults import FaultyRequest, FieldError
-from kdb.api.formats import MOST_ERRORS
 from kdb.api.public import PublicView
 from kdb.api.shapes import shape_of
 
@@ -22,6 +16,11 @@ from .forms import BY_HAND, AdviceForm
 from .gather import advise
 
 FILTERS = ("hypervisor", "host_fs")
+
+
+@extend_schema_field({"oneOf": [{"type": "string"}, {"type": "number", "minimum": 0}]})
+class SizeField(serializers.JSONField):
+    """A number, or a text with a unit; the form reads both, and refuses all else."""
 
 
 class SharesSerializer(Fields):
@@ -40,14 +39,16 @@ class SharesSerializer(Fields):
     )
     threads = serializers.IntegerField(required=False, min_value=1)
     files = serializers.IntegerField(required=False, min_value=1)
-    mean_file_size = serializers.CharField(required=False, help_text="Bytes, or like `16k`, `128 KiB`.")
+    mean_file_size = SizeField(required=False, help_text="Bytes, or like `16k`, `128 KiB`.")
 
 
 class AdviceRequestSerializer(Fields):
     """A personality or shares, not both."""
 
     personality = serializers.CharField(
-        required=False, help_text="Filebench's workload model language, dialect 1.4 or 1.5; 1 MiB at most."
+        required=False,
+        style=TEXT_AREA,
+        help_text="Filebench's workload model language, dialect 1.4 or 1.5; 1 MiB at most.",
     )
     shares = SharesSerializer(required=False)
     hypervisor = serializers.CharField(
@@ -70,46 +71,12 @@ class AdviceView(PublicView):
         `line` and `column` in `errors`.
         """
         self.refuse_parameters()
-        form = AdviceForm(form_data(request.data))
+        said = fields_of(request, AdviceRequestSerializer)
+        form = AdviceForm({**said.pop("shares", {}), **said})
         if not form.is_valid():
             raise FaultyRequest([in_body(error) for error in form_errors(form)])
         asked = {name: form.cleaned_data[name] for name in FILTERS}
         return Response(shape_of(Advice)(advise(form.profile, **asked)).data, headers={"Cache-Control": "no-store"})
-
-
-def form_data(body: Any) -> dict[str, Any]:
-    """Return the body as the form takes it, flat; raises FaultyRequest for what has another shape."""
-    if not isinstance(body, dict):
-        raise ParseError("The body must be a JSON object.")
-    shares = {} if body.get("shares") is None else body["shares"]
-    if not isinstance(shares, dict):
-        raise FaultyRequest([{"field": "shares", "message": "Give the shares as an object."}])
-    errors = chain(
-        _shape_errors(body, ("personality", "shares", *FILTERS), {"shares"}, ""),
-        _shape_errors(shares, BY_HAND, set(), "shares."),
-    )
-    if first := [*islice(errors, MOST_ERRORS)]:
-        raise FaultyRequest(first)
-    named = {name: body.get(name) for name in ("personality", *FILTERS)}
-    return {name: value for name, value in {**shares, **named}.items() if value is not None}
-
-
-def _shape_errors(
-    values: Mapping[str, Any], allowed: tuple[str, ...], nested: set[str], prefix: str
-) -> Iterator[FieldError]:
-    numbers = set(BY_HAND)
-    for name, value in values.items():
-        if name not in allowed:
-            name = name[:60]
-            message = f"{name!r} is not a name here; allowed are {', '.join(allowed)}."
-            yield {"field": f"{prefix}{name}", "message": message, "allowed": list(allowed)}
-        elif name in nested or value is None:
-            continue
-        elif name == "mean_file_size" and isinstance(value, str):
-            continue  # with its unit
-        elif isinstance(value, bool) or not isinstance(value, int | float if name in numbers else str):
-            kind = "a number" if name in numbers else "a string"
-            yield {"field": f"{prefix}{name}", "message": f"Give {kind}."}
 
 
 def in_body(error: FieldError) -> FieldError:

@@ -64,7 +64,7 @@ def test_a_value_of_another_type_is_refused_at_every_field_of_every_operation():
         cases = [(field, value, place) for field, of in of_field.items() for value, place in faulty_values(of, field)]
         for field, value, place in cases:
             if value == {"mean_file_size": 7}:
-                continue  # bytes; a text has its unit
+                continue  # bytes, where it has no unit
             body = EXAMPLES[name]["body"] | {field: value}
             answer = ask(name, names, told if name.startswith("notifications") else key, body=body)
             fields = [e["field"] for e in answer.json().get("errors", [])] if answer.status_code in (400, 422) else []

@@ -27,6 +27,7 @@ CHECKS = (
     "response_schema_conformance",
     "unsupported_method",
     "ignored_auth",
+    "negative_data_rejection",
 )
 
 

@@ -5,7 +5,6 @@ from typing import Any
 
 from django.contrib.auth.models import User
 from django.core.management import BaseCommand, CommandError
-from django.http import QueryDict
 
 from experiments import permissions
 from experiments.campaigns import hosts
@@ -42,17 +41,14 @@ class Command(BaseCommand):
         owner = User.objects.filter(username=options["owner"], is_active=True).first()
         if options["owner"] and (owner is None or not permissions.may_operate(owner)):
             raise CommandError(f"--owner: {options['owner']!r} is no account of an operator.")
-        data = QueryDict(mutable=True)
-        data.update(
+        form = HostForm(
             {
                 **{name: options[name] for name in ("slug", "address", "port", "login", "laboratory", "guest_image")},
                 **{"name": options["name"] or options["slug"], "key_name": options["key"]},
-                **{"pools": "\n".join(options["pool"]), "stated": ""},
-                **({"uses_sudo": "on"} if options["sudo"] else {}),
+                **{"pools": options["pool"], "uses_sudo": options["sudo"]},
+                "drivers": options["driver"] or [Host.Driver.NATIVE],
             }
         )
-        data.setlist("drivers", options["driver"] or [Host.Driver.NATIVE])
-        form = HostForm(data)
         if not form.is_valid():
             said = (f"{name}: {' '.join(map(str, errors))}" for name, errors in form.errors.items())
             raise CommandError("; ".join(said))

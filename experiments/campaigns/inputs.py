@@ -1,0 +1,70 @@
+"""What is sent to have a host, a plan or repetitions made: the fields of the forms, with the types that JSON has.
+
+The API and files of plans are held against these before a form sees them.
+"""
+
+from rest_framework import serializers
+
+from experiments.laboratory.places import disks
+from experiments.models import Campaign, Host
+from kdb.api.bodies import FormFields
+
+from .forms import CampaignForm, HostForm, TopUpForm
+
+FORMAT = "kdb-campaign-plan/1"
+
+
+class HostFieldsSerializer(FormFields):
+    """The fields that a host is registered with."""
+
+    form = HostForm
+    names = tuple(name for name in HostForm.base_fields if not name.startswith("window_"))
+    about = {"key_name": "Of a file in the worker's folder of keys."}
+
+    port = serializers.IntegerField(min_value=1, max_value=65_535)
+    hypervisor = serializers.CharField(required=False, help_text="Slug.")
+    runs_on = serializers.CharField(required=False, help_text="Slug of the host whose virtual machine it is.")
+    pools = serializers.ListField(
+        child=serializers.CharField(), help_text='"/srv/kdb image", "/srv/xfs existing" or "local-lvm storage".'
+    )
+    stated = serializers.DictField(child=serializers.CharField(), required=False)
+
+
+class PlanSerializer(FormFields):
+    """A plan without its host: add `host` and `pool`, and it can be posted as a new campaign."""
+
+    form = CampaignForm
+    fills_in = True
+    names = tuple(name for name in CampaignForm.Meta.fields if name not in ("host", "pool"))  # which say where it runs
+    about = {
+        # An enumeration would share the names of a configuration's.
+        **{name: f"{', '.join(known)}; the first is the usual one." for name, known in disks.CHOICES.items()},
+        "precision_percent": "Left out: never stop early.",
+    }
+
+    format = serializers.CharField(required=False, help_text=f"Of a plan's document: `{FORMAT}`.")
+    driver = serializers.ChoiceField(choices=Host.Driver.choices)
+    engine = serializers.ChoiceField(choices=Campaign.Engine.choices)
+    host_file_systems = serializers.ListField(
+        child=serializers.CharField(), help_text='Slugs, or volumes ("raw", "lvm-thin") in their place.'
+    )
+    vm_counts = serializers.ListField(child=serializers.IntegerField(min_value=1, max_value=999), required=False)
+    pinned_cpus = serializers.ListField(
+        child=serializers.IntegerField(min_value=0, max_value=9999),
+        required=False,
+        help_text="Of the host, one a vCPU; empty: any.",
+    )
+
+
+class CampaignFieldsSerializer(PlanSerializer):
+    """A plan; what is left out is as on the form."""
+
+    host = serializers.CharField(help_text="Slug.")
+    pool = serializers.CharField(required=False, help_text="Path; not for attached machines.")
+
+
+class TopUpSerializer(FormFields):
+    """More of what was planned."""
+
+    form = TopUpForm
+    about = {"repetitions": "How many more of every cell."}
