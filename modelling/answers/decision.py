@@ -24,18 +24,11 @@ _TELLS_APART = (
 )
 
 
-def of_answer(
-    parts: Sequence[RankedPart],
-    names: Sequence[str],
-    label: Naming,
-    missing: Sequence[str],
-    runs: Sequence[NextRun],
-) -> Decision:
+def of_answer(parts: Sequence[Decision], names: Sequence[str], missing: Sequence[str]) -> Decision:
     """Decide on the whole answer.
 
-    names : of the parts (part_names); label : of an entry's key
+    parts : what is decided on each (of_part); names : theirs (part_names)
     missing : sentences on what would have to be measured, where there are no parts
-    runs : comparisons that would tell most
     Several parts have no winner among them, whatever each says of itself: nothing compares them.
     """
     if not parts:
@@ -46,15 +39,14 @@ def of_answer(
             reasons=tuple(missing[:1]),
             settle=" ".join(missing[1:]),
         )
-    each = [of_part(part, label, runs) for part in parts]
-    if len(each) == 1:
-        return each[0]
-    said = " ".join(f"{capital(name)}: {found.sentence}" for name, found in zip(names, each, strict=True))
+    if len(parts) == 1:
+        return parts[0]
+    said = " ".join(f"{capital(name)}: {part.sentence}" for name, part in zip(names, parts, strict=True))
     return Decision(
         kind=NO_WINNER,
         sentence=f"The evidence falls into {len(parts)} parts that cannot be compared with each other. {said}",
-        strength=min((found.strength for found in each), key=STRENGTHS.index),
-        reasons=tuple(dict.fromkeys(reason for found in each for reason in found.reasons)),
+        strength=min((part.strength for part in parts), key=STRENGTHS.index),
+        reasons=tuple(dict.fromkeys(reason for part in parts for reason in part.reasons)),
         settle="A case study that measures entries of different parts side by side would join them.",
     )
 

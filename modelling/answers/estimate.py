@@ -1,7 +1,7 @@
 """The estimate that an answer is made of: evidence from the database, ranked under the assumptions of the settings."""
 
-from collections.abc import Iterable
-from dataclasses import replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import pandas as pd
 from django.conf import settings
@@ -11,9 +11,52 @@ from kdb.cost import budget
 from kdb.units import METRICS
 from modelling.estimation.arms import Spread, comparable_arms
 from modelling.estimation.ranking import Assumptions, Ranking, rank
+from modelling.estimation.value import Comparison, most_telling
 from modelling.evidence import frames, names
 from modelling.evidence.axes import AXES
 from modelling.evidence.question import Question
+
+from .content import TradeOff
+from .trade_off import trade_offs
+
+MOST_COUNTS = 6  # numbers of machines that are looked at one by one
+REPETITIONS = 3  # of each comparison that is still to be made, as a new campaign has them unless told
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """All that is worked out for a question before anything is said of it.
+
+    measured : what frames.metrics_measured finds
+    others : metric to the arms that may be compared in it, of each metric but the ranking's
+    best_by_machines : number of machines to the entries to use by its arms alone, where the answer leaves it open
+    telling : part by number and a comparison inside it that one more laboratory could make, of numbers
+    """
+
+    question: Question
+    ranking: Ranking
+    measured: Sequence[tuple[str, str, str]]
+    others: Mapping[str, pd.DataFrame]
+    best_by_machines: Mapping[int, tuple[str, ...]]
+    telling: Sequence[tuple[int, Comparison]]
+    trade_offs: tuple[TradeOff, ...]
+
+
+def estimate(question: Question, as_of: int | None = None, *, with_draft: int | None = None) -> Estimate:
+    """Work out all that the answer to the question says. as_of, with_draft : as for ranking_of"""
+    ranking = ranking_of(question, as_of, with_draft=with_draft)
+    measured = frames.metrics_measured(question, as_of=as_of, with_draft=with_draft)
+    others = other_arms(question, ranking, measured, as_of, with_draft=with_draft)
+    budget.look(ahead=0.05)
+    return Estimate(
+        question=question,
+        ranking=ranking,
+        measured=measured,
+        others=others,
+        best_by_machines=_best_by_machines(question, ranking),
+        telling=_telling(ranking),
+        trade_offs=trade_offs(ranking, others, AXES[question.axis], assumptions()),
+    )
 
 
 def assumptions() -> Assumptions:
@@ -92,3 +135,26 @@ def _in_one_metric(question: Question, as_of: int | None, with_draft: int | None
         storage_asked="storage" in question.filters,
         this_year=newest,  # of the knowledge: a kept answer does not change with the calendar
     )
+
+
+def _best_by_machines(question: Question, ranking: Ranking) -> dict[int, tuple[str, ...]]:
+    counts = sorted({int(count) for count in ranking.arms["vm_count"].unique()})
+    if question.vm_count is not None or not 1 < len(counts) <= MOST_COUNTS or len(ranking.parts) != 1:
+        return {}
+    best = {}
+    for count in counts:
+        arms = ranking.arms[ranking.arms["vm_count"] == count]
+        alone = rank(arms, ranking.findings.iloc[:0], AXES[question.axis], assumptions())
+        if len(alone.parts) == 1:
+            best[count] = alone.parts[0].best
+    return best
+
+
+def _telling(ranking: Ranking) -> list[tuple[int, Comparison]]:
+    noise = 2 * assumptions().spread.variation ** 2 / REPETITIONS
+    return [
+        (part.number, comparison)
+        for part in ranking.parts
+        for comparison in (most_telling(part.posterior, noise) if part.networks else ())
+        if part.has_numbers_between(comparison.a, comparison.b)
+    ]

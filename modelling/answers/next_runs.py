@@ -1,13 +1,12 @@
 """Says what to measure next: the comparisons that would tell most, each with a campaign filled in as far as can be."""
 
+from collections.abc import Sequence
 from urllib.parse import urlencode
 
 from django.urls import reverse
 
 from experiments.laboratory.measuring.engines import WORKLOADS
-from modelling.estimation.arms import Spread
-from modelling.estimation.ranking import Ranking
-from modelling.estimation.value import most_telling
+from modelling.estimation.value import Comparison
 from modelling.evidence.axes import AXES, NATIVE, entry_parts
 from modelling.evidence.names import label
 from modelling.evidence.question import Question
@@ -15,24 +14,24 @@ from modelling.evidence.question import Question
 from .content import NextRun
 
 MOST = 3
-REPETITIONS = 3  # of each, as a new campaign has them unless told
 LEAST_GAIN = 0.05  # percent; less is nothing
 
 # Field of the campaign's form: column of an entry, and filter of a question.
 _FILE_SYSTEMS = {"guest_file_systems": "guest_fs", "host_file_systems": "host_fs"}
 
 
-def next_runs(question: Question, ranking: Ranking, spread: Spread) -> tuple[NextRun, ...]:
-    """Return the comparisons of the ranking's parts that one more laboratory should make first, the best first."""
+def next_runs(question: Question, telling: Sequence[tuple[int, Comparison]]) -> tuple[NextRun, ...]:
+    """Return the comparisons that one more laboratory should make first, the best first.
+
+    telling : numbers of parts, with comparisons of their entries
+    """
     axis = AXES[question.axis]
-    noise = 2 * spread.variation**2 / REPETITIONS
     found = []
-    for part in ranking.parts:
-        for telling in most_telling(part.posterior, noise) if part.networks else ():
-            keys, gain = (telling.a, telling.b), 100 * telling.gain
-            if gain >= LEAST_GAIN and part.has_numbers_between(*keys):
-                labels = (label(axis, telling.a), label(axis, telling.b))
-                found.append(NextRun(part.number, keys, labels, gain, campaign_address(question, keys)))
+    for part, comparison in telling:
+        keys, gain = (comparison.a, comparison.b), 100 * comparison.gain
+        if gain >= LEAST_GAIN:
+            labels = (label(axis, comparison.a), label(axis, comparison.b))
+            found.append(NextRun(part, keys, labels, gain, campaign_address(question, keys)))
     return tuple(sorted(found, key=lambda run: -run.gain)[:MOST])
 
 

@@ -19,11 +19,10 @@ from django.db.models import Case, F, Q, QuerySet, Value, When
 from django.db.models.functions import Now
 from django.utils.timezone import now
 
-from kdb.cost import budget
 from kdb.models import Job
 from kdb.work import jobs
 from modelling.answers.answer import answer
-from modelling.answers.estimate import other_arms, ranking_of
+from modelling.answers.estimate import estimate
 from modelling.estimation.ranking import METHOD
 from modelling.evidence import counts, frames
 from modelling.evidence.keeping import Busy, at_once, keep
@@ -125,11 +124,7 @@ def note_asked(snapshot: RankingSnapshot) -> None:
 
 
 def _answered(question: Question, revision: int, as_of: int | None = None) -> RankingSnapshot:
-    ranking = ranking_of(question, as_of)
-    measured = frames.metrics_measured(question, as_of=as_of)
-    others = other_arms(question, ranking, measured, as_of)
-    budget.look(ahead=0.05)
-    content = answer(question, ranking, revision, measured, others)
+    content = answer(estimate(question, as_of), revision)
     result = json.loads(json.dumps(content, default=vars))  # as it is read again; an answer is of dataclasses
     return snapshot_of(question, result, METHOD, now())
 

@@ -6,10 +6,11 @@ from functools import partial
 
 import pandas as pd
 
-from modelling.answers.answer import caveats, grounds
+from modelling.answers.caveats import caveats
 from modelling.answers.content import Decision
 from modelling.answers.decision import decided
 from modelling.answers.estimate import assumptions
+from modelling.answers.grounds import grounds
 from modelling.estimation.mixes import Mix, part_of, verdicts
 from modelling.estimation.ranking import Ranking
 from modelling.estimation.verdict import AVOID, NOT_KNOWN, STRENGTHS, USE, Verdict

@@ -16,8 +16,9 @@ from experiments.models import CaseStudy
 from kdb.models import Job
 from kdb.work import jobs
 from modelling.answers import words
-from modelling.answers.answer import answer_with_draft
+from modelling.answers.answer import answer
 from modelling.answers.content import Answer, RankedEntry
+from modelling.answers.estimate import estimate
 from modelling.estimation.ranking import METHOD
 from modelling.evidence import counts, frames, names, summaries
 from modelling.evidence.axes import AXES
@@ -180,7 +181,7 @@ def _questions(case_study_id: int) -> list[Question]:
 
 def _compared(question: Question, case_study_id: int, revision: int) -> Change:
     """Compare one question with and without the draft, and the entries that move."""
-    before, after = (answer_with_draft(question, draft, revision) for draft in (None, case_study_id))
+    before, after = (answer(estimate(question, with_draft=draft), revision) for draft in (None, case_study_id))
     stood, stands = _standings(before), _standings(after)
     moves = []
     for key in dict.fromkeys([*stands, *stood]):

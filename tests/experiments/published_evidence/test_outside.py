@@ -9,7 +9,8 @@ from django.core.management import call_command
 from experiments.models import CaseStudy, Configuration, Measurement
 from experiments.published_evidence import load as evidence
 from experiments.published_evidence import outside
-from modelling.answers.answer import answer_with_draft
+from modelling.answers.answer import answer
+from modelling.answers.estimate import estimate
 from modelling.evidence.question import Question
 
 FOLDER = settings.BASE_DIR / "fixtures" / "outside"
@@ -97,16 +98,16 @@ def test_each_case_study_states_its_weakness(found):
 @pytest.mark.usefixtures("published_evidence")
 def test_it_is_loaded_beside_the_papers_and_changes_none_of_their_answers():
     asked = [Question("hypervisor", "fileserver"), Question("fs-pair", "varmail"), Question("guest-fs", "webserver")]
-    before = [answer_with_draft(question, None, 1).entries for question in asked]
+    before = [answer(estimate(question), 1).entries for question in asked]
     report = evidence.load_outside(FOLDER)
 
     assert (report.published, report.added[Measurement]) == (36, 742)
-    assert [answer_with_draft(question, None, 1).entries for question in asked] == before
-    backends = answer_with_draft(Question("host-storage", "sync-write"), None, 2)
+    assert [answer(estimate(question), 1).entries for question in asked] == before
+    backends = answer(estimate(Question("host-storage", "sync-write")), 2)
     assert [entry.key for entry in backends.entries] == ["lvm-thin", "zvol", "dir"]
     assert {entry.grade for entry in backends.entries} == {"C"}
     papers = Question("host-storage", "sync-write", evidence="papers")
-    assert answer_with_draft(papers, None, 2).entries == ()
+    assert answer(estimate(papers), 2).entries == ()
     for configuration in Configuration.objects.filter(case_study__published_revision=2):
         configuration.full_clean()
     assert "Published without review." in CaseStudy.objects.get(slug="temoto_lxd_vm_backends").notes

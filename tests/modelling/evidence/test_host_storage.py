@@ -2,7 +2,8 @@
 
 import pytest
 
-from modelling.answers.answer import answer_with_draft
+from modelling.answers.answer import answer
+from modelling.answers.estimate import estimate
 from modelling.evidence import frames
 from modelling.evidence.question import Question
 from tests.factories import make_case_study, make_configuration, make_finding, make_measurement, publish
@@ -23,7 +24,7 @@ def study(**values: float) -> None:
 def test_a_volume_and_a_file_are_ranked_side_by_side():
     study(lvm_thin=120.0, zvol=60.0, file__ext4=100.0, file__zfs=80.0)
 
-    found = answer_with_draft(Question("host-storage", "varmail"), None, 1)
+    found = answer(estimate(Question("host-storage", "varmail")), 1)
 
     assert [entry.key for entry in found.entries] == ["lvm-thin", "dir-ext4", "zfs", "zvol"]
     assert [round(entry.ratio, 3) for entry in found.entries] == [1.0, 0.833, 0.667, 0.5]
@@ -43,7 +44,7 @@ def test_a_list_of_pairs_speaks_of_files_on_their_file_systems():
     make_finding("worst", host_fs="ext4", publication=case_study.findings.get().publication, case_studies=[case_study])
     publish(case_study)
 
-    found = answer_with_draft(Question("host-storage", "varmail"), None, 1)
+    found = answer(estimate(Question("host-storage", "varmail")), 1)
 
     assert [entry.key for entry in found.entries] == ["dir-xfs", "dir-ext4"]
     assert len(frames.findings(Question("host-storage", "varmail", host_storage="dir-xfs"))) == 1

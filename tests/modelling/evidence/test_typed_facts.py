@@ -5,7 +5,8 @@ from math import log
 import pytest
 
 from experiments.models import Measurement
-from modelling.answers.answer import answer_with_draft
+from modelling.answers.answer import answer
+from modelling.answers.estimate import estimate
 from modelling.evidence import counts, frames
 from modelling.evidence.axes import AXES
 from modelling.evidence.fairplay import group_numbers
@@ -56,7 +57,7 @@ def test_a_configuration_on_other_disks_is_not_compared_with_its_neighbours():
     found = frames.arms(HOST_FS)
     assert found["storage"].tolist() == ["hdd", "nvme", "hdd"]
     assert len(frames.arms(Question("host-fs", "varmail", storage="nvme"))) == 1
-    assert [entry.ratio for entry in answer_with_draft(HOST_FS, None, 1).entries] == [1.0, pytest.approx(1 / 3)]
+    assert [entry.ratio for entry in answer(estimate(HOST_FS), 1).entries] == [1.0, pytest.approx(1 / 3)]
 
 
 @pytest.mark.django_db
@@ -64,9 +65,9 @@ def test_a_configuration_on_other_disks_is_not_compared_with_its_neighbours():
 def test_a_guest_file_system_that_no_side_states_is_assumed_equal_and_said_so():
     published({"hypervisor": "kvm", "guest_fs": None}, {"hypervisor": "xen", "guest_fs": None})
 
-    (part,) = answer_with_draft(HYPERVISOR, None, 1).parts
+    (part,) = answer(estimate(HYPERVISOR), 1).parts
     assert "guest file system" in part.assumed_equal
-    assert answer_with_draft(Question("guest-fs", "varmail"), None, 1).entries == ()
+    assert answer(estimate(Question("guest-fs", "varmail")), 1).entries == ()
 
 
 @pytest.mark.django_db
@@ -75,7 +76,7 @@ def test_a_raw_device_is_not_compared_with_a_file_system():
     raw, named = {"guest_fs": None, "guest_access": "raw-device"}, {"guest_fs": None, "guest_access": "file-system"}
     published({"hypervisor": "kvm"} | raw, {"hypervisor": "xen"} | named)
 
-    assert answer_with_draft(HYPERVISOR, None, 1).entries == ()
+    assert answer(estimate(HYPERVISOR), 1).entries == ()
 
 
 @pytest.mark.django_db
@@ -86,7 +87,7 @@ def test_a_container_beside_a_machine_is_confounded_with_the_kind_of_virtualisat
         {"hypervisor": "kvm", "guest_fs": None},
     )
 
-    found = answer_with_draft(HYPERVISOR, None, 1)
+    found = answer(estimate(HYPERVISOR), 1)
     assert [entry.confounded_with for entry in found.entries] == [("virtualisation",)] * 2
     assert any("docker with container" in note for note in found.notes)
 
@@ -102,7 +103,7 @@ def test_an_excluded_number_is_kept_and_counts_nowhere():
         make_measurement(1.0, configuration=configuration, repetition=2, **said)
     publish(case_study)
 
-    assert [entry.ratio for entry in answer_with_draft(HOST_FS, None, 1).entries] == [1.0, pytest.approx(0.8)]
+    assert [entry.ratio for entry in answer(estimate(HOST_FS), 1).entries] == [1.0, pytest.approx(0.8)]
     assert Measurement.objects.count() == 4
     assert counts.published(1)["measurements"] == 2
 
@@ -128,9 +129,9 @@ def test_machines_of_one_run_are_one_value_and_runs_are_independent():
 @pytest.mark.sqlite
 def test_a_stated_scheduler_is_held_and_an_option_of_mkfs_is_not():
     published({"host_fs": "ext4", "host_io_scheduler": "none"}, {"host_fs": "xfs", "host_io_scheduler": "bfq"})
-    assert answer_with_draft(HOST_FS, None, 1).entries == ()
+    assert answer(estimate(HOST_FS), 1).entries == ()
     published({"host_fs": "ext4", "host_mkfs_options": "-m 0"}, {"host_fs": "xfs", "host_mkfs_options": "-K"})
-    assert len(answer_with_draft(HOST_FS, None, 2).entries) == 2
+    assert len(answer(estimate(HOST_FS), 2).entries) == 2
 
 
 @pytest.mark.django_db
@@ -142,7 +143,7 @@ def test_ratios_to_different_references_are_not_compared():
         make_measurement(0.8, configuration=configuration, metric="relative", unit="ratio", reference=reference)
     publish(published_ratios)
 
-    found = answer_with_draft(HOST_FS, None, 1)
+    found = answer(estimate(HOST_FS), 1)
     assert (found.metric, {entry.key for entry in found.entries}) == ("relative", {"ext4", "xfs"})
 
 
@@ -150,10 +151,10 @@ def test_ratios_to_different_references_are_not_compared():
 @pytest.mark.sqlite
 def test_an_answer_says_where_kinds_of_storage_are_averaged_and_how_few_they_are():
     published({"host_fs": "ext4"}, {"host_fs": "xfs"})
-    assert not any("may change" in note for note in answer_with_draft(HOST_FS, None, 1).notes)
+    assert not any("may change" in note for note in answer(estimate(HOST_FS), 1).notes)
 
     published({"host_fs": "ext4", "storage_kind": "nvme"}, {"host_fs": "xfs", "storage_kind": "nvme"})
-    (note,) = [note for note in answer_with_draft(HOST_FS, None, 2).notes if "may change" in note]
+    (note,) = [note for note in answer(estimate(HOST_FS), 2).notes if "may change" in note]
     assert note == (
         "The kind of storage may change these ratios, which are averages over hard disk (one laboratory) and NVMe (one "
         "laboratory). With so few of each, how much is not known. A filter asks for one kind alone."
@@ -169,7 +170,7 @@ def test_an_answer_says_where_kinds_of_storage_are_averaged_and_how_few_they_are
 def test_an_answer_says_where_settings_of_the_disk_are_averaged(fact, values, words):
     for value in values:
         published(*({"host_fs": host_fs, fact: value} for host_fs in ("ext4", "xfs")))
-    (note,) = [note for note in answer_with_draft(HOST_FS, None, 2).notes if "may change" in note]
+    (note,) = [note for note in answer(estimate(HOST_FS), 2).notes if "may change" in note]
     assert words in note
     assert note.count("one laboratory") == 2
 
@@ -185,9 +186,9 @@ def test_scores_of_two_benchmarks_are_never_pooled():
             make_measurement(value, configuration=configuration, variant=variant, metric="score", unit="score")
         publish(case_study)
 
-    both = answer_with_draft(HOST_FS, None, 2)
+    both = answer(estimate(HOST_FS), 2)
     assert both.entries == ()
     assert any("inside one benchmark only" in each for each in both.missing)
-    of_one = answer_with_draft(Question("host-fs", "varmail", metric="score", benchmark="novabench"), None, 2)
+    of_one = answer(estimate(Question("host-fs", "varmail", metric="score", benchmark="novabench")), 2)
     assert [entry.ratio for entry in of_one.entries] == [1.0, pytest.approx(0.8)]
     assert frames.arms_of_every_workload() == {}  # forecasts learn from no scores

@@ -67,7 +67,7 @@ def test_a_failure_is_told(client, monkeypatch):
     def fail(*arguments, **fields):
         raise ValueError("no such weather")
 
-    monkeypatch.setattr(snapshots, "ranking_of", fail)
+    monkeypatch.setattr(snapshots, "estimate", fail)
     work()
     assert client.get(ADDRESS).json()["error"] == "no such weather"
     assert "It failed 1 time and is tried again: no such weather" in client.get(PAGE).content.decode()

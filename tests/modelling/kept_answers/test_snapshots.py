@@ -223,15 +223,15 @@ def test_a_publication_during_the_job_is_answered_by_the_same_job(monkeypatch):
     published(100.0, 200.0)
     best(MAIL)
     published(900.0, 100.0)
-    real, further = snapshots.ranking_of, [(1.0, 1e6), (1e6, 1.0)]
+    real, further = snapshots.estimate, [(1.0, 1e6), (1e6, 1.0)]
 
     def slow(question, as_of=None):
-        ranking = real(question, as_of)
+        found = real(question, as_of)
         if further:
             published(*further.pop())
-        return ranking
+        return found
 
-    monkeypatch.setattr(snapshots, "ranking_of", slow)
+    monkeypatch.setattr(snapshots, "estimate", slow)
     assert jobs.run(Job.objects.get(kind=snapshots.JOB, state="queued").pk)
     newest = current_ranking(MAIL)
     assert (newest.revision, newest.superseded_by, newest.attempts) == (4, None, 0)
@@ -251,14 +251,14 @@ def two_questions(db):
 
 
 def break_mail(monkeypatch, error: BaseException) -> None:
-    real = snapshots.ranking_of
+    real = snapshots.estimate
 
     def broken(question, as_of=None):
         if question.workload == "varmail":
             raise error
         return real(question, as_of)
 
-    monkeypatch.setattr(snapshots, "ranking_of", broken)
+    monkeypatch.setattr(snapshots, "estimate", broken)
 
 
 def test_a_question_that_fails_stops_no_other_and_says_why_until_it_succeeds(two_questions, monkeypatch, client):
@@ -458,7 +458,7 @@ def test_an_answer_that_is_not_kept_is_worked_out_once(monkeypatch):
     published(100.0, 200.0)
     idle = Question("fs-pair", "varmail", vm_count=1)
     first = current_ranking(idle)
-    monkeypatch.setattr(snapshots, "ranking_of", lambda *_: pytest.fail("worked out again"))
+    monkeypatch.setattr(snapshots, "estimate", lambda *_: pytest.fail("worked out again"))
     assert current_ranking(idle).digest == first.digest
     monkeypatch.undo()
     published(900.0, 100.0)

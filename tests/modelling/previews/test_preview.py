@@ -137,7 +137,7 @@ def test_it_is_asked_for_once_and_worked_out_by_a_worker(draft, client):
 def test_a_job_that_fails_leaves_the_preview_before(draft, monkeypatch):
     preview(draft)
     previews.request(draft)
-    monkeypatch.setattr(previews, "answer_with_draft", lambda *_: 1 / 0)
+    monkeypatch.setattr(previews, "estimate", lambda *_, **__: 1 / 0)
     jobs.run(Job.objects.get(kind=previews.JOB).pk)
     state, kept, job = previews.current(draft)
     assert (state, job.error) == ("failed", "division by zero")

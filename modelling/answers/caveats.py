@@ -1,0 +1,214 @@
+"""What a careful reader must know of an answer, and what is missing where there is none, in sentences."""
+
+import math
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+from django.conf import settings
+
+from experiments.models import CaseStudy, Configuration
+from kdb.host_storage import BACKENDS
+from kdb.pairs import pair_key
+from kdb.units import METRICS, SCORE
+from modelling.estimation.network import Network
+from modelling.estimation.ranking import RankedPart, Ranking
+from modelling.evidence import names as catalogue
+from modelling.evidence.axes import AXES, COLUMN_LABELS, NATIVE, Axis
+from modelling.evidence.fairplay import varies
+from modelling.evidence.names import label
+from modelling.evidence.question import Question
+from modelling.evidence.words import counted, listed, machines
+
+# What may change how much faster one entry is than another, though it is equal in every comparison.
+_MODERATORS = ("storage", "allocation", "cache_mode")
+_LABORATORY = ("laboratory", "laboratories")
+
+
+def caveats(axis: Axis, question: Question, ranking: Ranking) -> list[str]:
+    """Say what a careful reader must know about this answer, in sentences."""
+    notes = []
+    arms, findings, parts = ranking.arms, ranking.findings, ranking.parts
+    if len(parts) > 1:
+        notes.append(
+            f"The evidence falls into {len(parts)} parts that no comparison joins. Ranks and ratios hold inside "
+            "a part; nothing is said about entries of different parts."
+        )
+    assumed = int(arms["assumed"].sum())
+    if assumed:
+        share = settings.KDB_DEFAULT_COEFFICIENT_OF_VARIATION
+        some = (
+            f"Only {len(arms) - assumed} of the {len(arms)} values come with the spread of their runs"
+            if assumed < len(arms)
+            else "No value comes with the spread of its runs"
+        )
+        notes.append(
+            f"{some}. Where it is missing, a coefficient of variation of {share:.0%} for "
+            "one run is assumed; the intervals stand and fall with it."
+        )
+    counts = sorted(int(n) for n in arms["vm_count"].unique())
+    if len(counts) > 1:
+        notes.append(f"Averaged over {listed([str(n) for n in counts])} virtual machines.")
+    if max(counts, default=1) > 1 and _scope_is_unknown(ranking):
+        notes.append(
+            "The sources do not say whether a value at several machines is for each machine or for all together. "
+            "Ratios at one machine count do not depend on it."
+        )
+    notes += [_confounding(axis, column, arms) for column in axis.comes_along if _differs(column, arms)]
+    notes += [_moderation(axis, column, arms) for column in _MODERATORS if _varies(axis, column, arms)]
+    notes += [note for part in parts for network in part.networks for note in _disagreements(network)]
+    notes += _never_recommended(axis, parts)
+    if len(findings):
+        notes.append(_tier_lists(ranking))
+        if question.vm_count is not None:
+            notes.append("Tier lists are stated for a whole case study, not for one number of virtual machines.")
+        disputed = findings[findings["text_list"] != findings["table_list"]].drop_duplicates("pk")
+        notes += [_dispute(row) for row in disputed.itertuples(index=False)]
+    return notes
+
+
+def _varies(axis: Axis, column: str, arms: pd.DataFrame) -> bool:
+    """Tell whether the column differs between comparisons, and neither makes entries nor comes along with them."""
+    return column not in (*axis.entry, *axis.comes_along) and len(set(arms[column].unique()) - {""}) > 1
+
+
+def _moderation(axis: Axis, column: str, arms: pd.DataFrame) -> str:
+    """Say how many laboratories each value of the column is of, where a ratio is an average over several."""
+    stated = arms[arms[column] != ""]
+    laboratories = stated.groupby(column)["laboratory"].nunique()
+    spelled = catalogue.names()["storage"] if column == "storage" else {}
+    kinds = [f"{spelled.get(value, value)} ({counted(count, *_LABORATORY)})" for value, count in laboratories.items()]
+    few = sum(laboratories >= 2) < 2
+    how_much = (
+        "With so few of each, how much is not known." if few else "It is part of the spread between laboratories."
+    )
+    asking = " A filter asks for one kind alone." if column == "storage" else ""
+    ratios = f"The {COLUMN_LABELS[column]} may change these ratios, which are averages over {listed(kinds)}."
+    return f"{ratios} {how_much}{asking}"
+
+
+def _disagreements(network: Network) -> list[str]:
+    """Say how much the case studies of one network differ beyond their own spread, where they do."""
+    if not network.tau2:
+        return []
+    spread = math.exp(math.sqrt(network.tau2)) - 1
+    return [
+        f"The case studies differ by more than their own spread explains (I² = {network.i2:.0%}; a standard deviation "
+        f"of {spread:.0%} between them is estimated from {len(network.trials)}); the intervals include it."
+    ]
+
+
+def _tier_lists(ranking: Ranking) -> str:
+    """Say what the tier lists did to the answer."""
+    bases = {part.basis for part in ranking.parts}
+    if "both" not in bases:
+        return (
+            "The order rests on tier lists: their sources publish who is best and worst, not the numbers, so no "
+            "ratios can be given. Entries of one tier share a rank."
+        )
+    return (
+        "Tier lists count beside the numbers: a list is taken to name the faster of two entries with odds of "
+        f"{math.exp(math.log(1.25) / settings.KDB_TIER_SCALE):.1f} to 1 where one is 25 % faster. An entry that only "
+        "lists speak of has a rank but no ratio."
+    )
+
+
+def _dispute(finding: Any) -> str:
+    """Say that text and table of one publication put a pair into different lists."""
+    pair = label(AXES["fs-pair"], pair_key(finding.guest_fs, finding.host_fs))
+    said = {"best": "among the best", "unlisted": "in no list", "worst": "among the worst"}
+    return (
+        f"{pair} stands {said[finding.text_list]} in {finding.text_source} of {finding.publication.upper()} and "
+        f"{said[finding.table_list]} in its {finding.table_source}; it is placed in the middle."
+    )
+
+
+def _never_recommended(axis: Axis, parts: Iterable[RankedPart]) -> list[str]:
+    """Say which entries were measured only with which options that can lose acknowledged writes."""
+    by_options: dict[tuple[str, ...], list[str]] = {}
+    for part in parts:
+        for entry in part.entries:
+            if entry.always_unsafe:
+                by_options.setdefault(entry.unsafe_options, []).append(label(axis, entry.key))
+    return [
+        f"Measured only with {listed(options)}, which can lose acknowledged writes, and so not recommended: "
+        f"{listed(labels)}."
+        for options, labels in by_options.items()
+    ]
+
+
+def _scope_is_unknown(ranking: Ranking) -> bool:
+    slugs = set(ranking.arms["case_study"].unique())
+    return CaseStudy.objects.filter(slug__in=slugs, value_scope=CaseStudy.Scope.NOT_STATED).exists()
+
+
+def _differs(column: str, arms: pd.DataFrame) -> bool:
+    return bool(varies(pd.factorize(arms["group"])[0], arms[column]).any())
+
+
+def _confounding(axis: Axis, column: str, arms: pd.DataFrame) -> str:
+    """Say which entries came with another value of `column` than those they were compared with."""
+    names = catalogue.names()
+    virtualisations = dict(Configuration.Virtualisation.choices)
+    kinds = {"host_fs": names["file_system"], "virtualisation": virtualisations, "backend": BACKENDS}
+    spelled = kinds.get(column, {})
+    pairs = sorted(arms[["entry", column]].drop_duplicates().itertuples(index=False, name=None), key=str)
+    told = [f"{label(axis, entry)} with {spelled.get(value, value or 'not stated')}" for entry, value in pairs]
+    return (
+        f"Confounded with the {COLUMN_LABELS[column]}: it comes along with the entry and differs between compared "
+        f"ones ({'; '.join(told)}). A difference may be due to either."
+    )
+
+
+def by_machines(best: Mapping[int, Sequence[str]], on_average: Collection[str], label_of: Callable[[str], str]) -> str:
+    """Say which entries would be used at each number of machines, where it is not what is used on average; else "".
+
+    best : number of machines to the entries to use at it; label_of : an entry's key to what a reader calls it
+    """
+    if not any(set(keys) != set(on_average) for keys in best.values()):
+        return ""
+    each = [f"{machines(count)} {listed(map(label_of, keys), 'or') or 'nothing'}" for count, keys in best.items()]
+    return f"By their number alone: with {'; with '.join(each)}."
+
+
+def missing(axis: Axis, question: Question, ranking: Ranking, measured: Iterable[tuple[str, str, str]]) -> list[str]:
+    """Say what would have to be measured, where there is no answer."""
+    if ranking.parts:
+        return []
+    asked = catalogue.names()["workload"].get(question.workload, question.workload)
+    narrowed = [f"{name.replace('_', ' ')} {value}" for name, value in question.filters.items() if name != "metric"]
+    under = f" with {listed(narrowed)}" if narrowed else ""
+    held = [column for column in axis.all_held(question.hypervisor) if column in axis.held]
+    by = f" by {METRICS[question.metric].label}" if question.metric else ""
+    return [
+        f"No published case study compares two entries of the axis “{axis.label.lower()}” for the workload "
+        f"{asked}{under}{by}.",
+        *_measured(measured),
+        *_scores(question, measured),
+        *_natively(question),
+        "It would take at least two configurations that differ in it, measured in one case study with the same "
+        f"benchmark version and the same {listed([COLUMN_LABELS[column] for column in held])}.",
+    ]
+
+
+def _scores(question: Question, measured: Iterable[tuple[str, str, str]]) -> list[str]:
+    if question.benchmark or all(metric != SCORE for metric, *_ in measured):
+        return []
+    return ["Scores are compared inside one benchmark only, which the question has to name."]
+
+
+def _natively(question: Question) -> list[str]:
+    if question.hypervisor != NATIVE:
+        return []
+    return ["A native run has no guest and no machines: natively, host file systems and host storage are compared."]
+
+
+def _measured(measured: Iterable[tuple[str, str, str]]) -> list[str]:
+    """Write a sentence for each metric and unit that case studies do have of the workload."""
+    studies: dict[tuple[str, str], list[str]] = {}
+    for metric, unit, case_study in measured:
+        studies.setdefault((metric, unit), []).append(case_study.upper())
+    return [
+        f"{listed(slugs)} measured the {METRICS[metric].label} in {unit}, but of nothing that may be compared here."
+        for (metric, unit), slugs in studies.items()
+    ]

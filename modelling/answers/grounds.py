@@ -1,0 +1,122 @@
+"""What an answer rests on: its case studies, in numbers and one by one, and how far they agree."""
+
+from collections import Counter
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+import pandas as pd
+
+from experiments.models import CaseStudy
+from experiments.models.case_study import laboratory
+from modelling.estimation.network import Network
+from modelling.estimation.ranking import RankedPart, Ranking
+from modelling.evidence.axes import COLUMN_LABELS, Axis
+from modelling.evidence.question import Question
+from modelling.evidence.words import listed
+
+from .content import Grounds, NetworkFit, StudyEvidence
+
+_FACTS_OF_ARMS = ("hypervisor", "storage", "host_storage", "guest_fs", "guest_os_family", "vm_count")
+
+
+def grounds(ranking: Ranking) -> Grounds:
+    """Return what the ranking rests on, in numbers."""
+    arms, findings = ranking.arms, ranking.findings
+    is_measured = arms["origin"] == "measured"
+    slugs = {*arms["case_study"].unique(), *(slug for slugs in findings["case_studies"] for slug in slugs)}
+    facts = _facts(ranking)
+    listing = CaseStudy.objects.filter(slug__in={slug for slugs in findings["case_studies"] for slug in slugs})
+    makers = {*arms["laboratory"].unique(), *listing.values_list(laboratory(), flat=True)}
+    return Grounds(
+        laboratories=len(makers),
+        case_studies=len(slugs),
+        measurements=int(arms["measurements"][is_measured].sum()),
+        derived=int((~is_measured).sum()),
+        findings=len(findings.drop_duplicates("pk")) if len(findings) else 0,
+        storage=tuple(filter(None, facts["storage"])),
+        years=tuple(sorted({int(year) for year in arms["year"].dropna().unique()})),
+        vm_counts=tuple(sorted({int(count) for count in arms["vm_count"].unique()})),
+        facts=facts,
+    )
+
+
+def _facts(ranking: Ranking) -> dict[str, tuple[str, ...]]:
+    """Return the values of each fact: of arms as configurations have them, of tier lists as their case studies do."""
+    arms, findings = ranking.arms, ranking.findings
+    found = {column: set(map(_text, arms[column].unique())) for column in _FACTS_OF_ARMS}
+    for column in ("hypervisor", "guest_fs", "host_storage"):
+        found[column] |= set(map(_text, findings[column]))
+    listing = CaseStudy.objects.filter(slug__in={slug for slugs in findings["case_studies"] for slug in slugs})
+    virtual = listing.filter(configurations__hypervisor__isnull=False)
+    for kind, family, counts in virtual.values_list("storage__kind", "configurations__guest_os__family", "vm_counts"):
+        found["storage"].add(_text(kind))
+        found["guest_os_family"].add(_text(family))
+        found["vm_count"] |= {str(count) for count in counts if count}
+    by_number = partial(sorted, key=lambda value: (int(value) if value.isdecimal() else 0, value))
+    return {column: tuple(by_number(values)) for column, values in found.items()}
+
+
+def _text(value: Any) -> str:
+    return "" if pd.isna(value) else str(value)
+
+
+def told_of_studies(ranking: Ranking) -> tuple[dict[str, str], dict[str, str]]:
+    """Return the titles of the case studies that the ranking rests on, and the scopes of their values."""
+    stated = (slug for slugs in ranking.findings["case_studies"] for slug in slugs)
+    studies = CaseStudy.objects.filter(slug__in={*ranking.arms["case_study"].unique(), *stated})
+    rows = list(studies.values_list("slug", "title", "value_scope"))
+    return {slug: title for slug, title, _ in rows}, {slug: scope for slug, _, scope in rows}
+
+
+def evidence(ranking: Ranking, titles: Mapping[str, str]) -> tuple[StudyEvidence, ...]:
+    """Return the case studies the answer rests on, with what each contributes and where it stands."""
+    counts: dict[str, Counter[str]] = {}
+    sources: dict[str, set[str]] = {}
+    of_kind = ranking.arms.groupby(["case_study", "origin"])["measurements"].sum()
+    for (slug, origin), number in of_kind.items():
+        kind = "measurements" if origin == "measured" else "derived"
+        counts.setdefault(slug, Counter())[kind] = int(number)
+    for slug, source in ranking.arms[["case_study", "source"]].drop_duplicates().itertuples(index=False, name=None):
+        sources.setdefault(slug, set()).add(source)
+    for row in ranking.findings.itertuples(index=False):
+        for slug in row.case_studies:
+            counts.setdefault(slug, Counter())["findings"] += 1
+            sources.setdefault(slug, set()).update([row.text_source, row.table_source])
+    return tuple(
+        StudyEvidence(
+            case_study=slug,
+            title=titles[slug],
+            measurements=found["measurements"],
+            derived=found["derived"],
+            findings=found["findings"],
+            sources=tuple(sorted(filter(None, sources[slug]))),
+        )
+        for slug, found in sorted(counts.items())
+    )
+
+
+def equal(axis: Axis, question: Question, ranking: Ranking, part: RankedPart) -> dict[str, str]:
+    """Say what is equal in every comparison of a part, and what is only assumed to be: some arms do not state it."""
+    columns = list(axis.all_held(question.hypervisor))
+    arms = ranking.arms.loc[ranking.arms["entry"].isin(part.members), columns]
+    missing = {column: arms[column].isna() | (arms[column] == "") for column in columns}
+    held = [column for column in missing if column in axis.held or not missing[column].all()]
+    return {
+        "held_equal": listed([COLUMN_LABELS[column] for column in held if not missing[column].any()]),
+        "assumed_equal": listed([COLUMN_LABELS[column] for column in held if missing[column].any()]),
+    }
+
+
+def network_fit(network: Network) -> NetworkFit:
+    """Return how well the case studies of one network agree."""
+    return NetworkFit(
+        entries=network.treatments,
+        case_studies=len({slug for trial in network.trials for slug in trial.sources}),
+        tau2=network.tau2,
+        q=network.q,
+        freedom=network.freedom,
+        i2=network.i2,
+        q_heterogeneity=network.q_heterogeneity,
+        q_inconsistency=network.q_inconsistency,
+    )
