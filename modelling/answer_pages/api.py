@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Callable
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from functools import partial
 from typing import Any
 
@@ -18,6 +18,7 @@ from rest_framework.response import Response
 from rest_framework.reverse import reverse
 
 from kdb import __version__
+from kdb.api.bodies import Fields
 from kdb.api.errors import database_is_down
 from kdb.api.formats import CsvRenderer, csv_text
 from kdb.api.public import PublicView
@@ -25,7 +26,7 @@ from kdb.api.shapes import shape_of
 from kdb.operating import status
 from kdb.web.entity_tags import tagged, tagged_json
 from modelling.answers import words
-from modelling.answers.content import Decision, Grounds, complete, said
+from modelling.answers.content import Answer, RankedEntry, complete, said
 from modelling.ask.selectors import BACKENDS, DISKS, Machine, fit
 from modelling.estimation.ranking import METHOD
 from modelling.evidence import counts, names
@@ -53,21 +54,16 @@ from .heat_map import heat_map
 from .table import MOST_WORKLOADS, table
 
 _KEPT_SECONDS = 60
-ENTRY_COLUMNS = tuple(serializers.EntrySerializer().fields)
-RANKING_KEYS = tuple(serializers.RankingSerializer().fields)
+ENTRY_COLUMNS = tuple(shape_of(RankedEntry)().fields)
+_FIELDS = serializers.RankingSerializer().fields
+# What depends on the asking stands where it always stood: after the revision, and the fit after the grounds.
+_ANSWER, _BESIDE = ([field.name for field in fields(kind)] for kind in (Answer, serializers.Beside))
+_AFTER = _ANSWER.index("entries")
+RANKING_KEYS = (*_ANSWER[:2], *_BESIDE[:-1], *_ANSWER[2:_AFTER], _BESIDE[-1], *_ANSWER[_AFTER:])
 KEYS_WITHIN = {
-    "question": tuple(shape_of(Question)().fields),
-    "entries": ENTRY_COLUMNS,
-    "verdict": tuple(shape_of(Decision)().fields),
-    "parts": tuple(serializers.PartSerializer().fields),
-    "scaling": tuple(serializers.ScalingPanelSerializer().fields),
-    "grounds": tuple(shape_of(Grounds)().fields),
-    "fit": tuple(serializers.FitSerializer().fields),
-    "next_runs": tuple(serializers.NextRunSerializer().fields),
-    "differences": tuple(serializers.DifferenceSerializer().fields),
-    "trade_offs": tuple(serializers.TradeOffSerializer().fields),
-    "set_ups": tuple(serializers.SetUpSerializer().fields),
-    "evidence": tuple(serializers.CaseStudyEvidenceSerializer().fields),
+    name: tuple(inner.fields)
+    for name, field in _FIELDS.items()
+    if isinstance(inner := getattr(field, "child", field), Fields)
 }
 
 

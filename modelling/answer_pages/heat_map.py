@@ -3,14 +3,19 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
+from kdb.content import Among
 from modelling.answers.content import RankedEntry
 from modelling.evidence.axes import AXES, entry_parts
+from modelling.evidence.question import Grade
 
 
 @dataclass(frozen=True)
 class NamedSide:
     """A file system that has a row or a column of the grid."""
+
+    component = "Named"
 
     key: str
     label: str
@@ -18,12 +23,7 @@ class NamedSide:
 
 @dataclass(frozen=True)
 class Cell:
-    """The answer on one pair; numbers are None where there is no evidence, or none with numbers.
-
-    shade : from 0, the slowest ratio of its part, to 4, the fastest, on a logarithmic scale; a part without numbers is
-    shaded by rank
-    standing : best, between, avoid or no evidence
-    """
+    """The answer on one pair; numbers are null where there is no evidence, or none with numbers."""
 
     guest_fs: str
     host_fs: str
@@ -32,14 +32,16 @@ class Cell:
     ratio: float | None = None
     low: float | None = None
     high: float | None = None
-    grade: str | None = None
-    shade: int | None = None
-    standing: str = "no evidence"
+    grade: Grade | None = None
+    shade: Annotated[int | None, "0, the slowest of its part, to 4, the fastest."] = None  # of ln ratio, else of rank
+    standing: Annotated[str, Among(["best", "between", "avoid", "no evidence"])] = "no evidence"
 
 
 @dataclass(frozen=True)
 class Grid:
-    """Rows are guest file systems, columns host file systems: those that the answer speaks of, by name."""
+    """File-system pairs as a grid: `cells[i][j]` is guest i on host j."""
+
+    component = "HeatMap"
 
     guests: tuple[NamedSide, ...]
     hosts: tuple[NamedSide, ...]

@@ -7,12 +7,14 @@ from dataclasses import dataclass, is_dataclass
 from functools import cache
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
-from kdb.content import Among
-from kdb.units import THROUGHPUT
-from modelling.estimation.ranking import Entry
+from kdb.content import Among, MetricName
+from kdb.units import METRICS, THROUGHPUT
+from modelling.estimation.ranking import Entry, Place
 from modelling.estimation.verdict import AVOID, NO_WINNER, NOT_KNOWN, STRENGTHS, UNKNOWN, USE, WINNER
 from modelling.evidence.question import Question
 from modelling.workloads.curves import CurvePanel
+
+STATUSES = ("ranked", "indistinguishable", "ranked apart", "no comparison")
 
 
 @dataclass(frozen=True)
@@ -29,10 +31,16 @@ class Decision:
 
 
 @dataclass(frozen=True)
-class RankedEntry(Entry):
-    """One line of the ranking, with what a reader calls it."""
+class NamedPlace(Place):
+    """The place of an entry in a ranking, with what a reader calls it."""
 
     label: str
+
+
+@dataclass(frozen=True)
+class RankedEntry(Entry, NamedPlace):
+    __doc__ = Entry.__doc__
+    component = "Entry"
 
     @property
     def is_best(self) -> bool:
@@ -47,41 +55,41 @@ class RankedEntry(Entry):
 
 @dataclass(frozen=True)
 class NetworkFit:
-    """The agreement of case studies that join these entries by numbers; see modelling.estimation.network.Network."""
+    """The agreement of the case studies that measured entries of one part."""
+
+    component = "Network"
 
     entries: tuple[str, ...]
     case_studies: int
-    tau2: float | None
-    q: float
-    freedom: int
-    i2: float | None
-    q_heterogeneity: float
-    q_inconsistency: float
+    tau2: Annotated[float | None, "Variance between case studies, of ln(ratio)."]
+    q: Annotated[float, "Cochran's Q."]
+    freedom: Annotated[int, "Its degrees of freedom; 0: no two case studies can disagree."]
+    i2: Annotated[float | None, "Share of the variation between case studies, 0 to 1."]
+    q_heterogeneity: Annotated[float, "Q within designs."]
+    q_inconsistency: Annotated[float, "Q between designs."]
 
 
 @dataclass(frozen=True)
 class AnswerPart:
-    """Entries that comparisons join; nothing is known between one part and another.
+    """Entries that comparisons join; nothing is known between one part and another."""
 
-    part : its number, from 1; name : what tells it from the others; alone: its entries
-    basis : numbers, findings or both; reference : key of the entry that ratios are against
-    held_equal : what is equal within every comparison, in words; assumed_equal : what is only taken to be, because some
-    source does not state it
-    """
+    component = "Part"
 
     part: int
-    name: str
+    name: Annotated[str, "What tells it from the other parts; alone: its entries."]
     verdict: Decision
-    basis: str
-    reference: str
-    held_equal: str
-    assumed_equal: str
+    basis: Annotated[str, Among(["numbers", "findings", "both"])]
+    reference: str  # key of the entry that ratios are against
+    held_equal: str  # within every comparison, in words
+    assumed_equal: Annotated[str, "Taken to be equal: some source does not state it."]
     networks: tuple[NetworkFit, ...]
 
 
 @dataclass(frozen=True)
 class StudyEvidence:
-    """A case study's evidence: numbers of measurements, derived values and findings; where they stand in it."""
+    """The evidence that one case study contributes."""
+
+    component = "CaseStudyEvidence"
 
     case_study: str
     title: str
@@ -111,163 +119,130 @@ class Grounds:
 
 @dataclass(frozen=True)
 class NextRun:
-    """A comparison worth measuring next.
-
-    entries : keys of the two; labels : what they are called
-    gain : percent by which what is chosen then is expected to be better than what is chosen now
-    campaign : address of a new campaign with what is known of it filled in; "": campaigns cannot measure it
-    """
+    """A comparison that one more laboratory should make."""
 
     part: int
-    entries: tuple[str, str]
+    entries: Annotated[tuple[str, str], "Keys of the two."]
     labels: tuple[str, str]
-    gain: float
-    campaign: str
+    gain: Annotated[float, "Percent by which the choice after it is expected to be better."]
+    campaign: Annotated[str, "Page of a new campaign, filled in; empty: campaigns cannot measure it."]
 
 
 @dataclass(frozen=True)
 class MeasuredDifference:
-    """Two values side by side, of the first of a part and another entry, in one fair-play group of one case study.
+    """Two values of one case study, all else equal: of the first of a part, and of another entry beside it."""
 
-    first, other : keys; values in `unit`, as the source gives them, and for several runs their geometric mean
-    derived : whether one of the two follows from the source's text by arithmetic; sources : where the two stand
-    """
+    component = "Difference"
 
     part: int
-    first: str
-    other: str
+    first: Annotated[str, "Key of the part's reference."]
+    other: Annotated[str, "Key of what it was measured beside."]
     case_study: str
-    sources: tuple[str, ...]
-    metric: str
+    sources: Annotated[tuple[str, ...], "Where the numbers stand."]
+    metric: MetricName
     unit: str
     operation: str
     block_size_bytes: int | None
     vm_count: int
-    first_value: float
-    other_value: float
-    derived: bool
+    first_value: Annotated[float, "In `unit`; of several runs the geometric mean."]
+    other_value: Annotated[float, "Likewise."]
+    derived: Annotated[bool, "Whether one of them follows from a text by arithmetic."]
 
 
 @dataclass(frozen=True)
 class StatedValue:
-    """A value in one line of text, whether it can lose acknowledged writes, and the case studies that state it."""
+    """A value of a fact, in one line of text."""
 
     value: str
-    loses_writes: bool
-    case_studies: tuple[str, ...]
+    loses_writes: Annotated[bool, "Whether it can lose acknowledged writes: do not copy it."]
+    case_studies: Annotated[tuple[str, ...], "That state it."]
 
 
 @dataclass(frozen=True)
 class SetUpFact:
-    """One fact of the configurations behind an entry.
-
-    not_stated_by : case studies that do not state it; not_tried : what those that state it did not try
-    """
+    """One fact of the configurations behind an entry."""
 
     fact: str
     stated: tuple[StatedValue, ...]
-    not_stated_by: tuple[str, ...]
-    not_tried: tuple[str, ...]
+    not_stated_by: Annotated[tuple[str, ...], "Case studies that do not state it."]
+    not_tried: Annotated[tuple[str, ...], "Choices that the case studies that state it did not try."]
 
 
 @dataclass(frozen=True)
 class SetUpLine:
-    """A command line, or a remark after "# ", and the case studies whose configurations it follows."""
+    """A command line, or a remark after "# "; names after $ are the reader's own."""
 
     text: str
-    case_studies: tuple[str, ...]
+    case_studies: Annotated[tuple[str, ...], "Whose configurations it follows."]
 
 
 @dataclass(frozen=True)
 class SetUp:
-    """The first entry to use of a part, as it was measured.
-
-    durability : what is known of acknowledged writes, in a sentence
-    told_from : of which of its case studies, in a sentence; "" : of all
-    lines : command lines, where the facts come to any; names in capitals after $ are the reader's own
-    """
+    """The first entry to use of a part, as it was measured."""
 
     part: int
     key: str
     label: str
-    durability: str
-    told_from: str
+    durability: Annotated[str, "What is known of acknowledged writes."]
+    told_from: Annotated[str, "Of which of its case studies all this is; empty: of all."]
     facts: tuple[SetUpFact, ...]
     lines: tuple[SetUpLine, ...]
 
 
 @dataclass(frozen=True)
 class TradeEstimate:
-    """The worth of an entry in one thing, with its 95 % interval; None: not known.
-
-    A ratio to the reference of the part in a metric, larger being better; the coefficient of variation of the runs, a
-    share, less being better; of durability 1 where acknowledged writes were kept, 0 where they can be lost.
-    """
+    """A ratio to the part's reference in a metric, larger being better; of spread the coefficient of variation of the
+    runs; of durability 1 where acknowledged writes were kept, 0 where they can be lost. Null: not known."""
 
     value: float | None
-    low: float | None
-    high: float | None
+    low: Annotated[float | None, "Lower end of its 95 % interval."]
+    high: Annotated[float | None, "Upper end of it."]
 
 
 @dataclass(frozen=True)
 class TradePoint:
-    """One entry of a trade-off.
-
-    standing : dominated, in the Pareto set or cannot tell (modelling.estimation.pareto), beyond the intervals
-    on_front : whether no other dominates it by the estimates alone; None where one is not known
-    """
+    """One entry of a trade-off."""
 
     key: str
     x: TradeEstimate
     y: TradeEstimate
-    standing: str
-    on_front: bool | None
+    standing: Annotated[str, Among(["dominated", "in the Pareto set", "cannot tell"]), "Beyond the intervals."]
+    on_front: Annotated[bool | None, "Whether no other dominates it by the estimates alone; null: one is not known."]
 
 
 @dataclass(frozen=True)
 class TradeOff:
-    """The entries of a part by two things: x, the answer's metric, and y, another metric, spread or durability."""
+    """Entries of a part by two things at once: the answer's metric and another."""
 
     part: int
-    x: str
-    y: str
+    x: MetricName
+    y: Annotated[str, Among([*METRICS, "spread", "durability"])]
     points: tuple[TradePoint, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Answer:
-    """The answer to a question at a knowledge revision.
+    """A ranked answer. Without evidence `entries` is empty and `missing` says what would be needed."""
 
-    reference : of the first part; None where there is none
-    metric : what is compared (kdb.units.METRICS); other_metrics : in what else the load was measured
-    status : ranked, indistinguishable, ranked apart or no comparison
-    best, worst : keys of the entries to use and to avoid, of all parts
-    machines : how the verdict differs by the number of machines, in a sentence; "": it does not
-    scaling : the metric over the number of machines
-    next_runs : what one more laboratory should compare, what tells most first
-    differences : what the entries reached beside the first of their part, nearest rival first
-    trade_offs : the entries by two things at once, where the evidence has both
-    set_ups : how the first to use was set up, of each part that has one
-    notes : what a careful reader must know; missing : what would have to be measured where nothing is ranked
-    """
+    component = "Ranking"
 
     question: Question
-    revision: int
-    reference: str | None
+    revision: Annotated[int, "Knowledge revision it was computed from."]
+    reference: Annotated[str | None, "Key of the entry that ratios are against."]  # of the first part
     unit: str = "ratio"
-    metric: str
-    other_metrics: tuple[str, ...]
-    status: str
+    metric: Annotated[MetricName, "What is compared; ratios below 1 are worse."]
+    other_metrics: Annotated[tuple[MetricName, ...], "Measured as well: ask for one with `metric`."]
+    status: Annotated[str, Among(STATUSES)]
     verdict: Decision
-    machines: str
+    machines: Annotated[str, "How the verdict differs by the number of machines; empty: it does not."]
     grounds: Grounds
     entries: tuple[RankedEntry, ...]
     parts: tuple[AnswerPart, ...]
-    best: tuple[str, ...]
-    worst: tuple[str, ...]
+    best: Annotated[tuple[str, ...], "Entries to use."]
+    worst: Annotated[tuple[str, ...], "Entries to avoid."]
     scaling: tuple[CurvePanel, ...]
-    next_runs: tuple[NextRun, ...]
-    differences: tuple[MeasuredDifference, ...]
+    next_runs: tuple[NextRun, ...]  # what tells most first
+    differences: Annotated[tuple[MeasuredDifference, ...], "The nearest rival first, at most 40."]
     trade_offs: tuple[TradeOff, ...]
     set_ups: tuple[SetUp, ...]
     notes: tuple[str, ...]

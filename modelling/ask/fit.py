@@ -2,8 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
+from kdb.content import Among
 from kdb.host_storage import FILE, host_storage_key
 from modelling.evidence.axes import AXES, NATIVE
 from modelling.evidence.words import capital, listed
@@ -27,30 +28,25 @@ _OF_NATIVE = ("hypervisor", "storage", "host_storage")  # without guest and mach
 
 @dataclass(frozen=True)
 class Fact:
-    """One fact of the visitor's machine against the same of the evidence.
-
-    yours : as a reader would write it; "": not given. evidence : the values that are stated, likewise
-    state : matches; matches in part (other values beside it); assumed equal (some source does not state it); differs;
-    not stated; not given; what the answer chooses
-    """
+    """One fact of your machine against the same of the evidence."""
 
     name: str
     label: str
-    yours: str
-    evidence: tuple[str, ...]
-    state: str
+    yours: Annotated[str, "Empty: not given."]
+    evidence: Annotated[tuple[str, ...], "The values that are stated."]
+    state: Annotated[
+        str,
+        Among([MATCHES, IN_PART, ASSUMED, DIFFERS, NOT_STATED, NOT_GIVEN, CHOSEN]),
+        "Assumed equal: some source does not state it. In part: other values are averaged in.",
+    ]
 
 
 @dataclass(frozen=True)
 class Fit:
-    """The fit of the evidence to the visitor's machine.
+    """The fit of the evidence to a machine like yours: the filters, `disks` and `images`."""
 
-    sentence : whether the evidence is the visitor's machine; effect : what is known of the difference, or that
-    nothing is; "": there is none. facts : each, in the order of the table
-    """
-
-    sentence: str
-    effect: str
+    sentence: Annotated[str, "Empty: there is no evidence."]
+    effect: Annotated[str, "What is known of the difference; empty: there is none."]
     facts: tuple[Fact, ...]
 
     @property

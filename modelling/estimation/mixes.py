@@ -19,7 +19,7 @@ from kdb.content import Among
 from .bayes import Forecast, forecast
 from .network import p_scores
 from .ranking import RankedPart, Ranking, basis_between
-from .verdict import AVOID, DOUBTFUL, UNKNOWN, USE, Choice, Verdict, of_numbers, of_part
+from .verdict import CHOICES, Choice, Verdict, of_numbers, of_part
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class MixEntry:
     probability_best: Annotated[float, "In a new laboratory, 0 to 1."]
     probability_slower: Annotated[float, "Than the best by the margin, 0 to 1."]
     expected_loss: Annotated[float, "Percent of the best's, when it is chosen."]
-    verdict: Annotated[str, Among([USE, DOUBTFUL, AVOID, UNKNOWN])]
+    verdict: Annotated[str, Among(CHOICES)]
 
 
 @dataclass(frozen=True)

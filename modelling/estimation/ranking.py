@@ -6,22 +6,24 @@ Source: docs/models/ranking.md.
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
+from kdb.content import Among
 from kdb.units import THROUGHPUT
 from modelling.evidence.axes import Axis, entry_key
 from modelling.evidence.durability import losing_options
 from modelling.evidence.fairplay import varies
+from modelling.evidence.question import Grade
 
 from .arms import Spread, comparable_arms, trials
 from .bayes import Posterior, posterior
 from .graph import connected
 from .network import Fit, Network, networks
 from .ordinal import Comparison, from_tiers
-from .verdict import AVOID, USE, Basis, Choice, Verdict, durable, of_lists, of_numbers, of_part
+from .verdict import AVOID, CHOICES, USE, Basis, Choice, Verdict, durable, of_lists, of_numbers, of_part
 
 # Raised with every change that makes the same evidence give another answer: kept answers are not mixed.
 METHOD = 9
@@ -54,38 +56,37 @@ class Assumptions:
 
 
 @dataclass(frozen=True)
-class Entry:
-    """One line of a ranking.
+class Place:
+    """The place of an entry in a ranking."""
 
-    ratio is against the part's reference, mean_low and mean_high its 95 % interval as the mean over laboratories, low
-    and high as what a new laboratory will see; None where no chain of measured comparisons leads there. p_score is the
-    mean certainty of being better than another entry in a new laboratory. There too: probability_best,
-    probability_slower (than the best by the margin), and expected_loss in percent when it is chosen; None without
-    numbers, and of what is never recommended. verdict : use, doubtful, avoid or unknown (modelling.estimation.verdict).
-    confounded_with names what came along with the entry and differed between compared arms.
-    unsafe_options : those it was measured with that can lose acknowledged writes; always_unsafe : never without one
-    """
-
-    key: str
     rank: int
     part: int
-    ratio: float | None
-    low: float | None
-    high: float | None
-    mean_low: float | None
-    mean_high: float | None
-    probability_best: float | None
-    probability_slower: float | None
-    expected_loss: float | None
-    verdict: str
-    p_score: float
-    grade: str
-    tied_with: tuple[str, ...]
-    confounded_with: tuple[str, ...]
-    unsafe_options: tuple[str, ...]
-    always_unsafe: bool
+    key: str
+
+
+@dataclass(frozen=True)
+class Entry(Place):
+    """One entry. Rank and ratio hold inside its part; ratio is in the answer's metric against the part's reference,
+    below 1 is worse."""
+
+    ratio: Annotated[float | None, "Null: only tier lists place it, so no distance is known."]
+    low: Annotated[float | None, "Lower end of the 95 % interval for a new laboratory."]
+    high: Annotated[float | None, "Upper end of the 95 % interval for a new laboratory."]
+    mean_low: Annotated[float | None, "Lower end of that of the mean over laboratories."]
+    mean_high: Annotated[float | None, "Upper end of that of the mean over laboratories."]
+    # The next three are null without numbers, and of what is never recommended.
+    probability_best: Annotated[float | None, "In a new laboratory, 0 to 1."]
+    probability_slower: Annotated[float | None, "Than the best by the margin, 0 to 1."]
+    expected_loss: Annotated[float | None, "Percent of the best's, when it is chosen."]
+    verdict: Annotated[str, Among(CHOICES), "What it means for a choice in a new laboratory."]
+    p_score: Annotated[float, "Mean certainty of being better than another entry, 0 to 1."]
+    grade: Annotated[Grade, "A several case studies with spread, B measured, C derived, D stated only."]
+    tied_with: Annotated[tuple[str, ...], "Keys it cannot be told apart from."]
+    confounded_with: Annotated[tuple[str, ...], "What came along with it and differed between compared arms."]
+    unsafe_options: Annotated[tuple[str, ...], "Those it was measured with that can lose acknowledged writes."]
+    always_unsafe: Annotated[bool, "Never measured without one: it is not recommended."]
     case_studies: int
-    laboratories: int
+    laboratories: Annotated[int, "That measured it."]
     measurements: int
     derived: int
     findings: int

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from modelling.evidence.words import STORAGE
 
-USE, DOUBTFUL, AVOID, UNKNOWN = "use", "doubtful", "avoid", "unknown"
+CHOICES = USE, DOUBTFUL, AVOID, UNKNOWN = "use", "doubtful", "avoid", "unknown"
 WINNER, NO_WINNER, NOT_KNOWN = "winner", "no clear winner", "not known"
 STRENGTHS = ("very weak", "weak", "moderate", "strong")
 SURE = 0.9  # probability of being slower by the margin from which an entry is to be avoided

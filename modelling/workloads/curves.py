@@ -7,11 +7,12 @@ Source: docs/models/cache-and-scaling.md.
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import pandas as pd
 
+from kdb.content import Among
 from modelling.evidence.axes import Axis
 from modelling.evidence.fairplay import FAIR_PLAY
 from modelling.evidence.normal import NORMAL_95
@@ -19,18 +20,21 @@ from modelling.evidence.normal import NORMAL_95
 
 @dataclass(frozen=True)
 class CurvePoint:
-    """Throughput at one number of machines, in the panel's unit, with its 95 % interval, which rests on the default
-    spread where none is stated."""
+    """The metric at one number of machines; its interval rests on the default spread where none is stated."""
 
-    vm_count: int
-    value: float
-    low: float
-    high: float
+    component = "ScalingPoint"
+
+    vm_count: Annotated[int, "Virtual machines running together."]
+    value: Annotated[float, "Mean, in the panel's unit."]
+    low: Annotated[float, "Lower end of the 95 % interval."]
+    high: Annotated[float, "Upper end of the 95 % interval."]
 
 
 @dataclass(frozen=True)
 class CurveSeries:
     """One configuration of an entry at several numbers of machines."""
+
+    component = "ScalingSeries"
 
     key: str
     points: tuple[CurvePoint, ...]
@@ -39,19 +43,17 @@ class CurveSeries:
 
 @dataclass(frozen=True)
 class CurvePanel:
-    """Throughput over the number of machines in one case study, all else equal.
+    """The metric over the number of machines, where all else may be compared."""
 
-    held : the columns the axis holds fixed, as far as they are stated; sources : where the numbers stand
-    scope : whether a value is per-vm or aggregate, for all machines together; "": the source does not say
-    """
+    component = "ScalingPanel"
 
     case_study: str
     unit: str
     operation: str
     block_size_bytes: int | None
-    held: dict[str, str]
-    sources: tuple[str, ...]
-    scope: str
+    held: Annotated[dict[str, str], "What is equal, as far as it is stated."]  # of what the axis holds fixed
+    sources: Annotated[tuple[str, ...], "Where the numbers stand."]
+    scope: Annotated[str, Among(["per-vm", "aggregate", ""]), "What a value is for; empty: the source does not say."]
     series: tuple[CurveSeries, ...]
 
 

@@ -747,8 +747,8 @@ class ScalingPoint(TypedDict):
 
 class ScalingSeries(TypedDict):
     key: str
-    label: str
     points: list[ScalingPoint]
+    label: str
 
 
 ScopeEnum: TypeAlias = Literal['per-vm', 'aggregate']
@@ -2204,13 +2204,14 @@ class Mix(TypedDict):
 
 
 class Ranking(TypedDict):
-    question: Question
-    revision: int
     superseded_by: int | None
     method: int
     permanent: str | None
     pinned: bool | None
     method_of_today: MethodOfToday | NullEnum | None
+    fit: Fit
+    question: Question
+    revision: int
     reference: str | None
     unit: str
     metric: MetricEnum
@@ -2219,7 +2220,6 @@ class Ranking(TypedDict):
     verdict: Verdict
     machines: str
     grounds: Grounds
-    fit: Fit
     entries: list[Entry]
     parts: list[Part]
     best: list[str]
