@@ -185,7 +185,7 @@ def published_evidence(_copy_evidence: list[str], db: None) -> None:
 
 @pytest.fixture
 def answers_hold(db: None) -> Iterator[None]:
-    """Of a test of what can go wrong: in the end every answer that stands is what is computed from scratch."""
+    """Check after a test of what can go wrong that every standing answer is what is computed from scratch."""
     yield
     call_command("check_answers", verbosity=0)
 
@@ -195,7 +195,7 @@ _LEFT_BY_MIGRATIONS = {"auth_group", "auth_group_permissions", "auth_permission"
 
 
 def _empty_tables(case: TransactionTestCase) -> None:
-    """What ends a test that commits. Django's own also makes every permission and role anew, a second each time."""
+    """End a test that commits. Django's own end also makes every permission and role anew, a second each time."""
     names = connection.introspection.django_table_names(only_existing=True, include_views=False)
     tables = [name for name in names if name not in _LEFT_BY_MIGRATIONS]
     connection.ops.execute_sql_flush(
@@ -251,7 +251,7 @@ def is_on_this_machine(host: str) -> bool:
 
 
 def _service_addresses() -> set[str]:
-    """Where DATABASE_URL and REDIS_URL point: TEST_DATABASE_URL may name another machine."""
+    """Return the addresses of DATABASE_URL and REDIS_URL: they may name another machine."""
     hosts = {urlsplit(os.environ.get(name, "")).hostname for name in ("DATABASE_URL", "REDIS_URL")} - {None}
     return {info[4][0] for host in hosts for info in socket.getaddrinfo(host, None)}
 

@@ -193,7 +193,7 @@ def make_finding(
 def make_printed_ratio(
     value: float = 1.35, *, numerator: str | None = "kvm", denominator: str = "xen", **fields
 ) -> PrintedRatio:
-    """How much faster one hypervisor is, as a text prints it; `numerator=None` is native."""
+    """Make a ratio of two hypervisors as a text prints it; `numerator=None` is native."""
     ends = {"least": value, "least_rounding": 0.005, "greatest": value, "greatest_rounding": 0.005}
     defaults = {"vm_counts": [1], "is_overall": False, "printed": f"{value:g} times", "source": "Section 6", **ends}
     return PrintedRatio.objects.create(
@@ -313,7 +313,7 @@ def make_machine(host: Host | None = None, name: str = "", *, pool: ObservedPool
 
 
 def make_minutes(machine: ObservedMachine, minutes: int = 10, *, begin=None, **counts) -> None:
-    """What the first disk of a machine did in each of so many minutes, up to now unless said."""
+    """Make so many minutes of a machine's first disk, up to now unless `begin` is given."""
     this_minute = now().replace(second=0, microsecond=0)
     begin = begin or this_minute - timedelta(minutes=minutes)
     done = {
@@ -346,5 +346,5 @@ def make_run(campaign: Campaign | None = None, **fields) -> CampaignRun:
 
 
 def make_output(run: CampaignRun, name: str, data: bytes = b"printed") -> RunArtifact:
-    """What a run left on one machine."""
+    """Make an output that a run left on one machine."""
     return run.artifacts.create(attempt=run.attempt, name=name, data=data, sha256=hashlib.sha256(data).hexdigest())

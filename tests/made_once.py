@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 def digest(*patterns: str) -> str:
-    """Of the files of the checkout that match, with their names, and of this Python."""
+    """Return the digest of the checkout's files that match, with their names, and of this Python."""
     paths = sorted({path for pattern in patterns for path in ROOT.glob(pattern)})
     content = hashlib.sha256(sys.version.encode())
     for path in paths:

@@ -11,14 +11,14 @@ from kdb.database.postgresql import PLANNER
 
 
 def as_in_use() -> None:
-    """For this transaction, the planner's settings as KDB opens PostgreSQL; the tests' server has others."""
+    """Set the planner for this transaction as KDB opens PostgreSQL; the tests' server has other settings."""
     with connection.cursor() as cursor:
         for name, value in {"enable_nestloop": "on", **PLANNER}.items():
             cursor.execute(f"SET LOCAL {name} = {value}")
 
 
 def rows_read(statement: str) -> Counter[str]:
-    """By table, the rows that PostgreSQL takes into its hands to answer: those it throws away again included."""
+    """Return the rows that PostgreSQL reads to answer, by table: those it throws away again included."""
     with connection.cursor() as cursor:
         cursor.execute(f"EXPLAIN (ANALYZE, TIMING OFF, FORMAT JSON) {statement}")
         plan = cursor.fetchone()[0][0]["Plan"]
@@ -37,6 +37,6 @@ def _nodes(node: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def of_all(queries: CaptureQueriesContext) -> Counter[str]:
-    """What all captured SELECTs read together."""
+    """Return the rows that all captured SELECTs read together."""
     selects = (query["sql"] for query in queries.captured_queries if query["sql"].startswith("SELECT"))
     return sum(map(rows_read, selects), Counter())

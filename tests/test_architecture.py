@@ -145,7 +145,7 @@ def modules() -> dict[str, Path]:
 
 @cache
 def imports(module: str) -> set[str]:
-    """What a module imports, anywhere in it, by dotted name; `from a import b` may mean a.b."""
+    """Return what a module imports, anywhere in it, by dotted name; `from a import b` may mean a.b."""
     path = modules()[module]
     package = module.split(".") if path.name == "__init__.py" else module.split(".")[:-1]
     names = set()

@@ -81,7 +81,7 @@ def api(live_server, monkeypatch) -> Client:
 
 @pytest.fixture
 def evidence(transactional_db, published_evidence) -> None:
-    """Where the server's threads see it."""
+    """Load the published evidence where the server's threads see it."""
 
 
 @pytest.mark.server

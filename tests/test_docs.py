@@ -12,7 +12,7 @@ CODE = re.compile(r"```.*?```|`[^`\n]*`", re.S)
 
 
 def anchors(text: str) -> set[str]:
-    """What headings are called in a link, as GitHub spells it."""
+    """Return what headings are called in a link, as GitHub spells it."""
     headings = re.findall(r"^#+ +(.+?) *#*$", CODE.sub(lambda code: code[0].strip("`"), text), re.M)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 

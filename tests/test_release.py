@@ -21,7 +21,7 @@ CHANGELOG = (
 
 @pytest.fixture
 def git(tmp_path) -> Callable[..., str]:
-    """Of a repository with what is released here."""
+    """Return git of a repository with what is released here."""
     place = tmp_path / "clone"
     ignored = shutil.ignore_patterns(".git", ".venv", "data", "__pycache__", ".*_cache", "node_modules")
     shutil.copytree(ROOT, place, ignore=ignored, symlinks=True)

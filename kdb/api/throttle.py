@@ -1,4 +1,4 @@
-"""So many requests a minute to the API, by user or by address; more get 429 and when to come back."""
+"""The API takes so many requests a minute from a user or an address; more get 429 and when to come back."""
 
 import math
 import time

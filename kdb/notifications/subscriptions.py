@@ -24,7 +24,7 @@ Way = Subscription.Way
 
 
 class SubscriptionError(Exception):
-    """It cannot be told there; the text is fit to show."""
+    """Nobody can be told there; the text is fit to show."""
 
 
 def topics_of(user: Any) -> list[Topic]:

@@ -1,4 +1,4 @@
-"""So many in so long: counted in Redis where there is one, else in each web process by itself."""
+"""Allow so many in so long: counted in Redis where there is one, else in each web process by itself."""
 
 import hashlib
 import logging

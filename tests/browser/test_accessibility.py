@@ -28,7 +28,7 @@ CLIPPED = """() => {
 
 
 def complaints(page) -> list[str]:
-    """What axe finds wrong, and whether the page is wider than the window."""
+    """Return what axe finds wrong, and whether the page is wider than the window."""
     found = Axe().run(page, options={**RULES, "resultTypes": ["violations"]}).response["violations"]
     said = [f"{rule['id']}: {node['html'][:160]}" for rule in found for node in rule["nodes"]]
     if page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth"):

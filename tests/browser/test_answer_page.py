@@ -45,7 +45,7 @@ def ask_for_file_server(page: Page) -> None:
 
 
 def chart_of(page: Page) -> dict:
-    """What the drawn chart shows: its names, its values with their limits."""
+    """Return what the drawn chart shows: its names, its values with their limits."""
     return page.evaluate("""() => {
         const chart = Chart.getChart(document.querySelector("canvas[data-chart]"));
         const points = chart.data.datasets[0].data;
@@ -58,7 +58,7 @@ def chart_of(page: Page) -> dict:
 
 
 def ink_on_chart(page: Page) -> int:
-    """How many pixels of the canvas are painted."""
+    """Count the pixels of the canvas that are painted."""
     return page.evaluate("""() => {
         const canvas = document.querySelector("canvas[data-chart]");
         const pixels = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data;

@@ -84,7 +84,7 @@ def check_archive(data: bytes) -> None:
 
 
 def check_json_array(data: bytes) -> None:
-    """What goes on are lines that the table reader reads, however the bytes arrive."""
+    """Check that the lines are such as the table reader reads, however the bytes arrive."""
     found = []
     for size in (1, 7, len(data) or 1):
         chunks = (data[at : at + size] for at in range(0, len(data), size))

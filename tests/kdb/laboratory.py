@@ -86,7 +86,7 @@ def make_laboratory() -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def ask(name: str, names: dict[str, Any], key: str | None, *, method: str = "", body: Any = None) -> HttpResponse:
-    """What the operation's example gets with a token, or another method at a path; nothing of it stays.
+    """Answer the operation's example with a token, or another method at a path; nothing of it stays.
 
     body : in place of the example's
     """

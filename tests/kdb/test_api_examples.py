@@ -36,7 +36,7 @@ def shortened(value: Any) -> Any:
 
 
 def shape(value: Any) -> Any:
-    """Which fields there are; what a list holds and what a field says may differ from day to day."""
+    """Return which fields there are; what a list holds and what a field says may differ from day to day."""
     return dict.fromkeys(value) if isinstance(value, dict) else type(value).__name__
 
 

@@ -22,7 +22,7 @@ def schema():
 
 
 def operations(schema):
-    """What everybody may ask; the rest is in test_private_api."""
+    """Return the operations that everybody may ask; the rest is in test_private_api."""
     found = [(path, operation) for path, methods in schema["paths"].items() for operation in methods.values()]
     return [(path, operation) for path, operation in found if {} in operation.get("security", [{}])]
 

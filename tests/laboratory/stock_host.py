@@ -127,7 +127,7 @@ class StockHost(Lab):
         folder.chmod(0o755)
 
     def _make_its_own(self) -> None:
-        """What differs from one host to another: who may log in, where sshd listens, its keys and its identity."""
+        """Make what differs from host to host: who may log in, where sshd listens, its keys and its identity."""
         upper = self.folder / "system/upper"
         for home, owner in (("root", 0), (f"home/{LOGIN}", 1000)):
             keys = upper / home / ".ssh"

@@ -47,7 +47,7 @@ def latest_revision() -> int:
 
 
 def under_way() -> str:
-    """What is not done yet, in words; empty where all is calm."""
+    """Return what is not done yet, in words; empty where all is calm."""
     connection.close()  # the one before may have been killed with the others
     open_jobs = Counter(Job.objects.filter(state__in=_OPEN).values_list("kind", flat=True))
     waiting = snapshots.state()["waiting"]

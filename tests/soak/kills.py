@@ -100,7 +100,7 @@ class Killer:
         return found
 
     def sessions(self) -> list[psutil.Process]:
-        """What the host's sshd, the first process there, started for its logins."""
+        """Return the processes that the host's sshd, the first process there, started for its logins."""
         host = self.place.lab.process
         assert host is not None
         found = []
@@ -133,7 +133,7 @@ class Killer:
         return self.crash(self.place.postgresql, signal.SIGQUIT)
 
     def crash_redis(self) -> bool:
-        """With all messages: it keeps nothing on its disk here."""
+        """Kill Redis with all messages: it keeps nothing on its disk here."""
         return self.crash(self.place.redis, signal.SIGKILL)
 
     def crash(self, service: _services.Service | None, number: signal.Signals) -> bool:

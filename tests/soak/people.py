@@ -126,7 +126,7 @@ class Client:
         return answer.json()
 
     def is_there(self, path: str, **fields: Any) -> bool:
-        """Whether there is such an object, with these values."""
+        """Tell whether there is such an object, with these values."""
         answer = self.do("GET", path, 200, 404)
         assert answer is not None
         return answer.status_code == 200 and all(answer.json()[name] == value for name, value in fields.items())

@@ -100,7 +100,7 @@ class Soak:
         django.setup()
 
     def tokens(self) -> list[str]:
-        """Of an author, a reviewer, and an operator with the laboratory's host."""
+        """Return the tokens of an author, a reviewer, and an operator with the laboratory's host."""
         from experiments.models import FileSystem
         from tests import factories
 
@@ -133,7 +133,7 @@ class Soak:
         self.threads.append(thread)
 
     def calm_down(self, ledger: Any, operator: Any, under_way: Callable[[], str]) -> None:
-        """Nothing is killed any more: everybody ends what they began, and KDB what follows from it."""
+        """Kill nothing any more; wait until everybody ended what they began, and KDB what follows from it."""
         print("Nothing is killed any more.", flush=True)
         deadline = time.monotonic() + CALM_SECONDS
 

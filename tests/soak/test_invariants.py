@@ -21,7 +21,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.sqlite]
 
 @pytest.fixture
 def ledger() -> Ledger:
-    """Of one published case study, whose answer somebody asked."""
+    """Return the ledger of one published case study, whose answer somebody asked."""
     study = make_case_study("soak-1", title="Soak soak-1")
     for value, host_fs in ((100.0, "ext4"), (120.0, "xfs")):
         make_measurement(value, case_study=study, host_fs=host_fs)

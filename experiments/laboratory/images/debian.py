@@ -14,7 +14,7 @@ MIRROR = "http://deb.debian.org/debian"
 
 
 class BuildError(Exception):
-    """It cannot be built; the text says why."""
+    """A guest image, or Filebench for it, cannot be built; the text says why."""
 
 
 def check_root() -> None:

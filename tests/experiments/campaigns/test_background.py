@@ -68,7 +68,7 @@ time.sleep(60)
 
 
 def usage(area) -> Usage:
-    """What remote.sh says of this machine."""
+    """Return what remote.sh says of this machine."""
     functions = remote.SCRIPT.partition("\nclean_area() {")[0]
     script = f"{functions}\nAREA={area}\nusage\n"
     printed = subprocess.run(["sh", "-c", script], capture_output=True, text=True, check=True).stdout

@@ -41,7 +41,7 @@ def active(campaign):
 
 
 def end(run, state="done", **fields):
-    """What a worker leaves."""
+    """End a run as a worker would."""
     figures = (
         [{"machine": 0, "operation": "mixed", "throughput_mib_s": fields.pop("value", 10.0)}] if state == "done" else []
     )
@@ -409,7 +409,7 @@ def test_a_run_whose_workers_died_or_had_no_database_waits_and_its_campaign_paus
 
 
 def do(run) -> None:
-    """As a worker would, the first time or again."""
+    """Do the run as a worker would, the first time or again."""
     Job.objects.filter(pk=run.job_id, state="running").update(state="queued")
     jobs.run(run.job_id)
     run.refresh_from_db()

@@ -294,7 +294,7 @@ def test_a_host_registered_on_the_command_line_has_the_owner_that_is_named(owner
     monkeypatch.setattr(ssh, "scan", lambda address, port: other_key)
 
     def checked(host):
-        """What a check at the machine would find."""
+        """Check the host as a worker would; the facts are made up."""
         if host.job.kind == hosts.CONTACT_JOB:
             jobs.run(host.job_id)
         Host.objects.filter(pk=host.pk).update(

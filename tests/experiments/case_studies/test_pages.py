@@ -23,7 +23,7 @@ pytestmark = pytest.mark.django_db
 
 
 def text_of(response) -> str:
-    """What a reader reads: no tags, and white space as one blank."""
+    """Return what a reader reads: no tags, and white space as one blank."""
     content = re.sub(r"<script.*?</script>", " ", response.content.decode(), flags=re.DOTALL)
     return re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", content))
 

@@ -108,7 +108,7 @@ def beside(step: Callable[[], object]) -> tuple[threading.Thread, list]:
 
 @contextmanager
 def just_before(step: Callable[[], object]):
-    """What is done inside is committed while `step` waits for it: the other one looked before, and acts after."""
+    """Commit what is done inside while `step` waits for it: the other one looked before, and acts after."""
     with transaction.atomic():
         came: list = []
         yield came

@@ -35,7 +35,7 @@ SHORT = {"run_seconds": 2, "disk_mib": 320, "scale_percent": 10}  # of a campaig
 
 @pytest.fixture(autouse=True)
 def _others_may_do_anything(monkeypatch):
-    """What else this machine does meanwhile has no runs repeated; a test that wants them sets limits of its own."""
+    """Let nothing else that this machine does have runs repeated; a test that wants that sets its own limits."""
     for name in ("CPU_LIMIT", "STEAL_LIMIT", "IO_LIMIT"):
         monkeypatch.setattr(background, name, float("inf"))
 

@@ -141,7 +141,7 @@ class Lab:
             time.sleep(0.05)
 
     def stop(self) -> None:
-        """As if the power failed."""
+        """Stop the host as if the power failed."""
         if self.process is not None:
             self.process.send_signal(signal.SIGKILL)
             self.process.wait()

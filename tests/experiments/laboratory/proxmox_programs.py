@@ -162,7 +162,7 @@ def pid_of(number: str) -> int | None:
 
 
 def start(number: str) -> None:
-    """As src/test/cfg2cmd writes it: bridges at 0x1e and 0x1f, a disk of virtio at 0xa, SCSI behind a bridge at 0x5."""
+    """Start QEMU as src/test/cfg2cmd does: bridges at 0x1e, 0x1f, a virtio disk at 0xa, SCSI behind a bridge at 0x5."""
     config = config_of(number)
     command = ["qemu-system-x86_64", "-name", config["name"], "-daemonize", "-pidfile", str(STATE / f"{number}.pid")]
     command += ["-qmp", f"unix:{STATE}/{number}.qmp,server=on,wait=off", "-nodefaults", "-display", "none"]

@@ -131,7 +131,7 @@ def test_left_overs_are_cleared_by_api_and_command_and_never_under_a_run(host, p
     headers = {"authorization": f"Bearer {make_token(owner, ('read', 'campaign'))}"}
 
     def clear() -> str:
-        """What was said, where it is refused."""
+        """Clear the host; return the sentence that refuses it, or ""."""
         if door == "command":
             try:
                 call_command("clear_host", host.slug)

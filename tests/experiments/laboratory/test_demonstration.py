@@ -31,7 +31,7 @@ def demonstrate(folder: Path) -> str:
 
 
 def listeners() -> list[str]:
-    """Of this process: the same may be tried beside it."""
+    """List what listens for this process alone: the same test may run beside it."""
     mine = ["pgrep", "-P", str(os.getpid()), "-af", "kdb-demo-"]
     return subprocess.run(mine, capture_output=True, text=True).stdout.splitlines()
 

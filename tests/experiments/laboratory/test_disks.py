@@ -25,7 +25,7 @@ def host(qemu_lab, keys, published_evidence):
 
 @pytest.fixture
 def seen(monkeypatch):
-    """What QEMU says of the guest, and what the guest and the host say, just before the benchmark."""
+    """Record what QEMU, the guest and the host say of the guest just before the benchmark."""
     found: dict = {}
 
     def look(machines, host):

@@ -20,7 +20,7 @@ from tests.factories import HOST_KEY, make_host, make_token, make_user
 
 
 def printed(script: str, *, most: int = 1000, timeout: float = 30) -> ssh.Answer:
-    """What a program of this machine prints, as it is read from a host."""
+    """Return what a program of this machine prints, as it is read from a host."""
     return ssh._done([sys.executable, "-c", script], b"given", timeout, most, "lab-1")
 
 

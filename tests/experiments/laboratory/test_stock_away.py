@@ -1,4 +1,4 @@
-"""What happens on a user's host in the midst of a campaign: libvirt or sshd stopped, and KDB's folder removed."""
+"""A user stops libvirt or sshd of a host, or removes KDB's folder, in the midst of a campaign."""
 
 import time
 

@@ -103,7 +103,7 @@ def test_what_xen_cannot_do_is_named(options, refused):
 
 
 def line(state: str) -> str:
-    """As list_domains of tools/xl/xl_info.c prints it."""
+    """Return a line as list_domains of tools/xl/xl_info.c prints it."""
     return f"Name   ID   Mem VCPUs\tState\tTime(s)\n{'kdb-100-1':<40} {7:>5} {512:>5} {1:>5}     {state}  {1.5:>8.1f}\n"
 
 

@@ -74,7 +74,7 @@ def fail(text: str, status: int = 1) -> None:
 
 
 def error(text: str) -> None:
-    """As libxl says it; create_domain returns ERROR_FAIL."""
+    """Fail as libxl does; create_domain returns ERROR_FAIL."""
     fail(f"libxl: error: {text}", 3)
 
 
@@ -95,7 +95,7 @@ def domains() -> dict[int, dict]:
 
 
 def run_state(about: dict) -> str:
-    """Of its QEMU, as the kernel has it; "T" where it was stopped, "" where it is none."""
+    """Return the state of its QEMU as the kernel has it; "T" where it was stopped, "" where it is gone."""
     try:
         found = Path(f"/proc/{about['pid']}/stat").read_text().rpartition(") ")[2][0]
     except FileNotFoundError:
@@ -146,7 +146,7 @@ def disk_of(text: str) -> dict[str, str]:
 
 
 def drive_words(disk: dict[str, str], place: int, serial: str) -> list[str]:
-    """As xen_block_drive_create opens an image for QEMU's backend, and as the kernel's backend does with a device."""
+    """Open an image as xen_block_drive_create does for QEMU's backend, and a device as the kernel's backend does."""
     is_direct = "direct-io-safe" in disk or disk["backendtype"] == "phy"
     drive = f"file={disk['target']},if=none,id=d{place},format={disk['format']},file.locking=off"
     drive += ",cache=none,aio=native" if is_direct else ",cache=writeback,aio=threads"

@@ -127,7 +127,7 @@ class Machine:
         self._wait(lambda: self.acknowledgements() > now + 3, 60)
 
     def lost(self, image: Path | str) -> list[str]:
-        """What an image does not hold of all that was acknowledged before this call."""
+        """Return what the image lacks of all that was acknowledged before this call."""
         last = self.acknowledgements()
         there = f"/proc/{self.lab.leader()}/root{image}"  # the host itself may have no Python
         words = [sys.executable, "-c", _READER, there, str(self.slots)]

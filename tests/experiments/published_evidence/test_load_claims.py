@@ -22,7 +22,7 @@ def directory(tmp_path) -> Path:
 
 @pytest.fixture
 def heard():
-    """How often modelling was told that claims changed."""
+    """Record each time that modelling is told that claims changed."""
     times = []
 
     def listen(sender, **kwargs) -> None:

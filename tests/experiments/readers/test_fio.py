@@ -19,7 +19,7 @@ def captured(name: str) -> str:
 
 
 def section(mib: float, seconds: float, requests: int, *, unit: int = 1, lat: dict | None = None) -> dict:
-    """What fio counts of one direction; `unit` 1024 where io_bytes is KiB."""
+    """Return what fio counts of one direction; `unit` 1024 where io_bytes is KiB."""
     kib = mib * 1024
     return {
         "io_bytes": int(kib * 1024 / unit),

@@ -25,7 +25,7 @@ CAPTURED = {
 
 
 def check(reading: Reading, data: bytes) -> None:
-    """What holds of every reading, whatever was read."""
+    """Check what holds of every reading, whatever was read."""
     lines = (
         data.count(b"\n") + data.count(b"\r") + data.count(b"\x0b") + data.count(b"\x0c") + data.count(b"\x1c") + 200
     )

@@ -32,7 +32,7 @@ def clock(monkeypatch):
 
 
 def app(user, clock, difference: float = 0) -> str:
-    """What the user's app shows."""
+    """Return the password that the user's app shows."""
     secret = second_factor._cipher().decrypt(SecondFactor.objects.get(user=user).secret)
     return TOTP(secret, 6, SHA1(), 30).generate(clock[0] + difference).decode()
 

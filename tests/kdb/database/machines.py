@@ -23,7 +23,7 @@ POSTGRESQL = next(iter(sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse
 
 
 def missing() -> str:
-    """What keeps them from being tried here; empty where nothing does."""
+    """Return the programs that are missing to try them here; empty where none is."""
     programs = [POSTGRESQL / name for name in ("initdb", "postgres", "pg_basebackup")]
     return ", ".join(
         [p.name for p in programs if not p.exists()] + ["redis-server"] * (not shutil.which("redis-server"))
@@ -107,7 +107,7 @@ class Machines:
             return database.execute(query).fetchall()
 
     def python(self, text: str) -> str:
-        """What a program on a machine of its own prints."""
+        """Return what a program on a machine of its own prints."""
         program = f"import django; django.setup()\n{text}"
         environment = (
             {"PATH": os.environ["PATH"], "DATA_DIR": str(self.folder)} | self.environment | {"REPLICA_URLS": ""}

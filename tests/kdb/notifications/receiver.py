@@ -37,7 +37,7 @@ def receiving() -> Iterator[Receiver]:
             self.end_headers()
 
         def log_message(self, *args: object) -> None:
-            """Nothing."""
+            """Log nothing."""
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
         found.port = server.server_address[1]

@@ -41,7 +41,7 @@ def deliver() -> None:
 
 
 def let_time_pass(hours: float) -> None:
-    """As if all happened so much earlier."""
+    """Date everything so much earlier."""
     for delivery in Delivery.objects.all():
         delivery.created_at -= timedelta(hours=hours)
         if delivery.due_at:

@@ -31,7 +31,7 @@ class Provider:
     codes: dict[str, dict[str, str]] = field(default_factory=dict)
 
     def authorise(self, address: str) -> dict[str, str]:
-        """What a browser brings back after its person signed in: the query of the callback."""
+        """Return what a browser brings back after its person signed in: the query of the callback."""
         asked = {name: values[0] for name, values in parse_qs(urlsplit(address).query).items()}
         assert asked["client_id"] == CLIENT
         assert asked["response_type"] == "code"
@@ -78,7 +78,7 @@ def providing() -> Iterator[Provider]:
             self.wfile.write(text)
 
         def log_message(self, *args: object) -> None:
-            """Nothing."""
+            """Log nothing."""
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
         found.issuer = f"http://127.0.0.1:{server.server_address[1]}"

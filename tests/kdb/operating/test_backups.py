@@ -104,7 +104,7 @@ def test_postgresql_restores_what_sqlite_wrote_and_sqlite_what_postgresql_wrote(
 
 @pytest.fixture
 def archive(transactional_db, tmp_path) -> Path:
-    """Of a database with one user."""
+    """Return the archive of a database with one user."""
     factories.make_user(username="carla")
     backups.write(tmp_path / "archive.kdb")
     return tmp_path / "archive.kdb"

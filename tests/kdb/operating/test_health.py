@@ -293,7 +293,7 @@ def test_the_web_server_says_that_it_lives_without_asking_the_database(client):
 
 
 def check(name: str, **environment: str) -> subprocess.CompletedProcess:
-    """What a container's check says, started as docker-compose.yml starts it."""
+    """Run a container's check as docker-compose.yml starts it."""
     command = [sys.executable, "-I", "-S", str(ROOT / "kdb/work/alive.py"), name]
     return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=HANG_SECONDS)
 

@@ -44,7 +44,7 @@ def minutes(monkeypatch) -> list[tuple]:
 
 @pytest.fixture(scope="module")
 def away() -> redis.ConnectionError:
-    """What a server that is not there is met by."""
+    """Return the error that a server which is not there is met by."""
     with pytest.raises(redis.ConnectionError) as met:
         redis.Redis(port=1).ping()
     return met.value

@@ -109,7 +109,7 @@ print(json.dumps({address: [answer.status_code, answer.content.decode()] for add
 
 
 def ask_server(data_dir: Path, addresses: list[str], *, methods_later: int) -> dict[str, tuple[int, str]]:
-    """What each address gives, by code whose method is so much later."""
+    """Return what each address gives, by code whose method is so much later."""
     environment = {
         "PATH": os.environ["PATH"],
         "DATA_DIR": str(data_dir),
@@ -145,7 +145,7 @@ BESIDE = ("superseded_by", "fit", "permanent", "pinned", "method_of_today")
 
 
 def answer_itself(body: dict) -> str:
-    """As text, so that a number is the same in every digit."""
+    """Return the answer as text, so that a number is the same in every digit."""
     return json.dumps({name: value for name, value in body.items() if name not in BESIDE}, sort_keys=True)
 
 
@@ -182,7 +182,7 @@ def test_permanent_addresses_give_after_an_upgrade_what_they_gave_before(tmp_pat
 
 
 def stops_older_code(operation: migrations.operations.base.Operation) -> bool:
-    """Whether code that does not know of the operation fails after it."""
+    """Tell whether code that does not know of the operation fails after it."""
     if isinstance(operation, migrations.SeparateDatabaseAndState):
         return any(map(stops_older_code, operation.database_operations))
     if isinstance(operation, migrations.AddField):
@@ -312,7 +312,7 @@ call_command(migrate.Command(), verbosity=0)
 
 
 def tables_and_rows(data_dir: Path) -> tuple[dict[str, list[str]], dict[str, int]]:
-    """What each table and index is made of, in any order, and how many rows each table has."""
+    """Return what each table and index is made of, in any order, and how many rows each table has."""
     made = {
         name: sorted(sql.partition("(")[2].removesuffix(")").split(", "))
         for name, sql in ask(data_dir, "SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL")

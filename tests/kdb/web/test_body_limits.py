@@ -32,7 +32,7 @@ def send(client: Client, path: str, size: int, body: io.BytesIO | None = None, *
 
 
 def send_chunks(client: Client, path: str, body: io.BytesIO, content_type: str = MULTIPART):
-    """As gunicorn hands on a body that came in chunks: without a length, and with an end."""
+    """Send a body as gunicorn hands on one that came in chunks: without a length, and with an end."""
     said = {"wsgi.input": body, "wsgi.input_terminated": True, "HTTP_TRANSFER_ENCODING": "chunked"}
     return client.generic("POST", path, CONTENT_TYPE=content_type, **said)
 

@@ -61,7 +61,7 @@ class Server:
         return self.status() == 200
 
     def status(self) -> int:
-        """Of its answer to the check of health; 0 where it gives none."""
+        """Return the status of its answer to the check of health; 0 where it gives none."""
         try:
             with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/healthz", timeout=2) as response:
                 return response.status
@@ -112,7 +112,7 @@ def start(tmp_path) -> Iterator[Callable[..., Server]]:
 
 @pytest.fixture
 def migrated_place(tmp_path, migrated_sqlite) -> None:
-    """Where `start` finds a database, so that the server need not make one."""
+    """Put a database where `start` finds it, so that the server need not make one."""
     (tmp_path / "data").mkdir(mode=0o700)
     shutil.copy(migrated_sqlite, tmp_path / "data/kdb.sqlite3")
 
@@ -269,7 +269,7 @@ def test_a_child_that_cannot_start_ends_everything_with_one_sentence(tmp_path):
 
 @pytest.fixture
 def checkout(tmp_path) -> Path:
-    """What script/server needs of a clone to get as far as making .venv."""
+    """Make a clone with what script/server needs to get as far as making .venv."""
     shutil.copytree(ROOT / "script", tmp_path / "clone" / "script")
     for name in ("requirements.txt", "requirements.lock"):
         shutil.copy(ROOT / name, tmp_path / "clone")

@@ -101,7 +101,7 @@ def place(request, tmp_path, migrated_sqlite) -> Iterator[Place]:
 
 
 def kill(worker: subprocess.Popen) -> None:
-    """As the kernel does when memory runs out, or a machine that loses its power: all of it at once."""
+    """Kill all of a worker at once, as the kernel does when memory runs out, or a power cut."""
     if worker.poll() is None:
         os.killpg(worker.pid, signal.SIGKILL)
         worker.wait()

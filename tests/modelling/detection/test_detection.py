@@ -18,7 +18,7 @@ SHAPES = {
 
 
 def load(shape, seconds=10.0, scale=1.0, seed=0) -> Counts:
-    """What a disk does under a shape, larger or smaller by `scale`, with a spread of about a tenth."""
+    """Return what a disk does under a shape, larger or smaller by `scale`, with a spread of about a tenth."""
     rng = np.random.default_rng(seed)
     reads, read_kib, writes, write_kib, flushes = np.array(shape) * rng.lognormal(0, 0.1, 5)
     n, m = round(reads * scale * seconds), round(writes * scale * seconds)

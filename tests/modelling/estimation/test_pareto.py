@@ -7,7 +7,7 @@ from modelling.estimation.pareto import Compared, by_intervals, front, standings
 
 
 def compared(*ends: tuple[float, float]) -> Compared:
-    """Of entries with independent intervals, larger better."""
+    """Compare entries with independent intervals, larger better."""
     low, high = np.array(ends).T
     return by_intervals(low[:, None] - high[None, :], high[:, None] - low[None, :])
 

@@ -228,7 +228,7 @@ def test_an_answer_of_any_earlier_state_of_the_code_can_be_read(client):
 
 
 def contains(found, given) -> bool:
-    """Whether everything that was given is there, unchanged, at every depth."""
+    """Tell whether everything that was given is there, unchanged, at every depth."""
     if isinstance(given, dict):
         return all(contains(found[name], value) for name, value in given.items())
     if isinstance(given, list):

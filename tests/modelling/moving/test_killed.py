@@ -127,7 +127,7 @@ class Scene:
         self.lab.inside("rm", filler)
 
     def restart_host(self) -> None:
-        """As if its power was cut; but what its kernel holds of files is not lost."""
+        """Restart the host as if its power was cut; but what its kernel holds of files is not lost."""
         self.lab.stop()
         wait_until(lambda: not [line for line in _loops() if str(self.lab.folder) in line], 60)
         self.lab.start()

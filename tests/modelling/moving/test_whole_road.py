@@ -68,7 +68,7 @@ def mail(lab, pools):
 
 @pytest.fixture
 def host(lab, keys):  # noqa: F811
-    """As its operator registered it; whoever moves its disks copies at most 12 MiB/s."""
+    """Register the host as its operator would; whoever moves its disks copies at most 12 MiB/s."""
     keys(lab)
     numbers_for_xfs()
     for _, workload, _ in LOADS.values():

@@ -18,7 +18,7 @@ PAIRS = [f"{guest}-on-{host}" for guest in ("ext4", "xfs") for host in ("ext4", 
 
 
 def beliefs(spread: float) -> dict[str, Known]:
-    """Of two workloads, by lists alone: every effect about zero, give or take the spread, tau 0.2."""
+    """Return beliefs on two workloads, by lists alone: every effect about zero, give or take the spread, tau 0.2."""
     found = {}
     for workload in ("varmail", "webserver"):
         one = known(dict.fromkeys(PAIRS, 0.0), tau=0.2, numbers=False)
