@@ -15,30 +15,30 @@ def lacking(host: Host) -> set[str]:
 
 def host_storage(host: Host) -> list[str]:
     """Return the file systems, and volumes in their place, that some campaign on the host can name."""
-    missing, found = lacking(host), []
+    missing, slugs = lacking(host), []
     for pool in host.pools.all():
         if pool.kind != StoragePool.Kind.IMAGE:
-            found.append(_mounted(pool))
+            slugs.append(_mounted(pool))
             continue
-        found += [name for name in MAKES if f"mkfs.{name}" not in missing]
+        slugs += [name for name in MAKES if f"mkfs.{name}" not in missing]
         if {Host.Driver.LIBVIRT, Host.Driver.XEN} & {*host.drivers}:
             has_lvm = "lvm" not in missing and "device_mapper" in host.facts
-            found += [name for name in disks.VOLUMES if name != "lvm" or has_lvm]
+            slugs += [name for name in disks.VOLUMES if name != "lvm" or has_lvm]
     if Host.Driver.ATTACHED in host.drivers:
-        found += [pool.host_fs.slug for pool in _of_machines(host) if pool.host_fs]
-    return _each_once(found)
+        slugs += [pool.host_fs.slug for pool in _of_machines(host) if pool.host_fs]
+    return _each_once(slugs)
 
 
 def guest_file_systems(host: Host) -> list[str]:
     """Return the file systems that the host's guests, or its attached machines, can work on."""
-    found: list[str] = []
+    slugs: list[str] = []
     if drivers.HYPERVISORS.keys() & {*host.drivers}:
         missing = host.facts.get("guest_image", {}).get("missing", [])
-        found += [name for name in MAKES if f"mkfs.{name}" not in missing]
+        slugs += [name for name in MAKES if f"mkfs.{name}" not in missing]
     if Host.Driver.ATTACHED in host.drivers:
         for pool in _of_machines(host):
-            found += MAKES if pool.kind == StoragePool.Kind.IMAGE else [_mounted(pool)]
-    return _each_once(found)
+            slugs += MAKES if pool.kind == StoragePool.Kind.IMAGE else [_mounted(pool)]
+    return _each_once(slugs)
 
 
 def _of_machines(host: Host) -> Iterable[StoragePool]:

@@ -119,14 +119,14 @@ def removal_action(tag: str, prefix: str, becomes: Any, remove: Any, words: str)
     @extend_schema(operation_id=f"{prefix}_remove", methods=["post"], request=DeedSerializer, **shown)
     @action(detail=True, methods=["get", "post"])
     def removal(self: Any, request: Request, slug: str) -> Response:
-        found = self.to_change()
+        row = self.to_change()
         try:
-            said = becomes(found)
+            outcome = becomes(row)
             if request.method == "POST":
-                remove(found, fields_of(request, DeedSerializer).get("deed"), user=user_of(request))
+                remove(row, fields_of(request, DeedSerializer).get("deed"), user=user_of(request))
         except (hosts.HostError, steering.CampaignError, removals.Changed) as error:
             raise Conflict(str(error)) from error
-        return Response(RemovalSerializer(said).data)
+        return Response(RemovalSerializer(outcome).data)
 
     return removal
 
@@ -426,9 +426,9 @@ class CampaignViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, Operator
     @action(detail=False, methods=["post"])
     def estimate(self, request: Request) -> Response:
         """Return the time, the space and every step of a plan: a dry run, which stores nothing."""
-        found = checks.estimate(_campaign_form(request).instance)
-        steps = [{"run": words, "steps": steps} for words, steps in found.steps]
-        return Response(EstimateSerializer({**vars(found), "steps": steps}).data)
+        estimate = checks.estimate(_campaign_form(request).instance)
+        steps = [{"run": words, "steps": steps} for words, steps in estimate.steps]
+        return Response(EstimateSerializer({**vars(estimate), "steps": steps}).data)
 
     @extend_schema(operation_id="campaigns_start", tags=[CAMPAIGNS], request=None, responses=CampaignSerializer)
     @action(detail=True, methods=["post"])
@@ -511,10 +511,10 @@ class CampaignViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, Operator
         return self._steered(steering.retry_cell, self._run(position))
 
     def _run(self, position: int) -> CampaignRun:
-        found = self.to_change().runs.filter(position=position).first()
-        if found is None:
+        run = self.to_change().runs.filter(position=position).first()
+        if run is None:
             raise FaultyRequest([{"field": "position", "message": "There is no such run."}], 404)
-        return found
+        return run
 
     def to_change(self) -> Campaign:
         campaign = self.get_object()
@@ -541,16 +541,18 @@ class ArtifactViewSet(OperatorViewSet):
     )
     def content(self, request: Request, pk: int) -> HttpResponse:
         """Return the output of one run, byte for byte."""
-        found = self.get_queryset().filter(pk=pk).first()
-        if found is None:
+        artifact = self.get_queryset().filter(pk=pk).first()
+        if artifact is None:
             raise FaultyRequest([{"field": "id", "message": "There is no such output."}], 404)
-        return artifact_response(found)
+        return artifact_response(artifact)
 
 
 def _campaign_form(request: Request) -> CampaignForm:
     data = fields_of(request, CampaignFieldsSerializer)
-    if (found := data.pop("format", FORMAT)) != FORMAT:
-        raise FaultyRequest([{"field": "format", "message": f"{found!r:.60} is no format.", "allowed": [FORMAT]}])
+    if (format_given := data.pop("format", FORMAT)) != FORMAT:
+        raise FaultyRequest(
+            [{"field": "format", "message": f"{format_given!r:.60} is no format.", "allowed": [FORMAT]}]
+        )
     candidates = Host.objects.filter(runs_on=None, archived_at=None)
     host = candidates.filter(slug=data.get("host")).first()
     if host is None:
@@ -578,10 +580,10 @@ def _campaign_form(request: Request) -> CampaignForm:
 def _key_of(queryset: QuerySet[Any], slug: Any, field: str) -> int | None:
     if slug in (None, ""):
         return None
-    found = queryset.filter(slug=slug).first()
-    if found is None:
+    entry = queryset.filter(slug=slug).first()
+    if entry is None:
         raise FaultyRequest([{"field": field, "message": "There is no such entry.", "allowed": _slugs(queryset)}])
-    return found.pk
+    return entry.pk
 
 
 def _slugs(queryset: QuerySet[Any]) -> list[str]:

@@ -41,10 +41,10 @@ def problems_of(campaign: Campaign) -> dict[str, list[str]]:
 
     Asks the database only.
     """
-    found: dict[str, list[str]] = {}
+    problems: dict[str, list[str]] = {}
 
     def say(name: str, sentence: str) -> None:
-        found.setdefault(name, []).append(sentence)
+        problems.setdefault(name, []).append(sentence)
 
     host, facts = campaign.host, campaign.host.facts
     if host.runs_on_id:
@@ -76,7 +76,7 @@ def problems_of(campaign: Campaign) -> dict[str, list[str]]:
     if campaign.run_count > MAX_RUNS:
         say("repetitions", f"Found {campaign.run_count:,} runs in all, more than a campaign holds ({MAX_RUNS:,}).")
     if host.runs_on_id or campaign.driver not in host.drivers:
-        return found
+        return problems
     if campaign.driver == Host.Driver.ATTACHED:
         _check_attached(campaign, say)
     elif not facts:
@@ -84,7 +84,7 @@ def problems_of(campaign: Campaign) -> dict[str, list[str]]:
     else:
         _check_host(campaign, facts, say)
     _check_sizes(campaign, say)
-    return found
+    return problems
 
 
 def _check_host(campaign: Campaign, facts: dict[str, Any], say: Say) -> None:
@@ -137,7 +137,7 @@ def _check_pool(campaign: Campaign, facts: dict[str, Any], say: Say) -> dict[str
             _check_volume(campaign, name, facts, say)
         elif name not in MAKES or f"mkfs.{name}" in lacking:
             where = hosts.FROM.get(f"mkfs.{name}", "KDB cannot either")
-            able = ", ".join(each for each in MAKES if f"mkfs.{each}" not in lacking) or "none"
+            able = ", ".join(fs for fs in MAKES if f"mkfs.{fs}" not in lacking) or "none"
             say("host_file_systems", f"{host} cannot make {name}: {where}. Allowed are {able}.")
     needed = plan.host_disk_mib(campaign.driver, campaign.disk_mib, campaign.vm_counts or [1])
     if about["free_mib"] < needed + 64:
@@ -245,8 +245,8 @@ def _check_disk(
         )
     if campaign.driver != Host.Driver.PROXMOX and campaign.image_format == "qcow2" and "qemu-img" in lacking:
         say("image_format", f"{campaign.host} has no qemu-img: {hosts.FROM['qemu-img']}.")
-    found = re.search(r"QEMU (\d{1,4}(?:\.\d{1,4}){0,3})", facts.get("running", ""))
-    version = tuple(int(part) for part in found[1].split(".")) if found else ()
+    match = re.search(r"QEMU (\d{1,4}(?:\.\d{1,4}){0,3})", facts.get("running", ""))
+    version = tuple(int(part) for part in match[1].split(".")) if match else ()
     if sentence := disks.problem_with_qemu(campaign.disk, version):
         say("io_mode", sentence)
     if not campaign.pinned_cpus:
@@ -314,14 +314,14 @@ def _check_sizes(campaign: Campaign, say: Say) -> None:
 
 def machines_for(campaign: Campaign, host_fs: str, guest_fs: str) -> list[StoragePool]:
     """Return a pool for this pair of each attached virtual machine that can be used, in the order of their names."""
-    found: dict[int, StoragePool] = {}
+    by_host: dict[int, StoragePool] = {}
     pools = StoragePool.objects.filter(host__runs_on=campaign.host, host_fs__slug=host_fs, host__blocked_reason="")
     for pool in pools.exclude(host__host_key="").select_related("host", "host_fs").order_by("host__slug", "path"):
         about = pool.host.facts.get("pools", {}).get(pool.path, {"is_missing": True})
         is_made = pool.kind == StoragePool.Kind.IMAGE and guest_fs in MAKES
         if not about.get("is_missing") and (is_made or about["file_system"] == guest_fs):
-            found.setdefault(pool.host_id, pool)
-    return list(found.values())
+            by_host.setdefault(pool.host_id, pool)
+    return list(by_host.values())
 
 
 def estimate(campaign: Campaign) -> Estimate:

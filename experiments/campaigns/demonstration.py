@@ -126,8 +126,8 @@ def _wait(process: subprocess.Popen[bytes], port: int, log: Path) -> None:
             if probe.connect_ex(("127.0.0.1", port)) == 0:
                 return
         if process.poll() is not None or time.monotonic() > deadline:
-            said = log.read_text(errors="replace").strip() if log.exists() else ""
-            raise CannotShow(f"sshd does not start: {said[-500:] or 'it says nothing'}")
+            logged = log.read_text(errors="replace").strip() if log.exists() else ""
+            raise CannotShow(f"sshd does not start: {logged[-500:] or 'it says nothing'}")
         time.sleep(0.05)
 
 
@@ -186,11 +186,13 @@ def plan(host: Host, pool: Path, *, seconds: int, repetitions: int, owner: User 
     """Store a campaign of about two minutes and return it. Raises CannotShow, steering.PlanRefused."""
     pool = pool.resolve()
     row = host.pools.get(path=str(pool))
-    found = host.facts["pools"][row.path].get("file_system", "")
-    file_systems = ["ext4", "xfs"] if row.kind == StoragePool.Kind.IMAGE else [found]
-    if row.kind == StoragePool.Kind.EXISTING and found not in abilities.MAKES:
+    file_system = host.facts["pools"][row.path].get("file_system", "")
+    file_systems = ["ext4", "xfs"] if row.kind == StoragePool.Kind.IMAGE else [file_system]
+    if row.kind == StoragePool.Kind.EXISTING and file_system not in abilities.MAKES:
         known = ", ".join(abilities.MAKES)
-        raise CannotShow(f"{pool} is on {found or 'nothing'}; name a folder on {known} with --folder, or be root.")
+        raise CannotShow(
+            f"{pool} is on {file_system or 'nothing'}; name a folder on {known} with --folder, or be root."
+        )
     number = 1 + max((_number(slug) for slug in Campaign.objects.values_list("slug", flat=True)), default=0)
     campaign = Campaign(
         slug=f"{NAME}-{number}",
@@ -211,5 +213,5 @@ def plan(host: Host, pool: Path, *, seconds: int, repetitions: int, owner: User 
 
 
 def _number(slug: str) -> int:
-    found = re.fullmatch(rf"{NAME}-(\d{{1,6}})", slug)
-    return int(found[1]) if found else 0
+    match = re.fullmatch(rf"{NAME}-(\d{{1,6}})", slug)
+    return int(match[1]) if match else 0

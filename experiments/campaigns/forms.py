@@ -164,7 +164,7 @@ class HostForm(InSections, ModelForm[Host]):
             self.initial["stated"] = "\n".join(f"{name}: {text}" for name, text in self.instance.stated.items())
 
     def clean_pools(self) -> list[StoragePool]:
-        found: dict[str, StoragePool] = {}
+        pools: dict[str, StoragePool] = {}
         kinds = StoragePool.Kind.values
         systems = {entry.slug: entry for entry in visible.entries(FileSystem)}
         for number, line in enumerate(self.cleaned_data["pools"].splitlines(), start=1):
@@ -189,13 +189,13 @@ class HostForm(InSections, ModelForm[Host]):
                 pool.clean_fields(exclude=["host"])
             except ValidationError as error:
                 raise ValidationError(f"Line {number}: {' '.join(error.messages)}") from error
-            if words[0] in found:
+            if words[0] in pools:
                 raise ValidationError(f"Line {number}: {words[0]} is there already.")
-            found[words[0]] = pool
-        return list(found.values())
+            pools[words[0]] = pool
+        return list(pools.values())
 
     def clean_stated(self) -> dict[str, str]:
-        found = {}
+        stated = {}
         for number, line in enumerate(self.cleaned_data["stated"].splitlines(), start=1):
             if not line.strip():
                 continue
@@ -205,28 +205,28 @@ class HostForm(InSections, ModelForm[Host]):
                 raise ValidationError(f"Line {number}: field: text. The fields are {', '.join(STATED)}.")
             if len(text) > normalise.LENGTHS.get(name, 200):
                 raise ValidationError(f"Line {number}: at most {normalise.LENGTHS.get(name, 200)} characters.")
-            found[name] = text
-        return found
+            stated[name] = text
+        return stated
 
     def clean(self) -> dict[str, Any]:
-        said = super().clean() or self.cleaned_data
-        if bool(said.get("window_start")) != bool(said.get("window_end")):
+        data = super().clean() or self.cleaned_data
+        if bool(data.get("window_start")) != bool(data.get("window_end")):
             self.add_error("window_end", "A window has both ends.")
-        if said.get("runs_on") and set(said.get("drivers", [])) - {"native"}:
+        if data.get("runs_on") and set(data.get("drivers", [])) - {"native"}:
             self.add_error("drivers", "A virtual machine is used by its host's campaigns: native only.")
-        if not said.get("address") and said.get("drivers") and said["drivers"] != ["attached"]:
+        if not data.get("address") and data.get("drivers") and data["drivers"] != ["attached"]:
             self.add_error("address", "Only a host of attached machines can do without.")
-        if said.get("address"):
+        if data.get("address"):
             try:
-                hosts.refuse_place(said["address"], seconds=_LOOKUP_SECONDS)
+                hosts.refuse_place(data["address"], seconds=_LOOKUP_SECONDS)
             except hosts.HostError as refusal:
                 self.add_error("address", str(refusal))
-        at = {"address__iexact": said.get("address"), "port": said.get("port")}
+        at = {"address__iexact": data.get("address"), "port": data.get("port")}
         if all(at.values()) and (twin := Host.objects.filter(**at).exclude(pk=self.instance.pk).first()):
             archived = " It is archived: bring it back." if twin.archived_at else ""
             self.add_error("address", f"{twin} is registered with this address and port already.{archived}")
-        self.instance.stated = said.get("stated") or {}
-        return said
+        self.instance.stated = data.get("stated") or {}
+        return data
 
 
 class CampaignForm(InSections, ModelForm[Campaign]):
@@ -326,7 +326,7 @@ class CampaignForm(InSections, ModelForm[Campaign]):
             ("host_file_systems", abilities.host_storage, [*systems, *BACKENDS]),
             ("guest_file_systems", abilities.guest_file_systems, systems),
         ):
-            able = {slug for each in offered for slug in can(each)}
+            able = {slug for candidate in offered for slug in can(candidate)}
             field = field_of(self, name, _HostCan)
             field.known, field.choices = known, [(slug, BACKENDS.get(slug, slug)) for slug in known if slug in able]
         # Another host can make other file systems: the form comes again with what was filled in.
@@ -345,17 +345,17 @@ class CampaignForm(InSections, ModelForm[Campaign]):
         return sorted(int(word) for word in words)
 
     def clean_pinned_cpus(self) -> list[int]:
-        found: list[int] = []
+        cpus: list[int] = []
         for word in re.split(r"[\s,\[\]]+", self.cleaned_data["pinned_cpus"].strip(" ,[]\t\n")):
             first, _, last = word.partition("-")
             if not word:
                 continue
             if not re.fullmatch(r"\d{1,4}(-\d{1,4})?", word) or int(last or first) < int(first):
                 raise ValidationError("Numbers of CPUs from 0 on, or ranges, with spaces between them: 2-5 8.")
-            found += range(int(first), int(last or first) + 1)
-        if len(set(found)) < len(found):
+            cpus += range(int(first), int(last or first) + 1)
+        if len(set(cpus)) < len(cpus):
             raise ValidationError("Each CPU once.")
-        return found
+        return cpus
 
     def clean_seed(self) -> int:
         seed = self.cleaned_data["seed"]
@@ -363,12 +363,12 @@ class CampaignForm(InSections, ModelForm[Campaign]):
 
     def clean(self) -> dict[str, Any]:
         """Add everything the host has against the plan, once the fields are right by themselves."""
-        said = super().clean() or self.cleaned_data
+        data = super().clean() or self.cleaned_data
         if not self.errors:
-            for name, value in said.items():
+            for name, value in data.items():
                 setattr(self.instance, name, value)
             self.add_problems(checks.problems_of(self.instance))
-        return said
+        return data
 
     def add_problems(self, problems: dict[str, list[str]]) -> None:
         for name, sentences in problems.items():

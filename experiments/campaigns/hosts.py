@@ -298,11 +298,11 @@ def check_key_file(key_file: Path | None) -> None:
 
 def connect(host: Host) -> ssh.Connection:
     """Return a connection, to be entered. Raises HostError."""
-    found = address(host)
-    check_key_file(found.key_file)
-    refuse_place(found.host)
+    place = address(host)
+    check_key_file(place.key_file)
+    refuse_place(place.host)
     ours, _ = Installation.objects.get_or_create(pk=1)
-    return ssh.Connection(found, owner=str(ours.identity))
+    return ssh.Connection(place, owner=str(ours.identity))
 
 
 def refuse_place(name: str, *, seconds: float | None = None) -> None:
@@ -311,10 +311,10 @@ def refuse_place(name: str, *, seconds: float | None = None) -> None:
     A name that is not known leads nowhere, and may be known to the worker that goes there.
     """
     try:
-        found = lookups.addresses(name, 22, seconds=seconds)
+        places = lookups.addresses(name, 22, seconds=seconds)
     except OSError:
         return
-    if any(lookups.is_of_the_machine_itself(place[0]) for _, place in found):
+    if any(lookups.is_of_the_machine_itself(place[0]) for _, place in places):
         raise HostError(f"{name} is a link-local address, or where a cloud keeps its metadata: no host is used there.")
 
 
@@ -389,30 +389,30 @@ def check(run: jobs.JobRun, host_id: int, with_limits: bool) -> None:
             with suppress(remote.NotNow):  # then the trial of a guest says why
                 left = drivers.left_overs(machine, pools, host.drivers)
                 Host.objects.filter(pk=host_id).update(left_overs="\n".join(left))
-            found = facts_of(remote.call(machine, "facts", *pools))
-            if twin := twin_of(host, machine_id=found.get("machine_id", "")):
+            facts = facts_of(remote.call(machine, "facts", *pools))
+            if twin := twin_of(host, machine_id=facts.get("machine_id", "")):
                 raise HostError(_registered_already(twin, "machine id"))
-            found["pools"] |= proxmox.storages(machine, storages(host))
-            found["health"] = health.look(machine, pools)
+            facts["pools"] |= proxmox.storages(machine, storages(host))
+            facts["health"] = health.look(machine, pools)
             is_free = not CampaignRun.objects.filter(host=host, state=CampaignRun.State.ACTIVE).exists()
             if host.guest_image and (maker := maker_of(host)):
-                found["guest_image"] = _image(machine, host.guest_image)
-                if maker == Host.Driver.LIBVIRT and "virsh" in _lacking(found):
+                facts["guest_image"] = _image(machine, host.guest_image)
+                if maker == Host.Driver.LIBVIRT and "virsh" in _lacking(facts):
                     pass  # no guest can be tried yet; what is missing is told, and host_setup brings it
                 elif is_free and pools:
-                    found["accelerator"], inside = _try_guest(maker, machine, host, pools[0], found, run)
-                    found["guest_image"] |= inside
+                    facts["accelerator"], inside = _try_guest(maker, machine, host, pools[0], facts, run)
+                    facts["guest_image"] |= inside
                 else:
-                    found |= _tried_before(host, found["guest_image"])
-            found["limits"] = _limits(machine, pools, run) if with_limits and is_free else host.facts.get("limits", {})
+                    facts |= _tried_before(host, facts["guest_image"])
+            facts["limits"] = _limits(machine, pools, run) if with_limits and is_free else host.facts.get("limits", {})
     except ssh.KeyChanged as error:
         block(host, str(error))
         with suppress(ssh.SshError):
             Host.objects.filter(pk=host_id).update(offered_key=ssh.scan(host.address, host.port))
         raise
-    Host.objects.filter(pk=host_id).update(facts=found, checked_at=now())
-    slug = next((key for fact, key in _BY_FACT.items() if found.get(fact)), "")
-    slug = slug or _HYPERVISORS.get(found.get("accelerator", ""), "")
+    Host.objects.filter(pk=host_id).update(facts=facts, checked_at=now())
+    slug = next((key for fact, key in _BY_FACT.items() if facts.get(fact)), "")
+    slug = slug or _HYPERVISORS.get(facts.get("accelerator", ""), "")
     detected = visible.entries(Hypervisor).filter(slug=slug).first()
     if detected is not None:  # what a person said stands
         Host.objects.filter(pk=host_id, hypervisor=None).update(hypervisor=detected)
@@ -431,10 +431,10 @@ def folders(host: Host) -> list[str]:
 
 def folder_beside(host: Host) -> str:
     """Return the folder for the notes of runs whose disks lie on a storage. Raises HostError where there is none."""
-    found = folders(host)
-    if not found:
+    paths = folders(host)
+    if not paths:
         raise HostError(f"{host} needs a folder among its pools, too: the consoles of its machines are kept there.")
-    return found[0]
+    return paths[0]
 
 
 def storages(host: Host) -> list[str]:
@@ -444,45 +444,45 @@ def storages(host: Host) -> list[str]:
 
 def facts_of(text: str) -> dict[str, Any]:
     """Return the lines of `facts` as one dict; pools by path, what is missing with where to get it."""
-    found: dict[str, Any] = {"pools": {}, "missing": []}
+    facts: dict[str, Any] = {"pools": {}, "missing": []}
     for key, value in remote.facts(text):
         path, _, rest = value.partition(" ")
         if key == "missing":
-            found["missing"].append({"program": value, "from": FROM.get(value, "")})
+            facts["missing"].append({"program": value, "from": FROM.get(value, "")})
         elif key == "pool_refused":
-            found["pools"][path] = {"is_missing": True, "why": rest}
+            facts["pools"][path] = {"is_missing": True, "why": rest}
         elif key == "pool":
             kind, free = rest.split()
-            found["pools"][path] = {"file_system": kind, "free_mib": int(free)}
+            facts["pools"][path] = {"file_system": kind, "free_mib": int(free)}
         elif key == "pool_options":
-            found["pools"][path]["mount_options"] = rest
+            facts["pools"][path]["mount_options"] = rest
         elif key == "pool_disk":
-            found["pools"][path]["disk"] = rest
+            facts["pools"][path]["disk"] = rest
         elif key in ("cores", "ram_mib"):
-            found[key] = int(value)
+            facts[key] = int(value)
         else:
-            found[key] = value
-    return found
+            facts[key] = value
+    return facts
 
 
-def _lacking(found: dict[str, Any]) -> set[str]:
+def _lacking(facts: dict[str, Any]) -> set[str]:
     """Return the programs that are missing, of what `facts_of` found."""
-    return {item["program"] for item in found["missing"]}
+    return {item["program"] for item in facts["missing"]}
 
 
 def _image(machine: ssh.Connection, folder: str) -> dict[str, Any]:
     """Return what image.json says of the guest image. Raises HostError where one of its files is another one."""
     try:
-        said: dict[str, Any] = json.loads(remote.call(machine, "image", folder))
-        expected = dict(said["sha256"])
+        image: dict[str, Any] = json.loads(remote.call(machine, "image", folder))
+        expected = dict(image["sha256"])
     except (ValueError, TypeError, KeyError) as error:
         raise HostError(f"{folder}/image.json is not what build_guest_image or add_guest_image wrote.") from error
-    if said.get("disk", "disk.raw") not in [f"disk.{kind}" for kind in brought_image.FORMATS]:
-        raise HostError(f"{folder}/image.json names the disk {said['disk']!r}, and no add_guest_image did.")
-    found = dict(remote.facts(remote.call(machine, "digests", folder, *expected, timeout=DIGEST_SECONDS)))
-    if changed := [f"{folder}/{name}" for name in expected if found.get(name) != expected[name]]:
+    if image.get("disk", "disk.raw") not in [f"disk.{kind}" for kind in brought_image.FORMATS]:
+        raise HostError(f"{folder}/image.json names the disk {image['disk']!r}, and no add_guest_image did.")
+    digests = dict(remote.facts(remote.call(machine, "digests", folder, *expected, timeout=DIGEST_SECONDS)))
+    if changed := [f"{folder}/{name}" for name in expected if digests.get(name) != expected[name]]:
         raise HostError(f"{', '.join(changed)}: not what was made. Copy the folder again, or make it anew.")
-    return said
+    return image
 
 
 def _tried_before(host: Host, image: dict[str, Any]) -> dict[str, Any]:
@@ -495,47 +495,47 @@ def _tried_before(host: Host, image: dict[str, Any]) -> dict[str, Any]:
 
 def _inside(guest: ssh.Connection) -> dict[str, Any]:
     """Return what a guest of a brought image has, in the words of image.json; `missing` are programs that runs need."""
-    found = facts_of(remote.call(guest, "facts"))
-    said = remote.facts(remote.call(guest, "modules", *guest_image.DISK_MODULES.values()))
-    modules = {value for _, value in said}
-    lacking = _lacking(found)
+    facts = facts_of(remote.call(guest, "facts"))
+    pairs = remote.facts(remote.call(guest, "modules", *guest_image.DISK_MODULES.values()))
+    modules = {value for _, value in pairs}
+    lacking = _lacking(facts)
     return {
-        **{name: found[name] for name in ("kernel", "distribution", "distribution_id", "distribution_version")},
+        **{name: facts[name] for name in ("kernel", "distribution", "distribution_id", "distribution_version")},
         "disk_buses": [bus for bus, module in guest_image.DISK_MODULES.items() if module in modules],
-        "packages": {"fio": found.get("fio", "")},
-        "filebench": found.get("filebench", ""),
+        "packages": {"fio": facts.get("fio", "")},
+        "filebench": facts.get("filebench", ""),
         "missing": [program for program in NEEDED_INSIDE if program in lacking],
     }
 
 
 def _try_guest(
-    maker: str, machine: ssh.Connection, host: Host, pool: str, found: dict[str, Any], run: jobs.JobRun
+    maker: str, machine: ssh.Connection, host: Host, pool: str, facts: dict[str, Any], run: jobs.JobRun
 ) -> tuple[str, dict[str, Any]]:
     """Return "kvm" where a guest comes up under it, else "qemu": /dev/kvm may open and guests hang all the same.
 
     "xen" where one comes up under Xen. With what is found inside, where the image was brought.
     """
-    disk = found["guest_image"].get("disk", "")
+    disk = facts["guest_image"].get("disk", "")
     hypervisor = drivers.HYPERVISORS[maker]
-    types = found.get("domain_types", "").split()
+    types = facts.get("domain_types", "").split()
     place, options = "fs", disks.Options()
     if maker == Host.Driver.XEN:
-        if "xen" not in found:
+        if "xen" not in facts:
             raise HostError(f"{host} is no control domain of Xen: xl info says nothing there.")
         if disk:
             raise HostError("Under Xen guests start from an image of build_guest_image, not from one that was brought.")
         types, options = ["xen"], xen.USUAL
     if maker == Host.Driver.PROXMOX:
         types = ["kvm", "qemu"]
-        place = next((name for name in storages(host) if not found["pools"][name].get("is_missing")), "")
+        place = next((name for name in storages(host) if not facts["pools"][name].get("is_missing")), "")
         if not place:
             raise HostError(f"{host} has no storage that a machine's disk could be made on.")
     for accelerator in [kind for kind in ("kvm", "qemu", "xen") if kind in types]:
         area = Area(machine, pool, token(run))
         area.call("begin", maker)
         try:
-            area.call("make-folder", "fs", found["pools"][area.pool]["file_system"])
-            file_system = found["pools"][area.pool]["file_system"]
+            area.call("make-folder", "fs", facts["pools"][area.pool]["file_system"])
+            file_system = facts["pools"][area.pool]["file_system"]
             guest = hypervisors.Guest(
                 name=f"kdb-probe-{area.token}",
                 number=1,
@@ -553,7 +553,7 @@ def _try_guest(
             hypervisors.wait_ready(hypervisor, area, guest, seconds=seconds, keep=run.renew)
             if not disk:
                 return accelerator, {}
-            key = found["guest_image"]["host_key"]
+            key = facts["guest_image"]["host_key"]
             try:
                 with drivers.log_in(hypervisor, machine, guest.name, key, run.renew) as inside:
                     return accelerator, _inside(inside)
@@ -568,9 +568,9 @@ def _try_guest(
             area.call("clean")
     if not types:
         last = "libvirt offers neither kvm nor qemu"
-        if not found.get("uri"):
+        if not facts.get("uri"):
             last = "libvirt does not answer (virsh -c qemu:///system)"
-            if found.get("root") != "0":
+            if facts.get("root") != "0":
                 last = (
                     f"{host.login} may not ask libvirt: log in as root, or by a login that may sudo without a password"
                 )
@@ -585,14 +585,14 @@ def _limits(machine: ssh.Connection, pools: list[str], run: jobs.JobRun) -> dict
         area = Area(machine, pool, token(run))
         area.call("begin")
         try:
-            said = area.call("raw-speed", RAW_MIB, timeout=120)
+            speeds = area.call("raw-speed", RAW_MIB, timeout=120)
         finally:
             area.call("clean")
         # fio's terse version 3 prints KiB/s.
         limits[pool] = {
-            name: round(int(said[f"raw_{name}"]) * 1024 / 1e6, 1)
+            name: round(int(speeds[f"raw_{name}"]) * 1024 / 1e6, 1)
             for name in ("read", "write")
-            if re.fullmatch(r"[1-9]\d*", said.get(f"raw_{name}", ""))
+            if re.fullmatch(r"[1-9]\d*", speeds.get(f"raw_{name}", ""))
         }
     return limits
 

@@ -27,9 +27,9 @@ def look(machine: ssh.Connection, host: Host, *, clear: bool = False) -> list[st
 
     Raises what remote.call raises.
     """
-    found = drivers.left_overs(machine, hosts.folders(host), host.drivers, clear=clear)
-    Host.objects.filter(pk=host.pk).update(left_overs="\n".join(found))
-    return found
+    left = drivers.left_overs(machine, hosts.folders(host), host.drivers, clear=clear)
+    Host.objects.filter(pk=host.pk).update(left_overs="\n".join(left))
+    return left
 
 
 def ask_clear(host: Host) -> None:

@@ -88,25 +88,25 @@ def _facts(host: Host) -> list[tuple[str, str]]:
     """Return what the last check found, in words; nothing where there was none."""
     if host.checked_at is None:
         return []
-    found = host.facts
-    said = [
+    facts = host.facts
+    lines = [
         ("Checked", f"{host.checked_at:%Y-%m-%d %H:%M} UTC"),
-        ("Machine", found.get("model", "")),
-        ("Processor", f"{found.get('cpu', '')}, {found.get('cores', '?')} cores".removeprefix(", ")),
-        ("Memory", f"{found['ram_mib']:,} MiB" if "ram_mib" in found else ""),
-        ("System", f"{found.get('distribution', '')}, kernel {found.get('kernel', '')}"),
-        ("Load", found.get("load", "")),
-        ("fio", found.get("fio") or "not installed"),
-        ("Filebench", found.get("filebench") or "not installed"),
-        ("Proxmox VE", found.get("pve", "")),
-        ("Xen", found.get("xen", "")),
-        ("libvirt", f"{found['libvirt']}, {found.get('running', '')}" if found.get("libvirt") else ""),
-        ("Guests run by", _ACCELERATORS.get(found.get("accelerator", ""), "")),
+        ("Machine", facts.get("model", "")),
+        ("Processor", f"{facts.get('cpu', '')}, {facts.get('cores', '?')} cores".removeprefix(", ")),
+        ("Memory", f"{facts['ram_mib']:,} MiB" if "ram_mib" in facts else ""),
+        ("System", f"{facts.get('distribution', '')}, kernel {facts.get('kernel', '')}"),
+        ("Load", facts.get("load", "")),
+        ("fio", facts.get("fio") or "not installed"),
+        ("Filebench", facts.get("filebench") or "not installed"),
+        ("Proxmox VE", facts.get("pve", "")),
+        ("Xen", facts.get("xen", "")),
+        ("libvirt", f"{facts['libvirt']}, {facts.get('running', '')}" if facts.get("libvirt") else ""),
+        ("Guests run by", _ACCELERATORS.get(facts.get("accelerator", ""), "")),
     ]
-    if (image := found.get("guest_image")) and "kernel" in image:
+    if (image := facts.get("guest_image")) and "kernel" in image:
         lacking = f"; without {', '.join(image['missing'])}" if image.get("missing") else ""
-        said.append(("Guest image", f"{image['distribution']}, kernel {image['kernel']}{lacking}"))
-    return [(label, text) for label, text in [*said, *health.in_words(found.get("health", {}))] if text]
+        lines.append(("Guest image", f"{image['distribution']}, kernel {image['kernel']}{lacking}"))
+    return [(label, text) for label, text in [*lines, *health.in_words(facts.get("health", {}))] if text]
 
 
 def _pool(host: Host, pool: StoragePool) -> dict[str, Any]:
@@ -212,8 +212,8 @@ def campaign_page(campaign: Campaign) -> CampaignPage:
         disk=_disk(campaign),
         is_untried=checks.is_untried(campaign.driver),
         calibrations=[
-            {**found, "figures": [found.get(name) for name in calibration.FIGURES]}
-            for found in campaign.calibrations or []
+            {**calibrated, "figures": [calibrated.get(name) for name in calibration.FIGURES]}
+            for calibrated in campaign.calibrations or []
         ],
         calibrated=[f"{words}, {unit}" for words, unit in calibration.FIGURES.values()],
         deviations=plans.deviations(campaign, runs)[:40],
@@ -247,12 +247,12 @@ def _seconds_left(estimate: checks.Estimate, runs: list[CampaignRun], waiting: i
     return round(estimate.seconds * waiting / max(len(runs), 1))
 
 
-def _background(found: dict[str, Any]) -> str:
-    steal = f", {found['steal']:.2f} stolen" if found["steal"] else ""
+def _background(used: dict[str, Any]) -> str:
+    steal = f", {used['steal']:.2f} stolen" if used["steal"] else ""
     moved = "reads and writes not known"
-    if found["read_mib_s"] is not None:
-        moved = f"{found['read_mib_s']:.1f} MiB/s read and {found['write_mib_s']:.1f} MiB/s written"
-    return f"{found['cpu']:.2f} CPU-seconds a second{steal}, {moved} during the run"
+    if used["read_mib_s"] is not None:
+        moved = f"{used['read_mib_s']:.1f} MiB/s read and {used['write_mib_s']:.1f} MiB/s written"
+    return f"{used['cpu']:.2f} CPU-seconds a second{steal}, {moved} during the run"
 
 
 @dataclass(frozen=True)
@@ -275,19 +275,21 @@ def _curve_page(run: CampaignRun) -> CurvePage | None:
     words, series, machines = [], [], []
     longest = max(run.curves, key=lambda curve: len(curve["until_s"]))["until_s"]
     for curve in run.curves:
-        name, found, values = machine_name(curve["machine"]), curve["warm_up_intervals"], curve["mib_s"]
+        name, warm_up, values = machine_name(curve["machine"]), curve["warm_up_intervals"], curve["mib_s"]
         machines.append(name)
         mean = f"{sum(values) / len(values):,.1f} MiB/s over all"
-        if found is None:
+        if warm_up is None:
             words.append(f"{name}: no steady part is seen; {mean}.")
         else:
-            steady = values[found:]
+            steady = values[warm_up:]
             ends = (
-                f"the first {curve['until_s'][found - 1]:.0f} s are warm-up" if found else "steady from the beginning"
+                f"the first {curve['until_s'][warm_up - 1]:.0f} s are warm-up"
+                if warm_up
+                else "steady from the beginning"
             )
             words.append(f"{name}: {ends}; {sum(steady) / len(steady):,.1f} MiB/s then, {mean}.")
         # The curve up to the end of the warm-up, and from there on.
-        parts = [("warm-up", 0, found + 1), ("steady", found, len(values))] if found else [("", 0, len(values))]
+        parts = [("warm-up", 0, warm_up + 1), ("steady", warm_up, len(values))] if warm_up else [("", 0, len(values))]
         for part, first, last in parts:
             points = [
                 {"value": value, "low": None, "high": None} if first <= number < last else None
@@ -332,7 +334,7 @@ def run_page(run: CampaignRun) -> RunPage:
         )
         for machine in run.facts.get("machines", [])
     ]
-    machines += [(f"Others on {found['where']}", _background(found)) for found in run.facts.get("background", [])]
+    machines += [(f"Others on {others['where']}", _background(others)) for others in run.facts.get("background", [])]
     if "start_spread_seconds" in run.facts:
         unsure = run.facts["start_spread_unsure_seconds"]
         machines.append(("Began apart", f"{run.facts['start_spread_seconds']:.2f} s, known to {unsure:.2f} s"))

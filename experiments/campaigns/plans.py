@@ -19,8 +19,8 @@ State = CampaignRun.State
 
 def document(campaign: Campaign) -> dict[str, Any]:
     """Return the plan, JSON-ready; units as in `Campaign`. What the form calls empty is left out."""
-    said = {name: getattr(campaign, name) for name in FIELDS}
-    return {"format": FORMAT, **{name: value for name, value in said.items() if value not in (None, "", [])}}
+    values = {name: getattr(campaign, name) for name in FIELDS}
+    return {"format": FORMAT, **{name: value for name, value in values.items() if value not in (None, "", [])}}
 
 
 def text(campaign: Campaign) -> str:
@@ -32,34 +32,34 @@ def read(content: bytes, name: str) -> dict[str, Any]:
     if len(content) > MOST_BYTES:
         raise CampaignError(f"{name}: larger than {MOST_BYTES:,} bytes, the most that a plan may have.")
     try:
-        said = json.loads(content)
-        json.dumps(said, ensure_ascii=False).encode()  # half a character can be escaped, and stored nowhere
+        fields = json.loads(content)
+        json.dumps(fields, ensure_ascii=False).encode()  # half a character can be escaped, and stored nowhere
     except (ValueError, RecursionError) as error:
         raise CampaignError(f"{name}: no JSON: {error}.") from error
-    if not isinstance(said, dict):
+    if not isinstance(fields, dict):
         raise CampaignError(f"{name}: a JSON object is expected.")
-    if (found := said.pop("format", None)) != FORMAT:
-        raise CampaignError(f"{name}, format: found {found!r}, allowed is {FORMAT!r}.")
-    said = {field: value for field, value in said.items() if value is not None}
-    if errors := faults(said, PlanSerializer):
+    if (format_given := fields.pop("format", None)) != FORMAT:
+        raise CampaignError(f"{name}, format: found {format_given!r}, allowed is {FORMAT!r}.")
+    fields = {field: value for field, value in fields.items() if value is not None}
+    if errors := faults(fields, PlanSerializer):
         raise CampaignError("\n".join(f"{name}, {error['field']}: {error['message']}" for error in errors))
-    return said
+    return fields
 
 
-def form_of(said: dict[str, Any]) -> CampaignForm:
+def form_of(fields: dict[str, Any]) -> CampaignForm:
     """Return the form filled in with a document's fields and the keys of host and pool; the rest is as on the form."""
     initial = {name: field.initial for name, field in CampaignForm.base_fields.items() if field.initial is not None}
-    return CampaignForm({**initial, **said})
+    return CampaignForm({**initial, **fields})
 
 
 def copy_query(campaign: Campaign) -> str:
     """Return the query of a new campaign like this one, on the same host; its short name is left open."""
-    said = {name: value for name, value in document(campaign).items() if name not in ("format", "slug", "seed")}
-    said |= {name: " ".join(map(str, said[name])) for name in ("vm_counts", "pinned_cpus") if name in said}
-    said |= {"title": f"{campaign.title} (copy)"[:300], "host": campaign.host_id}
+    fields = {name: value for name, value in document(campaign).items() if name not in ("format", "slug", "seed")}
+    fields |= {name: " ".join(map(str, fields[name])) for name in ("vm_counts", "pinned_cpus") if name in fields}
+    fields |= {"title": f"{campaign.title} (copy)"[:300], "host": campaign.host_id}
     if campaign.pool_id:
-        said["pool"] = campaign.pool_id
-    return urlencode(said, doseq=True)
+        fields["pool"] = campaign.pool_id
+    return urlencode(fields, doseq=True)
 
 
 def deviations(campaign: Campaign, runs: list[CampaignRun]) -> list[str]:
@@ -86,21 +86,24 @@ def _unfinished(runs: list[CampaignRun]) -> Iterator[str]:
 
 def _changed(done: list[CampaignRun]) -> Iterator[str]:
     """Yield the conditions of which runs with the same file systems found several."""
-    found: dict[tuple[str, ...], dict[str, int]] = {}
+    counts: dict[tuple[str, ...], dict[str, int]] = {}
     for run in done:
         systems = run.configuration
-        said = {("benchmark", ""): run.facts.get("tool_version"), ("host kernel", ""): run.facts.get("host_kernel")}
+        conditions = {
+            ("benchmark", ""): run.facts.get("tool_version"),
+            ("host kernel", ""): run.facts.get("host_kernel"),
+        }
         if image := run.facts.get("guest_image"):
             digests = (f"{name} {digest[:12]}" for name, digest in image["sha256"].items())
-            said["guest image", ""] = ", ".join([image["distribution"], *digests])
+            conditions["guest image", ""] = ", ".join([image["distribution"], *digests])
         for machine in run.facts.get("machines", []):
-            said |= {(name.replace("_", " "), systems): machine.get(name) for name in ("mount_options", "mkfs")}
-            said["kernel", systems] = machine.get("kernel")
-        for about, value in said.items():
+            conditions |= {(name.replace("_", " "), systems): machine.get(name) for name in ("mount_options", "mkfs")}
+            conditions["kernel", systems] = machine.get("kernel")
+        for about, value in conditions.items():
             if value:
-                values = found.setdefault(about, {})
+                values = counts.setdefault(about, {})
                 values[value] = values.get(value, 0) + 1
-    for (what, systems), values in found.items():
+    for (what, systems), values in counts.items():
         if len(values) > 1:
             where = f" of {systems}" if systems else ""
             listed = ", ".join(f"{value} ({count} runs)" for value, count in values.items())

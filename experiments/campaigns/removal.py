@@ -35,7 +35,7 @@ DELETE, ARCHIVE, FORGET = "delete", "archive", "forget"
 
 
 class Changed(Exception):  # noqa: N818
-    """By now something else would be done than what was shown and agreed to."""
+    """The object has changed since its removal was shown: something else would be done than was agreed to."""
 
 
 @dataclass(frozen=True)
@@ -90,13 +90,13 @@ def remove_campaign(campaign: Campaign, deed: str, *, user: User) -> None:
     with transaction.atomic():
         hosts.locked(campaign.host_id)
         campaign = Campaign.objects.select_for_update(of=("self",)).get(pk=campaign.pk)
-        found = _agreed(of_campaign(campaign), deed)
-        note(campaign.host, user, f"campaign {found.deed}d", f"{campaign.slug}: {' '.join(found.becomes)}")
-        if found.deed == DELETE:
+        agreed = _agreed(of_campaign(campaign), deed)
+        note(campaign.host, user, f"campaign {agreed.deed}d", f"{campaign.slug}: {' '.join(agreed.becomes)}")
+        if agreed.deed == DELETE:
             campaign.delete()
         else:
             Campaign.objects.filter(pk=campaign.pk).update(archived_at=now(), look_at=None)
-    logger.info("campaign=%s deed=%s", campaign.slug, found.deed)
+    logger.info("campaign=%s deed=%s", campaign.slug, agreed.deed)
 
 
 def bring_campaign_back(campaign: Campaign, *, user: User) -> None:
@@ -144,16 +144,16 @@ def remove_host(host: Host, deed: str, *, user: User) -> None:
     """Do what `of_host` says. Raises Changed where that is not `deed` any more, and HostError."""
     with transaction.atomic():
         host = hosts.locked(host.pk)
-        found = _agreed(of_host(host), deed)
+        agreed = _agreed(of_host(host), deed)
         _forget_observed(host)
-        note(host, user, f"{found.deed}d", " ".join(found.becomes))
-        if found.deed == DELETE:
+        note(host, user, f"{agreed.deed}d", " ".join(agreed.becomes))
+        if agreed.deed == DELETE:
             HostAuditEntry.objects.filter(host=host).update(host=None, deleted_host=host.slug)
             hosts.unregister(host)
         else:
             Host.objects.filter(pk=host.pk).update(archived_at=now())
             host.campaigns.update(look_at=None)  # those that wait for it to answer wait no longer
-    logger.info("host=%s deed=%s", host.slug, found.deed)
+    logger.info("host=%s deed=%s", host.slug, agreed.deed)
 
 
 def bring_host_back(host: Host, *, user: User) -> None:
@@ -195,11 +195,11 @@ def forget_observed(host: Host, deed: str, *, user: User) -> None:
     """Do what `of_observation` says. Raises Changed where that is not `deed`, and HostError while something moves."""
     with transaction.atomic():
         host = hosts.locked(host.pk)
-        found = _agreed(of_observation(host), deed)
+        agreed = _agreed(of_observation(host), deed)
         if why := steering.disturbed_by(host):
             raise HostError(f"It cannot be forgotten now: {why}.")
         _forget_observed(host)
-        note(host, user, "observation forgotten", found.becomes[0])
+        note(host, user, "observation forgotten", agreed.becomes[0])
 
 
 def _observed(host: Host) -> str:
@@ -224,11 +224,11 @@ def _forget_observed(host: Host) -> None:
     Host.objects.filter(pk=host.pk).update(is_observed=False, observed_at=None, observation_error="")
 
 
-def _agreed(found: Removal, deed: str) -> Removal:
+def _agreed(removal: Removal, deed: str) -> Removal:
     """Return what would be done. Raises Changed where that is not what was agreed to."""
-    if found.deed != deed:
-        raise Changed(f"Meanwhile this would be something else ({found.deed}): look at it again.")
-    return found
+    if removal.deed != deed:
+        raise Changed(f"Meanwhile this would be something else ({removal.deed}): look at it again.")
+    return removal
 
 
 def _count(number: int, word: str) -> str:

@@ -46,20 +46,20 @@ def read(text: str) -> tuple[str, dict[str, str]]:
     lines = [(number, line.strip()) for number, line in enumerate(text.splitlines(), start=1) if line.strip()]
     if not lines or lines[0][1] != _FIRST:
         raise HostError(f"It begins with {_FIRST!r}: paste all that the script printed, and nothing before it.")
-    found: dict[str, str] = {}
+    stated: dict[str, str] = {}
     for number, line in lines[1:]:
         name, colon, value = line.partition(":")
         name, value = name.strip(), value.strip()
         if not colon or not value or name not in ("hypervisor", *FIELDS):
             raise HostError(f"Line {number}: {line[:80]!r} is not a field with its text; is it all of the script's?")
-        if name in found:
+        if name in stated:
             raise HostError(f"Line {number}: {name} is said twice.")
         if name != "hypervisor" and (why := _why_not(name, value)):
             raise HostError(f"Line {number}: {name}: {why}")
-        found[name] = value
-    if "hypervisor" not in found:
+        stated[name] = value
+    if "hypervisor" not in stated:
         raise HostError("It does not say whose host it is (hypervisor).")
-    return found.pop("hypervisor"), found
+    return stated.pop("hypervisor"), stated
 
 
 def _why_not(name: str, value: str) -> str:
@@ -79,7 +79,7 @@ def take(host: Host, text: str) -> None:
 
     Raises HostError, also where the record names another hypervisor.
     """
-    slug, found = read(text)
+    slug, stated = read(text)
     entry = visible.entries(Hypervisor).filter(slug=slug).first()
     if entry is None:
         raise HostError(f"{slug[:80]!r} is no hypervisor of the catalogue.")
@@ -88,5 +88,5 @@ def take(host: Host, text: str) -> None:
         if host.hypervisor_id not in (None, entry.pk):
             raise HostError(f"The record says {host.hypervisor}, and {entry} said this. Correct the record first.")
         host.hypervisor = entry
-        host.stated = host.stated | found
+        host.stated = host.stated | stated
         Model.save(host, update_fields=["hypervisor", "stated"])

@@ -141,11 +141,11 @@ def go_on_by_itself(campaign: Campaign) -> None:
     with transaction.atomic():
         hosts.locked(campaign.host_id)
         waiting = Campaign.objects.select_for_update(of=("self",)).filter(pk=campaign.pk, state=State.PAUSED)
-        found = waiting.filter(look_at__isnull=False).first()
-        if found is not None:
-            found.look_at = None
-            _set_state(found, State.RUNNING)
-            next_run(found.host_id)
+        paused = waiting.filter(look_at__isnull=False).first()
+        if paused is not None:
+            paused.look_at = None
+            _set_state(paused, State.RUNNING)
+            next_run(paused.host_id)
 
 
 def _look_at_hosts() -> None:
@@ -182,8 +182,8 @@ def _wait_again(campaign: Campaign, runs: QuerySet[CampaignRun]) -> None:
         campaign = _locked(campaign, State.RUNNING, State.PAUSED, State.FINISHED, State.CANCELLED)
         if campaign.case_study_id:
             raise CampaignError("The campaign is filed; what is added now would not be in the case study.")
-        found = runs.filter(campaign=campaign).select_related("repeated_by").order_by("position")
-        if not sum(map(_waits_again, found)):
+        chosen = runs.filter(campaign=campaign).select_related("repeated_by").order_by("position")
+        if not sum(map(_waits_again, chosen)):
             raise CampaignError("The run has not ended, or another is done in its place: do that one again.")
         _go_on(campaign)
 
@@ -252,12 +252,12 @@ def _go_on(campaign: Campaign) -> None:
 
 def _locked(campaign: Campaign, *states: Campaign.State) -> Campaign:
     hosts.locked(campaign.host_id)
-    found = Campaign.objects.select_for_update(of=("self",)).select_related("host", "pool").get(pk=campaign.pk)
-    if found.archived_at:
+    locked = Campaign.objects.select_for_update(of=("self",)).select_related("host", "pool").get(pk=campaign.pk)
+    if locked.archived_at:
         raise CampaignError("The campaign is archived: bring it back first.")
-    if found.state not in states:
-        raise CampaignError(f"The campaign is {found.get_state_display()}.")
-    return found
+    if locked.state not in states:
+        raise CampaignError(f"The campaign is {locked.get_state_display()}.")
+    return locked
 
 
 def _set_state(campaign: Campaign, state: Campaign.State, reason: str = "") -> None:
@@ -300,7 +300,7 @@ def next_run(host_id: int) -> CampaignRun | None:
 
 def disturbed_by(host: Host) -> str:
     """Return what is under way on a host that a run waits for; "" where nothing is."""
-    return next((found for _, found in run_wanted.send(sender=Host, host=host) if found), "")
+    return next((reason for _, reason in run_wanted.send(sender=Host, host=host) if reason), "")
 
 
 def in_window(host: Host, at: datetime, campaign: Campaign) -> bool:

@@ -177,21 +177,21 @@ def campaign_remove(request: HttpRequest, slug: str) -> HttpResponse:
 
 def _removal(
     request: HttpRequest,
-    found: Any,
+    row: Any,
     removal_of: Callable[[Any], removal.Removal],
     remove: Callable[..., None],
     back: list[str],
 ) -> HttpResponse:
     """Show what becomes of it, or remove it where that is posted. back : where to go after it was deleted, and else"""
-    said, problem = None, ""
+    outcome, problem = None, ""
     try:
-        said = removal_of(found)
+        outcome = removal_of(row)
         if request.method == "POST":
-            remove(found, request.POST.get("deed", ""), user=user_of(request))
-            return redirect(back[said.deed != removal.DELETE])
+            remove(row, request.POST.get("deed", ""), user=user_of(request))
+            return redirect(back[outcome.deed != removal.DELETE])
     except (HostError, CampaignError, removal.Changed) as error:
         problem = str(error)
-    shown = {"removal": said, "what": str(found), "problem": problem, "back": back[1]}
+    shown = {"removal": outcome, "what": str(row), "problem": problem, "back": back[1]}
     status = 409 if problem and request.method == "POST" else 200
     return render(request, "experiments/removal.html", shown, status=status)
 

@@ -219,5 +219,5 @@ def way_on(message: str, host: Host) -> WayOn | None:
 
 def told(message: str, host: Host) -> str:
     """Return the message with its cause and the next step, for terminals."""
-    found = way_on(message, host)
-    return f"{message}\n{found.cause}\n{found.next_step}" if found else message
+    way = way_on(message, host)
+    return f"{message}\n{way.cause}\n{way.next_step}" if way else message

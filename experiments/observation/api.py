@@ -157,8 +157,8 @@ class _Changeable(mixins.ListModelMixin, mixins.RetrieveModelMixin, OperatorView
         kept = {name: getattr(row, name) for name in self.shape().get_fields() if name not in cleared}
         form = self.form({**kept, **given}, instance=row)
         refuse_faults(form)
-        said = {name: form.cleaned_data[name] for name in (*given, *cleared)}
-        type(self).deed(self.get_object(), said, user=user_of(request))
+        changes = {name: form.cleaned_data[name] for name in (*given, *cleared)}
+        type(self).deed(self.get_object(), changes, user=user_of(request))
         return Response(self.get_serializer(self.get_object()).data)
 
 

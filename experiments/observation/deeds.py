@@ -44,7 +44,7 @@ def turn_off(host: Host, *, user: User) -> None:
             note(host, user, "observation off", "")
 
 
-def change_machine(machine: ObservedMachine, said: dict[str, Any], *, user: User) -> None:
+def change_machine(machine: ObservedMachine, fields: dict[str, Any], *, user: User) -> None:
     """Take over what its operator says of a machine: of guest_fs, is_pinned, apart and together those that are given.
 
     An empty guest_fs leaves it to the agent and the superblock again.
@@ -52,22 +52,22 @@ def change_machine(machine: ObservedMachine, said: dict[str, Any], *, user: User
     with transaction.atomic():
         hosts.locked(machine.host_id)
         machine.refresh_from_db()
-        before = {name: getattr(machine, name) for name in said}
-        changed = {name: value for name, value in said.items() if value != before[name]}
+        before = {name: getattr(machine, name) for name in fields}
+        changed = {name: value for name, value in fields.items() if value != before[name]}
         if "guest_fs" in changed:
             source = ObservedMachine.GuestSource
-            changed["guest_fs_source"] = source.OPERATOR if said["guest_fs"] else source.NOT_KNOWN
+            changed["guest_fs_source"] = source.OPERATOR if fields["guest_fs"] else source.NOT_KNOWN
         if changed:
             _save(machine, changed)
             note(machine.host, user, "machine changed", f"{machine.name}: {_words(changed)}")
 
 
-def change_pool(pool: ObservedPool, said: dict[str, Any], *, user: User) -> None:
+def change_pool(pool: ObservedPool, fields: dict[str, Any], *, user: User) -> None:
     """Take over what its operator says of a pool: of is_target, reserve_bytes and most_load those that are given."""
     with transaction.atomic():
         hosts.locked(pool.host_id)
         pool.refresh_from_db()
-        changed = {name: value for name, value in said.items() if value != getattr(pool, name)}
+        changed = {name: value for name, value in fields.items() if value != getattr(pool, name)}
         if changed:
             _save(pool, changed)
             note(pool.host, user, "pool changed", f"{pool.path}: {_words(changed)}")

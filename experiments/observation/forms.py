@@ -38,8 +38,8 @@ class MachineForm(ModelForm[ObservedMachine]):
         super().__init__(*args, **options)
         known = dict(visible.entries(FileSystem).order_by("name").values_list("slug", "name"))
         now = self.instance.guest_fs
-        found = {} if not now or now in known else {now: now}
-        field_of(self, "guest_fs", forms.ChoiceField).choices = [("", "not known"), *known.items(), *found.items()]
+        own = {} if not now or now in known else {now: now}
+        field_of(self, "guest_fs", forms.ChoiceField).choices = [("", "not known"), *known.items(), *own.items()]
 
 
 class PoolForm(ModelForm[ObservedPool]):
@@ -80,6 +80,6 @@ class PoolPageForm(PoolForm):
         self.initial["reserve_gib"] = round(self.instance.reserve_bytes / _GIB, 3)
 
     def clean(self) -> dict[str, Any]:
-        said = super().clean() or self.cleaned_data
-        said["reserve_bytes"] = round((said.pop("reserve_gib", None) or 0) * _GIB)
-        return said
+        data = super().clean() or self.cleaned_data
+        data["reserve_bytes"] = round((data.pop("reserve_gib", None) or 0) * _GIB)
+        return data

@@ -44,7 +44,7 @@ def watched(row: DiskStatistics) -> Watched:
 
 def summed(rows: QuerySet[DiskStatistics], *by: str) -> list[tuple[Mapping[str, Any], Watched]]:
     """Return the sums over all rows that agree in the fields `by`."""
-    found: Any = rows.values(*by).annotate(**{f"sum_{name}": Sum(name) for name in COUNTED}).order_by()
+    sums: Any = rows.values(*by).annotate(**{f"sum_{name}": Sum(name) for name in COUNTED}).order_by()
     return [
         (
             row,
@@ -52,5 +52,5 @@ def summed(rows: QuerySet[DiskStatistics], *by: str) -> list[tuple[Mapping[str, 
                 row["sum_seconds"], row["sum_busy_seconds"], Counts(**{name: row[f"sum_{name}"] for name in NAMES})
             ),
         )
-        for row in found
+        for row in sums
     ]

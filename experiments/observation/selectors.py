@@ -79,12 +79,12 @@ def machines(host: Host) -> list[MachineRow]:
 
 
 def rows(chosen: QuerySet[ObservedMachine]) -> list[MachineRow]:
-    found = list(chosen.select_related("host").order_by("host__slug", "name", "pk"))
-    disks: dict[int, list[ObservedDisk]] = {machine.pk: [] for machine in found}
+    machines = list(chosen.select_related("host").order_by("host__slug", "name", "pk"))
+    disks: dict[int, list[ObservedDisk]] = {machine.pk: [] for machine in machines}
     for disk in ObservedDisk.objects.filter(machine__in=disks).select_related("pool").order_by("target"):
         disks[disk.machine_id].append(disk)
     loads = _loads(disks)
-    return [MachineRow(machine, disks[machine.pk], loads.get(machine.pk)) for machine in found]
+    return [MachineRow(machine, disks[machine.pk], loads.get(machine.pk)) for machine in machines]
 
 
 def _loads(machines_: Iterable[int]) -> dict[int, Load]:
@@ -103,16 +103,16 @@ def load(disks: Iterable[Watched]) -> Load:
     disks = list(disks)
 
     def rate(name: str) -> float:
-        return sum(getattr(each.counts, name) / each.seconds for each in disks)
+        return sum(getattr(disk.counts, name) / disk.seconds for disk in disks)
 
     return Load(
-        seconds=max(each.seconds for each in disks),
+        seconds=max(disk.seconds for disk in disks),
         reads=rate("reads"),
         writes=rate("writes"),
         flushes=rate("flushes"),
         read_mib=rate("read_bytes") / _MIB,
         write_mib=rate("write_bytes") / _MIB,
-        busy_share=max(each.busy_seconds / each.seconds for each in disks),
+        busy_share=max(disk.busy_seconds / disk.seconds for disk in disks),
     )
 
 
@@ -124,7 +124,7 @@ def sums(machine: ObservedMachine, span: str, begin: datetime | None = None) -> 
     chosen = DiskStatistics.objects.filter(disk__machine=machine, span=span)
     if begin is not None:
         chosen = chosen.filter(starts_at__gte=begin)
-    return [(starts_at, each) for _, starts_at, each in minutes_of_machines(chosen)]
+    return [(starts_at, watched) for _, starts_at, watched in minutes_of_machines(chosen)]
 
 
 def minutes_of_machines(chosen: QuerySet[DiskStatistics]) -> Iterator[tuple[int, datetime, Watched]]:

@@ -28,16 +28,16 @@ def by_minute(looks: Iterable[tuple[datetime, Counts | None]]) -> dict[datetime,
     Between two looks a disk is taken to work evenly. Nothing is known of the time between them where a counter went
     back, where the machine did not run, or where they are further apart than LONGEST_GAP.
     """
-    found: dict[datetime, list[Watched]] = {}
+    parts_of: dict[datetime, list[Watched]] = {}
     before: tuple[datetime, Counts] | None = None
     for at, counts in looks:
         if before is not None and counts is not None and timedelta(0) < at - before[0] <= LONGEST_GAP:
             did = since(counts, before[1])
             if did is not None:
                 for minute, part in _shared_out(before[0], at, did):
-                    found.setdefault(minute, []).append(part)
+                    parts_of.setdefault(minute, []).append(part)
         before = None if counts is None else (at, counts)
-    return {minute: joined(parts) for minute, parts in found.items()}
+    return {minute: joined(parts) for minute, parts in parts_of.items()}
 
 
 def joined(parts: Iterable[Watched]) -> Watched:

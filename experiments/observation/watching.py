@@ -116,19 +116,19 @@ class _Watch:
 
     def look(self) -> None:
         before = now()
-        found = DRIVER.counts(self.machine)
+        counts = DRIVER.counts(self.machine)
         at = before + (now() - before) / 2
         known = ObservedMachine.objects.filter(host=self.host).values_list("name", flat=True)
         is_due = not self.listed or time.monotonic() - self.listed > LIST_NEW_SECONDS
-        if is_due and not found.keys() <= set(known):
+        if is_due and not counts.keys() <= set(known):
             self.list_all()
-        self.looks.append((at, found))
+        self.looks.append((at, counts))
 
     def list_all(self) -> None:
         self.listed = time.monotonic()
-        found = DRIVER.listing(self.machine)
-        keep_listing(self.host, found, self.guard)
-        self.find_guest_file_systems(found)
+        listing = DRIVER.listing(self.machine)
+        keep_listing(self.host, listing, self.guard)
+        self.find_guest_file_systems(listing)
 
     def find_guest_file_systems(self, listed: Listing) -> None:
         """Find guest file systems that nobody knows. Where neither way tells, the machine's page asks its operator."""
@@ -137,10 +137,10 @@ class _Watch:
         )
         asked = [machine for machine in listed.machines if _uuid_in(machine, unknown)][:ASKED_AT_ONCE]
         for machine in asked:
-            found = self.guest_file_system(machine)
-            if found is not None:
+            told = self.guest_file_system(machine)
+            if told is not None:
                 ObservedMachine.objects.filter(host=self.host, uuid=machine.uuid, guest_fs="").update(
-                    guest_fs=found[0], guest_fs_source=found[1]
+                    guest_fs=told[0], guest_fs_source=told[1]
                 )
 
     def guest_file_system(self, machine: ListedMachine) -> tuple[str, Source] | None:
@@ -149,12 +149,12 @@ class _Watch:
             with suppress(remote.Refused):
                 kinds = libvirt_listing.file_systems_by_agent(self.machine, machine.uuid)
                 return (kinds[0], Source.AGENT) if len(kinds) == 1 else None
-        found: set[str] = set()
+        by_superblock: set[str] = set()
         for disk in machine.disks:
             if disk.image_format == "raw" and disk.path.startswith("/"):
                 with suppress(remote.Refused):
-                    found |= set(libvirt_listing.file_systems_by_superblock(self.machine, disk.path))
-        return (found.pop()[:40], Source.SUPERBLOCK) if len(found) == 1 else None
+                    by_superblock |= set(libvirt_listing.file_systems_by_superblock(self.machine, disk.path))
+        return (by_superblock.pop()[:40], Source.SUPERBLOCK) if len(by_superblock) == 1 else None
 
 
 def _uuid_in(machine: ListedMachine, uuids: Iterable[object]) -> bool:
@@ -165,7 +165,7 @@ def _uuid_in(machine: ListedMachine, uuids: Iterable[object]) -> bool:
 
 
 @transaction.atomic
-def keep_listing(host: Host, found: Listing, guard: Callable[[], object] = lambda: None) -> None:
+def keep_listing(host: Host, listing: Listing, guard: Callable[[], object] = lambda: None) -> None:
     """Take a list over, in a constant number of statements. Safe to call again.
 
     What is listed no longer stays, with the time when it was last seen, until the pruning.
@@ -174,7 +174,7 @@ def keep_listing(host: Host, found: Listing, guard: Callable[[], object] = lambd
     guard()
     hosts.locked(host.pk)
     ObservedPool.objects.bulk_create(
-        [ObservedPool(host=host, seen_at=at, **asdict(pool)) for pool in found.pools],
+        [ObservedPool(host=host, seen_at=at, **asdict(pool)) for pool in listing.pools],
         update_conflicts=True,
         unique_fields=["host", "path"],
         update_fields=["name", "backend", "host_fs", "storage_kind", "size_bytes", "free_bytes", "seen_at"],
@@ -182,13 +182,13 @@ def keep_listing(host: Host, found: Listing, guard: Callable[[], object] = lambd
     ObservedMachine.objects.bulk_create(
         [
             ObservedMachine(host=host, uuid=machine.uuid, name=machine.name, is_running=machine.is_running, seen_at=at)
-            for machine in found.machines
+            for machine in listing.machines
         ],
         update_conflicts=True,
         unique_fields=["host", "uuid"],
         update_fields=["name", "is_running", "seen_at"],
     )
-    uuids = [machine.uuid for machine in found.machines]
+    uuids = [machine.uuid for machine in listing.machines]
     ObservedMachine.objects.filter(host=host).exclude(uuid__in=uuids).update(is_running=False)
     pools = dict(ObservedPool.objects.filter(host=host).values_list("path", "pk"))
     machines = {str(uuid): pk for uuid, pk in ObservedMachine.objects.filter(host=host).values_list("uuid", "pk")}
@@ -200,7 +200,7 @@ def keep_listing(host: Host, found: Listing, guard: Callable[[], object] = lambd
                 seen_at=at,
                 **{name: value for name, value in asdict(disk).items() if name != "pool"},
             )
-            for machine in found.machines
+            for machine in listing.machines
             for disk in machine.disks
         ],
         update_conflicts=True,
@@ -241,7 +241,7 @@ def keep(host: Host, looks: list[Look], guard: Callable[[], object] = lambda: No
 
 def _looks_of(disk: ObservedDisk, looks: list[Look]) -> list[tuple[datetime, Counts | None]]:
     """Return the kept look first, then what is later."""
-    seen = [(at, found.get(disk.machine.name, {}).get(disk.target)) for at, found in looks]
+    seen = [(at, by_machine.get(disk.machine.name, {}).get(disk.target)) for at, by_machine in looks]
     if disk.counted_at is None:
         return seen
     return [(disk.counted_at, counts_of(disk.counts)), *(look for look in seen if look[0] > disk.counted_at)]

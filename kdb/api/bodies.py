@@ -45,19 +45,19 @@ class FormFields(Fields):
 
     def get_fields(self) -> dict[str, serializers.Field[Any, Any, Any, Any]]:
         declared, like = super().get_fields(), self.form.base_fields
-        found = {name: declared.get(name) or self._like(name, like[name]) for name in self.names or like}
-        return found | declared
+        fields = {name: declared.get(name) or self._like(name, like[name]) for name in self.names or like}
+        return fields | declared
 
     def _like(self, name: str, field: forms.Field) -> serializers.Field[Any, Any, Any, Any]:
-        said: dict[str, Any] = {"required": field.required and not (self.fills_in and field.initial is not None)}
+        options: dict[str, Any] = {"required": field.required and not (self.fills_in and field.initial is not None)}
         if name in self.about:
-            said["help_text"] = self.about[name]
+            options["help_text"] = self.about[name]
         if isinstance(field, forms.MultipleChoiceField):
-            return serializers.ListField(child=serializers.CharField(), **said)
+            return serializers.ListField(child=serializers.CharField(), **options)
         limits = {limit: getattr(field, limit, None) for limit in ("min_value", "max_value", "max_length")}
-        said |= {limit: value for limit, value in limits.items() if value is not None}
+        options |= {limit: value for limit, value in limits.items() if value is not None}
         kind = next(like for of, like in _LIKE if isinstance(field, of))
-        return kind(**said)
+        return kind(**options)
 
 
 _LIKE: tuple[tuple[type[forms.Field], Any], ...] = (

@@ -71,8 +71,8 @@ class AdviceView(PublicView):
         `line` and `column` in `errors`.
         """
         self.refuse_parameters()
-        said = fields_of(request, AdviceRequestSerializer)
-        form = AdviceForm({**said.pop("shares", {}), **said})
+        fields = fields_of(request, AdviceRequestSerializer)
+        form = AdviceForm({**fields.pop("shares", {}), **fields})
         if not form.is_valid():
             raise FaultyRequest([in_body(error) for error in form_errors(form)])
         asked = {name: form.cleaned_data[name] for name in FILTERS}

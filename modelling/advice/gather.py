@@ -55,7 +55,9 @@ def _advise(profile: Profile, hypervisor: str | None, host_fs: str | None) -> Ad
         summary=tuple(advice_words.summary(recommended, is_far)),
         profile=profile,
         assumptions=profile.notes,
-        nearest=tuple(NamedNeighbour(**vars(found), label=names["workload"][found.workload]) for found in near),
+        nearest=tuple(
+            NamedNeighbour(**vars(neighbour), label=names["workload"][neighbour.workload]) for neighbour in near
+        ),
         is_far=is_far,
         far_beyond=reasoning.FAR,
         recommendation=recommended,

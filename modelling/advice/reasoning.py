@@ -31,11 +31,11 @@ class Neighbour:
 
 def neighbours(profile: Profile, known: Mapping[str, Profile]) -> list[Neighbour]:
     """Every known workload, nearest first. The nearest one speaks, and those about as near that are not far."""
-    found = nearest(profile, known)
-    limit = min(found[0][1] + ALSO_NEAR, FAR) if found else 0.0
+    by_distance = nearest(profile, known)
+    limit = min(by_distance[0][1] + ALSO_NEAR, FAR) if by_distance else 0.0
     return [
         Neighbour(workload, distance, distance > FAR, place == 0 or distance <= limit)
-        for place, (workload, distance) in enumerate(found)
+        for place, (workload, distance) in enumerate(by_distance)
     ]
 
 

@@ -24,7 +24,7 @@ def summary(recommended: Sequence[Recommendation], is_far: bool) -> list[str]:
     if not recommended:
         return ["The knowledge base is empty, so there is nothing to hold this load against."]
     if not is_far:
-        return [sentence for each in recommended for sentence in _transferred(each)]
+        return [sentence for recommendation in recommended for sentence in _transferred(recommendation)]
     nearest = recommended[0]
     return [
         f"Nothing that was measured is like this load. The nearest, {load(nearest.label)}, is at distance "
@@ -99,7 +99,9 @@ class AdvicePage:
 
 def page(advice: Advice, names: Names) -> AdvicePage:
     """Advice made ready for its template."""
-    shown = [part for each in advice.recommendation if not each.is_far for part in each.parts]
+    shown = [
+        part for recommendation in advice.recommendation if not recommendation.is_far for part in recommendation.parts
+    ]
     grades = {entry.grade for part in shown for entry in part.best + part.worst}
     return AdvicePage(
         advice=advice,
@@ -108,29 +110,32 @@ def page(advice: Advice, names: Names) -> AdvicePage:
         grades=[(grade, text) for grade, text in GRADES.items() if grade in grades],
         rows=_rows(advice.profile),
         facts=_facts(advice.profile),
-        recommended=[_recommended(place, each, names) for place, each in enumerate(advice.recommendation, start=1)],
+        recommended=[
+            _recommended(place, recommendation, names)
+            for place, recommendation in enumerate(advice.recommendation, start=1)
+        ],
     )
 
 
-def _recommended(place: int, each: Recommendation, names: Names) -> Recommended:
-    metric = METRICS[each.metric]
+def _recommended(place: int, recommendation: Recommendation, names: Names) -> Recommended:
+    metric = METRICS[recommendation.metric]
     tones = {
         entry.key: tone
-        for part in each.parts
-        for tone, found in (("good", part.best), ("bad", part.worst))
-        for entry in found
+        for part in recommendation.parts
+        for tone, shown in (("good", part.best), ("bad", part.worst))
+        for entry in shown
     }
     bars = [
         Bar(entry.label, entry.ratio, entry.low, entry.high, tone=tones.get(entry.key))
-        for entry in each.entries
+        for entry in recommendation.entries
         if entry.ratio is not None
     ]
-    is_drawn = len(each.parts) == 1 and bars and not each.is_far
+    is_drawn = len(recommendation.parts) == 1 and bars and not recommendation.is_far
     return Recommended(
-        each,
-        without(each.without, each.label),
-        capital(grounds_line(each.grounds, names["storage"])),
-        never_tried(each.grounds, names["storage"]),
+        recommendation,
+        without(recommendation.without, recommendation.label),
+        capital(grounds_line(recommendation.grounds, names["storage"])),
+        never_tried(recommendation.grounds, names["storage"]),
         metric,
         forest_plot(place, capital(metric.relative), bars[0].label, bars) if is_drawn else None,
     )
@@ -141,11 +146,11 @@ def _read(profile: Profile) -> str:
     shares = sorted(
         [*zip(_KINDS, profile.operations.shares(), strict=True), *_unmoved(profile)], key=lambda kind: -kind[1]
     )
-    said = [f"{percent(share)} {kind[:1].lower()}{kind[1:]}" for kind, share in shares if share >= 0.005]
+    parts = [f"{percent(share)} {kind[:1].lower()}{kind[1:]}" for kind, share in shares if share >= 0.005]
     counts = [
         f"{number:,} {what}" for number, what in ((profile.concurrency, "threads"), (profile.files, "files")) if number
     ]
-    return "; ".join(filter(None, [listed(said), listed(counts)]))
+    return "; ".join(filter(None, [listed(parts), listed(counts)]))
 
 
 def _basis(nearest: NamedNeighbour) -> str:

@@ -67,20 +67,20 @@ def compare(question: Question, keys: Sequence[str], revision: int, as_of: int |
 
 
 def _entry(axis: Axis, key: str, ranking: Ranking, all_arms: pd.DataFrame) -> ComparedEntry:
-    found = next((entry for part in ranking.parts for entry in part.entries if entry.key == key), None)
+    ranked = next((entry for part in ranking.parts for entry in part.entries if entry.key == key), None)
     studies = set(all_arms[all_arms["entry"] == key]["case_study"])
     lists = ranking.findings[ranking.findings["entry"] == key]["case_studies"]
     studies |= {slug for slugs in lists for slug in slugs}
     return ComparedEntry(
         key=key,
         label=label(axis, key),
-        rank=found.rank if found else None,
-        part=found.part if found else None,
-        ratio=found.ratio if found else None,
-        low=found.low if found else None,
-        high=found.high if found else None,
-        p_score=found.p_score if found else None,
-        grade=found.grade if found else None,
+        rank=ranked.rank if ranked else None,
+        part=ranked.part if ranked else None,
+        ratio=ranked.ratio if ranked else None,
+        low=ranked.low if ranked else None,
+        high=ranked.high if ranked else None,
+        p_score=ranked.p_score if ranked else None,
+        grade=ranked.grade if ranked else None,
         case_studies=tuple(sorted(studies)),
     )
 
@@ -93,13 +93,13 @@ def _environment(of_entries: list[list[Configuration]]) -> tuple[EnvironmentFact
         ("Storage", lambda c: c.case_study.storage.description),
         *FACTS,
     )
-    found = []
+    rows = []
     for name, fact in facts:
         values = tuple(tuple(sorted({fact(c) for c in configurations} - {""})) for configurations in of_entries)
-        known = [each for each in values if each]
+        known = [of_entry for of_entry in values if of_entry]
         if known:
-            found.append(EnvironmentFact(name, any(each != known[0] for each in known), values))
-    return tuple(sorted(found, key=lambda row: not row.differs))
+            rows.append(EnvironmentFact(name, any(of_entry != known[0] for of_entry in known), values))
+    return tuple(sorted(rows, key=lambda row: not row.differs))
 
 
 def _pair(axis: Axis, a: str, b: str, ranking: Ranking, all_arms: pd.DataFrame) -> ComparedPair:

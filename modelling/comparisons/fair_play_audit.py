@@ -56,11 +56,11 @@ def audit(case_study: CaseStudy) -> Audit | None:
     used: set[int] = set()
     lines = []
     for axis in AXES.values():
-        found = comparable_arms(arms, axis, assumptions().spread)
-        used |= set(found.index)
-        entries = found.groupby("group")["entry"].nunique()
+        comparable = comparable_arms(arms, axis, assumptions().spread)
+        used |= set(comparable.index)
+        entries = comparable.groupby("group")["entry"].nunique()
         pairs = int((entries * (entries - 1) // 2).sum())
-        lines.append(AxisLine(axis.label, len(entries), found["entry"].nunique(), pairs))
+        lines.append(AxisLine(axis.label, len(entries), comparable["entry"].nunique(), pairs))
     numbers = group_numbers(arms)
     alone = arms[~arms.index.isin(used)]
     return Audit(
@@ -92,24 +92,24 @@ def _alone(row: Any, group: pd.DataFrame) -> str:
 
 def _doubts(case_study: CaseStudy, arms: pd.DataFrame) -> list[str]:
     """Name what the source leaves open that fair play rests on, each with what follows from it."""
-    found = []
+    doubts = []
     if arms["variance"].isna().all():
-        found.append("No number comes with the spread of its runs: a default spread is assumed for every one.")
+        doubts.append("No number comes with the spread of its runs: a default spread is assumed for every one.")
     if not case_study.repetitions:
-        found.append("How many runs a number averages is not stated: each counts as one.")
+        doubts.append("How many runs a number averages is not stated: each counts as one.")
     if arms["vm_count"].max() > 1 and case_study.value_scope == CaseStudy.Scope.NOT_STATED:
-        found.append(
+        doubts.append(
             "Whether a value at several machines is for each or for all is not stated: ratios at one machine count "
             "do not depend on it, scaling from one count to another does."
         )
     if not case_study.run_seconds:
-        found.append("How long a run took is not stated.")
+        doubts.append("How long a run took is not stated.")
     configurations = Configuration.objects.filter(pk__in=set(arms["configuration_id"]), hypervisor__isnull=False)
     if not configurations.exists():
-        return found
+        return doubts
     for column, label in (("cache_mode", "cache mode"), ("image_format", "image format"), ("disk_bus", "disk bus")):
         if not configurations.exclude(**{column: ""}).exists():
-            found.append(f"The {label} is not stated: it is taken to be the same for all its configurations.")
+            doubts.append(f"The {label} is not stated: it is taken to be the same for all its configurations.")
     if configurations.filter(guest_os__isnull=True).exists():
-        found.append("The guest operating system is not stated of every configuration.")
-    return found
+        doubts.append("The guest operating system is not stated of every configuration.")
+    return doubts

@@ -43,7 +43,7 @@ def _comparisons(question: Question, a: str, b: str, as_of: int | None) -> Itera
 
 def _wider(question: Question) -> list[Question]:
     unset: list[dict[str, Any]] = [{name: None} for name in question.filters if name != "metric"]
-    return [replace(question, **each) for each in unset]
+    return [replace(question, **without) for without in unset]
 
 
 def _nearest(axis: Axis, ranking: Ranking, key: str, other: str) -> str | None:
@@ -75,7 +75,7 @@ def _answers(question: Question, a: str, b: str, as_of: int | None) -> Iterator[
         first = next((q for q in near if any(e.key == key for e in answer_in(answer_at(q, as_of)).entries)), None)
         if first:
             holding.setdefault(first, []).append(names.label(AXES[question.axis], key))
-    for each, labels in holding.items():
+    for other, labels in holding.items():
         verb = "is" if len(labels) == 1 else "are"
-        said = f"{listed(labels)} {verb} ranked in “{title(each, names.names())}”"
-        yield Offer(said, address(each, as_of))
+        sentence = f"{listed(labels)} {verb} ranked in “{title(other, names.names())}”"
+        yield Offer(sentence, address(other, as_of))

@@ -71,6 +71,6 @@ def _headline(pair: ComparedPair, labels: dict[str, str], relative: str, workloa
     a, b = labels[pair.a], labels[pair.b]
     if pair.ratio is None or pair.low is None or pair.high is None:
         return f"Nothing is known of {a} against {b} in numbers. {pair.why}"
-    said = f"{a} gives {ratio(pair.ratio)} the {relative} of {b} for {load(workload)}, "
-    said += f"with 95 % {pair.low:.2f} to {pair.high:.2f} in a new laboratory"
-    return said + (": that may be either way." if pair.low < 1 < pair.high else ".")
+    sentence = f"{a} gives {ratio(pair.ratio)} the {relative} of {b} for {load(workload)}, "
+    sentence += f"with 95 % {pair.low:.2f} to {pair.high:.2f} in a new laboratory"
+    return sentence + (": that may be either way." if pair.low < 1 < pair.high else ".")

@@ -36,7 +36,7 @@ def comparison_given(
         method,
         room_for(user, COMBINED),
         work_out=lambda: asdict(compared(question, keys, as_of)),
-        is_worth=lambda found: any(pair["ratio"] is not None for pair in found["pairs"]),
+        is_worth=lambda result: any(pair["ratio"] is not None for pair in result["pairs"]),
     )
 
 

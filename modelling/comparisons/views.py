@@ -51,17 +51,17 @@ def compare(request: HttpRequest) -> HttpResponse:
     if wants_fragment(request):
         shown = {"explanation": explained(question, first, second, as_of=as_of)}
         return render(request, "modelling/_explanation.html", shown)
-    explanation = found = None
+    explanation = given = None
     if keys:  # what was given is looked up first: nothing that is worked out beside it withholds it
-        found = comparison_given(question, keys, as_of, method, request.user)
-    if found is None or found.is_of_today:
+        given = comparison_given(question, keys, as_of, method, request.user)
+    if given is None or given.is_of_today:
         explanation = explained(question, first, second, as_of=as_of)
         keys = keys or [side.key for side in (explanation.a, explanation.b) if side]
-    if keys and found is None:
-        found = comparison_given(question, keys, as_of, method, request.user)
+    if keys and given is None:
+        given = comparison_given(question, keys, as_of, method, request.user)
     entries = dict(zip(ENTRY_FIELDS, keys, strict=False))
-    comparison = cattrs.structure(found.result, Comparison) if found else None
-    is_of_today = found is None or found.is_of_today
+    comparison = cattrs.structure(given.result, Comparison) if given else None
+    is_of_today = given is None or given.is_of_today
     workload = names.names()["workload"].get(question.workload, question.workload)
     context = {
         "form": CompareForm.showing_entries(question, keys),
@@ -69,9 +69,9 @@ def compare(request: HttpRequest) -> HttpResponse:
         "page": present_comparison(comparison, workload, as_of) if comparison else None,
         "instead": instead_of(comparison, as_of) if comparison and is_of_today else None,
         "as_of": as_of,
-        "found": found,
-        "addresses": found.addresses(partial(words.compare_address, question, **entries)) if found else {},
+        "found": given,
+        "addresses": given.addresses(partial(words.compare_address, question, **entries)) if given else {},
         "current_address": words.compare_address(question, **entries),
-        "api_address": words.comparison_api_address(question, keys, **(found.named if found and as_of else {})),
+        "api_address": words.comparison_api_address(question, keys, **(given.named if given and as_of else {})),
     }
     return render(request, "modelling/compare.html", context)

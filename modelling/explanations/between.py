@@ -52,12 +52,12 @@ def tiers_between(ranking: Ranking, axis: Axis, a: str, b: str) -> tuple[Tier, .
     """The tier lists that place both entries."""
     if a == b:
         return ()
-    found, file_systems = [], catalogue.names()["file_system"]
+    tiers, file_systems = [], catalogue.names()["file_system"]
     for _, rows in ranking.findings.groupby("list"):
         standing = rows.groupby("entry")["standing"].mean()
         if {a, b} <= set(standing.index):
             first = next(rows.itertuples(index=False))
-            found.append(
+            tiers.append(
                 Tier(
                     first.publication,
                     first.case_studies,
@@ -71,4 +71,4 @@ def tiers_between(ranking: Ranking, axis: Axis, a: str, b: str) -> tuple[Tier, .
                     },
                 )
             )
-    return tuple(found)
+    return tuple(tiers)

@@ -247,59 +247,59 @@ def _term(facts: ExplanationFacts, term: Term) -> str:
 
 def shares(facts: ExplanationFacts) -> Iterator[Step]:
     """Say how much each component accounts for, from all numbers on the workload."""
-    found = facts.decomposition
-    if found is None or (not found.shares and not found.untold):
+    decomposition = facts.decomposition
+    if decomposition is None or (not decomposition.shares and not decomposition.untold):
         return
     all_numbers = f"the numbers on {load(facts.workload_label)}"
-    untold = listed(f"the {column(kind)}" for kind in found.untold)
+    untold = listed(f"the {column(kind)}" for kind in decomposition.untold)
     gap = f"the contribution of {untold} be estimated: no case study, and no chain of them, varies it in a way that"
     gap = f"{capital(all_numbers)} do not let {gap} joins the two."
-    if not found.shares:
+    if not decomposition.shares:
         yield Step(
             "shares",
             "How much each component accounts for",
             OPEN,
             gap,
-            _share_data(facts, found),
+            _share_data(facts, decomposition),
             source="docs/models/components.md",
         )
         return
-    texts = [_share(facts, share) for share in found.shares]
+    texts = [_share(facts, share) for share in decomposition.shares]
     text = (
         f"From all {all_numbers.removeprefix('the ')}, with each component taken to multiply the {facts.relative} by "
         f"its own factor: {'; '.join(texts)}."
     )
-    if any(len(share.components) > 1 for share in found.shares):
+    if any(len(share.components) > 1 for share in decomposition.shares):
         text += (
             " What is named together occurs only together in the evidence and cannot be split without a case study "
             "that varies one of them alone."
         )
-    if found.untold:
+    if decomposition.untold:
         text += f" {gap}"
     yield Step(
         "shares",
         "How much each component accounts for",
         ESTIMATED,
         text,
-        _share_data(facts, found),
+        _share_data(facts, decomposition),
         source="docs/models/components.md",
     )
 
 
 def forecast(facts: ExplanationFacts) -> Iterator[Step]:
     """Say what a new laboratory is expected to see of two that nothing measured joins."""
-    found = facts.forecast
-    if found is None:
+    expected = facts.forecast
+    if expected is None:
         return
     yield Step(
         "forecast",
         "A forecast, because nobody measured it",
         ESTIMATED,
         f"No chain of comparable numbers joins the two. From what others measured of their parts, on any workload, "
-        f"partial pooling (in use since {SINCE:%-d %B %Y}) forecasts {found.ratio:.2f} times the {facts.relative} for "
-        f"{facts.a.label}, with a 95 % interval from {found.low:.2f} to {found.high:.2f} in a new laboratory. This is "
-        "no measurement, and no ranking contains it.",
-        ForecastRatio(found.ratio, found.low, found.high, IN_USE, SINCE.isoformat()),
+        f"partial pooling (in use since {SINCE:%-d %B %Y}) forecasts {expected.ratio:.2f} times the "
+        f"{facts.relative} for {facts.a.label}, with a 95 % interval from {expected.low:.2f} to {expected.high:.2f} in "
+        "a new laboratory. This is no measurement, and no ranking contains it.",
+        ForecastRatio(expected.ratio, expected.low, expected.high, IN_USE, SINCE.isoformat()),
         source="docs/models/forecasts.md",
     )
 
@@ -319,8 +319,12 @@ def _share(facts: ExplanationFacts, share: Share) -> str:
     return f"{what} {'accounts' if len(share.components) == 1 else 'together account'} for {change}{part}{doubt}"
 
 
-def _share_data(facts: ExplanationFacts, found: Decomposition) -> Shares:
-    told = (found.predicted, found.low, found.high) if facts.contrast is not None else (None, None, None)
+def _share_data(facts: ExplanationFacts, decomposition: Decomposition) -> Shares:
+    told = (
+        (decomposition.predicted, decomposition.low, decomposition.high)
+        if facts.contrast is not None
+        else (None, None, None)
+    )
     return Shares(
         PredictedRatio(*told),
         tuple(
@@ -331,7 +335,7 @@ def _share_data(facts: ExplanationFacts, found: Decomposition) -> Shares:
                 (share.high - 1) * 100,
                 share.share,
             )
-            for share in found.shares
+            for share in decomposition.shares
         ),
-        found.untold,
+        decomposition.untold,
     )

@@ -146,12 +146,12 @@ def _common_facts(mine: pd.DataFrame, parts: Mapping[str, str]) -> dict[str, Any
     for row in rows.values_list(*_CONFIGURATION_COLUMNS.values()):
         for column, value in zip(_CONFIGURATION_COLUMNS, row, strict=True):
             values.setdefault(column, set()).add(value)
-    return {**{column: found.pop() for column, found in values.items() if len(found) == 1}, **parts}
+    return {**{column: stated.pop() for column, stated in values.items() if len(stated) == 1}, **parts}
 
 
 def _cache(mine: pd.DataFrame, studies: Mapping[str, CaseStudy], profile: Profile | None) -> tuple[Placed, ...]:
     """One verdict for each configuration at its smallest number of machines."""
-    found = []
+    placed = []
     single = mine[mine["metric"] == THROUGHPUT].sort_values(["case_study", "configuration_id", "vm_count"])
     read_share = profile.bytes.random_read + profile.bytes.sequential_read if profile else None
     for row in single.drop_duplicates("configuration_id").itertuples(index=False):
@@ -175,13 +175,13 @@ def _cache(mine: pd.DataFrame, studies: Mapping[str, CaseStudy], profile: Profil
             what = arm_label(row)
             sentence = cache_effect.sentence(verdict)
             text = f"In {row.case_study.upper()}, {what}: {sentence[:1].lower()}{sentence[1:]}"
-            found.append(Placed(row.case_study, what, verdict, text, row.source))
-    return tuple(found)
+            placed.append(Placed(row.case_study, what, verdict, text, row.source))
+    return tuple(placed)
 
 
 def _scaling(mine: pd.DataFrame, beside: pd.DataFrame, studies: Mapping[str, CaseStudy]) -> tuple[Placed, ...]:
     """One verdict for each configuration and load that ran with two numbers of machines or more."""
-    found = []
+    placed = []
     rates = beside[beside["metric"].map(lambda metric: METRICS[metric].higher_is_better).astype(bool)]
     rows = rates[rates["configuration_id"].isin(mine["configuration_id"])]
     series = ["case_study", "configuration_id", "variant_id", "operation", "block_size_bytes", "unit"]
@@ -199,8 +199,8 @@ def _scaling(mine: pd.DataFrame, beside: pd.DataFrame, studies: Mapping[str, Cas
         )
         what = arm_label(first)
         text = f"In {first.case_study.upper()}, {what}: {scaling.sentence(verdict)}"
-        found.append(Placed(first.case_study, what, verdict, text, first.source))
-    return tuple(found)
+        placed.append(Placed(first.case_study, what, verdict, text, first.source))
+    return tuple(placed)
 
 
 def _both_known(a: Side, b: Side, column: str) -> bool:
@@ -278,10 +278,10 @@ def _forecast(question: Question, a: Side, b: Side, revision: int, as_of: int | 
 
 def _pooled(as_of: int | None) -> Pooled | None:
     taken = assumptions()
-    found = [
-        each
+    observations = [
+        observation
         for workload, arms in frames.arms_of_every_workload(as_of=as_of).items()
-        for each in [
+        for observation in [
             *forecasting.observed(arms, workload, taken.spread),
             *forecasting.listed(
                 frames.findings(Question("fs-pair", workload), as_of=as_of),
@@ -291,7 +291,7 @@ def _pooled(as_of: int | None) -> Pooled | None:
             ),
         ]
     ]
-    return pool(found, forecasting.SCALES) if found else None
+    return pool(observations, forecasting.SCALES) if observations else None
 
 
 def _decomposition(asked: Question, arms: pd.DataFrame, a: Side, b: Side, revision: int) -> shares.Decomposition | None:
@@ -322,5 +322,5 @@ def _words(workload: str) -> dict[str, str]:
 
 def _case_studies(ranking: Ranking) -> dict[str, CaseStudy]:
     stated: Iterable[tuple[str, ...]] = ranking.findings["case_studies"]
-    slugs = {*ranking.arms["case_study"].unique(), *(slug for found in stated for slug in found)}
+    slugs = {*ranking.arms["case_study"].unique(), *(slug for of_list in stated for slug in of_list)}
     return {study.slug: study for study in CaseStudy.objects.filter(slug__in=slugs).select_related("storage")}

@@ -27,19 +27,19 @@ def scaling(facts: ExplanationFacts) -> Iterator[Step]:
 
 def _scaling(placed: Placed) -> str:
     """Say the fall with each machine, and what it means under each reading of the number; the rest is in the data."""
-    found = placed.verdict
-    assert isinstance(found, Scaling)
-    change = f"{'falls' if found.fall.value >= 0 else 'rises'} by {abs(found.fall.value) * 100:.0f} %"
+    scaling = placed.verdict
+    assert isinstance(scaling, Scaling)
+    change = f"{'falls' if scaling.fall.value >= 0 else 'rises'} by {abs(scaling.fall.value) * 100:.0f} %"
     scopes = {"aggregate": "the sum of all machines", "per-vm": "the share of one"}
-    if len(found.readings) == 1:
-        read = f"all machines together: {found.readings[0].name}"
-    elif len({reading.name for reading in found.readings}) == 1:
-        read = f"{found.readings[0].name}, be that the sum of all machines or the share of one"
+    if len(scaling.readings) == 1:
+        read = f"all machines together: {scaling.readings[0].name}"
+    elif len({reading.name for reading in scaling.readings}) == 1:
+        read = f"{scaling.readings[0].name}, be that the sum of all machines or the share of one"
     else:
-        read = listed(f"{reading.name} if that is {scopes[reading.scope]}" for reading in found.readings)
+        read = listed(f"{reading.name} if that is {scopes[reading.scope]}" for reading in scaling.readings)
     return (
-        f"In {placed.case_study.upper()}, {placed.what}: from {found.vm_counts[0]} to {found.vm_counts[-1]} virtual "
-        f"machines the printed throughput {change} with each machine added ({read})."
+        f"In {placed.case_study.upper()}, {placed.what}: from {scaling.vm_counts[0]} to {scaling.vm_counts[-1]} "
+        f"virtual machines the printed throughput {change} with each machine added ({read})."
     )
 
 

@@ -72,7 +72,7 @@ class Given:
 
     def as_json(self, address: Callable[..., str]) -> dict[str, Any]:
         """Return the result with what modelling.evidence.asking.Permanence has. address : as for addresses"""
-        of_it = {name: found or None for name, found in self.addresses(address).items()}
+        of_it = {name: place or None for name, place in self.addresses(address).items()}
         return {**self.result, "method": self.method, "pinned": self.is_pinned, **of_it}
 
 

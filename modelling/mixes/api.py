@@ -45,8 +45,8 @@ class MixView(PublicView):
         axis = request.query_params.get("axis", "")
         question, form = question_asked(request, axis, MixApiForm, ("axis", *EDITION))
         weights, as_of = form.cleaned_data["weights"], asked_revision(request)
-        found = mix_given(question, weights, as_of, asked_method(request), request.user)
-        mix = found.as_json(partial(mix_api_address, question, weights))
+        given = mix_given(question, weights, as_of, asked_method(request), request.user)
+        mix = given.as_json(partial(mix_api_address, question, weights))
         by = mix.pop("question")["metric"]
         body = {"axis": axis, "filters": question.filters, "metric": by, **mix}
-        return tagged_json(request, body, is_immutable=found.is_final)
+        return tagged_json(request, body, is_immutable=given.is_final)

@@ -18,7 +18,7 @@ class WeightsField(forms.CharField):
 
     def clean(self, value: Any) -> dict[str, float]:
         text = super().clean(value)
-        found: dict[str, float] = {}
+        weights: dict[str, float] = {}
         for part in text.split(","):
             name, _, number = part.strip().partition(":")
             slug = names.slug_for("workload", name)
@@ -27,10 +27,10 @@ class WeightsField(forms.CharField):
                 raise forms.ValidationError(f"{name!r} is no workload here; there are {known}.")
             if not re.fullmatch(rf"[0-9]{{1,6}}([.][0-9]{{1,{DECIMALS}}})?", number.strip()):
                 raise forms.ValidationError(f"{part!r}: a workload, a colon and a number, as in varmail:60.")
-            if slug in found:
+            if slug in weights:
                 raise forms.ValidationError(f"{slug} is given twice.")
-            found[slug] = float(number)
-        return _some(found)
+            weights[slug] = float(number)
+        return _some(weights)
 
 
 def _some(weights: dict[str, float]) -> dict[str, float]:
@@ -57,11 +57,11 @@ class MixForm(AnyWorkloadForm, AskForm):
             )
 
     def clean(self) -> dict[str, Any]:
-        said = super().clean() or self.cleaned_data
-        weights = {slug: said.get(slug) or 0.0 for slug, _ in self.workloads}
+        data = super().clean() or self.cleaned_data
+        weights = {slug: data.get(slug) or 0.0 for slug, _ in self.workloads}
         if not self.errors:
-            said["weights"] = _some({slug: round(weight, DECIMALS) for slug, weight in weights.items()})
-        return said
+            data["weights"] = _some({slug: round(weight, DECIMALS) for slug, weight in weights.items()})
+        return data
 
     @property
     def question_fields(self) -> list[forms.BoundField]:

@@ -68,12 +68,12 @@ def present_mix(
         for entry in answer.entries
     ]
     ranges = []
-    for each in answer.ranges:
-        for share, other, side in ((each.low, each.below, "below"), (each.high, each.above, "above")):
+    for limits in answer.ranges:
+        for share, other, side in ((limits.low, limits.below, "below"), (limits.high, limits.above, "above")):
             if other is not None:
                 first = entry_label(axis, other, names)
                 ranges.append(
-                    f"{workloads[each.workload]}, {100 * each.share:.0f} % here: {first} comes first {side} "
+                    f"{workloads[limits.workload]}, {100 * limits.share:.0f} % here: {first} comes first {side} "
                     f"{100 * share:.0f} %."
                 )
     bars = [
@@ -113,9 +113,9 @@ def present_mix(
 def _why_left_out(missing: Sequence[str], unmeasured: Sequence[str], labels: Mapping[str, str]) -> str:
     """Say for which workloads nobody measured it, and for which nothing joins its numbers to the others'."""
     apart = [slug for slug in missing if slug not in unmeasured]
-    said = (
+    reasons = (
         [f"no numbers that may be compared under {listed(labels[slug] for slug in unmeasured)}"] if unmeasured else []
     )
     if apart:
-        said.append(f"its numbers under {listed(labels[slug] for slug in apart)} are joined to none of those ranked")
-    return "; ".join(said) or "too few to rank"
+        reasons.append(f"its numbers under {listed(labels[slug] for slug in apart)} are joined to none of those ranked")
+    return "; ".join(reasons) or "too few to rank"

@@ -44,7 +44,7 @@ def mix_given(
         method,
         room_for(user, COMBINED),
         work_out=lambda: asdict(mixed(question, weights, as_of)),
-        is_worth=lambda found: bool(found["entries"]),
+        is_worth=lambda result: bool(result["entries"]),
     )
 
 
@@ -60,9 +60,9 @@ def _key(question: Question, shares: Mapping[str, float]) -> str:
 
 
 def _work_out(question: Question, shares: Mapping[str, float], revision: int, as_of: int | None) -> MixAnswer:
-    by, rankings, found = _in_one_metric(question, shares, as_of)
+    by, rankings, mix = _in_one_metric(question, shares, as_of)
     known = tuple(_share(by, workload, share, rankings, as_of) for workload, share in shares.items())
-    return answer(by, shares, found, rankings, known, revision)
+    return answer(by, shares, mix, rankings, known, revision)
 
 
 def _in_one_metric(
@@ -75,9 +75,9 @@ def _in_one_metric(
         return _by_metric(by, shares, as_of)
     common = _common_metrics(by, shares, as_of)
     for metric in filter(common.__contains__, METRICS):
-        found = _by_metric(replace(by, metric=metric), shares, as_of)
-        if found[-1].entries:
-            return found
+        ranked = _by_metric(replace(by, metric=metric), shares, as_of)
+        if ranked[-1].entries:
+            return ranked
     return _by_metric(replace(by, metric=THROUGHPUT), shares, as_of)
 
 
@@ -109,10 +109,10 @@ def _share(
     own = answer_in(answer_at(replace(alone, metric=None if question.metric == THROUGHPUT else question.metric), as_of))
     forecast = ""
     if not has_numbers:
-        ranked = [[entry.key for part in each.parts for entry in part.entries] for each in rankings.values()]
+        ranked = [[entry.key for part in ranking.parts for entry in part.entries] for ranking in rankings.values()]
         first, second, *_ = [*(entry.key for entry in own.entries), *max(ranked, key=len), None, None]
         if first and second:
-            said = forecast_between(alone, first, second, as_of)
+            sentence = forecast_between(alone, first, second, as_of)
             labels = [names.label(AXES[question.axis], key) for key in (first, second)]
-            forecast = said and f"{' against '.join(labels)}: {said}"
+            forecast = sentence and f"{' against '.join(labels)}: {sentence}"
     return Share(workload, share, has_numbers, own.verdict, forecast)

@@ -28,14 +28,14 @@ def mix_page(request: HttpRequest) -> HttpResponse:
     if not form.is_valid():
         return render(request, "modelling/mix.html", {"form": form, "page": None}, status=400)
     question, weights = form.question(), form.cleaned_data["weights"]
-    found = mix_given(question, weights, as_of, page_method(request), request.user)
+    given = mix_given(question, weights, as_of, page_method(request), request.user)
     shown = {
         "form": form,
-        "page": present_mix(cattrs.structure(found.result, MixAnswer), question, names.names(), as_of),
+        "page": present_mix(cattrs.structure(given.result, MixAnswer), question, names.names(), as_of),
         "as_of": as_of,
         "current_address": mix_address(question, weights),
-        "found": found,
-        "addresses": found.addresses(partial(mix_address, question, weights)),
-        "api_address": mix_api_address(question, weights, **(found.named if as_of else {})),
+        "found": given,
+        "addresses": given.addresses(partial(mix_address, question, weights)),
+        "api_address": mix_api_address(question, weights, **(given.named if as_of else {})),
     }
     return render(request, "modelling/mix.html", shown)

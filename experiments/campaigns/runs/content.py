@@ -1,4 +1,4 @@
-"""What a run finds, as its row keeps it: the shapes are those of the JSON there."""
+"""The record of a run, as its row keeps it: the shapes are those of the JSON there."""
 
 from dataclasses import dataclass, field
 from typing import Any, TypedDict
@@ -42,7 +42,7 @@ class Others(TypedDict):
 
 
 class Facts(TypedDict, total=False):
-    """What was found during a run; a run that failed has those that it came to.
+    """The facts of a run that it found out itself; one that failed has those that it came to.
 
     machines : each with its name, kernel, mount options, and how its file system was made
     """
@@ -62,8 +62,8 @@ class Facts(TypedDict, total=False):
 
 
 @dataclass
-class Found:
-    """What an attempt found by now: it is stored with the run however that ends.
+class Record:
+    """The record of an attempt so far, which is stored with the run however that ends.
 
     areas : where the attempt may have made something, which is taken away again
     disturbed : what others did beyond the limits; empty: nothing

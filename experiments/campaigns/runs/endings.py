@@ -14,7 +14,7 @@ from experiments.models import Campaign, CampaignRun
 from kdb.work import jobs
 
 from .attempt import Attempt
-from .content import Figure, Found
+from .content import Figure, Record
 from .fates import Fate, fate_of
 from .reading import skip_what_is_known
 
@@ -25,14 +25,14 @@ MAX_LOST_ATTEMPTS = 3
 State = CampaignRun.State
 
 
-def decide(attempt: Attempt, found: Found, error: Exception) -> None:
+def decide(attempt: Attempt, record: Record, error: Exception) -> None:
     """Do with the run what its fate is."""
     reason = _sentence(str(error))
     match fate_of(error):
         case Fate.GIVEN_UP:
             raise jobs.LeaseLost(str(error)) from error
         case Fate.CANCELLED:
-            end(attempt, found, State.CANCELLED)
+            end(attempt, record, State.CANCELLED)
         case Fate.DATABASE:
             raise error
         case Fate.WAITS:
@@ -46,16 +46,18 @@ def decide(attempt: Attempt, found: Found, error: Exception) -> None:
                 lost(attempt, str(error))
             else:
                 reason = f"{reason}, as in {MAX_LOST_ATTEMPTS - 1} attempts before"
-                end(attempt, found, State.FAILED, reason=reason)
+                end(attempt, record, State.FAILED, reason=reason)
         case Fate.FAILED:
-            end(attempt, found, State.FAILED, reason=reason)
+            end(attempt, record, State.FAILED, reason=reason)
         case Fate.MISTAKE:
             logger.exception("a run failed by a fault of ours run=%s", attempt.run.pk)
-            end(attempt, found, State.FAILED, reason=f"KDB made a mistake: {error!r}")
+            end(attempt, record, State.FAILED, reason=f"KDB made a mistake: {error!r}")
             raise error
 
 
-def end(attempt: Attempt, found: Found, state: State, *, figures: list[Figure] | None = None, reason: str = "") -> None:
+def end(
+    attempt: Attempt, record: Record, state: State, *, figures: list[Figure] | None = None, reason: str = ""
+) -> None:
     """Store what the run came to, in one transaction that the lease guards."""
     run, campaign = attempt.run, attempt.campaign
     with transaction.atomic():
@@ -64,17 +66,17 @@ def end(attempt: Attempt, found: Found, state: State, *, figures: list[Figure] |
         CampaignRun.objects.filter(pk=run.pk).update(
             state=state,
             figures=figures or [],
-            facts=found.facts,
-            warnings=found.warnings,
-            disturbed=found.disturbed,
-            curves=found.curves or None,
+            facts=record.facts,
+            warnings=record.warnings,
+            disturbed=record.disturbed,
+            curves=record.curves or None,
             reason=reason,
             step="",
             finished_at=now(),
         )
         attempt.say(f"{state.label}: {reason}" if reason else str(state.label))
-        if state == State.DONE and found.disturbed:
-            attempt.say(f"disturbed: {found.disturbed}")
+        if state == State.DONE and record.disturbed:
+            attempt.say(f"disturbed: {record.disturbed}")
             steering.repeat_at_the_end(run)
         if state == State.DONE:
             Campaign.objects.filter(pk=campaign.pk).update(looks=0)

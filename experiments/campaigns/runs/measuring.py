@@ -17,7 +17,7 @@ from experiments.models import Host
 
 from . import signatures
 from .attempt import Attempt
-from .content import Curve, Found
+from .content import Curve, Record
 from .signatures import Sampler
 
 SPREAD_SECONDS = 0.1  # by which machines of a run may begin apart
@@ -49,7 +49,7 @@ class _Host:
 
 
 def benchmark(
-    attempt: Attempt, found: Found, host: ssh.Connection | None, machines: Sequence[Machine], loads: Sequence[Load]
+    attempt: Attempt, record: Record, host: ssh.Connection | None, machines: Sequence[Machine], loads: Sequence[Load]
 ) -> list[bench.Left]:
     """Have the benchmark measure, note what others did meanwhile, and keep its outputs and the disks' statistics."""
     campaign, run = attempt.campaign, attempt.run
@@ -57,13 +57,13 @@ def benchmark(
     by_number = {machine.number: machine.domain for machine in machines if machine.domain}
     counted = by_number if campaign.driver == Host.Driver.LIBVIRT else {}
     sampler = signatures.sampler(host, counted, libvirt.TESTED.get(campaign.disk_bus, ""))
-    around = _Host(found.areas[0], campaign.driver, [*by_number.values()], sampler)
+    around = _Host(record.areas[0], campaign.driver, [*by_number.values()], sampler)
     stretches: list[signatures.Stretch] = []
 
     def settle() -> None:
         attempt.step(steps.DROP_CACHES)
         if not drivers.drop_caches(machines, host):
-            found.warnings.append("Caches were not dropped: that takes root.")
+            record.warnings.append("Caches were not dropped: that takes root.")
         attempt.step(steps.benchmark(engine, run.workload, seconds, run.vm_count))
         if around.domains:
             around.before = around.usage()
@@ -88,22 +88,22 @@ def benchmark(
     except bench.RunFailed:
         _keep_what_is_there(attempt, machines)
         raise
-    if silent := max(each.silent for each in left):
-        found.warnings.append(
+    if silent := max(of_machine.silent for of_machine in left):
+        record.warnings.append(
             f"The host did not answer for {silent:.0f} s of the run: what others did is a mean over more than it."
         )
         stretches = []  # nobody saw when the benchmark ended
-    found.facts["benchmark_seconds"] = max(each.seconds for each in left)
-    _note_spread(found, bench.spread(left))
-    _note_background(found, left, around.background)
-    found.curves = [_curve(each) for each in left if each.curve]
+    record.facts["benchmark_seconds"] = max(of_machine.seconds for of_machine in left)
+    _note_spread(record, bench.spread(left))
+    _note_background(record, left, around.background)
+    record.curves = [_curve(of_machine) for of_machine in left if of_machine.curve]
     attempt.step(steps.KEEP_OUTPUT)
     with transaction.atomic():
         attempt.job.step(attempt.steps)
-        for each in left:
-            attempt.store(f"{each.machine.name}.txt", each.output)
-            if each.errors.strip():
-                attempt.store(f"{each.machine.name}.errors.txt", each.errors)
+        for of_machine in left:
+            attempt.store(f"{of_machine.machine.name}.txt", of_machine.output)
+            if of_machine.errors.strip():
+                attempt.store(f"{of_machine.machine.name}.errors.txt", of_machine.errors)
         signatures.store(run, stretches)
     return left
 
@@ -116,25 +116,25 @@ def _keep_what_is_there(attempt: Attempt, machines: Sequence[Machine]) -> None:
             attempt.store(f"{machine.name}.errors.txt", machine.area.output(f"{bench.NAME}.err"))
 
 
-def _note_spread(found: Found, spread: tuple[float, float] | None) -> None:
+def _note_spread(record: Record, spread: tuple[float, float] | None) -> None:
     """Note how far apart several machines began to measure."""
     if spread is None:
         return
     seconds, unsure = spread
-    found.facts |= {"start_spread_seconds": round(seconds, 3), "start_spread_unsure_seconds": round(unsure, 3)}
+    record.facts |= {"start_spread_seconds": round(seconds, 3), "start_spread_unsure_seconds": round(unsure, 3)}
     if seconds > SPREAD_SECONDS:
-        found.warnings.append(
+        record.warnings.append(
             f"The machines began {seconds:.2f} s apart (known to {unsure:.2f} s); {SPREAD_SECONDS:g} s are allowed."
         )
 
 
-def _note_background(found: Found, left: Sequence[bench.Left], host: Background | None) -> None:
+def _note_background(record: Record, left: Sequence[bench.Left], host: Background | None) -> None:
     """Note what others did meanwhile. Machines made for the run are disturbed by what others do on their host."""
-    seen = {each.machine.name: each.background for each in left if each.background is not None}
+    seen = {of_machine.machine.name: of_machine.background for of_machine in left if of_machine.background is not None}
     judged = {"the host": host} if host else seen
-    found.disturbed = " ".join(sentence for where, did in judged.items() for sentence in did.beyond_limits(where))
+    record.disturbed = " ".join(sentence for where, did in judged.items() for sentence in did.beyond_limits(where))
     seen |= {"host": host} if host else {}
-    found.facts["background"] = [
+    record.facts["background"] = [
         {
             "where": where,
             "cpu": did.cpu,

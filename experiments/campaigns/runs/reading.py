@@ -9,14 +9,14 @@ from experiments.readers.base import Reading
 from experiments.readers.table import Table
 
 from .attempt import Attempt
-from .content import Figure, Found
+from .content import Figure, Record
 
 SHORTEST_SHARE = 0.9  # of the planned seconds
 
 State = CampaignRun.State
 
 
-def figures(attempt: Attempt, found: Found, left: bench.Left) -> list[Figure]:
+def figures(attempt: Attempt, record: Record, left: bench.Left) -> list[Figure]:
     """Return the figures of one machine. Raises RunFailed where its output is no result."""
     name, campaign = left.machine.name, attempt.campaign
     printed = left.output + (left.errors if campaign.engine == "filebench" else b"")
@@ -28,11 +28,11 @@ def figures(attempt: Attempt, found: Found, left: bench.Left) -> list[Figure]:
         raise bench.RunFailed(f"{name}: {why or 'no result'} (exit status {left.status})")
     if left.status:
         raise bench.RunFailed(f"{name}: the benchmark ended with exit status {left.status}.")
-    found.facts["tool_version"] = reading.runs[0].tool_version or reading.tool_version
+    record.facts["tool_version"] = reading.runs[0].tool_version or reading.tool_version
     for run in reading.runs:
         if run.duration_s is not None and run.duration_s < SHORTEST_SHARE * campaign.run_seconds:
             raise bench.RunFailed(f"{name}: it ran for {run.duration_s:.1f} s of {campaign.run_seconds} s.")
-        found.warnings += [f"{name}: {warning}" for warning in run.warnings]
+        record.warnings += [f"{name}: {warning}" for warning in run.warnings]
     return [
         {
             "machine": left.machine.number,
@@ -54,12 +54,12 @@ def read_output(name: str, printed: bytes, keep: Callable[[], None], memory_byte
     """
     try:
         with ReadingProcess(memory_bytes=memory_bytes) as process:
-            found = process.content(process.read([printed], keep))
+            content = process.content(process.read([printed], keep))
     except NotRead as problem:
         raise bench.RunFailed(f"{name}: reading its output took {problem.args[0]}.") from problem
-    if isinstance(found, Table):
+    if isinstance(content, Table):
         raise bench.RunFailed(f"{name}: its output is a table, and no result of a benchmark.")
-    return found
+    return content
 
 
 def throughput(run: CampaignRun) -> float | None:

@@ -17,7 +17,7 @@ from kdb.work import jobs
 from . import endings, measuring, reading, setting_up
 from .attempt import Attempt
 from .causes import cause_of
-from .content import Figure, Found
+from .content import Figure, Record
 
 State = CampaignRun.State
 
@@ -30,42 +30,42 @@ def do_run(job: jobs.JobRun, run_id: int) -> None:
     mine = CampaignRun.objects.filter(pk=run_id, job=job.job_id, state=State.ACTIVE)
     mine.update(attempt=F("attempt") + 1)
     run.refresh_from_db(fields=["attempt"])
-    attempt, found = Attempt(job, run), Found()
+    attempt, record = Attempt(job, run), Record()
     if run.attempt > 1:
         attempt.say(f"attempt {run.attempt}")
     try:
         with ExitStack() as stack:
             try:
-                figures = measure(attempt, found, stack)
+                figures = measure(attempt, record, stack)
             except Exception as error:
-                cause = cause_of(attempt, found.areas, error)
+                cause = cause_of(attempt, record.areas, error)
                 if cause is error:
                     raise
                 raise cause from error
             finally:
-                clean_up(attempt, found)
-        endings.end(attempt, found, State.DONE, figures=figures)
+                clean_up(attempt, record)
+        endings.end(attempt, record, State.DONE, figures=figures)
     except Exception as error:
-        endings.decide(attempt, found, error)
+        endings.decide(attempt, record, error)
     steering.next_run(run.host_id)
 
 
-def measure(attempt: Attempt, found: Found, stack: ExitStack) -> list[Figure]:
-    """Make the machines, have them measure, and return their figures; what is made and known by then is in `found`."""
+def measure(attempt: Attempt, record: Record, stack: ExitStack) -> list[Figure]:
+    """Make the machines, have them measure, and return their figures; what is made and known by then is in `record`."""
     if seconds := attempt.campaign.cool_down_seconds:
         attempt.step(f"cooling down for {seconds} s")
         attempt.wait(seconds)
     attempt.step("connecting")
-    host, machines = setting_up.machines(attempt, found, stack)
-    setting_up.note_health(attempt, found, host)
-    loads = [setting_up.load(attempt, found, machine) for machine in machines]
-    left = measuring.benchmark(attempt, found, host, machines, loads)
-    return [figure for each in left for figure in reading.figures(attempt, found, each)]
+    host, machines = setting_up.machines(attempt, record, stack)
+    setting_up.note_health(attempt, record, host)
+    loads = [setting_up.load(attempt, record, machine) for machine in machines]
+    left = measuring.benchmark(attempt, record, host, machines, loads)
+    return [figure for of_machine in left for figure in reading.figures(attempt, record, of_machine)]
 
 
-def clean_up(attempt: Attempt, found: Found) -> None:
+def clean_up(attempt: Attempt, record: Record) -> None:
     """Take everything away again. What cannot be now is taken away by the next attempt."""
-    for area in found.areas:
+    for area in record.areas:
         try:
             area.call("clean", timeout=180)
         except remote.Superseded:
@@ -74,4 +74,4 @@ def clean_up(attempt: Attempt, found: Found) -> None:
             attempt.say(f"clean-up is left to the next run: {error}")
         except remote.Refused as error:
             attempt.say(f"clean-up: {error}")
-            found.warnings.append(f"Clean-up: {error}")
+            record.warnings.append(f"Clean-up: {error}")

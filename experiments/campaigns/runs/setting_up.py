@@ -15,30 +15,30 @@ from experiments.laboratory.reach.ssh import Connection
 from experiments.models import Campaign, Host, StoragePool
 
 from .attempt import Attempt
-from .content import Found
+from .content import Record
 
 
-def machines(attempt: Attempt, found: Found, stack: ExitStack) -> tuple[Connection | None, list[Machine]]:
+def machines(attempt: Attempt, record: Record, stack: ExitStack) -> tuple[Connection | None, list[Machine]]:
     """Make and return the machines to run on, with the host's connection, where there is one."""
     campaign, pool, host = attempt.campaign, attempt.campaign.pool, attempt.host
     if campaign.driver == Host.Driver.ATTACHED or pool is None:
-        return None, _attached(attempt, found, stack)
+        return None, _attached(attempt, record, stack)
     connection = stack.enter_context(hosts.connect(host))
     is_storage = pool.kind == StoragePool.Kind.STORAGE
     folder = hosts.folder_beside(host) if is_storage else pool.path
     area = Area(connection, folder, attempt.token)
-    found.areas.append(area)
+    record.areas.append(area)
     if not is_storage:
-        found.warnings += _calibrate(attempt, area)
+        record.warnings += _calibrate(attempt, area)
     wanted = _wanted(attempt, pool, folder)
-    found.facts |= {"host_kernel": host.facts.get("kernel", ""), "accelerator": wanted.accelerator}
+    record.facts |= {"host_kernel": host.facts.get("kernel", ""), "accelerator": wanted.accelerator}
     if campaign.driver == Host.Driver.NATIVE:
         made = drivers.native(connection, wanted, attempt.step)
     else:
         image, hypervisor = host.facts["guest_image"], drivers.HYPERVISORS[campaign.driver]
-        found.facts["guest_image"] = {"distribution": image["distribution"], "sha256": image["sha256"]}
+        record.facts["guest_image"] = {"distribution": image["distribution"], "sha256": image["sha256"]}
         made = drivers.guests(stack, hypervisor, connection, wanted, attempt.step, attempt.keep)
-    found.facts["machines"] = [{"name": machine.name, **machine.facts} for machine in made]
+    record.facts["machines"] = [{"name": machine.name, **machine.facts} for machine in made]
     return connection, made
 
 
@@ -76,16 +76,16 @@ def _calibrate(attempt: Attempt, area: Area) -> list[str]:
     if before not in [calibrated["before"] for calibrated in known]:
         attempt.step(steps.CALIBRATE)
         area.call("begin", *drivers.makers([campaign.driver]), timeout=120)
-        said = remote.call(
+        answer = remote.call(
             *(area.machine, "calibrate", area.pool, area.token, calibration.MIB, calibration.ROUNDS), timeout=300
         )
-        figures = calibration.medians(remote.facts(said))
+        figures = calibration.medians(remote.facts(answer))
         known = [*known, {"before": before, "run": run.position, "at": now().isoformat(), **figures}]
         Campaign.objects.filter(pk=campaign.pk).update(calibrations=known)
     return calibration.drift(known, before)
 
 
-def _attached(attempt: Attempt, found: Found, stack: ExitStack) -> list[Machine]:
+def _attached(attempt: Attempt, record: Record, stack: ExitStack) -> list[Machine]:
     """Prepare virtual machines that exist. Raises RunFailed where there are too few."""
     campaign, run = attempt.campaign, attempt.run
     pools = checks.machines_for(campaign, run.host_fs, run.guest_fs)[: run.vm_count]
@@ -96,27 +96,27 @@ def _attached(attempt: Attempt, found: Found, stack: ExitStack) -> list[Machine]
     reached = []
     for pool in pools:
         connection = stack.enter_context(hosts.connect(pool.host))
-        found.areas.append(Area(connection, pool.path, attempt.token))
+        record.areas.append(Area(connection, pool.path, attempt.token))
         reached.append((connection, pool.path, pool.kind == StoragePool.Kind.IMAGE))
     wanted = Wanted(attempt.token, run.host_fs, run.guest_fs, "", False, 0, campaign.disk_mib, run.vm_count)
     made = drivers.attached(reached, wanted, attempt.step)
-    found.facts["machines"] = [
+    record.facts["machines"] = [
         {"name": pool.host.name, **machine.facts} for pool, machine in zip(pools, made, strict=True)
     ]
     return made
 
 
-def note_health(attempt: Attempt, found: Found, host: Connection | None) -> None:
+def note_health(attempt: Attempt, record: Record, host: Connection | None) -> None:
     """Note the host's health where there is a way to it: an attached machine knows nothing of it."""
     pool = attempt.campaign.pool
     if host is None or pool is None:
         return
     looked = health.look(host, [] if pool.kind == StoragePool.Kind.STORAGE else [pool.path])
-    found.facts["health"] = looked
-    found.warnings += health.warnings(looked)
+    record.facts["health"] = looked
+    record.warnings += health.warnings(looked)
 
 
-def load(attempt: Attempt, found: Found, machine: Machine) -> engines.Load:
+def load(attempt: Attempt, record: Record, machine: Machine) -> engines.Load:
     """Return the load of a machine, and note its parameters."""
     campaign, facts, program = attempt.campaign, attempt.host.facts, ""
     if campaign.driver in drivers.HYPERVISORS:
@@ -124,7 +124,7 @@ def load(attempt: Attempt, found: Found, machine: Machine) -> engines.Load:
         version = image["filebench"] if campaign.engine == "filebench" else image["packages"]["fio"]
     else:
         if campaign.driver == Host.Driver.ATTACHED:
-            name = found.facts["machines"][machine.number - 1]["name"]
+            name = record.facts["machines"][machine.number - 1]["name"]
             facts = Host.objects.get(name=name, runs_on=attempt.host).facts
         version, program = facts[campaign.engine], facts.get(f"{campaign.engine}_program", "")
     made = engines.load(
@@ -137,5 +137,5 @@ def load(attempt: Attempt, found: Found, machine: Machine) -> engines.Load:
         campaign.scale_percent,
         program=program,
     )
-    found.facts |= {"parameters": dict(made.parameters), "working_set_bytes": made.working_set_bytes}
+    record.facts |= {"parameters": dict(made.parameters), "working_set_bytes": made.working_set_bytes}
     return made

@@ -42,8 +42,8 @@ class Sampler:
     def take(self) -> None:
         """Look, where the last look is a stretch ago."""
         if not self._looks or time.monotonic() - self._looks[-1][0] >= STRETCH_SECONDS:
-            found = self._look()
-            self._looks.append((time.monotonic(), found))
+            counts = self._look()
+            self._looks.append((time.monotonic(), counts))
 
     def stretches(self, run_seconds: float) -> list[Stretch]:
         """Return the stretches of the benchmark that has ended just now, without the making of its files."""
@@ -68,11 +68,11 @@ def sampler(host: Connection | None, domains: Mapping[int, str], target: str) ->
         if host is None or not domains:
             return {}
         try:
-            found = counters.read(virsh(host, "domstats", "--block", "--nowait", *domains.values()))
+            by_domain = counters.read(virsh(host, "domstats", "--block", "--nowait", *domains.values()))
         except (Refused, Unreachable) as error:  # what is wrong with a machine, or its host, other checks say
             logger.warning("no statistics of a run's machines reason=%r", str(error))
             return {}
-        seen = {number: found.get(name, {}).get(target) for number, name in domains.items()}
+        seen = {number: by_domain.get(name, {}).get(target) for number, name in domains.items()}
         return {number: counts for number, counts in seen.items() if counts is not None}
 
     return Sampler(look)

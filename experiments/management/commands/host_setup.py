@@ -53,28 +53,28 @@ class Command(BaseCommand):
             )
 
     def _set_up(self, machine: ssh.Connection, *, with_guests: bool, applies: bool) -> None:
-        found, done = setup.look(machine, with_guests=with_guests), 0
-        while todo := list(setup.steps(found, with_guests=with_guests)):
+        seen, done = setup.look(machine, with_guests=with_guests), 0
+        while todo := list(setup.steps(seen, with_guests=with_guests)):
             if not applies:
-                self._print(machine, found, todo)
+                self._print(machine, seen, todo)
                 return
             step = todo[0]
             done += 1
             self.stdout.write(f"{done}. {step.words}\n   ({step.why}; undone by: {step.undo})")
             setup.apply(machine, step)
-            found, before = setup.look(machine, with_guests=with_guests), found
-            if found == before:
+            seen, before = setup.look(machine, with_guests=with_guests), seen
+            if seen == before:
                 raise CommandError(f"It changed nothing: {step.words}")
         self.stdout.write("Nothing is lacking." if not done else "Done.")
 
-    def _print(self, machine: ssh.Connection, found: setup.Found, todo: list[setup.Step]) -> None:
+    def _print(self, machine: ssh.Connection, seen: setup.Found, todo: list[setup.Step]) -> None:
         for number, step in enumerate(todo, start=1):
             self.stdout.write(f"{number}. {step.words}\n   ({step.why}; undone by: {step.undo})")
-        if found.lacking:
-            self.stdout.write(f"\n{found.manager} says:\n{setup.simulated(machine, found.lacking).rstrip()}")
+        if seen.lacking:
+            self.stdout.write(f"\n{seen.manager} says:\n{setup.simulated(machine, seen.lacking).rstrip()}")
         self.stdout.write(
             "\nNothing was changed. --apply does it."
-            if found.is_root
+            if seen.is_root
             else "\nNothing was changed; the login is not root, so an administrator has to."
         )
 

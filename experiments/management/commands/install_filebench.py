@@ -41,9 +41,11 @@ class Command(BaseCommand):
             raise CommandError(told(str(error), host)) from error
         if why := hosts.finish(host):
             raise CommandError(told(why, host))
-        found = host.facts.get("filebench", "")
+        version = host.facts.get("filebench", "")
         self.stdout.write(
-            f"{host} has Filebench {found}: {host.facts['filebench_program']}" if found else f"{host} has no Filebench."
+            f"{host} has Filebench {version}: {host.facts['filebench_program']}"
+            if version
+            else f"{host} has no Filebench."
         )
 
     def _install(self, host: Host, tree: filebench_tree.Tree, pool: str) -> None:

@@ -46,8 +46,8 @@ class Command(BaseCommand):
             for line in dict.fromkeys(line for report in reports for line in report.lines()):
                 self.stdout.write(line)
 
-    def list_unused(self, found: outside.Outside) -> None:
-        for reason, places in found.unused.items():
-            self.stdout.write(f"{len(places)} of {found.rows} rows: {reason}")
+    def list_unused(self, results: outside.Outside) -> None:
+        for reason, places in results.unused.items():
+            self.stdout.write(f"{len(places)} of {results.rows} rows: {reason}")
             for place in places:
                 self.stdout.write(f"  {place}")

@@ -123,21 +123,21 @@ def _reading(data: bytes, process: ReadingProcess) -> Reading:
         return readers.read(data)  # which refuses it by its size
     process.forget()
     try:
-        found = process.content(process.read([data], lambda: None))
+        content = process.content(process.read([data], lambda: None))
     except NotRead as problem:
         return _refused("reading it takes {}; expected is {}".format(*problem.args))
-    return _reading_of_table(found) if isinstance(found, table.Table) else found
+    return _reading_of_table(content) if isinstance(content, table.Table) else content
 
 
-def _reading_of_table(found: table.Table) -> Reading:
+def _reading_of_table(content: table.Table) -> Reading:
     """Return a table's rows as runs of one figure each; whether their names are known needs the database."""
-    runs, refused = [], [_refusal(fault) for fault in (*found.faults, *found.unknown)]
-    for item in found.rows():
+    runs, refused = [], [_refusal(fault) for fault in (*content.faults, *content.unknown)]
+    for item in content.rows():
         if isinstance(item, table.Fault):
             refused.append(_refusal(item))
             continue
         line, cells = item
-        row = dict(zip(found.fields, cells, strict=True))
+        row = dict(zip(content.fields, cells, strict=True))
         unit, named = str(row.get("unit", "")), str(row.get("metric", ""))
         try:
             metric, value = convert_to_canonical(row.get("value", ""), unit)
@@ -165,7 +165,7 @@ def _reading_of_table(found: table.Table) -> Reading:
                 warnings=() if has_field else (f"{metric}: {value:g} {METRICS[metric].unit}",),
             )
         )
-    return Reading(found.format, runs=tuple(runs), refused=tuple(refused))
+    return Reading(content.format, runs=tuple(runs), refused=tuple(refused))
 
 
 def _whole(cell: table.Cell) -> int | None:
@@ -176,11 +176,11 @@ def _whole(cell: table.Cell) -> int | None:
 def _parameters(row: dict[str, table.Cell]) -> dict[str, table.Cell]:
     cells = {name: cell for name, cell in row.items() if name.startswith(PARAMETER) and cell != ""}
     try:
-        found = json.loads(str(row.get("parameters") or "{}"))
+        parameters = json.loads(str(row.get("parameters") or "{}"))
     except (ValueError, RecursionError):
-        found = None
+        parameters = None
     return {
-        **(found if isinstance(found, dict) else {}),
+        **(parameters if isinstance(parameters, dict) else {}),
         **{name.removeprefix(PARAMETER): cell for name, cell in cells.items()},
     }
 

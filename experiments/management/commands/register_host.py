@@ -50,19 +50,19 @@ class Command(BaseCommand):
             }
         )
         if not form.is_valid():
-            said = (f"{name}: {' '.join(map(str, errors))}" for name, errors in form.errors.items())
-            raise CommandError("; ".join(said))
+            faults = (f"{name}: {' '.join(map(str, errors))}" for name, errors in form.errors.items())
+            raise CommandError("; ".join(faults))
         try:
             host = hosts.register(form.save(commit=False), form.cleaned_data["pools"], user=owner, any_key=True)
         except hosts.HostError as error:
             raise CommandError(str(error)) from error
         try:
             _finish(host)
-            found = ssh.fingerprint(host.offered_key)
-            self.stdout.write(f"{host.address} port {host.port} shows the key {found}")
+            fingerprint = ssh.fingerprint(host.offered_key)
+            self.stdout.write(f"{host.address} port {host.port} shows the key {fingerprint}")
             if options["accept"] is None and input("Is this the host? Type yes to trust it: ").strip() != "yes":
                 raise CommandError("Not accepted, and not registered.")
-            hosts.accept_key(host, options["accept"] or found, any_key=True)
+            hosts.accept_key(host, options["accept"] or fingerprint, any_key=True)
             host.refresh_from_db()
             _finish(host)
         except (CommandError, hosts.HostError) as error:

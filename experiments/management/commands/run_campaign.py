@@ -117,12 +117,12 @@ def _campaign(options: dict[str, Any]) -> Campaign:
     """Return the named campaign, or that of a plan's file: stored, but for a dry run. Raises CampaignError."""
     name = options["campaign"]
     if not name.endswith(".json"):
-        found = Campaign.objects.select_related("host", "pool").filter(slug=name).first()
-        if found is None:
+        campaign = Campaign.objects.select_related("host", "pool").filter(slug=name).first()
+        if campaign is None:
             raise steering.CampaignError(f"There is no campaign {name!r}.")
-        return found
+        return campaign
     try:
-        said = plans.read(Path(name).read_bytes(), name)
+        fields = plans.read(Path(name).read_bytes(), name)
     except OSError as error:
         raise steering.CampaignError(f"{name}: {error.strerror}") from error
     candidates = Host.objects.filter(runs_on=None, archived_at=None)
@@ -134,10 +134,10 @@ def _campaign(options: dict[str, Any]) -> Campaign:
     pool = pools.first()
     if pool is None and options["pool"]:
         raise steering.CampaignError(f"--pool: {host} has no {options['pool']}.")
-    said |= {"slug": options["slug"] or said.get("slug"), "host": host.pk}
-    if pool is not None and said.get("driver") != Host.Driver.ATTACHED:
-        said["pool"] = pool.pk
-    form = plans.form_of(said)
+    fields |= {"slug": options["slug"] or fields.get("slug"), "host": host.pk}
+    if pool is not None and fields.get("driver") != Host.Driver.ATTACHED:
+        fields["pool"] = pool.pk
+    form = plans.form_of(fields)
     if not form.is_valid():
         raise steering.CampaignError(
             "\n".join(f"{name}, {field}: {' '.join(map(str, errors))}" for field, errors in form.errors.items())
