@@ -160,7 +160,7 @@ class AdvisorForm(AdviceForm):
 
     @classmethod
     def example(cls, workload: str) -> "AdvisorForm":
-        """The form filled in with a workload of profiles.KNOWN."""
+        """Return the form filled in with a workload of profiles.KNOWN."""
         return cls(initial={"personality": (profiles.PERSONALITIES / f"{workload}.f").read_text("utf-8")})
 
     def clean_file(self) -> None:
@@ -178,7 +178,8 @@ class AdvisorForm(AdviceForm):
 
     @property
     def refused_line(self) -> dict[str, Any] | None:
-        """The line of the personality that is not understood, cut to what a page has room for, and the place in it."""
+        """Return the line of the personality that is not understood, cut to what a page has room for, and the place in
+        it."""
         refused = [error for error in self.errors.as_data().get("personality", []) if error.code == "refused"]
         if not refused:
             return None

@@ -30,7 +30,7 @@ class Neighbour:
 
 
 def neighbours(profile: Profile, known: Mapping[str, Profile]) -> list[Neighbour]:
-    """Every known workload, nearest first. The nearest one speaks, and those about as near that are not far."""
+    """Return every known workload, nearest first. The nearest one speaks, and those about as near that are not far."""
     by_distance = nearest(profile, known)
     limit = min(by_distance[0][1] + ALSO_NEAR, FAR) if by_distance else 0.0
     return [

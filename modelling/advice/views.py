@@ -23,7 +23,7 @@ MOST_POSTED = 3 * MOST_BYTES
 @require_http_methods(["GET", "HEAD", "POST"])
 @varies_for_htmx
 def advisor(request: HttpRequest) -> HttpResponse:
-    """The form alone, filled in with a known workload (?example=), or with the advice it was posted for."""
+    """Show the form alone, filled in with a known workload (?example=), or with the advice it was posted for."""
     if request.method != "POST":
         return _blank(request)
     try:

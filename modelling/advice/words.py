@@ -98,7 +98,7 @@ class AdvicePage:
 
 
 def page(advice: Advice, names: Names) -> AdvicePage:
-    """Advice made ready for its template."""
+    """Return the advice made ready for its template."""
     shown = [
         part for recommendation in advice.recommendation if not recommendation.is_far for part in recommendation.parts
     ]
@@ -171,7 +171,7 @@ def _rows(profile: Profile) -> list[ProfileRow]:
 
 
 def _unmoved(profile: Profile) -> list[tuple[str, float]]:
-    """Kinds of operations that move no bytes, with their shares."""
+    """Return the kinds of operations that move no bytes, with their shares."""
     return [("Metadata operations", profile.metadata_share), ("Flushes (fsync)", profile.flush_share)]
 
 

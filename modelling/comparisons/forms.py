@@ -80,7 +80,7 @@ class CompareForm(AskForm):
 
     @classmethod
     def showing_entries(cls, question: Question, keys: Iterable[str]) -> "CompareForm":
-        """The form filled in with what was compared."""
+        """Return the form filled in with what was compared."""
         asked = {name: str(value) for name, value in question.as_dict().items() if value is not None}
         return cls({**asked, **dict(zip(ENTRY_FIELDS, keys, strict=False))})
 
@@ -112,7 +112,7 @@ class CompareForm(AskForm):
 
 
 def entry_choices(axis: str, names: dict[str, dict[str, str]]) -> list[tuple[str, str]]:
-    """Every entry that the axis can have, as (key, label); configurations only by hypervisor and pair."""
+    """Return every entry that the axis can have, as (key, label); configurations only by hypervisor and pair."""
     if axis not in AXES:
         return []
     columns = [[""] if column == "cache_mode" else names[KINDS[column]] for column in AXES[axis].entry]

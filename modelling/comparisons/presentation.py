@@ -41,7 +41,10 @@ _BASIS_TAGS = {"side by side": "measured", "through others": "estimated", "lists
 
 
 def present_comparison(comparison: Comparison, workload: str, as_of: int | None = None) -> ComparisonPage:
-    """A comparison ready for its template; its links stay at the revision it was asked for. workload : its name"""
+    """Return a comparison ready for its template; its links stay at the revision it was asked for.
+
+    workload : its name
+    """
     then = {} if as_of is None else {"as_of": as_of}
     labels = {entry.key: entry.label for entry in comparison.entries}
     lines = [

@@ -29,7 +29,7 @@ def compared(question: Question, keys: Sequence[str], as_of: int | None = None) 
 def comparison_given(
     question: Question, keys: Sequence[str], as_of: int | None, method: int | None, user: Any
 ) -> Given:
-    """The comparison as its address has it, pinned where that is permanent; see modelling.kept_answers.pins."""
+    """Return the comparison as its address has it, pinned where that is permanent; see modelling.kept_answers.pins."""
     return given(
         asked("comparison", f"{question.key}|{','.join(keys)}"),
         as_of,

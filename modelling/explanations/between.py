@@ -14,12 +14,13 @@ _OF_GROUP = ["case_study", "source", "vm_count", "operation", "block_size_bytes"
 
 
 def shared_part(ranking: Ranking, a: str, b: str) -> RankedPart | None:
-    """The part of the ranking that holds both; None where none does."""
+    """Return the part of the ranking that holds both; None where none does."""
     return next((part for part in ranking.parts if {a, b} <= set(part.members)), None)
 
 
 def contrast_between(part: RankedPart | None, a: str, b: str) -> Contrast | None:
-    """The estimated ratio of two entries of a part, with its prediction; None where no chain of numbers joins them."""
+    """Return the estimated ratio of two entries of a part, with its prediction; None where no chain of numbers joins
+    them."""
     if part is None or a == b or not part.has_numbers_between(a, b):
         return None
     ends = np.exp([part.difference(a, b)[0], *part.interval(a, b)])
@@ -27,7 +28,7 @@ def contrast_between(part: RankedPart | None, a: str, b: str) -> Contrast | None
 
 
 def direct_groups(used: pd.DataFrame, a: str, b: str) -> tuple[DirectGroup, ...]:
-    """The fair-play groups that hold both entries. used : arms of the two"""
+    """Return the fair-play groups that hold both entries. used : arms of the two"""
     if a == b:
         return ()
     means = [rows.groupby("group")["mean_log"].mean() for rows in (used[used["entry"] == key] for key in (a, b))]
@@ -49,7 +50,7 @@ def direct_groups(used: pd.DataFrame, a: str, b: str) -> tuple[DirectGroup, ...]
 
 
 def tiers_between(ranking: Ranking, axis: Axis, a: str, b: str) -> tuple[Tier, ...]:
-    """The tier lists that place both entries."""
+    """Return the tier lists that place both entries."""
     if a == b:
         return ()
     tiers, file_systems = [], catalogue.names()["file_system"]

@@ -81,7 +81,7 @@ def components(facts: ExplanationFacts) -> Iterator[Step]:
 
 
 def _path(facts: ExplanationFacts, differing: list[str]) -> tuple[PathPart, ...]:
-    """The seven components from the benchmark to the disk, with what each side has there."""
+    """Return the seven components from the benchmark to the disk, with what each side has there."""
 
     def values(side: Side, name: str, columns: tuple[str, ...]) -> tuple[str, ...]:
         if name == "benchmark":
@@ -105,7 +105,7 @@ def _path(facts: ExplanationFacts, differing: list[str]) -> tuple[PathPart, ...]
 
 
 def differing_components(facts: ExplanationFacts) -> list[str]:
-    """The components that the two sides do not share, in the order of the data path."""
+    """Return the components that the two sides do not share, in the order of the data path."""
     a, b = facts.a.configuration, facts.b.configuration
     differ = {name for name, (_, columns) in COMPONENTS.items() if any(_differs(a, b, key) for key in columns)}
     if "hypervisor" in differ:

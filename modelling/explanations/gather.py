@@ -140,7 +140,7 @@ def _side(
 
 
 def _common_facts(mine: pd.DataFrame, parts: Mapping[str, str]) -> dict[str, Any]:
-    """Column to the one value that all compared configurations of the side have."""
+    """Return each column with the one value that all compared configurations of the side have."""
     rows = Configuration.objects.filter(pk__in=set(mine["configuration_id"]))
     values: dict[str, set[Any]] = {}
     for row in rows.values_list(*_CONFIGURATION_COLUMNS.values()):
@@ -150,7 +150,7 @@ def _common_facts(mine: pd.DataFrame, parts: Mapping[str, str]) -> dict[str, Any
 
 
 def _cache(mine: pd.DataFrame, studies: Mapping[str, CaseStudy], profile: Profile | None) -> tuple[Placed, ...]:
-    """One verdict for each configuration at its smallest number of machines."""
+    """Return one verdict for each configuration at its smallest number of machines."""
     placed = []
     single = mine[mine["metric"] == THROUGHPUT].sort_values(["case_study", "configuration_id", "vm_count"])
     read_share = profile.bytes.random_read + profile.bytes.sequential_read if profile else None
@@ -180,7 +180,7 @@ def _cache(mine: pd.DataFrame, studies: Mapping[str, CaseStudy], profile: Profil
 
 
 def _scaling(mine: pd.DataFrame, beside: pd.DataFrame, studies: Mapping[str, CaseStudy]) -> tuple[Placed, ...]:
-    """One verdict for each configuration and load that ran with two numbers of machines or more."""
+    """Return one verdict for each configuration and load that ran with two numbers of machines or more."""
     placed = []
     rates = beside[beside["metric"].map(lambda metric: METRICS[metric].higher_is_better).astype(bool)]
     rows = rates[rates["configuration_id"].isin(mine["configuration_id"])]

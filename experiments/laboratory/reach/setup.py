@@ -119,7 +119,7 @@ def undo(machine: Connection) -> list[str]:
 
 
 def orphans(machine: Connection) -> list[str]:
-    """The packages that `apt-get autoremove` would remove there; other package managers are not asked."""
+    """Return the packages that `apt-get autoremove` would remove there; other package managers are not asked."""
     return [value for key, value in _call(machine, "orphans") if key == "orphan"]
 
 
