@@ -40,9 +40,9 @@ def test_a_reason_is_given_once_and_names_the_lines(found):
 
 def test_no_two_different_configurations_share_a_name(found):
     rows = outside.read_csv(FOLDER / "measurements.csv", outside.COLUMNS)
-    said = [each for row in rows if not isinstance(each := outside._said(row), str)]
-    names = {(each.row["case_study"], each.configuration_slug) for each in said}
-    assert len(names) == len({(each.row["case_study"], json.dumps(each.configuration)) for each in said})
+    results = [result for row in rows if not isinstance(result := outside._result(row), str)]
+    names = {(result.row["case_study"], result.configuration_slug) for result in results}
+    assert len(names) == len({(result.row["case_study"], json.dumps(result.configuration)) for result in results})
 
 
 @pytest.mark.parametrize(
