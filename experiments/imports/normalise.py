@@ -130,13 +130,13 @@ class Row(NamedTuple):
     line: int | None
     configuration: str
     variant: Variant
+    value: float
+    vm_count: int
     operation: str
     block_size_bytes: int | None
-    vm_count: int
     machine: int | None
     metric: str
     unit: str
-    value: float
     alternative_value: float | None
     quality: str
     repetition: int | None
@@ -153,11 +153,14 @@ class Row(NamedTuple):
 
 
 class Shared(NamedTuple):
-    """The part that many lines of a file share: a row without its line, its value and what the value is of."""
+    """The part that many lines of a file share: a row without its line, its value and what the value is of.
 
+    Its fields are the last of Row, in the same order.
+    """
+
+    vm_count: int | None  # None: not said
     operation: str
     block_size_bytes: int | None
-    vm_count: int | None  # None: not said
     machine: int | None
     metric: str
     unit: str
@@ -414,31 +417,7 @@ class _LineReader:
                 printed = f"{value:g}, with {_shown(shared.minimum)} to {_shown(shared.maximum)} as its range"
                 wrong = [[_Wrong("value", printed, "a number within minimum and maximum")]]
             elif isinstance(vm_count, int):
-                yield Row(
-                    line=line,
-                    configuration=configuration,
-                    variant=variant,
-                    operation=shared.operation,
-                    block_size_bytes=shared.block_size_bytes,
-                    vm_count=vm_count,
-                    machine=shared.machine,
-                    metric=shared.metric,
-                    unit=shared.unit,
-                    value=value,
-                    alternative_value=shared.alternative_value,
-                    quality=shared.quality,
-                    repetition=shared.repetition,
-                    repetitions=shared.repetitions,
-                    standard_deviation=shared.standard_deviation,
-                    minimum=shared.minimum,
-                    maximum=shared.maximum,
-                    reference=shared.reference,
-                    excluded_because=shared.excluded_because,
-                    excluded_by=shared.excluded_by,
-                    source=shared.source,
-                    note=shared.note,
-                    working_set_bytes=shared.working_set_bytes,
-                )
+                yield Row(line, configuration, variant, value, vm_count, *shared[1:])
             else:
                 wrong = [[vm_count]]
         for problem in (problem for part in wrong for problem in part):

@@ -30,7 +30,6 @@ SECONDS = 120
 _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _OF_A_CAMPAIGN = re.compile(r"kdb-(\d+-\d+|probe-\d+)")
 _SHARED_TYPES = {"nfs": "nfs", "nfs4": "nfs", **{name: name for name in SHARED_DIRECTORIES}}
-_NETWORKS = {"rbd": "rbd", "iscsi": "iscsi"}
 _ALLOCATED = 0.98  # of its size: what a sparse image has less of
 _NOT_A_LOAD = {"vfat", "swap", "iso9660", "squashfs", "overlay", "tmpfs"}  # that machines boot from, or use as memory
 

@@ -64,7 +64,6 @@ _HOST_FILE_SYSTEMS = {
     **{name: name for name in ("zfs", "btrfs", "ext4", "xfs")},
 }
 _IMAGES = {"qcow2": "qcow2", "vmdk": "vmdk", "vdi": "vdi", r"^raw(?! block)": "raw"}
-_CACHES = {"^9p-|^vtfs-": "", "caching disabled": "write caching disabled", "loopback|blktap": ""}
 _BUSES = {"bus virtio|virtio-blk": "virtio", "bus sata": "sata"}
 _GUEST_SYSTEMS = {"coreos": "coreos", "wheezy|debian 7": "debian-7", "ubuntu 16": "ubuntu-16-04"}
 _BENCHMARKS = {

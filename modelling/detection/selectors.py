@@ -20,15 +20,15 @@ NOTHING = Mix({}, 0.0, 0, 0.0, 0.0, "Nothing was watched in the last 24 hours, o
 LEAST_MINUTES = 5  # like something known, for a mix to be told
 
 
-def mix_of(machine: ObservedMachine, hours: int = HOURS) -> Mix | None:
-    """Return what a machine did in the last hours; None where nothing was watched or detected."""
-    return mixes_of([machine.pk], hours).get(machine.pk)
+def mix_of(machine: ObservedMachine) -> Mix | None:
+    """Return what a machine did in the last HOURS; None where nothing was watched or detected."""
+    return mixes_of([machine.pk]).get(machine.pk)
 
 
-def mixes_of(machines: Iterable[int], hours: int = HOURS) -> dict[int, Mix]:
+def mixes_of(machines: Iterable[int]) -> dict[int, Mix]:
     """Return the same for several, by their keys; in two queries."""
     model = current()
-    chosen = DetectedHour.objects.filter(machine__in=list(machines), starts_at__gt=now() - timedelta(hours=hours))
+    chosen = DetectedHour.objects.filter(machine__in=list(machines), starts_at__gt=now() - timedelta(hours=HOURS))
     by_machine: dict[int, list[DetectedHour]] = defaultdict(list)
     for hour in chosen:
         by_machine[hour.machine_id].append(hour)

@@ -12,10 +12,9 @@ from typing import Any
 import numpy as np
 
 from kdb.csv_cells import escaped
-
-from .bayes import Posterior, posterior
-from .components import Components, additive, components_of
-from .network import EvidenceError, Network, Trial, networks
+from modelling.estimation.bayes import Posterior, posterior
+from modelling.estimation.components import Components, additive, components_of
+from modelling.estimation.network import EvidenceError, Network, Trial, networks
 
 COLUMNS = ("study", "treat1", "treat2", "effect", "se")
 

@@ -92,10 +92,6 @@ class Term:
         """Tell whether it takes part in the answer."""
         return bool(self.sign) and self.weight >= MATTERS
 
-    @property
-    def is_stated(self) -> bool:
-        return self.sign is not None
-
 
 @dataclass(frozen=True)
 class Expectation:

@@ -25,7 +25,6 @@ CHOICES = {
     "discard": {"ignore": "ignored", "unmap": "passed on"},
 }
 DEVICES = {"virtio": "virtio-blk", "scsi": "virtio-scsi", "sata": "AHCI", "ide": "IDE", "xen": "xen-blkfront"}
-LOSES_WRITES = "unsafe"
 VOLUMES = {"raw": "raw device", "lvm": "LVM volume"}  # in place of a host file system; keys of kdb.host_storage
 _DIRECT = ("none", "directsync")
 _QEMU_WITH_URING = (5, 0)

@@ -5,8 +5,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from modelling.estimation import contrast_table
 from modelling.estimation.network import EvidenceError
+from modelling.research import contrast_table
 
 
 class Command(BaseCommand):
