@@ -110,16 +110,16 @@ class RankingView(PublicView):
         machine = Machine.of(form.cleaned_data)
         file_format, room = request.accepted_renderer.format, room_for(request.user)
         wants_all = file_format != "csv"
-        found = edition(question, asked_revision(request), asked_method(request), room, with_today=wants_all)
-        if found is None:
+        kept = edition(question, asked_revision(request), asked_method(request), room, with_today=wants_all)
+        if kept is None:
             return being_worked_out(question)
-        tag = "-".join([found.digest, *machine.given.values(), file_format])
-        modified = int(found.snapshot.computed_at.timestamp())
-        respond = partial(as_csv, found.snapshot)
+        tag = "-".join([kept.digest, *machine.given.values(), file_format])
+        modified = int(kept.snapshot.computed_at.timestamp())
+        respond = partial(as_csv, kept.snapshot)
         if wants_all:
-            written = partial(as_json, found, question, machine)
+            written = partial(as_json, kept, question, machine)
             respond = partial(_kept_body, f"modelling.ranking:{tag}", written)
-        return tagged(request, tag, respond, modified=modified, is_immutable=found.is_final)
+        return tagged(request, tag, respond, modified=modified, is_immutable=kept.is_final)
 
 
 class TableView(PublicView):
@@ -140,8 +140,8 @@ class TableView(PublicView):
         axis = request.query_params.get("axis", "")
         _, form = question_asked(request, axis, TableForm, ("axis",))
         answers = answers_or_none(form.questions())
-        said = [f"{row.digest}{row.superseded_by or ''}" if row else "waiting" for row in answers.values()]
-        tag = hashlib.sha256(",".join([axis, *(question.key for question in answers), *said]).encode()).hexdigest()
+        digests = [f"{row.digest}{row.superseded_by or ''}" if row else "waiting" for row in answers.values()]
+        tag = hashlib.sha256(",".join([axis, *(question.key for question in answers), *digests]).encode()).hexdigest()
 
         def written() -> str:
             body = {"axis": axis, "filters": form.question().filters, **table(answers)}
@@ -160,22 +160,22 @@ class HeatMapView(PublicView):
     def get(self, request: Request) -> HttpResponseBase:
         """Return the answer on file-system pairs as a grid of guest and host, with gaps where evidence is missing."""
         question, _ = question_asked(request, "fs-pair", QuestionForm, EDITION)
-        found = edition(question, asked_revision(request), asked_method(request), room_for(request.user))
-        if found is None:
+        kept = edition(question, asked_revision(request), asked_method(request), room_for(request.user))
+        if kept is None:
             return being_worked_out(question)
-        answer = answer_in(found.snapshot)
+        answer = answer_in(kept.snapshot)
         grid = heat_map(answer.entries, names.names()["file_system"])
-        address, as_of_today = partial(words.heat_map_address, question), words.edition(found.as_of, METHOD)
+        address, as_of_today = partial(words.heat_map_address, question), words.edition(kept.as_of, METHOD)
         body = {
             "question": question.as_dict(),
             "revision": answer.revision,
-            "method": found.snapshot.method,
-            "permanent": address(**found.named) if found.named else None,
-            "pinned": found.is_pinned,
-            "today": None if found.is_of_today else address(**as_of_today),
+            "method": kept.snapshot.method,
+            "permanent": address(**kept.named) if kept.named else None,
+            "pinned": kept.is_pinned,
+            "today": None if kept.is_of_today else address(**as_of_today),
             **asdict(grid),
         }
-        return tagged_json(request, body, is_immutable=found.is_final)
+        return tagged_json(request, body, is_immutable=kept.is_final)
 
 
 def figures() -> dict[str, Any]:
@@ -232,31 +232,31 @@ def _kept_body(key: str, written: Callable[[], str]) -> HttpResponse:
     return HttpResponse(body, content_type="application/json")
 
 
-def as_json(found: Edition, question: Question, machine: Machine) -> str:
+def as_json(kept: Edition, question: Question, machine: Machine) -> str:
     """Write the whole answer, its permanent address, and how the machine stands to its evidence."""
-    result = complete(found.snapshot.result)
+    result = complete(kept.snapshot.result)
     fitting = fit(question.axis, question.filters, machine, result["grounds"]["facts"], names.names())
     beside = {
-        "superseded_by": found.superseded_by,
+        "superseded_by": kept.superseded_by,
         "fit": asdict(fitting),
-        "method": found.snapshot.method,
-        "permanent": words.api_address(question, **found.named) if found.named else None,
-        "pinned": found.is_pinned,
-        "method_of_today": _said_today(found, question),
+        "method": kept.snapshot.method,
+        "permanent": words.api_address(question, **kept.named) if kept.named else None,
+        "pinned": kept.is_pinned,
+        "method_of_today": _said_today(kept, question),
     }
     return json.dumps(in_documented_order({**result, **beside}), separators=(",", ":"))
 
 
-def _said_today(found: Edition, question: Question) -> dict[str, Any] | None:
-    if found.is_of_today:
+def _said_today(kept: Edition, question: Question) -> dict[str, Any] | None:
+    if kept.is_of_today:
         return None
-    then, today = answer_in(found.snapshot), answer_in(found.today) if found.today else None
+    then, today = answer_in(kept.snapshot), answer_in(kept.today) if kept.today else None
     return {
         "method": METHOD,
         "says_the_same": said(then) == said(today) if today else None,
         "verdict": asdict(today.verdict) if today else None,
         "best": today.best if today else None,
-        "permanent": words.api_address(question, **words.edition(found.as_of, METHOD)),
+        "permanent": words.api_address(question, **words.edition(kept.as_of, METHOD)),
     }
 
 

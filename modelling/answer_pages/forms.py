@@ -44,18 +44,18 @@ class WorkloadsField(forms.CharField):
     """ "varmail,webserver" as slugs; names and aliases are accepted."""
 
     def clean(self, value: Any) -> list[str]:
-        found = []
+        slugs = []
         for name in super().clean(value).split(","):
             slug = names.slug_for("workload", name.strip())
             if slug is None:
                 known = ", ".join(names.names()["workload"])
                 raise forms.ValidationError(f"{name.strip()!r} is no workload here; there are {known}.")
-            if slug in found:
+            if slug in slugs:
                 raise forms.ValidationError(f"{slug} is given twice.")
-            found.append(slug)
-        if len(found) > MOST_WORKLOADS:
-            raise forms.ValidationError(f"{len(found)} workloads; at most {MOST_WORKLOADS} are shown in one table.")
-        return found
+            slugs.append(slug)
+        if len(slugs) > MOST_WORKLOADS:
+            raise forms.ValidationError(f"{len(slugs)} workloads; at most {MOST_WORKLOADS} are shown in one table.")
+        return slugs
 
 
 class TableForm(AnyWorkloadForm):
@@ -103,8 +103,8 @@ class VisitorForm(AskForm):
 
     def as_understood(self) -> "VisitorForm":
         """Return the form with what its words were read as filled in."""
-        said = {name: str(value) for name, value in self.cleaned_data.items() if value not in (None, "")}
-        return VisitorForm({**said, "images": said.get("images") or said.get("host_fs", "")})
+        data = {name: str(value) for name, value in self.cleaned_data.items() if value not in (None, "")}
+        return VisitorForm({**data, "images": data.get("images") or data.get("host_fs", "")})
 
     @property
     def is_open(self) -> bool:
@@ -115,17 +115,17 @@ class VisitorForm(AskForm):
         return images_lie_on(self.cleaned_data["images"])
 
     def clean(self) -> dict[str, Any]:
-        said = super().clean() or self.cleaned_data
-        if (on := said.get("images")) and on not in BACKENDS:
-            if said.get("host_fs") not in (None, "", on):
-                self.add_error("images", f"The address says {said['host_fs']!r} as well (host_fs); give one of them.")
-            said["host_fs"], said["images"] = on, ""
-        if text := said.get("text"):
-            self.reading = reading(text, said)
-            said |= self.reading.values
-        if not said.get("workload") and "workload" not in self.errors and self.asks and not text:
+        data = super().clean() or self.cleaned_data
+        if (on := data.get("images")) and on not in BACKENDS:
+            if data.get("host_fs") not in (None, "", on):
+                self.add_error("images", f"The address says {data['host_fs']!r} as well (host_fs); give one of them.")
+            data["host_fs"], data["images"] = on, ""
+        if text := data.get("text"):
+            self.reading = reading(text, data)
+            data |= self.reading.values
+        if not data.get("workload") and "workload" not in self.errors and self.asks and not text:
             self.add_error("workload", "A workload is required: choose one, or say it in your own words.")
-        return said
+        return data
 
     def question(self) -> Question:
         self.axis = self.cleaned_data["axis"] or _left_open(self.cleaned_data)
@@ -136,8 +136,8 @@ class VisitorForm(AskForm):
         """Return what is said of the machine, as an address and a kept machine have it."""
         if not self.is_bound or not self.is_valid():
             return {}
-        said = {**self.cleaned_data, "images": self.cleaned_data["images"] or self.cleaned_data["host_fs"]}
-        return {name: said[name] for name in KEPT_FACTS if said[name]}
+        data = {**self.cleaned_data, "images": self.cleaned_data["images"] or self.cleaned_data["host_fs"]}
+        return {name: data[name] for name in KEPT_FACTS if data[name]}
 
     # What is offered
 
@@ -223,9 +223,9 @@ def _with_count(label: str, number: int | None) -> str:
     return f"{label} ({counted(number, 'case study', 'case studies')})" if number else f"{label} (no comparison yet)"
 
 
-def _left_open(said: Mapping[str, Any]) -> str:
-    host = said.get("host_fs") or said.get("host_storage") or said.get("images")
-    return axis_left_open(said.get("hypervisor"), said.get("guest_fs"), host)
+def _left_open(fields: Mapping[str, Any]) -> str:
+    host = fields.get("host_fs") or fields.get("host_storage") or fields.get("images")
+    return axis_left_open(fields.get("hypervisor"), fields.get("guest_fs"), host)
 
 
 def left_open(question: Question, machine: Machine) -> str:

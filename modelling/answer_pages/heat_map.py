@@ -88,13 +88,13 @@ def _cell(guest: str, host: str, entry: RankedEntry | None, shades: Mapping[str,
 
 
 def _shades(entries: Sequence[RankedEntry]) -> dict[str, int]:
-    found = {}
+    shades = {}
     for part in {entry.part for entry in entries}:
         scale = _heights([entry for entry in entries if entry.part == part])
         low, high = min(scale.values()), max(scale.values())
         for key, value in scale.items():
-            found[key] = 4 if high == low else round(4 * (value - low) / (high - low))
-    return found
+            shades[key] = 4 if high == low else round(4 * (value - low) / (high - low))
+    return shades
 
 
 def _heights(members: Sequence[RankedEntry]) -> dict[str, float]:

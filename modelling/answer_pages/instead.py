@@ -73,14 +73,14 @@ def instead_of(answer: Answer) -> Instead | None:
 def _loosened(question: Question) -> list[tuple[str, Question, str]]:
     """List one filter fewer, then none, then another axis: how each reads, and the dropped filter, if one was."""
     dropped: list[tuple[str, dict[str, Any]]] = [(name, {name: None}) for name in question.filters]
-    found = [(_ANY[name], replace(question, **unset), name) for name, unset in dropped]
+    loosened = [(_ANY[name], replace(question, **unset), name) for name, unset in dropped]
     if len(dropped) > 1:
-        found.append(("With none of what narrows it", Question(question.axis, question.workload), ""))
+        loosened.append(("With none of what narrows it", Question(question.axis, question.workload), ""))
     for axis in AXES.values():
         unset: dict[str, Any] = {name: None for name in question.filters if name in axis.entry}
         if axis.name != question.axis:
-            found.append((f"To choose the {THING[axis.name]}", replace(question, axis=axis.name, **unset), ""))
-    return found
+            loosened.append((f"To choose the {THING[axis.name]}", replace(question, axis=axis.name, **unset), ""))
+    return loosened
 
 
 def _near(question: Question, with_numbers: bool) -> tuple[Loosened, ...]:
@@ -88,17 +88,17 @@ def _near(question: Question, with_numbers: bool) -> tuple[Loosened, ...]:
     near = _loosened(question)
     kept = kept_answers([other for _, other, _ in near])
     left = MOST_WORKED_OUT
-    found: list[Loosened] = []
+    offers: list[Loosened] = []
     for sentence, other, name in near:
-        if len(found) == MOST or not kept.get(other, left > 0):
+        if len(offers) == MOST or not kept.get(other, left > 0):
             continue
         left -= other not in kept
         snapshot = answer_or_none(other, None)
         answer = answer_in(snapshot) if snapshot else None
         if answer and any(entry.ratio is not None or not with_numbers for entry in answer.entries):
             known = _known(name, answer) if name else ""
-            found.append(Loosened(sentence, title(other, names.names()), address(other), answer.verdict, known))
-    return tuple(found)
+            offers.append(Loosened(sentence, title(other, names.names()), address(other), answer.verdict, known))
+    return tuple(offers)
 
 
 def _known(name: str, answer: Answer) -> str:
@@ -109,6 +109,6 @@ def _known(name: str, answer: Answer) -> str:
     if name in _AXIS_OF and _AXIS_OF[name] != question.axis:
         about = Question(_AXIS_OF[name], question.workload)
         snapshot = answer_or_none(about, None)
-        if snapshot and (said := answer_in(snapshot)).entries:
-            return f"The {THING[about.axis]} by itself: {said.verdict.sentence}"
+        if snapshot and (other := answer_in(snapshot)).entries:
+            return f"The {THING[about.axis]} by itself: {other.verdict.sentence}"
     return "What it does here is not known."

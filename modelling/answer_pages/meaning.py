@@ -42,15 +42,15 @@ def meanings(answer: Answer) -> list[Meaning]:
     """Say what each part means that has numbers side by side, or something to set up."""
     labels = {entry.key: entry.label for entry in answer.entries}
     set_ups = {set_up.part: set_up for set_up in answer.set_ups}
-    found = []
+    per_part = []
     for part in answer.parts:
-        lines = [_line(each, labels) for each in answer.differences if each.part == part.part]
+        lines = [_line(difference, labels) for difference in answer.differences if difference.part == part.part]
         set_up = set_ups.get(part.part)
         if lines or set_up:
             first = labels[part.reference]
             script = _script(set_up) if set_up else ""
-            found.append(Meaning(part, _sentence(first, lines, part.basis), first, lines, set_up, script))
-    return found
+            per_part.append(Meaning(part, _sentence(first, lines, part.basis), first, lines, set_up, script))
+    return per_part
 
 
 def _line(difference: MeasuredDifference, labels: Mapping[str, str]) -> DifferenceLine:
@@ -69,12 +69,12 @@ def _sentence(first: str, lines: Sequence[DifferenceLine], basis: str) -> str:
     if not lines:
         why = "the sources print no numbers" if basis == "findings" else "it was measured beside no other"
         return f"What it means in units of its own is not known: {why}."
-    nearest, found = lines[0], lines[0].difference
+    nearest, difference = lines[0], lines[0].difference
     more = "more" if nearest.more >= 0 else "less"
-    mine, other, between = (_rounded(v) for v in (found.first_value, found.other_value, abs(nearest.more)))
+    mine, other, between = (_rounded(v) for v in (difference.first_value, difference.other_value, abs(nearest.more)))
     return (
-        f"{first} reached {mine} {found.unit}, {nearest.other} {other} {found.unit}: {between} {found.unit} {more} "
-        f"({found.case_study.upper()}, {nearest.place})."
+        f"{first} reached {mine} {difference.unit}, {nearest.other} {other} {difference.unit}: "
+        f"{between} {difference.unit} {more} ({difference.case_study.upper()}, {nearest.place})."
     )
 
 
@@ -109,31 +109,31 @@ def carried_lines(answer: Answer, titles: Sequence[str], rate: float) -> list[Ca
     """
     if answer.metric == LATENCY:
         return []
-    found = []
+    carried_by = []
     for panel, title in zip(answer.scaling, titles, strict=True):
         wanted = convert(rate, METRICS[answer.metric].unit, panel.unit)
         for series in panel.series:
-            each, together = (
+            alone, together = (
                 _reading(series.points, wanted, scope) if panel.scope in ("", scope) else ""
                 for scope in ("per-vm", "aggregate")
             )
-            found.append(CarriedLine(series.label, title, panel, each, together))
-    return found
+            carried_by.append(CarriedLine(series.label, title, panel, alone, together))
+    return carried_by
 
 
 def _reading(points: Sequence[CurvePoint], rate: float, scope: str) -> str:
-    said = [
+    texts = [
         _said(
             carried([(point.vm_count, getattr(point, end)) for point in points], rate, aggregate=scope == "aggregate")
         )
         for end in ("value", "low", "high")
     ]
-    return said[0] if said[1] == said[2] else f"{said[0]} ({said[1]} to {said[2]})"
+    return texts[0] if texts[1] == texts[2] else f"{texts[0]} ({texts[1]} to {texts[2]})"
 
 
-def _said(found: Carried) -> str:
-    if found.at_least:
-        return f"at least {found.machines}"
-    if found.fewer_than:
-        return "none" if found.machines == 1 else f"fewer than {found.machines}"
-    return str(found.machines)
+def _said(carried: Carried) -> str:
+    if carried.at_least:
+        return f"at least {carried.machines}"
+    if carried.fewer_than:
+        return "none" if carried.machines == 1 else f"fewer than {carried.machines}"
+    return str(carried.machines)

@@ -46,13 +46,15 @@ def _table(number: int, trade_off: TradeOff, labels: Mapping[str, str]) -> Trade
 def _sentence(x: str, y: str, lines: list[tuple[str, TradePoint]]) -> str:
     front = [label for label, point in lines if point.on_front]
     of = {standing: [label for label, point in lines if point.standing == standing] for standing in _TONES}
-    said = f"By the estimates no other is better in {x} and {y} at once than {listed(front, 'or')}." if front else ""
+    sentence = (
+        f"By the estimates no other is better in {x} and {y} at once than {listed(front, 'or')}." if front else ""
+    )
     if len(of[UNDECIDED]) == len(lines):
-        return f"{said} Beyond the intervals nothing can be told.".strip()
+        return f"{sentence} Beyond the intervals nothing can be told.".strip()
     sure = [f"{listed(of[EFFICIENT])} surely in the Pareto set"] if of[EFFICIENT] else []
     sure += [f"{listed(of[DOMINATED])} surely beaten"] if of[DOMINATED] else []
     sure += [f"of {listed(of[UNDECIDED])} it cannot be told"] if of[UNDECIDED] else []
-    return f"{said} Beyond the intervals: {'; '.join(sure)}.".strip()
+    return f"{sentence} Beyond the intervals: {'; '.join(sure)}.".strip()
 
 
 def _chart(number: int, trade_off: TradeOff, x: str, y: str, lines: list[tuple[str, TradePoint]]) -> Chart:

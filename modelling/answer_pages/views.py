@@ -64,8 +64,8 @@ def answer(request: HttpRequest) -> HttpResponse:
     if not is_fragment and request.get_full_path() != reverse("answer") + address.removeprefix("/"):
         return redirect(address)
     may_operate = permissions.may_operate(request.user)
-    found = edition(question, as_of, method, room_for(request.user), with_today=True)
-    content = _answered(question, machine, text, found, is_fragment=is_fragment, may_operate=may_operate)
+    kept = edition(question, as_of, method, room_for(request.user), with_today=True)
+    content = _answered(question, machine, text, kept, is_fragment=is_fragment, may_operate=may_operate)
     if is_fragment:
         return at_address(_respond(request, content, form), address)
     title = words.title(question, names.names())
@@ -103,10 +103,10 @@ def _respond(
 
 
 def _answered(
-    question: Question, machine: Machine, text: str, found: Edition | None, *, is_fragment: bool, may_operate: bool
+    question: Question, machine: Machine, text: str, kept: Edition | None, *, is_fragment: bool, may_operate: bool
 ) -> str:
     """Render form and answer as HTML, kept for a while: rendering them costs six times the looking up."""
-    if found is None:
+    if kept is None:
         form, row = VisitorForm.showing_all(question, machine, text), waiting_for(question)
         waiting = {"address": words.address(question), "row": row, "ahead": ahead_of(row) if row else None}
         return _rendered(is_fragment, form=form, waiting=waiting)
@@ -114,11 +114,11 @@ def _answered(
     def rendered() -> str:
         form = VisitorForm.showing_all(question, machine, text)
         reading = form.reading if text and form.is_valid() else None
-        shown = _context(question, machine, found)
+        shown = _context(question, machine, kept)
         return _rendered(is_fragment, form=form, reading=reading, may_operate=may_operate, **shown)
 
     beside = sha256(f"{machine}{text}".encode()).hexdigest()
-    key = f"modelling.answer:{found.digest}:{is_fragment}:{may_operate}:{beside}"
+    key = f"modelling.answer:{kept.digest}:{is_fragment}:{may_operate}:{beside}"
     body: Any = caches["bodies"].get_or_set(key, rendered, _KEPT_SECONDS)
     return body
 
@@ -130,29 +130,29 @@ def _rendered(is_fragment: bool, **context: Any) -> str:
     return mark_safe("\n".join(filter(None, map(str.lstrip, html.split("\n")))))  # noqa: S308 as the templates left it
 
 
-def _context(question: Question, machine: Machine, found: Edition) -> dict[str, Any]:
-    answer = answer_in(found.snapshot)
-    today = answer_in(found.today) if found.today else None
-    then = {} if found.as_of is None else {"as_of": found.as_of}
-    named = found.named
-    this = {} if found.as_of is None else named
+def _context(question: Question, machine: Machine, kept: Edition) -> dict[str, Any]:
+    answer = answer_in(kept.snapshot)
+    today = answer_in(kept.today) if kept.today else None
+    then = {} if kept.as_of is None else {"as_of": kept.as_of}
+    named = kept.named
+    this = {} if kept.as_of is None else named
     is_left_open = question.axis == left_open(question, machine)
     return {
-        "page": presentation.present(answer, names.names(), found.as_of),
+        "page": presentation.present(answer, names.names(), kept.as_of),
         "fit": fit(question.axis, question.filters, machine, answer.grounds.facts, names.names()),
         "chosen": presentation.chosen(question, is_left_open, machine.given),
-        "edition": found,
+        "edition": kept,
         "today": today,
         "today_method": METHOD,
         "says_the_same": today is not None and said(today) == said(answer),
-        "today_address": words.address(question, found.as_of, method=METHOD),
+        "today_address": words.address(question, kept.as_of, method=METHOD),
         "current_address": words.address(question, beside=machine.given),
         "permanent_address": words.address(question, named.get("as_of"), method=named.get("method")) if named else "",
         "feed_address": words.feed_address(question),
         "api_address": words.api_address(question, **machine.given, **this),
         "csv_address": words.api_address(question, format="csv", **machine.given, **this),
-        "instead": None if found.as_of else instead_of(answer),
-        "why_address": compare_address(question, **then) if answer.entries and found.is_of_today else "",
+        "instead": None if kept.as_of else instead_of(answer),
+        "why_address": compare_address(question, **then) if answer.entries and kept.is_of_today else "",
     }
 
 
@@ -170,10 +170,10 @@ def capacity(request: HttpRequest) -> HttpResponse:
     status = 422 if is_fragment else 400
     if form.is_valid():
         question = form.question()
-        found = edition(question, as_of, method, room_for(request.user))
-        if found is None:
+        kept = edition(question, as_of, method, room_for(request.user))
+        if kept is None:
             return redirect(words.address(question))
-        answer, rate = answer_in(found.snapshot), form.cleaned_data["rate"]
+        answer, rate = answer_in(kept.snapshot), form.cleaned_data["rate"]
         unit = METRICS[answer.metric].unit
         titles = [table.title for table in presentation.present(answer, names.names()).curves]
         context |= {"lines": carried_lines(answer, titles, rate), "unit": unit, "rate": rate}

@@ -116,10 +116,10 @@ def _tier_lists(ranking: Ranking) -> str:
 def _dispute(finding: Any) -> str:
     """Say that text and table of one publication put a pair into different lists."""
     pair = label(AXES["fs-pair"], pair_key(finding.guest_fs, finding.host_fs))
-    said = {"best": "among the best", "unlisted": "in no list", "worst": "among the worst"}
+    where = {"best": "among the best", "unlisted": "in no list", "worst": "among the worst"}
     return (
-        f"{pair} stands {said[finding.text_list]} in {finding.text_source} of {finding.publication.upper()} and "
-        f"{said[finding.table_list]} in its {finding.table_source}; it is placed in the middle."
+        f"{pair} stands {where[finding.text_list]} in {finding.text_source} of {finding.publication.upper()} and "
+        f"{where[finding.table_list]} in its {finding.table_source}; it is placed in the middle."
     )
 
 
@@ -167,8 +167,8 @@ def by_machines(best: Mapping[int, Sequence[str]], on_average: Collection[str], 
     """
     if not any(set(keys) != set(on_average) for keys in best.values()):
         return ""
-    each = [f"{machines(count)} {listed(map(label_of, keys), 'or') or 'nothing'}" for count, keys in best.items()]
-    return f"By their number alone: with {'; with '.join(each)}."
+    clauses = [f"{machines(count)} {listed(map(label_of, keys), 'or') or 'nothing'}" for count, keys in best.items()]
+    return f"By their number alone: with {'; with '.join(clauses)}."
 
 
 def missing(axis: Axis, question: Question, ranking: Ranking, measured: Iterable[tuple[str, str, str]]) -> list[str]:

@@ -44,11 +44,11 @@ def configurations_behind(keys: Sequence[str], ranking: Ranking, arms: pd.DataFr
     related = ("case_study__server", "case_study__storage", "hypervisor", "guest_fs", "host_fs", "guest_os", "host_os")
     of_lists = Q(case_study__slug__in={slug for slug, *_ in listed_at}, hypervisor__isnull=False)
     rows = Configuration.objects.filter(Q(pk__in=set().union(*measured.values())) | of_lists)
-    found: dict[str, list[Configuration]] = {key: [] for key in keys}
+    behind: dict[str, list[Configuration]] = {key: [] for key in keys}
     for row in rows.select_related(*related).order_by("pk"):
         place = (row.case_study, row.hypervisor, row.guest_fs, row.host_fs)
         stated = listed_at.get(tuple(part.slug if part else None for part in place), set())
         for key in keys:
             if row.pk in measured[key] or key in stated:
-                found[key].append(row)
-    return list(found.values())
+                behind[key].append(row)
+    return list(behind.values())

@@ -289,8 +289,8 @@ def complete(kept: dict[str, Any]) -> dict[str, Any]:
         ],
         "parts": [{"verdict": unsaid, **row} for row in kept["parts"]],
     }
-    found: dict[str, Any] = _filled(Answer, {**further, **kept, **rows})
-    return found
+    filled: dict[str, Any] = _filled(Answer, {**further, **kept, **rows})
+    return filled
 
 
 def _filled(wanted: Any, value: Any) -> Any:
@@ -299,7 +299,7 @@ def _filled(wanted: Any, value: Any) -> Any:
         hints = _hints(wanted)
         return {**value, **{n: _filled(hints[n], value[n]) if n in value else _empty(hints[n]) for n in hints}}
     if value and get_origin(wanted) is tuple and is_dataclass(get_args(wanted)[0]):
-        return [_filled(get_args(wanted)[0], each) for each in value]
+        return [_filled(get_args(wanted)[0], item) for item in value]
     return value
 
 

@@ -41,10 +41,10 @@ def of_answer(parts: Sequence[Decision], names: Sequence[str], missing: Sequence
         )
     if len(parts) == 1:
         return parts[0]
-    said = " ".join(f"{capital(name)}: {part.sentence}" for name, part in zip(names, parts, strict=True))
+    sentences = " ".join(f"{capital(name)}: {part.sentence}" for name, part in zip(names, parts, strict=True))
     return Decision(
         kind=NO_WINNER,
-        sentence=f"The evidence falls into {len(parts)} parts that cannot be compared with each other. {said}",
+        sentence=f"The evidence falls into {len(parts)} parts that cannot be compared with each other. {sentences}",
         strength=min((part.strength for part in parts), key=STRENGTHS.index),
         reasons=tuple(dict.fromkeys(reason for part in parts for reason in part.reasons)),
         settle="A case study that measures entries of different parts side by side would join them.",
@@ -125,21 +125,21 @@ def _nothing_durable(part: RankedPart, label: Naming) -> Decision:
 
 def _durability(part: RankedPart, label: Naming) -> str:
     """Speak of options that can lose acknowledged writes: of what is faster with them, and of what to use."""
-    said = ""
+    text = ""
     ahead = part.entries[: [entry.key in part.best for entry in part.entries].index(True)]
     for entry in ahead:
         if entry.always_unsafe:
-            said += (
+            text += (
                 f" {label(entry.key)} comes before, but was measured only with {listed(entry.unsafe_options)}, which "
                 "can lose acknowledged writes, and is not recommended."
             )
     for entry in part.entries:
         if entry.key in part.best and entry.unsafe_options:
-            said += (
+            text += (
                 f" Some numbers of {label(entry.key)} were measured with {listed(entry.unsafe_options)}, which can "
                 "lose acknowledged writes: use it without."
             )
-    return said
+    return text
 
 
 def part_names(ranking: Ranking, label: Naming, name_of: Callable[[str, str], str]) -> list[str]:
@@ -149,11 +149,11 @@ def part_names(ranking: Ranking, label: Naming, name_of: Callable[[str, str], st
     """
     rows = pd.concat([ranking.arms, ranking.findings]) if len(ranking.findings) else ranking.arms
     inside = [rows["entry"].isin(part.members) for part in ranking.parts]
-    for column, said in _TELLS_APART:
+    for column, wording in _TELLS_APART:
         values = [sorted({value for value in rows[column][mine].dropna().unique() if value}) for mine in inside]
-        together = [value for found in values for value in found]
+        together = [value for own in values for value in own]
         if all(values) and len(together) == len(set(together)):
-            return [said.format(listed([name_of(column, value) for value in found], "or")) for found in values]
+            return [wording.format(listed([name_of(column, value) for value in own], "or")) for own in values]
     return [listed([label(key) for key in part.members], "and") for part in ranking.parts]
 
 

@@ -22,7 +22,7 @@ def differences(parts: Sequence[RankedPart], arms: Mapping[str, pd.DataFrame]) -
     arms : metric to a frame of modelling.estimation.arms.comparable_arms
     Only what one fair-play group holds: nothing is worked out from a ratio for a machine that nobody measured.
     """
-    found: list[MeasuredDifference] = []
+    beside: list[MeasuredDifference] = []
     for part in parts:
         measured = {metric: arms[metric][_TOLD] for metric in METRICS if metric in arms}
         first = {
@@ -30,16 +30,16 @@ def differences(parts: Sequence[RankedPart], arms: Mapping[str, pd.DataFrame]) -
             for metric, frame in measured.items()
         }
         for entry in sorted(part.entries, key=lambda entry: entry.rank):
-            if len(found) >= MOST:
-                return tuple(found[:MOST])
+            if len(beside) >= MOST:
+                return tuple(beside[:MOST])
             if entry.key == part.reference:
                 continue
             for metric, frame in measured.items():
                 other = frame[frame["entry"] == entry.key]
                 paired = first[metric][first[metric]["group"].isin(other["group"])].head(MOST)
                 pairs = paired.merge(other, on="group", suffixes=("_first", "")).head(MOST)
-                found += [_difference(part.number, metric, pair) for pair in pairs.to_dict("records")]
-    return tuple(found[:MOST])
+                beside += [_difference(part.number, metric, pair) for pair in pairs.to_dict("records")]
+    return tuple(beside[:MOST])
 
 
 def _difference(part: int, metric: str, pair: Mapping[str, Any]) -> MeasuredDifference:

@@ -44,17 +44,17 @@ def grounds(ranking: Ranking) -> Grounds:
 def _facts(ranking: Ranking) -> dict[str, tuple[str, ...]]:
     """Return the values of each fact: of arms as configurations have them, of tier lists as their case studies do."""
     arms, findings = ranking.arms, ranking.findings
-    found = {column: set(map(_text, arms[column].unique())) for column in _FACTS_OF_ARMS}
+    values_of = {column: set(map(_text, arms[column].unique())) for column in _FACTS_OF_ARMS}
     for column in ("hypervisor", "guest_fs", "host_storage"):
-        found[column] |= set(map(_text, findings[column]))
+        values_of[column] |= set(map(_text, findings[column]))
     listing = CaseStudy.objects.filter(slug__in={slug for slugs in findings["case_studies"] for slug in slugs})
     virtual = listing.filter(configurations__hypervisor__isnull=False)
     for kind, family, counts in virtual.values_list("storage__kind", "configurations__guest_os__family", "vm_counts"):
-        found["storage"].add(_text(kind))
-        found["guest_os_family"].add(_text(family))
-        found["vm_count"] |= {str(count) for count in counts if count}
+        values_of["storage"].add(_text(kind))
+        values_of["guest_os_family"].add(_text(family))
+        values_of["vm_count"] |= {str(count) for count in counts if count}
     by_number = partial(sorted, key=lambda value: (int(value) if value.isdecimal() else 0, value))
-    return {column: tuple(by_number(values)) for column, values in found.items()}
+    return {column: tuple(by_number(values)) for column, values in values_of.items()}
 
 
 def _text(value: Any) -> str:
@@ -87,12 +87,12 @@ def evidence(ranking: Ranking, titles: Mapping[str, str]) -> tuple[StudyEvidence
         StudyEvidence(
             case_study=slug,
             title=titles[slug],
-            measurements=found["measurements"],
-            derived=found["derived"],
-            findings=found["findings"],
+            measurements=numbers["measurements"],
+            derived=numbers["derived"],
+            findings=numbers["findings"],
             sources=tuple(sorted(filter(None, sources[slug]))),
         )
-        for slug, found in sorted(counts.items())
+        for slug, numbers in sorted(counts.items())
     )
 
 

@@ -26,13 +26,13 @@ def next_runs(question: Question, telling: Sequence[tuple[int, Comparison]]) -> 
     telling : numbers of parts, with comparisons of their entries
     """
     axis = AXES[question.axis]
-    found = []
+    runs = []
     for part, comparison in telling:
         keys, gain = (comparison.a, comparison.b), 100 * comparison.gain
         if gain >= LEAST_GAIN:
             labels = (label(axis, comparison.a), label(axis, comparison.b))
-            found.append(NextRun(part, keys, labels, gain, campaign_address(question, keys)))
-    return tuple(sorted(found, key=lambda run: -run.gain)[:MOST])
+            runs.append(NextRun(part, keys, labels, gain, campaign_address(question, keys)))
+    return tuple(sorted(runs, key=lambda run: -run.gain)[:MOST])
 
 
 def campaign_address(question: Question, keys: tuple[str, ...] = ()) -> str:

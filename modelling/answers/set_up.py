@@ -65,8 +65,8 @@ def _stated(configurations: Iterable[Configuration]) -> _Stated:
     """Put configurations that state the same together: many do, and what they say is worked out once."""
     alike: dict[tuple[Any, ...], tuple[Configuration, set[str]]] = {}
     for configuration in configurations:
-        said = tuple(getattr(configuration, name) for name in _SAYING)
-        alike.setdefault(said, (configuration, set()))[1].add(configuration.case_study.slug)
+        values = tuple(getattr(configuration, name) for name in _SAYING)
+        alike.setdefault(values, (configuration, set()))[1].add(configuration.case_study.slug)
     return dict(alike.values())
 
 
@@ -117,15 +117,17 @@ def _by_value(configurations: _Stated, fact: _Fact) -> dict[str, tuple[str, ...]
 
 def _said_by(configurations: _Stated, fact: _Fact) -> dict[str, tuple[str, ...]]:
     """Return the same as _by_value, with "" to those that do not state it."""
-    found: dict[str, set[str]] = {}
+    studies_of: dict[str, set[str]] = {}
     for configuration, studies in configurations.items():
-        found.setdefault(" ".join(fact(configuration).split()), set()).update(studies)
-    return {value: tuple(sorted(studies)) for value, studies in sorted(found.items())}
+        studies_of.setdefault(" ".join(fact(configuration).split()), set()).update(studies)
+    return {value: tuple(sorted(studies)) for value, studies in sorted(studies_of.items())}
 
 
 def _studies(configurations: _Stated, are: Callable[[Configuration], object]) -> tuple[str, ...]:
     """Return the case studies with configurations that are so."""
-    return tuple(sorted(set().union(*(studies for each, studies in configurations.items() if are(each)))))
+    return tuple(
+        sorted(set().union(*(studies for configuration, studies in configurations.items() if are(configuration))))
+    )
 
 
 def _lines(configurations: _Stated) -> Iterable[SetUpLine]:
@@ -207,5 +209,5 @@ def _agreed(configurations: _Stated, fact: _Fact) -> tuple[str, tuple[str, ...]]
 
 def _durable(options: str) -> str:
     """Return mount options without those that can lose acknowledged writes."""
-    each = (option.strip() for option in options.split(","))
-    return ",".join(option for option in each if option and not losing_options("", option, ""))
+    parts = (option.strip() for option in options.split(","))
+    return ",".join(option for option in parts if option and not losing_options("", option, ""))

@@ -44,19 +44,19 @@ def trade_offs(
     no_findings = ranking.findings.iloc[:0]
     second = rank(other, no_findings, axis, assumptions).parts if other is not None and len(other) else ()
     spreads = spread_of_entries(ranking.arms)
-    found = []
+    weighed = []
     for part in ranking.parts:
         entries = [entry for entry in part.entries if entry.ratio is not None]
         for there in second:
             both = [e for e in entries if e.key in there.members and there.has_numbers_between(e.key, there.reference)]
-            found += _weighed(
+            weighed += _weighed(
                 ranking.metric, part, both, against, _of_metric(there, [e.key for e in both], part.reference)
             )
         measured = [entry for entry in entries if entry.key in spreads]
-        found += _weighed(ranking.metric, part, measured, SPREAD, _of_spread([spreads[e.key] for e in measured]))
+        weighed += _weighed(ranking.metric, part, measured, SPREAD, _of_spread([spreads[e.key] for e in measured]))
         if any(entry.unsafe_options for entry in entries):
-            found += _weighed(ranking.metric, part, entries, DURABILITY, _of_durability(entries, ranking.arms))
-    return tuple(found)
+            weighed += _weighed(ranking.metric, part, entries, DURABILITY, _of_durability(entries, ranking.arms))
+    return tuple(weighed)
 
 
 def _weighed(metric: str, part: RankedPart, entries: Sequence[Entry], other: str, y: _Thing | None) -> list[TradeOff]:

@@ -100,7 +100,7 @@ def title(question: Question, names: Mapping[str, Mapping[str, str]]) -> str:
 def grounds_line(grounds: Grounds, storage: Mapping[str, str]) -> str:
     """Say what an answer rests on in one line: "2 laboratories, 12 measurements, hard disk, 2013 to 2021, 1 to 3
     machines averaged". storage : kind of it to its name"""
-    said = [
+    parts = [
         counted(number, *name)
         for number, name in (
             (grounds.laboratories, ("laboratory", "laboratories")),
@@ -110,13 +110,13 @@ def grounds_line(grounds: Grounds, storage: Mapping[str, str]) -> str:
         )
         if number
     ]
-    if said:
-        said.append(" and ".join(storage.get(kind, kind) for kind in grounds.storage) or "kind of storage not stated")
-    said += [_span(grounds.years)] if grounds.years else []
+    if parts:
+        parts.append(" and ".join(storage.get(kind, kind) for kind in grounds.storage) or "kind of storage not stated")
+    parts += [_span(grounds.years)] if grounds.years else []
     if grounds.vm_counts:
         many = len(grounds.vm_counts) > 1
-        said.append(f"{_span(grounds.vm_counts)} machines averaged" if many else machines(grounds.vm_counts[0]))
-    return ", ".join(said)
+        parts.append(f"{_span(grounds.vm_counts)} machines averaged" if many else machines(grounds.vm_counts[0]))
+    return ", ".join(parts)
 
 
 def never_tried(grounds: Grounds, storage: Mapping[str, str]) -> str:

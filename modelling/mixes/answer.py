@@ -25,7 +25,7 @@ from .content import MixAnswer, NamedMixEntry, Share
 def answer(
     question: Question,
     shares: Mapping[str, float],
-    found: Mix,
+    mix: Mix,
     rankings: Mapping[str, Ranking],
     known: Sequence[Share],
     revision: int,
@@ -33,7 +33,7 @@ def answer(
     """Return the answer that a mix of rankings gives. question : as of MixAnswer; known : of each share"""
     axis = AXES[question.axis]
     label = partial(names.label, axis)
-    used = {workload: _used(ranking, found) for workload, ranking in rankings.items()} if found.entries else {}
+    used = {workload: _used(ranking, mix) for workload, ranking in rankings.items()} if mix.entries else {}
     notes = {
         workload: caveats(axis, replace(question, workload=workload), ranking) for workload, ranking in used.items()
     }
@@ -48,35 +48,37 @@ def answer(
         question=question,
         weights=shares,
         revision=revision,
-        verdict=_verdict(found, rankings, label) if found.entries else _not_known(known),
+        verdict=_verdict(mix, rankings, label) if mix.entries else _not_known(known),
         grounds=grounds(everything),
-        entries=tuple(NamedMixEntry(**vars(entry), label=label(entry.key)) for entry in found.entries),
-        ranges=found.ranges,
-        left_out=found.left_out,
-        unmeasured=found.unmeasured,
+        entries=tuple(NamedMixEntry(**vars(entry), label=label(entry.key)) for entry in mix.entries),
+        ranges=mix.ranges,
+        left_out=mix.left_out,
+        unmeasured=mix.unmeasured,
         shares=tuple(known),
         notes=_of_shares(notes),
     )
 
 
-def _used(ranking: Ranking, found: Mix) -> Ranking:
+def _used(ranking: Ranking, mix: Mix) -> Ranking:
     """Narrow a ranking to what is in the mix: the part that holds its entries."""
-    part = part_of(ranking, found.entries[0].key)
+    part = part_of(ranking, mix.entries[0].key)
     arms, findings = (rows[rows["entry"].isin(part.members)] for rows in (ranking.arms, ranking.findings))
     return replace(ranking, parts=(part,), arms=arms, findings=findings)
 
 
-def _verdict(found: Mix, rankings: Mapping[str, Ranking], label: partial[str]) -> Decision:
+def _verdict(mix: Mix, rankings: Mapping[str, Ranking], label: partial[str]) -> Decision:
     """Return a verdict as strong as the weakest of its shares, whose reasons it has."""
-    each = verdicts(found, rankings, assumptions().margin)
-    weakest = min(each.values(), key=lambda verdict: STRENGTHS.index(verdict.strength))
-    said = _of_shares({workload: [reason for _, reason in verdict.reasons] for workload, verdict in each.items()})
+    verdict_of = verdicts(mix, rankings, assumptions().margin)
+    weakest = min(verdict_of.values(), key=lambda verdict: STRENGTHS.index(verdict.strength))
+    reasons = _of_shares(
+        {workload: [reason for _, reason in verdict.reasons] for workload, verdict in verdict_of.items()}
+    )
     return decided(
-        Verdict(weakest.kind, weakest.strength, tuple(("", reason) for reason in said)),
-        [label(key) for key in found.having(USE)],
-        [label(key) for key in found.having(AVOID)],
-        found.entries[0].expected_loss,
-        [label(entry.key) for entry in found.entries[:2]],
+        Verdict(weakest.kind, weakest.strength, tuple(("", reason) for reason in reasons)),
+        [label(key) for key in mix.having(USE)],
+        [label(key) for key in mix.having(AVOID)],
+        mix.entries[0].expected_loss,
+        [label(entry.key) for entry in mix.entries[:2]],
     )
 
 
@@ -91,14 +93,14 @@ def _not_known(known: Sequence[Share]) -> Decision:
     )
 
 
-def _of_shares(said: Mapping[str, Iterable[str]]) -> tuple[str, ...]:
+def _of_shares(by_workload: Mapping[str, Iterable[str]]) -> tuple[str, ...]:
     """Return sentences on the workloads, each once: with the names of those it is about where it is not about all."""
     about: dict[str, list[str]] = {}
-    for workload, sentences in said.items():
+    for workload, sentences in by_workload.items():
         for sentence in sentences:
             about.setdefault(sentence, []).append(_name(workload))
     return tuple(
-        sentence if len(workloads) == len(said) else f"{listed(workloads)}: {sentence}"
+        sentence if len(workloads) == len(by_workload) else f"{listed(workloads)}: {sentence}"
         for sentence, workloads in about.items()
     )
 
