@@ -273,7 +273,7 @@ def in_documented_order(result: dict[str, Any]) -> dict[str, Any]:
 
 
 def as_csv(snapshot: RankingSnapshot) -> HttpResponse:
-    """The entries, one row each."""
+    """Return the entries, one row each."""
     result = complete(snapshot.result)
     asked = [str(result["question"][name]) for name in KEYS_WITHIN["question"] if result["question"][name] is not None]
     name = f"kdb-{'-'.join(asked)}-revision-{result['revision']}-method-{snapshot.method}.csv"

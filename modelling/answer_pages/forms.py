@@ -98,7 +98,7 @@ class VisitorForm(AskForm):
 
     @classmethod
     def showing_all(cls, question: Question, machine: Machine, text: str = "") -> "VisitorForm":
-        """The form with what was asked filled in."""
+        """Return the form with what was asked filled in."""
         return cls(dict(_asked(question, machine), text=text))
 
     def as_understood(self) -> "VisitorForm":

@@ -49,7 +49,7 @@ class Grid:
 
     @property
     def rows(self) -> list[tuple[NamedSide, tuple[Cell, ...]]]:
-        """Each guest with its cells."""
+        """Return each guest with its cells."""
         return list(zip(self.guests, self.cells, strict=True))
 
 

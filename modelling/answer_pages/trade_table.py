@@ -30,7 +30,7 @@ class TradeTable:
 
 
 def trade_tables(answer: Answer) -> list[TradeTable]:
-    """Every trade-off of an answer."""
+    """Return every trade-off of an answer."""
     labels = {entry.key: entry.label for entry in answer.entries}
     return [_table(number, trade_off, labels) for number, trade_off in enumerate(answer.trade_offs, start=1)]
 

@@ -48,7 +48,7 @@ _KEPT_SECONDS = 60
 @varies_for_htmx
 @explains_missing_answers
 def answer(request: HttpRequest) -> HttpResponse:
-    """The form alone, or with the answer to the question in the address."""
+    """Show the form alone, or with the answer to the question in the address."""
     is_fragment = wants_fragment(request)
     if not request.GET.keys() & set(VisitorForm.field_order):
         return _respond(request, _rendered(is_fragment, form=VisitorForm(), examples=_examples()))

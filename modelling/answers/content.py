@@ -250,7 +250,7 @@ class Answer:
     missing: tuple[str, ...]
 
     def entries_of(self, part: AnswerPart) -> tuple[RankedEntry, ...]:
-        """The lines of one part, best first."""
+        """Return the lines of one part, best first."""
         return tuple(entry for entry in self.entries if entry.part == part.part)
 
 

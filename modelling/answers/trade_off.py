@@ -35,7 +35,7 @@ class _Thing:
 def trade_offs(
     ranking: Ranking, others: Mapping[str, pd.DataFrame], axis: Axis, assumptions: Assumptions
 ) -> tuple[TradeOff, ...]:
-    """Each part's entries by the ranking's metric and a second thing, where it is known of two entries or more.
+    """Return each part's entries by the ranking's metric and a second thing, where it is known of two entries or more.
 
     others : metric to a frame of modelling.estimation.arms.comparable_arms
     """

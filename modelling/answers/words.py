@@ -45,7 +45,7 @@ GRADES = {
 def address(
     question: Question, as_of: int | None = None, beside: Mapping[str, str] | None = None, method: int | None = None
 ) -> str:
-    """The question's own address on the site, the same for every spelling it was asked in.
+    """Return the question's own address on the site, the same for every spelling it was asked in.
 
     as_of, method : revision and method of one answer, which make the address permanent
     beside : what else a visitor said, which changes nothing in the answer: his machine, his words
