@@ -165,7 +165,7 @@ class Brought:
     row: Model
     kind: str
     is_new: bool  # nobody sees it yet
-    said: list[tuple[str, str]]  # name of a field and what it says, where it says something
+    stated: list[tuple[str, str]]  # name of a field and what it states, where it states something
 
 
 def brought(draft: CaseStudy) -> list[Brought]:
@@ -183,10 +183,12 @@ def brought(draft: CaseStudy) -> list[Brought]:
         "publication", "variant__workload", "variant__benchmark", "hypervisor", "guest_fs", "host_fs"
     )
     rows += findings.annotate(is_public=Exists(visible.findings().filter(pk=OuterRef("pk"))))
-    return [Brought(row, str(row._meta.verbose_name), not getattr(row, "is_public", False), _said(row)) for row in rows]
+    return [
+        Brought(row, str(row._meta.verbose_name), not getattr(row, "is_public", False), _stated(row)) for row in rows
+    ]
 
 
-def _said(row: Model) -> list[tuple[str, str]]:
+def _stated(row: Model) -> list[tuple[str, str]]:
     fields = [field for field in row._meta.concrete_fields if field.editable and not field.primary_key]
     values = [(str(field.verbose_name), getattr(row, field.name)) for field in fields]
     return [

@@ -41,7 +41,7 @@ def hints(names: Iterable[str], spellings: Mapping[str, Mapping[str, str]]) -> l
     """
     by_word: dict[str, tuple[tuple[Values, ...], list[str]]] = {}
     for name in names:
-        for word, uses in dict(_said(_words(name), spellings)).items():
+        for word, uses in dict(_named(_words(name), spellings)).items():
             if word in by_word or len(by_word) < MOST:
                 by_word.setdefault(word, (uses, []))[1].append(name)
     return [Hint(word, uses, tuple(files)) for word, (uses, files) in by_word.items()]
@@ -52,7 +52,7 @@ def _words(name: str) -> list[str]:
     return re.findall(r"[^\W_]+", stem)
 
 
-def _said(words: list[str], spellings: Mapping[str, Mapping[str, str]]) -> Iterator[tuple[str, tuple[Values, ...]]]:
+def _named(words: list[str], spellings: Mapping[str, Mapping[str, str]]) -> Iterator[tuple[str, tuple[Values, ...]]]:
     at = 0
     while at < len(words):
         length = min(_LONGEST, len(words) - at)

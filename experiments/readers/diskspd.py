@@ -230,7 +230,7 @@ def _of_xml(root: Element, text: str) -> Iterator[Run | Refusal]:
         mean_of_all = sum(part[2] for part in sums.values()) / count if has_latency and count else None
         totals["Total"] = (int(sum(part[0] for part in sums.values())), int(count), mean_of_all)
         profile = profiles[number] if number < len(profiles) else None
-        settings = _said(profile, text_at(span, "ThreadCount")) if profile is not None else {}
+        settings = _settings(profile, text_at(span, "ThreadCount")) if profile is not None else {}
         percentiles = {
             f"p{round(percent)}": value
             for bucket in span.findall("Latency/Bucket")
@@ -240,7 +240,7 @@ def _of_xml(root: Element, text: str) -> Iterator[Run | Refusal]:
         yield _run(line, seconds, totals, {**settings, "percentiles": percentiles})
 
 
-def _said(profile: Element, threads: str) -> dict[str, Any]:
+def _settings(profile: Element, threads: str) -> dict[str, Any]:
     targets = profile.findall("Targets/Target")
 
     def one(path: str) -> str | None:

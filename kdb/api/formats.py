@@ -75,7 +75,7 @@ def refuse_half_names(parsed: Any) -> None:
     """Raise FaultyRequest that names the field with half a character, ParseError where that is nobody's field."""
     from .faults import FaultyRequest, FieldError
 
-    def found() -> Iterator[FieldError]:
+    def faults() -> Iterator[FieldError]:
         for name, value in parsed.items() if isinstance(parsed, dict) else ((None, parsed),):
             try:
                 refuse_half_characters([name, value])
@@ -83,7 +83,7 @@ def refuse_half_names(parsed: Any) -> None:
                 shown = str(name)[:200].encode(errors="replace").decode()
                 yield FieldError(field=shown, message=f"{str(error).capitalize()}.")
 
-    errors = [*islice(found(), MOST_ERRORS)]
+    errors = [*islice(faults(), MOST_ERRORS)]
     if errors and not isinstance(parsed, dict):
         raise ParseError(errors[0]["message"])
     if errors:

@@ -9,7 +9,7 @@ from kdb import lookups
 from .errors import NotSent
 
 
-def found(address: str, *, seconds: float | None = None) -> lookups.Found:
+def judged(address: str, *, seconds: float | None = None) -> lookups.Found:
     """Return what to connect to, each of it judged. Raises NotSent where it must not lead there, or leads nowhere.
 
     seconds : for the lookup

@@ -132,7 +132,7 @@ def _checked(address: str) -> str:
         raise SubscriptionError("The address begins with https://.")
     if not is_named:
         try:
-            places.found(address, seconds=_LOOKUP_SECONDS)
+            places.judged(address, seconds=_LOOKUP_SECONDS)
         except NotSent as refusal:
             raise SubscriptionError(str(refusal)) from refusal
     return address

@@ -72,7 +72,7 @@ def _post(address: str, headers: dict[str, str], body: bytes) -> int:
     parts = urlsplit(address)
     host, path = parts.hostname or "", parts.path or "/"
     port = parts.port or (443 if parts.scheme == "https" else 80)
-    addresses = places.found(address)
+    addresses = places.judged(address)
     connection = http.client.HTTPConnection(host, port)
     is_late = threading.Event()
 

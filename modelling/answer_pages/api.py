@@ -26,7 +26,7 @@ from kdb.api.shapes import shape_of
 from kdb.operating import status
 from kdb.web.entity_tags import tagged, tagged_json
 from modelling.answers import words
-from modelling.answers.content import Answer, RankedEntry, complete, said
+from modelling.answers.content import Answer, RankedEntry, complete, conclusion
 from modelling.ask.selectors import BACKENDS, DISKS, Machine, fit
 from modelling.estimation.ranking import METHOD
 from modelling.evidence import counts, names
@@ -253,7 +253,7 @@ def _said_today(kept: Edition, question: Question) -> dict[str, Any] | None:
     then, today = answer_in(kept.snapshot), answer_in(kept.today) if kept.today else None
     return {
         "method": METHOD,
-        "says_the_same": said(then) == said(today) if today else None,
+        "says_the_same": conclusion(then) == conclusion(today) if today else None,
         "verdict": asdict(today.verdict) if today else None,
         "best": today.best if today else None,
         "permanent": words.api_address(question, **words.edition(kept.as_of, METHOD)),

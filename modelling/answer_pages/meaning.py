@@ -91,14 +91,14 @@ def _script(set_up: SetUp) -> str:
 class CarriedLine:
     """The number of machines that one configuration carries, with the ends of the interval: "2 (1 to at least 3)".
 
-    place : title of the panel; each, together : if its values are for each machine, or for all together; "": they are
+    place : title of the panel; alone, together : if its values are for each machine, or for all together; "": they are
     not, the source says so
     """
 
     label: str
     place: str
     panel: CurvePanel
-    each: str
+    alone: str
     together: str
 
 
@@ -123,7 +123,7 @@ def carried_lines(answer: Answer, titles: Sequence[str], rate: float) -> list[Ca
 
 def _reading(points: Sequence[CurvePoint], rate: float, scope: str) -> str:
     texts = [
-        _said(
+        _number(
             carried([(point.vm_count, getattr(point, end)) for point in points], rate, aggregate=scope == "aggregate")
         )
         for end in ("value", "low", "high")
@@ -131,7 +131,7 @@ def _reading(points: Sequence[CurvePoint], rate: float, scope: str) -> str:
     return texts[0] if texts[1] == texts[2] else f"{texts[0]} ({texts[1]} to {texts[2]})"
 
 
-def _said(carried: Carried) -> str:
+def _number(carried: Carried) -> str:
     if carried.at_least:
         return f"at least {carried.machines}"
     if carried.fewer_than:

@@ -15,7 +15,7 @@ from experiments import permissions
 from kdb.units import METRICS
 from kdb.web.htmx import at_address, varies_for_htmx, wants_fragment
 from modelling.answers import words
-from modelling.answers.content import said
+from modelling.answers.content import conclusion
 from modelling.ask.selectors import Machine, fit, kept_machines
 from modelling.comparisons.words import compare_address
 from modelling.estimation.ranking import METHOD
@@ -144,7 +144,7 @@ def _context(question: Question, machine: Machine, kept: Edition) -> dict[str, A
         "edition": kept,
         "today": today,
         "today_method": METHOD,
-        "says_the_same": today is not None and said(today) == said(answer),
+        "says_the_same": today is not None and conclusion(today) == conclusion(answer),
         "today_address": words.address(question, kept.as_of, method=METHOD),
         "current_address": words.address(question, beside=machine.given),
         "permanent_address": words.address(question, named.get("as_of"), method=named.get("method")) if named else "",

@@ -254,7 +254,7 @@ class Answer:
         return tuple(entry for entry in self.entries if entry.part == part.part)
 
 
-def said(answer: Answer) -> tuple[object, ...]:
+def conclusion(answer: Answer) -> tuple[object, ...]:
     """Return what a reader acts on: the verdict with its strength, and the order. An answer changed where this did."""
     return (
         answer.verdict.kind,

@@ -46,7 +46,7 @@ def _comparisons(query: Understood) -> Iterator[Hit]:
 
 
 def _answers(query: Understood) -> Iterator[Hit]:
-    if not (query.found.keys() & {"workload", "hypervisor_or_native"}):
+    if not (query.named.keys() & {"workload", "hypervisor_or_native"}):
         return
     filters = _filters(query)
     axes = ["guest-fs", "fs-pair", "host-fs"]

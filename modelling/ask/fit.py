@@ -89,7 +89,7 @@ def fit(
         for name, (label, kind) in _FACTS.items()
         if name in _OF_NATIVE or asked.get("hypervisor") != NATIVE
     )
-    return Fit(*_said(facts), facts) if any(stated.values()) else Fit("", "", facts)
+    return Fit(*_sentences(facts), facts) if any(stated.values()) else Fit("", "", facts)
 
 
 def _named(name: str, value: str, labels: Mapping[str, str]) -> str:
@@ -111,7 +111,7 @@ def _state(yours: str | None, stated: Sequence[str], is_chosen: bool) -> str:
     return ASSUMED if len(stated) > 1 else MATCHES
 
 
-def _said(facts: Sequence[Fact]) -> tuple[str, str]:
+def _sentences(facts: Sequence[Fact]) -> tuple[str, str]:
     """Return the sentence of the first screen and what is known of the difference."""
     by_state = {state: [fact for fact in facts if fact.state == state] for state in (DIFFERS, NOT_STATED, NOT_GIVEN)}
     given = [fact for fact in facts if fact.yours]

@@ -42,19 +42,19 @@ _SILENT = {
 class Understood:
     """The names in a text.
 
-    found : kind of name to slugs, in the order of the text, each once
+    named : kind of name to slugs, in the order of the text, each once
     read : every name as (words as they were written, kind, slug), in the order of the text
     pairs : file systems that stand as "A on B", guest and host
     unknown : words that no name accounts for, as they were written
     """
 
-    found: dict[str, tuple[str, ...]]
+    named: dict[str, tuple[str, ...]]
     read: tuple[tuple[str, str, str], ...]
     pairs: tuple[tuple[str, str], ...]
     unknown: tuple[str, ...]
 
     def all(self, kind: str) -> tuple[str, ...]:
-        return self.found.get(kind, ())
+        return self.named.get(kind, ())
 
     def only(self, kind: str) -> str | None:
         """Return the one name of this kind; None where there is none, or several."""
@@ -79,7 +79,7 @@ def understood(text: str) -> Understood:
         if one[1] == other[1] == "file_system" and between == ("on", "", "")
     ]
     return Understood(
-        found={kind: tuple(dict.fromkeys(slugs)) for kind, slugs in slugs_of.items()},
+        named={kind: tuple(dict.fromkeys(slugs)) for kind, slugs in slugs_of.items()},
         read=tuple(name for name in named if name[1]),
         pairs=tuple(pairs),
         unknown=tuple(unknown),

@@ -36,7 +36,7 @@ from experiments.claim_conditions import (
 )
 from kdb.pairs import pair_key
 
-from . import condition_words as said
+from . import condition_words
 from .facts import AXES_OF_A_NUMBER, NATIVE, Finding, Number, PrintedRatio, PublishedFacts, Span
 
 # Derived values are stored with two decimals, so the ends of their spans are good to about this share.
@@ -268,7 +268,7 @@ class _Reader:
         wanted = _Wanted(condition.low, condition.high, is_outside=condition.is_outside)
         if len(condition.quantities) == 1:
             (what,) = condition.quantities
-            name = said.name(what, self.facts)
+            name = condition_words.name(what, self.facts)
             return [reader._comparison(known, name, wanted) for known in reader.quantity(what, where)]
         upper, lower = condition.quantities
         return reader._related(upper, lower, where, wanted)
@@ -281,7 +281,7 @@ class _Reader:
     def _related(self, upper: Quantity, lower: Quantity, where: _Where, wanted: _Wanted) -> list[Comparison]:
         if not _is_number(upper):
             return self._beside(upper, lower, where, wanted, _span_ratio, "against", f", wanted ratio {wanted}")
-        name = f"{said.name(upper, self.facts)} / {said.name(lower, self.facts)}"
+        name = f"{condition_words.name(upper, self.facts)} / {condition_words.name(lower, self.facts)}"
         reader = replace(self, leaves_out_own=not self.is_open)
         return [self._comparison(known, name, wanted) for known in reader._divided(upper, lower, where, {})]
 
@@ -296,7 +296,7 @@ class _Reader:
         ending: str = "",
     ) -> list[Comparison]:
         """Compare ratios, ranks and counts, and say both sides, because their ratio says little."""
-        names = said.name(upper, self.facts), said.name(lower, self.facts)
+        names = condition_words.name(upper, self.facts), condition_words.name(lower, self.facts)
         reader = replace(self, leaves_out_own=not self.is_open and _is_trend(upper, lower))
         comparisons = []
         for at, (a, b) in self._joined([reader.quantity(upper, where), reader.quantity(lower, where)]):
@@ -309,20 +309,20 @@ class _Reader:
         return _comparison(wanted.state(known.readings), partial(self._say_one, known, name, wanted), known, name)
 
     def _say_one(self, known: _Known, name: str, wanted: _Wanted) -> str:
-        return f"{name}{self._context(known.at)} {said.spans(known.readings)}, wanted {wanted}"
+        return f"{name}{self._context(known.at)} {condition_words.spans(known.readings)}, wanted {wanted}"
 
     def _say_both(self, upper: _Said, word: str, lower: _Said, at: Mapping[str, Any], ending: str) -> str:
-        sides = [f"{name} {said.spans(readings)}" for name, readings in (upper, lower)]
+        sides = [f"{name} {condition_words.spans(readings)}" for name, readings in (upper, lower)]
         return f"{sides[0]} {word} {sides[1]}{self._context(at)}{ending}"
 
     def _say_nothing(self, condition: Order | Within, where: _Where) -> str:
-        names = " and ".join(dict.fromkeys(said.name(part, self.facts) for part in condition.quantities))
-        words = ", ".join(said.words(where, self.facts))
+        names = " and ".join(dict.fromkeys(condition_words.name(part, self.facts) for part in condition.quantities))
+        words = ", ".join(condition_words.words(where, self.facts))
         return f"nothing but the claim itself is published for {names}{f' ({words})' if words else ''}"
 
     def _context(self, at: Mapping[str, Any]) -> str:
         hidden = {"virtualisation"} if self.is_open else {"virtualisation", "case_study"}
-        words = said.words({k: v for k, v in at.items() if k not in hidden}, self.facts)
+        words = condition_words.words({k: v for k, v in at.items() if k not in hidden}, self.facts)
         return f" ({', '.join(words)})" if words else ""
 
     # Quantities

@@ -30,7 +30,7 @@ def _comparisons(question: Question, a: str, b: str, as_of: int | None) -> Itera
     then = {} if as_of is None else {"as_of": as_of}
     for wider in _wider(question):
         if contrast_between(shared_part(ranking_of(wider, as_of), a, b), a, b) is not None:
-            yield Offer(_said(wider, a, b), address_of(wider, (a, b), **then))
+            yield Offer(_comparison_name(wider, a, b), address_of(wider, (a, b), **then))
             return
     ranking = ranking_of(question, as_of)
     offered: set[frozenset[str]] = set()
@@ -38,7 +38,7 @@ def _comparisons(question: Question, a: str, b: str, as_of: int | None) -> Itera
         nearest = _nearest(AXES[question.axis], ranking, key, other)
         if nearest and frozenset((key, nearest)) not in offered:
             offered.add(frozenset((key, nearest)))
-            yield Offer(_said(question, key, nearest), address_of(question, (key, nearest), **then))
+            yield Offer(_comparison_name(question, key, nearest), address_of(question, (key, nearest), **then))
 
 
 def _wider(question: Question) -> list[Question]:
@@ -60,7 +60,7 @@ def _nearest(axis: Axis, ranking: Ranking, key: str, other: str) -> str | None:
     return joined[0].key if joined else None
 
 
-def _said(question: Question, a: str, b: str) -> str:
+def _comparison_name(question: Question, a: str, b: str) -> str:
     """Name a comparison: "KVM against Xen: File server by hypervisor"."""
     axis = AXES[question.axis]
     return f"{names.label(axis, a)} against {names.label(axis, b)}: {title(question, names.names())}"

@@ -45,12 +45,12 @@ _LIKE = ("variant_id", "operation", "block_size_bytes", "unit", "reference")
 class Compared:
     """Configurations whose numbers, or places in tier lists, may stand beside each other.
 
-    case_studies : that say it; said : filter of a question to the values that admit all of it
+    case_studies : that say it; admits : filter of a question to the values that admit all of it
     rows : column of a configuration to its value; a list knows some columns only
     """
 
     case_studies: tuple[str, ...]
-    said: Mapping[str, tuple[Any, ...]]
+    admits: Mapping[str, tuple[Any, ...]]
     rows: tuple[Mapping[str, Any], ...]
 
     def compares(self, axis: str, filters: Mapping[str, Any]) -> bool:
@@ -147,7 +147,7 @@ def _decided(filters: Mapping[str, Any]) -> tuple[Any, Any, Any]:
 
 
 def _admits(piece: Compared, filters: Mapping[str, Any]) -> bool:
-    return all(value in piece.said[name] for name, value in filters.items() if name in piece.said)
+    return all(value in piece.admits[name] for name, value in filters.items() if name in piece.admits)
 
 
 def _of_rows(filters: Mapping[str, Any]) -> dict[str, Any]:

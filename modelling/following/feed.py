@@ -14,7 +14,7 @@ from django.views.decorators.http import require_safe
 from experiments.models import KnowledgeRevision
 from kdb.web.entity_tags import tagged
 from modelling.answers import words
-from modelling.answers.content import said
+from modelling.answers.content import conclusion
 from modelling.evidence import names
 from modelling.evidence.forms import AskForm
 from modelling.evidence.question import Question
@@ -57,7 +57,7 @@ def _changes(question: Question) -> Iterator[RankingSnapshot]:
     rows = RankingSnapshot.objects.filter(question=question.key, revision__gt=0).order_by("-revision", "method")
     later: RankingSnapshot | None = None
     for _, (row, *_others) in groupby(rows.iterator(chunk_size=MOST), key=lambda row: row.revision):
-        if later is not None and said(answer_in(later)) != said(answer_in(row)):
+        if later is not None and conclusion(answer_in(later)) != conclusion(answer_in(row)):
             yield later
         later = row
     if later is not None:

@@ -17,7 +17,7 @@ from kdb.notifications import announcing
 from kdb.notifications.models import Topic
 from kdb.work import jobs
 from modelling.answers import words
-from modelling.answers.content import said
+from modelling.answers.content import conclusion
 from modelling.estimation.ranking import METHOD
 from modelling.evidence import counts, names
 from modelling.evidence.question import Question
@@ -112,7 +112,7 @@ def _stands(question: Question) -> tuple[int, RankingSnapshot | None]:
 
 
 def _digest(snapshot: RankingSnapshot | None) -> str:
-    return hashlib.sha256(repr(said(answer_in(snapshot))).encode()).hexdigest() if snapshot else ""
+    return hashlib.sha256(repr(conclusion(answer_in(snapshot))).encode()).hexdigest() if snapshot else ""
 
 
 def _announce(question: Question, revision: int, snapshot: RankingSnapshot, users: list[int]) -> None:

@@ -90,10 +90,10 @@ def creation(guest: Guest) -> list[str]:
 
 def qm(host: Connection, *words: str, timeout: float = 60) -> str:
     """Run qm and return what it prints. Raises Refused where it fails."""
-    return _said(host, ["qm", *words], timeout)
+    return _printed(host, ["qm", *words], timeout)
 
 
-def _said(host: Connection, words: list[str], timeout: float = 60) -> str:
+def _printed(host: Connection, words: list[str], timeout: float = 60) -> str:
     answer = host.run(["sh", "-c", _NOT_255, "kdb-proxmox", *words], timeout=timeout)
     if answer.status:
         raise Refused(f"{host.address}: {' '.join(words[:2])}: {answer.errors.strip()[-500:]}")
@@ -102,7 +102,7 @@ def _said(host: Connection, words: list[str], timeout: float = 60) -> str:
 
 def _asked(host: Connection, *words: str) -> Any:
     """Return what pvesh answers. Raises Refused, also where it is no JSON."""
-    text = _said(host, ["pvesh", *words, "--output-format", "json"])
+    text = _printed(host, ["pvesh", *words, "--output-format", "json"])
     try:
         return json.loads(text)
     except ValueError as error:
@@ -110,7 +110,7 @@ def _asked(host: Connection, *words: str) -> Any:
 
 
 def _node(host: Connection) -> str:
-    return _said(host, ["uname", "-n"]).strip().partition(".")[0]
+    return _printed(host, ["uname", "-n"]).strip().partition(".")[0]
 
 
 def start(area: Area, guest: Guest) -> None:
@@ -186,7 +186,7 @@ def _why_not(name: str, status: Mapping[str, Any] | None) -> str:
 
 def _folder(host: Connection, path: str) -> tuple[str, str]:
     """Return the file system of a folder and its mount options."""
-    words = _said(host, ["findmnt", "--noheadings", "--output", "FSTYPE,OPTIONS", "--target", path]).split()
+    words = _printed(host, ["findmnt", "--noheadings", "--output", "FSTYPE,OPTIONS", "--target", path]).split()
     if len(words) != 2:
         raise Refused(f"{host.address}: findmnt does not know what {path} lies on")
     return words[0], words[1]

@@ -53,7 +53,7 @@ class Zpool:
                     facts += pool.facts() if pool else []
                     pool = _Pool(match[2].strip()[:80], number)
                 elif pool and match[1] in ("state", "errors"):
-                    pool.said.append((number, match[1], match[2].strip()))
+                    pool.stated.append((number, match[1], match[2].strip()))
                 if pool:
                     pool.in_config = False
             elif pool and line.split()[:2] == ["NAME", "STATE"]:
@@ -75,7 +75,7 @@ class _Pool:
     def __init__(self, name: str, line: int) -> None:
         self.name, self.line = name, line
         self.in_config = False
-        self.said: list[tuple[int, str, str]] = []
+        self.stated: list[tuple[int, str, str]] = []
         self.group = "data"
         self.parts: dict[str, list[tuple[int, str, int]]] = {}  # class to (line, kind, disks)
 
@@ -93,7 +93,7 @@ class _Pool:
 
     def facts(self) -> Iterator[Fact]:
         about = f"pool {self.name}"
-        for line, name, value in self.said:
+        for line, name, value in self.stated:
             yield Fact(about, name, value[:200], line)
         for group, parts in self.parts.items():
             layouts: dict[str, int] = {}

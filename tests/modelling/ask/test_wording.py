@@ -12,7 +12,7 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.mark.parametrize(
-    ("text", "found"),
+    ("text", "named"),
     [
         ("mail server kvm", {"workload": ("varmail",), "hypervisor_or_native": ("kvm",)}),
         ("MAIL on Proxmox-VE", {"workload": ("varmail",), "hypervisor_or_native": ("proxmox",)}),
@@ -22,8 +22,8 @@ pytestmark = pytest.mark.django_db
         ("Proxmox or ESXi for files?", {"hypervisor_or_native": ("proxmox", "esxi"), "workload": ("fileserver",)}),
     ],
 )
-def test_names_are_understood_in_any_spelling(published_evidence, text, found):
-    assert understood(text).found == found
+def test_names_are_understood_in_any_spelling(published_evidence, text, named):
+    assert understood(text).named == named
     assert understood(text).unknown == ()
 
 
@@ -42,7 +42,7 @@ def test_several_of_a_kind_are_none_alone(published_evidence):
 
 
 def test_a_long_text_is_cut(published_evidence):
-    assert understood("x " * LONGEST + "kvm").found == {}
+    assert understood("x " * LONGEST + "kvm").named == {}
 
 
 def first(text: str) -> tuple[str, str, str]:
