@@ -83,7 +83,7 @@ ROOMS = [
     ("modelling.moving", False, "plans for observed machines, and moves"),
     ("modelling.previews", False, "what publishing a draft would change"),
     ("modelling.validation", False, "how well each model foretells what it has not seen"),
-    ("modelling.research", True, "simulations that judge the models; commands run them, nothing else knows them"),
+    ("modelling.research", True, "simulations and tables of contrasts; commands run them, nothing else knows them"),
     ("modelling", False, "addresses, signals, handlers of jobs, commands"),
 ]
 # The features, each with doors: what may be asked of it, how it reads, and what it says. The rooms of modelling above
