@@ -6,8 +6,8 @@ from rest_framework.routers import SimpleRouter
 from .api import views
 from .campaigns import api as laboratory
 from .case_studies import api as drafts
+from .fleet import api as observation
 from .imports import api as imports
-from .observation import api as observation
 from .search import api as search
 
 router = SimpleRouter(use_regex_path=False)

@@ -4,9 +4,9 @@ from kdb.work import jobs
 
 from .campaigns import hosts, left_overs, returning, steering
 from .campaigns.runs import sequence
+from .fleet import keeping, watching
 from .imports import pipeline
 from .laboratory.reach import remote, ssh
-from .observation import keeping, watching
 
 _OF_HOSTS = (hosts.HostError, remote.Refused, ssh.SshError)
 

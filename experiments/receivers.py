@@ -10,8 +10,8 @@ from kdb.signals import delivery_due, ticked
 
 from .campaigns import steering
 from .case_studies import news
+from .fleet import keeping, watching
 from .laboratory.reach import ssh
-from .observation import keeping, watching
 
 
 @receiver(ticked)

@@ -6,14 +6,14 @@ from rest_framework.routers import SimpleRouter
 from modelling.advice.api import AdviceView
 from modelling.claims.api import ClaimViewSet, HypothesesView
 from modelling.comparisons.api import ComparisonView
-from modelling.detection.api import DetectedMixViewSet, DetectionModelViewSet
 from modelling.explanations.api import ExplanationView
 from modelling.mixes.api import MixView
-from modelling.moving import api as moving
 from modelling.previews.api import PreviewView
 from modelling.validation.api import ModelQualityView
 
 from .answer_pages import api as views
+from .fleet.detection.api import DetectedMixViewSet, DetectionModelViewSet
+from .fleet.moving import api as moving
 from .following.api import FollowedQuestionViewSet
 
 private_router = SimpleRouter(use_regex_path=False)

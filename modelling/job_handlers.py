@@ -3,10 +3,10 @@
 from kdb.work import jobs
 
 from .claims import verdicts
-from .detection import keeping as detection
+from .fleet.detection import keeping as detection
+from .fleet.moving import moves, outcomes, policies, runner
 from .following import followers
 from .kept_answers import snapshots
-from .moving import moves, outcomes, policies, runner
 from .previews import preview
 from .validation import reports
 

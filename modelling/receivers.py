@@ -12,11 +12,11 @@ from kdb.work import jobs
 from modelling.evidence import summaries
 
 from .claims import verdicts
-from .detection import keeping as detection
 from .evidence import choices, names
+from .fleet.detection import keeping as detection
+from .fleet.moving import moves, outcomes, policies
 from .following import followers
 from .kept_answers import snapshots
-from .moving import moves, outcomes, policies
 from .previews import preview
 from .validation import reports
 

@@ -7,11 +7,11 @@ from .answer_pages import views as answer_views
 from .ask import views as ask_views
 from .claims import views as claim_views
 from .comparisons import views as comparison_views
-from .detection import views as detection_views
+from .fleet.detection import views as detection_views
+from .fleet.moving import views as moving_views
 from .following import feed as answer_feed
 from .following import views as following_views
 from .mixes import views as mix_views
-from .moving import views as moving_views
 from .previews import views as preview_views
 from .validation import views as validation_views
 

@@ -470,10 +470,10 @@ def measure_observation(guests: int = 40, machines: int = 100, repetitions: int 
     from django.utils.timezone import now
 
     from experiments.campaigns import hosts
+    from experiments.fleet import watching
+    from experiments.fleet.driver import libvirt_listing
     from experiments.laboratory.places.libvirt import virsh
     from experiments.models import Host
-    from experiments.observation import watching
-    from experiments.placement_driver import libvirt_listing
     from tests import factories
     from tests.experiments.laboratory.lab import PROGRAMS, QEMU_PROGRAMS, laboratory, missing
 

@@ -21,7 +21,7 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='observeddisk',
             name='counts',
-            field=models.JSONField(blank=True, help_text='Counters at the last look that was kept (placement_driver.counters.Counts).', null=True),
+            field=models.JSONField(blank=True, help_text='Counters at the last look that was kept (laboratory.reach.counters.Counts).', null=True),
         ),
         migrations.CreateModel(
             name='HostAuditEntry',

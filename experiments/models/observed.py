@@ -99,7 +99,7 @@ class ObservedDisk(models.Model):
     allocated_bytes = models.PositiveBigIntegerField(help_text="Bytes it takes on the host.")
     seen_at = models.DateTimeField()
     counts = models.JSONField(
-        null=True, blank=True, help_text="Counters at the last look that was kept (placement_driver.counters.Counts)."
+        null=True, blank=True, help_text="Counters at the last look that was kept (laboratory.reach.counters.Counts)."
     )
     counted_at = models.DateTimeField(null=True, blank=True, help_text="When; empty: its machine did not run.")
 

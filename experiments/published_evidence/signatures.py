@@ -6,8 +6,8 @@ from typing import Any
 
 from django.db import transaction
 
+from experiments.laboratory.reach.counters import NAMES
 from experiments.models import FileSystem, Signature
-from experiments.placement_driver.counters import NAMES
 
 from .files import Entry, read_csv
 

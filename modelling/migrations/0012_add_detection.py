@@ -17,7 +17,7 @@ class Migration(migrations.Migration):
             name='DetectionModel',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('method', models.PositiveSmallIntegerField(help_text='Version of the way to it (modelling.detection.classifier).')),
+                ('method', models.PositiveSmallIntegerField(help_text='Version of the way to it (fleet.detection.classifier).')),
                 ('digest', models.CharField(help_text='SHA-256 of the signatures it was made from.', max_length=64)),
                 ('signatures', models.PositiveIntegerField(help_text='How many these are.')),
                 ('why_not', models.TextField(blank=True, help_text='Why nothing is foretold; empty: it is.')),

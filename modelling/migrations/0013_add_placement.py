@@ -74,7 +74,7 @@ class Migration(migrations.Migration):
             name='PlacementPlan',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('rules', models.JSONField(help_text='Of modelling.placement.content.Rules, and what was pinned or excluded.')),
+                ('rules', models.JSONField(help_text='Of fleet.placement.content.Rules, and what was pinned or excluded.')),
                 ('content', models.JSONField(help_text='The plan as the API gives it.')),
                 ('revision', models.PositiveIntegerField(help_text='Knowledge revision it rests on.')),
                 ('model', models.CharField(help_text='Versions of the models it rests on.', max_length=80)),

@@ -7,7 +7,7 @@ from django.db.models import F, Q
 class DetectionModel(models.Model):
     """A model that tells workloads by block statistics: what it was fitted to, from which it is fitted again."""
 
-    method = models.PositiveSmallIntegerField(help_text="Version of the way to it (modelling.detection.classifier).")
+    method = models.PositiveSmallIntegerField(help_text="Version of the way to it (fleet.detection.classifier).")
     digest = models.CharField(max_length=64, help_text="SHA-256 of the signatures it was made from.")
     signatures = models.PositiveIntegerField(help_text="How many these are.")
     why_not = models.TextField(blank=True, help_text="Why nothing is foretold; empty: it is.")

@@ -74,7 +74,7 @@ class PlacementPlan(models.Model):
     """A plan for some hosts, as it was worked out once. It is never changed; what-if is another plan."""
 
     hosts = models.ManyToManyField(Host, related_name="placement_plans")
-    rules = models.JSONField(help_text="Of modelling.placement.content.Rules, and what was pinned or excluded.")
+    rules = models.JSONField(help_text="Of fleet.placement.content.Rules, and what was pinned or excluded.")
     content = models.JSONField(help_text="The plan as the API gives it.")
     revision = models.PositiveIntegerField(help_text="Knowledge revision it rests on.")
     model = models.CharField(max_length=80, help_text="Versions of the models it rests on.")

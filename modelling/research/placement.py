@@ -15,9 +15,9 @@ import numpy as np
 from kdb.pairs import pair_key, pair_parts
 from modelling.estimation.bayes import Posterior
 from modelling.estimation.verdict import Basis, strength
-from modelling.placement.assignment import Filling, Problem, assign
-from modelling.placement.content import FleetError, Prospect, Rules
-from modelling.placement.prospects import Knowledge, Known, is_sure, prospect
+from modelling.fleet.placement.assignment import Filling, Problem, assign
+from modelling.fleet.placement.content import FleetError, Prospect, Rules
+from modelling.fleet.placement.prospects import Knowledge, Known, is_sure, prospect
 
 POLICIES = NEVER, LIST, RANDOM, POINT, KDB, ORACLE = ("never", "list", "random", "point", "kdb", "oracle")
 # The oracle knows the true effects and those to come. It plans for the lives of its machines or for the period alone,

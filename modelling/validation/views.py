@@ -5,7 +5,7 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from modelling.evidence import counts, names
-from modelling.moving import selectors as moved
+from modelling.fleet.moving import selectors as moved
 
 from . import reports, tables
 

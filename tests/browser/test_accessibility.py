@@ -7,7 +7,7 @@ from django.conf import settings
 
 from experiments.campaigns import steering
 from tests.factories import HOST_KEY, make_campaign, make_case_study, make_host, make_machine, make_minutes, make_user
-from tests.modelling.moving.fleets import shown
+from tests.modelling.fleet.moving.fleets import shown
 from tests.pages import PRIVATE, PUBLIC
 
 pytestmark = [pytest.mark.slow]

@@ -3,7 +3,7 @@
 import re
 
 from tests.factories import make_user
-from tests.modelling.moving.fleets import mail_server, numbers_for_xfs, observed_host
+from tests.modelling.fleet.moving.fleets import mail_server, numbers_for_xfs, observed_host
 
 PASSWORD = "correct horse 7"
 

@@ -159,7 +159,7 @@ def scene() -> None:
     """Something of each kind, for addresses of pages and API to lead to; beside the published evidence."""
     from experiments.campaigns import steering
     from tests import factories
-    from tests.modelling.moving.fleets import shown
+    from tests.modelling.fleet.moving.fleets import shown
 
     user = factories.make_user("", username="ada", is_superuser=True)
     draft = factories.make_case_study("my-lab", owner=user)

@@ -28,7 +28,7 @@ from tests.factories import (
     make_raw_file,
     make_user,
 )
-from tests.modelling.moving.fleets import shown
+from tests.modelling.fleet.moving.fleets import shown
 
 from .walk import TABLE as CSV
 

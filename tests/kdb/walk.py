@@ -18,7 +18,7 @@ from kdb.models import Job
 from kdb.work import jobs
 from modelling.models import PlacementMove, PlacementPlan
 from tests.factories import HOST_KEY, make_host, make_machine, make_minutes, make_token, make_user
-from tests.modelling.moving.fleets import mail_server, observed_host
+from tests.modelling.fleet.moving.fleets import mail_server, observed_host
 
 API = "/api/v1/"
 TABLE = (

@@ -9,11 +9,11 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass
 
 from experiments.laboratory.places.libvirt import virsh
+from experiments.laboratory.reach import counters
+from experiments.laboratory.reach.counters import Counts, since
 from experiments.laboratory.reach.remote import Refused
 from experiments.laboratory.reach.ssh import Connection, Unreachable
 from experiments.models import CampaignRun, FileSystem, Signature
-from experiments.placement_driver import counters
-from experiments.placement_driver.counters import Counts, since
 
 logger = logging.getLogger(__name__)
 

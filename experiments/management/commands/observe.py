@@ -5,8 +5,8 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.core.management.base import CommandParser as ArgumentParser
 
+from experiments.fleet import selectors, watching
 from experiments.models import Host
-from experiments.observation import selectors, watching
 
 
 class Command(BaseCommand):

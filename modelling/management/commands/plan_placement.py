@@ -8,12 +8,12 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from modelling.evidence import counts, names
-from modelling.placement.content import FleetError, Plan
-from modelling.placement.fleet_file import MOST_BYTES, read_fleet
-from modelling.placement.gather import in_the_catalogue, knowledge
-from modelling.placement.planning import check, plan
-from modelling.placement.solver_output import on_stderr
-from modelling.placement.words import asked_for, explained, solved
+from modelling.fleet.placement.content import FleetError, Plan
+from modelling.fleet.placement.fleet_file import MOST_BYTES, read_fleet
+from modelling.fleet.placement.gather import in_the_catalogue, knowledge
+from modelling.fleet.placement.planning import check, plan
+from modelling.fleet.placement.solver_output import on_stderr
+from modelling.fleet.placement.words import asked_for, explained, solved
 
 
 class Command(BaseCommand):

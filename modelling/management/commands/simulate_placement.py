@@ -8,9 +8,9 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from modelling.answers.estimate import assumptions
 from modelling.evidence import names
-from modelling.placement.content import FleetError, Rules
-from modelling.placement.gather import knowledge
-from modelling.placement.solver_output import on_stderr
+from modelling.fleet.placement.content import FleetError, Rules
+from modelling.fleet.placement.gather import knowledge
+from modelling.fleet.placement.solver_output import on_stderr
 from modelling.research.placement import HYPERVISOR, ORACLE, PERIODS, Outcome, in_common, simulate
 
 REPETITIONS = 3  # of a further laboratory, of each pair

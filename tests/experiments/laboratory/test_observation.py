@@ -9,11 +9,11 @@ from django.core.management import call_command
 from django.db import connection
 
 from experiments.campaigns import hosts
+from experiments.fleet import deeds, watching
+from experiments.fleet.driver import libvirt_listing
 from experiments.laboratory.places import drivers, libvirt
 from experiments.laboratory.places.drivers import Wanted
 from experiments.models import DiskStatistics, ObservedMachine
-from experiments.observation import deeds, watching
-from experiments.placement_driver import libvirt_listing
 from kdb.models import Job
 from tests import factories
 from tests.experiments.laboratory.conftest import do, wait_until

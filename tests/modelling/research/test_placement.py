@@ -9,10 +9,10 @@ from django.core.management import CommandError, call_command
 
 from modelling.estimation.bayes import posterior
 from modelling.estimation.network import Trial
-from modelling.placement.content import Rules
-from modelling.placement.prospects import Known
+from modelling.fleet.placement.content import Rules
+from modelling.fleet.placement.prospects import Known
 from modelling.research.placement import HYPERVISOR, POLICIES, in_common, measured, simulate
-from tests.modelling.placement.beliefs import known
+from tests.modelling.fleet.placement.beliefs import known
 
 PAIRS = [f"{guest}-on-{host}" for guest in ("ext4", "xfs") for host in ("ext4", "xfs")]
 

@@ -1,0 +1,199 @@
+"""The contract of placement drivers: they list what runs on a host, count what its disks do, and move one from an image
+to another while its machine runs. No Django.
+
+A driver that moves is for one host. Every call may be repeated, and may be the first after a worker died at any point:
+what a call does follows from what it finds on the host, never from what an earlier call remembers. What a move makes
+has the move's token in its name, so nobody else's image is ever taken for its own. The tests of
+tests/experiments/fleet/driver/conformance.py hold any of them to this; docs/placement.md tells it in words.
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Protocol
+
+from experiments.laboratory.reach.counters import Counts
+from experiments.laboratory.reach.ssh import Connection
+
+# Listing
+
+
+@dataclass(frozen=True)
+class ListedPool:
+    """A place where images lie or could lie. Sizes in bytes; host_fs is empty for volumes."""
+
+    path: str
+    name: str  # of the hypervisor's pool; empty: it has none there
+    backend: str  # of kdb.host_storage.BACKENDS
+    host_fs: str
+    storage_kind: str  # hdd, ssd, nvme, mixed; empty: not known
+    size_bytes: int
+    free_bytes: int
+
+
+@dataclass(frozen=True)
+class ListedDisk:
+    """A writable disk of a machine that runs. pool: the path of one of the listing's; empty: none of them."""
+
+    target: str
+    path: str
+    pool: str
+    image_format: str
+    allocation: str  # sparse; empty: not known
+    cache_mode: str  # empty: the hypervisor's default
+    has_backing_chain: bool
+    size_bytes: int
+    allocated_bytes: int
+
+
+@dataclass(frozen=True)
+class ListedMachine:
+    """A virtual machine. has_agent: its guest agent is connected, which may tell its file systems."""
+
+    uuid: str
+    name: str
+    is_running: bool
+    has_agent: bool
+    disks: tuple[ListedDisk, ...]
+
+
+@dataclass(frozen=True)
+class Listing:
+    pools: tuple[ListedPool, ...]
+    machines: tuple[ListedMachine, ...]
+
+
+class ListingDriver(Protocol):
+    """A way to list what runs on a host and what its disks do; nothing is changed by any of it.
+
+    Each raises Refused where the host does not answer as it should, and what the way to the host raises (ssh.SshError).
+    """
+
+    def listing(self, host: Connection) -> Listing:
+        """Return all pools and machines, but for those of a campaign's making; asked for every few minutes."""
+
+    def counts(self, host: Connection) -> dict[str, dict[str, Counts]]:
+        """Return running machine by name to disk by target to what it did since its start; asked for every few seconds.
+
+        One command for all machines. What is not counted is left out, and is not zero.
+        """
+
+
+# Moving
+
+
+class Image(StrEnum):
+    """The image that a machine runs from, or would start from where it is stopped."""
+
+    OLD = "old"
+    NEW = "new"
+    NOT_KNOWN = ""
+
+
+class MoveError(Exception):
+    """A step could not be done; the text is fit to show. runs_from : from which image the machine runs after it."""
+
+    def __init__(self, text: str, runs_from: Image = Image.NOT_KNOWN) -> None:
+        super().__init__(text)
+        self.runs_from = runs_from
+
+
+class Forbidden(MoveError):  # noqa: N818
+    """The step is not safe here, and was not begun."""
+
+
+class CopyEnded(MoveError):  # noqa: N818
+    """The copy ended before it was whole: no space, a machine that stopped, somebody who ended it."""
+
+
+class NotSure(MoveError):  # noqa: N818
+    """The host does not say enough for the step to be safe, or not now. Another try may succeed."""
+
+
+class Held(NotSure):
+    """All is as it should be but for an image that the machine no longer uses and still has open.
+
+    So it is where the hypervisor's manager died between two of its own steps. The image can go once the machine was
+    stopped.
+    """
+
+
+class Gone(MoveError):  # noqa: N818
+    """The host has no such machine any more. Nothing is done, and nothing is removed."""
+
+
+@dataclass(frozen=True)
+class Move:
+    """One disk on its way.
+
+    token : of this move alone, in the name of what it makes; machine : UUID; disk : as its definition names it
+    old, new : paths of the images on the host; reserve_bytes : that stay free where the new one lies
+    copy_rate : bytes a second at most; 0 is no limit
+    """
+
+    token: str
+    machine: str
+    disk: str
+    old: str
+    new: str
+    reserve_bytes: int = 0
+    copy_rate: int = 0
+
+    @property
+    def kept(self) -> str:
+        """Return the name of the old image once the machine runs from the new one."""
+        return f"{self.old}.kdb-kept-{self.token}"
+
+
+@dataclass(frozen=True)
+class Checked:
+    """The image that is copied. size_bytes : as the machine sees it; warnings : what will differ, a sentence each."""
+
+    size_bytes: int
+    allocated_bytes: int
+    image_format: str
+    is_sparse: bool
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Copying:
+    """The progress of a copy, in bytes. is_ready : the new image follows every write, and a switch may be made."""
+
+    done: int
+    total: int
+    is_ready: bool
+
+
+class MovingDriver(Protocol):
+    """A way to move disks. Raises MoveError and its kinds, and what the way to the host raises (ssh.SshError)."""
+
+    def check(self, move: Move) -> Checked:
+        """Return what would be copied; nothing is changed. Raises Forbidden with the first reason against the move."""
+
+    def copy(self, move: Move) -> Copying:
+        """Begin the copy, or take up the one that runs; what an earlier one left half is made anew.
+
+        Raises Forbidden, CopyEnded.
+        """
+
+    def progress(self, move: Move) -> Copying:
+        """Return how far the copy is. Raises CopyEnded where it runs no longer."""
+
+    def switch(self, move: Move) -> None:
+        """Let the machine run from the new image, now and after every restart. Returns when both hold.
+
+        Until then it runs from the old one, and no write that was acknowledged is in one image only.
+        Raises Forbidden, CopyEnded, NotSure.
+        """
+
+    def runs_from(self, move: Move) -> Image:
+        """Return from which image the machine runs, or would start."""
+
+    def undo(self, move: Move) -> None:
+        """Take back a move that has not switched: the copy ends and is removed. Raises Forbidden where it has, Held."""
+
+    def keep(self, move: Move) -> None:
+        """Give the old image its kept name. Raises Forbidden where a definition still has it, Held."""
+
+    def remove(self, move: Move) -> None:
+        """Remove the kept image. Raises Forbidden where it is not surely that, or a definition has it, Held."""

@@ -1,0 +1,56 @@
+"""Sums as rows of the database, and back."""
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from datetime import datetime
+from typing import Any
+
+from django.db.models import QuerySet, Sum
+
+from experiments.laboratory.reach.counters import NAMES, Counts
+from experiments.models import DiskStatistics
+
+from .sums import Watched
+
+COUNTED = ["seconds", "busy_seconds", *NAMES]
+
+
+def statistics(disk_id: int, span: str, starts_at: datetime, watched: Watched) -> DiskStatistics:
+    """Return an unsaved row."""
+    return DiskStatistics(
+        disk_id=disk_id,
+        span=span,
+        starts_at=starts_at,
+        seconds=watched.seconds,
+        busy_seconds=min(watched.busy_seconds, watched.seconds),
+        **asdict(watched.counts),
+    )
+
+
+def save(rows: list[DiskStatistics]) -> None:
+    """Save rows in place of those that are there for the same disk and time."""
+    DiskStatistics.objects.bulk_create(
+        rows,
+        update_conflicts=True,
+        unique_fields=["disk", "span", "starts_at"],
+        update_fields=COUNTED,
+        batch_size=1000,
+    )
+
+
+def watched(row: DiskStatistics) -> Watched:
+    return Watched(row.seconds, row.busy_seconds, Counts(**{name: getattr(row, name) for name in NAMES}))
+
+
+def summed(rows: QuerySet[DiskStatistics], *by: str) -> list[tuple[Mapping[str, Any], Watched]]:
+    """Return the sums over all rows that agree in the fields `by`."""
+    sums: Any = rows.values(*by).annotate(**{f"sum_{name}": Sum(name) for name in COUNTED}).order_by()
+    return [
+        (
+            row,
+            Watched(
+                row["sum_seconds"], row["sum_busy_seconds"], Counts(**{name: row[f"sum_{name}"] for name in NAMES})
+            ),
+        )
+        for row in sums
+    ]

@@ -1,0 +1,287 @@
+"""Looks at an observed host: what runs there now and then, the counters of all disks every few seconds.
+
+A job of about a minute holds one connection, looks, and keeps what it saw in one transaction; the next job begins
+where it ended, and the tick begins one where none is under way. What was last counted is kept with each disk, so a
+job that dies costs nothing but detail: the next one sees the difference since. Two jobs at one host, or one whose
+worker was given up, count nothing twice, because a look that is not later than the kept one is left out.
+"""
+
+import logging
+import time
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from dataclasses import asdict
+from datetime import datetime, timedelta
+from functools import partial
+
+from django.db import transaction
+from django.db.models import Max, Q
+from django.utils.timezone import now
+
+from experiments.campaigns import hosts
+from experiments.laboratory.reach import remote, ssh
+from experiments.laboratory.reach.counters import Counts
+from experiments.models import DiskStatistics, Host, ObservedDisk, ObservedMachine, ObservedPool
+from kdb.models import Job
+from kdb.work import jobs
+
+from . import rows
+from .driver import libvirt_listing
+from .driver.contract import ListedMachine, Listing, ListingDriver
+from .sums import Watched, by_minute, counts_of, joined
+
+logger = logging.getLogger(__name__)
+
+JOB = "observe_host"
+SECONDS = 60  # that one job watches
+LIST_EVERY = timedelta(minutes=10)
+LIST_NEW_SECONDS = 60  # at least between two lists, where a machine shows that is not known
+TRY_AGAIN = timedelta(minutes=1)  # after a look that failed
+ASKED_AT_ONCE = 20  # machines whose file system is looked for after one list
+_KEEP_JOBS = timedelta(days=1)
+
+SECONDS_A_MACHINE = 0.6  # least time between two looks: asking for one machine takes 2.5 ms of a core
+LONGEST_SECONDS = 60.0  # and most
+
+Look = tuple[datetime, dict[str, dict[str, Counts]]]
+Source = ObservedMachine.GuestSource
+DRIVER: ListingDriver = libvirt_listing
+
+
+def interval(every: float, machines: int) -> float:
+    """Return s between two looks: as asked, or more for many machines, so that looking stays cheap.
+
+    Counters go on in between: sums lose nothing by it.
+    """
+    return max(every, min(machines * SECONDS_A_MACHINE, LONGEST_SECONDS))
+
+
+def watch(run: jobs.JobRun, host_id: int) -> None:
+    """Watch the host of a job, and ask for the next watch."""
+    host = Host.objects.filter(pk=host_id, is_observed=True).first()
+    if host is None:
+        return
+    if watch_for(host, SECONDS, partial(run.step, 0)):
+        ask(host)
+
+
+def watch_for(host: Host, seconds: float, guard: Callable[[], object] = lambda: None) -> bool:
+    """Watch a host and keep what was seen; False where it could not be watched, which the host then says.
+
+    guard : called in each transaction; raises where another has taken the work over
+    """
+    try:
+        with hosts.connect(host) as machine:
+            _Watch(host, machine, guard).go_on_for(seconds)
+    except ssh.KeyChanged as error:
+        hosts.block(host, str(error))
+        return _failed(host, error)
+    except (ssh.SshError, hosts.HostError, remote.Refused) as error:
+        return _failed(host, error)
+    return True
+
+
+def _failed(host: Host, error: Exception) -> bool:
+    Host.objects.filter(pk=host.pk).update(observation_error=str(error)[:2000])
+    logger.warning("could not observe host=%s reason=%r", host.slug, str(error))
+    return False
+
+
+class _Watch:
+    """One connection's worth of looks."""
+
+    def __init__(self, host: Host, machine: ssh.Connection, guard: Callable[[], object]) -> None:
+        self.host, self.machine, self.guard = host, machine, guard
+        self.looks: list[Look] = []
+        self.listed = 0.0  # time.monotonic() of the last list in this job
+
+    def go_on_for(self, seconds: float) -> None:
+        last_listed = ObservedPool.objects.filter(host=self.host).aggregate(at=Max("seen_at"))["at"]
+        if last_listed is None or now() - last_listed > LIST_EVERY:
+            self.list_all()
+        machines = ObservedMachine.objects.filter(host=self.host, is_running=True).count()
+        every = interval(self.host.observed_every, machines)
+        end = time.monotonic() + seconds
+        if self.host.observed_at is not None:  # the job before this one looked last
+            rest = every - (now() - self.host.observed_at).total_seconds()
+            time.sleep(min(max(rest, 0), every))
+        try:
+            self.look()
+            while (left := end - time.monotonic()) > 0:
+                time.sleep(min(every, left))
+                self.look()
+        finally:
+            if self.looks:
+                keep(self.host, self.looks, self.guard)
+
+    def look(self) -> None:
+        before = now()
+        counts = DRIVER.counts(self.machine)
+        at = before + (now() - before) / 2
+        known = ObservedMachine.objects.filter(host=self.host).values_list("name", flat=True)
+        is_due = not self.listed or time.monotonic() - self.listed > LIST_NEW_SECONDS
+        if is_due and not counts.keys() <= set(known):
+            self.list_all()
+        self.looks.append((at, counts))
+
+    def list_all(self) -> None:
+        self.listed = time.monotonic()
+        listing = DRIVER.listing(self.machine)
+        keep_listing(self.host, listing, self.guard)
+        self.find_guest_file_systems(listing)
+
+    def find_guest_file_systems(self, listed: Listing) -> None:
+        """Find guest file systems that nobody knows. Where neither way tells, the machine's page asks its operator."""
+        unknown = set(
+            ObservedMachine.objects.filter(host=self.host, guest_fs="", is_running=True).values_list("uuid", flat=True)
+        )
+        asked = [machine for machine in listed.machines if _uuid_in(machine, unknown)][:ASKED_AT_ONCE]
+        for machine in asked:
+            told = self.guest_file_system(machine)
+            if told is not None:
+                ObservedMachine.objects.filter(host=self.host, uuid=machine.uuid, guest_fs="").update(
+                    guest_fs=told[0], guest_fs_source=told[1]
+                )
+
+    def guest_file_system(self, machine: ListedMachine) -> tuple[str, Source] | None:
+        """Return the file system and its source; None where it has none that is known, or several kinds."""
+        if machine.has_agent:
+            with suppress(remote.Refused):
+                kinds = libvirt_listing.file_systems_by_agent(self.machine, machine.uuid)
+                return (kinds[0], Source.AGENT) if len(kinds) == 1 else None
+        by_superblock: set[str] = set()
+        for disk in machine.disks:
+            if disk.image_format == "raw" and disk.path.startswith("/"):
+                with suppress(remote.Refused):
+                    by_superblock |= set(libvirt_listing.file_systems_by_superblock(self.machine, disk.path))
+        return (by_superblock.pop()[:40], Source.SUPERBLOCK) if len(by_superblock) == 1 else None
+
+
+def _uuid_in(machine: ListedMachine, uuids: Iterable[object]) -> bool:
+    return machine.uuid in {str(uuid) for uuid in uuids}
+
+
+# What a look leaves in the database
+
+
+@transaction.atomic
+def keep_listing(host: Host, listing: Listing, guard: Callable[[], object] = lambda: None) -> None:
+    """Take a list over, in a constant number of statements. Safe to call again.
+
+    What is listed no longer stays, with the time when it was last seen, until the pruning.
+    """
+    at = now()
+    guard()
+    hosts.locked(host.pk)
+    ObservedPool.objects.bulk_create(
+        [ObservedPool(host=host, seen_at=at, **asdict(pool)) for pool in listing.pools],
+        update_conflicts=True,
+        unique_fields=["host", "path"],
+        update_fields=["name", "backend", "host_fs", "storage_kind", "size_bytes", "free_bytes", "seen_at"],
+    )
+    ObservedMachine.objects.bulk_create(
+        [
+            ObservedMachine(host=host, uuid=machine.uuid, name=machine.name, is_running=machine.is_running, seen_at=at)
+            for machine in listing.machines
+        ],
+        update_conflicts=True,
+        unique_fields=["host", "uuid"],
+        update_fields=["name", "is_running", "seen_at"],
+    )
+    uuids = [machine.uuid for machine in listing.machines]
+    ObservedMachine.objects.filter(host=host).exclude(uuid__in=uuids).update(is_running=False)
+    pools = dict(ObservedPool.objects.filter(host=host).values_list("path", "pk"))
+    machines = {str(uuid): pk for uuid, pk in ObservedMachine.objects.filter(host=host).values_list("uuid", "pk")}
+    ObservedDisk.objects.bulk_create(
+        [
+            ObservedDisk(
+                machine_id=machines[machine.uuid],
+                pool_id=pools.get(disk.pool),
+                seen_at=at,
+                **{name: value for name, value in asdict(disk).items() if name != "pool"},
+            )
+            for machine in listing.machines
+            for disk in machine.disks
+        ],
+        update_conflicts=True,
+        unique_fields=["machine", "target"],
+        update_fields=[
+            *("pool", "path", "image_format", "allocation", "cache_mode", "has_backing_chain", "size_bytes"),
+            *("allocated_bytes", "seen_at"),
+        ],
+    )
+
+
+@transaction.atomic
+def keep(host: Host, looks: list[Look], guard: Callable[[], object] = lambda: None) -> None:
+    """Add looks to the sums by minute, in a constant number of statements.
+
+    looks : in order; what is not later than the last kept look is known already
+    """
+    guard()
+    hosts.locked(host.pk)
+    # Where machines had one name after another, only the latest runs.
+    named = dict(ObservedMachine.objects.filter(host=host).order_by("pk").values_list("name", "pk"))
+    disks = list(ObservedDisk.objects.filter(machine__in=named.values()).select_related("machine"))
+    sums: dict[tuple[int, datetime], Watched] = {}
+    for disk in disks:
+        seen = _looks_of(disk, looks)
+        for minute, watched in by_minute(seen).items():
+            sums[disk.pk, minute] = watched
+        disk.counted_at, last = seen[-1]
+        disk.counts = None if last is None else asdict(last)
+    _add(sums)
+    ObservedDisk.objects.bulk_update(disks, ["counts", "counted_at"], batch_size=500)
+    running = set(looks[-1][1])
+    there = [pk for name, pk in named.items() if name in running]
+    ObservedMachine.objects.filter(pk__in=there).update(is_running=True, seen_at=looks[-1][0])
+    ObservedMachine.objects.filter(host=host).exclude(pk__in=there).update(is_running=False)
+    Host.objects.filter(pk=host.pk).update(observed_at=looks[-1][0], observation_error="")
+
+
+def _looks_of(disk: ObservedDisk, looks: list[Look]) -> list[tuple[datetime, Counts | None]]:
+    """Return the kept look first, then what is later."""
+    seen = [(at, by_machine.get(disk.machine.name, {}).get(disk.target)) for at, by_machine in looks]
+    if disk.counted_at is None:
+        return seen
+    return [(disk.counted_at, counts_of(disk.counts)), *(look for look in seen if look[0] > disk.counted_at)]
+
+
+def _add(sums: Mapping[tuple[int, datetime], Watched]) -> None:
+    """Add to what the minutes hold already."""
+    if not sums:
+        return
+    minutes = sorted(minute for _, minute in sums)
+    held = DiskStatistics.objects.filter(
+        disk__in={pk for pk, _ in sums}, span="minute", starts_at__gte=minutes[0], starts_at__lte=minutes[-1]
+    )
+    there = {(row.disk_id, row.starts_at): rows.watched(row) for row in held}
+    whole = {key: joined([there[key], part]) if key in there else part for key, part in sums.items()}
+    rows.save([rows.statistics(pk, "minute", minute, watched) for (pk, minute), watched in whole.items()])
+
+
+# When to look
+
+
+def ask(host: Host) -> None:
+    """Have the host watched, unless a job is at it or waits for a worker."""
+    open_jobs = Job.objects.filter(kind=JOB, arguments__host_id=host.pk, state=Job.State.QUEUED)
+    if not open_jobs.exists():
+        jobs.enqueue(JOB, queue=host.queue, host_id=host.pk)
+
+
+def look_after() -> None:
+    """Enqueue a job for every observed host that has none, a minute after one that failed; called at each tick."""
+    observed = list(Host.objects.filter(is_observed=True))
+    if not observed:
+        return
+    open_states = (Job.State.QUEUED, Job.State.RUNNING)
+    recent = Job.objects.filter(kind=JOB).filter(Q(state__in=open_states) | Q(finished_at__gt=now() - TRY_AGAIN))
+    at_it, just_done = set[int](), set[int]()
+    for state, arguments in recent.values_list("state", "arguments"):
+        (at_it if state in open_states else just_done).add(arguments.get("host_id"))
+    for host in observed:
+        waits = bool(host.observation_error) and host.pk in just_done
+        if host.pk not in at_it and not waits and not host.blocked_reason:
+            jobs.enqueue(JOB, queue=host.queue, host_id=host.pk)
+    Job.objects.filter(kind=JOB, finished_at__lt=now() - _KEEP_JOBS).delete()

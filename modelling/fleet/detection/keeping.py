@@ -1,0 +1,207 @@
+"""Models made from signatures, and what they say of observed machines hour by hour: kept, and brought up to date.
+
+A model is kept as the numbers it was fitted to and its parameters, and fitted again from them where it is used:
+nothing is unpickled.
+"""
+
+import hashlib
+import json
+import logging
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, field
+from datetime import datetime, timedelta
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from django.conf import settings
+from django.db.models import Count, Max, Q
+from django.utils.timezone import now
+
+from experiments import visible
+from experiments.fleet import selectors as observation
+from experiments.fleet.sums import Watched
+from experiments.laboratory.reach.counters import NAMES, Counts
+from experiments.models import CampaignRun, DiskStatistics, Signature, Workload
+from kdb.models import Job
+from kdb.work import jobs
+from modelling.models import DetectedHour, DetectionModel
+
+from .classifier import METHOD, Classifier, TooFewError, Training
+from .evaluation import Known, model_of
+from .features import FEATURES, is_idle, matrix
+
+logger = logging.getLogger(__name__)
+
+TRAIN_JOB, DETECT_JOB = "train_detection", "detect_workloads"
+EVERY = timedelta(minutes=10)
+HOUR = timedelta(hours=1)
+
+
+# Models
+
+
+def signatures() -> list[Known]:
+    """Return all that detection may learn from: of runs that came to their end, and those that came with KDB."""
+    rows = Signature.objects.filter(Q(run=None) | Q(run__state=CampaignRun.State.DONE)).order_by("pk")
+    return [
+        Known(
+            row.workload,
+            f"run {row.run_id}" if row.run_id else row.source,
+            row.seconds,
+            Counts(**{name: getattr(row, name) for name in NAMES}),
+        )
+        for row in rows
+    ]
+
+
+def current() -> DetectionModel | None:
+    """Return the newest model; None before the first was made."""
+    return DetectionModel.objects.filter(method=METHOD).order_by("-made_at", "-pk").first()
+
+
+def train() -> DetectionModel:
+    """Make a model of the signatures as they are, unless that was done already. Safe to call again."""
+    known = signatures()
+    text = json.dumps(
+        [
+            [signature.workload, signature.run, signature.seconds, *asdict(signature.counts).values()]
+            for signature in known
+        ]
+    )
+    digest = hashlib.sha256(text.encode()).hexdigest()
+    there = DetectionModel.objects.filter(method=METHOD, digest=digest).first()
+    if there is not None:
+        DetectionModel.objects.filter(pk=there.pk).update(made_at=now())
+        return there
+    workloads = list(visible.entries(Workload).values_list("slug", flat=True))
+    fields: dict[str, Any] = {"why_not": "", "training": {}, "report": {}}
+    try:
+        model, report = model_of(known, workloads)
+        fields |= {"training": as_json(model), "report": asdict(report)}
+    except TooFewError as error:
+        fields["why_not"] = str(error)
+    made, _ = DetectionModel.objects.get_or_create(
+        method=METHOD, digest=digest, defaults={"signatures": len(known), **fields}
+    )
+    _forget_old_models(made)
+    logger.info("trained detection model=%s signatures=%s why_not=%r", made.pk, len(known), made.why_not)
+    return made
+
+
+def _forget_old_models(newest: DetectionModel) -> None:
+    """Delete the older models that no detected hour rests on."""
+    used = DetectedHour.objects.values("model")
+    DetectionModel.objects.exclude(pk=newest.pk).exclude(pk__in=used).delete()
+
+
+def as_json(model: Classifier) -> dict[str, Any]:
+    return {
+        "features": [feature.name for feature in FEATURES],
+        "rows": model.training.features.tolist(),
+        "workloads": list(model.training.workloads),
+        "runs": list(model.training.groups),
+        "told": list(model.told),
+        "penalty": model.penalty,
+        "farthest": model.farthest,
+    }
+
+
+def classifier(kept: DetectionModel) -> Classifier | None:
+    """Return the model, fitted again; None where there were too few signatures for one."""
+    return None if kept.why_not else _fitted_again(kept.pk, kept.digest)
+
+
+@lru_cache(maxsize=2)
+def _fitted_again(pk: int, digest: str) -> Classifier:
+    """Fit a kept model again. digest : so that another database's model with this key is another one"""
+    kept = DetectionModel.objects.get(pk=pk, digest=digest).training
+    training = Training(np.array(kept["rows"]), tuple(kept["workloads"]), tuple(kept["runs"]))
+    return Classifier(training, tuple(kept["told"]), kept["penalty"], kept["farthest"])
+
+
+# Hours
+
+
+@dataclass
+class _Hour:
+    minutes: int = 0
+    idle: int = 0
+    unlike: int = 0
+    shares: dict[str, float] = field(default_factory=lambda: defaultdict(float))
+    certainty: float = 0.0
+
+
+def detect() -> None:
+    """Say of each hour with new minutes what they were like; of all that are kept, where the model is another one."""
+    kept = current()
+    model = classifier(kept) if kept is not None else None
+    if kept is None or model is None:
+        return
+    by_now = DetectedHour.objects.filter(model=kept).aggregate(at=Max("starts_at"))["at"]
+    minutes = DiskStatistics.objects.filter(span="minute")
+    if by_now is not None:
+        minutes = minutes.filter(starts_at__gte=by_now - HOUR)  # whose last minutes may have come late
+    by_hour: dict[tuple[int, datetime], dict[datetime, Watched]] = defaultdict(dict)
+    for machine, starts_at, watched in observation.minutes_of_machines(minutes):
+        by_hour[machine, starts_at.replace(minute=0)][starts_at] = watched
+    hours = {key: hour_of(model, list(parts.values())) for key, parts in by_hour.items()}
+    DetectedHour.objects.bulk_create(
+        [
+            DetectedHour(machine_id=machine, starts_at=starts_at, model=kept, **asdict(hour))
+            for (machine, starts_at), hour in hours.items()
+        ],
+        update_conflicts=True,
+        unique_fields=["machine", "starts_at"],
+        update_fields=["model", "minutes", "idle", "unlike", "shares", "certainty"],
+        batch_size=1000,
+    )
+    oldest = now() - timedelta(days=settings.KDB_OBSERVATION_HOURS_DAYS)
+    DetectedHour.objects.filter(starts_at__lt=oldest).delete()
+
+
+def hour_of(model: Classifier, minutes: Iterable[Watched]) -> _Hour:
+    """Sum up what minutes were like, each by itself."""
+    hour = _Hour()
+    working = []
+    for minute in minutes:
+        hour.minutes += 1
+        if is_idle(minute.counts, minute.seconds):
+            hour.idle += 1
+        else:
+            working.append(minute.counts)
+    if working:
+        features = matrix(working)
+        known = np.array([bool(name) for name in model.tell(features)])
+        hour.unlike = int((~known).sum())
+        if known.any():
+            shares = model.shares(features[known])
+            hour.shares |= dict(zip(model.workloads, shares.sum(axis=0).tolist(), strict=True))
+            hour.certainty = float(model.probabilities(features[known]).max(axis=1).sum())
+    hour.shares = dict(hour.shares)
+    return hour
+
+
+# When
+
+
+def look_after() -> None:
+    """Ask, at each tick, for a model where there are new signatures and for hours where there are new minutes."""
+    since = now() - EVERY
+    recent = set(
+        Job.objects.filter(kind__in=[TRAIN_JOB, DETECT_JOB], created_at__gt=since).values_list("kind", flat=True)
+    )
+    if TRAIN_JOB not in recent and _is_behind():
+        jobs.enqueue_for_leftovers(TRAIN_JOB)
+    if DETECT_JOB not in recent and DiskStatistics.objects.filter(span="minute", starts_at__gt=since - EVERY).exists():
+        jobs.enqueue_for_leftovers(DETECT_JOB)
+    old = now() - timedelta(days=1)
+    Job.objects.filter(kind__in=[TRAIN_JOB, DETECT_JOB], finished_at__lt=old).delete()
+
+
+def _is_behind() -> bool:
+    """Tell whether signatures came or went since the newest model."""
+    there = Signature.objects.filter(Q(run=None) | Q(run__state=CampaignRun.State.DONE)).aggregate(number=Count("pk"))
+    made = current()
+    return bool(there["number"]) if made is None else made.signatures != there["number"]

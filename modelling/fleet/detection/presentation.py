@@ -1,0 +1,115 @@
+"""Lay out what is observed and detected for a reader. No queries."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from experiments.fleet.selectors import load
+from experiments.fleet.sums import Watched
+from modelling.answers.words import Chart
+from modelling.evidence.question import Question
+from modelling.evidence.words import percent
+from modelling.mixes.words import mix_address
+
+from .content import Mix
+from .evaluation import IDLE, UNLIKE
+
+SPANS = {"minute": "%H:%M", "hour": "%m-%d %H:00", "day": "%Y-%m-%d"}
+SHOWN = {"minute": 120, "hour": 72, "day": 90}  # points of a chart
+_WORDS = {IDLE: "idle", UNLIKE: "unlike anything known"}
+
+
+@dataclass(frozen=True)
+class MixWords:
+    """A mix in words, and where an answer under it stands; address is empty where there is none."""
+
+    text: str
+    note: str
+    address: str
+
+
+def mix_words(mix: Mix | None, names: Mapping[str, str], hypervisor: str, machine_fs: str) -> MixWords:
+    """Put a mix into words. names : workload to its name; hypervisor, machine_fs : slugs of the catalogue, or empty"""
+    if mix is None:
+        return MixWords("not told yet", "", "")
+    beside = f"{mix.minutes} minutes watched, {percent(mix.idle)} idle, {percent(mix.unlike)} unlike anything known"
+    if mix.why_not:
+        return MixWords("not known", f"{mix.why_not} {beside}.", "")
+    likely = sorted(mix.shares.items(), key=lambda share: -share[1])
+    text = ", ".join(f"{names.get(workload, workload)} {percent(share)}" for workload, share in likely if share >= 0.05)
+    weights = {workload: round(share * 100) for workload, share in likely if share >= 0.05}
+    question = Question("host-storage", "", hypervisor=hypervisor or None, guest_fs=machine_fs or None)
+    address = mix_address(question, weights)
+    return MixWords(text, f"{percent(mix.probability)} sure on average; {beside}.", address)
+
+
+@dataclass(frozen=True)
+class Curves:
+    """The loads of a machine's disks over time, as charts and as the rows of a table."""
+
+    charts: list[Chart]
+    rows: list[tuple[str, Any]]
+
+
+def curves(span: str, sums: Sequence[tuple[datetime, Watched]]) -> Curves:
+    """Draw the curves of a machine. sums : in order; the latest SHOWN are shown"""
+    shown = [(f"{starts_at:{SPANS[span]}}", load([watched])) for starts_at, watched in sums[-SHOWN[span] :]]
+    throughput = {"read": "read_mib", "written": "write_mib"}
+    requests = {"reads": "reads", "writes": "writes", "flushes": "flushes"}
+    return Curves(
+        [
+            _chart("throughput", "MiB/s", f"MiB a second by {span}", throughput, shown),
+            _chart("requests", "1/s", f"requests a second by {span}", requests, shown),
+        ]
+        if shown
+        else [],
+        shown[::-1],
+    )
+
+
+def _chart(name: str, unit: str, title: str, series: Mapping[str, str], shown: Sequence[tuple[str, Any]]) -> Chart:
+    return Chart(
+        id=f"chart-{name}",
+        size="short",
+        label=f"Line chart: {title}. The table has the numbers.",
+        data={
+            "kind": "line",
+            "horizontal": False,
+            "unit": unit,
+            "axis": unit,
+            "across": "UTC",
+            "labels": [label for label, _ in shown],
+            "series": [
+                {
+                    "name": words,
+                    "points": [{"value": getattr(row, field), "low": None, "high": None} for _, row in shown],
+                }
+                for words, field in series.items()
+            ],
+            "tones": None,
+            "reference": None,
+        },
+    )
+
+
+@dataclass(frozen=True)
+class ConfusionTable:
+    """A confusion. columns: what may be said; rows: what ran, how often each was said, and the share that was right."""
+
+    title: str
+    columns: list[str]
+    rows: list[tuple[str, list[int], float | None]]
+
+
+def confusion_table(
+    title: str, confusion: Mapping[str, Mapping[str, int]], workloads: Sequence[str], names: Mapping[str, str]
+) -> ConfusionTable:
+    """Lay out a confusion. right: of those that were not idle; None where none is known by that name"""
+    columns = [*workloads, UNLIKE, IDLE]
+    rows = []
+    for ran, counted in confusion.items():
+        working = sum(counted.values()) - counted.get(IDLE, 0)
+        right = counted.get(ran, 0) / working if working and ran in workloads else None
+        rows.append((names.get(ran, ran), [counted.get(column, 0) for column in columns], right))
+    return ConfusionTable(title, [names.get(column, _WORDS.get(column, column)) for column in columns], rows)

@@ -1,0 +1,135 @@
+"""Observed hosts and machines in the browser, with what is detected of them, for operators."""
+
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_http_methods, require_safe
+
+from experiments import permissions
+from experiments.campaigns.hosts import HostError
+from experiments.campaigns.views import operators_only
+from experiments.fleet import deeds
+from experiments.fleet import selectors as observation
+from experiments.fleet.forms import MachineForm, ObserveForm, PoolPageForm
+from experiments.models import Host, ObservedMachine
+from kdb.accounts.users import user_of
+from modelling.evidence import names
+
+from . import selectors
+from .keeping import current
+from .presentation import SPANS, confusion_table, curves, mix_words
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@operators_only
+def observed_host(request: HttpRequest, slug: str) -> HttpResponse:
+    """Show the machines and pools of a host; turn observation on and off."""
+    host = get_object_or_404(Host.objects.select_related("hypervisor"), slug=slug)
+    may_change, problem = permissions.may_change_host(request.user, host), ""
+    form = ObserveForm(request.POST if request.POST.get("do") == "on" else None, initial={"every": host.observed_every})
+    pools = {pool.pk: PoolPageForm(instance=pool, prefix=f"pool{pool.pk}") for pool in observation.pools(host)}
+    if request.method == "POST":
+        if not may_change:
+            raise PermissionDenied
+        try:
+            if _done(request, host, form, pools):
+                return redirect("observed-host", slug)
+        except HostError as error:
+            problem = str(error)
+    rows = observation.machines(host)
+    mixes = selectors.mixes_of([row.machine.pk for row in rows])
+    words = names.names()["workload"]
+    shown = {
+        "host": host,
+        "may_change": may_change,
+        "problem": problem,
+        "form": form,
+        "pools": [(pool_form.instance, pool_form) for pool_form in pools.values()],
+        "rows": [(row, mix_words(mixes.get(row.machine.pk), words, _hypervisor(host), "")) for row in rows],
+        "trail": host.audit_entries.select_related("actor").order_by("-pk")[:20],
+    }
+    has_errors = form.errors or any(pool_form.is_bound and pool_form.errors for pool_form in pools.values())
+    return render(request, "modelling/observed_host.html", shown, status=409 if problem else 422 if has_errors else 200)
+
+
+def _done(request: HttpRequest, host: Host, form: ObserveForm, pools: dict[int, PoolPageForm]) -> bool:
+    """Do what the pressed button says; False where its form has errors. Raises HostError."""
+    match request.POST.get("do", "").split("-"):
+        case ["on"]:
+            if form.is_valid():
+                deeds.turn_on(host, user=user_of(request), every=form.cleaned_data["every"])
+            return form.is_valid()
+        case ["off"]:
+            deeds.turn_off(host, user=user_of(request))
+            return True
+        case ["pool", key] if key.isdecimal() and int(key) in pools:
+            pool = pools[int(key)].instance
+            bound = pools[int(key)] = PoolPageForm(request.POST, instance=pool, prefix=f"pool{pool.pk}")
+            if bound.is_valid():
+                deeds.change_pool(pool, bound.cleaned_data, user=user_of(request))
+            return bound.is_valid()
+    raise Http404("nothing is called so")
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@operators_only
+def observed_machine(request: HttpRequest, pk: int) -> HttpResponse:
+    """Show a machine: where its disks lie, what they did, what that is like; and take what its operator says of it."""
+    machine = get_object_or_404(ObservedMachine.objects.select_related("host__hypervisor"), pk=pk)
+    may_change = permissions.may_change_host(request.user, machine.host)
+    form = MachineForm(request.POST or None, instance=machine)
+    if request.method == "POST":
+        if not may_change:
+            raise PermissionDenied
+        if form.is_valid():
+            data = form.cleaned_data
+            deeds.change_machine(ObservedMachine.objects.get(pk=pk), data, user=user_of(request))
+            return redirect("observed-machine", pk)
+    span = request.GET.get("span", "hour")
+    if span not in SPANS:
+        raise Http404(f"there is no span {span!r}")
+    words = names.names()["workload"]
+    hypervisor = _hypervisor(machine.host)
+    known_fs = machine.guest_fs if machine.guest_fs in names.names()["file_system"] else ""
+    hours = selectors.hours_of(machine, 48)
+    (row,) = observation.rows(ObservedMachine.objects.filter(pk=pk))
+    shown = {
+        "machine": row.machine,
+        "row": row,
+        "form": form,
+        "may_change": may_change,
+        "span": span,
+        "spans": list(SPANS),
+        "curves": curves(span, observation.sums(machine, span)),
+        "mix": mix_words(selectors.mix_of(machine), words, hypervisor, known_fs),
+        "hours": [(hour.starts_at, mix_words(mix, words, hypervisor, known_fs)) for hour, mix in hours][::-1],
+    }
+    return render(request, "modelling/observed_machine.html", shown, status=422 if form.errors else 200)
+
+
+@require_safe
+@operators_only
+def detection_model(request: HttpRequest) -> HttpResponse:
+    """Show what detection was learnt from, and how often it is right."""
+    model = current()
+    shown: dict[str, object] = {"model": model, "why_not": selectors.NO_MODEL if model is None else model.why_not}
+    if model is not None and not model.why_not:
+        report, words = model.report, names.names()["workload"]
+        workloads = report["workloads"]
+        shown |= {
+            "report": report,
+            "training": [
+                (words.get(name, name), report["signatures"][name], report["runs"][name], report["idle"].get(name, 0))
+                for name in workloads
+            ],
+            "tables": [
+                confusion_table("About a minute", report["confusion_of_runs"], workloads, words),
+                confusion_table("Ten seconds", report["confusion"], workloads, words),
+                confusion_table("Loads that are none of them", report["foreign"], workloads, words),
+            ],
+        }
+    return render(request, "modelling/detection_model.html", shown)
+
+
+def _hypervisor(host: Host) -> str:
+    return host.hypervisor.slug if host.hypervisor else ""

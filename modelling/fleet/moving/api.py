@@ -1,0 +1,329 @@
+"""Plans, moves and policies, for operators and their programs (scope `campaign`); the score of the advice, for all."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from django.shortcuts import get_object_or_404
+from drf_spectacular.utils import extend_schema, extend_schema_view
+from rest_framework import mixins, serializers, status
+from rest_framework.decorators import action
+from rest_framework.exceptions import PermissionDenied
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.reverse import reverse
+
+from experiments import permissions
+from experiments.api.serializers import ReadSerializer, Slug
+from experiments.campaigns.api import OperatorViewSet
+from experiments.case_studies.api import Conflict
+from experiments.models import Host, ObservedMachine
+from kdb.accounts.users import user_of
+from kdb.api.bodies import Fields, fields_of
+from kdb.api.faults import FaultyRequest
+from kdb.api.public import PublicView
+from modelling.evidence import names
+from modelling.fleet.placement.selectors import Rules
+from modelling.models import PlacementMove, PlacementPlan, PlacementPolicy
+
+from . import moves, outcomes, plans, policies
+from .fleet import WhatIf
+
+TAGS = ["placement"]
+
+
+class PlacementPlanSerializer(ReadSerializer):
+    """A plan for the machines that were seen on some hosts."""
+
+    hosts: serializers.SlugRelatedField[Host] = serializers.SlugRelatedField(
+        slug_field="slug", many=True, read_only=True
+    )
+    rules = serializers.DictField(read_only=True, help_text="What a move must promise, and what was asked otherwise.")
+    content = serializers.DictField(
+        read_only=True,
+        help_text="`machines` with what to do and why, `pools`, `not_planned`, `to_measure`, `gain`, `bound`.",
+    )
+    made_by = serializers.CharField(source="made_by.username", default=None, allow_null=True, read_only=True)
+    instead_of = serializers.IntegerField(source="instead_of_id", allow_null=True, read_only=True)
+
+    class Meta:
+        model = PlacementPlan
+        fields = ("id", "hosts", "rules", "content", "revision", "model", "instead_of", "made_by", "made_at")
+
+
+class RulesSerializer(Fields):
+    """The rules that a move must meet; what is left out is as in docs/placement.md."""
+
+    margin = serializers.FloatField(required=False, min_value=0, max_value=0.9)
+    least_gaining = serializers.FloatField(required=False, min_value=0, max_value=1)
+    most_losing = serializers.FloatField(required=False, min_value=0, max_value=1)
+    least_strength = serializers.CharField(required=False, max_length=20)
+    horizon = serializers.FloatField(required=False, min_value=1, max_value=1e10, help_text="s")
+    copy_rate = serializers.FloatField(required=False, min_value=1, max_value=1e15, help_text="Bytes a second.")
+    slowdown = serializers.FloatField(required=False, min_value=0, max_value=1)
+
+
+class PlacementPlanFieldsSerializer(Fields):
+    """A plan as it is asked for. Names of machines and pools are those of a plan."""
+
+    hosts = serializers.ListField(child=serializers.SlugField(max_length=60), min_length=1, max_length=1_000)
+    rules = RulesSerializer(required=False)
+    pinned = serializers.ListField(child=serializers.CharField(max_length=500), required=False, max_length=10_000)
+    freed = serializers.ListField(child=serializers.CharField(max_length=500), required=False, max_length=10_000)
+    excluded = serializers.ListField(child=serializers.CharField(max_length=500), required=False, max_length=10_000)
+    reserves = serializers.DictField(
+        child=serializers.IntegerField(min_value=0, max_value=2**60), required=False, help_text="Pool to bytes."
+    )
+    instead_of = serializers.IntegerField(required=False, min_value=1, max_value=2**31, help_text="A plan it varies.")
+
+
+class MachinesSerializer(Fields):
+    machines = serializers.ListField(
+        child=serializers.CharField(max_length=500),
+        min_length=1,
+        max_length=10_000,
+        help_text="As the plan names them.",
+    )
+
+
+class CommandsSerializer(Fields):
+    commands = serializers.CharField(help_text="What an operator would type, for a shell.")
+
+
+class PlacementMoveSerializer(ReadSerializer):
+    """One disk on its way, or moved."""
+
+    host = Slug("host.slug")
+    plan = serializers.IntegerField(source="plan_id", allow_null=True, read_only=True)
+    back_of = serializers.IntegerField(source="back_of_id", allow_null=True, read_only=True)
+    asked_by = serializers.CharField(source="asked_by.username", default=None, allow_null=True, read_only=True)
+    runs_from = serializers.ChoiceField(choices=["old", "new", ""], read_only=True)
+    outcome = serializers.DictField(read_only=True, help_text="Before against after; {} before it was worked out.")
+    warnings = serializers.ListField(child=serializers.CharField(), read_only=True)
+
+    class Meta:
+        model = PlacementMove
+        fields = (
+            *("id", "plan", "back_of", "host", "machine_uuid", "machine_name", "disk", "old_path", "new_path"),
+            *(
+                "size_bytes",
+                "revision",
+                "model",
+                "state",
+                "runs_from",
+                "is_called_off",
+                "step",
+                "reason",
+                "left_over",
+                "warnings",
+            ),
+            *("done_bytes", "copy_seconds", "asked_by", "asked_at", "started_at", "switched_at", "keep_until"),
+            *("finished_at", "outcome"),
+        )
+
+
+class PolicySerializer(serializers.ModelSerializer[PlacementPolicy]):
+    """The policy of a host: what may be done on it without being asked for."""
+
+    class Meta:
+        model = PlacementPolicy
+        fields = (
+            *("mode", "least_gaining", "least_gain", "most_moves_a_day", "copy_rate_mib", "keeps_days", "removes_kept"),
+        )
+
+
+class StatedMixSerializer(Fields):
+    shares = serializers.DictField(
+        child=serializers.FloatField(min_value=1e-6, max_value=1e6),
+        help_text="Workload to its share; {} takes the statement back.",
+    )
+
+
+def _asked(request: Request, shape: type[serializers.Serializer[Any]]) -> dict[str, Any]:
+    """Return the body, checked."""
+    asked = shape(data=fields_of(request, shape))
+    asked.is_valid(raise_exception=True)
+    return dict(asked.validated_data)
+
+
+def _or_conflict(step: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    try:
+        return step(*args, **kwargs)
+    except plans.PlacementError as error:
+        raise Conflict(str(error)) from error
+
+
+@extend_schema_view(
+    list=extend_schema(operation_id="placement_plans_list", tags=TAGS),
+    retrieve=extend_schema(operation_id="placement_plans_retrieve", tags=TAGS),
+)
+class PlanViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, OperatorViewSet):
+    """Plans: which machines to move to which pool."""
+
+    lookup_field = "pk"
+    lookup_value_converter = "int"
+    serializer_class = PlacementPlanSerializer
+    queryset = PlacementPlan.objects.select_related("made_by").prefetch_related("hosts")
+
+    @extend_schema(
+        operation_id="placement_plans_create",
+        tags=TAGS,
+        request=PlacementPlanFieldsSerializer,
+        responses={201: PlacementPlanSerializer},
+    )
+    def create(self, request: Request) -> Response:
+        """Plan for all machines that were seen on these hosts. Nothing is moved."""
+        fields = _asked(request, PlacementPlanFieldsSerializer)
+        hosts = list(Host.objects.filter(slug__in=fields["hosts"], observed_machines__isnull=False).distinct())
+        if missing := sorted(set(fields["hosts"]) - {host.slug for host in hosts}):
+            raise FaultyRequest(
+                [{"field": "hosts", "message": f"{missing[0]} is no host whose machines are observed."}]
+            )
+        instead_of = PlacementPlan.objects.filter(pk=fields["instead_of"]).first() if "instead_of" in fields else None
+        plan = _or_conflict(
+            plans.make,
+            hosts,
+            user=user_of(request),
+            rules=replace(Rules(), **fields.get("rules", {})),
+            what_if=WhatIf(
+                **{name: fields[name] for name in ("pinned", "freed", "excluded", "reserves") if name in fields}
+            ),
+            instead_of=instead_of,
+        )
+        headers = {"Location": reverse("v1:placement-plan-detail", [plan.pk], request=request)}
+        shown = self.get_serializer(self.get_queryset().get(pk=plan.pk))
+        return Response(shown.data, status=status.HTTP_201_CREATED, headers=headers)
+
+    @extend_schema(
+        operation_id="placement_plans_confirm",
+        tags=TAGS,
+        request=MachinesSerializer,
+        responses={201: PlacementMoveSerializer(many=True)},
+        filters=False,
+    )
+    @action(detail=True, methods=["post"], pagination_class=None)
+    def confirm(self, request: Request, pk: int) -> Response:
+        """Let these machines move, one after another."""
+        plan = self.get_object()
+        if not all(permissions.may_change_host(request.user, host) for host in plan.hosts.all()):
+            raise PermissionDenied
+        fields = _asked(request, MachinesSerializer)
+        made = _or_conflict(moves.confirm, plan, fields["machines"], user=user_of(request))
+        return Response(PlacementMoveSerializer(made, many=True).data, status=status.HTTP_201_CREATED)
+
+    @extend_schema(operation_id="placement_plans_commands", tags=TAGS, responses=CommandsSerializer)
+    @action(detail=True, methods=["get"])
+    def commands(self, request: Request, pk: int) -> Response:
+        """Return what an operator would type to do the plan by hand."""
+        return Response({"commands": plans.commands(self.get_object())})
+
+
+@extend_schema_view(
+    list=extend_schema(operation_id="placement_moves_list", tags=TAGS),
+    retrieve=extend_schema(operation_id="placement_moves_retrieve", tags=TAGS),
+)
+class MoveViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, OperatorViewSet):
+    """Moves: how far they are, from which image machines run, what became of them."""
+
+    lookup_field = "pk"
+    lookup_value_converter = "int"
+    serializer_class = PlacementMoveSerializer
+    queryset = PlacementMove.objects.select_related("host", "asked_by")
+
+    @extend_schema(operation_id="placement_moves_call_off", tags=TAGS, request=None, responses=PlacementMoveSerializer)
+    @action(detail=True, methods=["post"], url_path="call-off")
+    def call_off(self, request: Request, pk: int) -> Response:
+        """End the move before it switches."""
+        return self._done(moves.call_off)
+
+    @extend_schema(operation_id="placement_moves_back", tags=TAGS, request=None, responses=PlacementMoveSerializer)
+    @action(detail=True, methods=["post"])
+    def back(self, request: Request, pk: int) -> Response:
+        """Move the disk back to the pool it came from; the answer is that move."""
+        return self._done(moves.move_back)
+
+    @extend_schema(
+        operation_id="placement_moves_remove_old", tags=TAGS, request=None, responses=PlacementMoveSerializer
+    )
+    @action(detail=True, methods=["post"], url_path="remove-old")
+    def remove_old(self, request: Request, pk: int) -> Response:
+        """Have the kept old image removed."""
+        return self._done(moves.remove_old)
+
+    def _done(self, step: Callable[..., Any]) -> Response:
+        move = self.get_object()
+        if not permissions.may_change_host(self.request.user, move.host):
+            raise PermissionDenied
+        stepped = _or_conflict(step, move, user=user_of(self.request)) or move
+        return Response(PlacementMoveSerializer(self.get_queryset().get(pk=stepped.pk)).data)
+
+
+class HostPolicyViewSet(OperatorViewSet):
+    """Policies: what may be done on a host without being asked for."""
+
+    serializer_class = PolicySerializer
+    queryset = Host.objects.select_related("placement_policy")
+
+    @extend_schema(operation_id="placement_policy_retrieve", tags=TAGS, responses=PolicySerializer)
+    def retrieve(self, request: Request, slug: str) -> Response:
+        """Return the policy of a host; advice only where none was set."""
+        return Response(PolicySerializer(moves.policy_of(self.get_object())).data)
+
+    @extend_schema(
+        operation_id="placement_policy_update", tags=TAGS, request=PolicySerializer, responses=PolicySerializer
+    )
+    def update(self, request: Request, slug: str) -> Response:
+        """Set the policy; what is left out stays."""
+        host = self.get_object()
+        if not permissions.may_change_host(request.user, host):
+            raise PermissionDenied
+        policy = moves.policy_of(host)
+        for name, value in _asked(request, PolicySerializer).items():
+            setattr(policy, name, value)
+        policies.set_policy(policy, user=user_of(request))
+        return Response(PolicySerializer(policy).data)
+
+
+class StatedMixViewSet(OperatorViewSet):
+    """Mixes of machines as their operators state them."""
+
+    lookup_field = "pk"
+    lookup_value_converter = "int"
+    serializer_class = StatedMixSerializer
+    queryset = ObservedMachine.objects.select_related("host", "stated_mix")
+
+    @extend_schema(
+        operation_id="placement_mix_update", tags=TAGS, request=StatedMixSerializer, responses=StatedMixSerializer
+    )
+    def update(self, request: Request, pk: int) -> Response:
+        """State the mix; it counts before what is detected."""
+        machine = get_object_or_404(self.get_queryset(), pk=pk)
+        if not permissions.may_change_host(request.user, machine.host):
+            raise PermissionDenied
+        shares: dict[str, float] = {}
+        for name, share in _asked(request, StatedMixSerializer)["shares"].items():
+            slug = names.slug_for("workload", name)
+            if slug is None or slug in shares:
+                allowed = list(names.names()["workload"])
+                message = "There is no such workload." if slug is None else f"{slug} is given twice."
+                raise FaultyRequest([{"field": "shares", "message": message, "allowed": allowed}])
+            shares[slug] = share
+        plans.state_mix(machine, shares, user=user_of(request))
+        return Response({"shares": shares})
+
+
+class ScoreSerializer(Fields):
+    """The score of the advice, by what was observed before and after moves. No part of the published evidence."""
+
+    moves = serializers.IntegerField(help_text="By plans, that have switched.")
+    verdicts = serializers.DictField(child=serializers.IntegerField(), help_text="Verdict to number of moves.")
+    promised = serializers.FloatField(allow_null=True, help_text="Mean probability of gaining, of those told.")
+    kept_share = serializers.FloatField(allow_null=True, help_text="Of those told, that kept their promise.")
+
+
+class ScoreView(PublicView):
+    @extend_schema(operation_id="placement_outcomes", tags=TAGS, responses=ScoreSerializer)
+    def get(self, request: Request) -> Response:
+        """Return the live score of the advice."""
+        self.refuse_parameters()
+        return Response(outcomes.score())

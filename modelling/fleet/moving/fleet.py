@@ -1,0 +1,203 @@
+"""The machines and pools of observed hosts as a fleet that can be planned for, and why some cannot be.
+
+A disk is what moves: a machine with several disks appears once for each, "name:vdb". Nothing that is not known is put
+as zero: a machine whose guest file system, load or mix is not known is not planned for, and told with the reason.
+"""
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+from pathlib import PurePosixPath
+from statistics import median
+
+from django.db.models import Sum
+from django.utils.timezone import now
+
+from experiments.models import DiskStatistics, Host, ObservedDisk, ObservedMachine, ObservedPool
+from modelling.evidence import names
+from modelling.fleet.detection import selectors as detection
+from modelling.fleet.placement.selectors import Machine, Pool, Rules
+from modelling.models import PlacementMove
+
+WATCHED = timedelta(days=1)  # a machine's load is its mean over this time
+SEEN = timedelta(minutes=15)  # a machine or pool that was not seen for longer is not planned for
+FILE = "file"
+
+
+@dataclass(frozen=True)
+class Mix:
+    """A machine's load by workloads. probability : of being right, None where stated; minutes : that it rests on"""
+
+    shares: Mapping[str, float]
+    probability: float | None = None
+    minutes: int = 0
+    text: str = ""
+
+
+@dataclass(frozen=True)
+class WhatIf:
+    """The changes under which a plan is asked for, by the names of the fleet.
+
+    pinned, freed : machines that must stay, that may go although they are pinned
+    excluded : pools that nothing may go to; reserves : pool to bytes that stay free
+    """
+
+    pinned: Collection[str] = ()
+    freed: Collection[str] = ()
+    excluded: Collection[str] = ()
+    reserves: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Fleet:
+    """The machines and pools that can be planned for.
+
+    disks, mixes : by the machine's name in the fleet; pool_rows : by the pool's; not_planned : name to why
+    """
+
+    machines: list[Machine]
+    pools: list[Pool]
+    disks: Mapping[str, ObservedDisk]
+    mixes: Mapping[str, Mix]
+    pool_rows: Mapping[str, ObservedPool]
+    not_planned: Mapping[str, str]
+
+
+def mixes_of(machines: Collection[ObservedMachine]) -> dict[int, Mix | str]:
+    """Return each machine's mix by its key: as stated, else as detected; a text says why there is none. Two queries.
+
+    machines : with their `stated_mix`
+    """
+    detected = detection.mixes_of(machine.pk for machine in machines)
+    return {machine.pk: _stated(machine) or _detected(detected.get(machine.pk)) for machine in machines}
+
+
+def _stated(machine: ObservedMachine) -> Mix | None:
+    stated = getattr(machine, "stated_mix", None)
+    return Mix(stated.shares, text="stated by its operator") if stated is not None else None
+
+
+def _detected(detected: detection.Mix | None) -> Mix | str:
+    if detected is None or not detected.shares:
+        why = detected.why_not if detected is not None else "nothing of it was detected in the last 24 hours"
+        return f"what it does is not known: state its mix ({why.rstrip('.')})"
+    text = f"detected in {detected.minutes} minutes of the last {detection.HOURS} hours"
+    return Mix(detected.shares, detected.probability, detected.minutes, text)
+
+
+def fleet_of(hosts: Collection[Host], what_if: WhatIf | None = None) -> Fleet:
+    """Return all that was seen on these hosts of late. Seven queries."""
+    asked = what_if or WhatIf()
+    since = now() - SEEN
+    rows = ObservedPool.objects.filter(host__in=hosts, seen_at__gte=since).select_related("host")
+    pool_rows = {name_of(pool.host, pool.path): pool for pool in rows}
+    targets = {name for name, pool in pool_rows.items() if pool.is_target and pool.host_fs} - set(asked.excluded)
+    pools = [
+        Pool(
+            name,
+            pool.host_fs,
+            float(pool.free_bytes),
+            float(asked.reserves.get(name, pool.reserve_bytes)),
+            pool.most_load,
+            pool.host.slug,
+        )
+        for name, pool in pool_rows.items()
+        if _is_known(pool.host_fs)
+    ]
+    machines, disks, mixes, not_planned = [], {}, {}, {}
+    observed = list(
+        ObservedMachine.objects.filter(host__in=hosts, seen_at__gte=since)
+        .select_related("host__hypervisor", "stated_mix")
+        .prefetch_related("disks__pool")
+    )
+    loads = _loads(disk.pk for machine in observed for disk in machine.disks.all())
+    known = mixes_of(observed)
+    for machine in observed:
+        mix = known[machine.pk]
+        there = list(machine.disks.all())
+        for disk in there:
+            name = name_of(machine.host, machine.name if len(there) == 1 else f"{machine.name}:{disk.target}")
+            pool = name_of(machine.host, disk.pool.path) if disk.pool else ""
+            why = _not_planned(machine, disk, mix, loads, pool in pool_rows)
+            if why or isinstance(mix, str) or machine.host.hypervisor is None:
+                not_planned[name] = why
+                continue
+            group = machine.host.slug
+            machines.append(
+                Machine(
+                    name=name,
+                    pool=pool,
+                    guest_fs=machine.guest_fs,
+                    hypervisor=machine.host.hypervisor.slug,
+                    shares=mix.shares,
+                    size_bytes=float(disk.size_bytes),
+                    load=loads[disk.pk],
+                    is_pinned=name in asked.pinned or (machine.is_pinned and name not in asked.freed),
+                    excluded=tuple(sorted({other.name for other in pools} - targets - {pool})),
+                    apart=f"{group}/{machine.apart}" if machine.apart else "",
+                    together=f"{group}/{machine.together}" if machine.together else "",
+                )
+            )
+            disks[name], mixes[name] = disk, mix
+    return Fleet(machines, pools, disks, mixes, pool_rows, not_planned)
+
+
+def name_of(host: Host, inside: str) -> str:
+    """Name a machine, or a pool by its path, as the fleet does."""
+    return f"{host.slug}/{inside.lstrip('/')}"
+
+
+def _not_planned(
+    machine: ObservedMachine, disk: ObservedDisk, mix: Mix | str, loads: Mapping[int, float], has_pool: bool
+) -> str:
+    """Say why a disk is not planned for; "" where it can be."""
+    host_fs = disk.pool.host_fs if disk.pool else ""
+    reasons = (
+        (not machine.is_running, "it does not run"),
+        (not has_pool or not disk.pool or not disk.pool.host_fs, "its image lies on no file system that is watched"),
+        (not _is_known(host_fs), f"its image lies on {host_fs}, which is no file system of the catalogue"),
+        (disk.has_backing_chain, "its image has a backing image or a snapshot"),
+        (machine.host.hypervisor is None, "the hypervisor of its host is not stated"),
+        (not machine.guest_fs, "its guest file system is not known: state it"),
+        (not _is_known(machine.guest_fs), f"its {machine.guest_fs} is no file system of the catalogue"),
+        (disk.pk not in loads, f"its load was not watched in the last {WATCHED.days * 24} hours"),
+    )
+    if why := next((text for is_so, text in reasons if is_so), ""):
+        return why
+    return mix if isinstance(mix, str) else ""
+
+
+def _is_known(file_system: str) -> bool:
+    """Tell whether the catalogue has it: hosts and machines have others too."""
+    return names.slug_for("file_system", file_system) is not None
+
+
+def _loads(disks: Iterable[int]) -> dict[int, float]:
+    """Return disk to MiB/s, the mean over the minutes that were watched in the last day; those that were."""
+    watched = (
+        DiskStatistics.objects.filter(
+            disk__in=list(disks), span=DiskStatistics.Span.MINUTE, starts_at__gte=now() - WATCHED
+        )
+        .order_by()
+        .values("disk")
+        .annotate(read=Sum("read_bytes"), written=Sum("write_bytes"), watched=Sum("seconds"))
+    )
+    return {row["disk"]: (row["read"] + row["written"]) / row["watched"] / 2**20 for row in watched}
+
+
+def with_measured_rate(rules: Rules, hosts: Collection[Host]) -> tuple[Rules, int]:
+    """Return the rules with the copy rate of earlier moves on these hosts, their median, and how many there were."""
+    earlier = PlacementMove.objects.filter(host__in=hosts, copy_seconds__gt=0).values_list("size_bytes", "copy_seconds")
+    rates = [size / seconds for size, seconds in earlier[:100] if seconds]
+    return (replace(rules, copy_rate=median(rates)) if rates else rules), len(rates)
+
+
+def new_path(disk: ObservedDisk, pool: ObservedPool, token: str) -> str:
+    """Return the path of a disk's image in a pool: its name, with the token of the move in place of an earlier one."""
+    name = PurePosixPath(disk.path)
+    stem = ".".join(part for part in name.stem.split(".") if not _is_token(part)) or "image"
+    return f"{pool.path}/{stem}.{token}{name.suffix if not _is_token(name.suffix[1:]) else ''}"
+
+
+def _is_token(part: str) -> bool:
+    return len(part) == 13 and part[0] == "k" and set(part[1:]) <= set("0123456789abcdef")

@@ -1,0 +1,178 @@
+"""Forms of operators: for a plan, the same otherwise, a policy, and a machine's mix."""
+
+from dataclasses import replace
+from typing import Any
+
+from django import forms
+from django.core.exceptions import ValidationError
+
+from experiments.models import Host
+from kdb.web.form_types import ModelForm, field_of
+from modelling.estimation.verdict import STRENGTHS
+from modelling.evidence import names
+from modelling.fleet.placement.selectors import Rules
+from modelling.models import PlacementPlan, PlacementPolicy
+
+from .fleet import WhatIf
+
+_RULES = Rules()
+
+
+class PlanForm(forms.Form):
+    """The hosts to plan for, and what a move must promise."""
+
+    hosts = forms.ModelMultipleChoiceField(
+        Host.objects.none(), to_field_name="slug", widget=forms.CheckboxSelectMultiple, label="Hosts"
+    )
+    margin_percent = forms.FloatField(
+        min_value=0, max_value=90, initial=100 * _RULES.margin, label="Gain that counts, %"
+    )
+    least_gaining_percent = forms.FloatField(
+        min_value=0, max_value=100, initial=100 * _RULES.least_gaining, label="Probability of gaining it at least, %"
+    )
+    most_losing_percent = forms.FloatField(
+        min_value=0, max_value=100, initial=round(100 * _RULES.most_losing, 6), label="Probability of losing at most, %"
+    )
+    least_strength = forms.ChoiceField(
+        choices=[(word, word) for word in STRENGTHS],
+        initial=_RULES.least_strength,
+        label="Strength of evidence at least",
+    )
+    horizon_days = forms.FloatField(
+        min_value=0.1, max_value=3650, initial=_RULES.horizon / 86_400, label="A move must pay within, days"
+    )
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        hosts = Host.objects.filter(observed_machines__isnull=False).distinct().order_by("slug")
+        if "hosts" in self.fields:
+            field_of(self, "hosts", forms.ModelMultipleChoiceField).queryset = hosts
+
+    def rules(self) -> Rules:
+        data = self.cleaned_data
+        return replace(
+            _RULES,
+            margin=data["margin_percent"] / 100,
+            least_gaining=data["least_gaining_percent"] / 100,
+            most_losing=data["most_losing_percent"] / 100,
+            least_strength=data["least_strength"],
+            horizon=data["horizon_days"] * 86_400,
+        )
+
+    def what_if(self) -> WhatIf:
+        return WhatIf()
+
+
+class WhatIfForm(PlanForm):
+    """A plan again, with machines pinned, pools left out, other reserves or rules."""
+
+    pinned = forms.MultipleChoiceField(
+        required=False, widget=forms.CheckboxSelectMultiple, label="Leave where they are"
+    )
+    freed = forms.MultipleChoiceField(
+        required=False, widget=forms.CheckboxSelectMultiple, label="Let go although they are pinned"
+    )
+    excluded = forms.MultipleChoiceField(
+        required=False, widget=forms.CheckboxSelectMultiple, label="Pools to leave out"
+    )
+    reserves = forms.CharField(
+        required=False,
+        max_length=5_000,
+        widget=forms.Textarea(attrs={"rows": 2}),
+        label="Reserves, a pool and GiB a line",
+    )
+
+    def __init__(self, plan: PlacementPlan, *args: Any, **kwargs: Any) -> None:
+        was = plan.rules
+        kwargs.setdefault(
+            "initial",
+            {
+                **{"pinned": was.get("pinned", []), "freed": was.get("freed", []), "excluded": was.get("excluded", [])},
+                "margin_percent": 100 * was["margin"],
+                "least_gaining_percent": 100 * was["least_gaining"],
+                "most_losing_percent": round(100 * was["most_losing"], 6),
+                "least_strength": was["least_strength"],
+                "horizon_days": was["horizon"] / 86_400,
+                "reserves": "\n".join(f"{name} {size / 2**30:g}" for name, size in was.get("reserves", {}).items()),
+            },
+        )
+        super().__init__(*args, **kwargs)
+        del self.fields["hosts"]
+        machines = [(row["machine"], row["machine"]) for row in plan.content["machines"]]
+        pools = [(pool["name"], pool["name"]) for pool in plan.content["pools"]]
+        for name, choices in (("pinned", machines), ("freed", machines), ("excluded", pools)):
+            field_of(self, name, forms.MultipleChoiceField).choices = choices
+        self.pools = [name for name, _ in pools]
+
+    def clean_reserves(self) -> dict[str, int]:
+        reserves = {}
+        for number, line in enumerate(self.cleaned_data["reserves"].splitlines(), start=1):
+            if not line.strip():
+                continue
+            name, _, size = line.strip().rpartition(" ")
+            if name not in self.pools:
+                raise ValidationError(
+                    f"Line {number}: {name!r} is no pool of the plan; there are {', '.join(self.pools)}."
+                )
+            try:
+                gib = float(size)
+            except ValueError:
+                gib = -1
+            if not 0 <= gib <= 2**20:
+                raise ValidationError(f"Line {number}: {size!r} is no number of GiB from 0 to {2**20:,}.")
+            reserves[name] = round(gib * 2**30)
+        return reserves
+
+    def what_if(self) -> WhatIf:
+        data = self.cleaned_data
+        return WhatIf(data["pinned"], data["freed"], data["excluded"], data["reserves"])
+
+
+class PolicyForm(ModelForm[PlacementPolicy]):
+    class Meta:
+        model = PlacementPolicy
+        fields = (
+            *("mode", "least_gaining", "least_gain", "most_moves_a_day", "copy_rate_mib", "keeps_days", "removes_kept"),
+        )
+        labels = {
+            "mode": "What may be done",
+            "least_gaining": "By itself only with a probability of gaining of at least",
+            "least_gain": "By itself only with an expected gain of at least",
+            "most_moves_a_day": "Moves that begin by themselves, a day at most",
+            "copy_rate_mib": "A copy takes at most, MiB/s",
+            "keeps_days": "Old images are kept, days",
+            "removes_kept": "Remove them after that without being asked, unless a move was for the worse",
+        }
+        help_texts = dict.fromkeys(fields, "")
+
+
+class MixForm(forms.Form):
+    """The mix of a machine: a workload and its share a line; empty takes the statement back."""
+
+    shares = forms.CharField(
+        required=False,
+        max_length=5_000,
+        widget=forms.Textarea(attrs={"rows": 4}),
+        label="Workload and share, one a line",
+    )
+
+    def clean_shares(self) -> dict[str, float]:
+        shares: dict[str, float] = {}
+        for number, line in enumerate(self.cleaned_data["shares"].splitlines(), start=1):
+            if not line.strip():
+                continue
+            name, _, size = line.strip().rpartition(" ")
+            slug = names.slug_for("workload", name)
+            if slug is None:
+                known = ", ".join(names.names()["workload"])
+                raise ValidationError(f"Line {number}: {name!r} is no workload here; there are {known}.")
+            if slug in shares:
+                raise ValidationError(f"Line {number}: {slug} is given twice.")
+            try:
+                share = float(size)
+            except ValueError:
+                share = 0
+            if not 0 < share <= 1e6:
+                raise ValidationError(f"Line {number}: {size!r} is no share above 0.")
+            shares[slug] = share
+        return shares

@@ -1,0 +1,236 @@
+"""Moves as rows: confirmed, called off, asked back, their old images removed; which one is next, and what was lost.
+
+The rows are the truth. `next_move` makes one waiting move of a host active and asks for a worker, and whoever ends a
+move calls it again; `look_after`, on every tick, finds what nobody did. What is done on the host is in runner.
+"""
+
+import logging
+import secrets
+from collections.abc import Collection
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.db import IntegrityError, transaction
+from django.db.models import Q
+from django.utils.timezone import now
+
+from experiments.campaigns import hosts
+from experiments.models import CampaignRun, Host, ObservedDisk, ObservedPool
+from kdb.models import Job
+from kdb.work import jobs
+from modelling.models import MoveLine, PlacementDecision, PlacementMove, PlacementPlan, PlacementPolicy
+
+from .fleet import name_of, new_path
+from .plans import PlacementError, decide
+
+logger = logging.getLogger(__name__)
+
+MOVE_JOB, REMOVE_JOB = "placement_move", "placement_remove"  # handlers in modelling.fleet.moving.runner
+STALE = timedelta(hours=24)  # a plan this old is made again before it is confirmed
+AGAIN = timedelta(seconds=30)  # after which a move whose job failed is tried again
+
+State, Action = PlacementMove.State, PlacementDecision.Action
+ACTIVE = (State.COPYING, State.SWITCHED)
+OPEN = (State.WAITING, *ACTIVE)
+
+
+def policy_of(host: Host) -> PlacementPolicy:
+    """Return the host's policy, unsaved with its defaults where there is none."""
+    return PlacementPolicy.objects.filter(host=host).first() or PlacementPolicy(host=host)
+
+
+def confirm(plan: PlacementPlan, machines: Collection[str], *, user: User | None) -> list[PlacementMove]:
+    """Let these machines of a plan move. All or nothing; asked again for the same, it raises as for any other.
+
+    Raises PlacementError where one is no move of the plan, or does not lie where the plan saw it any more.
+    """
+    if plan.made_at < now() - STALE:
+        raise PlacementError("The plan is older than a day: make it again.")
+    advice = {entry["machine"]: entry for entry in plan.content["machines"] if entry["is_move"]}
+    if unknown := [name for name in machines if name not in advice]:
+        raise PlacementError(f"{unknown[0]} is no move of this plan; there are {', '.join(advice) or 'none'}.")
+    if not machines:
+        raise PlacementError("No move was chosen.")
+    with transaction.atomic():
+        rows = {host.slug: hosts.locked(host.pk) for host in plan.hosts.order_by("pk")}
+        pools = {
+            name_of(pool.host, pool.path): pool
+            for pool in ObservedPool.objects.filter(host__in=rows.values()).select_related("host")
+        }
+        made = [_confirmed(plan, advice[name], pools, user) for name in sorted(set(machines))]
+        for host in rows.values():
+            next_move(host.pk)
+    return made
+
+
+def _confirmed(
+    plan: PlacementPlan, advice: dict[str, Any], pools: dict[str, ObservedPool], user: User | None
+) -> PlacementMove:
+    name = advice["machine"]
+    disk = ObservedDisk.objects.select_related("machine__host", "pool").filter(pk=advice["disk_id"]).first()
+    pool = pools.get(advice["pool"])
+    if disk is None or pool is None or disk.path != advice["path"] or disk.machine.is_pinned:
+        raise PlacementError(f"{name} or its pool is not as it was when the plan was made: make it again.")
+    if not pool.is_target:
+        raise PlacementError(f"{pool} is no target any more: make the plan again.")
+    return _asked(disk, pool, user=user, plan=plan, advice=advice, revision=plan.revision, model=plan.model)
+
+
+def _asked(disk: ObservedDisk, pool: ObservedPool, *, user: User | None, **about: Any) -> PlacementMove:
+    """Make and return a waiting move of a disk. Raises PlacementError where one waits or is under way already."""
+    token = f"k{secrets.token_hex(6)}"
+    machine = disk.machine
+    try:
+        with transaction.atomic():
+            move = PlacementMove.objects.create(
+                host=machine.host,
+                machine=machine,
+                machine_uuid=machine.uuid,
+                machine_name=machine.name,
+                disk=disk.target,
+                from_pool=disk.pool,
+                to_pool=pool,
+                old_path=disk.path,
+                new_path=new_path(disk, pool, token),
+                token=token,
+                size_bytes=disk.size_bytes,
+                asked_by=user,
+                **about,
+            )
+    except IntegrityError as error:
+        raise PlacementError(f"{machine}, {disk.target}: a move waits or is under way already.") from error
+    say(move, f"asked for: from {move.old_path} to {move.new_path}")
+    action = Action.BACK if move.back_of else Action.CONFIRMED
+    decide(machine.host, action, user=user, plan=move.plan, move=move, revision=move.revision, model=move.model)
+    return move
+
+
+def call_off(move: PlacementMove, *, user: User | None) -> None:
+    """End a move before it switches. One under way ends at its next step. Raises PlacementError."""
+    with transaction.atomic():
+        hosts.locked(move.host_id)
+        waiting = PlacementMove.objects.filter(pk=move.pk, state=State.WAITING)
+        if not waiting.update(state=State.CANCELLED, finished_at=now()):
+            copying = PlacementMove.objects.filter(pk=move.pk, state=State.COPYING)
+            if not copying.update(is_called_off=True):
+                raise PlacementError("It has switched, or ended: it can be moved back.")
+        say(move, "called off")
+        decide(move.host, Action.CALLED_OFF, user=user, plan=move.plan, move=move)
+        next_move(move.host_id)
+
+
+def move_back(move: PlacementMove, *, user: User | None) -> PlacementMove:
+    """Ask for the way back: a copy to the pool it came from. Raises PlacementError."""
+    with transaction.atomic():
+        hosts.locked(move.host_id)
+        move = PlacementMove.objects.select_related("host", "machine", "from_pool").get(pk=move.pk)
+        if move.state not in (State.KEPT, State.DONE):
+            raise PlacementError(f"It is {move.get_state_display()}: there is nothing to take back.")
+        disk = ObservedDisk.objects.select_related("machine__host", "pool").filter(
+            machine=move.machine, target=move.disk
+        )
+        moved_disk = disk.first()
+        if moved_disk is None or move.from_pool is None:
+            raise PlacementError("Its disk, or the pool it came from, is not observed any more.")
+        moved_disk.path, moved_disk.pool = move.new_path, move.to_pool  # as this move left it; no look may have seen it
+        back = _asked(moved_disk, move.from_pool, user=user, back_of=move, revision=move.revision, model=move.model)
+        next_move(move.host_id)
+    return back
+
+
+def remove_old(move: PlacementMove, *, user: User | None) -> None:
+    """Have the kept old image, or what a copy left, removed. Raises PlacementError."""
+    with transaction.atomic():
+        hosts.locked(move.host_id)
+        move = PlacementMove.objects.select_related("host", "job").get(pk=move.pk)
+        if not may_remove(move):
+            raise PlacementError(f"It is {move.get_state_display()}: no image is left of it.")
+        if is_at_work(move.job):
+            raise PlacementError("It is being removed.")
+        move.job = jobs.enqueue(REMOVE_JOB, queue=move.host.queue, move_id=move.pk)
+        move.save(update_fields=["job"])
+        say(move, "the old image is to be removed")
+        decide(move.host, Action.REMOVED, user=user, plan=move.plan, move=move)
+
+
+def may_remove(move: PlacementMove) -> bool:
+    """Tell whether an image is left that nothing runs from."""
+    return move.state in (State.KEPT, State.UNDONE) or bool(move.left_over)
+
+
+def say(move: PlacementMove, text: str) -> None:
+    MoveLine.objects.create(move=move, text=text[:1000])
+
+
+# The next move
+
+
+def next_move(host_id: int) -> PlacementMove | None:
+    """Make the next waiting move of the host active and wake a worker for it, where nothing keeps it back.
+
+    The database keeps a second one of a host from being active, whoever calls this at the same time.
+    """
+    with transaction.atomic():
+        host = hosts.locked(host_id)
+        moves = PlacementMove.objects.filter(host=host)
+        if moves.filter(state__in=ACTIVE).exists() or kept_back(host, now()):
+            return None
+        move = moves.filter(state=State.WAITING).order_by("pk").first()
+        if move is None:
+            return None
+        move.state, move.started_at, move.step = State.COPYING, now(), "waits for a worker"
+        move.job = jobs.enqueue(MOVE_JOB, queue=host.queue, move_id=move.pk)
+        move.save()
+        return move
+
+
+def kept_back(host: Host, at: datetime) -> str:
+    """Say why no move of a host begins now; "" where one may."""
+    if host.blocked_reason:
+        return f"the host is blocked: {host.blocked_reason}"
+    if not is_open(host, at):
+        return f"moves begin in its maintenance, {host.window_start:%H:%M} to {host.window_end:%H:%M} UTC"
+    if CampaignRun.objects.filter(host=host, state=CampaignRun.State.ACTIVE).exists():
+        return "a run of a campaign is under way, which a copy would disturb"
+    return ""
+
+
+def copying(host: Host) -> str:
+    """Say which copy is under way on a host; "" where none is."""
+    move = PlacementMove.objects.filter(host=host, state=State.COPYING).first()
+    return f"the disk of {move} is being copied to another pool" if move else ""
+
+
+def is_open(host: Host, at: datetime) -> bool:
+    """Tell whether the host's maintenance is on, in which its disks may be moved; it always is where none is stated."""
+    if host.window_start is None or host.window_end is None:
+        return True
+    time = at.time()
+    if host.window_start < host.window_end:
+        return host.window_start <= time < host.window_end
+    return time >= host.window_start or time < host.window_end
+
+
+def is_at_work(job: Job | None) -> bool:
+    """Tell whether there is a job that has not ended."""
+    return job is not None and job.state in (Job.State.QUEUED, Job.State.RUNNING)
+
+
+def look_after() -> None:
+    """Find what nobody did, on every tick: moves whose job ended before they did, hosts whose next move may begin.
+
+    A move under way is never given up by itself: only its host can say from which image the machine runs.
+    """
+    ended = Q(job__isnull=True) | Q(job__state__in=[Job.State.DONE, Job.State.FAILED])
+    long_ago = Q(job__isnull=True) | Q(job__finished_at__lt=now() - AGAIN)
+    for pk, host_id in PlacementMove.objects.filter(ended, long_ago, state__in=ACTIVE).values_list("pk", "host_id"):
+        with transaction.atomic():
+            host = hosts.locked(host_id)
+            again = PlacementMove.objects.filter(ended, pk=pk, state__in=ACTIVE).first()
+            if again is not None and not host.blocked_reason:
+                again.job = jobs.enqueue(MOVE_JOB, queue=host.queue, move_id=pk)
+                again.save(update_fields=["job"])
+    waiting = PlacementMove.objects.filter(state=State.WAITING).values_list("host_id", flat=True).distinct()
+    for host_id in waiting.order_by("host_id"):
+        next_move(host_id)

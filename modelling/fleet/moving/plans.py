@@ -1,0 +1,171 @@
+"""Plans for observed machines: worked out, kept with what they rest on, and told as data and as commands."""
+
+import json
+import shlex
+from collections.abc import Collection, Mapping
+from dataclasses import asdict
+from typing import Any
+from urllib.parse import urlencode
+
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.urls import reverse
+
+from experiments.models import Host, ObservedMachine, ObservedPool
+from kdb.pairs import pair_key
+from kdb.units import THROUGHPUT
+from modelling.answers.words import address
+from modelling.comparisons.words import compare_address
+from modelling.evidence import counts, names
+from modelling.evidence.question import Question
+from modelling.fleet.placement.selectors import MODEL, FleetError, Rules, document, planned
+from modelling.models import PlacementDecision, PlacementPlan, StatedMix
+
+from .fleet import Fleet, WhatIf, fleet_of, name_of, with_measured_rate
+
+Action = PlacementDecision.Action
+
+
+class PlacementError(Exception):
+    """A plan, a move or a policy cannot go where it was asked to go; the text is fit to show."""
+
+
+def decide(host: Host, action: str, *, user: User | None, **about: Any) -> None:
+    """Write down who decided what; `about` are fields of PlacementDecision."""
+    defaults = {"revision": about.pop("revision", None) or counts.revision(), "model": about.pop("model", "") or MODEL}
+    PlacementDecision.objects.create(host=host, action=action, actor=user, **defaults, **about)
+
+
+def make(
+    hosts: Collection[Host],
+    *,
+    user: User | None,
+    rules: Rules | None = None,
+    what_if: WhatIf | None = None,
+    instead_of: PlacementPlan | None = None,
+) -> PlacementPlan:
+    """Plan for all that was seen on these hosts, and keep the plan. Raises PlacementError."""
+    asked, what_if = rules or Rules(), what_if or WhatIf()
+    measured = 0
+    if rules is None or rules.copy_rate == Rules().copy_rate:
+        asked, measured = with_measured_rate(asked, hosts)
+    fleet = fleet_of(hosts, what_if)
+    revision = counts.revision()
+    try:
+        best = planned(fleet.machines, fleet.pools, asked)
+    except FleetError as error:
+        raise PlacementError(str(error)) from error
+    content = {
+        **document(best),
+        "pools": [asdict(pool) for pool in fleet.pools],
+        "not_planned": [{"machine": name, "why": why} for name, why in sorted(fleet.not_planned.items())],
+        "copy_rate_from_moves": measured,
+    }
+    for entry in content["machines"]:
+        entry.update(_about(entry, fleet))
+    for entry in content["to_measure"]:
+        entry["campaign"] = _campaign(entry, hosts)
+    kept = {**asdict(asked), **{name: _plain(value) for name, value in asdict(what_if).items()}}
+    with transaction.atomic():
+        plan = PlacementPlan.objects.create(
+            rules=kept,
+            content=json.loads(json.dumps(content)),
+            revision=revision,
+            model=MODEL,
+            instead_of=instead_of,
+            made_by=user,
+        )
+        plan.hosts.set(hosts)
+        for host in hosts:
+            decide(host, Action.PLANNED, user=user, plan=plan, revision=revision, detail=content["solved"])
+    return plan
+
+
+def _plain(value: Any) -> Any:
+    return dict(value) if isinstance(value, Mapping) else sorted(value)
+
+
+def _about(advice: Mapping[str, Any], fleet: Fleet) -> dict[str, Any]:
+    """Return what the page and the moves need to know of a machine beyond the plan's own words."""
+    disk, mix = fleet.disks[advice["machine"]], fleet.mixes[advice["machine"]]
+    machine = disk.machine
+    return {
+        "machine_id": machine.pk,
+        "machine_uuid": str(machine.uuid),
+        "machine_name": machine.name,
+        "host": machine.host.slug,
+        "disk_id": disk.pk,
+        "disk": disk.target,
+        "path": disk.path,
+        "guest_fs": machine.guest_fs,
+        "mix": {**asdict(mix), "shares": dict(mix.shares)},
+        "links": _links(advice, fleet),
+    }
+
+
+def _links(advice: Mapping[str, Any], fleet: Fleet) -> list[dict[str, str]]:
+    """Link to the answer on the main workload, and to why one pair stands above the other."""
+    disk, mix = fleet.disks[advice["machine"]], fleet.mixes[advice["machine"]]
+    hypervisor = disk.machine.host.hypervisor
+    main = names.slug_for("workload", max(mix.shares, key=lambda name: mix.shares[name])) or ""
+    question = Question("fs-pair", main, hypervisor=hypervisor.slug if hypervisor else "", metric=THROUGHPUT)
+    links = [{"text": "What the knowledge base says of its pairs", "address": address(question)}]
+    here, there = fleet.pool_rows[advice["here"]], fleet.pool_rows[advice["pool"]]
+    if here.host_fs != there.host_fs:
+        pairs = (pair_key(disk.machine.guest_fs, pool.host_fs) for pool in (there, here))
+        links.append(
+            {
+                "text": "Why there rather than here",
+                "address": compare_address(question, **dict(zip("ab", pairs, strict=True))),
+            }
+        )
+    return links
+
+
+def _campaign(missing: Mapping[str, Any], hosts: Collection[Host]) -> str:
+    """Return the address of a campaign that would tell, filled in; for the first host with that hypervisor."""
+    able = (host for host in hosts if host.hypervisor and host.hypervisor.slug == missing["hypervisor"])
+    host = next(able, None)
+    pairs = [pair.split("-on-") for pair in missing["pairs"]]
+    asked = {
+        **({"host": host.pk} if host else {}),
+        **{"driver": Host.Driver.LIBVIRT.value, "workloads": missing["workload"], "vm_counts": 1},
+        "guest_file_systems": sorted({pair[0] for pair in pairs}),
+        "host_file_systems": sorted({pair[1] for pair in pairs}),
+    }
+    return f"{reverse('campaign-new')}?{urlencode(asked, doseq=True)}"
+
+
+def commands(plan: PlacementPlan) -> str:
+    """Write what an operator would type on each host to do the plan by hand, for a shell."""
+    rows = ObservedPool.objects.filter(host__in=plan.hosts.all()).select_related("host")
+    by_name = {name_of(pool.host, pool.path): pool for pool in rows}
+    lines = [f"# Moves of plan {plan.pk} (revision {plan.revision}): one after another, with a look at each answer."]
+    for entry in plan.content["machines"]:
+        if not entry["is_move"] or (pool := by_name.get(entry["pool"])) is None:
+            continue
+        old, new = shlex.quote(entry["path"]), shlex.quote(f"{pool.path}/{entry['path'].rpartition('/')[2]}")
+        machine, disk = shlex.quote(entry["machine_uuid"]), shlex.quote(entry["disk"])
+        told = " ".join(f"{entry['machine']}: {' '.join(entry['explanation'])}".split())
+        lines += [
+            "",
+            f"# {told}",
+            f"virsh domblklist {machine}   # {disk} is at {old}; no snapshot: virsh snapshot-list {machine}",
+            f"virsh blockcopy {machine} {disk} --dest {new} --transient-job --synchronous-writes --wait --verbose",
+            f"virsh suspend {machine}; sync {new}",
+            f"virsh dumpxml {machine} --inactive > {machine}.xml   # there, put {new} in place of {old}",
+            f"virsh define {machine}.xml && virsh blockjob {machine} {disk} --pivot && virsh resume {machine}",
+            f"mv -n {old} {old}.kept   # once it runs from {new}",
+        ]
+    return "\n".join(lines) + "\n"
+
+
+def state_mix(machine: ObservedMachine, shares: Mapping[str, float], *, user: User | None) -> None:
+    """Keep what a machine does as its operator says; {} takes the statement back."""
+    with transaction.atomic():
+        if shares:
+            StatedMix.objects.update_or_create(machine=machine, defaults={"shares": dict(shares), "stated_by": user})
+        else:
+            StatedMix.objects.filter(machine=machine).delete()
+        detail = ", ".join(f"{name} {share:g}" for name, share in shares.items()) or "taken back"
+        decide(machine.host, Action.MIX, user=user, detail=f"{machine}: {detail}")

@@ -1,0 +1,101 @@
+"""What any placement driver must do. A driver's test module makes a class of this and gives it a `place`.
+
+A place is a host with one machine that runs and writes records, an image of it in a first pool and a second pool:
+`driver` (MovingDriver), `machine` (acknowledgements, writes_on, lost, start), `new_move()` of a token of its own,
+`exists(path)`, `stop()`, which takes the machine's power, and `free_bytes()` of the second pool.
+"""
+
+import time
+
+import pytest
+
+from experiments.fleet.driver.contract import CopyEnded, Forbidden, Image, Move
+
+
+def copied(driver, move: Move, seconds: float = 120) -> None:
+    """Copy until the new image follows every write."""
+    driver.copy(move)
+    deadline = time.monotonic() + seconds
+    while not driver.progress(move).is_ready:
+        assert time.monotonic() < deadline, driver.progress(move)
+        time.sleep(0.1)
+
+
+class MovingConformance:
+    def test_a_check_tells_what_would_be_copied_and_changes_nothing(self, place):
+        move = place.new_move()
+        found = place.driver.check(move)
+        assert found.size_bytes == place.size_bytes
+        assert not place.exists(move.new)
+        assert place.driver.runs_from(move) == Image.OLD
+
+    def test_what_has_no_room_or_has_its_place_taken_is_not_begun(self, place):
+        with pytest.raises(Forbidden, match="free"):
+            place.driver.copy(place.new_move(reserve_bytes=place.free_bytes()))
+        move = place.new_move()
+        place.put(move.new)
+        with pytest.raises(Forbidden, match="there already"):
+            place.driver.check(move)
+
+    def test_a_copy_asked_for_twice_is_the_same_copy_and_undoing_it_leaves_nothing(self, place):
+        move = place.new_move(copy_rate=4 * 2**20)
+        place.driver.copy(move)
+        time.sleep(1)
+        again = place.driver.copy(move)
+        assert 0 < again.done < again.total
+        place.driver.undo(move)
+        assert (place.driver.runs_from(move), place.exists(move.new)) == (Image.OLD, False)
+        place.driver.undo(move)
+        with pytest.raises(CopyEnded):
+            place.driver.progress(move)
+        place.machine.writes_on()
+
+    def test_a_switch_without_a_whole_copy_leaves_the_machine_on_its_image(self, place):
+        with pytest.raises((Forbidden, CopyEnded)):
+            place.driver.switch(move := place.new_move())
+        assert place.driver.runs_from(move) == Image.OLD
+        place.machine.writes_on()
+
+    def test_a_machine_that_stops_ends_its_copy_and_starts_from_its_old_image(self, place):
+        move = place.new_move(copy_rate=2**20)
+        place.driver.copy(move)
+        place.stop()
+        with pytest.raises(CopyEnded):
+            place.driver.progress(move)
+        assert place.driver.runs_from(move) == Image.OLD
+        place.driver.undo(move)
+        assert not place.exists(move.new)
+        assert place.machine.lost(move.old) == []
+        place.machine.start()
+
+    def test_a_switched_machine_runs_from_the_new_image_now_and_after_a_restart(self, place):
+        move = place.new_move()
+        copied(place.driver, move)
+        with pytest.raises(Forbidden):
+            place.driver.keep(move)
+        place.driver.switch(move)
+        assert place.driver.runs_from(move) == Image.NEW
+        place.driver.switch(move)
+        place.machine.writes_on()
+        with pytest.raises(Forbidden):
+            place.driver.undo(move)
+        place.driver.keep(move)
+        place.driver.keep(move)
+        assert (place.exists(move.old), place.exists(move.kept)) == (False, True)
+        place.stop()
+        assert place.driver.runs_from(move) == Image.NEW
+        assert place.machine.lost(move.new) == []
+        place.machine.start()
+        assert place.driver.runs_from(move) == Image.NEW
+        place.driver.remove(move)
+        place.driver.remove(move)
+        assert not place.exists(move.kept)
+        place.moved(move)
+
+    def test_what_is_in_use_or_not_of_the_move_is_never_removed(self, place):
+        move = place.new_move()
+        place.put(move.kept)
+        with pytest.raises(Forbidden):
+            place.driver.remove(move)
+        assert place.exists(move.kept)
+        place.machine.writes_on()

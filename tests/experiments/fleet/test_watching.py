@@ -1,0 +1,182 @@
+"""What looks leave in the database."""
+
+from dataclasses import asdict
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from django.utils.timezone import now
+
+from experiments.fleet import deeds, keeping, watching
+from experiments.fleet.driver.contract import ListedDisk, ListedMachine, ListedPool, Listing
+from experiments.laboratory.reach.counters import Counts
+from experiments.models import DiskStatistics, Host, ObservedMachine
+from kdb.models import Job
+from kdb.work import jobs
+from tests import factories
+
+pytestmark = [pytest.mark.both, pytest.mark.django_db]
+
+NOON = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
+UUID = "6a7b2a3c-0000-4000-8000-000000000001"
+
+
+def listing(*, pool: str = "/srv/xfs", uuid: str = UUID) -> Listing:
+    pools = (
+        ListedPool("/srv/xfs", "fast", "file", "xfs", "ssd", 10**12, 10**11),
+        ListedPool("/srv/ext4", "", "file", "ext4", "hdd", 10**12, 10**11),
+    )
+    disk = ListedDisk("vda", f"{pool}/mail.raw", pool, "raw", "sparse", "none", False, 10**10, 10**9)
+    return Listing(pools, (ListedMachine(uuid, "mail", True, False, (disk,)),))
+
+
+def look(seconds: float, **counts) -> watching.Look:
+    return NOON + timedelta(seconds=seconds), {"mail": {"vda": Counts(**counts)}}
+
+
+@pytest.fixture
+def host():
+    host = factories.make_host(is_observed=True)
+    watching.keep_listing(host, listing())
+    return host
+
+
+def minutes() -> list[tuple[float, int]]:
+    return [(row.seconds, row.writes) for row in DiskStatistics.objects.filter(span="minute").order_by("starts_at")]
+
+
+def test_a_list_taken_over_twice_adds_nothing_and_follows_a_move(host):
+    watching.keep_listing(host, listing())
+    machine = ObservedMachine.objects.get()
+    assert [str(disk.pool.path) for disk in machine.disks.all()] == ["/srv/xfs"]
+    watching.keep_listing(host, listing(pool="/srv/ext4"))
+    (disk,) = machine.disks.all()
+    assert (disk.pool.host_fs, disk.path) == ("ext4", "/srv/ext4/mail.raw")
+
+
+def test_what_an_operator_said_of_a_pool_outlives_the_next_list(host):
+    pool = host.observed_pools.get(path="/srv/xfs")
+    deeds.change_pool(pool, {"is_target": True, "most_load": 80.0}, user=None)
+    watching.keep_listing(host, listing())
+    pool.refresh_from_db()
+    assert (pool.is_target, pool.most_load) == (True, 80.0)
+    assert [entry.detail for entry in host.audit_entries.all()] == ["/srv/xfs: is_target True, most_load 80.0"]
+
+
+def test_looks_of_two_jobs_join_without_a_gap(host):
+    watching.keep(host, [look(0, writes=100), look(20, writes=120)])
+    watching.keep(host, [look(30, writes=130), look(50, writes=150)])
+    assert minutes() == [(50, 50)]
+
+
+def test_looks_kept_twice_count_once(host):
+    looks = [look(0), look(20, writes=20)]
+    watching.keep(host, looks)
+    watching.keep(host, looks)
+    watching.keep(host, [*looks, look(40, writes=30)])
+    assert minutes() == [(40, 30)]
+
+
+def test_a_job_that_lost_its_lease_leaves_nothing(host):
+    def gone():
+        raise jobs.LeaseLost("given to another worker")
+
+    with pytest.raises(jobs.LeaseLost):
+        watching.keep(host, [look(0), look(20, writes=20)], gone)
+    assert minutes() == []
+
+
+def test_a_machine_that_was_made_anew_under_its_name_takes_nothing_from_the_old_one(host):
+    watching.keep(host, [look(0, writes=5), look(10, writes=9)])
+    watching.keep_listing(host, listing(uuid=UUID.replace("1", "2")))
+    watching.keep(host, [look(20, writes=1), look(30, writes=4)])
+    old, new = ObservedMachine.objects.order_by("pk")
+    assert (old.is_running, new.is_running) == (False, True)
+    assert [row.writes for row in DiskStatistics.objects.filter(disk__machine=new)] == [3]
+
+
+def test_statements_do_not_grow_with_the_machines(host, django_assert_num_queries):
+    disk = listing().machines[0].disks[0]
+    many = tuple(
+        ListedMachine(f"{UUID[:-3]}{number:03}", f"machine-{number}", True, False, (disk,)) for number in range(10, 40)
+    )
+    names = [machine.name for machine in many]
+    watching.keep_listing(host, Listing(listing().pools, many))
+    looks = [(NOON + timedelta(seconds=s), {name: {"vda": Counts(reads=s)} for name in names}) for s in (0, 10, 70)]
+    with django_assert_num_queries(11):
+        watching.keep(host, looks)
+    assert DiskStatistics.objects.count() == 60
+
+
+def test_sums_by_hour_and_day_are_those_of_the_minutes_however_often_they_are_made(host):
+    begin = (now() - timedelta(days=1)).replace(hour=10, minute=58, second=0, microsecond=0)
+    looks = [(begin + timedelta(minutes=minute), {"mail": {"vda": Counts(writes=60 * minute)}}) for minute in range(5)]
+    watching.keep(host, looks)
+    for _ in range(2):
+        keeping.roll_up(None)
+        sums = list(DiskStatistics.objects.exclude(span="minute").order_by("span", "starts_at"))
+        assert [(row.span, row.seconds, row.writes) for row in sums] == [
+            ("day", 240, 240),
+            ("hour", 120, 120),
+            ("hour", 120, 120),
+        ]
+
+
+def test_what_is_older_than_its_end_is_forgotten_and_its_sums_stay(host, settings):
+    begin = (now() - timedelta(days=3)).replace(minute=0, second=0, microsecond=0)
+    watching.keep(
+        host, [(begin, {"mail": {"vda": Counts()}}), (begin + timedelta(minutes=1), {"mail": {"vda": Counts(reads=7)}})]
+    )
+    settings.KDB_OBSERVATION_MINUTES_DAYS = 2
+    for _ in range(2):
+        keeping.roll_up(None)
+        assert list(DiskStatistics.objects.order_by("span").values_list("span", "reads")) == [("day", 7), ("hour", 7)]
+
+
+def test_a_tick_asks_for_one_job_a_host_on_its_laboratorys_queue(host):
+    factories.make_host()  # nobody asked for this one to be observed
+    watching.look_after()
+    watching.look_after()
+    assert [(job.queue, job.arguments) for job in Job.objects.all()] == [(host.queue, {"host_id": host.pk})]
+
+
+def test_a_host_that_cannot_be_reached_says_so_and_is_asked_again_later(host):
+    Host.objects.filter(pk=host.pk).update(host_key="")
+    watching.look_after()
+    jobs.run(Job.objects.get().pk)
+    host.refresh_from_db()
+    assert (host.observation_error, host.observed_at) == (f"The key of {host} is not accepted yet.", None)
+    assert not DiskStatistics.objects.exists()
+    watching.look_after()
+    assert Job.objects.count() == 1
+    Job.objects.update(finished_at=now() - timedelta(minutes=2))
+    watching.look_after()
+    assert Job.objects.count() == 2
+
+
+def test_only_a_host_with_libvirt_and_an_accepted_key_is_observed():
+    for fields, why in (({"drivers": ["native"]}, "has no libvirt"), ({"host_key": ""}, "is not accepted")):
+        host = factories.make_host(**fields)
+        with pytest.raises(watching.hosts.HostError, match=why):
+            deeds.turn_on(host, user=None)
+        assert not host.audit_entries.exists()
+
+
+def test_turning_on_twice_is_one_entry_and_one_job():
+    host = factories.make_host()
+    deeds.turn_on(host, user=None)
+    deeds.turn_on(host, user=None)
+    assert [entry.action for entry in host.audit_entries.all()] == ["observation on"]
+    assert Job.objects.count() == 1
+    deeds.turn_off(host, user=None)
+    assert [entry.action for entry in host.audit_entries.all()] == ["observation on", "observation off"]
+
+
+def test_kept_counters_are_read_back_as_they_were(host):
+    watching.keep(host, [look(0, reads=3, read_seconds=0.25)])
+    disk = ObservedMachine.objects.get().disks.get()
+    assert disk.counts == asdict(Counts(reads=3, read_seconds=0.25))
+
+
+@pytest.mark.parametrize(("every", "machines", "seconds"), [(10, 3, 10), (10, 50, 30), (5, 50, 30), (10, 1000, 60)])
+def test_many_machines_are_looked_at_less_often(every, machines, seconds):
+    assert watching.interval(every, machines) == seconds

@@ -1,0 +1,136 @@
+"""Models and detected hours as they are kept."""
+
+from datetime import timedelta
+
+import pytest
+from django.utils.timezone import now
+
+from experiments.models import ObservedMachine, Signature, Workload
+from kdb.models import Job
+from kdb.work import jobs
+from modelling.fleet.detection import keeping, selectors
+from modelling.models import DetectedHour, DetectionModel
+from tests import factories
+from tests.modelling.fleet.detection.test_detection import SHAPES, load, signatures
+
+pytestmark = pytest.mark.django_db
+
+
+def counted(counts) -> dict:
+    return {name: getattr(counts, name) for name in keeping.NAMES}
+
+
+@pytest.fixture
+def known():
+    for workload in SHAPES:
+        factories.entry(Workload, workload)
+    Signature.objects.bulk_create(
+        Signature(workload=each.workload, source=each.run, starts_after=0, seconds=10, **counted(each.counts))
+        for each in signatures()
+    )
+
+
+@pytest.fixture
+def machine():
+    return factories.make_machine(factories.make_host(is_observed=True))
+
+
+def minutes(machine: ObservedMachine, shape: str, number: int, begin) -> None:
+    factories.make_minutes(machine, number, begin=begin, **counted(load(SHAPES[shape], 60)))
+
+
+def this_hour(hours: int = 0):
+    return now().replace(minute=0, second=0, microsecond=0) - timedelta(hours=hours)
+
+
+@pytest.mark.sqlite
+def test_a_kept_model_says_what_the_fitted_one_said(known):
+    kept = keeping.train()
+    model = keeping.classifier(kept)
+    keeping._fitted_again.cache_clear()
+    again = keeping.classifier(DetectionModel.objects.get())
+    features = model.training.features
+    assert (again.probabilities(features) == model.probabilities(features)).all()
+    assert again.farthest == model.farthest
+
+
+def test_a_model_is_made_once_of_the_same_signatures(known):
+    assert keeping.train() == keeping.train()
+    assert DetectionModel.objects.count() == 1
+
+
+def test_without_signatures_nothing_is_told_and_it_says_why(machine):
+    minutes(machine, "mail", 10, this_hour())
+    kept = keeping.train()
+    keeping.detect()
+    assert "are needed" in kept.why_not
+    assert selectors.mix_of(machine) is None
+
+
+def test_hours_are_told_by_their_minutes_however_often(known, machine):
+    keeping.train()
+    minutes(machine, "mail", 30, this_hour(1))
+    factories.make_minutes(machine, 20, begin=this_hour(1) + timedelta(minutes=30), **counted(load(SHAPES["web"], 60)))
+    idle = dict.fromkeys(keeping.NAMES, 0)
+    factories.make_minutes(machine, 10, begin=this_hour(1) + timedelta(minutes=50), **idle)
+    for _ in range(2):
+        keeping.detect()
+        hour = DetectedHour.objects.get()
+        assert (hour.minutes, hour.idle, hour.unlike) == (60, 10, 0)
+    mix = selectors.mix_of(machine)
+    assert mix.shares["mail"] == pytest.approx(0.6, abs=0.06)
+    assert sum(mix.shares.values()) == pytest.approx(1)
+    assert mix.idle == pytest.approx(1 / 6)
+    assert mix.probability > 0.8
+
+
+def test_another_model_tells_the_kept_hours_again(known, machine):
+    keeping.train()
+    minutes(machine, "mail", 30, this_hour(5))
+    keeping.detect()
+    first = DetectedHour.objects.get()
+    Signature.objects.filter(workload="web").first().delete()
+    keeping.train()
+    keeping.detect()
+    assert DetectedHour.objects.get().model_id > first.model_id
+
+
+def test_a_machine_that_was_hardly_watched_gets_no_mix(known, machine):
+    keeping.train()
+    minutes(machine, "mail", 3, this_hour())
+    keeping.detect()
+    mix = selectors.mix_of(machine)
+    assert (mix.shares, "5 are needed" in mix.why_not) == ({}, True)
+
+
+def test_a_run_that_failed_teaches_nothing(known):
+    keeping.train()
+    run = factories.make_run(state="failed", reason="void")
+    run.signatures.create(workload="mail", starts_after=0, seconds=10, reads=5, **dict.fromkeys(keeping.NAMES[1:], 0))
+    assert len(keeping.signatures()) == len(signatures())
+    run.state, run.reason, run.figures = "done", "", [{"machine": 1}]
+    run.finished_at = now()
+    run.save()
+    assert len(keeping.signatures()) == len(signatures()) + 1
+
+
+def test_a_tick_asks_for_a_model_where_signatures_came(known):
+    keeping.look_after()
+    keeping.look_after()
+    (job,) = Job.objects.all()
+    assert job.kind == keeping.TRAIN_JOB
+    jobs.run(job.pk)
+    assert keeping.current().signatures == Signature.objects.count()
+    Job.objects.update(created_at=now() - timedelta(hours=1))
+    keeping.look_after()
+    assert Job.objects.count() == 1
+
+
+def test_mixes_of_thirty_machines_cost_two_queries(known, machine, django_assert_num_queries):
+    keeping.train()
+    machines = [factories.make_machine(machine.host) for _ in range(30)]
+    for each in machines:
+        minutes(each, "mail", 6, this_hour())
+    keeping.detect()
+    with django_assert_num_queries(2):
+        assert len(selectors.mixes_of([each.pk for each in machines])) == 30

@@ -1,0 +1,324 @@
+"""From observed machines to a plan, to moves in their order, and what may be done about them."""
+
+from datetime import UTC, datetime, time, timedelta
+
+import pytest
+from django.urls import reverse
+from django.utils.timezone import now
+
+from experiments.campaigns import steering
+from kdb.models import Job
+from modelling.fleet.moving import moves, outcomes, plans, policies
+from modelling.fleet.moving.fleet import WhatIf, fleet_of, new_path
+from modelling.fleet.moving.plans import PlacementError
+from modelling.fleet.placement.selectors import Rules
+from modelling.models import PlacementDecision, PlacementMove, PlacementPlan, PlacementPolicy
+from tests.factories import make_campaign, make_machine, make_minutes, make_pool, make_run, make_user
+from tests.modelling.fleet.moving.fleets import mail_server, moved, numbers_for_xfs, observed_host
+
+pytestmark = [pytest.mark.both, pytest.mark.django_db]
+
+
+@pytest.fixture
+def host():
+    numbers_for_xfs()
+    return observed_host(registered_by=make_user("operators", username="ada"))
+
+
+def plan_of(host, **fields) -> PlacementPlan:
+    return plans.make([host], user=host.registered_by, **fields)
+
+
+def advised(plan) -> dict:
+    return {each["machine"]: each for each in plan.content["machines"]}
+
+
+def test_a_machine_moves_to_the_pool_that_the_numbers_praise_and_everything_is_told(host):
+    mail_server(host)
+    plan = plan_of(host)
+    advice = advised(plan)["kvm-1/mail-1"]
+    assert (advice["here"], advice["pool"]) == ("kvm-1/srv/ext4", "kvm-1/srv/xfs")
+    assert 1.2 < advice["prospect"]["ratio"] < 1.6
+    assert advice["prospect"]["laboratories"] == 3
+    assert "workload=varmail" in advice["links"][0]["address"]
+    assert "a=ext4-on-xfs&b=ext4-on-ext4" in advice["links"][1]["address"]
+    assert (plan.revision, plan.model[:8]) == (3, "ranking ")
+    decision = PlacementDecision.objects.get(plan=plan)
+    assert (decision.action, decision.actor, decision.revision) == ("planned", host.registered_by, 3)
+
+
+def test_what_is_not_known_is_not_planned_for_and_told(host):
+    mail_server(host, "asleep", is_running=False)
+    mail_server(host, "unknown-fs", guest_fs="", guest_fs_source="")
+    ext4 = host.observed_pools.get(path="/srv/ext4")
+    known = {"guest_fs": "ext4", "guest_fs_source": "operator", "pool": ext4}
+    make_machine(host, "unwatched", **known)
+    make_minutes(make_machine(host, "unlike", **known), 5)
+    make_machine(host, "odd-guest", **known | {"guest_fs": "f2fs"})
+    make_machine(host, "odd-pool", **known | {"pool": make_pool(host, "/srv/f2fs")})
+    make_machine(host, "gone", seen_at=now() - timedelta(days=1), **known)
+    plan = plan_of(host)
+    told = {each["machine"]: each["why"] for each in plan.content["not_planned"]}
+    assert advised(plan) == {}
+    assert {name.removeprefix("kvm-1/"): why.split(":")[0] for name, why in told.items()} == {
+        "asleep": "it does not run",
+        "unknown-fs": "its guest file system is not known",
+        "unwatched": "its load was not watched in the last 24 hours",
+        "unlike": "what it does is not known",
+        "odd-guest": "its f2fs is no file system of the catalogue",
+        "odd-pool": "its image lies on f2fs, which is no file system of the catalogue",
+    }
+
+
+def test_the_load_is_the_mean_of_the_watched_minutes(host):
+    machine = mail_server(host)
+    (found,) = fleet_of([host]).machines
+    assert found.load == pytest.approx((600 * 16_384 + 6000 * 14_336) / 60 / 2**20)
+    assert found.size_bytes == machine.disks.get().size_bytes
+
+
+def test_what_if_is_another_plan(host):
+    mail_server(host)
+    plan = plan_of(host)
+    name = "kvm-1/mail-1"
+    for what_if, why in (
+        (WhatIf(pinned=[name]), "pinned"),
+        (WhatIf(excluded=["kvm-1/srv/xfs"]), "constrained"),
+        (WhatIf(reserves={"kvm-1/srv/xfs": 5 * 10**11}), "constrained"),
+    ):
+        other = plan_of(host, what_if=what_if, instead_of=plan)
+        assert (advised(other)[name]["why"], other.instead_of) == (why, plan)
+    assert advised(plan_of(host, rules=Rules(least_gaining=1.0)))[name]["why"] == "not sure"
+    assert advised(plan)[name]["why"] == "moves"
+
+
+def test_only_pools_that_are_targets_are_moved_to(host):
+    mail_server(host)
+    host.observed_pools.update(is_target=False)
+    advice = advised(plan_of(host))["kvm-1/mail-1"]
+    assert (advice["why"], advice["better"]["forbidden_by"]) == ("constrained", "excluded")
+
+
+def test_commands_of_an_operator_name_the_disk_and_quote_what_needs_it(host):
+    machine = mail_server(host)
+    machine.disks.update(path="/srv/ext4/mail 1.raw")
+    text = plans.commands(plan_of(host))
+    assert f"virsh blockcopy {machine.uuid} vda --dest '/srv/xfs/mail 1.raw'" in text
+    assert "'/srv/ext4/mail 1.raw'.kept" in text
+
+
+def test_confirmed_moves_wait_in_line_one_at_a_time(host):
+    first, second = mail_server(host, "mail-1"), mail_server(host, "mail-2")
+    plan = plan_of(host)
+    made = moves.confirm(plan, list(advised(plan)), user=host.registered_by)
+    states = dict(PlacementMove.objects.values_list("machine_name", "state"))
+    assert states == {"mail-1": "copying", "mail-2": "waiting"}
+    active = PlacementMove.objects.get(machine=first)
+    assert (active.job.kind, active.job.queue, active.token in active.new_path) == ("placement_move", host.queue, True)
+    with pytest.raises(PlacementError, match="waits or is under way"):
+        moves.confirm(plan, ["kvm-1/mail-2"], user=None)
+    moves.next_move(host.pk)
+    assert PlacementMove.objects.get(machine=second).state == "waiting"
+    PlacementMove.objects.filter(pk=active.pk).update(state="failed", reason="no space")
+    assert moves.next_move(host.pk).machine == second
+    confirmed = PlacementDecision.objects.filter(action="confirmed")
+    assert {(each.move_id, each.revision, each.plan) for each in confirmed} == {(move.pk, 3, plan) for move in made}
+
+
+def test_a_plan_of_yesterday_or_of_another_world_is_not_confirmed(host):
+    machine = mail_server(host)
+    plan = plan_of(host)
+    with pytest.raises(PlacementError, match="no move of this plan"):
+        moves.confirm(plan, ["kvm-1/other"], user=None)
+    machine.disks.update(path="/srv/ext4/elsewhere.raw")
+    with pytest.raises(PlacementError, match="not as it was"):
+        moves.confirm(plan, ["kvm-1/mail-1"], user=None)
+    PlacementPlan.objects.update(made_at=now() - timedelta(hours=25))
+    plan.refresh_from_db()
+    with pytest.raises(PlacementError, match="older than a day"):
+        moves.confirm(plan, ["kvm-1/mail-1"], user=None)
+    assert not PlacementMove.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "at", "open_"),
+    [
+        (None, None, time(12), True),
+        (time(1), time(3), time(2), True),
+        (time(1), time(3), time(3), False),
+        (time(22), time(4), time(23), True),
+        (time(22), time(4), time(12), False),
+    ],
+)
+def test_moves_begin_in_the_maintenance_of_their_host(start, end, at, open_):
+    host = observed_host("windowed", window_start=start, window_end=end)
+    assert moves.is_open(host, datetime.combine(datetime(2026, 11, 22, tzinfo=UTC), at, UTC)) is open_
+
+
+def test_a_run_waits_while_a_disk_is_copied_on_its_host(host, client):
+    mail_server(host)
+    plan = plan_of(host)
+    (move,) = moves.confirm(plan, list(advised(plan)), user=host.registered_by)
+    campaign = make_campaign(host, state="running")
+    campaign.save()
+    run = make_run(campaign, state="waiting")
+    assert steering.next_run(host.pk) is None
+    client.force_login(host.registered_by)
+    page = client.get(reverse("campaign-detail", args=[campaign.slug])).content.decode()
+    assert "The next run waits: the disk of mail-1, vda is being copied to another pool." in page
+    PlacementMove.objects.filter(pk=move.pk).update(state="switched", switched_at=now())
+    assert steering.next_run(host.pk) == run
+
+
+def test_a_move_waits_while_a_campaign_measures_on_its_host(host):
+    mail_server(host)
+    campaign = make_campaign(host)
+    campaign.save()
+    run = make_run(campaign, state="active")
+    plan = plan_of(host)
+    (move,) = moves.confirm(plan, list(advised(plan)), user=None)
+    move.refresh_from_db()
+    assert (move.state, "campaign" in moves.kept_back(host, now())) == ("waiting", True)
+    run.delete()
+    moves.look_after()
+    move.refresh_from_db()
+    assert move.state == "copying"
+
+
+def test_a_move_whose_job_failed_is_taken_up_and_never_given_up(host):
+    mail_server(host)
+    plan = plan_of(host)
+    (move,) = moves.confirm(plan, list(advised(plan)), user=None)
+    move.refresh_from_db()
+    lost = move.job
+    Job.objects.filter(pk=lost.pk).update(state="failed", finished_at=now())
+    moves.look_after()
+    move.refresh_from_db()
+    assert move.job == lost
+    Job.objects.filter(pk=lost.pk).update(finished_at=now() - timedelta(minutes=1))
+    moves.look_after()
+    move.refresh_from_db()
+    assert (move.state, move.job != lost, move.job.state) == ("copying", True, "queued")
+
+
+def test_a_waiting_move_is_called_off_at_once_and_one_under_way_at_its_next_step(host):
+    mail_server(host, "mail-1"), mail_server(host, "mail-2")
+    plan = plan_of(host)
+    moves.confirm(plan, list(advised(plan)), user=None)
+    active, waiting = PlacementMove.objects.get(state="copying"), PlacementMove.objects.get(state="waiting")
+    for move in (active, waiting):
+        moves.call_off(move, user=None)
+        move.refresh_from_db()
+    assert (waiting.state, active.state, active.is_called_off) == ("cancelled", "copying", True)
+    with pytest.raises(PlacementError, match="ended"):
+        moves.call_off(waiting, user=None)
+
+
+def test_the_way_back_is_a_move_of_its_own_and_the_old_image_goes_when_asked(host):
+    machine = mail_server(host)
+    move = moved(machine)
+    back = moves.move_back(move, user=None)
+    assert (back.old_path, back.to_pool, back.back_of) == (move.new_path, move.from_pool, move)
+    assert back.new_path == f"/srv/ext4/mail-1.{back.token}.raw"
+    with pytest.raises(PlacementError, match="under way"):
+        moves.move_back(move, user=None)
+    moves.remove_old(move, user=None)
+    with pytest.raises(PlacementError, match="being removed"):
+        moves.remove_old(move, user=None)
+    assert PlacementDecision.objects.filter(action__in=["back", "removed"]).count() == 2
+
+
+def test_the_token_of_an_earlier_move_is_replaced_in_the_name(host):
+    machine = mail_server(host)
+    disk, pool = machine.disks.get(), host.observed_pools.get(path="/srv/xfs")
+    disk.path = "/srv/ext4/mail-1.k0123456789ab.raw"
+    assert new_path(disk, pool, "kffffffffffff") == "/srv/xfs/mail-1.kffffffffffff.raw"
+    disk.path = "/srv/ext4/mail.old"
+    assert new_path(disk, pool, "kffffffffffff") == "/srv/xfs/mail.kffffffffffff.old"
+    disk.path = "/srv/ext4/plain"
+    assert new_path(disk, pool, "kffffffffffff") == "/srv/xfs/plain.kffffffffffff"
+
+
+def test_the_copy_rate_of_earlier_moves_is_that_of_the_next_plan(host):
+    machine = mail_server(host)
+    assert plan_of(host).rules["copy_rate"] == Rules().copy_rate
+    moved(machine, copy_seconds=100.0)
+    plan = plan_of(host)
+    assert (plan.rules["copy_rate"], plan.content["copy_rate_from_moves"]) == (10**8, 1)
+
+
+# Policy
+
+
+class Run:
+    def step(self, done, total=None):
+        """A job that nobody takes away."""
+
+
+def test_a_policy_moves_by_itself_inside_its_bounds_only(host):
+    for number in (1, 2):
+        mail_server(host, f"mail-{number}")
+    policies.by_policy(Run(), host.pk)
+    assert not PlacementPlan.objects.exists()
+    policy = PlacementPolicy(host=host, mode="automatic", least_gaining=0.999, most_moves_a_day=1)
+    policies.set_policy(policy, user=host.registered_by)
+    policies.by_policy(Run(), host.pk)
+    assert (PlacementPlan.objects.count(), PlacementMove.objects.count()) == (1, 0)
+    policy.least_gaining = 0.5
+    policies.set_policy(policy, user=host.registered_by)
+    policies.by_policy(Run(), host.pk)
+    policies.by_policy(Run(), host.pk)
+    (move,) = PlacementMove.objects.all()
+    assert (move.asked_by, move.revision, policies.moves_left(policy)) == (None, 3, 0)
+    assert PlacementDecision.objects.filter(action="policy").count() == 2
+
+
+@pytest.mark.parametrize(("mode", "jobs"), [("off", 0), ("confirm", 1), ("automatic", 1)])
+def test_the_tick_asks_for_a_plan_by_policy_once_in_its_time(host, mode, jobs):
+    PlacementPolicy.objects.create(host=host, mode=mode)
+    policies.look_after()
+    policies.look_after()
+    assert Job.objects.filter(kind=policies.PLAN_JOB).count() == jobs
+
+
+def test_a_policy_that_wants_confirmation_plans_and_moves_nothing(host):
+    mail_server(host)
+    PlacementPolicy.objects.create(host=host, mode="confirm", least_gaining=0.5)
+    policies.by_policy(Run(), host.pk)
+    assert (PlacementPlan.objects.count(), PlacementMove.objects.count()) == (1, 0)
+
+
+def test_an_old_image_is_removed_by_itself_only_where_the_policy_says_so_and_nothing_got_worse(host):
+    policy = PlacementPolicy.objects.create(host=host)
+    ended = Job.objects.create(kind="placement_move", state="done", finished_at=now() - timedelta(days=1))
+    move = moved(mail_server(host), job=ended, keep_until=now() - timedelta(hours=1))
+    policies.look_after()
+    policy.removes_kept = True
+    policy.save()
+    PlacementMove.objects.update(outcome={"verdict": outcomes.WORSE})
+    policies.look_after()
+    assert not Job.objects.filter(kind=moves.REMOVE_JOB).exists()
+    PlacementMove.objects.update(outcome={})
+    policies.look_after()
+    move.refresh_from_db()
+    assert move.job.kind == moves.REMOVE_JOB
+
+
+# Afterwards
+
+
+def test_what_became_of_a_move_is_told_from_the_minutes_before_and_after(host):
+    machine = mail_server(host)
+    machine.disks.get().statistics.all().delete()
+    switch = now().replace(minute=0, second=0, microsecond=0) - timedelta(hours=8)
+    move = moved(machine, started_at=switch, switched_at=switch, plan=plan_of(host))
+    make_minutes(machine, 300, begin=switch - timedelta(hours=6))
+    make_minutes(machine, 300, begin=switch + timedelta(minutes=1), write_seconds=6.0, flush_seconds=4.5)
+    outcomes.work_out(Run())
+    move.refresh_from_db()
+    assert move.outcome["verdict"] == outcomes.KEPT
+    assert move.outcome["speed"] == pytest.approx((0.6 + 12 + 9) / (0.6 + 6 + 4.5))
+    assert outcomes.score()["verdicts"] == {"kept promise": 1, "no difference": 0, "worse": 0, "cannot be told": 0}
+    outcomes.look_after()
+    outcomes.look_after()
+    assert Job.objects.filter(kind=outcomes.JOB).count() == 1

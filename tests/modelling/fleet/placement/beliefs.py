@@ -1,0 +1,21 @@
+"""Posteriors made by hand, for tests of placement."""
+
+import numpy as np
+
+from modelling.estimation.bayes import Posterior
+from modelling.fleet.placement.prospects import Known
+
+
+def known(effects: dict[str, float], tau: float = 0.1, *, numbers: bool = True, strength: str = "moderate") -> Known:
+    """Pairs whose effects are known but for tau, by numbers or by lists alone."""
+    size = len(effects)
+    found = Posterior(
+        tuple(effects),
+        taus=np.array([tau]),
+        weights=np.ones(1),
+        means=np.array([list(effects.values())]),
+        covariances=np.zeros((1, size, size)),
+        pieces=np.zeros((1, 2)),
+        densities=np.ones((1, 1)),
+    )
+    return Known(found, (frozenset(effects),) if numbers else (), strength, 2 if numbers else 0)

@@ -1,0 +1,107 @@
+"""The assignment against every other there is, its constraints, and what it says of itself."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+
+from modelling.fleet.placement import assignment
+from modelling.fleet.placement.assignment import Problem, assign, divided, greedy
+from modelling.fleet.placement.content import BEST_FOUND, EXACT, GREEDY
+
+
+def problem(units: int, pools: int, seed: int) -> Problem:
+    """Units of different size and load on pools with little room, one of them overloaded, and groups apart."""
+    rng = np.random.default_rng(seed)
+    here, loads = rng.integers(0, pools, units), rng.uniform(1, 10, units)
+    values = rng.normal(0.1, 0.3, (units, pools))
+    values[np.arange(units), here] = 0.0
+    now = np.bincount(here, loads, pools)
+    return Problem(
+        values=values,
+        here=here,
+        sizes=rng.uniform(1, 10, units),
+        loads=loads,
+        room=rng.uniform(0, 3 * units / pools, pools) + 2,
+        headroom=np.maximum(np.where(np.arange(pools) == 0, now - 1, now + 8) - now, 0),
+        apart=[rng.choice(units, 3, replace=False) for _ in range(max(units // 6, 1))],
+    )
+
+
+def breaches(asked: Problem, pools: np.ndarray) -> list[str]:
+    """Constraints that an assignment breaks, worked out by counting."""
+    found = []
+    for pool in range(len(asked.room)):
+        comes, leaves = (asked.here != pool) & (pools == pool), (asked.here == pool) & (pools != pool)
+        if asked.sizes[comes].sum() > asked.room[pool] + 1e-6:
+            found.append(f"space of {pool}")
+        if asked.loads[comes].sum() - asked.loads[leaves].sum() > asked.headroom[pool] + 1e-6 and comes.any():
+            found.append(f"load of {pool}")
+        found += [
+            f"apart in {pool}" for group in asked.apart if comes[group].any() and (pools[group] == pool).sum() > 1
+        ]
+    moved = pools != asked.here
+    if (asked.values[moved, pools[moved]] <= 0).any():
+        found.append("a move at a loss")
+    return found
+
+
+def gain(asked: Problem, pools: np.ndarray) -> float:
+    moved = pools != asked.here
+    return float(asked.values[moved, pools[moved]].sum())
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_nothing_allowed_gains_more(seed):
+    asked = problem(6, 3, seed)
+    best = max(
+        gain(asked, pools) for each in product(range(3), repeat=6) if not breaches(asked, pools := np.array(each))
+    )
+    found = assign(asked, ["a", "b", "c"], 30.0, 0.0)
+    assert found.method == EXACT
+    assert found.gain == pytest.approx(best)
+    assert found.bound == pytest.approx(best)
+
+
+@pytest.mark.parametrize("seconds", [0.0, 0.3])
+@pytest.mark.parametrize("seed", range(5))
+def test_every_constraint_holds_and_no_plan_is_worse_than_staying_or_beyond_its_bound(seed, seconds):
+    asked = problem(60, 5, seed)
+    found = assign(asked, list("abcab"), seconds, 0.01)
+    assert not breaches(asked, found.pools)
+    assert not breaches(asked, greedy(asked).pools)
+    assert 0 <= greedy(asked).gain <= found.gain == pytest.approx(gain(asked, found.pools))
+    assert found.gain <= found.bound + 1e-9
+    assert (found.method == EXACT) == (found.gain >= 0.99 * found.bound - 1e-9)
+
+
+def test_an_answer_that_had_no_time_says_so(monkeypatch):
+    asked = problem(60, 5, 1)
+    assert assign(asked, list("abcab"), 0.0, 0.0).method == BEST_FOUND
+    monkeypatch.setattr(assignment, "RELAXATION_SECONDS", 0.0)
+    found = assign(asked, list("abcab"), 0.0, 0.0)
+    assert found.method == GREEDY
+    assert found.gain == greedy(asked).gain < found.bound
+
+
+def test_regions_get_pools_of_every_kind_and_keep_every_constraint(monkeypatch):
+    monkeypatch.setattr(assignment, "MOST_CELLS", 100)
+    kinds = list("abcabcabc")
+    regions = divided(100, kinds)
+    assert sorted(np.concatenate(regions)) == list(range(9))
+    assert len(regions) == 3
+    assert all({kinds[pool] for pool in region} == set("abc") for region in regions)
+    asked = problem(100, 9, 2)
+    found = assign(asked, kinds, 0.0, 0.01)
+    assert found.regions == 3
+    assert not breaches(asked, found.pools)
+    region_of = {pool: number for number, region in enumerate(regions) for pool in region}
+    assert all(region_of[a] == region_of[b] for a, b in zip(asked.here, found.pools, strict=True))
+
+
+def test_nothing_to_do_is_done():
+    asked = problem(6, 3, 0)
+    still = Problem(np.zeros((6, 3)), asked.here, asked.sizes, asked.loads, asked.room, asked.headroom)
+    found = assign(still, ["a", "b", "c"], 1.0, 0.0)
+    assert (found.pools == asked.here).all()
+    assert (found.gain, found.bound, found.method) == (0.0, 0.0, EXACT)

@@ -1,0 +1,143 @@
+"""Plans worked by hand: two machines and two pools, and what forbids a move."""
+
+import math
+from dataclasses import replace
+
+import pytest
+
+from modelling.fleet.placement.content import Better, FleetError, Machine, Pool, Rules, ToMeasure
+from modelling.fleet.placement.planning import plan
+from modelling.fleet.placement.words import asked_for, explained, solved
+from tests.modelling.fleet.placement.beliefs import known
+
+GIB = 2.0**30
+RULES = Rules(copy_rate=100 * 2.0**20, slowdown=0.5, horizon=10_000.0)
+KNOWN = known({"ext4-on-ext4": 0.0, "ext4-on-xfs": math.log(2)}, tau=1e-6)
+KNOWLEDGE = {("varmail", "kvm"): [KNOWN], ("webserver", "kvm"): [known({"ext4-on-ext4": 0.0, "ext4-on-xfs": -0.5})]}
+POOLS = [Pool("slow", "ext4", 100 * GIB), Pool("fast", "xfs", 60 * GIB, reserve_bytes=10 * GIB)]
+
+
+def machine(name: str, gib: float = 40, **fields) -> Machine:
+    given = {"pool": "slow", "guest_fs": "ext4", "hypervisor": "kvm", "shares": {"varmail": 1.0}}
+    return Machine(name, size_bytes=gib * GIB, **given | fields)
+
+
+def decided(*machines: Machine, pools=POOLS, rules=RULES, knowledge=KNOWLEDGE):
+    """The plan, and of each machine where it ends, why, and what forbids more."""
+    found = plan(machines, pools, knowledge, rules)
+    told = [(each.pool, each.why, each.better and each.better.forbidden_by) for each in found.advice]
+    return found, told
+
+
+def test_of_two_machines_the_one_that_is_cheaper_to_copy_gets_the_room():
+    """Twice as fast is a gain of 1/2; 30 GiB take 307.2 s at 100 MiB/s, of which half is lost: 0.01536 of 10,000 s."""
+    found, told = decided(machine("big", 40), machine("small", 30))
+    assert told == [("slow", "constrained", "space"), ("fast", "moves", None)]
+    big, small = found.advice
+    assert small.gain == found.gain == pytest.approx(0.5 - 0.01536, abs=1e-5)
+    assert (small.copy_bytes, small.copy_seconds) == (30 * GIB, pytest.approx(307.2))
+    assert (small.prospect.ratio, small.prospect.gaining, small.prospect.losing) == pytest.approx((2.0, 1.0, 0.0))
+    assert big.better == Better("fast", pytest.approx(0.5 - 0.02048, abs=1e-5), "space")
+    assert big.gain is None
+    assert found.moves == (small,)
+    assert (found.method, found.gap) == ("exact", pytest.approx(0.0, abs=1e-9))
+
+
+def test_with_more_room_both_move_and_the_reserve_is_what_makes_the_difference():
+    roomy = [POOLS[0], replace(POOLS[1], reserve_bytes=0.0, free_bytes=70 * GIB)]
+    assert decided(machine("big", 40), machine("small", 30), pools=roomy)[0].gain == pytest.approx(
+        1 - 0.01536 - 0.02048, abs=1e-5
+    )
+
+
+@pytest.mark.parametrize(
+    ("fields", "pools", "rules", "told"),
+    [
+        ({"is_pinned": True}, POOLS, RULES, ("slow", "pinned", "pinned")),
+        ({"excluded": ("fast",)}, POOLS, RULES, ("slow", "constrained", "excluded")),
+        ({"load": 9.0}, [POOLS[0], replace(POOLS[1], most_load=8.0)], RULES, ("slow", "constrained", "load")),
+        ({"load": 8.0}, [POOLS[0], replace(POOLS[1], most_load=8.0)], RULES, ("fast", "moves", None)),
+        ({}, [POOLS[0], replace(POOLS[1], site="elsewhere")], RULES, ("slow", "no choice", None)),
+        ({}, [POOLS[0], replace(POOLS[1], host_fs="ext4")], RULES, ("slow", "no choice", None)),
+        ({}, POOLS, replace(RULES, horizon=400.0), ("slow", "no gain", None)),  # half of 409.6 s is more than half
+        ({}, POOLS, replace(RULES, least_strength="strong"), ("slow", "not sure", None)),
+        ({"shares": {"webserver": 1.0}}, POOLS, RULES, ("slow", "no gain", None)),
+        ({"shares": {"fileserver": 1.0}}, POOLS, RULES, ("slow", "not known", None)),
+        ({"shares": {"varmail": 1.0, "fileserver": 1.0}}, POOLS, RULES, ("slow", "not known", None)),
+        ({"hypervisor": "xen"}, POOLS, RULES, ("slow", "not known", None)),
+    ],
+)
+def test_a_machine_stays_for_a_reason_that_is_named(fields, pools, rules, told):
+    assert decided(machine("one", **fields), pools=pools, rules=rules)[1] == [told]
+
+
+def test_machines_that_are_kept_apart_do_not_meet_and_those_kept_together_go_together():
+    two = [machine("a", 20), machine("b", 24)]
+    assert [where for where, *_ in decided(*two)[1]] == ["fast", "fast"]
+    apart = [replace(each, apart="database") for each in two]
+    assert decided(*apart)[1] == [("fast", "moves", None), ("slow", "constrained", "apart")]
+    together = [replace(each, together="shop") for each in two]
+    assert [where for where, *_ in decided(*together)[1]] == ["fast", "fast"]
+    split = [together[0], replace(together[1], size_bytes=40 * GIB)]
+    assert [told[0] for told in decided(*split)[1]] == ["slow", "slow"]
+    held = [together[0], replace(together[1], is_pinned=True)]
+    assert decided(*held)[1] == [("slow", "constrained", "together"), ("slow", "pinned", "pinned")]
+
+
+def test_an_overloaded_pool_may_be_left_and_is_not_filled_again():
+    loads = [replace(machine("stays", shares={"webserver": 1.0}), load=9.0), replace(machine("goes"), load=2.0)]
+    pools = [replace(POOLS[0], most_load=5.0), POOLS[1]]
+    assert [told[0] for told in decided(*loads, pools=pools)[1]] == ["slow", "fast"]
+
+
+def test_lists_alone_move_nothing_and_say_what_to_measure():
+    listed = {("varmail", "kvm"): [known({"ext4-on-ext4": 0.0, "ext4-on-xfs": 1.0}, numbers=False)]}
+    found, told = decided(machine("a"), machine("b"), knowledge=listed)
+    assert told == [("slow", "not known", None)] * 2
+    assert found.to_measure == (ToMeasure("varmail", "kvm", ("ext4-on-ext4", "ext4-on-xfs"), 2),)
+    names = {"workload": {"varmail": "Mail server"}, "hypervisor": {"kvm": "KVM"}, "file_system": {"xfs": "XFS"}}
+    assert asked_for(found.to_measure[0], names) == (
+        "ext4 on ext4 against ext4 on XFS for a mail server under KVM: two machines wait for it."
+    )
+
+
+def test_every_machine_is_explained_in_sentences():
+    found = plan([machine("big", 40), machine("small", 30)], POOLS, KNOWLEDGE, RULES)
+    stays, moves = (explained(each) for each in found.advice)
+    assert moves[0] == "Move from slow to fast."
+    assert "2.00 times the throughput" in moves[1]
+    assert moves[2].startswith("30 GiB are copied in five minutes; net of that 48.5 %")
+    assert stays[-1] == "fast promises 48.0 %, but its space, less the reserve and what moves there, is too small."
+    assert solved(found) == "At most 0.0 % of what is possible under the constraints is missing."
+
+
+@pytest.mark.parametrize(
+    ("machines", "pools", "rules", "said"),
+    [
+        ([machine("a"), machine("a")], POOLS, RULES, "machine 'a' is given twice"),
+        ([], [POOLS[0], POOLS[0]], RULES, "pool 'slow' is given twice"),
+        ([machine("a", pool="none")], POOLS, RULES, "machine 'a', pool: 'none' is none of the pools"),
+        ([machine("a", excluded=("x",))], POOLS, RULES, "machine 'a', excluded: 'x' is none of the pools"),
+        ([machine("a", gib=-1)], POOLS, RULES, "machine 'a', size_bytes"),
+        ([machine("a", load=math.nan)], POOLS, RULES, "machine 'a', load: nan"),
+        ([machine("a", shares={})], POOLS, RULES, "machine 'a', shares"),
+        ([machine("a", shares={"varmail": 0.0})], POOLS, RULES, "share of varmail: 0.0; a number above 0"),
+        ([], [replace(POOLS[0], free_bytes=math.inf)], RULES, "pool 'slow', free_bytes"),
+        ([], POOLS, replace(RULES, copy_rate=0.0), "rules, copy_rate: 0.0; a number above 0"),
+        ([], POOLS, replace(RULES, most_losing=2.0), "rules, most_losing: 2.0; a share"),
+        ([], POOLS, replace(RULES, least_strength="some"), "rules, least_strength: 'some'; one of very weak, weak"),
+        (
+            [machine(name, together="shop", apart="disk") for name in "ab"],
+            POOLS,
+            RULES,
+            "machines of 'shop' are to lie together, and as 'disk' apart",
+        ),
+    ],
+)
+def test_a_fleet_that_cannot_be_is_refused_by_the_field(machines, pools, rules, said):
+    with pytest.raises(FleetError, match=said):
+        plan(machines, pools, KNOWLEDGE, rules)
+
+
+def test_no_machines_need_no_plan():
+    assert plan([], POOLS, KNOWLEDGE, RULES).advice == ()

@@ -1,0 +1,102 @@
+"""What a move promises: numbers worked by hand, and against what answers say of the same two entries."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.integrate import quad
+from scipy.stats import norm
+
+from modelling.estimation.bayes import posterior
+from modelling.estimation.network import Trial
+from modelling.fleet.placement.content import Prospect, Rules, Unknown
+from modelling.fleet.placement.prospects import Difference, Known, difference, expected_gain, is_sure, mixed, prospect
+from tests.modelling.fleet.placement.beliefs import known
+
+MAIL = known({"ext4-on-ext4": 0.0, "ext4-on-xfs": 0.5}, tau=0.3)
+
+
+def on_xfs(*parts: Known, shares=None, there="xfs", here="ext4") -> Prospect | Unknown:
+    knowledge = {("varmail", "kvm"): parts, ("webserver", "kvm"): parts}
+    return prospect(knowledge, "kvm", "ext4", shares or {"varmail": 1.0}, there, here, 0.1)
+
+
+def test_probabilities_of_a_normal_are_those_of_the_table():
+    """d ~ N(0.5, 0.3²): z = (0.5 + ln 0.9) / 0.3 = 1.315 and 0.5 / 0.3 = 1.667."""
+    found = on_xfs(MAIL)
+    assert found.gaining == pytest.approx(0.9058, abs=1e-4)
+    assert found.losing == pytest.approx(0.0478, abs=1e-4)
+    assert found.ratio == pytest.approx(math.exp(0.5))
+    assert (found.low, found.high) == pytest.approx((math.exp(0.5 - 0.588), math.exp(0.5 + 0.588)), rel=1e-4)
+
+
+def test_the_expected_gain_is_the_integral_of_the_share_of_the_better():
+    gain, _ = quad(lambda d: math.copysign(-math.expm1(-abs(d)), d) * norm.pdf(d, 0.5, 0.3), -3, 4, points=[0])
+    assert on_xfs(MAIL).gain == pytest.approx(gain, abs=1e-7)
+
+
+def test_what_one_way_gains_the_other_way_loses_and_doubt_alone_gains_nothing():
+    there, back = on_xfs(MAIL), on_xfs(MAIL, there="ext4", here="xfs")
+    assert there.gain == pytest.approx(-back.gain)
+    assert on_xfs(known({"ext4-on-ext4": 0.0, "ext4-on-xfs": 0.0}, tau=2.0)).gain == pytest.approx(0.0, abs=1e-12)
+    assert on_xfs(known({"ext4-on-ext4": 0.0, "ext4-on-xfs": 0.5}, tau=0.6)).gain < there.gain
+
+
+def test_it_is_what_answers_say_of_two_entries():
+    pairs = ("ext4-on-ext4", "ext4-on-xfs")
+    trials = [Trial.from_arms(f"lab {n}", pairs, np.array([0.0, 0.4 + n / 10]), np.full(2, 1e-3)) for n in range(3)]
+    found = posterior(pairs, trials, 0.3)
+    said = found.forecast(0.1)
+    ours = on_xfs(Known(found, (frozenset(pairs),), "strong", 3))
+    assert ours.gain == pytest.approx(said.loss[0] - said.loss[1])
+    assert ours.losing == pytest.approx(1 - said.best[1])
+    assert ours.gaining == pytest.approx(said.slower[0])
+    assert (ours.low, ours.high) == pytest.approx(tuple(np.exp(found.new_quantiles([1], [0], (0.025, 0.975))[0])))
+
+
+def test_a_mix_adds_the_shares_of_independent_differences():
+    """3 to 1 of the same: mean 0.5, variance 0.09 (9 + 1) / 16."""
+    found = on_xfs(MAIL, shares={"varmail": 75, "webserver": 25})
+    assert found.losing == pytest.approx(norm.cdf(-0.5 / (0.3 * math.sqrt(10 / 16))))
+
+
+def test_joining_neighbours_of_a_mixture_moves_no_probability_by_a_thousandth():
+    rng = np.random.default_rng(3)
+    parts = [
+        (share, Difference(rng.dirichlet(np.ones(150)), rng.normal(0.2, 0.03, 150), rng.gamma(2.0, 0.15, 150)))
+        for share in (0.6, 0.4)
+    ]
+    (a, one), (b, two) = parts
+    means = np.add.outer(a * one.means, b * two.means)
+    deviations = np.hypot.outer(a * one.deviations, b * two.deviations)
+    whole = Difference(np.outer(one.weights, two.weights).ravel(), means.ravel(), deviations.ravel())
+    found = mixed(parts)
+    for limit in (-0.2, 0.0, 0.1, 0.5):
+        ours, exact = (each.weights @ norm.cdf((limit - each.means) / each.deviations) for each in (found, whole))
+        assert ours == pytest.approx(exact, abs=1e-3)
+    assert expected_gain(found) == pytest.approx(expected_gain(whole), abs=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("parts", "missing"),
+    [
+        ((), "answer"),
+        ((known({"ext4-on-xfs": 0.0}),), "answer"),
+        ((known({"ext4-on-ext4": 0.0, "ext4-on-xfs": 0.5}, numbers=False),), "numbers"),
+    ],
+)
+def test_nothing_is_said_where_no_numbers_join_the_two(parts, missing):
+    assert on_xfs(*parts) == Unknown({"varmail": missing})
+
+
+def test_weak_evidence_carries_no_move_whatever_it_promises():
+    found = on_xfs(known({"ext4-on-ext4": 0.0, "ext4-on-xfs": 1.0}))
+    assert is_sure(found, Rules())
+    assert not is_sure(replace(found, strength="very weak"), Rules())
+    assert not is_sure(replace(found, losing=0.11), Rules())
+    assert not is_sure(replace(found, gaining=0.49), Rules())
+
+
+def test_the_difference_is_seen_by_a_new_laboratory_not_by_the_mean():
+    assert difference(MAIL.posterior, "ext4-on-xfs", "ext4-on-ext4").deviations == pytest.approx([0.3])
