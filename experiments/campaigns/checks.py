@@ -3,11 +3,11 @@
 import re
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from experiments.laboratory import plan
 from experiments.laboratory.measuring import engines
 from experiments.laboratory.places import disks, drivers, proxmox, xen
+from experiments.laboratory.reach.facts import HostFacts, ImageFacts, PoolFacts
 from experiments.models import Campaign, CampaignRun, Host, StoragePool
 from kdb.host_storage import BACKENDS
 
@@ -87,11 +87,11 @@ def problems_of(campaign: Campaign) -> dict[str, list[str]]:
     return problems
 
 
-def _check_host(campaign: Campaign, facts: dict[str, Any], say: Say) -> None:
+def _check_host(campaign: Campaign, facts: HostFacts, say: Say) -> None:
     host, lacking = campaign.host, abilities.lacking(campaign.host)
     about = _check_pool(campaign, facts, say)
     if campaign.driver == Host.Driver.NATIVE:
-        _check_engine(campaign, str(host), facts.get(campaign.engine, ""), say)
+        _check_engine(campaign, str(host), str(facts.get(campaign.engine, "")), say)
         return
     for name in _PROGRAMS.get(campaign.driver, ()):
         if name in lacking:
@@ -109,13 +109,13 @@ def _check_host(campaign: Campaign, facts: dict[str, Any], say: Say) -> None:
         _check_disk(campaign, facts, about, lacking, say)
 
 
-def _check_pool(campaign: Campaign, facts: dict[str, Any], say: Say) -> dict[str, Any]:
+def _check_pool(campaign: Campaign, facts: HostFacts, say: Say) -> PoolFacts:
     """Check the pool and what is to lie on it. Returns what the last check found there; nothing where it is no use."""
     pool, host = campaign.pool, campaign.host
     if pool is None or pool.host_id != host.pk:
         say("pool", f"A storage pool of {host} is needed.")
         return {}
-    about: dict[str, Any] = facts["pools"].get(pool.path, {"is_missing": True})
+    about: PoolFacts = facts["pools"].get(pool.path, {"is_missing": True})
     if about.get("is_missing"):
         say("pool", f"{about.get('why') or f'{pool.path} was not there'}, at the last check.")
         return {}
@@ -148,7 +148,7 @@ def _check_pool(campaign: Campaign, facts: dict[str, Any], say: Say) -> dict[str
     return about
 
 
-def _check_machines(campaign: Campaign, facts: dict[str, Any], say: Say) -> None:
+def _check_machines(campaign: Campaign, facts: HostFacts, say: Say) -> None:
     """Check the machines' processors and memory against the host's. Processors may be promised to several machines."""
     host, cores = campaign.host, facts.get("cores", 0)
     if cores and campaign.vm_vcpus > cores:
@@ -162,7 +162,7 @@ def _check_machines(campaign: Campaign, facts: dict[str, Any], say: Say) -> None
         )
 
 
-def _check_image(campaign: Campaign, image: dict[str, Any], say: Say) -> None:
+def _check_image(campaign: Campaign, image: ImageFacts, say: Say) -> None:
     """Say what runs ask for and a guest lacks; `missing` is known of an image that was brought."""
     where, missing = f"the guest image of {campaign.host}", image.get("missing", [])
     version = image["filebench"] if campaign.engine == "filebench" else image["packages"]["fio"]
@@ -177,7 +177,7 @@ def _check_image(campaign: Campaign, image: dict[str, Any], say: Say) -> None:
             say("host", _lacks(where, program, _INTO_IMAGE))
 
 
-def _check_volume(campaign: Campaign, name: str, facts: dict[str, Any], say: Say) -> None:
+def _check_volume(campaign: Campaign, name: str, facts: HostFacts, say: Say) -> None:
     """Say why the host cannot make this volume on image files, or the disk cannot be one."""
     if campaign.driver == Host.Driver.NATIVE:
         say("host_file_systems", f"A native campaign runs on file systems, not on {name}.")
@@ -193,7 +193,7 @@ def _check_volume(campaign: Campaign, name: str, facts: dict[str, Any], say: Say
         say(option, sentence)
 
 
-def _check_proxmox(campaign: Campaign, about: dict[str, Any], say: Say) -> None:
+def _check_proxmox(campaign: Campaign, about: PoolFacts, say: Say) -> None:
     """Say what Proxmox VE, or this storage of it, cannot do of a plan."""
     if "pve" not in campaign.host.facts:
         say("driver", f"{campaign.host} is no host of Proxmox VE: it has no pveversion.")
@@ -223,8 +223,8 @@ def _check_xen(campaign: Campaign, say: Say) -> None:
 
 def _check_disk(
     campaign: Campaign,
-    facts: dict[str, Any],
-    about: dict[str, Any],
+    facts: HostFacts,
+    about: PoolFacts,
     lacking: Collection[str],
     say: Say,
 ) -> None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import asdict, replace
-from typing import Any
+from typing import cast
 
 from django.contrib.auth.models import User
 from django.db import transaction
@@ -12,10 +12,12 @@ from experiments.files import raw_files
 from experiments.imports import pipeline
 from experiments.laboratory.places import disks, drivers
 from experiments.laboratory.places.drivers import machine_name
+from experiments.laboratory.reach.facts import HostFacts, ImageFacts
 from experiments.models import Campaign, CampaignRun, CaseStudy, Host, ImportBatch, Server, Storage
 from kdb.host_storage import BACKENDS, FILE
 
 from . import plans
+from .runs.content import GuestImage
 from .steering import CampaignError
 
 _METRICS = (
@@ -260,13 +262,13 @@ def _backend(campaign: Campaign, run: CampaignRun) -> dict[str, object]:
     return known | ({"io_mode": ""} if campaign.driver == Host.Driver.XEN else {})
 
 
-def _guest_system(image: dict[str, Any]) -> str:
+def _guest_system(image: ImageFacts | GuestImage) -> str:
     """Return the system of a guest image; older ones say its version in the words of the distribution only."""
     version = next((word for word in image["distribution"].split() if word.isdigit()), "")
-    return _system({"distribution_version": version, **image})
+    return _system(cast(ImageFacts, {"distribution_version": version, **image}))
 
 
-def _system(facts: dict[str, Any]) -> str:
+def _system(facts: HostFacts | ImageFacts) -> str:
     """Return "debian-12", which the catalogue may know; where it does not, the import asks what it is."""
     parts = [facts.get("distribution_id", ""), facts.get("distribution_version", "")]
     return "-".join(part for part in parts if part)

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from django.conf import settings
 from django.contrib.auth.models import User
@@ -20,6 +20,7 @@ from experiments import visible
 from experiments.laboratory.images import brought_image, filebench_tree, guest_image
 from experiments.laboratory.places import disks, drivers, hypervisors, proxmox, xen
 from experiments.laboratory.reach import health, remote, ssh
+from experiments.laboratory.reach.facts import HostFacts, ImageFacts
 from experiments.laboratory.reach.remote import Area
 from experiments.models import CampaignRun, Host, HostAuditEntry, Hypervisor, PrivateKey, StoragePool
 from experiments.permissions import User as AnyUser
@@ -442,9 +443,9 @@ def storages(host: Host) -> list[str]:
     return list(host.pools.filter(kind=StoragePool.Kind.STORAGE).order_by("pk").values_list("path", flat=True))
 
 
-def facts_of(text: str) -> dict[str, Any]:
+def facts_of(text: str) -> HostFacts:
     """Return the lines of `facts` as one dict; pools by path, what is missing with where to get it."""
-    facts: dict[str, Any] = {"pools": {}, "missing": []}
+    facts: HostFacts = {"pools": {}, "missing": []}
     for key, value in remote.facts(text):
         path, _, rest = value.partition(" ")
         if key == "missing":
@@ -458,22 +459,20 @@ def facts_of(text: str) -> dict[str, Any]:
             facts["pools"][path]["mount_options"] = rest
         elif key == "pool_disk":
             facts["pools"][path]["disk"] = rest
-        elif key in ("cores", "ram_mib"):
-            facts[key] = int(value)
         else:
-            facts[key] = value
+            facts |= cast(HostFacts, {key: int(value) if key in ("cores", "ram_mib") else value})
     return facts
 
 
-def _lacking(facts: dict[str, Any]) -> set[str]:
+def _lacking(facts: HostFacts) -> set[str]:
     """Return the programs that are missing, of what `facts_of` found."""
     return {item["program"] for item in facts["missing"]}
 
 
-def _image(machine: ssh.Connection, folder: str) -> dict[str, Any]:
+def _image(machine: ssh.Connection, folder: str) -> ImageFacts:
     """Return what image.json says of the guest image. Raises HostError where one of its files is another one."""
     try:
-        image: dict[str, Any] = json.loads(remote.call(machine, "image", folder))
+        image: ImageFacts = json.loads(remote.call(machine, "image", folder))
         expected = dict(image["sha256"])
     except (ValueError, TypeError, KeyError) as error:
         raise HostError(f"{folder}/image.json is not what build_guest_image or add_guest_image wrote.") from error
@@ -485,7 +484,7 @@ def _image(machine: ssh.Connection, folder: str) -> dict[str, Any]:
     return image
 
 
-def _tried_before(host: Host, image: dict[str, Any]) -> dict[str, Any]:
+def _tried_before(host: Host, image: ImageFacts) -> HostFacts:
     """Return what an earlier check found in a guest. Raises HostError where the image is another one by now."""
     old = host.facts.get("guest_image", {})
     if old and old.get("sha256") != image["sha256"]:
@@ -493,14 +492,17 @@ def _tried_before(host: Host, image: dict[str, Any]) -> dict[str, Any]:
     return {"accelerator": host.facts.get("accelerator", ""), "guest_image": old or image}
 
 
-def _inside(guest: ssh.Connection) -> dict[str, Any]:
+def _inside(guest: ssh.Connection) -> ImageFacts:
     """Return what a guest of a brought image has, in the words of image.json; `missing` are programs that runs need."""
     facts = facts_of(remote.call(guest, "facts"))
     pairs = remote.facts(remote.call(guest, "modules", *guest_image.DISK_MODULES.values()))
     modules = {value for _, value in pairs}
     lacking = _lacking(facts)
     return {
-        **{name: facts[name] for name in ("kernel", "distribution", "distribution_id", "distribution_version")},
+        "kernel": facts["kernel"],
+        "distribution": facts["distribution"],
+        "distribution_id": facts["distribution_id"],
+        "distribution_version": facts["distribution_version"],
         "disk_buses": [bus for bus, module in guest_image.DISK_MODULES.items() if module in modules],
         "packages": {"fio": facts.get("fio", "")},
         "filebench": facts.get("filebench", ""),
@@ -509,8 +511,8 @@ def _inside(guest: ssh.Connection) -> dict[str, Any]:
 
 
 def _try_guest(
-    maker: str, machine: ssh.Connection, host: Host, pool: str, facts: dict[str, Any], run: jobs.JobRun
-) -> tuple[str, dict[str, Any]]:
+    maker: str, machine: ssh.Connection, host: Host, pool: str, facts: HostFacts, run: jobs.JobRun
+) -> tuple[str, ImageFacts]:
     """Return "kvm" where a guest comes up under it, else "qemu": /dev/kvm may open and guests hang all the same.
 
     "xen" where one comes up under Xen. With what is found inside, where the image was brought.

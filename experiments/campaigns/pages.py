@@ -15,6 +15,7 @@ from kdb.models import Job
 from . import checks, hosts, plans, statements
 from . import steering as campaigns
 from .forms import CampaignForm
+from .runs.content import Others
 from .runs.reading import throughput
 from .ways_on import WayOn, way_on
 
@@ -247,7 +248,7 @@ def _seconds_left(estimate: checks.Estimate, runs: list[CampaignRun], waiting: i
     return round(estimate.seconds * waiting / max(len(runs), 1))
 
 
-def _background(used: dict[str, Any]) -> str:
+def _background(used: Others) -> str:
     steal = f", {used['steal']:.2f} stolen" if used["steal"] else ""
     moved = "reads and writes not known"
     if used["read_mib_s"] is not None:

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Any, TypedDict
 
+from experiments.laboratory.reach.health import Health
 from experiments.laboratory.reach.remote import Area
 
 
@@ -51,7 +52,7 @@ class Facts(TypedDict, total=False):
     accelerator: str
     guest_image: GuestImage
     machines: list[dict[str, str]]
-    health: dict[str, Any]
+    health: Health
     parameters: dict[str, Any]
     working_set_bytes: int
     benchmark_seconds: float

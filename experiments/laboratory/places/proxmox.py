@@ -14,6 +14,7 @@ import shlex
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from experiments.laboratory.reach.facts import PoolFacts
 from experiments.laboratory.reach.remote import Area, NotNow, Refused
 from experiments.laboratory.reach.ssh import Connection
 
@@ -144,7 +145,7 @@ def way_in(host: Connection, name: str) -> tuple[str, int]:
     return forwarded(str(_asked(host, "create", place, "--command", "info usernet")), name)
 
 
-def storages(host: Connection, names: Iterable[str]) -> dict[str, dict[str, Any]]:
+def storages(host: Connection, names: Iterable[str]) -> dict[str, PoolFacts]:
     """Return the facts of these storages, like those of other pools: kind in the words of kdb.host_storage, and room.
 
     allocation : of the host's setting, by image format; "" where the volume is reserved as a whole. Raises Refused.
@@ -155,7 +156,7 @@ def storages(host: Connection, names: Iterable[str]) -> dict[str, dict[str, Any]
         if wanted
         else {}
     )
-    facts: dict[str, dict[str, Any]] = {}
+    facts: dict[str, PoolFacts] = {}
     for name in wanted:
         if why := _why_not(name, listed.get(name)):
             facts[name] = {"is_missing": True, "why": why}

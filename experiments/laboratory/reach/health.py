@@ -1,7 +1,7 @@
 """Facts that may explain an outlier: the state of the host's processors and disks. What it does not say is left out."""
 
 import json
-from typing import Any
+from typing import Any, TypedDict, cast
 
 from . import remote
 from .ssh import Connection
@@ -9,19 +9,42 @@ from .ssh import Connection
 HOT_CELSIUS = 85  # most processors slow down not far above
 
 
-def look(machine: Connection, pools: list[str]) -> dict[str, Any]:
-    """Return the host's health, with the keys of `read`. Raises what remote.call does."""
+class PoolHealth(TypedDict, total=False):
+    """The state of a pool's file system. made : ISO date"""
+
+    used_percent: int
+    made: str
+
+
+class DiskHealth(TypedDict, total=False):
+    """The state of a disk, as far as SMART tells it."""
+
+    passed: bool
+    hours: int
+    celsius: int
+    worn_percent: int
+
+
+class Health(TypedDict, total=False):
+    """The state of a host. turbo : "on", "off"; vulnerable : what the kernel calls so; celsius : the hottest sensor"""
+
+    governor: str
+    turbo: str
+    mitigations: str
+    vulnerable: list[str]
+    celsius: float
+    pools: dict[str, PoolHealth]
+    disks: dict[str, DiskHealth]
+
+
+def look(machine: Connection, pools: list[str]) -> Health:
+    """Return the host's health. Raises what remote.call does."""
     return read(remote.call(machine, "health", *pools))
 
 
-def read(text: str) -> dict[str, Any]:
-    """Return what the answer of the verb `health` says.
-
-    governor, turbo ("on", "off"), mitigations ("off"): str; vulnerable: list of what the kernel calls so;
-    celsius: float, the hottest sensor; pools: path to used_percent (int) and made (ISO date); disks: name to passed
-    (bool), hours (int), celsius (int), worn_percent (int), as far as SMART tells them.
-    """
-    facts: dict[str, Any] = {}
+def read(text: str) -> Health:
+    """Return what the answer of the verb `health` says."""
+    facts: Health = {}
     for key, value in remote.facts(text):
         name, _, rest = value.partition(" ")
         if key == "vulnerable":
@@ -38,11 +61,11 @@ def read(text: str) -> dict[str, Any]:
             if about := _disk(rest):
                 facts.setdefault("disks", {})[name] = about
         else:
-            facts[key] = value
+            facts |= cast(Health, {key: value})
     return facts
 
 
-def _disk(text: str) -> dict[str, Any]:
+def _disk(text: str) -> DiskHealth:
     """Return what every kind of disk states alike in smartctl's JSON: no attributes with a maker's own meaning."""
     try:
         document = json.loads(text)
@@ -57,7 +80,7 @@ def _disk(text: str) -> dict[str, Any]:
     figures = {name: _at(document, *place) for name, place in places.items()}
     if figures["worn_percent"] is None:
         figures["worn_percent"] = _at(document, "endurance_used", "current_percent")
-    return {name: value for name, value in figures.items() if isinstance(value, int)}
+    return cast(DiskHealth, {name: value for name, value in figures.items() if isinstance(value, int)})
 
 
 def _at(document: Any, outer: str, inner: str) -> Any:
@@ -65,7 +88,7 @@ def _at(document: Any, outer: str, inner: str) -> Any:
     return part.get(inner) if isinstance(part, dict) else None
 
 
-def in_words(health: dict[str, Any]) -> list[tuple[str, str]]:
+def in_words(health: Health) -> list[tuple[str, str]]:
     """Return (label, text) of what is known."""
     clock = [health.get("governor", ""), f"turbo {health['turbo']}" if "turbo" in health else ""]
     lines = [("Processor clock", ", ".join(filter(None, clock)))]
@@ -73,9 +96,9 @@ def in_words(health: dict[str, Any]) -> list[tuple[str, str]]:
     off = ["mitigations are off"] if health.get("mitigations") == "off" else []
     listed = ", ".join([*off, *(f"vulnerable: {name}" for name in health.get("vulnerable", []))])
     lines.append(("Kernel", listed))
-    for path, about in health.get("pools", {}).items():
-        made = f", made {about['made']}" if "made" in about else ""
-        used = f"{about['used_percent']} % full" if "used_percent" in about else "not known how full"
+    for path, pool in health.get("pools", {}).items():
+        made = f", made {pool['made']}" if "made" in pool else ""
+        used = f"{pool['used_percent']} % full" if "used_percent" in pool else "not known how full"
         lines.append((f"File system of {path}", used + made))
     for name, about in health.get("disks", {}).items():
         words = [
@@ -88,7 +111,7 @@ def in_words(health: dict[str, Any]) -> list[tuple[str, str]]:
     return [(label, text) for label, text in lines if text]
 
 
-def warnings(health: dict[str, Any]) -> list[str]:
+def warnings(health: Health) -> list[str]:
     """Return the sentences about the host's health that a result should carry."""
     sentences = []
     if health.get("celsius", 0) >= HOT_CELSIUS:
