@@ -46,7 +46,7 @@ def may_submit(user: User, case_study: CaseStudy) -> bool:
 
 
 def may_return(user: User, case_study: CaseStudy) -> bool:
-    """Give it back to its author: reviewers, and the author who thinks again."""
+    """Tell whether the user may give the draft back: reviewers, and the author who thinks again."""
     return case_study.status == Status.SUBMITTED and (
         user is None or _owns(user, case_study) or user.has_perm("experiments.publish_casestudy")
     )

@@ -33,7 +33,7 @@ def look(machine: ssh.Connection, host: Host, *, clear: bool = False) -> list[st
 
 
 def ask_clear(host: Host) -> None:
-    """Have it taken away by a worker. Raises HostError where a run is under way, or the host is not to be used."""
+    """Have a worker take away what runs left on the host. Raises HostError during a run, and as hosts.address."""
     hosts.address(host)
     with transaction.atomic():
         hosts.locked(host.pk)

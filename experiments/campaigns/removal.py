@@ -168,7 +168,7 @@ def _is_busy(host: Host) -> bool:
 
 
 def _is_referred_to(host: Host) -> bool:
-    """Return whether something stays that the host belongs to: campaigns, moves, decisions, archived machines."""
+    """Tell whether something stays that the host belongs to: campaigns, moves, decisions, archived machines."""
     return any(
         relation.related_model._base_manager.filter(**{relation.field.name: host}).exists()
         for relation in Host._meta.related_objects

@@ -11,7 +11,7 @@ from kdb.notifications.models import Delivery, Topic
 
 
 def tell_reviewers(case_study: CaseStudy) -> None:
-    """Tell reviewers that it waits for them, in the transaction that submits it; its author is told nothing."""
+    """Tell reviewers that a draft waits for them, in the transaction that submits it; its author is told nothing."""
     announcing.announce(
         Topic.REVIEW,
         subject=f"{case_study.slug} waits for a review",
@@ -23,7 +23,7 @@ def tell_reviewers(case_study: CaseStudy) -> None:
 
 
 def why_not_told(delivery: Delivery) -> str:
-    """Return why a reviewer is not told after all: it waits no more, or holds something else by now; else empty."""
+    """Return why a reviewer is not told after all: the draft waits no more, or has changed since; else empty."""
     if delivery.topic != Topic.REVIEW:
         return ""
     case_study = CaseStudy.objects.filter(slug=delivery.facts["case_study"]).first()

@@ -62,7 +62,7 @@ def fields_for(spelling: str) -> dict[str, str]:
 
 
 def new_entry(kind: str, spelling: str, fields: Any, *, source: str) -> CatalogueEntry:
-    """Return a new entry that the spelling `found` of a file will stand for. Raises EntryError.
+    """Return a new entry that this `spelling` in a file will stand for. Raises EntryError.
 
     It is not saved yet, unless a draft has brought the same.
     """

@@ -36,7 +36,7 @@ def turn_on(host: Host, *, user: User, every: int = 10) -> None:
 
 
 def turn_off(host: Host, *, user: User) -> None:
-    """Watch it no longer; what was seen stays until its end."""
+    """Watch the host no longer; what was seen stays until its end."""
     with transaction.atomic():
         locked = hosts.locked(host.pk)
         Host.objects.filter(pk=host.pk).update(is_observed=False, observation_error="")

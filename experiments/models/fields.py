@@ -65,7 +65,7 @@ class TypedJSONField(models.JSONField):
         return super().get_db_prep_save(value, connection)
 
     def _has_shape(self, text: str, value: Any) -> bool:
-        """Tell whether it has the shape; remembered, as rows mostly say the same and one check costs twenty reads."""
+        """Tell whether a value has the shape; remembered, as rows mostly say the same and a check costs 20 reads."""
         if len(text) > _LONGEST_REMEMBERED:
             return self._validator.is_valid(value)
         if text not in self._valid and self._validator.is_valid(value):

@@ -79,7 +79,7 @@ def _try(delivery: Delivery) -> None:
 
 
 def _why_not(delivery: Delivery) -> str:
-    """Say why it is not sent after all: what its owner may see now decides, not what he might have seen."""
+    """Say why a message is not sent after all: what its owner may see now decides, not what he might have seen."""
     user = delivery.subscription.user
     if not user.is_active or (delivery.topic != TEST and not subscriptions.may_be_told(user, delivery.topic)):
         return "You may not see this any more."

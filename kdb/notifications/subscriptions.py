@@ -62,7 +62,7 @@ def add(user: Any, way: str, address: str, topics: Iterable[str], site: str) -> 
 
 
 def change(subscription: Subscription, topics: Iterable[str]) -> None:
-    """Set what it is told from now on; one that was switched off is on again. Raises SubscriptionError."""
+    """Set what a subscription is told from now on; one that was switched off is on again. Raises SubscriptionError."""
     chosen = _allowed(subscription.user, topics)
     Subscription.objects.filter(pk=subscription.pk).update(
         topics=chosen, off_at=None, off_reason="", failing_since=None

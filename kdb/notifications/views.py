@@ -51,7 +51,7 @@ def notifications(request: HttpRequest) -> HttpResponse:
 @require_POST
 @login_required
 def change(request: HttpRequest, pk: str) -> HttpResponse:
-    """Change what it is told; without anything ticked it stays as it was."""
+    """Change what a subscription is told; without anything ticked it stays as it was."""
     form = TopicsForm(request.POST, user=user_of(request))
     mine = _mine(request, pk)
     if form.is_valid():

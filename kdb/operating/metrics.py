@@ -115,7 +115,7 @@ def forget_earlier() -> None:
 
 
 def text() -> bytes:
-    """Return all of it, in Prometheus' text form."""
+    """Return all figures, in Prometheus' text form."""
     registry = CollectorRegistry()
     if SHARED in os.environ:
         MultiProcessCollector(registry)  # type: ignore[no-untyped-call]

@@ -44,12 +44,12 @@ class RankedEntry(Entry, NamedPlace):
 
     @property
     def is_best(self) -> bool:
-        """Tell whether it is one to use."""
+        """Tell whether the answer says to use this entry."""
         return self.verdict == USE
 
     @property
     def is_worst(self) -> bool:
-        """Tell whether it is one to avoid."""
+        """Tell whether the answer says to avoid this entry."""
         return self.verdict == AVOID
 
 

@@ -116,7 +116,7 @@ def _by_value(configurations: _Stated, fact: _Fact) -> dict[str, tuple[str, ...]
 
 
 def _said_by(configurations: _Stated, fact: _Fact) -> dict[str, tuple[str, ...]]:
-    """Return the same as _by_value, with "" to those that do not state it."""
+    """Return what _by_value does, with "" to the case studies that do not state the fact."""
     studies_of: dict[str, set[str]] = {}
     for configuration, studies in configurations.items():
         studies_of.setdefault(" ".join(fact(configuration).split()), set()).update(studies)

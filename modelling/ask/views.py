@@ -13,7 +13,7 @@ from .selectors import address_of, kept_machines
 @require_http_methods(["GET", "HEAD", "POST"])
 @login_required
 def machines(request: HttpRequest) -> HttpResponse:
-    """Show all of them; or add one more, which is then chosen."""
+    """Show all kept machines; or add one more, which is then chosen."""
     form = KeptMachineForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
         try:

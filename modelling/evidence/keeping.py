@@ -66,6 +66,6 @@ def _no_patience() -> Iterator[None]:
 
 
 def remembered(key: str, work_out: Callable[[], Any], cache: str = "worked-out") -> Any:
-    """Return it from memory where it is there, else work it out and keep it there for a while. That memory is bounded:
+    """Return a value from memory where it is there, else work it out and keep it for a while. That memory is bounded:
     settings.CACHES."""
     return caches[cache].get_or_set(key, work_out, _SECONDS)

@@ -81,7 +81,7 @@ def tell_followers(progress: Callable[[int, int], None]) -> None:
 
 
 def _behind() -> QuerySet[FollowedQuestion]:
-    """Return those that were not looked at since the latest revision, but for what is still to be answered again."""
+    """Return the followed questions not looked at since the latest revision, but for those still to be answered."""
     behind = Q(revision__lt=counts.revision()) | ~Q(method=METHOD)
     return FollowedQuestion.objects.filter(behind).exclude(question__in=snapshots.waiting_questions())
 

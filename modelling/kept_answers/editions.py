@@ -54,7 +54,7 @@ class Edition:
 
     @property
     def digest(self) -> str:
-        """Return a text that changes with all that is shown of it."""
+        """Return a text that changes with all that is shown of the edition."""
         beside = (self.snapshot.digest, self.superseded_by, self.named, self.names_method, self.is_pinned, METHOD)
         return hashlib.sha256(repr((*beside, self.as_of, self.today and self.today.digest)).encode()).hexdigest()
 

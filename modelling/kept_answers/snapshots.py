@@ -198,7 +198,7 @@ def waiting_questions() -> QuerySet[RankingSnapshot, Any]:
 
 
 def _due() -> QuerySet[RankingSnapshot]:
-    """Return those to be tried now: the ones that never failed first, then what people asked lately."""
+    """Return the waiting answers to try now: those that never failed first, then what people asked lately."""
     return _waiting().filter(Q(retry_at__isnull=True) | Q(retry_at__lte=Now())).order_by("attempts", "-asked_at", "pk")
 
 

@@ -76,7 +76,7 @@ class Evidence:
         return self._observed
 
     def pooled(self, assumptions: Assumptions) -> Pooled:
-        """Pool all of it, once; the search begins there when some of it is left out."""
+        """Pool all of the evidence, once; the search begins there when some of it is left out."""
         if self._pooled is None:
             self._pooled = pool(self.observed(assumptions), SCALES)
         return self._pooled

@@ -89,7 +89,7 @@ class Term:
 
     @property
     def matters(self) -> bool:
-        """Tell whether it takes part in the answer."""
+        """Tell whether the term takes part in the answer."""
         return bool(self.sign) and self.weight >= MATTERS
 
 
@@ -193,7 +193,7 @@ def _written(side: Side, profile: Profile) -> float:
 
 
 def _updated(side: Side, profile: Profile) -> float:
-    """Return the same as _written, with random writes counting less (H3.4)."""
+    """Return what _written does, with random writes counting less (H3.4)."""
     written = RANDOM_UNDER_COW * profile.bytes.random_write + profile.bytes.sequential_write
     return written * _reaching(side, profile)
 

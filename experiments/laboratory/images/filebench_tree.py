@@ -91,7 +91,7 @@ def moved(tree: Tree, folder: str) -> dict[str, bytes]:
 
 
 def install(machine: Connection, pool: str, tree: Tree) -> bool:
-    """Put it into a pool in place of what was there; False where the same is there already, undamaged.
+    """Put Filebench into a pool in place of what was there; False where the same is there already, undamaged.
 
     Raises TreeError, remote.Refused, and what ssh raises: what was there before is then still there.
     """
@@ -106,7 +106,7 @@ def install(machine: Connection, pool: str, tree: Tree) -> bool:
 
 
 def remove(machine: Connection, pool: str) -> bool:
-    """Take it, and what a broken installation left, out of a pool; False where there was nothing."""
+    """Take Filebench, and what a broken installation left, out of a pool; False where there was nothing."""
     return "removed" in dict(remote.facts(remote.call(machine, "remove-filebench", pool)))
 
 

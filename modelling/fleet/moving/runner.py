@@ -168,7 +168,7 @@ class _Attempt:
         self.end(State.FAILED, reason=why, left_over=self.take_back(driver, wish))
 
     def take_back(self, driver: MovingDriver, wish: contract.Move) -> str:
-        """Undo it, and return the image that stays because the machine still has it open, "" where none does."""
+        """Undo the move, and return the image that stays because the machine still has it open, "" where none does."""
         try:
             driver.undo(wish)
         except Held as error:

@@ -91,7 +91,7 @@ class Filling:
         return ""
 
     def move(self, unit: int, pool: int) -> None:
-        """Move it, whatever stands against it."""
+        """Move a unit, whatever stands against it."""
         problem, old = self.problem, self.pools[unit]
         groups = self._groups.get(unit, [])
         for place, sign in ((old, 1), (pool, -1)):

@@ -136,7 +136,7 @@ class Advice:
 
     @property
     def is_move(self) -> bool:
-        """Tell whether it is to move."""
+        """Tell whether the machine is to move."""
         return self.pool != self.here
 
 

@@ -24,7 +24,7 @@ def knowledge(workloads: Iterable[str], hypervisors: Iterable[str]) -> Knowledge
 
 
 def in_the_catalogue(machines: Iterable[Machine], pools: Iterable[Pool]) -> tuple[list[Machine], list[Pool]]:
-    """Return the same with the slugs of file systems, hypervisors and workloads in place of their names and aliases."""
+    """Return machines and pools with slugs in place of names and aliases. Raises FleetError for unknown ones."""
     return (
         [
             replace(
