@@ -6,9 +6,10 @@ from typing import Any
 
 from django.conf import settings
 
+from kdb.content import taken
 from kdb.cost import budget
 from modelling.answers import words
-from modelling.answers.content import Answer, AnswerPart, RankedEntry
+from modelling.answers.content import Answer, AnswerPart
 from modelling.evidence import counts
 from modelling.evidence import names as catalogue
 from modelling.evidence.question import Question
@@ -82,7 +83,7 @@ def _recommendation(neighbour: Neighbour, hypervisor: str | None, host_fs: str |
         verdict=answer.verdict,
         grounds=answer.grounds,
         notes=answer.notes,
-        entries=tuple(_entry(entry) for entry in answer.entries),
+        entries=tuple(taken(AdvisedEntry, entry) for entry in answer.entries),
         parts=tuple(_part(answer, part) for part in answer.parts),
         missing=answer.missing,
     )
@@ -95,8 +96,8 @@ def _part(answer: Answer, part: AnswerPart) -> AdvisedPart:
         part=part.part,
         name=part.name,
         text=part.verdict.sentence,
-        best=tuple(_entry(entry) for entry in entries if entry.is_best),
-        worst=tuple(_entry(entry) for entry in entries if entry.is_worst),
+        best=tuple(taken(AdvisedEntry, entry) for entry in entries if entry.is_best),
+        worst=tuple(taken(AdvisedEntry, entry) for entry in entries if entry.is_worst),
     )
 
 
@@ -112,7 +113,3 @@ def _answered(asked: Question) -> Answer:
             if answer.entries:
                 return answer
     return unanswered
-
-
-def _entry(entry: RankedEntry) -> AdvisedEntry:
-    return AdvisedEntry(entry.key, entry.label, entry.grade, entry.ratio, entry.low, entry.high)

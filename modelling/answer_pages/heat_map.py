@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
-from kdb.content import Among
+from kdb.content import Among, taken
 from modelling.answers.content import RankedEntry
 from modelling.evidence.axes import AXES, entry_parts
 from modelling.evidence.question import Grade
@@ -73,18 +73,8 @@ def heat_map(entries: Sequence[RankedEntry], labels: Mapping[str, str]) -> Grid:
 def _cell(guest: str, host: str, entry: RankedEntry | None, shades: Mapping[str, int]) -> Cell:
     if entry is None:
         return Cell(guest, host)
-    return Cell(
-        guest,
-        host,
-        entry.rank,
-        entry.part,
-        entry.ratio,
-        entry.low,
-        entry.high,
-        entry.grade,
-        shades[entry.key],
-        "best" if entry.is_best else "avoid" if entry.is_worst else "between",
-    )
+    standing = "best" if entry.is_best else "avoid" if entry.is_worst else "between"
+    return taken(Cell, entry, guest_fs=guest, host_fs=host, shade=shades[entry.key], standing=standing)
 
 
 def _shades(entries: Sequence[RankedEntry]) -> dict[str, int]:

@@ -12,6 +12,7 @@ import pandas as pd
 
 from experiments.case_studies.tables import FACTS
 from experiments.models import Configuration
+from kdb.content import taken
 from modelling.answers.configurations import MOST_STUDIES, configurations_behind, of_newest_studies
 from modelling.answers.estimate import ranking_of
 from modelling.estimation.arms import entry_keys
@@ -71,18 +72,7 @@ def _entry(axis: Axis, key: str, ranking: Ranking, all_arms: pd.DataFrame) -> Co
     studies = set(all_arms[all_arms["entry"] == key]["case_study"])
     lists = ranking.findings[ranking.findings["entry"] == key]["case_studies"]
     studies |= {slug for slugs in lists for slug in slugs}
-    return ComparedEntry(
-        key=key,
-        label=label(axis, key),
-        rank=ranked.rank if ranked else None,
-        part=ranked.part if ranked else None,
-        ratio=ranked.ratio if ranked else None,
-        low=ranked.low if ranked else None,
-        high=ranked.high if ranked else None,
-        p_score=ranked.p_score if ranked else None,
-        grade=ranked.grade if ranked else None,
-        case_studies=tuple(sorted(studies)),
-    )
+    return taken(ComparedEntry, ranked, key=key, label=label(axis, key), case_studies=tuple(sorted(studies)))
 
 
 def _environment(of_entries: list[list[Configuration]]) -> tuple[EnvironmentFact, ...]:

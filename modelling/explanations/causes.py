@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
+from kdb.content import taken
 from modelling.estimation.forecasting import IN_USE, SINCE
 from modelling.estimation.shares import Decomposition, Share
 from modelling.evidence.words import capital, column, listed, load, percent, size, stated, value
@@ -204,19 +205,7 @@ def mechanisms(facts: ExplanationFacts) -> Iterator[Step]:
             expected.score,
             facts.record.right,
             facts.record.compared,
-            tuple(
-                OpinionTerm(
-                    side=term.side,
-                    operation=term.operation,
-                    a=term.a,
-                    b=term.b,
-                    weight=term.weight,
-                    sign=term.sign,
-                    contribution=term.contribution,
-                    hypotheses=term.hypotheses,
-                )
-                for term in expected.terms
-            ),
+            tuple(taken(OpinionTerm, term) for term in expected.terms),
         ),
         evidence=tuple(
             Reference("file system", name, file_systems.get(name, name)) for name in sorted(_file_systems(facts))

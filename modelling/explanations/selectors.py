@@ -5,6 +5,7 @@ from dataclasses import replace
 from django.urls import reverse
 
 from experiments.templatetags import kdb_format
+from kdb.content import taken
 from modelling.answers.content import Answer
 from modelling.evidence import counts
 from modelling.evidence.keeping import remembered
@@ -14,7 +15,7 @@ from modelling.kept_answers.selectors import answer_at, answer_in
 from . import explain
 from .between import contrast_between, direct_groups, shared_part, tiers_between
 from .content import Explanation, ForecastRatio, Open, Reference, Step
-from .facts import Contrast, Ranked, Side
+from .facts import Contrast, Ranked
 from .gather import gather
 
 __all__ = [
@@ -57,8 +58,8 @@ def _explanation(question: Question, revision: int, a: str, b: str, as_of: int |
     return Explanation(
         question,
         revision,
-        _ranked(facts.a),
-        _ranked(facts.b),
+        taken(Ranked, facts.a),
+        taken(Ranked, facts.b),
         facts.contrast,
         tuple(_with_addresses(step) for step in explain(facts)),
     )
@@ -68,10 +69,6 @@ def _unexplained(question: Question, answer: Answer) -> Explanation:
     """Explain a question without an answer: what is missing is all there is to say."""
     step = Step("open", "What would settle it", "open", " ".join(answer.missing), Open(answer.missing))
     return Explanation(question, answer.revision, None, None, None, (step,) if answer.missing else ())
-
-
-def _ranked(side: Side) -> Ranked:
-    return Ranked(side.key, side.label, side.rank, side.part, side.grade)
 
 
 def _with_addresses(step: Step) -> Step:

@@ -1,6 +1,6 @@
 """The preview of a publication as data."""
 
-from typing import Any
+from typing import Any, get_args
 
 from django.http import Http404
 from drf_spectacular.utils import extend_schema
@@ -13,46 +13,17 @@ from rest_framework.views import APIView
 from experiments import permissions
 from experiments.models import CaseStudy
 from kdb.api.bodies import Fields
+from kdb.api.shapes import shape_of
 
 from . import preview
 
 
-class MoveSerializer(Fields):
-    """An entry that moves."""
-
-    key = serializers.CharField()
-    label = serializers.CharField()
-    before = serializers.DictField(
-        allow_null=True, help_text="rank, part, ratio, low, high, grade, is_best, is_worst; null: not ranked."
-    )
-    after = serializers.DictField(allow_null=True)
-
-
-class ChangedQuestionSerializer(Fields):
-    question = serializers.DictField()
-    title = serializers.CharField()
-    url = serializers.CharField(help_text="The answer as it is now.")
-    before = serializers.DictField(help_text="status, and number of parts that no comparison joins.")
-    after = serializers.DictField()
-    moves = MoveSerializer(many=True)
-
-
-class PreviewResultSerializer(Fields):
-    """The changes that publishing would make at this knowledge revision."""
-
-    case_study = serializers.CharField()
-    revision = serializers.IntegerField()
-    questions = ChangedQuestionSerializer(many=True)
-    unchanged = serializers.IntegerField(help_text="Questions looked at that stay as they are.")
-    left_out = serializers.IntegerField(help_text="Questions that were not looked at.")
-
-
 class PreviewSerializer(Fields):
-    state = serializers.ChoiceField(choices=["none", "computing", "failed", "ready", "stale"])
+    state = serializers.ChoiceField(choices=get_args(preview.State))
     progress = serializers.IntegerField(allow_null=True)
     total = serializers.IntegerField(allow_null=True)
     error = serializers.CharField()
-    result = PreviewResultSerializer(allow_null=True)
+    result = shape_of(preview.Preview)(allow_null=True)
 
 
 class PreviewView(APIView):

@@ -7,22 +7,23 @@ twice by the same code: with what is published, and with the draft beside it. No
 import logging
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from typing import Literal
+from typing import Annotated, Literal
 
 from django.db import transaction
 from django.utils.timezone import now
 
 from experiments.models import CaseStudy
+from kdb.content import taken
 from kdb.models import Job
 from kdb.work import jobs
 from modelling.answers import words
 from modelling.answers.answer import answer
-from modelling.answers.content import Answer, RankedEntry
+from modelling.answers.content import Answer
 from modelling.answers.estimate import estimate
 from modelling.estimation.ranking import METHOD
 from modelling.evidence import counts, frames, names, summaries
 from modelling.evidence.axes import AXES
-from modelling.evidence.question import Question
+from modelling.evidence.question import Grade, Question
 from modelling.models import PublicationPreview, RankingSnapshot
 
 logger = logging.getLogger(__name__)
@@ -35,14 +36,14 @@ State = Literal["none", "computing", "failed", "ready", "stale"]
 
 @dataclass(frozen=True)
 class Standing:
-    """The place of an entry in an answer; what RankedEntry says of it."""
+    """The place of an entry in an answer."""
 
     rank: int
     part: int
     ratio: float | None
     low: float | None
     high: float | None
-    grade: str
+    grade: Grade
     is_best: bool
     is_worst: bool
 
@@ -54,7 +55,7 @@ class Standing:
 
 @dataclass(frozen=True)
 class Move:
-    """An entry that stands elsewhere; None: not ranked."""
+    """An entry that moves; null: not ranked."""
 
     key: str
     label: str
@@ -64,19 +65,21 @@ class Move:
 
 @dataclass(frozen=True)
 class Extent:
-    """The extent of an answer: its status, and the number of parts that no comparison joins."""
+    """The extent of an answer."""
 
     status: str
-    parts: int
+    parts: Annotated[int, "That no comparison joins."]
 
 
 @dataclass(frozen=True)
 class Change:
     """One question with and without the draft."""
 
+    component = "ChangedQuestion"
+
     question: Question
     title: str
-    url: str
+    url: Annotated[str, "The answer as it is now."]
     before: Extent
     after: Extent
     moves: tuple[Move, ...]
@@ -84,16 +87,15 @@ class Change:
 
 @dataclass(frozen=True)
 class Preview:
-    """The changes that publishing would make; the fields are those of the JSON that is kept and that the API gives.
+    """The changes that publishing would make at this knowledge revision."""
 
-    questions : that change; unchanged : number of the others looked at; left_out : of those that were not
-    """
+    component = "PreviewResult"
 
     case_study: str
     revision: int
     questions: tuple[Change, ...]
-    unchanged: int
-    left_out: int
+    unchanged: Annotated[int, "Questions looked at that stay as they are."]
+    left_out: Annotated[int, "Questions that were not looked at."]
 
 
 def request(case_study: CaseStudy) -> Job:
@@ -200,13 +202,7 @@ def _compared(question: Question, case_study_id: int, revision: int) -> Change:
 
 def _standings(answer: Answer) -> dict[str, Standing]:
     """Return the place of each ranked entry, by its key."""
-    return {entry.key: _standing(entry) for entry in answer.entries}
-
-
-def _standing(entry: RankedEntry) -> Standing:
-    return Standing(
-        entry.rank, entry.part, entry.ratio, entry.low, entry.high, entry.grade, entry.is_best, entry.is_worst
-    )
+    return {entry.key: taken(Standing, entry) for entry in answer.entries}
 
 
 def _latest_job(case_study: CaseStudy) -> Job | None:

@@ -10,10 +10,9 @@ import numpy as np
 from experiments.laboratory.reach.counters import Counts, total
 
 from .classifier import Classifier, Matrix, Training, fit, folds, left_out, log_score
-from .content import Bin, Report
+from .content import IDLE, UNLIKE, Bin, Report
 from .features import is_idle, matrix, vector
 
-UNLIKE, IDLE = "unlike", "idle"  # what may be said beside a workload
 _BINS = (0.0, 0.5, 0.7, 0.8, 0.9, 0.95, 1.0)
 
 

@@ -12,8 +12,7 @@ from modelling.evidence.question import Question
 from modelling.evidence.words import percent
 from modelling.mixes.words import mix_address
 
-from .content import Mix
-from .evaluation import IDLE, UNLIKE
+from .content import IDLE, UNLIKE, Mix
 
 SPANS = {"minute": "%H:%M", "hour": "%m-%d %H:00", "day": "%Y-%m-%d"}
 SHOWN = {"minute": 120, "hour": 72, "day": 90}  # points of a chart

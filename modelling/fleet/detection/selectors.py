@@ -60,5 +60,5 @@ def _mix(rows: list[DetectedHour], why_not: str, least: int) -> Mix:
         minutes=minutes,
         idle=idle / minutes,
         unlike=unlike / minutes,
-        why_not=why_not,
+        why_not=why_not or None,
     )

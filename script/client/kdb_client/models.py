@@ -213,6 +213,11 @@ class Evidence(TypedDict):
 EvidenceEnum: TypeAlias = Literal['papers']
 
 
+class Extent(TypedDict):
+    status: str
+    parts: int
+
+
 FactStateEnum: TypeAlias = Literal['matches', 'matches in part', 'assumed equal', 'differs', 'not stated', 'not given', 'what the answer chooses']
 
 
@@ -285,8 +290,8 @@ HitKindEnum: TypeAlias = Literal['Comparison', 'Answer', 'Glossary', 'File syste
 
 
 class HostFields(TypedDict):
-    slug: str
     name: str
+    slug: str
     address: NotRequired[str]
     port: int
     login: str
@@ -350,13 +355,6 @@ MetricEnum: TypeAlias = Literal['throughput', 'operation_rate', 'transaction_rat
 
 
 ModeEnum: TypeAlias = Literal['off', 'confirm', 'automatic']
-
-
-class Move(TypedDict):
-    key: str
-    label: str
-    before: dict[str, Any] | None
-    after: dict[str, Any] | None
 
 
 class Named(TypedDict):
@@ -529,9 +527,8 @@ ExcludedItem: TypeAlias = str
 
 
 class Plan(TypedDict):
-    format: NotRequired[str]
-    slug: str
     title: str
+    slug: str
     driver: DriverEnum
     engine: EngineEnum
     host_file_systems: list[str]
@@ -555,6 +552,7 @@ class Plan(TypedDict):
     pinned_cpus: NotRequired[list[int]]
     precision_percent: NotRequired[int]
     seed: NotRequired[int]
+    format: NotRequired[str]
 
 
 class Policy(TypedDict):
@@ -806,7 +804,7 @@ class Shares(TypedDict):
     sync: NotRequired[float]
     threads: NotRequired[int]
     files: NotRequired[int]
-    mean_file_size: NotRequired[str]
+    mean_file_size: NotRequired[str | float]
 
 
 class Side(TypedDict):
@@ -829,6 +827,17 @@ class SourceScore(TypedDict):
 
 
 SpanEnum: TypeAlias = Literal['minute', 'hour', 'day']
+
+
+class Standing(TypedDict):
+    rank: int
+    part: int
+    ratio: float | None
+    low: float | None
+    high: float | None
+    grade: GradeEnum
+    is_best: bool
+    is_worst: bool
 
 
 class StatedMix(TypedDict):
@@ -1062,11 +1071,8 @@ class Campaign(TypedDict):
 
 
 class CampaignFields(TypedDict):
-    format: NotRequired[str]
-    slug: str
     title: str
-    host: str
-    pool: NotRequired[str]
+    slug: str
     driver: DriverEnum
     engine: EngineEnum
     host_file_systems: list[str]
@@ -1090,6 +1096,9 @@ class CampaignFields(TypedDict):
     pinned_cpus: NotRequired[list[int]]
     precision_percent: NotRequired[int]
     seed: NotRequired[int]
+    format: NotRequired[str]
+    host: str
+    pool: NotRequired[str]
 
 
 class CaseStudy(TypedDict):
@@ -1122,15 +1131,6 @@ class Cell(TypedDict):
     grade: GradeEnum | NullEnum | None
     shade: int | None
     standing: CellStandingEnum
-
-
-class ChangedQuestion(TypedDict):
-    question: dict[str, Any]
-    title: str
-    url: str
-    before: dict[str, Any]
-    after: dict[str, Any]
-    moves: list[Move]
 
 
 class Claim(TypedDict):
@@ -1550,6 +1550,13 @@ class MixEntry(TypedDict):
     label: str
 
 
+class Move(TypedDict):
+    key: str
+    label: str
+    before: Standing | NullEnum | None
+    after: Standing | NullEnum | None
+
+
 class ObservedPool(TypedDict):
     id: int | None
     host: str
@@ -1725,14 +1732,6 @@ class Pool(TypedDict):
     path: str
     kind: PoolKindEnum
     host_fs: str | None
-
-
-class PreviewResult(TypedDict):
-    case_study: str
-    revision: int
-    questions: list[ChangedQuestion]
-    unchanged: int
-    left_out: int
 
 
 class PrintedRatio(TypedDict):
@@ -1937,6 +1936,15 @@ class Workload(TypedDict):
     cache_impact: str | None
 
 
+class ChangedQuestion(TypedDict):
+    question: Question
+    title: str
+    url: str
+    before: Extent
+    after: Extent
+    moves: list[Move]
+
+
 class Draft(TypedDict):
     slug: str
     title: str
@@ -2109,12 +2117,12 @@ class Part(TypedDict):
     networks: list[Network]
 
 
-class Preview(TypedDict):
-    state: PreviewStateEnum
-    progress: int | None
-    total: int | None
-    error: str
-    result: PreviewResult | NullEnum | None
+class PreviewResult(TypedDict):
+    case_study: str
+    revision: int
+    questions: list[ChangedQuestion]
+    unchanged: int
+    left_out: int
 
 
 class Recommendation(TypedDict):
@@ -2201,6 +2209,14 @@ class Mix(TypedDict):
     unmeasured: dict[str, list[str]]
     shares: list[Share]
     notes: list[str]
+
+
+class Preview(TypedDict):
+    state: PreviewStateEnum
+    progress: int | None
+    total: int | None
+    error: str
+    result: PreviewResult | NullEnum | None
 
 
 class Ranking(TypedDict):

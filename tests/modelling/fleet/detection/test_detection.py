@@ -5,7 +5,8 @@ import pytest
 
 from experiments.laboratory.reach.counters import Counts
 from modelling.fleet.detection.classifier import LEAST_RUNS, TooFewError, Training, distances, fit
-from modelling.fleet.detection.evaluation import IDLE, UNLIKE, Known, calibration, confusion, model_of, said, whole_runs
+from modelling.fleet.detection.content import IDLE, UNLIKE
+from modelling.fleet.detection.evaluation import Known, calibration, confusion, model_of, said, whole_runs
 from modelling.fleet.detection.features import FEATURES, is_idle, vector
 
 KIB = 1024
