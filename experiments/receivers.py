@@ -2,11 +2,10 @@
 
 from typing import Any
 
-from celery import signals
 from django.dispatch import receiver
 
 from kdb.notifications.models import Delivery
-from kdb.signals import delivery_due, ticked
+from kdb.signals import delivery_due, ticked, worker_process_began
 
 from .campaigns import steering
 from .case_studies import news
@@ -32,6 +31,6 @@ def tell_only_of_what_waits(sender: Any, delivery: Delivery, **kwargs: Any) -> s
     return news.why_not_told(delivery)
 
 
-@signals.worker_process_init.connect
-def take_the_place_of_a_killed_process(**kwargs: Any) -> None:
+@receiver(worker_process_began)
+def take_the_place_of_a_killed_process(sender: Any, **kwargs: Any) -> None:
     ssh.remove_left_folders()

@@ -1,20 +1,15 @@
-"""The Celery application: `celery -A kdb worker`, `celery -A kdb beat`."""
+"""The Celery application, where REDIS_URL is set: `celery -A kdb worker`, `celery -A kdb beat`."""
 
-import logging
 import os
-import sys
 from pathlib import Path
 from typing import Any
 
 from celery import Celery, bootsteps, signals
-from django.conf import settings
-from django.db import DatabaseError
 
-from kdb.work import alive, broker, supervisor
+from kdb.signals import worker_process_began
+from kdb.work import alive, supervisor
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "kdb.settings.local")
-
-logger = logging.getLogger(__name__)
 
 _LOADED_IN = os.getpid()  # the worker's, in the processes that it forks
 
@@ -43,16 +38,9 @@ def keep_django_logging(**kwargs: Any) -> None:
 
 @signals.worker_init.connect
 def begin_with_a_database_of_this_version(**kwargs: Any) -> None:
-    """End the worker if the database does not fit, by SystemExit: Celery only logs what else a receiver raises."""
     from kdb.operating import upgrades
 
-    upgrades.note_worker()
-    try:
-        upgrades.wait_for_database()
-    except (upgrades.DatabaseIsNewer, TimeoutError) as error:
-        sys.exit(str(error))
-    except DatabaseError as error:  # the worker waits for the database itself
-        logger.warning("could not compare the database with this version reason=%r", error)
+    upgrades.begin_worker()
 
 
 @signals.worker_init.connect
@@ -68,12 +56,9 @@ def end_with_the_worker(**kwargs: Any) -> None:
         os._exit(1)
 
 
-@signals.celeryd_after_setup.connect
-def give_back_what_the_last_worker_held(instance: Any, **kwargs: Any) -> None:
-    """Give back what lies in the queues of this worker: the others' are not held by one that is gone."""
-    queues = instance.app.amqp.queues.consume_from
-    if not settings.REDIS_URL and (count := broker.requeue_inflight(settings.KDB_BROKER_DIR, queues)):
-        logger.warning("gave back messages of a worker that is gone count=%s", count)
+@signals.worker_process_init.connect
+def tell_that_a_process_began(**kwargs: Any) -> None:
+    worker_process_began.send(sender=app)
 
 
 @signals.worker_ready.connect

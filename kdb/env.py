@@ -45,7 +45,7 @@ def _database_at(name: str, url: str, *schemes: str) -> dict[str, Any]:
 
 
 def redis_url() -> str:
-    """Return REDIS_URL; empty where the broker without a server is meant."""
+    """Return REDIS_URL; empty where workers ask the database instead."""
     url = text("REDIS_URL")
     try:
         parts = urlsplit(url)

@@ -110,11 +110,7 @@ class Job(models.Model):
         db_table = "experiments_job"  # where it was made; a worker of the release before still writes there
         ordering = ["-pk"]
         indexes = [
-            models.Index(
-                fields=["state", "heartbeat_at"],
-                condition=Q(state__in=["queued", "running"]),
-                name="experiments_job_open",
-            )
+            models.Index(fields=["state", "queue", "heartbeat_at"], name="kdb_job_by_state"),
         ]
         constraints = [
             models.CheckConstraint(
@@ -140,7 +136,7 @@ class Job(models.Model):
 
 
 class WorkerHeartbeat(models.Model):
-    """The last sign of a worker process that did a task: the proof that beat, broker and worker join up."""
+    """The last sign of a worker process that did a task: the proof that clock and worker join up."""
 
     name = models.CharField(max_length=120, unique=True)
     seen_at = models.DateTimeField()

@@ -5,6 +5,9 @@ from django.dispatch import Signal
 # Sent with each tick, after the jobs were looked after.
 ticked = Signal()
 
+# Sent by each process of a worker before its first job.
+worker_process_began = Signal()
+
 # Sent before a notification is sent. Argument: delivery. Who knows why it should not be sent any more answers with
 # that, in words for its owner, others with "".
 delivery_due = Signal()

@@ -211,7 +211,7 @@ def run_all(arguments: list[str], stack: ExitStack, counts: Counter) -> None:
     with_services = plain | {name: url for name, url in services.items() if url}
     few = 2 if "--all" in arguments else 1
     on_services = run("services", ["--services", *arguments], with_services, few, folder / "services.log")
-    print("\nOn SQLite and the embedded broker; on PostgreSQL and Redis meanwhile", flush=True)
+    print("\nOn SQLite without Redis; on PostgreSQL and Redis meanwhile", flush=True)
     counts.update(run("embedded", ["--embedded", *arguments], plain).count())
     print("\nOn PostgreSQL and Redis", flush=True)
     counts.update(on_services.count())

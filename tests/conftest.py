@@ -2,7 +2,7 @@
 
 Which tests run where is decided here, from what a test uses, so few tests have to say it:
 
-    script/test, one run      SQLite and the broker without a server: everything, browser included
+    script/test, one run      SQLite and no Redis: everything, browser included
     script/test, the other    PostgreSQL and Redis (--services): what is marked `postgresql`, `redis` or `both`,
                               and what commits
     script/test --quick       what neither touches a database nor starts processes nor is marked `slow`

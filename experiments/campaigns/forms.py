@@ -141,7 +141,7 @@ class HostForm(InSections, ModelForm[Host]):
         help_texts = dict.fromkeys(fields, "") | {
             "key_name": "A file in the worker's folder of keys; empty: its ssh agent. "
             "Who names it first is the only operator who may.",
-            "laboratory": "Its workers do the runs: celery --queues lab-NAME.",
+            "laboratory": "Its workers do the runs: celery --queues lab-NAME, or manage.py work --queue lab-NAME.",
         }
         widgets = {
             "window_start": forms.TimeInput(attrs={"type": "time"}),

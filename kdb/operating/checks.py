@@ -22,7 +22,7 @@ def default_spread_is_a_share(app_configs: Any, **kwargs: Any) -> list[CheckMess
 
 @register("kdb")
 def ticks_outpace_leases(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
-    interval = settings.CELERY_BEAT_SCHEDULE["tick"]["schedule"]
+    interval = settings.KDB_TICK_SECONDS
     if interval < settings.KDB_JOB_LEASE_SECONDS:
         return []
     return [

@@ -2,11 +2,9 @@
 
 import logging
 import math
-import os
 import threading
 import time
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
@@ -19,7 +17,6 @@ from django.db.models import Max
 from django.utils.timezone import now
 
 from kdb.models import Job, WorkerHeartbeat
-from kdb.work import broker
 
 logger = logging.getLogger(__name__)
 
@@ -139,7 +136,7 @@ def _database(sight: Sight) -> Health:
 def _broker(sight: Sight) -> Health:
     if sight.silent_seconds is None or (sight.value and sight.value["status"] == "down"):
         return dict(sight.value)
-    return _silence("Redis" if settings.REDIS_URL else "The broker's folder", sight) or dict(sight.value)
+    return _silence("Redis", sight) or dict(sight.value)
 
 
 def _silence(name: str, sight: Sight) -> Health | None:
@@ -171,17 +168,8 @@ def worker_seen_at() -> datetime | None:
 
 
 def broker_health() -> Health:
-    if settings.REDIS_URL:
-        return _redis_health()
-    folder = settings.KDB_BROKER_DIR
-    with suppress(OSError):  # seen in the next line
-        folder.mkdir(parents=True, exist_ok=True)
-    if not folder.is_dir() or not os.access(folder, os.W_OK | os.X_OK):
-        return {"status": "down", "detail": "The broker's folder cannot be written."}
-    return {"status": "ok", "detail": f"The broker's folder holds {broker.waiting(folder)} waiting messages."}
-
-
-def _redis_health() -> Health:
+    if not settings.REDIS_URL:
+        return {"status": "ok", "detail": "There is none: workers ask the database for jobs."}
     limits = {"socket_connect_timeout": REDIS_SECONDS / 2, "socket_timeout": REDIS_SECONDS / 2}
     try:
         with redis.Redis.from_url(settings.REDIS_URL, **limits) as client:

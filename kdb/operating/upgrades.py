@@ -8,9 +8,10 @@ waits for the migration. How migrations let the older code live meanwhile is in 
 import logging
 import os
 import signal
+import sys
 import time
 
-from django.db import connection
+from django.db import DatabaseError, connection
 from django.db.migrations.loader import MigrationLoader
 from django.http import HttpRequest
 
@@ -71,10 +72,18 @@ def version(request: HttpRequest) -> dict[str, str]:
     return {"KDB_VERSION": __version__}
 
 
-def note_worker() -> None:
-    """Note that this process is the one that a worker's others are forked from."""
+def begin_worker() -> None:
+    """Begin in the process that a worker's others are forked from. Raises SystemExit where the database does not fit:
+    of what else a receiver raises, Celery only logs."""
     global _worker_pid
     _worker_pid = os.getpid()
+    try:
+        wait_for_database()
+    except (DatabaseIsNewer, TimeoutError) as error:
+        sys.exit(str(error))
+    except DatabaseError as error:  # the worker waits for the database itself
+        logger.warning("could not compare the database with this version reason=%r", error)
+        connection.close()
 
 
 def end_outdated_worker() -> bool:

@@ -130,12 +130,11 @@ CACHES: dict[str, dict[str, Any]] = {
 
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
-# The broker only wakes workers; the work is in Job rows (kdb/work/jobs.py). No results are kept.
+# Workers ask the database for Job rows (kdb/work/worker.py); with Redis, it wakes Celery's (kdb/celery.py).
 REDIS_URL = redis_url()
 if REDIS_URL:  # requests are counted where all web processes see it
     CACHES["throttle"] = {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": REDIS_URL}
     CACHES["throttle"]["OPTIONS"] = {"socket_connect_timeout": 1, "socket_timeout": 1}  # pages do not hang with it
-KDB_BROKER_DIR = DATA_DIR / "broker"
 if REDIS_URL:
     CELERY_BROKER_URL = REDIS_URL
     CELERY_BROKER_TRANSPORT_OPTIONS: dict[str, Any] = {
@@ -146,10 +145,6 @@ if REDIS_URL:
         "socket_timeout": 5,
         "socket_keepalive": True,
     }
-else:
-    CELERY_BROKER_URL = "folder://localhost"
-    CELERY_BROKER_TRANSPORT: str | None = "kdb.work.broker:Transport"
-    CELERY_BROKER_TRANSPORT_OPTIONS = {"folder": str(KDB_BROKER_DIR), "polling_interval": 0.1}
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_TASK_DEFAULT_QUEUE = "kdb"
 CELERY_TASK_IGNORE_RESULT = True
@@ -160,8 +155,14 @@ CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_WORKER_PROC_ALIVE_TIMEOUT = 60  # for a process of the pool to start, on a machine that has much to do
 CELERY_BEAT_SCHEDULE_FILENAME = str(DATA_DIR / "beat-schedule")
 CELERY_BEAT_SYNC_EVERY = 1  # write the file after each task: its age says whether beat lives
+KDB_TICK_SECONDS = 15
 CELERY_BEAT_SCHEDULE: dict[str, dict[str, Any]] = {
-    "tick": {"task": "experiments.tick", "schedule": 15, "kwargs": {"of_beat": True}, "options": {"expires": 15}}
+    "tick": {
+        "task": "experiments.tick",
+        "schedule": KDB_TICK_SECONDS,
+        "kwargs": {"of_beat": True},
+        "options": {"expires": 15},
+    }
 }
 
 # What the processes of the web server count together (kdb/operating/metrics.py).

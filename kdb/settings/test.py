@@ -17,10 +17,6 @@ KDB_WEBHOOK_PRIVATE_HOSTS = ["hooks.example.org", "theirs.org", "x.org"]  # nobo
 KDB_CPU_SECONDS_A_MINUTE = KDB_CPU_SECONDS_A_REQUEST = 0  # and compute as long
 KDB_OUTSIDE = None  # takes seconds; the tests that are about it name it
 KDB_SIGNATURES = None  # a model would be made of them at the first tick
-if not REDIS_URL:  # a test that starts a worker gives it kdb.settings.local and a DATA_DIR of its own
-    CELERY_BROKER_URL = "memory://"
-    CELERY_BROKER_TRANSPORT = None
-    CELERY_BROKER_TRANSPORT_OPTIONS = {}
-else:  # the processes of a run share the server, and each empties its own counters after each test
+if REDIS_URL:  # the processes of a run share the server, and each empties its own counters after each test
     _number = 1 + int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
     CACHES["throttle"]["LOCATION"] = urlsplit(REDIS_URL)._replace(path=f"/{_number}").geturl()

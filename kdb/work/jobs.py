@@ -1,4 +1,4 @@
-"""Background work: a Job row is the truth, the broker only wakes a worker to look at it.
+"""Background work: a Job row is the truth. Workers ask for rows that wait; where there is Redis, it wakes them.
 
     @jobs.handler("recompute_rankings")          # in the module `job_handlers` of any installed app
     def recompute_rankings(run: jobs.JobRun, *, revision: int) -> None:
@@ -11,8 +11,8 @@
 
 What can go wrong, and what answers it:
 
-* A message is lost, or the broker is down: `reap` sends it again while the row stays queued.
-* A message comes twice: a row is claimed by one UPDATE, so the second finds nothing to claim.
+* A message of Redis is lost, or Redis is down: `reap` sends it again while the row stays queued.
+* A message comes twice, or two workers see a row: one UPDATE claims it, so the second finds nothing to claim.
 * The database's connection dies under a handler: the row goes back with the next attempt number.
 * A worker dies: its lease runs out and `reap` gives the row back, with the next attempt number.
 * A worker was only slow: a thread renews its lease meanwhile. If it was stopped altogether, its
@@ -37,12 +37,11 @@ from typing import Any
 
 from django.conf import settings
 from django.db import DatabaseError, connection, transaction
-from django.db.models import F, QuerySet
+from django.db.models import F, Q, QuerySet
 from django.db.models.functions import Coalesce, Now
 from django.utils.module_loading import autodiscover_modules
 from django.utils.timezone import now
 
-from kdb.celery import app
 from kdb.models import Job
 from kdb.operating import request_ids, upgrades
 from kdb.operating.failures import failure, is_unavailable
@@ -124,9 +123,13 @@ def enqueue_for_leftovers(kind: str) -> None:
 
 
 def _wake(job_id: int, queue: str) -> None:
+    if not settings.REDIS_URL:  # workers ask for what waits
+        return
+    from kdb.celery import app  # other processes do without Celery
+
     try:
         app.send_task(RUN_TASK, [job_id], **({"queue": queue} if queue else {}))
-    except Exception as error:  # whatever is wrong with the broker, the row is safe and is sent again
+    except Exception as error:  # whatever is wrong with Redis, the row is safe and is sent again
         logger.warning("could not wake a worker job=%s reason=%r", job_id, error)
 
 
@@ -218,6 +221,17 @@ def _do(job: Job) -> bool:
     return ended
 
 
+def next_waiting(queue: str) -> int | None:
+    """Return the oldest job of a queue that may be begun: one that lost the database waits for as long as a lease."""
+    waiting = Job.objects.filter(state=Job.State.QUEUED, queue=queue)
+    is_due = Q(heartbeat_at__isnull=True) | Q(heartbeat_at__lt=_silent_since())
+    return waiting.filter(is_due).order_by("pk").values_list("pk", flat=True).first()
+
+
+def _silent_since() -> Any:
+    return Now() - timedelta(seconds=settings.KDB_JOB_LEASE_SECONDS)
+
+
 def _claim(job_id: int) -> Job | None:
     """Make the waiting job ours in one UPDATE, or not at all."""
     job = Job.objects.filter(pk=job_id, state=Job.State.QUEUED).first()
@@ -254,13 +268,15 @@ def _lease_kept(mine: JobRun) -> Iterator[None]:
 
 
 def reap() -> list[int]:
-    """Give back the jobs of silent workers and wake workers for jobs that wait too long; returns both."""
-    silent_since = Now() - timedelta(seconds=settings.KDB_JOB_LEASE_SECONDS)
+    """Give back the jobs of silent workers. With Redis, wake workers for jobs that wait too long, and return these."""
+    silent_since = _silent_since()
     with transaction.atomic():
         silent = _skip_locked(Job.objects.filter(state=Job.State.RUNNING, heartbeat_at__lt=silent_since))
         for pk, attempt, owner in silent.values_list("pk", "attempt", "owner"):
             _take_from(pk, attempt, owner)
 
+        if not settings.REDIS_URL:
+            return []
         # A waiting row's heartbeat is the last time a worker was woken for it.
         forgotten = _skip_locked(Job.objects.filter(state=Job.State.QUEUED)).annotate(
             woken_at=Coalesce("heartbeat_at", "created_at")

@@ -4,6 +4,7 @@ WEB = [  # a slow client holds a thread until it is done; they are made as they 
     *("gunicorn", "kdb.wsgi", "--workers", "2", "--threads", "32"),
     *("--log-level", "warning", "--no-control-socket"),  # its socket would lie in HOME
 ]
+# With Redis: Celery, woken by messages.
 WORKER = [
     *("celery", "--app", "kdb", "--quiet", "worker", "--concurrency", "2", "--hostname", "kdb@%h"),
     *("--without-gossip", "--without-mingle", "--without-heartbeat"),  # nobody listens to its events
@@ -14,3 +15,5 @@ LABORATORY = [
     *("--queues", "lab-local", "--without-gossip", "--without-mingle", "--without-heartbeat"),
 ]
 BEAT = ["celery", "--app", "kdb", "--quiet", "beat"]
+# Without: one worker with a clock of its own, which asks the database.
+POLLING_WORKER = ["django", "work"]

@@ -6,4 +6,5 @@ from kdb.settings.local import CELERY_BEAT_SCHEDULE, INSTALLED_APPS
 
 INSTALLED_APPS = [*INSTALLED_APPS, "tests.background"]
 CELERY_TASK_DEFAULT_QUEUE = env.str("TEST_QUEUE", "kdb")  # tests that share a Redis keep apart
-CELERY_BEAT_SCHEDULE["tick"].update(schedule=0.5)
+KDB_TICK_SECONDS = 0.5
+CELERY_BEAT_SCHEDULE["tick"].update(schedule=KDB_TICK_SECONDS)

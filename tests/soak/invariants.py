@@ -193,8 +193,6 @@ def on_machine(place: Place) -> Iterator[tuple[str, list[str]]]:
     yield "nothing is left on the laboratory's host", place.lab.left_overs()
     yield "no loop device is left", [line for line in lab.loops() if str(place.lab.folder) in line]
     yield "no temporary file is left", [str(path) for path in place.temporary.rglob("*") if path.is_file()]
-    held = [*place.data_dir.glob("broker/*.queue/inflight/*"), *place.data_dir.glob("broker/*.queue/*.bad")]
-    yield "the broker holds no message that somebody took", [str(path) for path in held]
     yield "no torn backup is left", [str(path) for path in (place.folder / "backups").glob(".*")]
     yield "nobody made a mistake, by the log", complaints_in(place.log.read_text(errors="replace"))[:20]
 

@@ -5,6 +5,7 @@ import signal
 from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 
 import psutil
 import psycopg
@@ -26,11 +27,6 @@ class Killer:
         self.kinds: dict[str, Kill] = {
             "web server": lambda: self.kill(self.children("gunicorn")),
             "web server's process": lambda: self.kill(self.grandchildren("gunicorn")),
-            "worker": lambda: self.kill(self.children("kdb@%h")),
-            "worker's process": lambda: self.kill(self.grandchildren("kdb@%h")),
-            "laboratory": lambda: self.kill(self.children("lab@%h")),
-            "laboratory's process": lambda: self.kill(self.grandchildren("lab@%h")),
-            "beat": lambda: self.kill(self.children("beat")),
             "supervisor": self.kill_supervisor,
             "backup": self.kill_backup,
             "ssh of KDB": lambda: self.kill(self.ssh()),
@@ -39,8 +35,13 @@ class Killer:
         }
         if place.postgresql is not None:
             self.kinds |= {"PostgreSQL's process": self.kill_backend, "PostgreSQL": self.crash_postgresql}
+        workers = {"worker": "work"}
         if place.redis is not None:
             self.kinds["Redis"] = self.crash_redis
+            workers = {"worker": "kdb@%h", "laboratory": "lab@%h", "beat": "beat"}
+        for name, word in workers.items():
+            self.kinds[name] = partial(lambda word: self.kill(self.children(word)), word)
+            self.kinds[f"{name}'s process"] = partial(lambda word: self.kill(self.grandchildren(word)), word)
 
     def kill_something(self) -> None:
         kind = self.chance.choice([*self.kinds])

@@ -1,4 +1,4 @@
-"""manage.py serve: the web server, a worker and its clock in one foreground process group."""
+"""manage.py serve: the web server and its workers in one foreground process group."""
 
 import fcntl
 import os
@@ -27,7 +27,7 @@ READY_WITHIN_SECONDS = 300  # a few on a machine of its own, and no reason to be
 
 
 class Command(BaseCommand):
-    help = "Prepare the database and run the web server, a worker and beat until Ctrl-C. PORT chooses the port."
+    help = "Prepare the database and run the web server and the workers until Ctrl-C. PORT chooses the port."
     requires_system_checks: list[str] = []
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -35,7 +35,7 @@ class Command(BaseCommand):
         try:
             sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]  # also where it goes into a file
             port = integer("PORT", 8000, lowest=1, highest=65535)
-            os.umask(0o077)  # of all that this and its children make: database, broker, logs
+            os.umask(0o077)  # of all that this and its children make: database, keys, logs
             lock = _lock(settings.DATA_DIR)  # noqa: F841 - held while it lives
             for folder in (settings.DATA_DIR, settings.KDB_KEYS_DIR):
                 self._tighten(folder)
@@ -65,15 +65,16 @@ class Command(BaseCommand):
         python = [sys.executable, "-m"]
         command = [*python, *processes.WEB, "--bind", f"fd://{listener.fileno()}"]
         web = Child("web server", command, pass_fds=[listener.fileno()])
-        others = [
-            # Celery warns of root because of pickled messages; ours are JSON.
-            *(
-                Child(name, [sys.executable, "-W", "ignore:You're running the worker", "-m", *command])
-                for name, command in (("worker", processes.WORKER), ("laboratory", processes.LABORATORY))
-            ),
-            # Beat has nothing to lose, and may hang when a second SIGTERM interrupts how it takes the first.
-            Child("beat", [*python, *processes.BEAT], patience_seconds=2),
-        ]
+        # Celery warns of root because of pickled messages; ours are JSON.
+        celery = [sys.executable, "-W", "ignore:You're running the worker", "-m"]
+        others = [Child("worker", [*python, *processes.POLLING_WORKER])]
+        if settings.REDIS_URL:
+            others = [
+                Child("worker", [*celery, *processes.WORKER]),
+                Child("laboratory", [*celery, *processes.LABORATORY]),
+                # Beat has nothing to lose, and may hang when a second SIGTERM interrupts how it takes the first.
+                Child("beat", [*python, *processes.BEAT], patience_seconds=2),
+            ]
         for child in others:
             child.start_again_at = time.monotonic() + WEB_ALONE_SECONDS
         give_up_at = time.monotonic() + READY_WITHIN_SECONDS
@@ -104,7 +105,7 @@ class Command(BaseCommand):
 
 
 def _lock(data_dir: Path) -> IO[str]:
-    """Hold the place; two servers on one would share a broker that serves one worker."""
+    """Hold the place; two servers on one would be two where one was meant."""
     try:
         data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
         lock = (data_dir / "server.lock").open("a")

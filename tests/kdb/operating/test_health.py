@@ -35,10 +35,8 @@ def silent_port():
 
 
 @pytest.fixture
-def folder(settings, tmp_path) -> Path:
+def without_redis(settings) -> None:
     settings.REDIS_URL = ""
-    settings.KDB_BROKER_DIR = tmp_path / "broker"
-    return settings.KDB_BROKER_DIR
 
 
 def look() -> dict:
@@ -49,7 +47,7 @@ def health() -> dict:
     return health_of(Probe(look))[1]
 
 
-def test_everything_is_well_when_a_worker_was_seen_lately(db, folder):
+def test_everything_is_well_when_a_worker_was_seen_lately(db, without_redis):
     WorkerHeartbeat.objects.create(name="kdb@here", seen_at=now())
 
     found = health()
@@ -60,27 +58,21 @@ def test_everything_is_well_when_a_worker_was_seen_lately(db, folder):
     assert all(check["detail"].endswith(".") for check in found.values())
 
 
-def test_no_worker_was_ever_seen(db, folder):
+def test_no_worker_was_ever_seen(db, without_redis):
     assert health()["workers"] == {"status": "unknown", "detail": "No worker has been seen yet."}
 
 
-def test_a_worker_that_was_not_seen_for_long_is_stale(db, folder):
+def test_a_worker_that_was_not_seen_for_long_is_stale(db, without_redis):
     WorkerHeartbeat.objects.create(name="kdb@here", seen_at=now() - timedelta(seconds=300))
 
     assert health()["workers"] == {"status": "stale", "detail": "A worker was last seen 300 seconds ago."}
 
 
-def test_a_worker_busy_with_a_long_job_is_not_stale(db, folder):
+def test_a_worker_busy_with_a_long_job_is_not_stale(db, without_redis):
     WorkerHeartbeat.objects.create(name="kdb@here", seen_at=now() - timedelta(seconds=300))
     Job.objects.create(kind="long", state=Job.State.RUNNING, owner="here:1", heartbeat_at=now())
 
     assert health()["workers"]["status"] == "ok"
-
-
-def test_a_folder_that_cannot_be_written_is_down(folder):
-    folder.parent.joinpath("broker").write_text("a file where the folder should be")
-
-    assert broker_health()["status"] == "down"
 
 
 @pytest.mark.parametrize(("port", "error"), [("refusing", "ConnectionError"), ("silent", "TimeoutError")])

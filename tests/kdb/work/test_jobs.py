@@ -4,10 +4,12 @@ from datetime import timedelta
 
 import pytest
 from django.db import connection, transaction
+from django.test.utils import CaptureQueriesContext
 from django.utils.timezone import now
 
+from kdb import celery
 from kdb.models import Job, WorkerHeartbeat
-from kdb.work import jobs, tasks
+from kdb.work import jobs, tasks, ticks
 
 pytestmark = pytest.mark.both
 
@@ -29,10 +31,11 @@ def handle(monkeypatch):
 
 
 @pytest.fixture
-def woken(monkeypatch) -> list[int]:
-    """The jobs a worker was woken for."""
+def woken(monkeypatch, settings) -> list[int]:
+    """The jobs that Redis woke a worker for."""
     numbers: list[int] = []
-    monkeypatch.setattr(jobs.app, "send_task", lambda name, arguments: numbers.extend(arguments))
+    settings.REDIS_URL = "redis://127.0.0.1:1/0"
+    monkeypatch.setattr(celery.app, "send_task", lambda name, arguments: numbers.extend(arguments))
     return numbers
 
 
@@ -298,6 +301,45 @@ def test_a_slow_step_keeps_its_lease(transactional_db, handle, settings, woken):
     assert given_back == []
 
 
+# Asking for what waits
+
+
+def test_a_worker_gets_the_oldest_job_of_its_queue(db):
+    make_job(queue="lab-local")
+    first, _ = make_job(), make_job()
+
+    assert jobs.next_waiting("") == first.pk
+    assert jobs.next_waiting("lab-elsewhere") is None
+
+
+def test_what_runs_or_just_lost_the_database_does_not_wait(db):
+    make_job(state=RUNNING)
+    again = make_job(heartbeat_at=now(), attempt=2)
+    assert jobs.next_waiting("") is None
+
+    make_silent(again)
+
+    assert jobs.next_waiting("") == again.pk
+
+
+def test_without_redis_a_tick_keeps_no_worker_from_a_job(db, settings):
+    settings.REDIS_URL = ""
+    job = make_job()
+    Job.objects.update(created_at=now() - timedelta(hours=1))
+
+    assert jobs.reap() == []
+    assert jobs.next_waiting("") == job.pk
+
+
+@pytest.mark.sqlite
+def test_asking_reads_an_index(db):
+    with CaptureQueriesContext(connection) as queries:
+        jobs.next_waiting("")
+    with connection.cursor() as cursor:
+        plan = str(cursor.execute(f"EXPLAIN QUERY PLAN {queries[0]['sql']}").fetchall())
+    assert "kdb_job_by_state (state=? AND queue=?" in plan
+
+
 # The reaper
 
 
@@ -324,7 +366,7 @@ def test_jobs_in_good_hands_are_left_alone(db, woken):
     assert jobs.reap() == []
 
 
-def test_a_job_whose_message_was_lost_is_sent_again_but_not_at_every_tick(db):
+def test_a_job_whose_message_was_lost_is_sent_again_but_not_at_every_tick(db, woken):
     job = make_job()
     Job.objects.update(created_at=now() - timedelta(hours=1))
 
@@ -373,7 +415,7 @@ def test_of_two_beats_one_tick_counts(db, monkeypatch):
     tasks.tick.apply(kwargs={"of_beat": True})
     tasks.tick.apply(kwargs={"of_beat": True})
     assert len(reaped) == 1
-    WorkerHeartbeat.objects.filter(name=tasks.TICK).update(seen_at=now() - timedelta(seconds=14))
+    WorkerHeartbeat.objects.filter(name=ticks.TICK).update(seen_at=now() - timedelta(seconds=14))
     tasks.tick.apply(kwargs={"of_beat": True})
     assert len(reaped) == 2
     tasks.tick.apply()

@@ -66,7 +66,8 @@ class Place:
 
     def start_worker(self, *module: str) -> subprocess.Popen:
         """A worker as it is run, or another program that does jobs."""
-        command = [sys.executable, "-m", *(module or (*processes.WORKER, "--beat"))]
+        usual = (*processes.WORKER, "--beat") if self.environment["REDIS_URL"] else processes.POLLING_WORKER
+        command = [sys.executable, "-m", *(module or usual)]
         with (self.data_dir / "worker.log").open("a") as log:
             worker = subprocess.Popen(
                 command, cwd=ROOT, env=self.environment, start_new_session=True, stdout=log, stderr=log
@@ -74,8 +75,8 @@ class Place:
         self.workers.append(worker)
         return worker
 
-    def enqueue(self, count: int, **environment: str) -> None:
-        arguments = json.dumps({"steps": 6, "seconds": 0.25, "file": str(self.notes)})
+    def enqueue(self, count: int, steps: int = 6, **environment: str) -> None:
+        arguments = json.dumps({"steps": steps, "seconds": 0.25, "file": str(self.notes)})
         code = (
             "import django; django.setup(); from kdb.work import jobs\n"
             f"for _ in range({count}): jobs.enqueue('count_slowly', **{arguments})"
@@ -93,7 +94,7 @@ class Place:
 
 @pytest.fixture
 def place(request, tmp_path, migrated_sqlite) -> Iterator[Place]:
-    redis_url = os.environ["REDIS_URL"] if getattr(request, "param", "folder") == "redis" else ""
+    redis_url = os.environ["REDIS_URL"] if getattr(request, "param", "rows") == "redis" else ""
     place = Place(tmp_path, migrated_sqlite, redis_url)
     yield place
     for worker in place.workers:
@@ -114,7 +115,7 @@ def wait_until(condition: Callable[[], bool]) -> None:
         time.sleep(0.05)
 
 
-@pytest.mark.parametrize("place", ["folder", pytest.param("redis", marks=pytest.mark.redis)], indirect=True)
+@pytest.mark.parametrize("place", ["rows", pytest.param("redis", marks=pytest.mark.redis)], indirect=True)
 def test_a_worker_killed_in_the_middle_loses_nothing(place):
     place.enqueue(3)
     worker = place.start_worker()
@@ -127,24 +128,8 @@ def test_a_worker_killed_in_the_middle_loses_nothing(place):
 
     assert sorted(job.attempt for job in place.jobs()) == [1, 2, 2]
     assert {job.progress for job in place.jobs()} == {6}
-    # The messages that the killed worker held were given back, too, and are acknowledged by now.
-    wait_until(lambda: not list(place.data_dir.glob("broker/*.queue/inflight/*")))
     # Each step of each job was done, and only the two under way at the kill may have been done twice.
     assert 18 <= len(place.steps_done()) <= 20
-
-
-def test_a_worker_gives_back_what_the_last_one_held_and_leaves_other_queues_alone(place):
-    own, others = (
-        place.data_dir / "broker" / f"{name}.queue" for name in (place.environment["TEST_QUEUE"], "lab-local")
-    )
-    for queue in (own, others):
-        (queue / "inflight").mkdir(parents=True)
-        (queue / "inflight" / "1.msg").write_text("{}")
-
-    place.start_worker()
-
-    wait_until((own / "1.bad").exists)  # given back, taken and found to be no message
-    assert (others / "inflight" / "1.msg").exists()
 
 
 def test_one_killed_pool_process_loses_nothing(place):
@@ -159,10 +144,10 @@ def test_one_killed_pool_process_loses_nothing(place):
     assert len(place.steps_done()) in (6, 7)
 
 
-@pytest.mark.parametrize("place", ["folder", pytest.param("redis", marks=pytest.mark.redis)], indirect=True)
+@pytest.mark.parametrize("place", ["rows", pytest.param("redis", marks=pytest.mark.redis)], indirect=True)
 def test_a_worker_still_works_when_idle_processes_of_its_pool_are_killed(place):
     place.enqueue(1)
-    worker = psutil.Process(place.start_worker(*processes.WORKER).pid)
+    worker = psutil.Process(place.start_worker().pid)
     wait_until(lambda: place.jobs()[0].state == "done")
 
     idle = worker.children()
@@ -189,7 +174,46 @@ def test_a_stopped_worker_is_fenced_off_when_it_wakes(place):
     assert (place.jobs()[0].state, place.jobs()[0].attempt) == ("done", 2)
 
 
-def test_a_broker_that_is_down_neither_breaks_the_request_nor_loses_the_job(place):
+def test_a_worker_told_to_stop_ends_its_job_first(place):
+    place.enqueue(3)
+    worker = place.start_worker()
+    wait_until(lambda: len(place.steps_done()) >= 2)
+
+    worker.send_signal(signal.SIGTERM)
+
+    assert worker.wait(HANG_SECONDS) == 0
+    assert sorted(job.state for job in place.jobs()) == ["done", "done", "queued"]
+    assert {job.attempt for job in place.jobs()} == {1}
+
+
+@pytest.mark.parametrize("module", [(), ("tests.background.impatient",)])
+def test_what_takes_longer_than_its_worker_may_goes_back(place, module):
+    place.environment[supervisor.SUPERVISED_BY] = "0"  # who was killed, and interrupts nobody
+    place.enqueue(1, steps=1000)
+    worker = place.start_worker(*module)
+    wait_until(lambda: len(place.steps_done()) >= 1)
+    job = psutil.Process(int(place.jobs()[0].owner.rpartition(":")[2]))
+
+    worker.send_signal(signal.SIGTERM if module else signal.SIGQUIT)
+
+    assert worker.wait(HANG_SECONDS) == 0
+    assert not job.is_running()
+    assert [(row.state, row.attempt, row.owner) for row in place.jobs()] == [("queued", 1, "")]
+
+
+def test_processes_whose_worker_was_killed_end_after_their_jobs(place):
+    place.enqueue(3)
+    worker = place.start_worker()
+    wait_until(lambda: len(place.steps_done()) >= 2)
+    family = psutil.Process(worker.pid).children()
+
+    worker.kill()
+
+    psutil.wait_procs(family, HANG_SECONDS)
+    assert sorted(job.state for job in place.jobs()) == ["done", "done", "queued"]
+
+
+def test_a_redis_that_is_down_neither_breaks_the_request_nor_loses_the_job(place):
     place.enqueue(1, REDIS_URL="redis://127.0.0.1:1/0")  # would never come back if it waited for the broker
 
     assert place.jobs()[0].state == "queued"  # and the tick sends it again: see test_jobs
@@ -245,6 +269,8 @@ def test_a_worker_that_hangs_ends_though_its_supervisor_was_killed():
         assert supervised.stdout.read() == b""  # its end is that of the last process that has it
 
 
+@pytest.mark.redis
+@pytest.mark.parametrize("place", ["redis"], indirect=True)
 def test_a_worker_watches_for_the_supervisor_that_started_it(place):
     place.environment[supervisor.SUPERVISED_BY] = "0"  # who was gone before it could look
     worker = place.start_worker(*processes.WORKER)  # as it is run there, without a clock of its own

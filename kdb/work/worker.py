@@ -1,0 +1,136 @@
+"""The worker where there is no Redis: `manage.py work`. It asks the database for jobs twice a second.
+
+The parent has neither connections nor threads, because it forks: two processes a queue, each of which does one job at a
+time, and one that ticks. They share what is loaded; one that ends is forked again. Told to stop (SIGTERM), each ends
+its job first; SIGQUIT interrupts the job, which goes back. Where the parent was killed they end after their jobs.
+"""
+
+import logging
+import os
+import signal
+import socket
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from functools import partial
+
+from django.conf import settings
+from django.db import Error, close_old_connections
+
+from kdb.operating import upgrades
+from kdb.signals import worker_process_began
+from kdb.work import jobs, supervisor, ticks
+
+logger = logging.getLogger(__name__)
+
+ANYBODYS, LOCAL_LABORATORY = "", "lab-local"  # runs of campaigns take hours, so they have processes of their own
+PROCESSES = 2  # of each queue
+POLL_SECONDS = 0.5
+AGAIN_SECONDS = 1  # after a process ended by itself
+
+_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGQUIT, signal.SIGALRM)
+IsWanted = Callable[[], bool]
+
+
+class Worker:
+    """A parent that keeps its processes running until it is told to stop."""
+
+    def __init__(self, queues: Sequence[str] = (ANYBODYS, LOCAL_LABORATORY)) -> None:
+        self._missing: list[Callable[[IsWanted], None]] = [
+            *(partial(_take_jobs, queue) for queue in queues for _ in range(PROCESSES)),
+            _tick,
+        ]
+        self._running: dict[int, Callable[[IsWanted], None]] = {}
+        self._is_stopping = False
+
+    def run(self) -> None:
+        """Return when told to stop, with no process left."""
+        upgrades.begin_worker()
+        jobs.load_handlers()
+        for number in _SIGNALS:
+            signal.signal(number, self._pass_on)
+        while True:
+            while self._missing and not self._is_stopping:
+                self._start(self._missing.pop())
+            if not self._running:
+                return
+            pid, status = os.waitpid(-1, 0)
+            self._missing.append(self._running.pop(pid))
+            if not self._is_stopping:
+                logger.warning("a process of the worker ended status=%s", os.waitstatus_to_exitcode(status))
+                time.sleep(AGAIN_SECONDS)
+
+    def _start(self, work: Callable[[IsWanted], None]) -> None:
+        parent = os.getpid()
+        signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)  # until it is known whom to pass them on to
+        try:
+            if self._is_stopping:
+                return
+            pid = os.fork()
+            if not pid:
+                _be_process(work, parent)
+            self._running[pid] = work
+        finally:
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
+
+    def _pass_on(self, number: int, frame: object) -> None:
+        self._is_stopping = True
+        is_polite = number in (signal.SIGTERM, signal.SIGINT)
+        if is_polite and supervisor.SUPERVISED_BY in os.environ:  # a supervisor that was killed hurries nobody
+            signal.alarm(supervisor.PATIENCE_SECONDS + supervisor.LAST_PATIENCE_SECONDS)
+        for pid in list(self._running):
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGTERM if is_polite else signal.SIGQUIT)
+
+
+def _be_process(work: Callable[[IsWanted], None], parent: int) -> None:
+    """Do the work of a process that was just forked, and end it."""
+    told_to_stop = []
+    status = 1
+
+    def interrupt(number: int, frame: object) -> None:
+        signal.signal(signal.SIGQUIT, signal.SIG_IGN)  # what goes back is not interrupted again
+        raise SystemExit
+
+    try:
+        signal.signal(signal.SIGTERM, lambda number, frame: told_to_stop.append(number))
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all; the parent passes it on
+        signal.signal(signal.SIGQUIT, interrupt)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
+        worker_process_began.send(sender=Worker)
+        work(lambda: not told_to_stop and os.getppid() == parent)
+        status = 0
+    except SystemExit:
+        status = 0
+    except BaseException:
+        logger.exception("a process of the worker failed")
+    finally:
+        os._exit(status)
+
+
+def _take_jobs(queue: str, is_wanted: IsWanted) -> None:
+    while is_wanted():
+        try:
+            close_old_connections()
+            job_id = jobs.next_waiting(queue)
+            if job_id is not None and not upgrades.end_outdated_worker():
+                jobs.run(job_id)
+                continue
+        except Error as error:
+            logger.warning("could not ask for jobs reason=%r", error)
+        time.sleep(POLL_SECONDS)
+
+
+def _tick(is_wanted: IsWanted) -> None:
+    """Tick at once and then by the clock. A tick that fails is told of; the next one takes up what it left."""
+    name, again_at, is_first = f"kdb@{socket.gethostname()}", 0.0, True
+    while is_wanted():
+        if time.monotonic() >= again_at:
+            again_at = time.monotonic() + settings.KDB_TICK_SECONDS
+            try:
+                close_old_connections()
+                ticks.tick(name, of_beat=not is_first)
+                is_first = False
+            except Exception:
+                logger.exception("a tick failed")
+        time.sleep(POLL_SECONDS)
