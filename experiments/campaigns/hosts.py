@@ -264,7 +264,10 @@ def _registered_already(twin: Host, by: str) -> str:
 
 
 def locked(host_id: int) -> Host:
-    """Return the host as it is now, locked until the transaction ends."""
+    """Return the host as it is now, locked until the transaction ends.
+
+    A host is locked before its campaigns: in one order no two transactions can wait for each other.
+    """
     return Host.objects.select_for_update(of=("self",)).get(pk=host_id)
 
 

@@ -252,6 +252,7 @@ def _go_on(campaign: Campaign) -> None:
 
 def _locked(campaign: Campaign, *states: Campaign.State) -> Campaign:
     hosts.locked(campaign.host_id)
+    # "self": PostgreSQL refuses to lock rows that an outer join may lack, and a campaign may have no pool.
     locked = Campaign.objects.select_for_update(of=("self",)).select_related("host", "pool").get(pk=campaign.pk)
     if locked.archived_at:
         raise CampaignError("The campaign is archived: bring it back first.")

@@ -391,7 +391,7 @@ def _integrated(
         ends.append(2 * ends[-1])
     pieces = np.array([ends[:-1], ends[1:]]).T
     logs = evaluated(pieces)
-    while logs[-1].max() > logs.max() - 25:
+    while logs[-1].max() > logs.max() - 25:  # e^-25 of the peak: what lies beyond counts no longer
         further = pieces[-1:, 1:] * [1.0, 2.0]
         pieces, logs = np.concatenate([pieces, further]), np.concatenate([logs, evaluated(further)])
     if is_cut and (mode := _mode(log_density, at(pieces).ravel(), logs.ravel())):
@@ -531,7 +531,7 @@ def _both_below(limits: np.ndarray, covariances: np.ndarray) -> np.ndarray:
     h, k = (limits / deviations).T
     correlation = np.clip(covariances[:, 0, 1] / deviations.prod(axis=1), -1.0, 1.0)
     tiny = np.finfo(float).tiny ** 0.5
-    h, k = np.where(h == 0, tiny, h), np.where(k == 0, tiny, k)
+    h, k = np.where(h == 0, tiny, h), np.where(k == 0, tiny, k)  # each is divided by below
     across = np.sqrt(np.maximum((1 - correlation) * (1 + correlation), np.finfo(float).tiny))
     with np.errstate(over="ignore"):
         probability = (ndtr(h) + ndtr(k)) / 2 - owens_t(h, (k / h - correlation) / across)
@@ -581,4 +581,4 @@ def _points(size: int) -> tuple[np.ndarray, np.ndarray]:
     from scipy.stats import qmc  # slow to import, and parts of up to three entries need no points
 
     points = qmc.Sobol(size + 1, rng=np.random.default_rng(1)).random(2**13 if size < _MANY else 2**12)
-    return points[:, 0], ndtri(np.clip(points[:, 1:], 1e-12, 1 - 1e-12))
+    return points[:, 0], ndtri(np.clip(points[:, 1:], 1e-12, 1 - 1e-12))  # ndtri is infinite at 0 and 1

@@ -114,6 +114,7 @@ def _mode(equations: "_Equations", scales: np.ndarray, start: np.ndarray) -> np.
         squares = np.exp(2 * logs) / scales**2
         return -(value + (logs - squares / 2).sum()), -(gradient + 1.0 - squares)
 
+    # From a thousandth of the prior's scale to twenty times it.
     bounds = [(low, low + 10) for low in np.log(scales) - 7]
     optimum = minimize(objective, np.log(start), jac=True, method="L-BFGS-B", bounds=bounds, options={"ftol": 1e-6})
     return optimum.x
