@@ -98,7 +98,7 @@ class Probe:
 
 
 def in_background(work: Callable[[], None]) -> None:
-    """Do it in a thread with connections of its own."""
+    """Run a function in a thread with database connections of its own."""
 
     def alone() -> None:
         try:

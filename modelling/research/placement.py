@@ -147,7 +147,7 @@ def _grids(pairs: Iterable[str]) -> Iterator[tuple[str, ...]]:
 
 
 def _only(known: Known, pairs: Sequence[str]) -> Known:
-    """Return the same of these pairs alone."""
+    """Return what is known of these pairs alone."""
     posterior = known.posterior
     at = [posterior.treatments.index(pair) for pair in pairs]
     means, covariances = posterior.means[:, at], posterior.covariances[:, at][:, :, at]

@@ -88,7 +88,7 @@ def _fitted(signatures: Iterable[Known], told: tuple[str, ...]) -> Classifier:
     return fit(training_of([*known, *whole_runs(known)]), told)
 
 
-def said(model: Classifier, one: Known) -> str:
+def classified(model: Classifier, one: Known) -> str:
     """Return the likeliest workload, or that it is idle, or unlike anything known."""
     if is_idle(one.counts, one.seconds):
         return IDLE
@@ -103,7 +103,7 @@ def _by_left_out(model: Classifier, signatures: Sequence[Known]) -> list[tuple[s
     for fitted, foretold in folds(model.training):
         other = replace(model, training=model.training.chosen(fitted))
         others |= dict.fromkeys(held[foretold], other)
-    return [(signature.workload, said(others.get(signature.run, model), signature)) for signature in signatures]
+    return [(signature.workload, classified(others.get(signature.run, model), signature)) for signature in signatures]
 
 
 def confusion(pairs: Iterable[tuple[str, str]]) -> dict[str, dict[str, int]]:

@@ -26,7 +26,7 @@ def mix_of(machine: ObservedMachine) -> Mix | None:
 
 
 def mixes_of(machines: Iterable[int]) -> dict[int, Mix]:
-    """Return the same for several, by their keys; in two queries."""
+    """Return the detected mixes of several machines, by their keys; in two queries."""
     model = current()
     chosen = DetectedHour.objects.filter(machine__in=list(machines), starts_at__gt=now() - timedelta(hours=HOURS))
     by_machine: dict[int, list[DetectedHour]] = defaultdict(list)
@@ -37,7 +37,7 @@ def mixes_of(machines: Iterable[int]) -> dict[int, Mix]:
 
 
 def hours_of(machine: ObservedMachine, hours: int) -> list[tuple[DetectedHour, Mix]]:
-    """Return the same hour by hour, in order."""
+    """Return what was detected hour by hour, in order."""
     rows = DetectedHour.objects.filter(machine=machine, starts_at__gt=now() - timedelta(hours=hours))
     return [(row, _mix([row], "", 1)) for row in rows.order_by("starts_at")]
 

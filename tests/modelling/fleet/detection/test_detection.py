@@ -6,7 +6,7 @@ import pytest
 from experiments.laboratory.reach.counters import Counts
 from modelling.fleet.detection.classifier import LEAST_RUNS, TooFewError, Training, distances, fit
 from modelling.fleet.detection.content import IDLE, UNLIKE
-from modelling.fleet.detection.evaluation import Known, calibration, confusion, model_of, said, whole_runs
+from modelling.fleet.detection.evaluation import Known, calibration, classified, confusion, model_of, whole_runs
 from modelling.fleet.detection.features import FEATURES, is_idle, vector
 
 KIB = 1024
@@ -70,13 +70,13 @@ def test_a_disk_is_idle_below_two_requests_a_second():
 
 def test_a_load_of_another_size_is_told(model):
     for name, shape in SHAPES.items():
-        assert said(model, Known("", "", 60, load(shape, 60, scale=20, seed=7))) == name
+        assert classified(model, Known("", "", 60, load(shape, 60, scale=20, seed=7))) == name
 
 
 def test_what_is_far_from_all_that_is_known_is_unlike_it(model):
     backup = Counts(reads=3000, read_bytes=3000 * 1024 * KIB, writes=1, write_bytes=4096)
-    assert said(model, Known("", "", 60, backup)) == UNLIKE
-    assert said(model, Known("", "", 60, Counts(writes=30, write_bytes=2**17))) == IDLE
+    assert classified(model, Known("", "", 60, backup)) == UNLIKE
+    assert classified(model, Known("", "", 60, Counts(writes=30, write_bytes=2**17))) == IDLE
 
 
 def test_loads_that_are_no_workload_teach_nothing_and_are_held_against_the_model(model):
