@@ -27,7 +27,7 @@ from tests.kdb.walk import ASKED
 from tests.pages import PUBLIC
 from tests.test_every_page import OTHERS
 
-pytestmark = [pytest.mark.both, pytest.mark.django_db]
+pytestmark = pytest.mark.django_db
 
 MIX = "/api/v1/mixes/?axis=fs-pair&hypervisor=kvm&weights=varmail:3,webserver:1"
 PAGE = "/mix/?axis=fs-pair&hypervisor=kvm&varmail=3&webserver=1"

@@ -26,8 +26,6 @@ from experiments.models import (
 from experiments.published_evidence import load as evidence
 from experiments.published_evidence.files import Entry, EvidenceError, as_entries, read_csv, read_json
 
-pytestmark = pytest.mark.both
-
 
 @pytest.fixture
 def directory(tmp_path) -> Path:
@@ -64,6 +62,7 @@ def change_json(path: Path, change: Callable[[dict], None]) -> None:
 # Once
 
 
+@pytest.mark.both
 @pytest.mark.django_db
 def test_the_first_load_adds_everything_and_publishes_it_as_one_revision():
     report = evidence.load()
@@ -242,6 +241,7 @@ def test_a_broken_row_in_the_middle_leaves_the_database_untouched(directory, nam
     assert rows_in_database() == 0
 
 
+@pytest.mark.both
 @pytest.mark.django_db
 def test_a_failed_publication_leaves_the_database_untouched(monkeypatch):
     def refuse(*args, **kwargs):
@@ -295,6 +295,7 @@ def test_a_wrong_cell_is_named_with_what_is_allowed(directory, name, line, cells
     assert message in str(error.value)
 
 
+@pytest.mark.both
 @pytest.mark.django_db
 @pytest.mark.parametrize(
     ("name", "line", "cells", "message"),

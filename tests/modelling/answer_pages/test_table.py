@@ -10,7 +10,7 @@ from modelling.kept_answers import snapshots
 from modelling.kept_answers.selectors import current_ranking
 from modelling.models import RankingSnapshot
 
-pytestmark = [pytest.mark.both, pytest.mark.django_db]
+pytestmark = pytest.mark.django_db
 
 ADDRESS = "/api/v1/tables/?axis=hypervisor&workloads=varmail,fileserver,webserver&vm_count=1"
 

@@ -10,7 +10,7 @@ from modelling.kept_answers.selectors import answer_in, current_ranking
 from modelling.models import Arm, RankingSnapshot
 from tests.factories import make_case_study, make_configuration, make_measurement, publish
 
-pytestmark = [pytest.mark.both, pytest.mark.django_db]
+pytestmark = pytest.mark.django_db
 
 ASKED = Question(axis="guest-fs", workload="varmail")
 

@@ -13,7 +13,7 @@ from modelling.models import FollowedQuestion, RankingSnapshot
 from tests import factories
 from tests.modelling.following.test_feed import entries, publish
 
-pytestmark = [pytest.mark.both, pytest.mark.django_db]
+pytestmark = pytest.mark.django_db
 QUESTION = Question("fs-pair", "fileserver")
 
 

@@ -14,7 +14,7 @@ from modelling.models import RankingSnapshot
 from tests.factories import make_case_study, make_claim, make_measurement, make_publication
 from tests.modelling.frames import ranked_entry
 
-pytestmark = [pytest.mark.both, pytest.mark.django_db]
+pytestmark = pytest.mark.django_db
 
 QUESTION = Question("fs-pair", "varmail")
 ADDRESS = "/api/v1/rankings/fs-pair/?workload=varmail&hypervisor=kvm"

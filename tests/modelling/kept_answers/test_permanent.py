@@ -26,7 +26,7 @@ from tests import factories
 from tests.modelling.following.test_feed import entries, publish
 from tests.test_architecture import ROOT
 
-pytestmark = [pytest.mark.both, pytest.mark.django_db]
+pytestmark = pytest.mark.django_db
 
 QUESTION = Question("fs-pair", "fileserver")
 PAGE = "/?axis=fs-pair&workload=fileserver"

@@ -16,7 +16,7 @@ from modelling.models import PlacementDecision, PlacementMove, PlacementPlan, Pl
 from tests.factories import make_campaign, make_machine, make_minutes, make_pool, make_run, make_user
 from tests.modelling.fleet.moving.fleets import mail_server, moved, numbers_for_xfs, observed_host
 
-pytestmark = [pytest.mark.both, pytest.mark.django_db]
+pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
