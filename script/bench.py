@@ -393,9 +393,9 @@ def measure_bias(tree: str, seconds: int, pairs: int = 10, workload: str = "varm
 
     from scipy.stats import t as student
 
+    from experiments import readers
     from experiments.campaigns import hosts, steering
     from experiments.campaigns.runs.reading import throughput
-    from experiments.imports import readers
     from experiments.laboratory.images import filebench_tree
     from experiments.laboratory.measuring import engines
     from tests import factories

@@ -140,7 +140,7 @@ GARBAGE = {
 def test_fifty_megabytes_of_garbage_are_refused_in_bounded_time_and_memory(tmp_path, kind):
     (tmp_path / "garbage").write_bytes(GARBAGE[kind](50 * 2**20))
     code = (
-        "import resource, sys; from pathlib import Path; from experiments.imports import readers\n"
+        "import resource, sys; from pathlib import Path; from experiments import readers\n"
         "from experiments.readers import table\n"
         "data = Path(sys.argv[1]).read_bytes()\n"
         "if table.recognises(data):\n"
