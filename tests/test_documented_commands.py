@@ -46,6 +46,7 @@ CHANGING = {
         "migrate",
         "prepare",
         "serve",
+        "work",
     ),
 }
 
