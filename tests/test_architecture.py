@@ -82,6 +82,7 @@ ROOMS = [
     ("modelling.fleet.detection", False, "which workload a disk is under"),
     ("modelling.fleet.moving", False, "plans for observed machines, and moves"),
     ("modelling.previews", False, "what publishing a draft would change"),
+    ("modelling.foretelling", False, "what another laboratory will measure of any pair of configurations"),
     ("modelling.validation", False, "how well each model foretells what it has not seen"),
     ("modelling.research", True, "simulations and tables of contrasts; commands run them, nothing else knows them"),
     ("modelling", False, "addresses, signals, handlers of jobs, commands"),
@@ -107,6 +108,7 @@ PLAIN = [
         f"modelling.claims.{name}"
         for name in ("facts", "needs", "evaluation", "condition_words", "judging", "hypotheses")
     ),
+    *(f"modelling.foretelling.{name}" for name in ("cells", "content")),
     *(f"modelling.fleet.detection.{name}" for name in ("features", "classifier", "content", "evaluation")),
     "modelling.fleet.moving.before_after",
     *("modelling.ask.fit", "modelling.ask.machine"),

@@ -26,6 +26,7 @@ READ_ONLY = [
     ("read_results", "tests/data/fio/fio-3.33-plus.json", "--json"),
     ("load_evidence", "--unused"),
     ("export_case_study", "p1", "{out}/p1.zip"),
+    ("foretell", "tests/data/contrasts.csv", "--out", "{out}/foretold.csv"),
     ("backup", "{out}/kdb.backup"),
     ("restore", "{out}/kdb.backup", "--check"),
     ("makemigrations", "--check", "--dry-run"),

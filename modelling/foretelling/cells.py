@@ -1,0 +1,118 @@
+"""From published evidence to the cells of the hierarchical model (modelling.estimation.hierarchy). No Django.
+
+Numbers give a cell for each arm that may be compared with another; a tier list gives one for each pair it names, from
+the normal approximation of its likelihood at its own mode, once, however many case studies it is said to hold for.
+"""
+
+from collections.abc import Mapping
+
+import numpy as np
+import pandas as pd
+
+from kdb.pairs import pair_key
+from kdb.units import METRICS, SPEEDS, THROUGHPUT
+from modelling.estimation.arms import Spread, comparable_arms
+from modelling.estimation.hierarchy import CHOICES, COLUMNS
+from modelling.estimation.ordinal import from_tiers, joint
+from modelling.estimation.ranking import scored_findings
+from modelling.evidence.axes import AXES, Axis
+
+# What is varied is a choice, so nothing of the disk's path is held equal: other differences are the residual's.
+_CHOICES = Axis(
+    "choices", "Configuration", ("choices",), (), ("allocation", "io_mode", "guest_access", "discard", "iothread")
+)
+_CELL = ["configuration_id", "variant_id", "operation", "block_size_bytes", "vm_count"]
+_READS = {"webserver", "vm-boot"}  # loads whose name does not say it, by what they mostly do (docs/models/profiles.md)
+_WRITES = {"varmail", "sync-write"}
+
+
+def of_numbers(arms: Mapping[str, pd.DataFrame], groups: Mapping[str, str], spread: Spread) -> pd.DataFrame:
+    """Return a cell for each arm that differs in a choice from one it may be compared with.
+
+    arms : workload to its arms, as modelling.evidence.frames.arms gives them, native ones and all speeds too
+    groups : laboratory to research group; a laboratory that is not named is a group of its own
+    """
+    cells = [_of_workload(workload, rows, spread) for workload, rows in sorted(arms.items())]
+    cells = [frame for frame in cells if len(frame)]
+    if not cells:
+        return pd.DataFrame(columns=[*COLUMNS, "configuration", "level", "outcome", "variance"])
+    levels = np.cumsum([0, *(frame["level"].max() + 1 for frame in cells)])
+    together = pd.concat(
+        [frame.assign(level=frame["level"] + first) for frame, first in zip(cells, levels, strict=False)]
+    )
+    return together.assign(group=[groups.get(name, name) for name in together["laboratory"]]).reset_index(drop=True)
+
+
+def of_lists(
+    findings: Mapping[str, pd.DataFrame], groups: Mapping[str, str], tier_scale: float, tier_doubt: float
+) -> pd.DataFrame:
+    """Return a cell for each pair of file systems that a tier list names.
+
+    findings : workload to modelling.evidence.frames.findings; the others as for modelling.estimation.ranking.rank
+    """
+    cells = []
+    level = 0
+    for workload, rows in sorted(findings.items()):
+        for _, tiers in scored_findings(rows, AXES["fs-pair"]).groupby("list"):
+            standing = tiers.groupby("entry")["standing"].mean().to_dict()
+            entries = sorted(standing)
+            own = joint(entries, [], from_tiers(standing, 1, tier_doubt), tier_scale)
+            variances = np.diag(own.covariance) * len(entries) / (len(entries) - 1)
+            direction, access = kind_of_load(workload, "")
+            for place, row in enumerate(tiers.drop_duplicates("entry").sort_values("entry").to_dict("records")):
+                laboratory = row["publication"]
+                context = {"workload": workload, "direction": direction, "access": access, "storage": ""}
+                measured = {"level": level, "outcome": own.effects[place], "variance": variances[place]}
+                whose = {
+                    "laboratory": laboratory,
+                    "group": groups.get(laboratory, laboratory),
+                    "configuration": -1 - place,
+                }
+                cells.append(choices(row) | context | measured | whose)
+            level += 1
+    return pd.DataFrame(cells, columns=[*COLUMNS, "configuration", "level", "outcome", "variance"])
+
+
+def choices(row: Mapping[str, object]) -> dict[str, str]:
+    """Return each kind of choice with its value, "" where it is not stated. row : of an arm or a finding"""
+    stated = {name: value if isinstance(value := row.get(name), str) else "" for name in CHOICES}
+    guest_fs, host_fs = stated["guest_fs"], stated["host_fs"]
+    stated["pair"] = pair_key(guest_fs, host_fs) if guest_fs and host_fs else ""
+    stated["container"] = "yes" if row.get("virtualisation") == "container" else ""
+    return stated
+
+
+def kind_of_load(workload: str, operation: str) -> tuple[str, str]:
+    """Return (direction, access) of a load: "read" or "write", "random" or "sequential"; "" where it is both or its
+    name does not say."""
+    words = f"{workload} {operation}".casefold()
+    reads, writes = "read" in words or workload in _READS, "writ" in words or workload in _WRITES
+    direction = "" if reads == writes else "read" if reads else "write"
+    random, sequential = "rand" in words, "seq" in words
+    return direction, "" if random == sequential else "random" if random else "sequential"
+
+
+def _of_workload(workload: str, arms: pd.DataFrame, spread: Spread) -> pd.DataFrame:
+    rows = arms[arms["metric"].isin(SPEEDS) & (arms["virtualisation"] != "emulated")]
+    if rows.empty:
+        return rows
+    # Throughput and rate of one block size are one quantity, so one of them counts.
+    throughput_first = rows["metric"].ne(THROUGHPUT).sort_values(kind="stable").index
+    rows = rows.loc[throughput_first].drop_duplicates([*_CELL, "origin"]).sort_index()
+    made_of = [choices(row) for row in rows.to_dict("records")]
+    named = rows.assign(choices=[repr(sorted(made.items())) for made in made_of])
+    compared = comparable_arms(named, _CHOICES, spread)
+    kept = pd.DataFrame(made_of, index=rows.index).loc[compared.index]
+    loads = [kind_of_load(workload, operation) for operation in compared["operation"]]
+    signs = compared["metric"].map(lambda metric: METRICS[metric].direction).to_numpy(dtype=float)
+    return kept.assign(
+        workload=workload,
+        direction=[direction for direction, _ in loads],
+        access=[access for _, access in loads],
+        storage=compared["storage"].astype(str),
+        laboratory=compared["laboratory"].astype(str),
+        configuration=compared["configuration_id"].to_numpy(),
+        level=compared["group"].to_numpy(),
+        outcome=signs * compared["mean_log"].to_numpy(),
+        variance=compared["arm_variance"].to_numpy(),
+    )

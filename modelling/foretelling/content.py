@@ -1,0 +1,65 @@
+"""What is foretold of one pair of configurations, and how surely. No Django."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from modelling.estimation.hierarchy import CHOICES, Hierarchy
+
+Values = Mapping[str, str]
+
+RUN_VARIANCE = 0.07**2  # of ln speed of a single run whose spread nobody stated (docs/models/hierarchy.md)
+
+
+@dataclass(frozen=True)
+class Foretold:
+    """The ratio of a's speed to b's that a new laboratory will measure.
+
+    low, high : of the 95 % interval; sd : of its logarithm, half the central 68 %; laboratories, groups : those that
+    measured both sides' values side by side
+    """
+
+    ratio: float
+    low: float
+    high: float
+    sd: float
+    probability_a_faster: float
+    probability_within_margin: float
+    laboratories: int
+    groups: int
+    strength: str
+
+
+def foretell(model: Hierarchy, a: Values, b: Values, where: Values, margin: float) -> Foretold:
+    """Foretell one pair. a, b, where : as for Hierarchy.contrast; margin : share beyond which it matters"""
+    prediction = model.contrast(a, b, where, 2 * RUN_VARIANCE)
+    laboratories, groups = _side_by_side(model, a, b)
+    faster = 1.0 - prediction.below(0.0)
+    within = prediction.below(np.log1p(margin)) - prediction.below(-np.log1p(margin))
+    ratio, low, high = np.exp([prediction.quantile(share) for share in (0.5, 0.025, 0.975)]).tolist()
+    strength = _strength(groups, max(faster, 1.0 - faster, within))
+    return Foretold(ratio, low, high, prediction.deviation, faster, within, laboratories, groups, strength)
+
+
+def _side_by_side(model: Hierarchy, a: Values, b: Values) -> tuple[int, int]:
+    """Count the laboratories and research groups with comparable cells of both sides' values where the two differ."""
+    differ = [choice for choice in CHOICES if (a.get(choice) or "") != (b.get(choice) or "")]
+    cells = model.cells
+    levels = []
+    for side in (a, b):
+        alike = np.logical_and.reduce(
+            [np.ones(len(cells), dtype=bool), *(cells[c] == (side.get(c) or "") for c in differ)]
+        )
+        levels.append(set(cells["level"][alike]))
+    both = cells[cells["level"].isin(levels[0] & levels[1])] if differ else cells.iloc[:0]
+    return both["laboratory"].nunique(), both["group"].nunique()
+
+
+def _strength(groups: int, sureness: float) -> str:
+    """Say how strongly: by independent groups that compared the two, and the surest statement about their ratio."""
+    if not groups:
+        return "not known"
+    if groups == 1 or sureness < 0.8:
+        return "very weak"
+    return "weak" if groups == 2 else "moderate" if groups == 3 or sureness < 0.95 else "strong"

@@ -1,0 +1,86 @@
+"""Pairs of configurations as a CSV file asks for them, in the catalogue's names."""
+
+import csv
+import io
+from collections.abc import Iterator
+from dataclasses import astuple, dataclass, fields
+
+from kdb.host_storage import FILE, host_storage_key, host_storage_parts
+from modelling.evidence import names
+
+from .cells import choices, kind_of_load
+from .content import Foretold
+
+SIDE = ("hypervisor", "guest_fs", "host_storage", "cache_mode", "image_format", "disk_bus", "io_mode", "allocation")
+LOAD = ("id", "workload", "operation", "block_size", "storage", "vm_count")
+COLUMNS = (*LOAD, *(f"{name}_{side}" for side in "ab" for name in SIDE))
+ANSWER = ("id", "answered", *(field.name for field in fields(Foretold)))
+_KIND = {"hypervisor": "hypervisor_or_native", "guest_fs": "file_system", "host_storage": "host_storage"}
+
+
+class ContrastsError(Exception):
+    """The file cannot be asked; the text says where and why and is fit to show."""
+
+
+class UnknownNameError(ContrastsError):
+    """A row names what the catalogue does not have."""
+
+
+@dataclass(frozen=True)
+class Contrast:
+    """One row. a, b, where : as for modelling.estimation.hierarchy.Hierarchy.contrast"""
+
+    a: dict[str, str]
+    b: dict[str, str]
+    where: dict[str, str]
+
+
+def rows(text: str) -> Iterator[dict[str, str]]:
+    """Yield each row of a file, "" where nothing is stated. Raises ContrastsError on other columns or cells."""
+    reader = csv.DictReader(io.StringIO(text))
+    present = reader.fieldnames or []
+    if missing := [name for name in COLUMNS if name not in present]:
+        raise ContrastsError(f"line 1: the columns {', '.join(missing)} are missing; allowed are {', '.join(COLUMNS)}")
+    if other := [name for name in present if name not in COLUMNS]:
+        raise ContrastsError(f"line 1: {', '.join(map(repr, other))} is no column; allowed are {', '.join(COLUMNS)}")
+    for row in reader:
+        if None in row or None in row.values():
+            raise ContrastsError(f"line {reader.line_num}: {len(COLUMNS)} cells are expected, as in line 1")
+        yield {name: value.strip() for name, value in row.items()}
+
+
+def contrast_of(row: dict[str, str], containers: set[str]) -> Contrast:
+    """Return what a row asks. containers : hypervisors that run containers. Raises UnknownNameError."""
+    workload = _slug("workload", "workload", row["workload"])
+    direction, access = kind_of_load(workload, row["operation"])
+    where = {"workload": workload, "direction": direction, "access": access}
+    where["storage"] = _slug("storage", "storage", row["storage"])
+    return Contrast(_side(row, "a", containers), _side(row, "b", containers), where)
+
+
+def answer(row: dict[str, str], foretold: Foretold | str) -> list[str]:
+    """Return the cells of ANSWER. foretold : or why there is no answer"""
+    if isinstance(foretold, str):
+        return [row["id"], foretold, *[""] * (len(ANSWER) - 2)]
+    return [row["id"], "yes", *(f"{cell:.6g}" if isinstance(cell, float) else str(cell) for cell in astuple(foretold))]
+
+
+def _side(row: dict[str, str], side: str, containers: set[str]) -> dict[str, str]:
+    stated = {}
+    for name in SIDE:
+        column = f"{name}_{side}"
+        stated[name] = _slug(_KIND[name], column, row[column]) if name in _KIND else row[column].casefold()
+    storage = stated.pop("host_storage")
+    stated["backend"], stated["host_fs"] = host_storage_parts(storage) if storage else ("", "")
+    return choices(stated | {"virtualisation": "container" if stated["hypervisor"] in containers else ""})
+
+
+def _slug(kind: str, column: str, name: str) -> str:
+    if not name:
+        return ""
+    slug = names.slug_for(kind, name)
+    if slug is None and kind == "host_storage" and (host_fs := names.slug_for("file_system", name)):
+        slug = host_storage_key(FILE, host_fs)
+    if slug is None:
+        raise UnknownNameError(f"{column}: {name!r} is no {kind.split('_or_')[0].replace('_', ' ')} of the catalogue")
+    return slug
