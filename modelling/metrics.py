@@ -1,4 +1,4 @@
-"""What Prometheus reads of the knowledge: its revision, and the answers that wait."""
+"""Count for Prometheus the state of the knowledge: its revision, and the answers that wait."""
 
 from collections.abc import Iterable
 

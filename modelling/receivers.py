@@ -1,4 +1,4 @@
-"""What modelling does when the facts change."""
+"""Work out anew what depends on facts that change."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What is sent to have a host, a plan or repetitions made: the fields of the forms, with the types that JSON has.
+"""Define the bodies that make a host, a plan or repetitions: the fields of the forms, with the types that JSON has.
 
 The API and files of plans are held against these before a form sees them.
 """

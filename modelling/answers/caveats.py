@@ -1,4 +1,4 @@
-"""What a careful reader must know of an answer, and what is missing where there is none, in sentences."""
+"""Say in sentences what a careful reader must know of an answer, and what is missing where there is none."""
 
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence

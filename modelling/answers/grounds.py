@@ -1,4 +1,4 @@
-"""What an answer rests on: its case studies, in numbers and one by one, and how far they agree."""
+"""Gather what an answer rests on: its case studies, in numbers and one by one, and how far they agree."""
 
 from collections import Counter
 from collections.abc import Mapping

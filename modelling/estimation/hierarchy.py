@@ -72,7 +72,7 @@ _FACTORS = _FREEDOM / 2 / gammainccinv(_FREEDOM / 2, (np.arange(32) + 0.5) / 32)
 
 @dataclass(frozen=True)
 class Prediction:
-    """What a new laboratory will see of an ln ratio: a mixture of normals. All (components,)."""
+    """The distribution of an ln ratio in a new laboratory: a mixture of normals. All (components,)."""
 
     weights: np.ndarray
     means: np.ndarray

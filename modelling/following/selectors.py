@@ -1,4 +1,4 @@
-"""What a user follows, as pages show it."""
+"""Read the questions that a user follows, as pages show them."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What is foretold of one pair of configurations, and how surely. No Django."""
+"""Foretell one pair of configurations, and say how surely. No Django."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -95,7 +95,7 @@ class Term:
 
 @dataclass(frozen=True)
 class Expectation:
-    """What the mechanisms let one expect of pair a against pair b.
+    """The expectation of pair a against pair b that follows from the mechanisms.
 
     sign : +1 a is faster, -1 slower, 0 no difference expected, None where a file system that differs
         has no stated mechanisms; `unstated` names those

@@ -1,4 +1,4 @@
-"""What becomes of a run and its campaign when an attempt is over."""
+"""End an attempt: decide the state of its run and of the campaign."""
 
 import logging
 import re

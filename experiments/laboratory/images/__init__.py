@@ -1,1 +1,1 @@
-"""What guests and benchmarks start from, made before any run."""
+"""Make the guest images and benchmark trees that runs start from."""

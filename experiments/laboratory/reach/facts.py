@@ -1,4 +1,4 @@
-"""What a check finds on a host, as its row keeps it. A key that is missing was not found, or is of no such host."""
+"""The facts that a check finds on a host, as its row keeps them. A missing key was not found, or the host has none."""
 
 from typing import TypedDict
 
@@ -6,7 +6,7 @@ from .health import Health
 
 
 class PoolFacts(TypedDict, total=False):
-    """What was found at a storage pool. allocation : of a storage, by format of its images"""
+    """The facts of a storage pool. allocation : of a storage, by format of its images"""
 
     is_missing: bool
     why: str
@@ -18,7 +18,7 @@ class PoolFacts(TypedDict, total=False):
 
 
 class ImageFacts(TypedDict, total=False):
-    """What image.json says of a guest image; of one that was brought, also what was found in a guest."""
+    """The contents of a guest image's image.json; of an image that was brought, also the facts found in a guest."""
 
     distribution: str
     distribution_id: str
@@ -34,7 +34,7 @@ class ImageFacts(TypedDict, total=False):
 
 
 class HostFacts(TypedDict, total=False):
-    """What the last check found. Programs by their version."""
+    """The facts of the last check. Programs by their version."""
 
     pools: dict[str, PoolFacts]
     missing: list[dict[str, str]]

@@ -1,1 +1,1 @@
-"""What fio prints: JSON, its terse lines, and text for people."""
+"""Read fio's output: JSON, its terse lines, and text for people."""
