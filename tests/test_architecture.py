@@ -116,8 +116,8 @@ PLAIN = [
     *(f"modelling.validation.{name}" for name in ("forecasts", "leave_one_out", "clustered", "tables")),
 ]
 
-# Where addresses are put together, everything below is known.
-JOINTS = ("kdb.urls", "kdb.api.urls")
+# Where addresses and Celery's application are put together, everything below is known.
+JOINTS = ("kdb.urls", "kdb.api.urls", "kdb.celery")
 
 
 def is_below(module: str, name: str) -> bool:
@@ -196,15 +196,15 @@ def folder_of(module: str) -> str:
     return ".".join(module.split(".")[:2])
 
 
-@pytest.mark.parametrize("application", ["experiments", "modelling"])
+@pytest.mark.parametrize("application", PACKAGES)
 def test_no_two_rooms_import_each_other(application):
     """Not even by parts of which one stands below the other."""
     known = {
         (folder_of(module), folder_of(name))
         for module in modules()
-        if is_below(module, application) and ".migrations." not in module
+        if is_below(module, application) and ".migrations." not in module and module not in JOINTS
         for name in of_the_project(module)
-        if folder_of(module) != folder_of(name)
+        if folder_of(module) != folder_of(name) and name not in JOINTS
     }
     assert known
     assert not sorted(pair for pair in known if pair[::-1] in known)

@@ -55,7 +55,7 @@ MIDDLEWARE = [
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "kdb.cost.middleware.CostMiddleware",
-    "kdb.web.body_limits.body_limit_middleware",  # bodies are read after all of these, by CSRF's check or the view
+    "kdb.api.body_limits.body_limit_middleware",  # bodies are read after all of these, by CSRF's check or the view
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "axes.middleware.AxesMiddleware",
