@@ -21,7 +21,7 @@ from kdb import __version__
 from kdb.models import Job, WorkerHeartbeat
 from kdb.operating import upgrades
 from kdb.work import jobs, tasks
-from kdb.work.processes import WORKER
+from kdb.work.processes import POLLING_WORKER
 from modelling.estimation.ranking import METHOD
 from tests.kdb.work.test_serve import HANG_SECONDS, wait_until
 from tests.test_architecture import ROOT
@@ -342,7 +342,8 @@ def test_an_empty_place_gets_at_once_what_all_migrations_would_make(tmp_path):
 @pytest.mark.server
 def test_an_older_worker_ends_and_leaves_its_jobs_to_the_new_version(tmp_path, migrated_sqlite):
     shutil.copy(migrated_sqlite, tmp_path / "kdb.sqlite3")
-    environment = {"PATH": os.environ["PATH"], "DATA_DIR": str(tmp_path)}
+    settings = {"DJANGO_SETTINGS_MODULE": "kdb.settings.local"}
+    environment = {"PATH": os.environ["PATH"], "DATA_DIR": str(tmp_path), **settings}
 
     def run(*command: str) -> subprocess.Popen[str]:
         return subprocess.Popen(
@@ -354,15 +355,14 @@ def test_an_older_worker_ends_and_leaves_its_jobs_to_the_new_version(tmp_path, m
             text=True,
         )
 
-    worker = run("-m", *WORKER)
+    worker = run("-m", *POLLING_WORKER)
     try:
         wait_until(lambda: ask(tmp_path, "SELECT count(*) FROM experiments_workerheartbeat") == [(1,)])
         change(
             tmp_path, "INSERT INTO django_migrations (app, name, applied) VALUES ('kdb', '9999_later', '2026-01-01')"
         )
         enqueue = "import django; django.setup(); from kdb.work.jobs import enqueue; enqueue('recompute_rankings')"
-        local = "import os; os.environ['DJANGO_SETTINGS_MODULE'] = 'kdb.settings.local'"
-        enqueued = run("-c", f"{local}; {enqueue}")
+        enqueued = run("-c", enqueue)
         enqueued.communicate(timeout=HANG_SECONDS)
         assert enqueued.returncode == 0
         said = worker.communicate(timeout=HANG_SECONDS)[1]
@@ -373,7 +373,7 @@ def test_an_older_worker_ends_and_leaves_its_jobs_to_the_new_version(tmp_path, m
     jobs_left = "SELECT state, attempt FROM experiments_job WHERE kind = 'recompute_rankings'"
     assert ask(tmp_path, jobs_left) == [("queued", 1)]
 
-    again = run("-m", *WORKER)  # from the older code still
+    again = run("-m", *POLLING_WORKER)  # from the older code still
     said = again.communicate(timeout=HANG_SECONDS)[1]
     assert again.returncode == 1
     assert "migrated by a later version of KDB (kdb.9999_later); run that version." in said
