@@ -51,7 +51,7 @@ def test_a_claim_is_judged_by_others_when_asked(client):
         ({"publication": "p3"}, 92),
         ({"verdict": "contradicted"}, 6),
         ({"verdict": "contradicted", "scope": "others"}, 26),
-        ({"verdict": "open"}, 22),
+        ({"verdict": "open"}, 23),
         ({"paper": "p1", "verdict": "partly", "workload": "mail"}, 6),
         ({"kind": "cache", "paper": "p4"}, 4),
         ({"case_study": "p3-cs2", "verdict": "contradicted"}, 4),
