@@ -15,7 +15,7 @@ from modelling.estimation.network import Network
 from modelling.estimation.ranking import RankedPart, Ranking
 from modelling.evidence import names as catalogue
 from modelling.evidence.axes import AXES, COLUMN_LABELS, NATIVE, Axis
-from modelling.evidence.fairplay import varies
+from modelling.evidence.fairplay import came_along
 from modelling.evidence.names import label
 from modelling.evidence.question import Question
 from modelling.evidence.words import counted, listed, machines
@@ -27,8 +27,8 @@ _LABORATORY = ("laboratory", "laboratories")
 
 def caveats(axis: Axis, question: Question, ranking: Ranking) -> list[str]:
     """Say what a careful reader must know about this answer, in sentences."""
-    notes = []
     arms, findings, parts = ranking.arms, ranking.findings, ranking.parts
+    notes = _confounding(axis, arms)
     if len(parts) > 1:
         notes.append(
             f"The evidence falls into {len(parts)} parts that no comparison joins. Ranks and ratios hold inside "
@@ -54,7 +54,6 @@ def caveats(axis: Axis, question: Question, ranking: Ranking) -> list[str]:
             "The sources do not say whether a value at several machines is for each machine or for all together. "
             "Ratios at one machine count do not depend on it."
         )
-    notes += [_confounding(axis, column, arms) for column in axis.comes_along if _differs(column, arms)]
     notes += [_moderation(axis, column, arms) for column in _MODERATORS if _varies(axis, column, arms)]
     notes += [note for part in parts for network in part.networks for note in _disagreements(network)]
     notes += _never_recommended(axis, parts)
@@ -69,7 +68,7 @@ def caveats(axis: Axis, question: Question, ranking: Ranking) -> list[str]:
 
 def _varies(axis: Axis, column: str, arms: pd.DataFrame) -> bool:
     """Tell whether the column differs between comparisons, and neither makes entries nor comes along with them."""
-    return column not in (*axis.entry, *axis.comes_along) and len(set(arms[column].unique()) - {""}) > 1
+    return column not in (*axis.entry, *axis.may_confound) and len(set(arms[column].unique()) - {""}) > 1
 
 
 def _moderation(axis: Axis, column: str, arms: pd.DataFrame) -> str:
@@ -142,22 +141,52 @@ def _scope_is_unknown(ranking: Ranking) -> bool:
     return CaseStudy.objects.filter(slug__in=slugs, value_scope=CaseStudy.Scope.NOT_STATED).exists()
 
 
-def _differs(column: str, arms: pd.DataFrame) -> bool:
-    return bool(varies(pd.factorize(arms["group"])[0], arms[column]).any())
+def _confounding(axis: Axis, arms: pd.DataFrame) -> list[str]:
+    """Say what came along with the entries: with which value each was measured, and what no source states."""
+    notes, left_open = [], []
+    for column, is_cause in came_along(arms, axis.may_confound, axis.set_by_entry).items():
+        pairs = arms.loc[is_cause, ["entry", column]].drop_duplicates()
+        if pairs.empty:
+            continue
+        if column in axis.set_by_entry and not (pairs[column] != "").any():
+            left_open.append(COLUMN_LABELS[column])
+            continue
+        notes.append(
+            f"Confounded with the {COLUMN_LABELS[column]}: {_measured_with(axis, column, pairs)}. A difference may be "
+            "due to either."
+        )
+    if left_open:
+        notes.append(
+            f"No source states the {listed(left_open)}. Each hypervisor has defaults of its own, so a difference may "
+            "be due to them."
+        )
+    return notes
 
 
-def _confounding(axis: Axis, column: str, arms: pd.DataFrame) -> str:
-    """Say which entries came with another value of `column` than those they were compared with."""
+def _measured_with(axis: Axis, column: str, pairs: pd.DataFrame) -> str:
+    """Say with what each entry was measured: "KVM was measured with none, ESXi with its default (not stated)"."""
     names = catalogue.names()
-    virtualisations = dict(Configuration.Virtualisation.choices)
-    kinds = {"host_fs": names["file_system"], "virtualisation": virtualisations, "backend": BACKENDS}
-    spelled = kinds.get(column, {})
-    pairs = sorted(arms[["entry", column]].drop_duplicates().itertuples(index=False, name=None), key=str)
-    told = [f"{label(axis, entry)} with {spelled.get(value, value or 'not stated')}" for entry, value in pairs]
-    return (
-        f"Confounded with the {COLUMN_LABELS[column]}: it comes along with the entry and differs between compared "
-        f"ones ({'; '.join(told)}). A difference may be due to either."
-    )
+    spelled = {
+        "host_fs": names["file_system"],
+        "backend": BACKENDS,
+        "virtualisation": dict(Configuration.Virtualisation.choices),
+        "allocation": dict(Configuration.Allocation.choices),
+        "io_mode": dict(Configuration.InputOutput.choices),
+    }.get(column, {})
+    values: dict[str, list[str]] = {}
+    for entry, value in sorted(pairs.itertuples(index=False, name=None), key=str):
+        values.setdefault(label(axis, entry), []).append("" if pd.isna(value) else value)
+    entries: dict[tuple[str, ...], list[str]] = {}
+    for entry, stated in values.items():
+        entries.setdefault(tuple(stated), []).append(entry)
+    clauses: list[str] = []
+    for told, labels in entries.items():
+        default = "its default" if len(labels) == 1 else "their defaults"
+        not_stated = f"{default} (not stated)" if column in axis.set_by_entry else "one that is not stated"
+        verb = "" if clauses else f" {'was' if len(labels) == 1 else 'were'} measured"
+        ways = listed([spelled.get(value, value) if value else not_stated for value in told], "or")
+        clauses.append(f"{listed(labels)}{verb} with {ways}")
+    return "; ".join(clauses)
 
 
 def by_machines(best: Mapping[int, Sequence[str]], on_average: Collection[str], label_of: Callable[[str], str]) -> str:

@@ -102,9 +102,10 @@ def equal(axis: Axis, question: Question, ranking: Ranking, part: RankedPart) ->
     arms = ranking.arms.loc[ranking.arms["entry"].isin(part.members), columns]
     missing = {column: arms[column].isna() | (arms[column] == "") for column in columns}
     held = [column for column in missing if column in axis.held or not missing[column].all()]
+    assumed = [column for column in held if missing[column].any() and column not in axis.set_by_entry]
     return {
         "held_equal": listed([COLUMN_LABELS[column] for column in held if not missing[column].any()]),
-        "assumed_equal": listed([COLUMN_LABELS[column] for column in held if missing[column].any()]),
+        "assumed_equal": listed([COLUMN_LABELS[column] for column in assumed]),
     }
 
 

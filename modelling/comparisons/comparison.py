@@ -19,7 +19,7 @@ from modelling.estimation.arms import entry_keys
 from modelling.estimation.ranking import Ranking
 from modelling.evidence import frames
 from modelling.evidence.axes import AXES, COLUMN_LABELS, Axis
-from modelling.evidence.fairplay import MEASUREMENT_FIELDS
+from modelling.evidence.fairplay import MEASUREMENT_FIELDS, came_along
 from modelling.evidence.names import label
 from modelling.evidence.question import Question
 from modelling.evidence.words import capital, counted, listed, some
@@ -124,16 +124,20 @@ def _pair(axis: Axis, a: str, b: str, ranking: Ranking, all_arms: pd.DataFrame) 
 def _confounding(axis: Axis, a: str, b: str, used: pd.DataFrame) -> str:
     """Say what came along with the two entries and differs between them where both were measured, or ""."""
     both = used[used.groupby("group")["entry"].transform("nunique") > 1]
-    sides = [both[both["entry"] == key] for key in (a, b)]
-    differing = [
-        COLUMN_LABELS[column]
-        for column in axis.comes_along
-        if set(sides[0][column].map(str)) != set(sides[1][column].map(str))
-    ]
-    if not differing:
-        return ""
-    verb = "differs as well, because it comes" if len(differing) == 1 else "differ as well, because they come"
-    return f" The {listed(differing)} {verb} with the choice: the difference may be due to either."
+    came = came_along(both, axis.may_confound, axis.set_by_entry)
+    causes = [column for column, is_cause in came.items() if is_cause.any()]
+    left_open = [name for name in causes if name in axis.set_by_entry and (both[name] == "").any()]
+    values = {name: [set(both[name][both["entry"] == key].map(str)) for key in (a, b)] for name in causes}
+    differing = [name for name, (of_a, of_b) in values.items() if name not in left_open and of_a != of_b]
+    text = ""
+    if differing:
+        verb = "differs as well, because it comes" if len(differing) == 1 else "differ as well, because they come"
+        named = listed(COLUMN_LABELS[name] for name in differing)
+        text = f" The {named} {verb} with the choice: the difference may be due to either."
+    if left_open:
+        named = listed((COLUMN_LABELS[name] for name in left_open), "or")
+        text += f" Not both state the {named}, of which each hypervisor has a default of its own."
+    return text
 
 
 def _through(axis: Axis, a: str, b: str, ranking: Ranking) -> str:

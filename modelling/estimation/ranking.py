@@ -15,7 +15,7 @@ from kdb.content import Among
 from kdb.units import THROUGHPUT
 from modelling.evidence.axes import Axis, entry_key
 from modelling.evidence.durability import losing_options
-from modelling.evidence.fairplay import varies
+from modelling.evidence.fairplay import came_along
 from modelling.evidence.question import Grade
 
 from .arms import Spread, comparable_arms, trials
@@ -82,7 +82,9 @@ class Entry(Place):
     p_score: Annotated[float, "Mean certainty of being better than another entry, 0 to 1."]
     grade: Annotated[Grade, "A several case studies with spread, B measured, C derived, D stated only."]
     tied_with: Annotated[tuple[str, ...], "Keys it cannot be told apart from."]
-    confounded_with: Annotated[tuple[str, ...], "What came along with it and differed between compared arms."]
+    confounded_with: Annotated[
+        tuple[str, ...], "What came along with it: compared arms differ in it, or leave it open."
+    ]
     unsafe_options: Annotated[tuple[str, ...], "Those it was measured with that can lose acknowledged writes."]
     always_unsafe: Annotated[bool, "Never measured without one: it is not recommended."]
     case_studies: int
@@ -447,9 +449,8 @@ def _entry_facts(arms: pd.DataFrame, scored: pd.DataFrame, axis: Axis) -> dict[s
         studies[key] = len(set(arms["case_study"][arms["entry"] == key].unique()).union(*slugs))
     losing = _losing(arms, scored)
     confounded: dict[str, list[str]] = {}
-    group, _ = pd.factorize(arms["group"])
-    for column in axis.comes_along:
-        for number in np.unique(entry[varies(group, arms[column])[group]]):
+    for column, is_cause in came_along(arms, axis.may_confound, axis.set_by_entry).items():
+        for number in np.unique(entry[is_cause]):
             confounded.setdefault(names[number], []).append(column)
     return {
         key: {

@@ -2,7 +2,8 @@
 
 An axis names the fields that tell its entries apart, the fields two arms must share, and the fields
 that may come along with an entry (ESXi brings VMFS): those do not forbid the comparison, but where
-they differ the answer says that it is confounded with them. Source: docs/models/ranking.md.
+they differ the answer says that it is confounded with them. What each hypervisor sets by itself is
+the same under two of them only where both say so. Source: docs/models/ranking.md.
 """
 
 from collections.abc import Mapping
@@ -30,6 +31,8 @@ WHERE_STATED = (
     *("storage", "allocation", "io_mode", "discard", "iothread", "guest_access"),
     *("host_io_scheduler", "guest_io_scheduler"),
 )
+# What a hypervisor sets by itself where nobody chooses: left open under two of them, it is not known to be the same.
+SET_BY_HYPERVISOR = ("cache_mode", "disk_bus", "image_format", "allocation", "io_mode")
 
 
 @dataclass(frozen=True)
@@ -41,6 +44,17 @@ class Axis:
     entry: tuple[str, ...]  # columns of the frame of arms that make an entry
     held: tuple[str, ...]  # columns two compared arms agree in
     comes_along: tuple[str, ...] = ()  # columns that may differ, and confound where they do
+
+    @property
+    def set_by_entry(self) -> tuple[str, ...]:
+        """Return the columns that confound two entries of different hypervisors unless both state the same value."""
+        is_open = "hypervisor" in self.entry
+        return tuple(column for column in SET_BY_HYPERVISOR if is_open and column not in self.entry)
+
+    @property
+    def may_confound(self) -> tuple[str, ...]:
+        """Return the columns that may have come along with an entry, each once."""
+        return tuple(dict.fromkeys((*self.comes_along, *self.set_by_entry)))
 
     @property
     def held_where_stated(self) -> tuple[str, ...]:
@@ -71,9 +85,15 @@ AXES = {
             "Hypervisor",
             ("hypervisor",),
             ("guest_fs", *MACHINE),
-            comes_along=("host_fs", "backend", "virtualisation"),
+            comes_along=("host_fs", "backend", "virtualisation", "cache_mode", "disk_bus", "image_format"),
         ),
-        Axis("configuration", "Configuration", ("hypervisor", "guest_fs", "host_fs", "cache_mode"), MACHINE),
+        Axis(
+            "configuration",
+            "Configuration",
+            ("hypervisor", "guest_fs", "host_fs", "cache_mode"),
+            MACHINE,
+            comes_along=("backend", "virtualisation", "disk_bus", "image_format"),
+        ),
     )
 }
 

@@ -6,7 +6,7 @@ version and the workload's parameters: Filebench 1.4.9.1 and 1.5 differ by a fac
 same disk, so a version is never a detail.
 """
 
-from collections.abc import Iterable, Sized
+from collections.abc import Collection, Iterable, Sized
 
 import numpy as np
 import pandas as pd
@@ -78,3 +78,23 @@ def varies(number: np.ndarray, values: pd.Series) -> np.ndarray:
     codes, _ = _coded(values)
     first = first_of_each(number)
     return np.bincount(number, codes != codes[first][number], len(first)) > 0
+
+
+def came_along(arms: pd.DataFrame, columns: Iterable[str], set_by_hypervisor: Collection[str]) -> dict[str, np.ndarray]:
+    """Return for each column (arms,) bool: whether it may be the cause of what differs in the arm's fair-play group.
+
+    It may where its values differ, missing being one of them; a column of `set_by_hypervisor` also where hypervisors
+    differ and one arm leaves it open, because the default of one is not that of another.
+
+    arms : DataFrame of modelling.estimation.arms.comparable_arms
+    """
+    group = pd.factorize(arms["group"])[0]
+    hypervisors_differ = varies(group, arms["hypervisor"])
+    causes = {}
+    for column in columns:
+        may_be = varies(group, arms[column])
+        if column in set_by_hypervisor:
+            is_open = np.bincount(group, (arms[column] == "").to_numpy(), len(may_be)) > 0
+            may_be = may_be | (hypervisors_differ & is_open)
+        causes[column] = may_be[group]
+    return causes

@@ -122,7 +122,9 @@ def test_what_comes_along_is_named_where_it_differs():
     make_measurement(200.0, case_study=case_study, hypervisor="kvm", host_fs="ext4")
     make_measurement(100.0, case_study=case_study, hypervisor="esxi", host_fs="vmfs")
     publish(case_study)
-    assert "host file system differs as well" in pair("kvm", "esxi", Question("hypervisor", "varmail")).why
+    why = pair("kvm", "esxi", Question("hypervisor", "varmail")).why
+    assert "The host file system differs as well" in why
+    assert "Not both state the cache mode, disk bus, image format, allocation of the image or I/O mode" in why
 
 
 def test_the_environment_lists_what_differs_first_and_leaves_open_what_is_not_stated():

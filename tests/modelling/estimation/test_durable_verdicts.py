@@ -6,7 +6,7 @@ from modelling.answers import decision
 from modelling.estimation.arms import Spread
 from modelling.estimation.ranking import Assumptions, rank
 from modelling.estimation.verdict import durable, of_lists, of_numbers
-from modelling.evidence.axes import AXES
+from modelling.evidence.axes import AXES, SET_BY_HYPERVISOR
 from tests.modelling.frames import arm, arms, finding, findings
 
 UNSAFE = {"cache_mode": "unsafe"}
@@ -41,9 +41,10 @@ def test_the_fastest_is_not_used_where_it_was_measured_only_with_an_unsafe_cache
 
 
 def test_a_winner_measured_with_and_without_says_so_and_is_a_step_less_sure():
-    safe = {"value": 200}, {"value": 100, "hypervisor": "esxi"}
+    alike = dict.fromkeys(SET_BY_HYPERVISOR, "the same")
+    safe = {"value": 200, **alike}, {"value": 100, "hypervisor": "esxi", **alike}
     plain = ranked(*safe)
-    mixed = ranked(*safe, {"value": 220, "cache_mode": "none", "host_mount_options": "noatime,nobarrier"})
+    mixed = ranked(*safe, {"value": 220, "configuration_id": 7, "host_mount_options": "noatime,nobarrier", **alike})
     assert (plain.verdict.strength, mixed.verdict.strength) == ("moderate", "weak")
     assert dict(mixed.verdict.reasons)["durability"].startswith("Some numbers of the first rest on options")
     assert (mixed.best, mixed.entries[0].always_unsafe) == (("kvm",), False)

@@ -11,7 +11,7 @@ from scipy.stats import norm
 from modelling.estimation.arms import Spread
 from modelling.estimation.ranking import Assumptions, rank
 from modelling.estimation.verdict import Basis, Choice, of_lists, of_numbers, strength
-from modelling.evidence.axes import AXES
+from modelling.evidence.axes import AXES, SET_BY_HYPERVISOR
 from tests.modelling.frames import arm, arms, finding, findings
 
 PAIR, GUEST, CONFIGURATION = AXES["fs-pair"], AXES["guest-fs"], AXES["configuration"]
@@ -249,11 +249,12 @@ def test_lists_on_pairs_without_numbers_are_a_part_of_their_own():
 
 
 def test_what_came_along_with_a_hypervisor_is_marked():
+    stated = dict.fromkeys(SET_BY_HYPERVISOR, "the same")
     frame = arms(
-        arm(200),
-        arm(100, hypervisor="xen"),
-        arm(50, hypervisor="esxi", host_fs="vmfs", guest_fs="xfs"),
-        arm(60, guest_fs="xfs"),
+        arm(200, **stated),
+        arm(100, hypervisor="xen", **stated),
+        arm(50, hypervisor="esxi", host_fs="vmfs", guest_fs="xfs", **stated),
+        arm(60, guest_fs="xfs", **stated),
     )
     (part,) = ranked(frame, AXES["hypervisor"])
     marks = {entry.key: entry.confounded_with for entry in part.entries}

@@ -16,6 +16,7 @@ from modelling.models import Arm
 from tests.factories import make_case_study, make_configuration, make_measurement, make_variant, publish
 from tests.modelling.frames import arm, arms
 
+OPEN = ("cache_mode", "disk_bus", "image_format", "allocation", "io_mode")  # nobody states it
 HOST_FS, HYPERVISOR = Question("host-fs", "varmail"), Question("hypervisor", "varmail")
 
 
@@ -88,8 +89,34 @@ def test_a_container_beside_a_machine_is_confounded_with_the_kind_of_virtualisat
     )
 
     found = answer(estimate(HYPERVISOR), 1)
-    assert [entry.confounded_with for entry in found.entries] == [("virtualisation",)] * 2
-    assert any("docker with container" in note for note in found.notes)
+    assert [entry.confounded_with for entry in found.entries] == [("virtualisation", *OPEN)] * 2
+    assert found.notes[0].startswith("Confounded with the kind of virtualisation: docker was measured with container")
+
+
+@pytest.mark.django_db
+@pytest.mark.sqlite
+def test_what_a_hypervisor_sets_by_itself_confounds_unless_both_sides_state_the_same():
+    alike = {"disk_bus": "virtio", "image_format": "raw"}
+    published({"hypervisor": "kvm", "cache_mode": "none"} | alike, {"hypervisor": "esxi"} | alike)
+
+    found = answer(estimate(HYPERVISOR), 1)
+    assert [entry.confounded_with for entry in found.entries] == [("cache_mode", "allocation", "io_mode")] * 2
+    assert found.notes[:2] == (
+        "Confounded with the cache mode: esxi was measured with its default (not stated); kvm with none. A difference "
+        "may be due to either.",
+        "No source states the allocation of the image and I/O mode. Each hypervisor has defaults of its own, so a "
+        "difference may be due to them.",
+    )
+    assert "I/O mode" not in found.parts[0].assumed_equal
+
+
+@pytest.mark.django_db
+@pytest.mark.sqlite
+def test_under_one_hypervisor_what_nobody_states_is_taken_to_be_equal():
+    published({"hypervisor": "kvm", "host_fs": "ext4"}, {"hypervisor": "kvm", "host_fs": "xfs"})
+
+    for axis in ("configuration", "host-fs"):
+        assert {entry.confounded_with for entry in answer(estimate(Question(axis, "varmail")), 1).entries} == {()}
 
 
 @pytest.mark.django_db
