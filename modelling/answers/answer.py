@@ -10,7 +10,7 @@ from modelling.evidence.axes import AXES
 from modelling.evidence.names import label
 from modelling.workloads.curves import curves
 
-from . import caveats, decision, grounds
+from . import caches, caveats, decision, grounds
 from .content import Answer, AnswerPart, RankedEntry
 from .differences import differences
 from .estimate import Estimate
@@ -24,12 +24,12 @@ def answer(estimate: Estimate, revision: int) -> Answer:
     axis, parts = AXES[question.axis], ranking.parts
     entry_name = partial(label, axis)
     rests_on = grounds.grounds(ranking)
-    titles, scopes = grounds.told_of_studies(ranking)
-    evidence = grounds.evidence(ranking, titles)
+    studies = grounds.told_of_studies(ranking)
+    evidence = grounds.evidence(ranking, studies)
     equal = [grounds.equal(axis, question, ranking, part) for part in parts]
     networks = [tuple(grounds.network_fit(network) for network in part.networks) for part in parts]
     missing = caveats.missing(axis, question, ranking, estimate.measured)
-    notes = caveats.caveats(axis, question, ranking)
+    notes = [*caches.answered(question, ranking, studies, entry_name), *caveats.caveats(axis, question, ranking)]
     best = tuple(key for part in parts for key in part.best)
     by_machines = caveats.by_machines(estimate.best_by_machines, best, entry_name)
     runs = next_runs(question, estimate.telling)
@@ -62,7 +62,7 @@ def answer(estimate: Estimate, revision: int) -> Answer:
         ),
         best=best,
         worst=tuple(key for part in parts for key in part.worst),
-        scaling=curves(ranking.arms, axis, entry_name, scopes),
+        scaling=curves(ranking.arms, axis, entry_name, {slug: study.scope for slug, study in studies.items()}),
         next_runs=runs,
         differences=differences(parts, {ranking.metric: ranking.arms, **estimate.others}),
         trade_offs=estimate.trade_offs,

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -14,6 +15,7 @@ from modelling.estimation.ranking import RankedPart, Ranking
 from modelling.evidence.axes import COLUMN_LABELS, Axis
 from modelling.evidence.question import Question
 from modelling.evidence.words import listed
+from modelling.workloads.cache_effect import Limits
 
 from .content import Grounds, NetworkFit, StudyEvidence
 
@@ -61,15 +63,26 @@ def _text(value: Any) -> str:
     return "" if pd.isna(value) else str(value)
 
 
-def told_of_studies(ranking: Ranking) -> tuple[dict[str, str], dict[str, str]]:
-    """Return the titles of the case studies that the ranking rests on, and the scopes of their values."""
+@dataclass(frozen=True)
+class Study:
+    """What a case study says of all its values. storage : its kind, whose limits are known; "": not stated"""
+
+    title: str
+    scope: str
+    storage: str
+    limits: Limits
+
+
+def told_of_studies(ranking: Ranking) -> dict[str, Study]:
+    """Return what the case studies that the ranking rests on say of themselves, by slug; one query."""
     stated = (slug for slugs in ranking.findings["case_studies"] for slug in slugs)
     studies = CaseStudy.objects.filter(slug__in={*ranking.arms["case_study"].unique(), *stated})
-    rows = list(studies.values_list("slug", "title", "value_scope"))
-    return {slug: title for slug, title, _ in rows}, {slug: scope for slug, _, scope in rows}
+    limits = ("storage__sequential_read_limit", "storage__sequential_write_limit", "storage__interface_limit")
+    rows = studies.values_list("slug", "title", "value_scope", "storage__kind", *limits)
+    return {slug: Study(title, scope, storage, Limits(*most)) for slug, title, scope, storage, *most in rows}
 
 
-def evidence(ranking: Ranking, titles: Mapping[str, str]) -> tuple[StudyEvidence, ...]:
+def evidence(ranking: Ranking, studies: Mapping[str, Study]) -> tuple[StudyEvidence, ...]:
     """Return the case studies the answer rests on, with what each contributes and where it stands."""
     counts: dict[str, Counter[str]] = {}
     sources: dict[str, set[str]] = {}
@@ -86,7 +99,7 @@ def evidence(ranking: Ranking, titles: Mapping[str, str]) -> tuple[StudyEvidence
     return tuple(
         StudyEvidence(
             case_study=slug,
-            title=titles[slug],
+            title=studies[slug].title,
             measurements=numbers["measurements"],
             derived=numbers["derived"],
             findings=numbers["findings"],

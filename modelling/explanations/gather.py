@@ -153,7 +153,6 @@ def _cache(mine: pd.DataFrame, studies: Mapping[str, CaseStudy], profile: Profil
     """Return one verdict for each configuration at its smallest number of machines."""
     placed = []
     single = mine[mine["metric"] == THROUGHPUT].sort_values(["case_study", "configuration_id", "vm_count"])
-    read_share = profile.bytes.random_read + profile.bytes.sequential_read if profile else None
     for row in single.drop_duplicates("configuration_id").itertuples(index=False):
         study = studies[row.case_study]
         if row.storage != study.storage.kind:  # other disks than those whose limits are known
@@ -167,7 +166,7 @@ def _cache(mine: pd.DataFrame, studies: Mapping[str, CaseStudy], profile: Profil
             float(np.exp(row.mean_log)),
             row.unit,
             limits,
-            read_share=read_share,
+            read_share=profile.bytes.reads if profile else None,
             vm_count=row.vm_count,
             scope=study.value_scope,
         )

@@ -99,6 +99,14 @@ def cache_verdict(
     )
 
 
+def caches_answered_above(limits: Limits, read_share: float | None) -> float | None:
+    """Return the throughput, MB/s, above which the verdict is cache-dominated; None: no limit that fits is stated."""
+    disk = _disk_limits(limits, read_share)
+    if disk is None:
+        return limits.interface
+    return max(disk[1], limits.interface or 0.0)
+
+
 def sentence(verdict: Verdict) -> str:
     """Put the verdict into English, with its limit and what is open about it."""
     text = _finding(verdict)

@@ -55,6 +55,10 @@ class Accesses:
     def shares(self) -> tuple[float, float, float, float]:
         return self.random_read, self.sequential_read, self.random_write, self.sequential_write
 
+    @property
+    def reads(self) -> float:
+        return self.random_read + self.sequential_read
+
 
 @dataclass(frozen=True, slots=True)
 class Profile:
