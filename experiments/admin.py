@@ -65,7 +65,7 @@ class TestbedAdmin(admin.ModelAdmin):
 class CaseStudyAdmin(ReadOnlyAdmin):
     """Read-only: its status changes only through experiments.case_studies.life, with a revision."""
 
-    list_display = ("slug", "title", "status", "published_revision")
+    list_display = ("slug", "title", "status", "laboratory", "research_group", "published_revision")
     list_filter = ("status",)
     list_select_related = ("published_revision",)
 

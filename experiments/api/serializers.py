@@ -261,6 +261,7 @@ class CaseStudySerializer(ReadSerializer):
             "server",
             "storage",
             "laboratory",
+            "research_group",
             "run_seconds",
             "repetitions",
             "vm_counts",

@@ -66,8 +66,8 @@ class DraftSerializer(ReadSerializer):
     class Meta:
         model = CaseStudy
         fields = (
-            *("slug", "title", "status", "owner", "laboratory", "run_seconds", "repetitions", "vm_counts"),
-            *("value_scope", "procedure", "server", "storage", "audit", "content_digest"),
+            *("slug", "title", "status", "owner", "laboratory", "research_group", "run_seconds", "repetitions"),
+            *("vm_counts", "value_scope", "procedure", "server", "storage", "audit", "content_digest"),
         )
 
     def get_content_digest(self, draft: CaseStudy) -> str | None:
@@ -107,6 +107,10 @@ class DraftFieldsSerializer(Fields):
     title = serializers.CharField()
     laboratory = serializers.CharField(
         required=False, help_text="Short name of who measured: results of one laboratory are not independent."
+    )
+    research_group = serializers.CharField(
+        required=False,
+        help_text="Short name of the people behind the laboratory; empty: case studies that share an author are one.",
     )
     run_seconds = serializers.IntegerField(required=False)
     repetitions = serializers.IntegerField(required=False)

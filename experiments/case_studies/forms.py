@@ -18,11 +18,15 @@ class CaseStudyForm(ModelForm[CaseStudy]):
 
     class Meta:
         model = CaseStudy
-        fields = ("title", "slug", "laboratory", "run_seconds", "repetitions", "value_scope", "procedure")
+        fields = (
+            *("title", "slug", "laboratory", "research_group", "run_seconds", "repetitions", "value_scope"),
+            "procedure",
+        )
         labels = {
             "title": "Title",
             "slug": "Short name (in addresses)",
             "laboratory": "Laboratory, short name (results of one are not independent)",
+            "research_group": "Research group, short name (empty: whoever shares an author)",
             "run_seconds": "Length of one run, seconds",
             "repetitions": "Runs averaged into one value",
             "value_scope": "A value at several machines is",

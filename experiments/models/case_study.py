@@ -109,6 +109,14 @@ class CaseStudy(models.Model):
         help_text="Short name of who measured; case studies of one laboratory are not independent of one another. "
         "Empty: the publication, or the case study by itself.",
     )
+    research_group = models.CharField(
+        max_length=60,
+        blank=True,
+        db_default="",
+        validators=[validate_slug],
+        help_text="Short name of the people behind the laboratory, whose laboratories are not independent of one "
+        "another; a laboratory's name stands for its group. Empty: case studies that share an author are one group.",
+    )
     run_seconds = models.PositiveIntegerField(
         null=True, blank=True, help_text="Length of one run, s; empty: not stated."
     )

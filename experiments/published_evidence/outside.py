@@ -393,6 +393,7 @@ def _source(slug: str, about: Mapping[str, str], results: Sequence[_Result]) -> 
             "server": slug,
             "storage": slug,
             "laboratory": _LABORATORIES.get(slug, ""),
+            "research_group": about.get("research_group", ""),
             "vm_counts": [1],
             "procedure": about.get("protocol", about.get("benchmark", "")),
             "notes": list(weaknesses(about, results)),

@@ -11,9 +11,13 @@ from collections.abc import Collection, Iterable, Sized
 import numpy as np
 import pandas as pd
 
+from kdb.units import THROUGHPUT
+
 # The coordinates of a measurement inside a case study, as columns of its table.
 MEASUREMENT_FIELDS = ("variant_id", "operation", "block_size_bytes", "vm_count", "metric", "unit", "reference")
 FAIR_PLAY = ("case_study", *MEASUREMENT_FIELDS)
+# The coordinates of one piece of work that was done, whatever of it was reported.
+_WORK = ("configuration_id", "variant_id", "operation", "block_size_bytes", "vm_count", "origin")
 _MOST_NUMBERS = 2**62  # what an int64 holds
 
 
@@ -64,6 +68,21 @@ def _coded(column: pd.Series) -> tuple[np.ndarray, Sized]:
     if isinstance(column.dtype, pd.CategoricalDtype):
         return column.cat.codes.to_numpy().astype(np.int64), column.cat.categories
     return pd.factorize(column)
+
+
+def counted_once(arms: pd.DataFrame) -> pd.DataFrame:
+    """Return the arms with one row for each piece of work: its throughput, or else the metric that comes first.
+
+    Throughput and operation rate of one block size are one quantity, so work that is reported by both is no more
+    evidence than work that is reported by one. The rows stay in their order.
+
+    arms : DataFrame of modelling.evidence.frames.arms, of metrics that say how fast the same work is done
+    """
+    throughput_first = np.argsort((arms["metric"] != THROUGHPUT).to_numpy(), kind="stable")
+    repeated = pd.Series(numbered(arms, _WORK)).iloc[throughput_first].duplicated()
+    stands = np.empty(len(arms), dtype=bool)
+    stands[throughput_first] = ~repeated
+    return arms[stands]
 
 
 def first_of_each(number: np.ndarray) -> np.ndarray:

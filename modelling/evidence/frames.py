@@ -16,12 +16,13 @@ from django.db.models.functions import Coalesce
 from pandas.api.types import union_categoricals
 
 from experiments.models import CaseStudy, Configuration, MechanismCost, OrdinalFinding
-from experiments.models.case_study import laboratory
+from experiments.models.case_study import CaseStudyQuerySet, laboratory
 from experiments.models.testbed import storage_kind
 from kdb.host_storage import BACKENDS, FILE, UNNAMED, host_storage_key, host_storage_parts
 from kdb.units import SCORE, SPEEDS, THROUGHPUT
 from modelling.models import Arm
 
+from . import research_groups
 from .axes import NATIVE
 from .durability import losing_options
 from .question import GRADES, PAPERS, Question
@@ -71,7 +72,8 @@ _ARM_COLUMNS = {
     "variance": "variance",  # float >= 0, of mean_log, missing: no spread stated
     "source": "source",  # str, "Table III"
 }
-NO_ARMS = pd.DataFrame(columns=[*_ARM_COLUMNS, "backend", "host_storage"])
+_COLUMNS = [*_ARM_COLUMNS, "backend", "host_storage"]
+NO_ARMS = pd.DataFrame(columns=[*_COLUMNS, "research_group"])
 _FINDING_COLUMNS = {
     "publication": "publication__slug",  # str
     "hypervisor": "hypervisor__slug",  # str
@@ -128,23 +130,31 @@ def arms(question: Question, *, with_draft: int | None = None, as_of: int | None
     with_draft : a case study that counts as if it were published (modelling.previews.preview)
     as_of : what counted at this knowledge revision, in place of what counts now
     Columns: the keys of _ARM_COLUMNS, with types and units there, and backend (of kdb.host_storage, empty: not
-    stated) and host_storage (a key of it, missing: not stated); texts as categories. Of one metric: the question's,
-    else throughput.
+    stated), host_storage (a key of it, missing: not stated) and research_group; texts as categories.
+    Of one metric: the question's, else throughput.
     Scores of several benchmarks are none: they measure nothing in common, so not even their ratios may be pooled.
     """
     asked = replace(question, metric=question.metric or THROUGHPUT)
-    rows = _admitted(asked, with_draft, as_of, [*NO_ARMS.columns, "benchmark"])
+    rows = _admitted(asked, with_draft, as_of, [*_COLUMNS, "benchmark"])
     if question.metric == SCORE and rows["benchmark"].nunique() > 1:
         rows = rows.iloc[:0]
-    few = [name for name in _FEW if name in NO_ARMS.columns]
-    return rows[NO_ARMS.columns].astype({name: _NUMBERS[name] for name in few}).reset_index(drop=True)
+    few = [name for name in _FEW if name in _COLUMNS]
+    rows = rows[_COLUMNS].astype({name: _NUMBERS[name] for name in few}).reset_index(drop=True)
+    # Groups are read anew: whoever joins two of them changes that of arms published, and kept in memory, long before.
+    return research_groups.add_to(rows, research_groups.of(_counting(with_draft, as_of)))
+
+
+def _counting(with_draft: int | None, as_of: int | None) -> CaseStudyQuerySet:
+    """Return the case studies that count as knowledge, or did at revision `as_of`."""
+    if as_of is not None:
+        return CaseStudy.objects.known_at(as_of)
+    return CaseStudy.objects.filter(Q(status=CaseStudy.Status.PUBLISHED) | Q(pk=with_draft or 0))
 
 
 def _admitted(question: Question, with_draft: int | None, as_of: int | None, columns: list[str]) -> pd.DataFrame:
     """Return these columns of the arms that the question admits, in any metric where it names none; of `arms`, of
     _FILTERED_BY, and those of _FEW as categories."""
-    studies = CaseStudy.objects.filter(Q(status=CaseStudy.Status.PUBLISHED) | Q(pk=with_draft or 0))
-    counting = studies if as_of is None else CaseStudy.objects.known_at(as_of)
+    counting = _counting(with_draft, as_of)
     rows = _of_workload(question.workload, set(counting.order_by().values_list("pk", flat=True)), with_draft)
     admits = pd.Series(True, index=rows.index)
     if question.hypervisor != EMULATOR:
@@ -212,20 +222,25 @@ def _joined(frames: Iterable[pd.DataFrame | None]) -> pd.DataFrame:
 
 
 def arms_of_every_workload(*, as_of: int | None = None) -> dict[str, pd.DataFrame]:
-    """Return workload to its published arms under hypervisors in metrics of speed, as `arms` gives them; one query."""
+    """Return workload to its published arms under hypervisors in metrics of speed, as `arms` gives them; two
+    queries."""
     rows = Arm.objects.filter(configuration__hypervisor__isnull=False, metric__in=SPEEDS).order_by("pk")
     rows = rows.exclude(configuration__virtualisation="emulated").filter(
         _counts("configuration__case_study", None, as_of)
     )
     all_arms = _frame(rows, {"workload": "variant__workload__slug"})
+    all_arms = research_groups.add_to(all_arms, research_groups.of(_counting(None, as_of)))
     return {str(load): frame.drop(columns="workload") for load, frame in all_arms.groupby("workload")}
 
 
 def every_arm() -> pd.DataFrame:
-    """Return all published arms, native ones too, of any metric, as `arms` gives them, with workload and benchmark; one
-    query, as a publication between two would part them."""
+    """Return all published arms, native ones too, of any metric, as `arms` gives them, with workload and benchmark.
+
+    One query, as a publication between two would part them; the research groups are another.
+    """
     rows = Arm.objects.filter(_counts("configuration__case_study", None, None)).order_by("pk")
-    return _frame(rows, {"workload": "variant__workload__slug", "benchmark": "variant__benchmark__slug"})
+    every = _frame(rows, {"workload": "variant__workload__slug", "benchmark": "variant__benchmark__slug"})
+    return research_groups.add_to(every, research_groups.of(_counting(None, None)))
 
 
 def has_more_arms_than(number: int, question: Question) -> bool:
@@ -236,11 +251,13 @@ def has_more_arms_than(number: int, question: Question) -> bool:
 
 def arms_of(case_study: CaseStudy) -> pd.DataFrame:
     """Return every arm of one case study, whatever was measured; columns as for `arms`."""
-    return _frame(Arm.objects.filter(configuration__case_study=case_study).order_by("pk"))
+    arms = _frame(Arm.objects.filter(configuration__case_study=case_study).order_by("pk"))
+    return research_groups.add_to(arms, research_groups.of(_counting(case_study.pk, None)))
 
 
 def _frame(rows: QuerySet[Arm], further: Mapping[str, str] = MappingProxyType({})) -> pd.DataFrame:
-    """Return the arms as `arms` gives them. further : more columns, with the path to each"""
+    """Return the arms as `arms` gives them, but for the research group. further : more columns, with the path
+    to each"""
     reviewed = "configuration__case_study__publication__is_reviewed"
     rows = rows.annotate(
         laboratory=laboratory("configuration__case_study__"),
@@ -373,23 +390,29 @@ def has_idle_filter(question: Question, as_of: int | None = None) -> bool:
 def findings(question: Question, *, with_draft: int | None = None, as_of: int | None = None) -> pd.DataFrame:
     """Return every published ordinal finding that the question admits, one row a finding.
 
-    with_draft, as_of : as for `arms`. Columns: the keys of _FINDING_COLUMNS, and
-    case_studies tuple of slugs; host_storage str, that of a file on host_fs; cache_mode str, where all configurations
-    of its publication under the hypervisor agree in one, else empty; losing tuple of what durability.losing_options
-    says of each configuration it speaks of. A tier list names neither VM count nor block size.
+    with_draft, as_of : as for `arms`. Columns: the keys of _FINDING_COLUMNS, and case_studies tuple of slugs;
+    research_groups tuple of names; host_storage str, that of a file on host_fs; cache_mode str, where all
+    configurations of its publication under the hypervisor agree in one, else empty; losing tuple of what
+    durability.losing_options says of each configuration it speaks of. A tier list names neither VM
+    count nor block size.
     """
     rows = list(
         _admitted_findings(question, _counts("case_studies", with_draft, as_of))
-        .values_list("pk", "case_studies__slug", "case_studies__vm_counts", *_FINDING_COLUMNS.values())
+        .annotate(laboratory=laboratory("case_studies__"))
+        .values_list("pk", "case_studies__slug", "laboratory", "case_studies__vm_counts", *_FINDING_COLUMNS.values())
         .order_by("pk", "case_studies__slug")
     )
     if question.vm_count is not None:
-        rows = [row for row in rows if question.vm_count in row[2]]
-    frame = pd.DataFrame.from_records(rows, columns=["pk", "case_study", "vm_counts", *_FINDING_COLUMNS])
+        rows = [row for row in rows if question.vm_count in row[3]]
+    frame = pd.DataFrame.from_records(rows, columns=["pk", "case_study", "laboratory", "vm_counts", *_FINDING_COLUMNS])
     if frame.empty:
-        return frame.assign(case_studies=[], host_storage=[], cache_mode=[], losing=[])
+        return frame.assign(case_studies=[], research_groups=[], host_storage=[], cache_mode=[], losing=[])
+    groups = research_groups.of(_counting(with_draft, as_of))
+    frame["research_group"] = [groups.get(name, name) for name in frame["laboratory"]]
     studies = frame.groupby("pk")["case_study"].agg(tuple)
-    frame = frame.drop_duplicates("pk").assign(case_studies=lambda f: f["pk"].map(studies))
+    groups_of = frame.groupby("pk")["research_group"].agg(lambda names: tuple(sorted(set(names))))
+    frame = frame.drop_duplicates("pk").drop(columns=["laboratory", "research_group"])
+    frame = frame.assign(case_studies=frame["pk"].map(studies), research_groups=frame["pk"].map(groups_of))
     modes, losing = _options(frame)
     keys = list(frame[["publication", "hypervisor", "guest_fs", "host_fs"]].itertuples(index=False, name=None))
     return frame.assign(

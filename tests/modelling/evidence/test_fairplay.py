@@ -5,7 +5,8 @@ import pandas as pd
 from hypothesis import given
 from hypothesis import strategies as st
 
-from modelling.evidence.fairplay import first_of_each, numbered, varies
+from modelling.evidence.fairplay import counted_once, first_of_each, numbered, varies
+from tests.modelling.frames import arm, arms
 
 VALUES = {"text": ["", "a", None], "category": ["a", "b", None], "number": [0.0, 1.5, None], "flag": [True, False]}
 TYPES = {"category": pd.CategoricalDtype(["b", "a", "of no row"]), "number": float, "flag": bool}
@@ -44,3 +45,16 @@ def test_a_missing_value_is_one_that_rows_can_differ_in(frame, data):
     number, _ = pd.factorize(np.array(data.draw(st.lists(st.integers(0, 2), min_size=len(frame), max_size=len(frame)))))
     expected = column.groupby(number).nunique(dropna=False) > 1
     assert varies(number, column).tolist() == expected.tolist()
+
+
+def test_work_that_is_reported_by_throughput_and_by_rate_counts_once_by_throughput():
+    rate, throughput = {"metric": "operation_rate", "unit": "ops/s"}, {"metric": "throughput"}
+    rows = arms(
+        arm(10_240.0, **rate, configuration_id=1),
+        arm(40.0, **throughput, configuration_id=1),
+        arm(9_000.0, **rate, configuration_id=2),
+        arm(35.0, **throughput, configuration_id=1, vm_count=2),
+        arm(80.0, **throughput, configuration_id=1, origin="derived"),
+    )
+
+    assert list(counted_once(rows).index) == [1, 2, 3, 4]
