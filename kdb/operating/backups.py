@@ -38,7 +38,14 @@ OF_THE_MOMENT = {"sessions", "axes"}  # applications
 WORKERS = "kdb.workerheartbeat"
 MADE_BY_MIGRATIONS = {"django_content_type", "auth_permission", "auth_group", "auth_group_permissions"}
 # Without these settings the same rows would give other answers.
-SETTINGS = ("KDB_MARGIN", "KDB_TAU_SCALES", "KDB_DEFAULT_COEFFICIENT_OF_VARIATION", "KDB_TIER_SCALE", "KDB_TIER_DOUBT")
+SETTINGS = (
+    "KDB_MARGIN",
+    "KDB_LEAST_GAIN",
+    "KDB_LABORATORIES_DIFFER",
+    "KDB_DEFAULT_COEFFICIENT_OF_VARIATION",
+    "KDB_TIER_SCALE",
+    "KDB_TIER_DOUBT",
+)
 _BATCH_ROWS, _BATCH_BYTES = 1000, 8 * 2**20
 
 

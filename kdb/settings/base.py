@@ -349,11 +349,13 @@ KDB_DEFAULT_COEFFICIENT_OF_VARIATION = 0.05
 KDB_STUDY_SPREAD_FREEDOM = 4.0
 KDB_ARM_SPREAD_FREEDOM = 4.0
 
-# How far laboratories differ: scale of the half-normal prior on the standard deviation of a contrast (ln ratio)
-# between laboratories, by axis; "" where an axis has none. Fitted in docs/models/network.md.
-KDB_TAU_SCALES = {"": 0.3, "fs-pair": 0.3, "guest-fs": 0.3, "host-fs": 0.3, "hypervisor": 0.3, "configuration": 0.3}
 # What slower means: the share of the best's value that a choice may lose.
 KDB_MARGIN = 0.1
+# What runs on a reader's machine must gain on average to be worth proposing: a share of the speed chosen without them.
+KDB_LEAST_GAIN = 0.005
+# A factor that laboratories never differ by: from it on one research group is enough to avoid an entry
+# (docs/models/verdict.md, "Avoid").
+KDB_LABORATORIES_DIFFER = 20.0
 
 # How tier lists meet numbers. The scale is the ln ratio for which a list names the faster entry with
 # odds of e to 1: tiers are coarse, so an entry 25 % faster stands above with odds of 2.4 to 1. The

@@ -18,8 +18,8 @@ from kdb.content import Among
 
 from .bayes import Forecast, forecast
 from .network import p_scores
-from .ranking import RankedPart, Ranking, basis_between
-from .verdict import CHOICES, Choice, Verdict, of_numbers, of_part
+from .ranking import RankedPart, Ranking, links_of, verdict_between
+from .verdict import CHOICES, DIFFER, EARLIER_CHOICES, NOT_KNOWN, Choice, Verdict, ladder
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class MixEntry:
     probability_best: Annotated[float, "In a new laboratory, 0 to 1."]
     probability_slower: Annotated[float, "Than the best by the margin, 0 to 1."]
     expected_loss: Annotated[float, "Percent of the best's, when it is chosen."]
-    verdict: Annotated[str, Among(CHOICES)]
+    verdict: Annotated[str, Among([*CHOICES, *EARLIER_CHOICES])]
 
 
 @dataclass(frozen=True)
@@ -58,20 +58,28 @@ class Mix:
 
     left_out : entry to the workloads that have no numbers joining it to the ranked ones
     unmeasured : of these, entry to the workloads that have no comparable numbers of it at all
+    kind, against : as of modelling.estimation.verdict.Ladder
     """
 
     entries: tuple[MixEntry, ...]
     ranges: tuple[Range, ...]
     left_out: dict[str, tuple[str, ...]]
     unmeasured: dict[str, tuple[str, ...]]
+    kind: str = NOT_KNOWN
+    against: int | None = None
 
     def having(self, verdict: str) -> tuple[str, ...]:
         """Return the keys of the entries with this verdict, best first."""
         return tuple(entry.key for entry in self.entries if entry.verdict == verdict)
 
 
-def mix(rankings: Mapping[str, Ranking], weights: Mapping[str, float], margin: float = 0.1) -> Mix:
-    """Rank by the weighted geometric mean; weights are positive and need not add up to 1. margin : as of an answer"""
+def mix(
+    rankings: Mapping[str, Ranking], weights: Mapping[str, float], margin: float = 0.1, differ: float = DIFFER
+) -> Mix:
+    """Rank by the weighted geometric mean; weights are positive and need not add up to 1.
+
+    margin, differ : as of an answer
+    """
     total = sum(weights.values())
     shares = {workload: weight / total for workload, weight in weights.items() if weight > 0}
     places = {workload: _places(rankings[workload]) for workload in shares}
@@ -99,31 +107,43 @@ def mix(rankings: Mapping[str, Ranking], weights: Mapping[str, float], margin: f
     leads = np.array([pairs.difference(key, best)[0] for key in order])
     scores = p_scores(leads, errors)
     forecast = _forecast(order, leads, errors, pairs, margin)
+    links = [links_of(part, rankings[workload].arms) for workload, part in parts.items()]
     choices = [
-        Choice(-math.expm1(lead), slower, loss)
-        for lead, slower, loss in zip(leads.tolist(), forecast.slower.tolist(), forecast.loss.tolist(), strict=True)
+        Choice(
+            -math.expm1(lead),
+            slower,
+            loss,
+            groups=min(link.groups(best, key) for link in links),
+            factor=min(links[0].measured(best, key).values(), default=None) if len(links) == 1 else None,
+        )
+        for key, lead, slower, loss in zip(
+            order, leads.tolist(), forecast.slower.tolist(), forecast.loss.tolist(), strict=True
+        )
     ]
+    is_whole = not left_out and all(len(rankings[workload].parts) == 1 for workload in shares)
+    if len(parts) == 1:
+        is_whole = all(len(rankings[workload].parts) == 1 for workload in shares)
+    steps = ladder(choices, margin, differ=differ, is_whole=is_whole)
     entries = tuple(
         _entry(key, n + 1, best, float(scores[n]), pairs, float(forecast.best[n]), choices[n], verdict)
-        for n, (key, verdict) in enumerate(zip(order, of_numbers(choices, margin), strict=True))
+        for n, (key, verdict) in enumerate(zip(order, steps.verdicts, strict=True))
     )
-    return Mix(entries, tuple(_range(workload, order, pairs) for workload in shares), left_out, unmeasured)
+    ranges = tuple(_range(workload, order, pairs) for workload in shares)
+    return Mix(entries, ranges, left_out, unmeasured, steps.kind, steps.against)
 
 
-def verdicts(mixed: Mix, rankings: Mapping[str, Ranking], margin: float) -> dict[str, Verdict]:
+def verdicts(mixed: Mix, rankings: Mapping[str, Ranking]) -> dict[str, Verdict]:
     """Return the verdict on the mix as each share bears it: workload to kind, strength and its steps.
 
-    The kind is the mix's own and the same in each; the strength is that of the share's evidence on the first two of
-    the mix. Empty where nothing is ranked.
+    The kind is the mix's own and the same in each; strength and contrast are those of the share's evidence on the two
+    that decide the mix. Empty where nothing is ranked.
     """
-    if not mixed.entries:
+    if mixed.against is None:
         return {}
-    one, two = mixed.entries[:2]
-    first = Choice(0.0, one.probability_slower, one.expected_loss / 100)
-    verdicts_in_order = [entry.verdict for entry in mixed.entries]
+    one, other = mixed.entries[0], mixed.entries[mixed.against]
     parts = {workload: part_of(rankings[workload], one.key) for workload in one.parts}
     return {
-        workload: of_part(verdicts_in_order, first, margin, basis_between(rankings[workload], part, one.key, two.key))
+        workload: verdict_between(rankings[workload], part, mixed.kind, one.key, other.key)
         for workload, part in parts.items()
     }
 
@@ -140,7 +160,10 @@ def _forecast(order: list[str], leads: np.ndarray, errors: np.ndarray, pairs: "_
     """
     if len(pairs.parts) == 1:  # its own forecast, which the normal one below would only approximate
         (part,) = pairs.parts.values()
-        return part.posterior.among(np.array([part.members.index(key) for key in order])).forecast(margin)
+        safe = [entry.key for entry in part.entries if not entry.always_unsafe and entry.key not in order]
+        every = part.posterior.among(np.array([part.members.index(key) for key in [*order, *safe]])).forecast(margin)
+        ranked = slice(len(order))
+        return Forecast(every.best[ranked], every.slower[ranked], every.loss[ranked])
     squares = errors**2
     covariance = (squares[:, :1] + squares[:1, :] - squares) / 2  # of the ln ratios against the first
     return forecast(np.ones(1), leads[None], covariance[None], margin)

@@ -3,7 +3,7 @@
 Source: docs/models/ranking.md.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Annotated, Any, NamedTuple
@@ -19,14 +19,31 @@ from modelling.evidence.fairplay import came_along
 from modelling.evidence.question import Grade
 
 from .arms import Spread, comparable_arms, trials
-from .bayes import Posterior, posterior
+from .bayes import Posterior
+from .entry_cells import cells_of, choices_of
 from .graph import connected
+from .links import Links
 from .network import Fit, Network, networks
-from .ordinal import Comparison, from_tiers
-from .verdict import AVOID, CHOICES, USE, Basis, Choice, Verdict, durable, of_lists, of_numbers, of_part
+from .partial_pooling import Scales, posterior, published_scales
+from .verdict import (
+    AVOID,
+    CHOICES,
+    DIFFER,
+    EARLIER_CHOICES,
+    LEADS,
+    USE,
+    Basis,
+    Choice,
+    Contrast,
+    Ladder,
+    Verdict,
+    durable,
+    ladder,
+    strength,
+)
 
 # Raised with every change that makes the same evidence give another answer: kept answers are not mixed.
-METHOD = 9
+METHOD = 10
 
 _ENDS = (0.025, 0.975)
 # A tier list's standing of a pair, from the text list and its outstanding marks.
@@ -40,19 +57,17 @@ class Assumptions:
     spread : of repetitions, before any is seen
     tier_scale : ln ratio for which a tier list names the faster entry with odds of e to 1
     tier_doubt : pseudo-statements in each direction that a tier list is held against
-    tau_scales : axis to the scale of the prior on the spread between laboratories; "" for any other axis
+    scales : how far effects and laboratories usually differ
     margin : share of the best's value that counts as slower
+    differ : factor that laboratories never differ by
     """
 
     spread: Spread
     tier_scale: float
     tier_doubt: float
-    tau_scales: Mapping[str, float] = field(default_factory=lambda: {"": 0.3})
+    scales: Scales = field(default_factory=published_scales)
     margin: float = 0.1
-
-    def tau_scale(self, axis: str) -> float:
-        """Return the prior's scale for an axis; that of "" where it has none of its own."""
-        return self.tau_scales.get(axis, self.tau_scales[""])
+    differ: float = DIFFER
 
 
 @dataclass(frozen=True)
@@ -78,7 +93,7 @@ class Entry(Place):
     probability_best: Annotated[float | None, "In a new laboratory, 0 to 1."]
     probability_slower: Annotated[float | None, "Than the best by the margin, 0 to 1."]
     expected_loss: Annotated[float | None, "Percent of the best's, when it is chosen."]
-    verdict: Annotated[str, Among(CHOICES), "What it means for a choice in a new laboratory."]
+    verdict: Annotated[str, Among([*CHOICES, *EARLIER_CHOICES]), "What is said of it; doubtful: by methods up to 9."]
     p_score: Annotated[float, "Mean certainty of being better than another entry, 0 to 1."]
     grade: Annotated[Grade, "A several case studies with spread, B measured, C derived, D stated only."]
     tied_with: Annotated[tuple[str, ...], "Keys it cannot be told apart from."]
@@ -89,6 +104,7 @@ class Entry(Place):
     always_unsafe: Annotated[bool, "Never measured without one: it is not recommended."]
     case_studies: int
     laboratories: Annotated[int, "That measured it."]
+    groups: Annotated[int, "Research groups of these laboratories; only groups are independent of one another."]
     measurements: int
     derived: int
     findings: int
@@ -108,6 +124,11 @@ class RankedPart:
     members: tuple[str, ...]  # the entries in the order of `posterior`
     posterior: Posterior
     verdict: Verdict
+
+    @property
+    def leading(self) -> tuple[str, ...]:
+        """Return the entries that come first, to be used or not."""
+        return tuple(entry.key for entry in self.entries if entry.verdict in (USE, LEADS))
 
     @cached_property
     def fit(self) -> Fit:
@@ -144,6 +165,7 @@ class Ranking:
     """The answer: parts that no comparison joins, and the evidence that was used.
 
     storage_asked : whether the question names a kind of storage; this_year : year of the question, None: not told
+    posterior : of the entries of all parts; None where there are none
     """
 
     parts: tuple[RankedPart, ...]
@@ -151,6 +173,7 @@ class Ranking:
     findings: pd.DataFrame  # of scored_findings
     storage_asked: bool = False
     this_year: int | None = None
+    posterior: Posterior | None = None
 
     @property
     def metric(self) -> str:
@@ -181,28 +204,39 @@ def rank(
     """
     used = comparable_arms(arms, axis, assumptions.spread)
     scored = scored_findings(findings, axis)
-    nets = networks(trials(used))
-    comparisons = _comparisons(scored, assumptions.tier_doubt)
+    of_laboratories = trials(used)
+    nets = networks(of_laboratories)
+    lists = [tuple(entries) for entries in scored.groupby("list")["entry"].unique()] if len(scored) else []
+    joined = _joined(nets, lists)
+    if not joined:
+        return Ranking((), used, scored, storage_asked, this_year)
     facts = _entry_facts(used, scored, axis)
-    about = _About(used, scored, storage_asked, this_year)
-    parts = [
-        _part(number, members, nets, comparisons, facts, axis, assumptions, about)
-        for number, members in enumerate(_joined(nets, comparisons), start=1)
-    ]
-    return Ranking(tuple(parts), used, scored, storage_asked, this_year)
-
-
-def basis_between(ranking: Ranking, part: RankedPart, first: str, second: str) -> Basis:
-    """Return what a verdict rests on, on two entries that numbers of the part join."""
-    of_key = {entry.key: entry for entry in part.entries}
-    net = next(net for net in part.networks if {first, second} <= set(net.treatments))
-    place = np.array([part.members.index(second)]), np.array([part.members.index(first)])
-    new, mean = (
-        np.exp(part.posterior.new_quantiles(*place, _ENDS)),
-        np.exp(part.posterior.mean_quantiles(*place, _ENDS)),
+    everything = posterior(
+        choices_of(axis, sorted(entry for members in joined for entry in members), used),
+        cells_of(used, of_laboratories, scored, assumptions.tier_scale, assumptions.tier_doubt),
+        assumptions.scales,
+        str(used["storage"].iloc[0]) if storage_asked and len(used) else "",
     )
-    about = _About(ranking.arms, ranking.findings, ranking.storage_asked, ranking.this_year)
-    return _basis_of_two(of_key[first], of_key[second], new[0].tolist(), mean[0].tolist(), net, about)
+    meanings = _meanings(everything, facts, assumptions.margin)
+    about = _About(used, scored, this_year)
+    parts = [
+        _part(number, members, nets, lists, facts, everything, meanings, assumptions, about, is_whole=len(joined) == 1)
+        for number, members in enumerate(joined, start=1)
+    ]
+    return Ranking(tuple(parts), used, scored, storage_asked, this_year, everything)
+
+
+def verdict_between(ranking: Ranking, part: RankedPart, kind: str, first: str, second: str) -> Verdict:
+    """Return the verdict of this kind on two entries that numbers of the part join."""
+    about = _About(ranking.arms, ranking.findings, ranking.this_year)
+    of_key = {entry.key: entry for entry in part.entries}
+    links = links_of(part, ranking.arms)
+    return _on_contrast(kind, of_key[first], of_key[second], part.members, part.posterior, links, about)
+
+
+def links_of(part: RankedPart, arms: pd.DataFrame) -> Links:
+    """Return what joins the part's entries by numbers. arms : of its ranking"""
+    return _links(part.networks, arms)
 
 
 def scored_findings(findings: pd.DataFrame, axis: Axis) -> pd.DataFrame:
@@ -224,30 +258,26 @@ def scored_findings(findings: pd.DataFrame, axis: Axis) -> pd.DataFrame:
     return scored[scored.groupby("list")["entry"].transform("nunique") > 1]
 
 
-def _comparisons(scored: pd.DataFrame, doubt: float) -> list[Comparison]:
-    """Return every tier list as weighted comparisons; a list is stated once for each of its case studies."""
-    comparisons = []
-    for _, rows in scored.groupby("list"):
-        standing = rows.groupby("entry")["standing"].mean().to_dict()
-        statements = len({slug for slugs in rows["case_studies"] for slug in slugs})
-        comparisons += from_tiers(standing, statements, doubt)
-    return comparisons
-
-
-def _joined(nets: list[Network], comparisons: list[Comparison]) -> list[tuple[str, ...]]:
+def _joined(nets: list[Network], lists: list[tuple[str, ...]]) -> list[tuple[str, ...]]:
     """Return the sets of entries joined by numbers or lists; those with numbers first, then the larger."""
     with_numbers = {entry for net in nets for entry in net.treatments}
-    names = sorted(with_numbers | {comparison.above for comparison in comparisons})
+    names = sorted(with_numbers.union(*lists))
     if not names:
         return []
     place = {name: index for index, name in enumerate(names)}
     links = np.eye(len(names))
-    for net in nets:
-        links[place[net.treatments[0]], [place[entry] for entry in net.treatments]] = 1.0
-    for comparison in comparisons:
-        links[place[comparison.above], place[comparison.below]] = 1.0
+    for entries in (*(net.treatments for net in nets), *lists):
+        links[place[entries[0]], [place[entry] for entry in entries]] = 1.0
     sets = [tuple(names[index] for index in members) for members in connected(links)]
     return sorted(sets, key=lambda members: with_numbers.isdisjoint(members))
+
+
+class _Meaning(NamedTuple):
+    """Probability of being the best, of being slower than it by the margin, and expected loss in percent."""
+
+    best: float
+    slower: float
+    loss: float
 
 
 class _About(NamedTuple):
@@ -255,25 +285,35 @@ class _About(NamedTuple):
 
     arms: pd.DataFrame
     findings: pd.DataFrame
-    storage_asked: bool
     this_year: int | None
+
+
+def _meanings(everything: Posterior, facts: Mapping[str, Mapping[str, Any]], margin: float) -> dict[str, _Meaning]:
+    """Return what choosing each entry means among all that may be recommended, whatever part they are in."""
+    may = np.flatnonzero(durable([facts[key]["always_unsafe"] for key in everything.treatments]))
+    if not len(may):
+        return {}
+    forecast = everything.among(may).forecast(margin)
+    rows = zip(forecast.best.tolist(), forecast.slower.tolist(), (100 * forecast.loss).tolist(), strict=True)
+    return {everything.treatments[place]: _Meaning(*row) for place, row in zip(may, rows, strict=True)}
 
 
 def _part(
     number: int,
     members: tuple[str, ...],
     nets: Iterable[Network],
-    comparisons: Iterable[Comparison],
+    lists: Iterable[tuple[str, ...]],
     facts: dict[str, dict[str, Any]],
-    axis: Axis,
+    everything: Posterior,
+    meanings: Mapping[str, _Meaning],
     assumptions: Assumptions,
     about: _About,
+    *,
+    is_whole: bool,
 ) -> RankedPart:
     inside = tuple(net for net in nets if net.treatments[0] in members)
-    stated = [comparison for comparison in comparisons if comparison.above in members]
-    trials_inside = [trial for net in inside for trial in net.trials]
-    tau_scale = assumptions.tau_scale(axis.name)
-    estimate = posterior(members, trials_inside, tau_scale, stated, assumptions.tier_scale)
+    is_stated = any(entries[0] in members for entries in lists)
+    estimate = everything.among(np.array([everything.treatments.index(member) for member in members]))
     effects = estimate.effects
     order = np.lexsort((np.array(members), -effects.round(9)))  # equal but for rounding: by name
     certainties = estimate.new_certainties()
@@ -283,13 +323,10 @@ def _part(
     else:  # lists carry no spread: only what they put into one tier is alike
         alike = np.abs(effects[:, None] - effects[None, :]) < 1e-6
         ranks = [1 + int((effects > effects[i] + 1e-6).sum()) for i in order]
-    may = dict(zip(members, durable([facts[key]["always_unsafe"] for key in members]), strict=True))
-    reference, numbers = _numbers(members, order, inside, estimate, assumptions.margin, may)
-    choices = [_choice(numbers.get(members[i])) for i in order]
-    if inside:
-        verdicts = of_numbers(choices, assumptions.margin)
-    else:
-        verdicts = of_lists([rank if may[members[i]] else None for i, rank in zip(order, ranks, strict=True)])
+    reference, numbers = _numbers(members, order, inside, estimate, meanings)
+    links = _links(inside, about.arms)
+    choices = [_choice(members[i], numbers.get(members[i]), reference, links) for i in order]
+    steps = ladder(choices, assumptions.margin, differ=assumptions.differ, is_whole=is_whole)
     scores = (certainties.sum(axis=1) - 0.5) / max(len(members) - 1, 1)
     entries = tuple(
         Entry(
@@ -302,12 +339,11 @@ def _part(
             tied_with=tuple(members[j] for j in order if j != i and alike[i, j]),
             **facts[members[i]],
         )
-        for i, rank, verdict in zip(order, ranks, verdicts, strict=True)
+        for i, rank, verdict in zip(order, ranks, steps.verdicts, strict=True)
     )
-    first = next((choice for choice in choices if choice is not None), None)
     return RankedPart(
         number,
-        basis="both" if inside and stated else "numbers" if inside else "findings",
+        basis="both" if inside and is_stated else "numbers" if inside else "findings",
         reference=reference,
         entries=entries,
         best=tuple(entry.key for entry in entries if entry.verdict == USE),
@@ -315,7 +351,7 @@ def _part(
         networks=inside,
         members=members,
         posterior=estimate,
-        verdict=of_part(verdicts, first, assumptions.margin, _basis(entries, numbers, reference, inside, about)),
+        verdict=_verdict(steps, entries, reference, members, estimate, links, about),
     )
 
 
@@ -329,16 +365,12 @@ def _numbers(
     order: np.ndarray,
     nets: tuple[Network, ...],
     estimate: Posterior,
-    margin: float,
-    may: Mapping[str, bool],
+    meanings: Mapping[str, _Meaning],
 ) -> tuple[str, dict[str, dict[str, float | None]]]:
-    """Return the reference, and what is known of each entry that numbers join to it, by the names of Entry.
-
-    may : whether each entry may be recommended; what choosing it means is said among those alone
-    """
+    """Return the reference, and what is known of each entry that numbers join to it, by the names of Entry."""
     net_of = {entry: net for net in nets for entry in net.treatments}
     numbered = [i for i in order if members[i] in net_of]
-    reference = next((i for i in numbered if may[members[i]]), numbered[0] if numbered else order[0])
+    reference = next((i for i in numbered if members[i] in meanings), numbered[0] if numbered else order[0])
     if members[reference] not in net_of:
         return members[reference], {}
     joined = np.array([i for i in order if net_of.get(members[i]) is net_of[members[reference]]])
@@ -352,68 +384,97 @@ def _numbers(
         members[i]: {**_NO_NUMBERS, **dict(zip(_NO_NUMBERS, row, strict=False))}
         for i, row in zip(joined, rows, strict=True)
     }
-    choosable = np.array([i for i in joined if may[members[i]]])
-    if len(choosable):
-        forecast = estimate.among(choosable).forecast(margin)
-        chosen = zip(
-            choosable, forecast.best.tolist(), forecast.slower.tolist(), (100 * forecast.loss).tolist(), strict=True
-        )
-        for i, best, slower, loss in chosen:
-            numbers[members[i]] |= {"probability_best": best, "probability_slower": slower, "expected_loss": loss}
+    for key in numbers.keys() & meanings.keys():
+        best, slower, loss = meanings[key]
+        numbers[key] |= {"probability_best": best, "probability_slower": slower, "expected_loss": loss}
     return members[reference], numbers
 
 
-def _choice(numbers: dict[str, Any] | None) -> Choice | None:
+def _choice(key: str, numbers: dict[str, Any] | None, first: str, links: Links) -> Choice | None:
     if numbers is None or numbers["expected_loss"] is None:
         return None
-    return Choice(1.0 - numbers["ratio"], numbers["probability_slower"], numbers["expected_loss"] / 100)
+    measured = links.measured(first, key)
+    return Choice(
+        behind=1.0 - numbers["ratio"],
+        slower=numbers["probability_slower"],
+        loss=numbers["expected_loss"] / 100,
+        groups=links.groups(first, key),
+        factor=min(measured.values(), default=None),
+    )
 
 
-def _basis(
+def _links(nets: Iterable[Network], arms: pd.DataFrame) -> Links:
+    """Return the links of networks. arms : of them, with their research groups where these are told"""
+    group_of: dict[str, str] = {}
+    if "research_group" in arms:
+        group_of = dict(arms[["laboratory", "research_group"]].drop_duplicates().itertuples(index=False, name=None))
+    return Links((trial for net in nets for trial in net.trials), group_of)
+
+
+def _verdict(
+    steps: Ladder,
     entries: tuple[Entry, ...],
-    numbers: dict[str, dict[str, Any]],
     reference: str,
-    nets: tuple[Network, ...],
+    members: tuple[str, ...],
+    estimate: Posterior,
+    links: Links,
     about: _About,
-) -> Basis:
-    """Return what the verdict on a part rests on; the first and the second are those with numbers where there are any,
-    and of them those that may be recommended where there are any."""
-    numbered = [entry for entry in entries if entry.key in numbers]
-    numbered = [entry for entry in numbered if entry.expected_loss is not None] or numbered
-    if not numbered:
-        publications = about.findings[about.findings["entry"].isin([entry.key for entry in entries])]["publication"]
-        unsafe = any(entry.unsafe_options for entry in entries if entry.verdict == USE)
-        return Basis(laboratories=publications.nunique(), measured=False, has_numbers=False, unsafe=unsafe)
-    first, second = numbered[0], (numbered + numbered)[1]
-    net = next(net for net in nets if reference in net.treatments)
-    ends = numbers[second.key]
-    return _basis_of_two(first, second, (ends["low"], ends["high"]), (ends["mean_low"], ends["mean_high"]), net, about)
+) -> Verdict:
+    if steps.against is not None:
+        first = next(entry for entry in entries if entry.key == reference)
+        return _on_contrast(steps.kind, first, entries[steps.against], members, estimate, links, about)
+    unsafe = any(entry.unsafe_options for entry in entries)
+    has_numbers = bool(links.trials)
+    return Verdict(steps.kind, *strength(Basis(groups=0, measured=has_numbers, has_numbers=has_numbers, unsafe=unsafe)))
 
 
-def _basis_of_two(
-    first: Entry, second: Entry, new: Sequence[float], mean: Sequence[float], net: Network, about: _About
-) -> Basis:
-    """Return what a verdict on two entries of a network rests on.
-
-    new, mean : ends of the intervals of the second against the first, in a new laboratory and as a mean
-    """
-    arms = about.arms.loc[about.arms["entry"].isin(net.treatments), ["entry", "group", "laboratory", "storage", "year"]]
+def _on_contrast(
+    kind: str,
+    first: Entry,
+    second: Entry,
+    members: tuple[str, ...],
+    estimate: Posterior,
+    links: Links,
+    about: _About,
+) -> Verdict:
+    """Return the verdict that is decided between two entries, as strong as the evidence on the two is."""
+    place = np.array([members.index(first.key)]), np.array([members.index(second.key)])
+    new, mean = (quantiles(*place, _ENDS)[0] for quantiles in (estimate.new_quantiles, estimate.mean_quantiles))
+    wider = float((new[1] - new[0]) / (mean[1] - mean[0])) if mean[1] > mean[0] else None
+    measured = links.measured(first.key, second.key)
+    arms = about.arms.loc[
+        about.arms["entry"].isin((first.key, second.key)), ["entry", "group", "laboratory", "storage", "year", "origin"]
+    ]
+    beside = arms[arms["laboratory"].isin(measured)] if measured else arms
     both = [arms["group"][arms["entry"] == entry.key] for entry in (first, second)]
     years = arms["year"].dropna()
-    widths = [np.log(high / low) for low, high in (new, mean)]
-    return Basis(
-        laboratories=arms["laboratory"].nunique(),
+    groups = links.groups(first.key, second.key)
+    basis = Basis(
+        groups=groups,
         measured=first.measurements > 0,
         has_numbers=True,
-        wider=float(widths[0] / widths[1]) if widths[1] > 0 else None,
+        wider=wider,
         direct=bool(both[0].isin(both[1]).any()),
         confounded=bool(first.confounded_with or second.confounded_with),
         unsafe=bool(first.unsafe_options),
-        storage=tuple(sorted(set(arms["storage"].unique()) - {""})),
-        storage_asked=about.storage_asked,
         newest=int(years.max()) if len(years) else None,
         this_year=about.this_year,
     )
+    ahead = float(estimate.effects[place[0][0]] - estimate.effects[place[1][0]])
+    lost, best = first.expected_loss, first.probability_best
+    contrast = Contrast(
+        first.key,
+        second.key,
+        ratio=float(np.exp(ahead)),
+        low=float(np.exp(new[0])),
+        high=float(np.exp(new[1])),
+        measured=tuple(sorted(measured.values())),
+        groups=groups,
+        storage=tuple(sorted(set(beside["storage"].unique()) - {""})),
+        is_derived=not (beside["origin"] == "measured").any(),
+        cost=None if lost is None or best is None else lost / max(1.0 - best, 1e-9) if best < 1.0 else 0.0,
+    )
+    return Verdict(kind, *strength(basis), contrast)
 
 
 def _grade(laboratories: int, measured: int, numbers: int) -> str:
@@ -440,6 +501,7 @@ def _entry_facts(arms: pd.DataFrame, scored: pd.DataFrame, axis: Axis) -> dict[s
 
     every = np.full(len(arms), True)
     laboratories, studies = different("laboratory", every), different("case_study", every)
+    groups = different("research_group", every)
     spread = different("laboratory", measured & reviewed & ~arms["assumed"].to_numpy(dtype=bool))
     reviewed_rows = by_entry(np.bincount(entry[measured & reviewed], minlength=len(names)))
     rows = by_entry(np.bincount(entry, measured * arms["measurements"].to_numpy(), len(names)))
@@ -460,6 +522,7 @@ def _entry_facts(arms: pd.DataFrame, scored: pd.DataFrame, axis: Axis) -> dict[s
             "always_unsafe": all(losing.get(key, [()])),
             "case_studies": studies[key],
             "laboratories": laboratories.get(key, 0),
+            "groups": groups.get(key, 0),
             "measurements": rows.get(key, 0),
             "derived": derived.get(key, 0),
             "findings": len(stated.get(key, ())),

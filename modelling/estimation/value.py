@@ -1,81 +1,267 @@
-"""The worth of one more laboratory, before anybody measures. No Django.
+"""The worth of runs on the reader's own machine, before anybody makes them. No Django.
 
-A choice by the posterior means m of the effects gains max m. A laboratory that measures i and j side by side sees
-d = effect(i) - effect(j) + noise, and moves the means by b Z, with Z standard normal and
+The machine is one more laboratory: each entry's ln speed there is its mean over laboratories plus what laboratories
+deviate, so a run measures the machine itself, with the run's error alone. What is known before is a mixture of normals
+(`Components`). Runs of a set of entries at one unknown level of speed turn it into another mixture by Bayes' rule: each
+component by conditioning on the differences seen, the weights by how well each component foretold them. Then the
+entry with the largest mean is chosen, so the set is worth
 
-    b = C (e_i - e_j) / sqrt(C_ii + C_jj - 2 C_ij + tau² + s²)
+    E[max over entries of E[ln speed | runs]] - max over entries of E[ln speed] >= 0,   ln ratio
 
-where C is the effects' covariance and s² the variance of its own repetitions. So it is worth
-E[max (m + b Z)] - max m >= 0, in ln ratio, closed: the expectation of the largest of n lines.
-Source: Frazier, Powell and Dayanik 2009 (10.1287/ijoc.1080.0314); docs/models/verdict.md.
+the expected reduction of the expected loss. The outer expectation is taken over one fixed set of points
+for all sets of runs. Source: Raiffa and Schlaifer 1961, chapter 4 (preposterior analysis); docs/models/verdict.md.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import combinations
+from typing import NamedTuple
 
 import numpy as np
-from scipy.special import ndtr
+from scipy.special import ndtr, ndtri
 
 from .bayes import Posterior
 
-_MOST = 8  # entries that are looked at: those with the largest means
+PAIR, LEADING, FACTORIAL, ALL = KINDS = ("pair", "leading", "factorial", "all")
+MOST = 20  # entries that are looked at: those that lead
+_IN_PAIRS = 6  # leading entries of which each pair is looked at
+_POINTS = 2**9
+_COMPONENTS = 12
+
+
+class Components(NamedTuple):
+    """What is known of n entries in a laboratory that nobody has seen: a mixture of T normals of ln speed.
+
+    weights : (T,) of sum one; means : (T, n); covariances : (T, n, n) of the means over laboratories
+    extras : (T, n, n) of what one laboratory deviates from them
+    Each up to a constant common to all entries.
+    """
+
+    weights: np.ndarray
+    means: np.ndarray
+    covariances: np.ndarray
+    extras: np.ndarray
+
+    @classmethod
+    def of(cls, posterior: Posterior) -> "Components":
+        return cls(posterior.weights, posterior.means, posterior.covariances, posterior.extras)
+
+    def among(self, places: Sequence[int] | np.ndarray) -> "Components":
+        """Return what is known of the entries at these places alone."""
+        places = np.asarray(places)
+        inside = (part[:, places][:, :, places] for part in (self.covariances, self.extras))
+        return Components(self.weights, self.means[:, places], *inside)
 
 
 @dataclass(frozen=True)
-class Comparison:
-    """Two entries to be measured side by side; gain : expected, as a share of the value of what is chosen."""
+class RunSet:
+    """Entries that are measured, each as often, and what that is worth.
 
-    a: str
-    b: str
+    kind : of KINDS; entries : the one chosen now first where it is among them; gain : expected, ln speed
+    """
+
+    kind: str
+    entries: tuple[str, ...]
+    repetitions: int
     gain: float
 
+    @property
+    def runs(self) -> int:
+        return len(self.entries) * self.repetitions
 
-def most_telling(estimate: Posterior, noise: float) -> list[Comparison]:
-    """Return the comparisons that one more laboratory could make, from the one worth most.
 
-    noise : variance of ln ratio from the laboratory's own repetitions, >= 0
-    Of pairs of the eight entries that come first; tau² and the covariance are means over the mixture.
+@dataclass(frozen=True)
+class Candidate:
+    """A set of runs before it is looked at: its kind, and the places of its entries."""
+
+    kind: str
+    places: tuple[int, ...]
+
+
+def run_sets(
+    names: Sequence[str],
+    components: Components,
+    noise: float,
+    repetitions: int,
+    grid: Mapping[str, Sequence[str]] | None = None,
+) -> list[RunSet]:
+    """Return sets of runs with what each is worth: pairs, the leading ones, factorials and all.
+
+    names : (n,) entries; noise : variance of ln speed of one run, > 0; repetitions : of each entry, >= 1
+    grid : entry to its row and column, for factorials
+    Of more than `MOST` entries the leading ones alone are looked at, and no set is of all.
     """
-    fit = estimate.fit()
-    noise += float(estimate.weights @ estimate.taus**2)
-    first = np.argsort(-fit.effects, kind="stable")[:_MOST]
-    pairs = []
-    for i, j in combinations(first, 2):
-        towards = fit.covariance[:, i] - fit.covariance[:, j]
-        moves = towards / np.sqrt(towards[i] - towards[j] + noise)
-        gain = float(np.expm1(expected_gain(fit.effects, moves)))
-        pairs.append(Comparison(estimate.treatments[i], estimate.treatments[j], gain))
-    return sorted(pairs, key=lambda pair: -pair.gain)
+    order = leading(components, names)
+    is_cut = len(order) > MOST
+    order = order[:MOST]
+    names, components = [names[place] for place in order], reduced(components.among(order))
+    cells = [grid[name] for name in names] if grid else []
+    design = candidates(len(names), cells, is_cut=is_cut)
+    gains = expected_gains(components, [candidate.places for candidate in design], noise / repetitions)
+    return [
+        RunSet(candidate.kind, tuple(names[place] for place in candidate.places), repetitions, gain)
+        for candidate, gain in zip(design, gains, strict=True)
+    ]
 
 
-def expected_gain(means: Sequence[float] | np.ndarray, moves: Sequence[float] | np.ndarray) -> float:
-    """Return E[max (means + moves Z)] - max means, Z standard normal; (n,) each.
+def proposed(sets: Sequence[RunSet], least: float) -> list[RunSet]:
+    """Return the sets to propose, the one that gains most a run first, then the best factorial and the largest set.
 
-    Only lines of the upper envelope count: between neighbours, which meet at z, the slope grows by s, and the
-    expectation by s (phi(z) - |z| Phi(-|z|)).
+    least : gain from which a set is worth its runs, ln speed
+    A further set is named where it gains more than the one before. Empty where no set gains so much.
     """
-    means, moves = np.asarray(means, float), np.asarray(moves, float)
-    order = np.lexsort((means, moves))
-    means, moves = means[order], moves[order]
-    envelope: list[int] = []
-    crossings: list[float] = []  # where each line of the envelope overtakes the one before
-    for line in range(len(means)):
-        while envelope:
-            last = envelope[-1]
-            if moves[line] == moves[last]:  # the higher of two parallel lines, which comes second
-                crossing = -np.inf
-            else:
-                crossing = (means[last] - means[line]) / (moves[line] - moves[last])
-            if len(envelope) > 1 and crossing <= crossings[-1]:
-                envelope.pop()
-                crossings.pop()
-            elif crossing == -np.inf:
-                envelope.pop()
-            else:
-                crossings.append(crossing)
-                break
-        envelope.append(line)
-    z = -np.abs(np.array(crossings))
-    steps = np.diff(moves[envelope])
-    return float(steps @ (np.exp(-(z**2) / 2) / np.sqrt(2 * np.pi) + z * ndtr(z)))
+    worth = [runs for runs in sets if runs.gain >= least]
+    if not worth:
+        return []
+    chosen = [max(worth, key=lambda runs: (runs.gain / runs.runs, -runs.runs))]
+    factorials = [runs for runs in worth if runs.kind == FACTORIAL]
+    further = [max(factorials, key=lambda runs: runs.gain / runs.runs)] if factorials else []
+    for runs in (*further, max(worth, key=lambda runs: runs.runs)):
+        if runs.runs > chosen[-1].runs and runs.gain > chosen[-1].gain:
+            chosen.append(runs)
+    return chosen
+
+
+def leading(components: Components, names: Sequence[str]) -> list[int]:
+    """Return the places of all entries: the one chosen now, then those that may be faster, by E[their lead where > 0].
+
+    An entry that nobody measured stands before one that is known to be a little slower. Ties go by name.
+    """
+    expected = components.weights @ components.means
+    now = min(range(len(names)), key=lambda place: (-expected[place].round(9), names[place]))
+    spread = components.covariances + components.extras
+    own = np.einsum("tii->ti", spread)
+    deviation = np.sqrt(np.maximum(own + own[:, now, None] - 2 * spread[:, :, now], 1e-12))
+    lead = components.means - components.means[:, now, None]
+    z = lead / deviation
+    excess = components.weights @ (lead * ndtr(z) + deviation * np.exp(-(z**2) / 2) / np.sqrt(2 * np.pi))
+    return sorted(range(len(names)), key=lambda place: (place != now, -excess[place].round(9), names[place]))
+
+
+def candidates(size: int, cells: Sequence[Sequence[str]] = (), *, is_cut: bool = False) -> list[Candidate]:
+    """Return the sets of runs that are looked at, of entries in the order of `leading`; none twice.
+
+    cells : (size,) row and column of each entry; is_cut : whether there are more entries than these
+    Each pair of the first six, the first k for each k, all, and the products of the first rows and columns of which
+    every cell is an entry.
+    """
+    sets: dict[tuple[int, ...], str] = {}
+    if size > 1 and not is_cut:
+        sets[tuple(range(size))] = ALL
+    rows, columns = (list(dict.fromkeys(cell[side] for cell in cells)) for side in (0, 1))
+    place_of = {tuple(cell): place for place, cell in enumerate(cells)}
+    for height in range(2, len(rows) + 1):
+        for width in range(2, len(columns) + 1):
+            product = [(row, column) for row in rows[:height] for column in columns[:width]]
+            if all(cell in place_of for cell in product):
+                sets.setdefault(tuple(sorted(place_of[cell] for cell in product)), FACTORIAL)
+    for pair in combinations(range(min(size, _IN_PAIRS)), 2):
+        sets.setdefault(pair, PAIR)
+    for count in range(3, size + 1):
+        sets.setdefault(tuple(range(count)), LEADING)
+    return [Candidate(kind, places) for places, kind in sets.items()]
+
+
+def expected_gains(components: Components, sets: Sequence[Sequence[int]], noise: float) -> list[float]:
+    """Return what each set of runs is worth, ln speed; sets : places of the entries measured, two or more each
+
+    noise : variance of the mean of an entry's runs, > 0
+    """
+    now = int(np.argmax(components.weights @ components.means))
+    seen = _foretold(components, noise)
+    gains = []
+    for places in sets:
+        means = after(components, places, noise, seen[:, places])
+        gains.append(float(np.mean(means.max(axis=1) - means[:, now])))
+    return gains
+
+
+def after(components: Components, places: Sequence[int], noise: float, seen: np.ndarray) -> np.ndarray:
+    """Return (N, n) expectations of all entries' ln speed, each row up to a constant, after runs of some.
+
+    places : (s,) the entries measured; noise : variance of the mean of an entry's runs; seen : (N, s) means of the runs
+    """
+    measured = np.asarray(places)
+    spread = components.covariances + components.extras
+    across = spread[:, measured, :]
+    differences, log_scale = _of_differences(across[:, :, measured], noise)
+    moves = differences @ across  # (T, s, n)
+    apart = seen - components.means[:, None, measured]  # (T, N, s)
+    misfit = np.einsum("tns,tns->tn", apart @ differences, apart)
+    with np.errstate(divide="ignore"):
+        logs = (np.log(components.weights) + log_scale)[:, None] - misfit / 2
+    weights = np.exp(logs - logs.max(axis=0))
+    weights /= weights.sum(axis=0)
+    means = apart @ moves + components.means[:, None, :]
+    return np.einsum("tn,tni->ni", weights, means)
+
+
+def _of_differences(covariances: np.ndarray, noise: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return what the density of s values seen, at a level that is not known, is made of.
+
+    Values of covariance A = covariances + noise I, (T, s, s), and a flat level have ln density
+    -1/2 y P y + log_scale + constant with P = A⁻¹ - A⁻¹ 1 1' A⁻¹ / 1' A⁻¹ 1. Returns P and log_scale, (T,).
+    """
+    size = covariances.shape[1]
+    scale = np.einsum("tii->t", covariances) / size + noise
+    total = covariances + noise * np.eye(size) + scale[:, None, None]  # a common shift changes neither
+    inverse = np.linalg.inv(total)
+    rows = inverse.sum(axis=2)
+    every = rows.sum(axis=1)
+    differences = inverse - rows[:, :, None] * rows[:, None, :] / every[:, None, None]
+    return differences, -(np.linalg.slogdet(total)[1] + np.log(every)) / 2
+
+
+def _foretold(components: Components, noise: float) -> np.ndarray:
+    """Return (points, n) values that runs of all entries may show, a fixed set of points of what is foretold."""
+    size = components.means.shape[1]
+    uniform, normal = _points(size)
+    of = np.minimum(np.searchsorted(np.cumsum(components.weights), uniform), len(components.weights) - 1)
+    spread = components.covariances + components.extras
+    scale = np.einsum("tii->t", spread) / size + noise
+    roots = np.linalg.cholesky(spread + noise * np.eye(size) + scale[:, None, None])
+    values = np.empty_like(normal)
+    for place in np.unique(of):
+        mine = of == place
+        values[mine] = components.means[place] + normal[mine] @ roots[place].T
+    return values
+
+
+@lru_cache(maxsize=MOST)
+def _points(size: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return a fixed point set by a scrambled Sobol sequence: (points,) uniform and (points, size) normal numbers."""
+    from scipy.stats import qmc  # slow to import
+
+    points = qmc.Sobol(size + 1, rng=np.random.default_rng(1)).random(_POINTS)
+    return points[:, 0], ndtri(np.clip(points[:, 1:], 1e-12, 1 - 1e-12))
+
+
+# What is known
+
+
+def reduced(components: Components, most: int = _COMPONENTS) -> Components:
+    """Return at most so many components: neighbours by their spread become one with the same means and covariances.
+
+    The wide ones, of which long tails are made, stay apart longer than their weights alone would have it.
+    """
+    if len(components.weights) <= most:
+        return components
+    spread = components.covariances + components.extras
+    size = spread.shape[1]
+    widths = np.sqrt(np.maximum(np.einsum("tii->t", spread) - spread.sum(axis=(1, 2)) / size, 0.0))
+    order = np.argsort(widths, kind="stable")
+    share = np.cumsum((components.weights * widths)[order])
+    share -= (components.weights * widths)[order] / 2
+    group = np.empty(len(order), int)
+    group[order] = np.minimum((most * share / max(share[-1], 1e-300)).astype(int), most - 1)
+    members = (group == np.arange(most)[:, None]) * components.weights
+    members = members[members.sum(axis=1) > 0]
+    weights = members.sum(axis=1)
+    members /= weights[:, None]
+    centred = components.means - components.means.mean(axis=1, keepdims=True)
+    means = members @ centred
+    apart = centred - means[:, None, :]  # (groups, T, n)
+    between = np.einsum("gt,gti,gtj->gij", members, apart, apart, optimize=True)
+    covariances, extras = (np.tensordot(members, part, 1) for part in (components.covariances, components.extras))
+    return Components(weights / weights.sum(), means, covariances + between, extras)

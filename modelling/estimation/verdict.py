@@ -1,75 +1,104 @@
-"""From what a choice means in a new laboratory to a decision, and how strongly it may be said. No Django.
+"""From what a choice means in a new laboratory to what may be said of it, and how strongly. No Django.
 
-Source: docs/models/ranking.md, sections 6 and 8; strength after GRADE (Guyatt and others 2008,
-10.1136/bmj.39489.470347.AD).
+Source: docs/models/verdict.md; strength after GRADE (Guyatt and others 2008, 10.1136/bmj.39489.470347.AD).
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from modelling.evidence.words import STORAGE
-
-CHOICES = USE, DOUBTFUL, AVOID, UNKNOWN = "use", "doubtful", "avoid", "unknown"
-WINNER, NO_WINNER, NOT_KNOWN = "winner", "no clear winner", "not known"
+KINDS = USE, LEADS, NO_DIFFERENCE, NOT_KNOWN = "use", "leads", "no difference", "not known"
+AVOID, UNKNOWN = "avoid", "unknown"
+CHOICES = (USE, LEADS, NO_DIFFERENCE, AVOID, UNKNOWN)
+# Words of methods up to 9, whose answers are kept: of an answer, and of an entry.
+EARLIER_KINDS, EARLIER_CHOICES = ("winner", "no clear winner"), ("doubtful",)
 STRENGTHS = ("very weak", "weak", "moderate", "strong")
+WITHIN = 0.8  # probability of being within the margin of the best from which an entry may be used
 SURE = 0.9  # probability of being slower by the margin from which an entry is to be avoided
+INDEPENDENT = 2  # research groups with numbers on a contrast that are enough for an imperative
+DIFFER = 20.0  # times, that laboratories never differ by: `KDB_LABORATORIES_DIFFER`, unless told
 OLD_YEARS = 10
 WIDE = 2.0  # how many times as wide as the interval of the mean a prediction is, where laboratories disagree
 
 
 @dataclass(frozen=True)
 class Choice:
-    """The expectation of one entry in a new laboratory, where numbers speak of it.
+    """The expectation of one entry in a new laboratory, where numbers speak of it, and what joins it to the first.
 
     behind : 1 - its estimated ratio to the first of the order, a share
-    slower : probability of being slower than the best by the margin; loss : expected loss when chosen, a share
+    slower : probability of being slower than the best of all entries by the margin; loss : expected loss when chosen,
+        a share
+    groups : research groups with numbers on each link between the first and this one, the fewest
+    factor : how many times as fast as this one laboratories measured the first, the least; None: never side by side
     """
 
     behind: float
     slower: float
     loss: float
+    groups: int = 0
+    factor: float | None = None
 
 
-def of_numbers(choices: Sequence[Choice | None], margin: float) -> list[str]:
-    """Return the verdict on each entry, given in the order of their estimates, best first; None: without numbers, or
-    not to be recommended (durable).
+@dataclass(frozen=True)
+class Ladder:
+    """What may be said of entries in the order of their estimates.
 
-    use : from the first with numbers down to the last whose expected loss is within the margin and that is not
-    behind by more than it by its estimate; without entries that are None, and ending before an avoided one
-    avoid : at least 90 % probably slower than the best by the margin
-    doubtful : more likely than not slower by the margin, or below an avoided one
-    unknown : neither
+    kind : of KINDS; verdicts : of CHOICES, one an entry
+    against : place of the entry that the first is held against, where numbers compare two
+    """
+
+    kind: str
+    verdicts: tuple[str, ...]
+    against: int | None = None
+
+
+def ladder(choices: Sequence[Choice | None], margin: float, *, differ: float = DIFFER, is_whole: bool = True) -> Ladder:
+    """Say one of four kinds of entries in the order of their estimates, best first.
+
+    choices : None of an entry without numbers, or not to be recommended (durable)
+    differ : factor beyond what laboratories ever differ by
+    is_whole : whether these are all entries of the question; without the others nothing is to be used
+
+    no difference : several are within the margin of the best with a probability of 80 %
+    use : the first alone is; its expected loss is within the margin, and two research groups have numbers on it against
+        the second
+    leads : laboratories measured the first faster than another by more than the margin, none of them the reverse
+    not known : all else
+    An entry is to be avoided if it is slower than the best by the margin with a probability of 90 % and two research
+    groups have numbers on the first against it, or one with a factor beyond what laboratories ever differ by.
     """
     known = {index: choice for index, choice in enumerate(choices) if choice is not None}
-    if not known:
-        return [UNKNOWN] * len(choices)
-    best, *others = known
-    avoided = [index for index in others if known[index].slower >= SURE]
-    last_before = avoided[0] if avoided else len(choices)
-    within = [i for i, choice in known.items() if choice.loss <= margin and choice.behind <= margin and i < last_before]
-    last = max(within, default=best)
-    verdicts = []
-    for index, choice in enumerate(choices):
-        if choice is not None and index <= last:
-            verdicts.append(USE)
-        elif index in avoided:
-            verdicts.append(AVOID)
-        elif index > last_before or (choice is not None and choice.slower > 0.5):
-            verdicts.append(DOUBTFUL)
-        else:
-            verdicts.append(UNKNOWN)
-    return verdicts
+    verdicts = [UNKNOWN] * len(choices)
+    if len(known) < 2:
+        return Ladder(NOT_KNOWN, tuple(verdicts))
+    first, second, *_ = known
+    for index, choice in known.items():
+        if index != first and choice.slower >= SURE and _is_independent(choice, differ):
+            verdicts[index] = AVOID
+    within = [index for index, choice in known.items() if 1.0 - choice.slower >= WITHIN]
+    ahead_of = next((i for i, choice in known.items() if i != first and _lead(choice) >= 1 / (1 - margin)), None)
+    if len(within) > 1:
+        kind, those = NO_DIFFERENCE, within
+        against = min((index for index in within if index != first), key=lambda index: known[index].groups)
+    elif within == [first] and known[first].loss <= margin and known[second].groups >= INDEPENDENT and is_whole:
+        kind, those, against = USE, [first], second
+    elif ahead_of is not None:
+        kind, those, against = LEADS, [index for index in known if index < ahead_of], ahead_of
+    else:
+        kind, those, against = NOT_KNOWN, [], second
+    for index in those:
+        if verdicts[index] != AVOID:
+            verdicts[index] = kind
+    return Ladder(kind, tuple(verdicts), against)
 
 
-def of_lists(tiers: Sequence[int | None]) -> list[str]:
-    """Return the verdict on each entry where only tier lists speak: use the first tier, avoid the last, least number
-    best.
+def _lead(choice: Choice) -> float:
+    """Return how many times as fast the first is: as measured, or where nobody did, as estimated."""
+    return choice.factor if choice.factor is not None else 1.0 / (1.0 - choice.behind)
 
-    None: not to be recommended (durable)
-    """
-    known = [tier for tier in tiers if tier is not None]
-    verdict_of = {max(known): AVOID, min(known): USE} if known else {}
-    return [UNKNOWN if tier is None else verdict_of.get(tier, UNKNOWN) for tier in tiers]
+
+def _is_independent(choice: Choice, differ: float) -> bool:
+    far = choice.factor is not None and choice.factor >= differ
+    return choice.groups >= INDEPENDENT or (choice.groups == 1 and far)
 
 
 def durable(always_unsafe: Sequence[bool]) -> list[bool]:
@@ -83,77 +112,94 @@ def durable(always_unsafe: Sequence[bool]) -> list[bool]:
 
 
 @dataclass(frozen=True)
+class Contrast:
+    """What is known of two entries that numbers join, by their keys.
+
+    ratio : estimated, first to second; low, high : of its 95 % interval in a new laboratory
+    measured : how many times as fast as the second each laboratory measured the first, ascending
+    groups : research groups with numbers on each link between the two, the fewest
+    storage : kinds of it behind the measured; is_derived : whether a text was worked out in place of measured values
+    cost : expected loss of the first where it is not the best, percent
+    is_mixed : whether it weighs several workloads, so that no laboratory measured it as one number
+    """
+
+    first: str
+    second: str
+    ratio: float
+    low: float
+    high: float
+    measured: tuple[float, ...]
+    groups: int
+    storage: tuple[str, ...] = ()
+    is_derived: bool = False
+    cost: float | None = None
+    is_mixed: bool = False
+
+
+@dataclass(frozen=True)
 class Basis:
     """The evidence of a verdict, as the rules of its strength ask for it.
 
-    laboratories : that compare the entries by numbers, or whose lists do where there are no numbers
+    groups : research groups with numbers on each link of the contrast that is decided, the fewest
     measured : whether the first has measured numbers; has_numbers : measured or derived ones
     wider : width of the prediction of the second against the first, as a multiple of that of the mean
     direct : whether some fair-play group holds the first and the second
     confounded : whether something came along with the first or the second
     unsafe : whether the first was measured with an option that can lose acknowledged writes, among others
-    storage : kinds of storage behind the numbers; storage_asked : whether the question names one
     newest : year of the newest source; None: not known; this_year : the year it is asked in; None: not told
     """
 
-    laboratories: int
+    groups: int
     measured: bool
     has_numbers: bool
     wider: float | None = None
     direct: bool = True
     confounded: bool = False
     unsafe: bool = False
-    storage: tuple[str, ...] = ()
-    storage_asked: bool = False
     newest: int | None = None
     this_year: int | None = None
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """The decision on a part: kind, strength, and each step down with its sentence as (rule, sentence)."""
+    """The decision on a part: kind, strength, and each step down with its sentence as (rule, sentence).
+
+    contrast : that is decided; None: numbers compare no two that may be recommended
+    """
 
     kind: str
     strength: str
     reasons: tuple[tuple[str, str], ...]
-
-
-def of_part(verdicts: Sequence[str], first: Choice | None, margin: float, basis: Basis) -> Verdict:
-    """Return the verdict on a part whose entries have these verdicts, in their order."""
-    alone = verdicts.count(USE) == 1
-    sure = (first is not None and first.loss <= margin) or not basis.has_numbers
-    return Verdict(WINNER if alone and sure else NO_WINNER, *strength(basis))
+    contrast: Contrast | None = None
 
 
 def strength(basis: Basis) -> tuple[str, tuple[tuple[str, str], ...]]:
     """Return the strength in one word, and why it is not more; every rule is here.
 
-    Strong to begin with. Steps down: two for one laboratory, one for two; one for derived numbers, two for lists
-    alone, which are never more than weak; one each where laboratories disagree, the first two were never measured side
-    by side, something came along with them, the first was measured also with an option that can lose acknowledged
-    writes, all is from one kind of storage that the question does not name, or the newest source is more than ten years
-    old.
+    Strong to begin with. One research group is very weak whatever else, as are lists alone. Steps down: one for two
+    groups; one for derived numbers; one each where laboratories disagree, the two were never measured side by side,
+    something came along with them, the first was measured also with an option that can lose acknowledged writes, or the
+    newest source is more than ten years old.
+    No rule asks how narrow the question is: a filter, which only takes evidence
+    away, makes nothing stronger.
     """
     steps: list[tuple[int, str, str]] = []
-    if basis.laboratories < 2:
-        steps.append((2, "laboratories", "Only one laboratory compares them."))
-    elif basis.laboratories < 3:
-        steps.append((1, "laboratories", "Only two laboratories compare them."))
     if not basis.has_numbers:
-        steps.append((2, "listed", "Tier lists alone speak of them, without numbers."))
-    elif not basis.measured:
+        steps.append((3, "listed", "Tier lists alone speak of them, without numbers."))
+    elif basis.groups < 2:
+        steps.append((3, "groups", "Only one research group compares them."))
+    elif basis.groups < 3:
+        steps.append((1, "groups", "Only two research groups compare them."))
+    if basis.has_numbers and not basis.measured:
         steps.append((1, "derived", "Its numbers are derived from the text, not measured."))
-    if basis.laboratories > 1 and basis.wider is not None and basis.wider > WIDE:
+    if basis.groups > 1 and basis.wider is not None and basis.wider > WIDE:
         steps.append((1, "spread", "The laboratories disagree: a new one may find something else."))
     if not basis.direct:
-        steps.append((1, "indirect", "The first two were never measured side by side."))
+        steps.append((1, "indirect", "They were never measured side by side."))
     if basis.confounded:
         steps.append((1, "confounded", "Something else came along with the choice and may be the cause."))
     if basis.unsafe:
         steps.append((1, "durability", "Some numbers of the first rest on options that can lose acknowledged writes."))
-    if len(basis.storage) == 1 and not basis.storage_asked:
-        kind = STORAGE.get(basis.storage[0], basis.storage[0])
-        steps.append((1, "storage", f"All numbers are from one kind of storage ({kind})."))
     if basis.newest is not None and basis.this_year is not None and basis.this_year - basis.newest > OLD_YEARS:
         steps.append((1, "age", f"The newest source is of {basis.newest}."))
     level = max(0, len(STRENGTHS) - 1 - sum(down for down, _, _ in steps))

@@ -10,18 +10,18 @@ import numpy as np
 import pandas as pd
 
 from kdb.pairs import pair_key
-from kdb.units import METRICS, SPEEDS, THROUGHPUT
+from kdb.units import METRICS, SPEEDS
 from modelling.estimation.arms import Spread, comparable_arms
 from modelling.estimation.hierarchy import CHOICES, COLUMNS
 from modelling.estimation.ordinal import from_tiers, joint
 from modelling.estimation.ranking import scored_findings
 from modelling.evidence.axes import AXES, Axis
+from modelling.evidence.fairplay import counted_once
 
 # What is varied is a choice, so nothing of the disk's path is held equal: other differences are the residual's.
 _CHOICES = Axis(
     "choices", "Configuration", ("choices",), (), ("allocation", "io_mode", "guest_access", "discard", "iothread")
 )
-_CELL = ["configuration_id", "variant_id", "operation", "block_size_bytes", "vm_count"]
 _READS = {"webserver", "vm-boot"}  # loads whose name does not say it, by what they mostly do (docs/models/profiles.md)
 _WRITES = {"varmail", "sync-write"}
 
@@ -96,9 +96,7 @@ def _of_workload(workload: str, arms: pd.DataFrame, spread: Spread) -> pd.DataFr
     rows = arms[arms["metric"].isin(SPEEDS) & (arms["virtualisation"] != "emulated")]
     if rows.empty:
         return rows
-    # Throughput and rate of one block size are one quantity, so one of them counts.
-    throughput_first = rows["metric"].ne(THROUGHPUT).sort_values(kind="stable").index
-    rows = rows.loc[throughput_first].drop_duplicates([*_CELL, "origin"]).sort_index()
+    rows = counted_once(rows)
     made_of = [choices(row) for row in rows.to_dict("records")]
     named = rows.assign(choices=[repr(sorted(made.items())) for made in made_of])
     compared = comparable_arms(named, _CHOICES, spread)

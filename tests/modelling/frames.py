@@ -7,7 +7,7 @@ import pandas as pd
 from modelling.answers.content import RankedEntry
 from modelling.estimation.ranking import _NO_NUMBERS
 from modelling.evidence.axes import WHERE_STATED
-from modelling.evidence.frames import _ARM_COLUMNS, _FINDING_COLUMNS
+from modelling.evidence.frames import _FINDING_COLUMNS, NO_ARMS
 
 ARM = {
     "case_study": "one",
@@ -52,7 +52,8 @@ def arm(value: float, **fields) -> dict:
 
 def arms(*rows: dict) -> pd.DataFrame:
     named = [{"laboratory": row["case_study"]} | row for row in rows]
-    return pd.DataFrame.from_records(named, columns=[*_ARM_COLUMNS, "backend", "host_storage"])
+    named = [{"research_group": row["laboratory"]} | row for row in named]
+    return pd.DataFrame.from_records(named, columns=NO_ARMS.columns)
 
 
 def finding(guest_fs: str, host_fs: str, text_list: str, outstanding: bool = False, **fields) -> dict:
@@ -67,18 +68,21 @@ def finding(guest_fs: str, host_fs: str, text_list: str, outstanding: bool = Fal
         "text_source": "Section 7",
         "table_source": "Table 2",
         "case_studies": ("one",),
+        "research_groups": ("one",),
         "cache_mode": "",
         "losing": (),
     } | fields
 
 
 def findings(*rows: dict) -> pd.DataFrame:
-    return pd.DataFrame.from_records(list(rows), columns=[*_FINDING_COLUMNS, "case_studies", "cache_mode", "losing"])
+    return pd.DataFrame.from_records(
+        list(rows), columns=[*_FINDING_COLUMNS, "case_studies", "research_groups", "cache_mode", "losing"]
+    )
 
 
 def ranked_entry(key: str, **fields) -> RankedEntry:
     """A line of a ranking of which only tier lists speak, but for what `fields` say."""
     said = {"label": key, "rank": 1, "part": 1, "verdict": "unknown", "p_score": 0.5, "grade": "D"}
     beside = {**dict.fromkeys(("tied_with", "confounded_with", "unsafe_options"), ()), "always_unsafe": False}
-    counts = dict.fromkeys(("case_studies", "laboratories", "measurements", "derived", "findings"), 0)
+    counts = dict.fromkeys(("case_studies", "laboratories", "groups", "measurements", "derived", "findings"), 0)
     return RankedEntry(key=key, **{**_NO_NUMBERS, **said, **beside, **counts, **fields})

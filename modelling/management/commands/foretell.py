@@ -7,7 +7,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from modelling.estimation.network import EvidenceError
-from modelling.foretelling import gather
+from modelling.foretelling import selectors
 from modelling.foretelling.content import foretell
 from modelling.foretelling.contrasts import ANSWER, ContrastsError, UnknownNameError, answer, contrast_of, rows
 
@@ -25,7 +25,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, file: str, out: str, **options: Any) -> None:
         try:
             asked = list(rows(Path(file).read_text(encoding="utf-8-sig")))
-            model, containers = gather.model(), gather.containers()
+            model, containers = selectors.model(), selectors.containers()
         except (OSError, UnicodeError, ContrastsError, EvidenceError) as error:
             raise CommandError(f"{file}: {error}") from error
         answers = []
@@ -35,7 +35,7 @@ class Command(BaseCommand):
             except UnknownNameError as error:
                 answers.append(answer(row, str(error)))
             else:
-                foretold = foretell(model, contrast.a, contrast.b, contrast.where, gather.margin())
+                foretold = foretell(model, contrast.a, contrast.b, contrast.where, selectors.margin())
                 answers.append(answer(row, foretold))
         try:
             with Path(out).open("w", encoding="utf-8", newline="") as opened:

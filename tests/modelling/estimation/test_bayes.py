@@ -214,7 +214,8 @@ def mixture(means, covariance, weights=(1.0,), taus=(0.1,)) -> Posterior:
     means, covariance = np.atleast_2d(np.asarray(means, float)), np.asarray(covariance, float)
     stack = covariance if covariance.ndim == 3 else covariance[None].repeat(len(weights), 0)
     names = tuple(f"t{i}" for i in range(means.shape[1]))
-    return Posterior(names, np.array(taus), np.array(weights), means, stack, np.array([[0, 1.0]]), np.ones((1, 8)))
+    extras = (np.array(taus) ** 2 / 2)[:, None, None] * np.eye(len(names))
+    return Posterior(names, np.array(weights), means, stack, extras)
 
 
 def test_two_entries_in_closed_form_against_an_integral():
@@ -324,20 +325,14 @@ def test_one_entry_is_the_best_of_itself():
 
 
 def test_errors_of_a_mixture_worked_by_hand():
-    """Two values of tau, 0.1 and 0.5, have weights 1/4 and 3/4; the difference is 0.3 and 0.5, its variance 0.02 and
-    0.04.
+    """Two components have weights 1/4 and 3/4; the difference is 0.3 and 0.5, its variance 0.02 and 0.04.
 
-    Its mean is 0.45, so its variance over the mixture is (0.02 + 0.15^2) / 4 + (0.04 + 0.05^2) * 3 / 4 = 0.0425; a new
-    laboratory adds tau^2: (0.03 + 0.15^2) / 4 + (0.29 + 0.05^2) * 3 / 4 = 0.2325.
+    Its mean is 0.45, so its variance over the mixture is (0.02 + 0.15^2) / 4 + (0.04 + 0.05^2) * 3 / 4 = 0.0425.
     """
-    mixture = Posterior(
-        treatments=("a", "b"),
-        taus=np.array([0.1, 0.5]),
-        weights=np.array([0.25, 0.75]),
-        means=np.array([[0.3, 0.0], [0.5, 0.0]]),
-        covariances=np.array([np.diag([0.02, 0.0]), np.diag([0.04, 0.0])]),
-        pieces=np.empty((0, 2)),
-        densities=np.empty((0, 0)),
-    )
-    assert mixture.errors() == pytest.approx(np.sqrt([[0, 0.0425], [0.0425, 0]]))
-    assert mixture.new_errors() == pytest.approx(np.sqrt([[0, 0.2325], [0.2325, 0]]))
+    pair = mixture([[0.3, 0.0], [0.5, 0.0]], [np.diag([0.02, 0.0]), np.diag([0.04, 0.0])], (0.25, 0.75), (0.1, 0.5))
+    assert pair.errors() == pytest.approx(np.sqrt([[0, 0.0425], [0.0425, 0]]))
+
+
+def test_errors_of_a_new_laboratory_are_those_of_a_normal_distribution_where_it_is_one():
+    pair = mixture([[0.3, 0.0]], np.diag([0.02, 0.01]), taus=(0.2,))
+    assert pair.new_errors() == pytest.approx(np.sqrt([[0, 0.07], [0.07, 0]]))

@@ -5,16 +5,17 @@ import pytest
 from modelling.answers import decision
 from modelling.estimation.arms import Spread
 from modelling.estimation.ranking import Assumptions, rank
-from modelling.estimation.verdict import durable, of_lists, of_numbers
+from modelling.estimation.verdict import durable
 from modelling.evidence.axes import AXES, SET_BY_HYPERVISOR
 from tests.modelling.frames import arm, arms, finding, findings
+from tests.modelling.scales import ALIKE
 
 UNSAFE = {"cache_mode": "unsafe"}
 
 
 def ranked(*rows, stated=(), axis="hypervisor"):
     """Entries of three laboratories that agree, each row a hypervisor's value with further fields."""
-    taken = Assumptions(Spread(0.02, 1e9, 1e9), 0.087, tier_doubt=0.5, tau_scales={"": 1e-6})
+    taken = Assumptions(Spread(0.02, 1e9, 1e9), 0.087, tier_doubt=0.5, scales=ALIKE)
     frame = arms(*(arm(case_study=study, **row) for study in ("one", "two", "three") for row in rows))
     return rank(frame, findings(*stated), AXES[axis], taken).parts[0]
 
@@ -34,9 +35,9 @@ def test_the_fastest_is_not_used_where_it_was_measured_only_with_an_unsafe_cache
     assert (first.unsafe_options, first.always_unsafe, first.expected_loss) == (("cache mode unsafe",), True, None)
     # Against what one may use: KVM loses nothing to Xen's 300, and ratios are against it.
     assert (part.reference, winner.expected_loss < 1) == ("kvm", True)
-    assert (winner.ratio, first.ratio) == (1.0, pytest.approx(1.5))
+    assert (winner.ratio, first.ratio) == (1.0, pytest.approx(1.5, rel=1e-3))
     decided = said(part)
-    assert decided.sentence.startswith("Use KVM. In a new laboratory it is expected to lose less than")
+    assert decided.sentence.startswith("Use KVM. If it is wrong here, it costs less than 1\u00a0%.")
     assert "XEN comes before, but was measured only with cache mode unsafe, which can lose" in decided.sentence
 
 
@@ -45,7 +46,7 @@ def test_a_winner_measured_with_and_without_says_so_and_is_a_step_less_sure():
     safe = {"value": 200, **alike}, {"value": 100, "hypervisor": "esxi", **alike}
     plain = ranked(*safe)
     mixed = ranked(*safe, {"value": 220, "configuration_id": 7, "host_mount_options": "noatime,nobarrier", **alike})
-    assert (plain.verdict.strength, mixed.verdict.strength) == ("moderate", "weak")
+    assert (plain.verdict.strength, mixed.verdict.strength) == ("strong", "moderate")
     assert dict(mixed.verdict.reasons)["durability"].startswith("Some numbers of the first rest on options")
     assert (mixed.best, mixed.entries[0].always_unsafe) == (("kvm",), False)
     assert "Some numbers of KVM were measured with host mount option nobarrier" in said(mixed).sentence
@@ -53,7 +54,7 @@ def test_a_winner_measured_with_and_without_says_so_and_is_a_step_less_sure():
 
 def test_nothing_is_recommended_where_everything_was_measured_without_flushes():
     part = ranked({"value": 300, "hypervisor": "xen", **UNSAFE}, {"value": 200, **UNSAFE})
-    assert (part.best, part.worst, part.verdict.kind) == ((), (), "no clear winner")
+    assert (part.best, part.worst, part.verdict.kind) == ((), (), "not known")
     assert said(part).sentence == (
         "No recommendation: XEN and KVM were measured only with options that can lose acknowledged writes "
         "(cache mode unsafe)."
@@ -77,13 +78,7 @@ def test_tier_lists_on_unsafe_configurations_recommend_nothing():
     part = rank(arms(), findings(*lists), AXES["fs-pair"], Assumptions(Spread(0.05), 0.087, tier_doubt=0.5)).parts[0]
     assert [(entry.key, entry.verdict) for entry in part.entries] == [
         ("ext4-on-ext4", "unknown"),
-        ("xfs-on-ext4", "use"),
-        ("btrfs-on-ext4", "avoid"),
+        ("xfs-on-ext4", "unknown"),
+        ("btrfs-on-ext4", "unknown"),
     ]
     assert "durability" in dict(part.verdict.reasons)
-
-
-def test_without_anything_to_choose_every_verdict_is_unknown():
-    assert of_numbers([None, None], 0.1) == ["unknown", "unknown"]
-    assert of_lists([None, None]) == ["unknown", "unknown"]
-    assert of_lists([None, 2, 3, 4]) == ["unknown", "use", "unknown", "avoid"]

@@ -6,7 +6,7 @@ import pytest
 from scipy.stats import halfnorm, invgamma, norm
 
 from modelling.estimation import hierarchy
-from modelling.estimation.hierarchy import CHOICES, COLUMNS, Hierarchy, Prediction, fit
+from modelling.estimation.hierarchy import CHOICES, COLUMNS, Hierarchy, Prediction, Proposal, fit
 from modelling.estimation.network import EvidenceError
 
 WHERE = {"workload": "mail", "direction": "write", "access": "", "storage": "ssd"}
@@ -25,6 +25,7 @@ def cells(*rows: tuple[str, str, str, float], variance: float = 0.01) -> pd.Data
     return frame.assign(level=pd.factorize(frame["level"])[0])
 
 
+NOWHERE = Proposal({}, np.eye(len(hierarchy.NAMES)))  # draws are given
 TWO = (("a", "guest_fs", "xfs", 1.3), ("a", "guest_fs", "ext4", 1.0), ("b", "guest_fs", "xfs", 5.1))
 THREE = (*TWO, ("b", "guest_fs", "ext4", 5.0), ("c", "guest_fs", "xfs", 0.2), ("c", "guest_fs", "ext4", 0.0))
 
@@ -34,13 +35,13 @@ def at(frame: pd.DataFrame, squares: np.ndarray, factors: float = 1.0) -> Hierar
     covariance = hierarchy._Covariance(frame)
     logs = np.concatenate([np.log(squares) / 2, np.full(len(covariance.laboratories), np.log(factors))])
     _, solution = covariance.solved(logs)
-    return Hierarchy(frame, {}, {}, (hierarchy._Draw(1.0, squares, *solution),))
+    return Hierarchy(frame, {}, {}, (hierarchy._Draw(1.0, squares, *solution),), NOWHERE)
 
 
 def test_one_laboratory_is_shrunk_as_worked_by_hand():
     # The difference d = 0.3 of two cells has variance 2 (0.04 + 0.04 * 3 * 1e-9 + 0.01 + 0.01 + 0.01): main effect,
     # residuals of configuration and cell, error. Of the main effects' difference 2 * 0.04 are expected.
-    squares = np.full(len(hierarchy._NAMES), 1e-9)
+    squares = np.full(len(hierarchy.NAMES), 1e-9)
     squares[list(CHOICES).index("guest_fs")] = 0.04
     squares[-2:] = 0.01
 
@@ -55,7 +56,7 @@ def test_one_laboratory_is_shrunk_as_worked_by_hand():
 
 def test_the_prediction_is_what_the_joint_normal_of_all_cells_says():
     generator = np.random.default_rng(3)
-    squares = generator.uniform(0.01, 0.3, len(hierarchy._NAMES))
+    squares = generator.uniform(0.01, 0.3, len(hierarchy.NAMES))
     frame = cells(*THREE, ("c", "cache_mode", "none", 0.4))
     query = cells(("new", "guest_fs", "xfs", 0.0), ("new", "guest_fs", "ext4", 0.0), variance=0.005)
     model = at(frame, squares)
@@ -66,7 +67,8 @@ def test_the_prediction_is_what_the_joint_normal_of_all_cells_says():
         together = pd.concat([frame, query.assign(level=99, configuration=[90, 91])], ignore_index=True)
         covariance = hierarchy._Covariance(together)
         factor = [np.log(hierarchy._FACTORS[number]) if name == "new" else 0.0 for name in covariance.laboratories]
-        whole, *_ = covariance._sum(np.concatenate([np.log(squares) / 2, factor]))
+        half, *_ = covariance._sum(np.concatenate([np.log(squares) / 2, factor]))
+        whole = half + np.tril(half, -1).T
         n = len(frame)
         difference = np.array([1.0, -1.0])
         towards = difference @ whole[n:, :n]
@@ -78,7 +80,7 @@ def test_the_prediction_is_what_the_joint_normal_of_all_cells_says():
 
 def test_the_gradient_is_that_of_the_posterior():
     covariance = hierarchy._Covariance(cells(*THREE, ("c", "cache_mode", "none", 0.4)))
-    scores = np.random.default_rng(5).normal(0.0, 1.0, len(hierarchy._NAMES) + 3)
+    scores = np.random.default_rng(5).normal(0.0, 1.0, len(hierarchy.NAMES) + 3)
 
     _, gradient = covariance.posterior(scores)
 
@@ -94,7 +96,7 @@ def test_standard_deviations_are_integrated_out_as_draws_of_their_priors_do():
     # Brute force: draws of the priors, each weighted by its likelihood, at the laboratories' factors of the fit.
     model = fit(cells(*THREE))
     covariance = hierarchy._Covariance(model.cells)
-    spreads = np.abs(np.random.default_rng(7).normal(0.0, hierarchy._SCALES, (8_000, len(hierarchy._NAMES))))
+    spreads = np.abs(np.random.default_rng(7).normal(0.0, hierarchy._SCALES, (8_000, len(hierarchy.NAMES))))
     logs = np.column_stack([np.log(spreads + 1e-6), np.tile(np.log(list(model.factors.values())), (len(spreads), 1))])
     solutions = [covariance.solved(row) for row in logs]
     weights = np.array([value for value, _ in solutions])
@@ -108,7 +110,7 @@ def test_standard_deviations_are_integrated_out_as_draws_of_their_priors_do():
     )
 
     xfs, ext4 = {"guest_fs": "xfs"}, {"guest_fs": "ext4"}
-    brute = Hierarchy(model.cells, {}, {}, draws).contrast(xfs, ext4, WHERE, 0.01)
+    brute = Hierarchy(model.cells, {}, {}, draws, NOWHERE).contrast(xfs, ext4, WHERE, 0.01)
     fitted = model.contrast(xfs, ext4, WHERE, 0.01)
 
     assert fitted.mean == pytest.approx(brute.mean, abs=0.02)
@@ -181,7 +183,7 @@ def test_a_new_laboratory_is_inside_the_interval_as_often_as_said():
 
 
 def test_scores_are_standard_normal_where_the_priors_hold():
-    scores = np.linspace(-3.0, 3.0, len(hierarchy._NAMES) + 1)
+    scores = np.linspace(-3.0, 3.0, len(hierarchy.NAMES) + 1)
     logs, _ = hierarchy._logarithms(scores)
 
     np.testing.assert_allclose(halfnorm.cdf(np.exp(logs[:-1]) / hierarchy._SCALES), norm.cdf(scores[:-1]), rtol=1e-9)

@@ -5,140 +5,106 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.integrate import quad
-from scipy.stats import norm
 
 from modelling.estimation.arms import Spread
 from modelling.estimation.ranking import Assumptions, rank
-from modelling.estimation.verdict import Basis, Choice, of_lists, of_numbers, strength
+from modelling.estimation.verdict import Basis, strength
 from modelling.evidence.axes import AXES, SET_BY_HYPERVISOR
 from tests.modelling.frames import arm, arms, finding, findings
+from tests.modelling.scales import ALIKE
 
 PAIR, GUEST, CONFIGURATION = AXES["fs-pair"], AXES["guest-fs"], AXES["configuration"]
 NO_FINDINGS = findings()
 
 
-def ranked(frame, axis=PAIR, stated=NO_FINDINGS, variation=0.05, tau_scale=0.3):
+def ranked(frame, axis=PAIR, stated=NO_FINDINGS, variation=0.05, **scales):
     spread = Spread(variation, 1e9, 1e9)
-    return rank(frame, stated, axis, Assumptions(spread, 0.087, tier_doubt=0.5, tau_scales={"": tau_scale})).parts
-
-
-ALIKE = 1e-6  # scale of tau where laboratories are taken to agree, so that intervals can be worked by hand
+    return rank(frame, stated, axis, Assumptions(spread, 0.087, tier_doubt=0.5, **scales)).parts
 
 
 def test_the_best_comes_first_and_ratios_are_against_it():
-    (part,) = ranked(arms(arm(100), arm(200, guest_fs="xfs"), arm(50, guest_fs="btrfs")))
+    (part,) = ranked(arms(arm(100), arm(200, guest_fs="xfs"), arm(50, guest_fs="btrfs")), scales=ALIKE)
     assert [(entry.key, entry.rank, entry.ratio) for entry in part.entries] == [
         ("xfs-on-ext4", 1, 1.0),
-        ("ext4-on-ext4", 2, pytest.approx(0.5)),
-        ("btrfs-on-ext4", 3, pytest.approx(0.25)),
+        ("ext4-on-ext4", 2, pytest.approx(0.5, rel=1e-3)),
+        ("btrfs-on-ext4", 3, pytest.approx(0.25, rel=2e-3)),
     ]
-    # In a new laboratory 100 is more than 90 % probably slower than 200 by a tenth, in spite of one laboratory.
-    assert (part.best, part.worst) == (("xfs-on-ext4",), ("ext4-on-ext4", "btrfs-on-ext4"))
-    assert [entry.verdict for entry in part.entries] == ["use", "avoid", "avoid"]
+    # One laboratory: it is told what leads there, and nothing is to be used or avoided.
+    assert (part.best, part.worst, part.leading) == ((), (), ("xfs-on-ext4",))
+    assert [entry.verdict for entry in part.entries] == ["leads", "unknown", "unknown"]
+    assert (part.verdict.kind, part.verdict.strength) == ("leads", "very weak")
+    assert part.verdict.contrast.measured == (pytest.approx(2.0),)
 
 
 def test_the_interval_is_worked_from_the_spread_of_both_entries():
     # ln ratio = ln 0.5, standard error sqrt(0.05^2 + 0.05^2) = 0.0707, 1.96 of it = 0.1386.
-    (part,) = ranked(arms(arm(100), arm(200, guest_fs="xfs")), tau_scale=ALIKE)
+    (part,) = ranked(arms(arm(100), arm(200, guest_fs="xfs")), scales=ALIKE)
     entry = part.entries[1]
     assert (entry.mean_low, entry.mean_high) == (pytest.approx(entry.low), pytest.approx(entry.high))
     assert (entry.low, entry.high) == (
-        pytest.approx(0.5 * np.exp(-0.13859), rel=1e-4),
-        pytest.approx(0.5 * np.exp(0.13859), rel=1e-4),
+        pytest.approx(0.5 * np.exp(-0.13859), rel=2e-3),
+        pytest.approx(0.5 * np.exp(0.13859), rel=2e-3),
     )
     assert (part.entries[0].low, part.entries[0].high) == (1.0, 1.0)
 
 
 def test_entries_whose_difference_may_be_chance_are_tied_and_share_the_best_set():
-    (part,) = ranked(arms(arm(100), arm(105, guest_fs="xfs"), arm(50, guest_fs="btrfs")), tau_scale=ALIKE)
-    assert part.best == ("xfs-on-ext4", "ext4-on-ext4")
+    (part,) = ranked(arms(arm(100), arm(105, guest_fs="xfs"), arm(50, guest_fs="btrfs")), scales=ALIKE)
+    assert part.leading == ("xfs-on-ext4", "ext4-on-ext4")
     assert part.entries[0].tied_with == ("ext4-on-ext4",)
-    assert part.worst == ("btrfs-on-ext4",)
+    assert (part.verdict.contrast.second, part.worst) == ("btrfs-on-ext4", ())
 
 
 def test_nothing_is_called_worst_where_everything_may_be_best():
-    (part,) = ranked(arms(arm(100), arm(101, guest_fs="xfs")), tau_scale=ALIKE)
-    assert (len(part.best), part.worst) == (2, ())
+    (part,) = ranked(arms(arm(100), arm(101, guest_fs="xfs")), scales=ALIKE)
+    assert ([entry.verdict for entry in part.entries], part.worst) == (["no difference"] * 2, ())
 
 
 def test_one_laboratory_foretells_less_than_it_measured():
-    """Its mean and a new laboratory differ by tau each: half-normal(0.3), by quadrature of the two mixtures."""
     (part,) = ranked(arms(arm(100), arm(200, guest_fs="xfs")))
     entry = part.entries[1]
-    for low, times in ((entry.mean_low, 1), (entry.low, 2)):
-        below = quad(
-            lambda tau, low=low, times=times: (
-                2 * norm.pdf(tau, 0, 0.3) * norm.cdf(np.log(low), np.log(0.5), np.sqrt(0.005 + times * tau**2))
-            ),
-            *(0, 3),
-        )[0]
-        assert below == pytest.approx(0.025, abs=1e-7)
+    assert entry.low < entry.mean_low < entry.ratio < 1
+    assert entry.high > entry.mean_high
 
 
-def test_one_laboratory_that_cannot_tell_two_apart_gives_no_clear_winner():
+def test_one_laboratory_that_cannot_tell_two_apart_is_not_known():
     (part,) = ranked(arms(arm(100), arm(101, guest_fs="xfs")))
-    assert (part.verdict.kind, part.verdict.strength) == ("no clear winner", "very weak")
-    assert [rule for rule, _ in part.verdict.reasons] == ["laboratories", "storage"]
+    assert (part.verdict.kind, part.verdict.strength) == ("not known", "very weak")
+    assert [rule for rule, _ in part.verdict.reasons] == ["groups"]
     assert part.entries[1].verdict == "unknown"
 
 
-def test_laboratories_that_agree_make_a_winner():
+def test_laboratories_that_agree_say_what_to_use():
     rows = [
         arm(value, guest_fs=fs, case_study=f"lab{i}", storage=("hdd", "ssd")[i % 2])
         for i in range(6)
         for fs, value in (("ext4", 100), ("xfs", 300))
     ]
     (part,) = ranked(arms(*rows))
-    assert (part.verdict.kind, part.verdict.strength, part.verdict.reasons) == ("winner", "strong", ())
+    assert (part.verdict.kind, part.verdict.strength, part.verdict.reasons) == ("use", "strong", ())
     assert (part.entries[0].laboratories, part.entries[0].expected_loss) == (6, pytest.approx(0, abs=0.5))
 
 
 def test_an_entry_without_numbers_is_not_used_for_want_of_evidence():
-    stated = findings(finding("btrfs", "btrfs", "best", outstanding=True), finding("ext4", "ext4", "unlisted"))
-    (part,) = ranked(arms(arm(200), arm(100, guest_fs="xfs")), stated=stated)
+    stated = findings(finding("btrfs", "btrfs", "best"), finding("ext4", "ext4", "unlisted"))
+    (part,) = ranked(arms(arm(200), arm(100, guest_fs="xfs")), stated=stated, scales=ALIKE)
     by_key = {entry.key: entry for entry in part.entries}
     assert by_key["btrfs-on-btrfs"].rank == 1
     assert (by_key["btrfs-on-btrfs"].verdict, by_key["btrfs-on-btrfs"].expected_loss) == ("unknown", None)
-    assert part.best == ("ext4-on-ext4",)
-
-
-@pytest.mark.parametrize(
-    ("choices", "expected"),
-    [
-        # within the margin, contiguous from the first, the one between them as well
-        ([(0, 0.3, 0.02), (0.01, 0.5, 0.12), (0.02, 0.4, 0.08), (0.3, 0.8, 0.3)], "use use use doubtful"),
-        # the first stays in the set although its own loss is beyond the margin
-        ([(0, 0.45, 0.15), (0.01, 0.46, 0.16)], "use unknown"),
-        # small expected loss, but behind by more than the margin
-        ([(0, 0.1, 0.01), (0.12, 0.45, 0.09)], "use unknown"),
-        # below an avoided one nobody is better than doubtful
-        ([(0, 0.0, 0.0), (0.5, 0.95, 0.5), (0.6, 0.4, 0.4), None], "use avoid doubtful doubtful"),
-        # what has no number is neither used nor blamed
-        ([None, (0, 0.2, 0.02), (0.05, 0.3, 0.05)], "unknown use use"),
-    ],
-)
-def test_the_verdict_follows_from_what_is_expected_to_be_lost(choices, expected):
-    assert of_numbers([choice and Choice(*choice) for choice in choices], 0.1) == expected.split()
-
-
-def test_lists_name_the_first_and_the_last_tier():
-    assert of_lists([0, 0, 1, 2]) == ["use", "use", "unknown", "avoid"]
-    assert of_lists([0, 0]) == ["use", "use"]
+    assert part.leading == ("ext4-on-ext4",)
 
 
 @pytest.mark.parametrize(
     ("basis", "word", "rules"),
     [
-        (Basis(3, measured=True, has_numbers=True, storage=("hdd", "ssd")), "strong", []),
-        (Basis(2, measured=True, has_numbers=True), "moderate", ["laboratories"]),
-        (Basis(1, measured=True, has_numbers=True), "weak", ["laboratories"]),
-        (Basis(1, measured=False, has_numbers=True), "very weak", ["laboratories", "derived"]),
-        (Basis(5, measured=False, has_numbers=False), "weak", ["listed"]),
+        (Basis(3, measured=True, has_numbers=True), "strong", []),
+        (Basis(2, measured=True, has_numbers=True), "moderate", ["groups"]),
+        (Basis(1, measured=True, has_numbers=True), "very weak", ["groups"]),
+        (Basis(3, measured=False, has_numbers=True), "moderate", ["derived"]),
+        (Basis(5, measured=False, has_numbers=False), "very weak", ["listed"]),
         (Basis(4, measured=True, has_numbers=True, wider=2.5), "moderate", ["spread"]),
         (Basis(4, measured=True, has_numbers=True, direct=False, confounded=True), "weak", ["indirect", "confounded"]),
-        (Basis(4, measured=True, has_numbers=True, storage=("hdd",)), "moderate", ["storage"]),
-        (Basis(4, measured=True, has_numbers=True, storage=("hdd",), storage_asked=True), "strong", []),
+        (Basis(4, measured=True, has_numbers=True, unsafe=True), "moderate", ["durability"]),
         (Basis(4, measured=True, has_numbers=True, newest=2010, this_year=2026), "moderate", ["age"]),
         (Basis(4, measured=True, has_numbers=True, this_year=2026), "strong", []),
     ],
@@ -187,7 +153,7 @@ def test_tier_lists_rank_without_numbers_where_no_numbers_exist():
         "xfs-on-btrfs",
     ]
     assert {(entry.ratio, entry.low, entry.high, entry.grade) for entry in part.entries} == {(None, None, None, "D")}
-    assert (part.best, part.worst) == (("ext4-on-ext4",), ("xfs-on-btrfs",))
+    assert (part.best, part.worst, part.verdict.kind) == ((), (), "not known")
 
 
 def test_equal_tiers_share_the_best_rank():
@@ -225,11 +191,11 @@ def test_numbers_and_lists_that_share_an_entry_are_ranked_together():
     stated = findings(
         finding("ext4", "ext4", "best"), finding("xfs", "xfs", "unlisted"), finding("btrfs", "btrfs", "worst")
     )
-    (part,) = ranked(arms(arm(200), arm(100, guest_fs="xfs")), stated=stated)
+    (part,) = ranked(arms(arm(200), arm(100, guest_fs="xfs")), stated=stated, scales=ALIKE)
     assert part.basis == "both"
     found = {entry.key: (entry.rank, entry.ratio) for entry in part.entries}
     assert found["ext4-on-ext4"] == (1, 1.0)
-    assert found["xfs-on-ext4"][1] == pytest.approx(0.5, abs=0.001)
+    assert found["xfs-on-ext4"][1] == pytest.approx(0.5, abs=0.005)
     # Only lists speak of these two: they have a place in the order, and no number.
     assert found["xfs-on-xfs"][1] is found["btrfs-on-btrfs"][1] is None
     assert found["xfs-on-xfs"][0] < found["btrfs-on-btrfs"][0]

@@ -1,74 +1,161 @@
-"""What one more laboratory is worth: against integration by brute force, and at its limits."""
+"""What sets of runs on a machine are worth: closed forms, brute force, and limits."""
 
 import math
 
 import numpy as np
+import pandas as pd
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from modelling.estimation.bayes import posterior
-from modelling.estimation.network import Trial
-from modelling.estimation.value import expected_gain, most_telling
-
-lines = st.lists(st.tuples(st.integers(-40, 40), st.integers(-20, 20)), min_size=1, max_size=7)
-
-
-@given(lines)
-def test_the_gain_is_the_expectation_over_what_may_be_seen(found):
-    means, moves = (np.array(each) / 20 for each in zip(*found, strict=True))
-    z = np.linspace(-9, 9, 20_001)
-    density = np.exp(-(z**2) / 2) / math.sqrt(2 * math.pi)
-    largest = (means[:, None] + moves[:, None] * z).max(axis=0)
-    expected = np.trapezoid(largest * density, z) - means.max()
-    assert expected_gain(means, moves) == pytest.approx(expected, abs=1e-6)
+from modelling.estimation import value
+from modelling.estimation.entry_cells import COLUMNS
+from modelling.estimation.partial_pooling import posterior, published_scales
+from modelling.estimation.value import (
+    Candidate,
+    Components,
+    RunSet,
+    after,
+    candidates,
+    expected_gains,
+    leading,
+    proposed,
+    reduced,
+    run_sets,
+)
 
 
-def test_two_equal_means_gain_what_one_normal_is_above_zero():
-    # max(0, Z) has the mean 1 / sqrt(2 pi).
-    assert expected_gain([0.0, 0.0], [0.0, 1.0]) == pytest.approx(1 / math.sqrt(2 * math.pi))
+def normal(means, spread: float) -> Components:
+    """One normal: known means over laboratories, and laboratories that deviate by this standard deviation an entry."""
+    size = len(means)
+    return Components(np.ones(1), np.array([means], float), np.zeros((1, size, size)), spread**2 * np.eye(size)[None])
 
 
-def test_what_moves_nothing_gains_nothing():
-    assert expected_gain([1.0, 2.0, 2.0], [0.3, 0.3, 0.3]) == 0.0
+def heavy() -> Components:
+    """Four entries, of which laboratories mostly deviate a little and sometimes much."""
+    scales = np.array([0.05, 0.2, 0.6])
+    extras = scales[:, None, None] ** 2 * np.eye(4)
+    return Components(np.array([0.6, 0.3, 0.1]), np.tile([0.1, 0.05, 0.0, -0.1], (3, 1)), extras / 4, extras)
 
 
-def trial(laboratory: str, **effects: float) -> Trial:
-    return Trial.from_arms(laboratory, tuple(effects), np.array(list(effects.values())), np.full(len(effects), 0.001))
+def test_two_equal_entries_gain_what_one_normal_is_above_zero():
+    # The difference is N(0, 2 * 0.3²), seen with error 2 * 0.01: what is learnt has the variance 0.18² / 0.2, and
+    # E max(0, s Z) = s / sqrt(2 pi).
+    (gain,) = expected_gains(normal([0.0, 0.0], 0.3), [(0, 1)], noise=0.01)
+    assert gain == pytest.approx(0.18 / math.sqrt(0.2) / math.sqrt(2 * math.pi), rel=0.01)
 
 
-def test_the_two_that_cannot_be_told_apart_are_the_ones_to_measure():
-    seen = [trial("one", a=0.30, b=0.29, c=-2.0), trial("two", a=0.31, b=0.30, c=-2.1)]
-    first, *others = most_telling(posterior(("a", "b", "c"), seen, 0.3), noise=0.002)
-    assert {first.a, first.b} == {"a", "b"}
-    assert all(other.gain <= first.gain for other in others)
-    assert others[-1].gain < first.gain / 2
+def test_all_of_k_equal_entries_without_error_gain_the_largest_of_k_normals():
+    # E max of 3 and 5 standard normals: 0.8463 and 1.1630 (Harter 1961, table 1).
+    for size, largest in ((3, 0.8463), (5, 1.1630)):
+        (gain,) = expected_gains(normal([0.0] * size, 0.2), [tuple(range(size))], noise=1e-9)
+        assert gain == pytest.approx(0.2 * largest, rel=0.02)
 
 
-def test_a_laboratory_more_is_worth_less_where_more_have_measured():
-    few = [trial(f"laboratory {n}", a=0.0, b=0.0) for n in range(1)]
-    many = [trial(f"laboratory {n}", a=0.0, b=0.0) for n in range(8)]
-    gains = [most_telling(posterior(("a", "b"), seen, 0.3), noise=0.002)[0].gain for seen in (few, many)]
-    assert gains[1] < gains[0] / 3
+def test_what_is_expected_after_runs_is_the_mean_of_drawn_machines_that_show_the_like():
+    """Brute force: draw machines, make the runs, keep those near what was seen."""
+    known, rng = heavy(), np.random.default_rng(3)
+    of = rng.choice(3, p=known.weights, size=4_000_000)
+    deviations = np.sqrt((known.covariances + known.extras)[of, 0, 0])[:, None]
+    speed = known.means[0] + deviations * rng.normal(size=(len(of), 4))
+    seen = speed[:, [0, 2]] + 0.05 * rng.normal(size=(len(of), 2))
+    for difference in (-0.5, 0.1):
+        near = np.abs(seen[:, 1] - seen[:, 0] - difference) < 0.01
+        told = after(known, (0, 2), 0.0025, np.array([[7.0, 7.0 + difference]]))[0]  # whatever the machine's level
+        expected = speed[near].mean(axis=0)
+        assert told - told[0] == pytest.approx(expected - expected[0], abs=0.012)
 
 
-def test_a_noisy_laboratory_is_worth_less():
-    found = posterior(("a", "b"), [trial("one", a=0.0, b=0.0)], 0.3)
-    exact, noisy = (most_telling(found, noise)[0].gain for noise in (0.0, 1.0))
-    assert noisy < exact / 2
+def test_the_gain_of_a_mixture_is_what_choosing_anew_gains_on_drawn_machines():
+    known, rng = heavy(), np.random.default_rng(4)
+    of = rng.choice(3, p=known.weights, size=200_000)
+    speed = known.means[0] + np.sqrt((known.covariances + known.extras)[of, 0, 0])[:, None] * rng.normal(
+        size=(len(of), 4)
+    )
+    for places in ((0, 1), (0, 1, 2), (0, 1, 2, 3)):
+        seen = (speed + 0.05 * rng.normal(size=speed.shape))[:, places]
+        chosen = after(known, places, 0.0025, seen).argmax(axis=1)
+        gained = np.mean(speed[np.arange(len(of)), chosen] - speed[:, 0])
+        (gain,) = expected_gains(known, [places], 0.0025)
+        assert gain == pytest.approx(gained, rel=0.05)
 
 
-def test_the_gain_is_the_mean_of_what_is_gained_in_simulated_laboratories():
-    """Draw a truth, let the laboratory see it, choose anew: the mean advantage over choosing at once."""
-    found = posterior(("a", "b"), [trial("one", a=0.05, b=0.0)], 0.2)
-    told = most_telling(found, noise=0.01)[0].gain
-    fit, tau2 = found.fit(), float(found.weights @ found.taus**2)
-    of_contrast = fit.covariance[0, 0] + fit.covariance[1, 1] - 2 * fit.covariance[0, 1]
-    rng = np.random.default_rng(7)
-    mean = fit.effects[0] - fit.effects[1]
-    truth = rng.normal(mean, math.sqrt(of_contrast), 400_000)
-    seen = rng.normal(truth, math.sqrt(tau2 + 0.01))
-    shrink = of_contrast / (of_contrast + tau2 + 0.01)
-    after = mean + shrink * (seen - mean)
-    gained = np.where(after > 0, truth, 0.0).mean() - max(mean, 0.0)
-    assert math.log1p(told) == pytest.approx(gained, abs=0.001)
+def test_a_level_or_a_covariance_common_to_all_entries_changes_nothing():
+    known = heavy()
+    shifted = known._replace(means=known.means + np.array([[1.0], [-2.0], [0.5]]), covariances=known.covariances + 3.0)
+    sets = [(0, 1), (1, 3), (0, 1, 2, 3)]
+    assert expected_gains(shifted, sets, 0.001) == pytest.approx(expected_gains(known, sets, 0.001), rel=0.02)
+
+
+def test_more_entries_gain_more_and_more_error_less():
+    known = heavy()
+    pair, three, everything = expected_gains(known, [(0, 1), (0, 1, 2), (0, 1, 2, 3)], 0.001)
+    assert pair < three < everything
+    assert expected_gains(known, [(0, 1, 2, 3)], 0.5)[0] < everything / 2
+
+
+def test_one_alone_or_a_decided_question_gains_nothing():
+    assert run_sets(["a"], normal([0.0], 0.2), 0.0025, 2) == []
+    sets = run_sets(["a", "b"], normal([3.0, 0.0], 0.2), 0.0025, 2)
+    assert sets[0].gain < 1e-6
+    assert proposed(sets, 0.005) == []
+
+
+def test_an_entry_that_nobody_measured_leads_one_known_to_be_slower():
+    known = normal([0.0, -0.3, -0.3], 0.1)
+    known.extras[0, 2, 2] = 0.5
+    assert leading(known, ["a", "b", "c"]) == [0, 2, 1]
+    sets = run_sets(["a", "b", "c"], known, 0.0025, 2)
+    assert proposed(sets, 0.005)[0].entries == ("a", "c")
+
+
+def test_candidates_are_pairs_leading_ones_factorials_and_all_each_once():
+    cells = [("ext4", "xfs"), ("xfs", "ext4"), ("ext4", "ext4"), ("xfs", "xfs"), ("btrfs", "ext4")]
+    design = candidates(5, cells)
+    assert Candidate("all", (0, 1, 2, 3, 4)) in design
+    assert Candidate("factorial", (0, 1, 2, 3)) in design  # and not the leading four once more
+    assert {len(candidate.places) for candidate in design if candidate.kind == "leading"} == {3}
+    assert sum(candidate.kind == "pair" for candidate in design) == 10
+    assert len({candidate.places for candidate in design}) == len(design)
+    assert {candidate.kind for candidate in candidates(20, is_cut=True)} == {"pair", "leading"}
+
+
+def test_the_best_a_run_comes_first_and_then_what_gains_more():
+    small, large = RunSet("pair", ("a", "b"), 2, 0.04), RunSet("all", ("a", "b", "c", "d"), 2, 0.06)
+    factorial = RunSet("factorial", ("a", "b", "c"), 2, 0.05)
+    weak = RunSet("pair", ("c", "d"), 1, 0.003)
+    assert proposed([large, weak, factorial, small], 0.005) == [small, factorial, large]
+    assert proposed([weak, large], 0.005) == [large]  # what a run gains does not make up for gaining nothing
+    assert proposed([weak], 0.005) == []
+
+
+def test_the_set_proposed_does_not_depend_on_how_entries_are_numbered():
+    known, names = heavy(), ["d", "a", "c", "b"]
+    sets = {runs.entries: runs.gain for runs in run_sets(names, known, 0.0025, 2)}
+    turned = [3, 1, 0, 2]
+    again = {runs.entries: runs.gain for runs in run_sets([names[i] for i in turned], known.among(turned), 0.0025, 2)}
+    assert sets == pytest.approx(again)
+
+
+def test_few_components_gain_what_many_do(monkeypatch):
+    rng = np.random.default_rng(1)
+    factors = 1 / rng.gamma(1.0, 1.0, 128)
+    spread = 0.02 * rng.lognormal(0, 0.5, 128)
+    known = Components(
+        np.full(128, 1 / 128),
+        rng.normal(0, 0.1, (128, 5)),
+        spread[:, None, None] * np.eye(5),
+        (0.03 * factors)[:, None, None] * np.eye(5),
+    )
+    few = [runs.gain for runs in run_sets("abcde", known, 0.0025, 2)]
+    assert len(reduced(known).weights) <= 12
+    monkeypatch.setattr(value, "reduced", lambda components: components)
+    assert few == pytest.approx([runs.gain for runs in run_sets("abcde", known, 0.0025, 2)], rel=0.08)
+
+
+def test_laboratories_that_agree_make_runs_worth_less():
+    entries = pd.DataFrame({"guest_fs": ["a", "b"]}, index=["a", "b"])
+    gains = []
+    for count in (1, 8):
+        rows = [(name, n, f"lab{n}", f"lab{n}", "", 0.0, 0.001) for n in range(count) for name in "ab"]
+        known = Components.of(posterior(entries, pd.DataFrame(rows, columns=COLUMNS), published_scales()))
+        gains.append(run_sets(["a", "b"], known, 0.0025, 2)[0].gain)
+    assert gains[1] < gains[0] / 2

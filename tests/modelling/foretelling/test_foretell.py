@@ -7,9 +7,7 @@ from pathlib import Path
 import pytest
 from django.core.management import CommandError, call_command
 
-from modelling.foretelling import gather
 from modelling.foretelling.contrasts import COLUMNS, ContrastsError, UnknownNameError, contrast_of, rows
-from tests.factories import make_case_study, make_measurement, publish
 
 KVM = {"workload": "Mail server", "hypervisor_a": "KVM", "hypervisor_b": "kvm"}
 
@@ -49,14 +47,6 @@ def test_names_are_read_as_imports_read_them(published_evidence):
 def test_an_unknown_name_is_told_with_its_column(published_evidence):
     with pytest.raises(UnknownNameError, match="guest_fs_b: 'reiser5' is no file system of the catalogue"):
         contrast_of(asked(**KVM, guest_fs_b="reiser5"), set())
-
-
-def test_laboratories_that_share_an_author_are_one_group(published_evidence):
-    publish(make_measurement(1.0, case_study=make_case_study("elsewhere")).configuration.case_study)
-    groups = gather.research_groups()
-
-    assert {groups[name] for name in ("p0", "p1", "p2", "p3", "p4")} == {"p0"}
-    assert groups["elsewhere"] == "elsewhere"
 
 
 @pytest.mark.slow

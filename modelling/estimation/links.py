@@ -1,0 +1,47 @@
+"""What joins two entries: the laboratories and research groups with numbers on each step between them. No Django."""
+
+from collections.abc import Iterable, Mapping
+from functools import cached_property
+
+import numpy as np
+
+from .network import Trial
+
+
+class Links:
+    """The links between entries that trials, each of one laboratory, measured. group_of : laboratory to its research
+    group; a laboratory that it does not name is a group by itself"""
+
+    def __init__(self, trials: Iterable[Trial], group_of: Mapping[str, str]) -> None:
+        self.trials = tuple(trials)
+        self.group_of = group_of
+        self.place = {
+            name: index for index, name in enumerate(sorted({name for t in self.trials for name in t.treatments}))
+        }
+
+    def groups(self, a: str, b: str) -> int:
+        """Count the research groups on each link between two entries, the fewest, by the way where these are most."""
+        return int(self._widest[self.place[a], self.place[b]]) if a in self.place and b in self.place else 0
+
+    def measured(self, a: str, b: str) -> dict[str, float]:
+        """Return laboratory to how many times as fast as b it measured a, of those that compared both."""
+        return {
+            trial.name: float(np.exp(trial.effects[trial.treatments.index(a), trial.treatments.index(b)]))
+            for trial in self.trials
+            if a in trial.treatments and b in trial.treatments
+        }
+
+    @cached_property
+    def _widest(self) -> np.ndarray:
+        """Return (n, n) numbers of groups, by Floyd's and Warshall's algorithm with the least of a way's links for its
+        length and the greatest of the ways."""
+        size = len(self.place)
+        by_group: dict[str, np.ndarray] = {}
+        for trial in self.trials:
+            at = [self.place[name] for name in trial.treatments]
+            group = self.group_of.get(trial.name, trial.name)
+            by_group.setdefault(group, np.zeros((size, size), dtype=bool))[np.ix_(at, at)] = True
+        widest = np.sum(list(by_group.values()), axis=0, dtype=int) if by_group else np.zeros((size, size), dtype=int)
+        for middle in range(size):
+            widest = np.maximum(widest, np.minimum.outer(widest[:, middle], widest[middle]))
+        return widest
