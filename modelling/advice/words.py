@@ -33,7 +33,7 @@ def summary(recommended: Sequence[Recommendation], is_far: bool) -> list[str]:
 
 
 def _transferred(recommended: Recommendation) -> Iterable[str]:
-    """Say what carries over: "As for a mail server: no clear winner among Btrfs on ext4 and ext4 on XFS."."""
+    """Say what carries over: "As for a mail server: not known: no numbers compare them."."""
     workload, parts = load(recommended.label), recommended.parts
     if not parts:
         yield f"It is most like {workload}, for which no comparison is published."

@@ -243,6 +243,7 @@ def as_json(kept: Edition, question: Question, machine: Machine) -> str:
         "permanent": words.api_address(question, **kept.named) if kept.named else None,
         "pinned": kept.is_pinned,
         "method_of_today": _said_today(kept, question),
+        "doubt": kept.doubt,
     }
     return json.dumps(in_documented_order({**result, **beside}), separators=(",", ":"))
 

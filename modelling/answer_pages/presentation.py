@@ -7,7 +7,7 @@ from kdb.units import METRICS, Metric
 from modelling.answers.content import Answer, AnswerPart, Decision, RankedEntry
 from modelling.answers.words import GRADES, THING, Bar, Chart, address, forest_plot, grounds_line, never_tried, title
 from modelling.comparisons.words import address_of
-from modelling.estimation.verdict import DOUBTFUL
+from modelling.estimation.verdict import LEADS, NO_DIFFERENCE, USE
 from modelling.evidence.axes import AXES, COLUMN_LABELS, NATIVE, NATIVE_AXES
 from modelling.evidence.question import Question
 from modelling.evidence.words import capital
@@ -19,6 +19,8 @@ from .trade_table import TradeTable, trade_tables
 
 Names = Mapping[str, Mapping[str, str]]  # kind of name to {slug: label}
 
+_HEADINGS = {LEADS: "Leads where it was measured", NO_DIFFERENCE: "No difference that matters"}
+
 
 @dataclass(frozen=True)
 class RankedTable:
@@ -26,6 +28,7 @@ class RankedTable:
 
     relative : what its ratios are of; name : what tells it from the other parts
     reference : label of the entry that ratios are against
+    heading : what is said of the `best`
     lines : each entry with the labels of those it cannot be told apart from ("all others" where that is three or more),
         and with the label of the first (of the first that of the second) and where the two are compared
     """
@@ -39,9 +42,9 @@ class RankedTable:
     held_equal: str
     assumed_equal: str
     verdict: Decision
+    heading: str
     lines: list[tuple[RankedEntry, list[str], str, str]]
     best: list[RankedEntry]
-    doubtful: list[RankedEntry]
     avoid: list[RankedEntry]
     chart: Chart | None
 
@@ -212,6 +215,7 @@ def _table(
         held_equal=part.held_equal,
         assumed_equal=part.assumed_equal,
         verdict=part.verdict,
+        heading="Use" if any(entry.is_best for entry in entries) else _HEADINGS.get(part.verdict.kind, "Not known"),
         lines=[
             (
                 entry,
@@ -223,8 +227,7 @@ def _table(
             )
             for entry, other in zip(entries, others, strict=True)
         ],
-        best=[entry for entry in entries if entry.is_best],
-        doubtful=[entry for entry in entries if entry.verdict == DOUBTFUL],
+        best=[entry for entry in entries if entry.verdict in (USE, LEADS, NO_DIFFERENCE)],
         avoid=[entry for entry in entries if entry.is_worst],
         chart=forest_plot(part.part, relative, reference, bars) if has_numbers else None,
     )

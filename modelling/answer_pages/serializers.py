@@ -45,6 +45,11 @@ class Beside:
     ]
     pinned: Annotated[bool | None, "Whether it is kept for good; null: this is not its permanent address."]
     method_of_today: Annotated[MethodOfToday | None, "Null: `method` is the method of today."]
+    doubt: Annotated[
+        str,
+        "Where forecasts of this form were no better than “no difference” when each research group was left out, or "
+        "could not be tested (see model quality); empty: nothing against them, not tested yet, or `as_of` is asked.",
+    ]
     fit: Fit
 
 
@@ -69,6 +74,7 @@ class TableWorkloadSerializer(Fields):
     status = serializers.ChoiceField(choices=STATUSES)
     verdict = shape_of(Decision)()
     laboratories = serializers.IntegerField()
+    groups = serializers.IntegerField(help_text="Research groups of these laboratories.")
 
 
 class TableCellSerializer(shape_of(RankedEntry)):  # type: ignore[misc]

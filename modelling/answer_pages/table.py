@@ -34,6 +34,7 @@ def table(answers: Mapping[Question, RankingSnapshot | None]) -> dict[str, Any]:
                 "status": result["status"],
                 "verdict": result["verdict"],
                 "laboratories": result["grounds"]["laboratories"],
+                "groups": result["grounds"]["groups"],
             }
             for question, result in known.items()
         ],

@@ -4,17 +4,16 @@ from functools import partial
 
 from kdb.units import METRICS
 from modelling.estimation.ranking import Ranking
-from modelling.estimation.verdict import WINNER
+from modelling.estimation.verdict import LEADS, USE
 from modelling.evidence import names as catalogue
 from modelling.evidence.axes import AXES
 from modelling.evidence.names import label
 from modelling.workloads.curves import curves
 
-from . import caches, caveats, decision, grounds
+from . import caches, caveats, decision, grounds, next_runs
 from .content import Answer, AnswerPart, RankedEntry
 from .differences import differences
 from .estimate import Estimate
-from .next_runs import next_runs
 from .set_up import set_ups
 
 
@@ -31,10 +30,12 @@ def answer(estimate: Estimate, revision: int) -> Answer:
     missing = caveats.missing(axis, question, ranking, estimate.measured)
     notes = [*caches.answered(question, ranking, studies, entry_name), *caveats.caveats(axis, question, ranking)]
     best = tuple(key for part in parts for key in part.best)
-    by_machines = caveats.by_machines(estimate.best_by_machines, best, entry_name)
-    runs = next_runs(question, estimate.telling)
+    leading = tuple(key for part in parts for key in part.leading)
+    by_machines = caveats.by_machines(estimate.best_by_machines, leading, entry_name)
+    runs = next_runs.next_runs(question, estimate.run_sets)
+    measure_next = next_runs.in_words(question, estimate.run_sets, runs)
     names = decision.part_names(ranking, entry_name, _name_of)
-    verdicts = [decision.of_part(part, entry_name, runs) for part in parts]
+    verdicts = [decision.of_part(part, entry_name, measure_next if len(parts) == 1 else "") for part in parts]
     return Answer(
         question=question,
         revision=revision,
@@ -42,7 +43,7 @@ def answer(estimate: Estimate, revision: int) -> Answer:
         metric=ranking.metric,
         other_metrics=tuple(metric for metric in METRICS if metric in estimate.others),
         status=_status(ranking),
-        verdict=decision.of_answer(verdicts, names, missing),
+        verdict=decision.of_answer(verdicts, names, missing, measure_next),
         machines=by_machines,
         grounds=rests_on,
         entries=tuple(
@@ -64,6 +65,7 @@ def answer(estimate: Estimate, revision: int) -> Answer:
         worst=tuple(key for part in parts for key in part.worst),
         scaling=curves(ranking.arms, axis, entry_name, {slug: study.scope for slug, study in studies.items()}),
         next_runs=runs,
+        measure_next=measure_next,
         differences=differences(parts, {ranking.metric: ranking.arms, **estimate.others}),
         trade_offs=estimate.trade_offs,
         set_ups=set_ups(ranking, entry_name),
@@ -86,4 +88,4 @@ def _status(ranking: Ranking) -> str:
         return "no comparison"
     if len(parts) > 1:
         return "ranked apart"
-    return "ranked" if parts[0].verdict.kind == WINNER else "indistinguishable"
+    return "ranked" if parts[0].verdict.kind in (USE, LEADS) else "indistinguishable"

@@ -190,14 +190,14 @@ def _measured_with(axis: Axis, column: str, pairs: pd.DataFrame) -> str:
 
 
 def by_machines(best: Mapping[int, Sequence[str]], on_average: Collection[str], label_of: Callable[[str], str]) -> str:
-    """Say which entries would be used at each number of machines, where it is not what is used on average; else "".
+    """Say which entries come first at each number of machines, where they are not those on average; else "".
 
-    best : number of machines to the entries to use at it; label_of : an entry's key to what a reader calls it
+    best : number of machines to the entries that come first at it; label_of : an entry's key to what a reader calls it
     """
     if not any(set(keys) != set(on_average) for keys in best.values()):
         return ""
     clauses = [f"{machines(count)} {listed(map(label_of, keys), 'or') or 'nothing'}" for count, keys in best.items()]
-    return f"By their number alone: with {'; with '.join(clauses)}."
+    return f"By their number alone the first is: with {'; with '.join(clauses)}."
 
 
 def missing(axis: Axis, question: Question, ranking: Ranking, measured: Iterable[tuple[str, str, str]]) -> list[str]:

@@ -10,7 +10,9 @@ from typing import Annotated, Any, get_args, get_origin, get_type_hints
 from kdb.content import Among, MetricName
 from kdb.units import METRICS, THROUGHPUT
 from modelling.estimation.ranking import Entry, Place
-from modelling.estimation.verdict import AVOID, NO_WINNER, NOT_KNOWN, STRENGTHS, UNKNOWN, USE, WINNER
+from modelling.estimation.value import KINDS as RUN_KINDS
+from modelling.estimation.value import PAIR
+from modelling.estimation.verdict import AVOID, EARLIER_KINDS, KINDS, STRENGTHS, UNKNOWN, USE
 from modelling.evidence.question import Question
 from modelling.workloads.curves import CurvePanel
 
@@ -23,7 +25,7 @@ class Decision:
 
     component = "Verdict"
 
-    kind: Annotated[str, Among([WINNER, NO_WINNER, NOT_KNOWN])]
+    kind: Annotated[str, Among([*KINDS, *EARLIER_KINDS]), "The last two are of methods up to 9."]
     sentence: str
     strength: Annotated[str, Among(reversed(STRENGTHS))]
     reasons: Annotated[tuple[str, ...], "Why it is not surer, a sentence a step."]
@@ -104,6 +106,7 @@ class Grounds:
     """The evidence that the answer rests on."""
 
     laboratories: int
+    groups: Annotated[int, "Research groups of these laboratories; only groups are independent of one another."]
     case_studies: int
     measurements: int
     derived: int
@@ -119,12 +122,15 @@ class Grounds:
 
 @dataclass(frozen=True)
 class NextRun:
-    """A comparison that one more laboratory should make."""
+    """A set of runs to make on the reader's own machine, each entry as often, and what the choice gains by it."""
 
-    part: int
-    entries: Annotated[tuple[str, str], "Keys of the two."]
-    labels: tuple[str, str]
-    gain: Annotated[float, "Percent by which the choice after it is expected to be better."]
+    kind: Annotated[str, Among(RUN_KINDS)]
+    entries: Annotated[tuple[str, ...], "Keys of what to measure."]
+    labels: tuple[str, ...]
+    repetitions: Annotated[int, "Of each entry."]
+    runs: Annotated[int, "All of them together."]
+    gain: Annotated[float, "Percent by which the choice after them is on average faster there than the choice now."]
+    sentence: str
     campaign: Annotated[str, "Page of a new campaign, filled in; empty: campaigns cannot measure it."]
 
 
@@ -241,7 +247,8 @@ class Answer:
     best: Annotated[tuple[str, ...], "Entries to use."]
     worst: Annotated[tuple[str, ...], "Entries to avoid."]
     scaling: tuple[CurvePanel, ...]
-    next_runs: tuple[NextRun, ...]  # what tells most first
+    next_runs: Annotated[tuple[NextRun, ...], "Gaining most a run first, then the largest; empty: none is worth it."]
+    measure_next: Annotated[str, "The same in words, or that no runs are worth it; empty: nothing is compared yet."]
     differences: Annotated[tuple[MeasuredDifference, ...], "The nearest rival first, at most 40."]
     trade_offs: tuple[TradeOff, ...]
     set_ups: tuple[SetUp, ...]
@@ -271,7 +278,8 @@ def complete(kept: dict[str, Any]) -> dict[str, Any]:
     """Return a kept answer, as JSON has it, with every field of today's; what it has stays as it is.
 
     Fields that its method did not know are empty, but for those without which it cannot be shown: they follow from
-    what it says. Earlier methods compared throughput alone, and counted a case study as a laboratory.
+    what it says. Earlier methods compared throughput alone, counted a case study as a laboratory, and later a
+    laboratory as a research group.
     """
     standing = {**dict.fromkeys(kept["best"], USE), **dict.fromkeys(kept["worst"], AVOID)}
     studies = kept["evidence"]
@@ -280,16 +288,23 @@ def complete(kept: dict[str, Any]) -> dict[str, Any]:
     further = {
         "metric": THROUGHPUT,
         "verdict": unsaid,
-        "grounds": {"laboratories": len(studies), "case_studies": len(studies), **counted},
     }
+    grounds = {"laboratories": len(studies), "case_studies": len(studies), **counted, **kept.get("grounds", {})}
     rows = {
         "entries": [
-            {"verdict": standing.get(row["key"], UNKNOWN), "laboratories": row["case_studies"], **row}
+            {
+                "verdict": standing.get(row["key"], UNKNOWN),
+                "laboratories": row["case_studies"],
+                "groups": row.get("laboratories", row["case_studies"]),
+                **row,
+            }
             for row in kept["entries"]
         ],
         "parts": [{"verdict": unsaid, **row} for row in kept["parts"]],
+        "next_runs": [{"kind": PAIR, **row} for row in kept.get("next_runs", ())],
     }
-    filled: dict[str, Any] = _filled(Answer, {**further, **kept, **rows})
+    grounds = {"groups": grounds["laboratories"], **grounds}
+    filled: dict[str, Any] = _filled(Answer, {**further, **kept, **rows, "grounds": grounds})
     return filled
 
 

@@ -8,10 +8,10 @@ from collections.abc import Callable, Sequence
 import pandas as pd
 
 from modelling.estimation.ranking import RankedPart, Ranking
-from modelling.estimation.verdict import NO_WINNER, NOT_KNOWN, STRENGTHS, WINNER, Verdict
-from modelling.evidence.words import capital, listed
+from modelling.estimation.verdict import DIFFER, LEADS, NO_DIFFERENCE, NOT_KNOWN, STRENGTHS, USE, Contrast, Verdict
+from modelling.evidence.words import STORAGE, capital, counted, listed
 
-from .content import Decision, NextRun
+from .content import Decision
 
 Naming = Callable[[str], str]  # a key or slug to what a reader calls it
 
@@ -23,13 +23,17 @@ _TELLS_APART = (
     ("cache_mode", "cache mode {}"),
 )
 
+_JOINING = "A case study that measures entries of different parts side by side would join them."
 
-def of_answer(parts: Sequence[Decision], names: Sequence[str], missing: Sequence[str]) -> Decision:
+
+def of_answer(
+    parts: Sequence[Decision], names: Sequence[str], missing: Sequence[str], measure_next: str = ""
+) -> Decision:
     """Decide on the whole answer.
 
     parts : what is decided on each (of_part); names : theirs (part_names)
-    missing : sentences on what would have to be measured, where there are no parts
-    Several parts have no winner among them, whatever each says of itself: nothing compares them.
+    missing : sentences on what would have to be measured, where there are no parts; measure_next : where there are some
+    Several parts have nothing to use among them, whatever each says of itself: nothing compares them.
     """
     if not parts:
         return Decision(
@@ -43,57 +47,57 @@ def of_answer(parts: Sequence[Decision], names: Sequence[str], missing: Sequence
         return parts[0]
     sentences = " ".join(f"{capital(name)}: {part.sentence}" for name, part in zip(names, parts, strict=True))
     return Decision(
-        kind=NO_WINNER,
+        kind=NOT_KNOWN,
         sentence=f"The evidence falls into {len(parts)} parts that cannot be compared with each other. {sentences}",
         strength=min((part.strength for part in parts), key=STRENGTHS.index),
         reasons=tuple(dict.fromkeys(reason for part in parts for reason in part.reasons)),
-        settle="A case study that measures entries of different parts side by side would join them.",
+        settle=" ".join(filter(None, (_JOINING, measure_next))),
     )
 
 
-def of_part(part: RankedPart, label: Naming, runs: Sequence[NextRun]) -> Decision:
-    """Decide on one part, whose entries comparisons join."""
-    if not part.best:
+def of_part(part: RankedPart, label: Naming, measure_next: str = "") -> Decision:
+    """Decide on one part, whose entries comparisons join; measure_next : sentences on what would settle it"""
+    if all(entry.expected_loss is None for entry in part.entries) and any(e.unsafe_options for e in part.entries):
         return _nothing_durable(part, label)
-    first = next(entry for entry in part.entries if entry.key in part.best)
-    run = next((run for run in runs if run.part == part.number), None)
-    rivals = run.labels if run else [label(entry.key) for entry in part.entries[:2]]
-    gain = run.gain if run else None
-    use, avoid = ([label(key) for key in keys] for keys in (part.best, part.worst))
-    return decided(part.verdict, use, avoid, first.expected_loss, rivals, gain, _durability(part, label))
+    those = [entry.key for entry in part.entries if entry.verdict == part.verdict.kind]
+    keys = [entry.key for entry in part.entries]
+    return decided(part.verdict, label, keys, those, part.worst, measure_next, _durability(part, label))
 
 
 def decided(
     verdict: Verdict,
-    use: Sequence[str],
+    label: Naming,
+    entries: Sequence[str],
+    those: Sequence[str],
     avoid: Sequence[str],
-    loss: float | None,
-    rivals: Sequence[str],
-    gain: float | None = None,
+    measure_next: str,
     durability: str = "",
 ) -> Decision:
     """Put a verdict into words.
 
-    use, avoid : labels of entries; loss : expected of the first, percent; rivals : labels of the two that one more
-    laboratory should compare, gain : what the choice is expected to gain by it, percent; None: not known
-    durability : sentences on options that can lose acknowledged writes
+    entries : keys, best first; those : that its kind is said of; avoid : to be avoided
+    measure_next : sentences on what would settle it; durability : on options that can lose acknowledged writes
     """
-    if verdict.kind == WINNER:
-        sentence = f"Use {use[0]}."
-        if loss is not None:
-            sentence += f" In a new laboratory it is expected to lose {_percent(loss)} against the best."
-        settle = ""
+    contrast, names = verdict.contrast, [label(key) for key in those]
+    sentence, settle = "", ""
+    if contrast is None:
+        first = [label(key) for key in entries[:2]]
+        sentence = f"Not known: no numbers compare them. Published lists put {first[0]} first."
+    elif verdict.kind == USE:
+        sentence = f"Use {names[0]}.{_cost(contrast)}"
+    elif verdict.kind == NO_DIFFERENCE:
+        among = "" if len(those) == len(entries) else f" among {listed(names)}"
+        keep = "keep what you have" if len(those) == len(entries) else "if you have one of them, keep it"
+        sentence = f"No difference that matters is known{among}: {keep}.{_cost(contrast)}"
+    elif verdict.kind == LEADS:
+        sentence = f"{_measured(contrast, label)}. {_elsewhere(contrast)}"
     else:
-        among = f"No clear winner among {listed(use, 'and')}." if len(use) > 1 else ""
-        sentence = among or (
-            f"No clear winner: {use[0]} comes first, but choosing it is expected to cost "
-            f"{_percent(loss or 0.0)} against the best of a new laboratory."
-        )
-        settle = f"One more laboratory that measures {listed(rivals, 'and')} side by side would tell most"
-        settle += "." if gain is None else f": the choice then is expected to gain {_percent(gain)}."
+        sentence = f"Not known: {_lowered(_measured(contrast, label))}. {_elsewhere(contrast)}"
+    if verdict.kind in (LEADS, NOT_KNOWN):
+        settle = measure_next
     sentence += durability
     if avoid:
-        sentence += f" Avoid {listed(avoid, 'or')}."
+        sentence += f" Avoid {listed([label(key) for key in avoid], 'or')}."
     return Decision(
         kind=verdict.kind,
         sentence=sentence,
@@ -101,6 +105,60 @@ def decided(
         reasons=tuple(sentence for _, sentence in verdict.reasons),
         settle=settle,
     )
+
+
+def _measured(contrast: Contrast, label: Naming) -> str:
+    """Say what was measured of two: "One laboratory measured XFS 1.7 times as fast as ext4, on hard disks"."""
+    one, other, measured = label(contrast.first), label(contrast.second), contrast.measured
+    if contrast.is_mixed:
+        return f"Weighted by these shares, {one} comes out {_times(contrast.ratio)} times as fast as {other}"
+    if not measured:
+        return f"Through what both were compared with, {one} comes out {_as_fast(contrast.ratio)} {other}"
+    who = capital(counted(len(measured), "laboratory", "laboratories"))
+    if len(measured) > 1 and contrast.groups == 1:
+        who += " of one research group"
+    verb = "measured" if not contrast.is_derived else "stated"
+    as_fast = _as_fast(measured[0], measured[-1])
+    on = f", on {listed([STORAGE.get(kind, kind) for kind in contrast.storage])}" if contrast.storage else ""
+    return f"{who} {verb} {one} {as_fast} {other}{on}"
+
+
+def _elsewhere(contrast: Contrast) -> str:
+    """Give the interval for a new laboratory as far as laboratories differ; beyond that its ends mean nothing."""
+    far_below, far_above = contrast.low < 1 / DIFFER, contrast.high > DIFFER
+    if far_below and far_above:
+        return "What it is on other machines is not known."
+    low = f"less than {_times(1 / DIFFER)}" if far_below else _times(contrast.low)
+    high = f"more than {_times(DIFFER)}" if far_above else _times(contrast.high)
+    return f"On other machines: {low} to {high} times."
+
+
+def _as_fast(lowest: float, highest: float | None = None) -> str:
+    """Say a ratio, or the span of several: "1.7 times as fast as", "as fast as"."""
+    low, high = _times(lowest), _times(lowest if highest is None else highest)
+    if low == high == "1.00":
+        return "as fast as"
+    return f"{low if low == high else f'{low} to {high}'} times as fast as"
+
+
+def _times(ratio: float) -> str:
+    return (
+        f"{ratio:.2f}"
+        if 0.95 < ratio < 1.05
+        else f"{ratio:.0f}"
+        if ratio >= 10
+        else f"{ratio:.2g}"
+        if ratio < 0.1
+        else f"{ratio:.1f}"
+    )
+
+
+def _cost(contrast: Contrast) -> str:
+    return "" if contrast.cost is None else f" If it is wrong here, it costs {_percent(contrast.cost, 'about ')}."
+
+
+def _lowered(text: str) -> str:
+    return text[:1].lower() + text[1:]
 
 
 def _nothing_durable(part: RankedPart, label: Naming) -> Decision:
@@ -126,7 +184,8 @@ def _nothing_durable(part: RankedPart, label: Naming) -> Decision:
 def _durability(part: RankedPart, label: Naming) -> str:
     """Speak of options that can lose acknowledged writes: of what is faster with them, and of what to use."""
     text = ""
-    ahead = part.entries[: [entry.key in part.best for entry in part.entries].index(True)]
+    told = [entry.verdict == part.verdict.kind for entry in part.entries]
+    ahead = part.entries[: told.index(True)] if any(told) else ()
     for entry in ahead:
         if entry.always_unsafe:
             text += (
@@ -134,7 +193,7 @@ def _durability(part: RankedPart, label: Naming) -> str:
                 "can lose acknowledged writes, and is not recommended."
             )
     for entry in part.entries:
-        if entry.key in part.best and entry.unsafe_options:
+        if entry.verdict == USE and entry.unsafe_options:
             text += (
                 f" Some numbers of {label(entry.key)} were measured with {listed(entry.unsafe_options)}, which can "
                 "lose acknowledged writes: use it without."
@@ -157,5 +216,5 @@ def part_names(ranking: Ranking, label: Naming, name_of: Callable[[str, str], st
     return [listed([label(key) for key in part.members], "and") for part in ranking.parts]
 
 
-def _percent(loss: float) -> str:
-    return f"{loss:.0f}\u00a0%" if loss >= 1 else "less than 1\u00a0%"
+def _percent(loss: float, about: str = "") -> str:
+    return f"{about}{loss:.0f}\u00a0%" if loss >= 1 else "less than 1\u00a0%"

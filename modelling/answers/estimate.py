@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
 import pandas as pd
 from django.conf import settings
 
@@ -11,16 +12,16 @@ from kdb.cost import budget
 from kdb.units import METRICS
 from modelling.estimation.arms import Spread, comparable_arms
 from modelling.estimation.ranking import Assumptions, Ranking, rank
-from modelling.estimation.value import Comparison, most_telling
+from modelling.estimation.value import Components, RunSet, run_sets
 from modelling.evidence import frames, names
-from modelling.evidence.axes import AXES
+from modelling.evidence.axes import AXES, Axis, entry_parts
 from modelling.evidence.question import Question
 
 from .content import TradeOff
 from .trade_off import trade_offs
 
 MOST_COUNTS = 6  # numbers of machines that are looked at one by one
-REPETITIONS = 3  # of each comparison that is still to be made, as a new campaign has them unless told
+REPETITIONS = 2  # of each entry that is still to be measured: the fewest that show how far runs differ
 
 
 @dataclass(frozen=True)
@@ -29,8 +30,9 @@ class Estimate:
 
     measured : what frames.metrics_measured finds
     others : metric to the arms that may be compared in it, of each metric but the ranking's
-    best_by_machines : number of machines to the entries to use by its arms alone, where the answer leaves it open
-    telling : part by number and a comparison inside it that one more laboratory could make, of numbers
+    best_by_machines : number of machines to the entries that come first by its arms alone, where the answer
+        leaves it open
+    run_sets : what a reader could measure on his own machine, with what the choice gains by it
     """
 
     question: Question
@@ -38,7 +40,7 @@ class Estimate:
     measured: Sequence[tuple[str, str, str]]
     others: Mapping[str, pd.DataFrame]
     best_by_machines: Mapping[int, tuple[str, ...]]
-    telling: Sequence[tuple[int, Comparison]]
+    run_sets: Sequence[RunSet]
     trade_offs: tuple[TradeOff, ...]
 
 
@@ -54,7 +56,7 @@ def estimate(question: Question, as_of: int | None = None, *, with_draft: int | 
         measured=measured,
         others=others,
         best_by_machines=_best_by_machines(question, ranking),
-        telling=_telling(ranking),
+        run_sets=_run_sets(ranking, AXES[question.axis]),
         trade_offs=trade_offs(ranking, others, AXES[question.axis], assumptions()),
     )
 
@@ -69,8 +71,8 @@ def assumptions() -> Assumptions:
         ),
         tier_scale=settings.KDB_TIER_SCALE,
         tier_doubt=settings.KDB_TIER_DOUBT,
-        tau_scales=settings.KDB_TAU_SCALES,
         margin=settings.KDB_MARGIN,
+        differ=settings.KDB_LABORATORIES_DIFFER,
     )
 
 
@@ -146,15 +148,33 @@ def _best_by_machines(question: Question, ranking: Ranking) -> dict[int, tuple[s
         arms = ranking.arms[ranking.arms["vm_count"] == count]
         alone = rank(arms, ranking.findings.iloc[:0], AXES[question.axis], assumptions())
         if len(alone.parts) == 1:
-            best[count] = alone.parts[0].best
+            best[count] = alone.parts[0].leading
     return best
 
 
-def _telling(ranking: Ranking) -> list[tuple[int, Comparison]]:
-    noise = 2 * assumptions().spread.variation ** 2 / REPETITIONS
-    return [
-        (part.number, comparison)
-        for part in ranking.parts
-        for comparison in (most_telling(part.posterior, noise) if part.networks else ())
-        if part.has_numbers_between(comparison.a, comparison.b)
-    ]
+def _run_sets(ranking: Ranking, axis: Axis) -> list[RunSet]:
+    """Return what could be measured of the entries that may be recommended, in whichever part they are."""
+    entries = _on_one_machine(ranking, axis)
+    if len(entries) < 2:
+        return []
+    assert ranking.posterior is not None
+    places = np.array([ranking.posterior.treatments.index(key) for key in entries])
+    grid = {key: tuple(entry_parts(axis, key).values()) for key in entries} if axis.name == "fs-pair" else None
+    known = Components.of(ranking.posterior.among(places))
+    return run_sets(entries, known, assumptions().spread.variation ** 2, REPETITIONS, grid)
+
+
+def _on_one_machine(ranking: Ranking, axis: Axis) -> list[str]:
+    """Return the entries that a reader could measure side by side and choose from.
+
+    Where the axis holds the hypervisor, those that were seen under one of the first part's: VMFS has no place in the
+    same machine as XFS on KVM.
+    """
+    entries = [entry.key for part in ranking.parts for entry in part.entries if not entry.always_unsafe]
+    if not ranking.parts or "hypervisor" not in axis.held:
+        return entries
+    columns = ["entry", "hypervisor"]
+    seen = pd.concat([rows[columns] for rows in (ranking.arms, ranking.findings) if len(rows)])
+    first = seen["hypervisor"][seen["entry"].isin(ranking.parts[0].members)]
+    beside = set(seen["entry"][seen["hypervisor"].isin(first.unique())])
+    return [key for key in entries if key in beside]

@@ -30,8 +30,10 @@ def grounds(ranking: Ranking) -> Grounds:
     facts = _facts(ranking)
     listing = CaseStudy.objects.filter(slug__in={slug for slugs in findings["case_studies"] for slug in slugs})
     makers = {*arms["laboratory"].unique(), *listing.values_list(laboratory(), flat=True)}
+    groups = {*arms["research_group"].unique(), *(name for names in findings["research_groups"] for name in names)}
     return Grounds(
         laboratories=len(makers),
+        groups=len(groups),
         case_studies=len(slugs),
         measurements=int(arms["measurements"][is_measured].sum()),
         derived=int((~is_measured).sum()),

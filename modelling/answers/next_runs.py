@@ -1,42 +1,100 @@
-"""Says what to measure next: the comparisons that would tell most, each with a campaign filled in as far as can be."""
+"""Says what to measure next on the reader's own machine, and what the choice gains by it; with campaigns filled in."""
 
+import math
 from collections.abc import Sequence
 from urllib.parse import urlencode
 
+from django.conf import settings
 from django.urls import reverse
 
 from experiments.laboratory.measuring.engines import WORKLOADS
-from modelling.estimation.value import Comparison
+from modelling.estimation.value import ALL, FACTORIAL, LEADING, RunSet, proposed
+from modelling.evidence import names
 from modelling.evidence.axes import AXES, NATIVE, entry_parts
 from modelling.evidence.names import label
 from modelling.evidence.question import Question
+from modelling.evidence.words import counted, listed, some
 
 from .content import NextRun
-
-MOST = 3
-LEAST_GAIN = 0.05  # percent; less is nothing
+from .words import THING
 
 # Field of the campaign's form: column of an entry, and filter of a question.
 _FILE_SYSTEMS = {"guest_file_systems": "guest_fs", "host_file_systems": "host_fs"}
 
 
-def next_runs(question: Question, telling: Sequence[tuple[int, Comparison]]) -> tuple[NextRun, ...]:
-    """Return the comparisons that one more laboratory should make first, the best first.
-
-    telling : numbers of parts, with comparisons of their entries
-    """
+def next_runs(question: Question, sets: Sequence[RunSet]) -> tuple[NextRun, ...]:
+    """Return the sets of runs to propose: the one that gains most a run, then larger ones that gain more."""
     axis = AXES[question.axis]
-    runs = []
-    for part, comparison in telling:
-        keys, gain = (comparison.a, comparison.b), 100 * comparison.gain
-        if gain >= LEAST_GAIN:
-            labels = (label(axis, comparison.a), label(axis, comparison.b))
-            runs.append(NextRun(part, keys, labels, gain, campaign_address(question, keys)))
-    return tuple(sorted(runs, key=lambda run: -run.gain)[:MOST])
+    runs: list[NextRun] = []
+    for chosen in proposed(sets, math.log1p(settings.KDB_LEAST_GAIN)):
+        gain = 100 * math.expm1(chosen.gain)
+        what = _what(question, chosen, is_first=not runs)
+        how_many = counted(chosen.runs, "run")
+        if runs:
+            sentence = f"{what}, {how_many}: {_percent(gain)}."
+        else:
+            sentence = (
+                f"Measure {what} on your machine, {how_many}: choosing after them is on average {_percent(gain)} "
+                "faster than choosing now."
+            )
+        runs.append(
+            NextRun(
+                kind=chosen.kind,
+                entries=chosen.entries,
+                labels=tuple(label(axis, key) for key in chosen.entries),
+                repetitions=chosen.repetitions,
+                runs=chosen.runs,
+                gain=gain,
+                sentence=sentence,
+                campaign=campaign_address(question, chosen.entries, chosen.repetitions),
+            )
+        )
+    return tuple(runs)
 
 
-def campaign_address(question: Question, keys: tuple[str, ...] = ()) -> str:
-    """Return the address of a new campaign on the question's workload with these entries; "" where none runs it."""
+def in_words(question: Question, sets: Sequence[RunSet], runs: Sequence[NextRun]) -> str:
+    """Say what to measure next, or that nothing is worth it; "" where there is nothing to choose from.
+
+    runs : of next_runs, from the same sets
+    """
+    if runs or not sets:
+        return " ".join(run.sentence for run in runs)
+    largest = max(sets, key=lambda candidate: candidate.runs)
+    what = f"runs of {_what(question, largest, is_first=True)}"
+    return (
+        f"Nothing is worth measuring on your machine: choosing after {what} would on average be less than "
+        f"{_percent(100 * settings.KDB_LEAST_GAIN)} faster than choosing now."
+    )
+
+
+def _what(question: Question, runs: RunSet, *, is_first: bool) -> str:
+    """Name the entries of a set inside a sentence, or where a sentence begins with them."""
+    axis = AXES[question.axis]
+    keys, size, thing = runs.entries, len(runs.entries), THING[question.axis]
+    labels = some([label(axis, key) for key in keys])
+    if runs.kind == FACTORIAL:
+        file_systems = names.names()["file_system"]
+        parts = [entry_parts(axis, key) for key in keys]
+        guests, hosts = (
+            listed(dict.fromkeys(file_systems.get(part[column], part[column]) for part in parts))
+            for column in ("guest_fs", "host_fs")
+        )
+        return f"{'each' if is_first else 'Each'} of {guests} in guests on each of {hosts} on hosts"
+    if runs.kind == ALL and (size > 2 or not is_first):
+        return f"{'all' if is_first else 'All'} {counted(size, thing, _PLURAL.get(thing, ''))} ({labels})"
+    if runs.kind == LEADING and not is_first:
+        return f"The first {counted(size, thing, _PLURAL.get(thing, ''))} ({labels})"
+    return labels
+
+
+_PLURAL = {"host storage": "kinds of host storage"}
+
+
+def campaign_address(question: Question, keys: tuple[str, ...] = (), repetitions: int | None = None) -> str:
+    """Return the address of a new campaign on the question's workload with these entries; "" where none runs it.
+
+    repetitions : of each run; None: as many as campaigns have unless told
+    """
     if question.workload not in WORKLOADS:
         return ""
     parts = [entry_parts(AXES[question.axis], key) for key in keys]
@@ -46,4 +104,10 @@ def campaign_address(question: Question, keys: tuple[str, ...] = ()) -> str:
     for field, column in _FILE_SYSTEMS.items():
         named = [part[column] for part in parts if part.get(column)] or [getattr(question, column)]
         filled[field] = [name for name in dict.fromkeys(named) if name]
+    if repetitions is not None:
+        filled["repetitions"] = [repetitions]
     return f"{reverse('campaign-new')}?{urlencode(filled, doseq=True)}"
+
+
+def _percent(gain: float) -> str:
+    return f"{gain:.0f}\u00a0%" if gain >= 1 else f"{gain:.1f}\u00a0%"

@@ -39,8 +39,8 @@ _QEMU = ("kvm", "proxmox", "qemu-tcg")  # whose images qemu-img makes
 
 
 def set_ups(ranking: Ranking, label: Callable[[str], str]) -> tuple[SetUp, ...]:
-    """Return for each part the first entry to use, as it was measured; one query. label : of an entry's key"""
-    firsts = [(part, next(e for e in part.entries if e.key in part.best)) for part in ranking.parts if part.best]
+    """Return for each part the entry that comes first, as it was measured; one query. label : of an entry's key"""
+    firsts = [(part, next(e for e in part.entries if e.key in part.leading)) for part in ranking.parts if part.leading]
     if not firsts:
         return ()
     keys = [entry.key for _, entry in firsts]

@@ -98,8 +98,8 @@ def title(question: Question, names: Mapping[str, Mapping[str, str]]) -> str:
 
 
 def grounds_line(grounds: Grounds, storage: Mapping[str, str]) -> str:
-    """Say what an answer rests on in one line: "2 laboratories, 12 measurements, hard disk, 2013 to 2021, 1 to 3
-    machines averaged". storage : kind of it to its name"""
+    """Say what an answer rests on in one line: "two laboratories of one research group, 12 measurements, hard disk,
+    2013 to 2021, 1 to 3 machines averaged". storage : kind of it to its name"""
     parts = [
         counted(number, *name)
         for number, name in (
@@ -110,6 +110,8 @@ def grounds_line(grounds: Grounds, storage: Mapping[str, str]) -> str:
         )
         if number
     ]
+    if grounds.groups < grounds.laboratories:
+        parts[0] += f" of {counted(grounds.groups, 'research group')}"
     if parts:
         parts.append(" and ".join(storage.get(kind, kind) for kind in grounds.storage) or "kind of storage not stated")
     parts += [_span(grounds.years)] if grounds.years else []
@@ -199,10 +201,3 @@ def forest_plot(number: int, relative: str, reference: str, bars: Sequence[Bar])
             "reference": 1,
         },
     )
-
-
-def recommendation(axis: str, count: int, best: Sequence[str]) -> str:
-    """Say what to use, by the labels of the best of `count` entries."""
-    if len(best) == count:
-        return f"The evidence cannot tell one {THING[axis]} from another here."
-    return f"Use {listed(best, 'or')}."

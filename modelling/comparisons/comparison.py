@@ -19,11 +19,18 @@ from modelling.estimation.arms import entry_keys
 from modelling.estimation.ranking import Ranking
 from modelling.evidence import frames
 from modelling.evidence.axes import AXES, COLUMN_LABELS, Axis
-from modelling.evidence.fairplay import MEASUREMENT_FIELDS, came_along
+from modelling.evidence.fairplay import MEASUREMENT_FIELDS
 from modelling.evidence.names import label
 from modelling.evidence.question import Question
 from modelling.evidence.words import capital, counted, listed, some
-from modelling.explanations.selectors import contrast_between, direct_groups, shared_part, tiers_between
+from modelling.explanations.selectors import (
+    came_with,
+    confounding,
+    contrast_between,
+    direct_groups,
+    shared_part,
+    tiers_between,
+)
 
 from .content import ComparedEntry, ComparedPair, Comparison, EnvironmentFact
 
@@ -104,7 +111,7 @@ def _pair(axis: Axis, a: str, b: str, ranking: Ranking, all_arms: pd.DataFrame) 
         why = (
             f"{_studies(studies)} measured both in {counted(len(groups), 'fair-play group')}: same benchmark version "
             f"and workload parameters, with {listed(COLUMN_LABELS[c] for c in axis.held)} equal."
-            f"{_confounding(axis, a, b, used)}"
+            f"{confounding(came_with(axis, a, b, used))}"
         )
     elif contrast is not None:
         basis, why = "through others", _through(axis, a, b, ranking)
@@ -119,25 +126,6 @@ def _pair(axis: Axis, a: str, b: str, ranking: Ranking, all_arms: pd.DataFrame) 
         basis, why = "not at all", _apart(axis, a, b, all_arms)
     ratio, low, high = (contrast.ratio, contrast.low, contrast.high) if contrast else (None, None, None)
     return ComparedPair(a, b, ratio, low, high, basis, why)
-
-
-def _confounding(axis: Axis, a: str, b: str, used: pd.DataFrame) -> str:
-    """Say what came along with the two entries and differs between them where both were measured, or ""."""
-    both = used[used.groupby("group")["entry"].transform("nunique") > 1]
-    came = came_along(both, axis.may_confound, axis.set_by_entry)
-    causes = [column for column, is_cause in came.items() if is_cause.any()]
-    left_open = [name for name in causes if name in axis.set_by_entry and (both[name] == "").any()]
-    values = {name: [set(both[name][both["entry"] == key].map(str)) for key in (a, b)] for name in causes}
-    differing = [name for name, (of_a, of_b) in values.items() if name not in left_open and of_a != of_b]
-    text = ""
-    if differing:
-        verb = "differs as well, because it comes" if len(differing) == 1 else "differ as well, because they come"
-        named = listed(COLUMN_LABELS[name] for name in differing)
-        text = f" The {named} {verb} with the choice: the difference may be due to either."
-    if left_open:
-        named = listed((COLUMN_LABELS[name] for name in left_open), "or")
-        text += f" Not both state the {named}, of which each hypervisor has a default of its own."
-    return text
 
 
 def _through(axis: Axis, a: str, b: str, ranking: Ranking) -> str:

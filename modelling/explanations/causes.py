@@ -53,6 +53,7 @@ COMPONENTS = {
 _OF_NATIVE = ("benchmark", "host-kernel", "host-fs")  # without hypervisor and guest
 # Replaced as a whole with the hypervisor, whatever the sources state of them.
 _COMES_WITH_HYPERVISOR = ("virtual-hardware", "hypervisor", "host-kernel")
+_HOST_FS = "host-fs"  # with its cache, whose mode each hypervisor has a default of
 
 
 def components(facts: ExplanationFacts) -> Iterator[Step]:
@@ -106,11 +107,16 @@ def _path(facts: ExplanationFacts, differing: list[str]) -> tuple[PathPart, ...]
 
 
 def differing_components(facts: ExplanationFacts) -> list[str]:
-    """Return the components that the two sides do not share, in the order of the data path."""
+    """Return the components that the two sides do not share, in the order of the data path.
+
+    Two hypervisors share the host's cache only where both sides state its mode.
+    """
     a, b = facts.a.configuration, facts.b.configuration
     differ = {name for name, (_, columns) in COMPONENTS.items() if any(_differs(a, b, key) for key in columns)}
     if "hypervisor" in differ:
         differ.update(_COMES_WITH_HYPERVISOR)
+        if not (a.get("cache_mode") and b.get("cache_mode")):
+            differ.add(_HOST_FS)
     return [name for name in COMPONENTS if name in differ]
 
 

@@ -16,7 +16,7 @@ from .content import (
     Reference,
     Step,
 )
-from .facts import DirectGroup, ExplanationFacts, Tier
+from .facts import CameAlong, DirectGroup, ExplanationFacts, Tier
 
 _SOURCE = "docs/models/ranking.md, sections 1 to 5"
 _STANDING = {2.0: "outstanding among the best", 1.0: "among the best", 0.0: "in neither list", -1.0: "among the worst"}
@@ -71,6 +71,7 @@ def _numbers(facts: ExplanationFacts) -> Step:
             contrast.high,
             direct=bool(facts.groups),
             held_equal=facts.held,
+            confounded_with=(*facts.came_along.differing, *facts.came_along.left_open),
             groups=facts.groups[:MOST_SHOWN],
             group_count=len(facts.groups),
         ),
@@ -83,20 +84,32 @@ def _direct(facts: ExplanationFacts) -> str:
     """Say where both were measured in one fair-play group, what was equal there, and the range of the ratios."""
     groups = facts.groups
     studies = sorted({group.case_study for group in groups})
-    came = [column(name) for name in facts.comes_along if name not in facts.held]
     text = (
         f"{capital(some(study.upper() for study in studies))} measured {facts.a.label} and {facts.b.label} side by "
         f"side in {counted(len(groups), 'fair-play group')} ({_where(groups)}): the same benchmark version and "
         f"workload parameters, with {listed(column(name) for name in facts.held)} equal."
     )
     ratios = sorted(group.ratio for group in groups)
-    if len(ratios) > 1:
+    if len(ratios) == 1:
+        text += f" It found {facts.a.label} {ratio(ratios[0])} as fast as {facts.b.label}."
+    else:
         text += f" The ratio {facts.a.label} to {facts.b.label} ran from {ratios[0]:.2f} to {ratios[-1]:.2f} over them."
     if any(group.origin == "derived" for group in groups):
         text += " Some of the values follow from the text of the paper by arithmetic; they are marked derived."
-    if came:
-        verb = "differs as well, because it comes" if len(came) == 1 else "differ as well, because they come"
-        text += f" The {listed(came)} {verb} with the choice."
+    return text + confounding(facts.came_along)
+
+
+def confounding(came: CameAlong) -> str:
+    """Say in one or two sentences, each after a space, what came along and may be the cause; "" where nothing did."""
+    text = ""
+    if came.differing:
+        verb = "differs as well, because it comes" if len(came.differing) == 1 else "differ as well, because they come"
+        text = (
+            f" The {listed(map(column, came.differing))} {verb} with the choice: the difference may be due to either."
+        )
+    if came.left_open:
+        named = listed(map(column, came.left_open), "or")
+        text += f" Not both state the {named}, of which each hypervisor has a default of its own."
     return text
 
 

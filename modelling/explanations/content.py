@@ -42,11 +42,13 @@ class ComparedNumbers(Contrast):
     """The ratio of the two by numbers.
 
     direct : whether some fair-play group holds both; held_equal : columns equal in every comparison
+    confounded_with : columns in which those that hold both differ as well, or that they leave to the hypervisors
     group_count : how many hold both; groups : the first MOST_SHOWN of them
     """
 
     direct: bool
     held_equal: tuple[str, ...]
+    confounded_with: tuple[str, ...]
     groups: tuple[DirectGroup, ...]
     group_count: int
 

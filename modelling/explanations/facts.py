@@ -99,6 +99,18 @@ class Tier:
 
 
 @dataclass(frozen=True)
+class CameAlong:
+    """What came along with two entries where both were measured, and may be the cause in their place.
+
+    differing : columns in which the two differ
+    left_open : columns that every hypervisor sets by itself, where not both sides state them
+    """
+
+    differing: tuple[str, ...] = ()
+    left_open: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class ExplanationFacts:
     """Everything the steps need; plain values only.
 
@@ -122,6 +134,7 @@ class ExplanationFacts:
     b: Side
     held: tuple[str, ...]
     comes_along: tuple[str, ...]
+    came_along: CameAlong
     groups: tuple[DirectGroup, ...]
     contrast: Contrast | None
     tiers: tuple[Tier, ...]

@@ -31,7 +31,7 @@ from modelling.workloads.profiles import Profile, known_profiles
 from modelling.workloads.track_record import TrackRecord, track_record
 
 from . import ExplanationFacts, Side
-from .between import contrast_between, direct_groups, shared_part, tiers_between
+from .between import came_with, contrast_between, direct_groups, shared_part, tiers_between
 from .causes import COMPONENTS
 from .facts import Foretold, Placed, Tier
 
@@ -85,6 +85,7 @@ def gather(question: Question, a: str, b: str, as_of: int | None = None) -> Expl
         b=side_b,
         held=tuple(column for column in axis.all_held(question.hypervisor) if column in axis.held),
         comes_along=tuple(c for c in axis.comes_along if _both_known(side_a, side_b, c)),
+        came_along=came_with(axis, a, b, used),
         groups=groups,
         contrast=contrast,
         tiers=tiers,

@@ -13,13 +13,16 @@ from modelling.evidence.question import Question
 from modelling.kept_answers.selectors import answer_at, answer_in
 
 from . import explain
-from .between import contrast_between, direct_groups, shared_part, tiers_between
+from .between import came_with, contrast_between, direct_groups, shared_part, tiers_between
+from .comparison import confounding
 from .content import Explanation, ForecastRatio, Open, Reference, Step
 from .facts import Contrast, Ranked
 from .gather import gather
 
 __all__ = [
     "Contrast",
+    "came_with",
+    "confounding",
     "contrast_between",
     "direct_groups",
     "explained",

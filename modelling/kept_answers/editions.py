@@ -13,6 +13,7 @@ from modelling.evidence.question import Question
 from modelling.models import RankingSnapshot
 
 from . import pins, snapshots
+from .doubts import doubt
 from .selectors import answer_or_none
 
 logger = logging.getLogger(__name__)
@@ -25,6 +26,8 @@ class Edition:
     is_pinned : whether it is kept for good; None: not asked for by its permanent address
     today : the answer of today's method at the same revision, where this one is of an earlier method; None also where
     it was not wanted, or could not be had at once
+    doubt : what the newest test of forecasts says against this form of question; "" at a permanent address, which never
+    changes
     """
 
     snapshot: RankingSnapshot
@@ -32,6 +35,7 @@ class Edition:
     names_method: bool = False
     is_pinned: bool | None = None
     today: RankingSnapshot | None = None
+    doubt: str = ""
 
     @property
     def named(self) -> dict[str, int]:
@@ -56,7 +60,8 @@ class Edition:
     def digest(self) -> str:
         """Return a text that changes with all that is shown of the edition."""
         beside = (self.snapshot.digest, self.superseded_by, self.named, self.names_method, self.is_pinned, METHOD)
-        return hashlib.sha256(repr((*beside, self.as_of, self.today and self.today.digest)).encode()).hexdigest()
+        beside_too = (self.as_of, self.today and self.today.digest, self.doubt)
+        return hashlib.sha256(repr((*beside, *beside_too)).encode()).hexdigest()
 
 
 def edition(
@@ -74,7 +79,7 @@ def edition(
     """
     if as_of is None:
         current = answer_or_none(question, None)
-        return Edition(current) if current else None
+        return Edition(current, doubt=doubt(question.axis)) if current else None
     kept = [row for row in (_pinned(question, as_of, method), _earlier(question, as_of, method)) if row]
     if not kept:
         pins.refuse_other_methods(method)

@@ -9,11 +9,10 @@ import pandas as pd
 from modelling.answers.caveats import caveats
 from modelling.answers.content import Decision
 from modelling.answers.decision import decided
-from modelling.answers.estimate import assumptions
 from modelling.answers.grounds import grounds
 from modelling.estimation.mixes import Mix, part_of, verdicts
 from modelling.estimation.ranking import Ranking
-from modelling.estimation.verdict import AVOID, NOT_KNOWN, STRENGTHS, USE, Verdict
+from modelling.estimation.verdict import AVOID, NOT_KNOWN, STRENGTHS, Contrast, Verdict
 from modelling.evidence import names
 from modelling.evidence.axes import AXES
 from modelling.evidence.question import Question
@@ -68,17 +67,34 @@ def _used(ranking: Ranking, mix: Mix) -> Ranking:
 
 def _verdict(mix: Mix, rankings: Mapping[str, Ranking], label: partial[str]) -> Decision:
     """Return a verdict as strong as the weakest of its shares, whose reasons it has."""
-    verdict_of = verdicts(mix, rankings, assumptions().margin)
+    verdict_of = verdicts(mix, rankings)
+    if not verdict_of:
+        return _not_known(())
     weakest = min(verdict_of.values(), key=lambda verdict: STRENGTHS.index(verdict.strength))
     reasons = _of_shares(
         {workload: [reason for _, reason in verdict.reasons] for workload, verdict in verdict_of.items()}
     )
+    contrast = weakest.contrast
+    if len(verdict_of) > 1 and mix.against is not None:
+        one, other = mix.entries[0], mix.entries[mix.against]
+        contrast = Contrast(
+            one.key,
+            other.key,
+            ratio=1 / other.ratio,
+            low=1 / other.high,
+            high=1 / other.low,
+            measured=(),
+            groups=min(verdict.contrast.groups for verdict in verdict_of.values() if verdict.contrast),
+            cost=one.expected_loss / max(1 - one.probability_best, 1e-9),
+            is_mixed=True,
+        )
     return decided(
-        Verdict(weakest.kind, weakest.strength, tuple(("", reason) for reason in reasons)),
-        [label(key) for key in mix.having(USE)],
-        [label(key) for key in mix.having(AVOID)],
-        mix.entries[0].expected_loss,
-        [label(entry.key) for entry in mix.entries[:2]],
+        Verdict(weakest.kind, weakest.strength, tuple(("", reason) for reason in reasons), contrast),
+        label,
+        [entry.key for entry in mix.entries],
+        mix.having(weakest.kind),
+        mix.having(AVOID),
+        f"Runs of {listed(label(entry.key) for entry in mix.entries[:2])} on your machine would tell most.",
     )
 
 

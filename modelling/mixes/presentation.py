@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from kdb.units import METRICS, THROUGHPUT, Metric
 from modelling.answers.words import Bar, Chart, address, forest_plot, grounds_line, never_tried
-from modelling.estimation.verdict import AVOID, DOUBTFUL, USE, WINNER
+from modelling.estimation.verdict import AVOID, LEADS, NO_DIFFERENCE, USE
 from modelling.evidence.axes import AXES, entry_label
 from modelling.evidence.question import Question
 from modelling.evidence.words import capital, listed
@@ -53,7 +53,13 @@ class MixPage:
     chart: Chart | None
 
 
-_TAGS = {AVOID: ("bad", "avoid"), DOUBTFUL: ("", "doubtful")}
+_TAGS = {
+    USE: ("good", "use"),
+    LEADS: ("open", "leads"),
+    NO_DIFFERENCE: ("open", "no difference"),
+    AVOID: ("bad", "avoid"),
+    "doubtful": ("", "doubtful"),
+}
 
 
 def present_mix(
@@ -62,9 +68,8 @@ def present_mix(
     """Return a mix ready for its template. asked : the question as it was asked"""
     axis, workloads = AXES[asked.axis], names["workload"]
     metric = METRICS[answer.question.metric or THROUGHPUT]
-    tags = _TAGS | {USE: ("good", "use") if answer.verdict.kind == WINNER else ("open", "among the first")}
     lines = [
-        MixLine(entry, [entry.parts[share.workload] for share in answer.shares], tags.get(entry.verdict, ("", "")))
+        MixLine(entry, [entry.parts[share.workload] for share in answer.shares], _TAGS.get(entry.verdict, ("", "")))
         for entry in answer.entries
     ]
     ranges = []

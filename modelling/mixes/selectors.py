@@ -91,7 +91,7 @@ def _by_metric(
     question: Question, shares: Mapping[str, float], as_of: int | None
 ) -> tuple[Question, dict[str, Ranking], Mix]:
     rankings = {workload: _ranking(replace(question, workload=workload), as_of) for workload in shares}
-    return question, rankings, mix(rankings, shares, assumptions().margin)
+    return question, rankings, mix(rankings, shares, assumptions().margin, assumptions().differ)
 
 
 def _ranking(question: Question, as_of: int | None) -> Ranking:

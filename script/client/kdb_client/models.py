@@ -72,6 +72,9 @@ class Benchmark(TypedDict):
 BlankEnum: TypeAlias = Literal['']
 
 
+ByEnum: TypeAlias = Literal['all', 'choice', 'load', 'storage']
+
+
 class Calibration(TypedDict):
     before: str
     run: int
@@ -258,6 +261,22 @@ class Fingerprint(TypedDict):
     fingerprint: str
 
 
+class ForecastForm(TypedDict):
+    by: ByEnum
+    name: str
+    contrasts: int
+    groups: int
+    weight: float
+    inside_95: float
+    inside_50: float
+    log_score: float
+    no_difference: float
+    width: float
+    sure: float
+    right: float | None
+    is_better: bool | None
+
+
 class ForecastsInUse(TypedDict):
     method: str
     label: str
@@ -270,6 +289,7 @@ GradeEnum: TypeAlias = Literal['A', 'B', 'C', 'D']
 
 class Grounds(TypedDict):
     laboratories: int
+    groups: int
     case_studies: int
     measurements: int
     derived: int
@@ -278,6 +298,12 @@ class Grounds(TypedDict):
     years: list[int]
     vm_counts: list[int]
     facts: dict[str, list[str]]
+
+
+class GroupsLeftOut(TypedDict):
+    cells: int
+    groups: int
+    forms: list[ForecastForm] | None
 
 
 GuestAccessEnum: TypeAlias = Literal['file-system', 'raw-device']
@@ -381,12 +407,7 @@ class Network(TypedDict):
     q_inconsistency: float
 
 
-class NextRun(TypedDict):
-    part: int
-    entries: list[str]
-    labels: list[str]
-    gain: float
-    campaign: str
+NextRunKindEnum: TypeAlias = Literal['pair', 'leading', 'factorial', 'all']
 
 
 NullEnum: TypeAlias = None
@@ -939,10 +960,10 @@ class Upload(TypedDict):
 ValueScopeEnum: TypeAlias = Literal['per-vm', 'aggregate']
 
 
-VerdictEnum: TypeAlias = Literal['use', 'doubtful', 'avoid', 'unknown']
+VerdictEnum: TypeAlias = Literal['use', 'leads', 'no difference', 'avoid', 'unknown', 'doubtful']
 
 
-VerdictKindEnum: TypeAlias = Literal['winner', 'no clear winner', 'not known']
+VerdictKindEnum: TypeAlias = Literal['use', 'leads', 'no difference', 'not known', 'winner', 'no clear winner']
 
 
 VirtualisationEnum: TypeAlias = Literal['full', 'para', 'emulated', 'container', 'none']
@@ -1112,6 +1133,7 @@ class CaseStudy(TypedDict):
     server: str
     storage: str
     laboratory: str | None
+    research_group: str | None
     run_seconds: int | None
     repetitions: int | None
     vm_counts: list[int]
@@ -1343,6 +1365,7 @@ class DraftFields(TypedDict):
     slug: str
     title: str
     laboratory: NotRequired[str]
+    research_group: NotRequired[str]
     run_seconds: NotRequired[int]
     repetitions: NotRequired[int]
     value_scope: NotRequired[str]
@@ -1373,6 +1396,7 @@ class Entry(TypedDict):
     always_unsafe: bool
     case_studies: int
     laboratories: int
+    groups: int
     measurements: int
     derived: int
     findings: int
@@ -1557,6 +1581,17 @@ class Move(TypedDict):
     after: Standing | NullEnum | None
 
 
+class NextRun(TypedDict):
+    kind: NextRunKindEnum
+    entries: list[str]
+    labels: list[str]
+    repetitions: int
+    runs: int
+    gain: float
+    sentence: str
+    campaign: str
+
+
 class ObservedPool(TypedDict):
     id: int | None
     host: str
@@ -1679,6 +1714,7 @@ class PatchedDraftFields(TypedDict):
     slug: NotRequired[str]
     title: NotRequired[str]
     laboratory: NotRequired[str]
+    research_group: NotRequired[str]
     run_seconds: NotRequired[int]
     repetitions: NotRequired[int]
     value_scope: NotRequired[str]
@@ -1951,6 +1987,7 @@ class Draft(TypedDict):
     status: CaseStudyStatusEnum
     owner: str | None
     laboratory: str | None
+    research_group: str | None
     run_seconds: int | None
     repetitions: int | None
     vm_counts: list[int]
@@ -2050,6 +2087,7 @@ class ModelQuality(TypedDict):
     laboratories: list[QualityGroup]
     distinct_questions: list[QualityGroup]
     notes: list[str]
+    groups: GroupsLeftOut
 
 
 class PaginatedDraftList(TypedDict):
@@ -2170,6 +2208,7 @@ class TableWorkload(TypedDict):
     status: AnswerStatusEnum
     verdict: Verdict
     laboratories: int
+    groups: int
 
 
 class TradeOff(TypedDict):
@@ -2225,6 +2264,7 @@ class Ranking(TypedDict):
     permanent: str | None
     pinned: bool | None
     method_of_today: MethodOfToday | NullEnum | None
+    doubt: str
     fit: Fit
     question: Question
     revision: int
@@ -2242,6 +2282,7 @@ class Ranking(TypedDict):
     worst: list[str]
     scaling: list[ScalingPanel]
     next_runs: list[NextRun]
+    measure_next: str
     differences: list[Difference]
     trade_offs: list[TradeOff]
     set_ups: list[SetUp]

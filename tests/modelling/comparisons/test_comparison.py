@@ -45,8 +45,8 @@ def test_what_one_case_study_measured_side_by_side_may_be_compared():
     study("lab", ext4_on_ext4=200.0, xfs_on_ext4=100.0)
     found = pair("ext4-on-ext4", "xfs-on-ext4")
     assert found.basis == "side by side"
-    assert found.ratio == pytest.approx(2.0)
-    assert found.low < 2.0 < found.high
+    assert 1.0 < found.ratio < 2.0  # what one laboratory measured is drawn towards no difference
+    assert found.low < 1.0 < 2.0 < found.high
     assert found.why.startswith("LAB measured both in one fair-play group: same benchmark version and workload")
 
 
@@ -55,7 +55,8 @@ def test_what_was_measured_beside_the_same_third_is_compared_through_it():
     study("two", xfs_on_ext4=50.0, btrfs_on_ext4=10.0)
     found = pair("ext4-on-ext4", "btrfs-on-ext4")
     assert found.basis == "through others"
-    assert found.ratio == pytest.approx(10.0)  # 200 / 100 * 50 / 10
+    assert 1.0 < found.ratio < 10.0  # 200 / 100 * 50 / 10, drawn towards no difference
+    assert found.ratio > pair("ext4-on-ext4", "xfs-on-ext4").ratio
     assert "each was measured beside xfs on ext4" in found.why
 
 
@@ -144,7 +145,7 @@ def test_the_environment_lists_what_differs_first_and_leaves_open_what_is_not_st
 
 def test_the_number_of_queries_does_not_grow_with_what_is_compared(published_evidence, django_assert_max_num_queries):
     keys = ["ext4-on-ext4", "xfs-on-ext4", "btrfs-on-ext4", "ext4-on-xfs", "xfs-on-xfs", "btrfs-on-btrfs"]
-    with django_assert_max_num_queries(13):
+    with django_assert_max_num_queries(16):
         assert len(compare(QUESTION, keys, 1).pairs) == 15
 
 
@@ -201,7 +202,7 @@ def test_the_page_begins_with_the_verdict_in_a_sentence(published_evidence, clie
     headline = page.split('class="recommendation">')[1].split("<")[0]
     assert re.fullmatch(
         r"KVM gives \d\.\d\d times the throughput of Xen for a file server, "
-        r"with 95 % \d\.\d\d to \d\.\d\d in a new laboratory\.",
+        r"with 95 % 0\.\d\d to \d\.\d\d in a new laboratory: that may be either way\.",
         headline,
     )
 

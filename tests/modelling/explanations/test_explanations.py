@@ -17,7 +17,7 @@ from modelling.explanations.content import HeldAgainst
 from modelling.explanations.gather import gather
 from modelling.explanations.selectors import explained
 from modelling.kept_answers.selectors import current_ranking
-from tests.factories import make_case_study, make_measurement, publish
+from tests.factories import make_case_study, make_configuration, make_measurement, make_storage, publish
 
 pytestmark = pytest.mark.sqlite
 
@@ -58,7 +58,8 @@ def test_a_direct_comparison_gives_the_ratios_of_the_table(published_evidence):
     ratios = {group.vm_count: group.ratio for group in step.data.groups}
     assert ratios == pytest.approx({1: 3.9 / 3.0, 2: 1.9 / 1.5, 3: 1.5 / 1.1})
     geometric_mean = (3.9 * 1.9 * 1.5 / (3.0 * 1.5 * 1.1)) ** (1 / 3)
-    assert step.data.ratio == pytest.approx(geometric_mean)
+    assert 1.0 < step.data.ratio < geometric_mean  # one laboratory's is drawn towards no difference
+    assert "ran from 1.27 to 1.36" in step.text
     assert step.basis == "measured"
     assert "P1 measured Btrfs and ext4 side by side in three fair-play groups" in step.text
 
@@ -92,7 +93,7 @@ def test_what_nobody_compared_is_open(published_evidence):
         ("guest-fs", "btrfs", "ext4", ["guest-fs"]),
         ("host-fs", "ext4", "btrfs", ["host-fs"]),
         ("fs-pair", "btrfs-on-ext4", "xfs-on-btrfs", ["guest-fs", "host-fs"]),
-        ("hypervisor", "kvm", "proxmox", ["virtual-hardware", "hypervisor", "host-kernel"]),
+        ("hypervisor", "kvm", "proxmox", ["virtual-hardware", "hypervisor", "host-kernel", "host-fs"]),
         ("hypervisor", "kvm", "esxi", ["virtual-hardware", "hypervisor", "host-kernel", "host-fs"]),
     ],
 )
@@ -101,6 +102,21 @@ def test_what_differs_can_be_the_cause_and_the_rest_cannot(published_evidence, a
     assert data.can_be_the_cause == tuple(causes)
     assert not set(causes) & set(data.excluded)
     assert len(causes) + len(data.excluded) == 7
+
+
+@pytest.mark.parametrize(("mode", "is_excluded"), [("", False), ("none", True)])
+def test_two_hypervisors_share_the_hosts_cache_only_where_both_state_its_mode(db, mode, is_excluded):
+    left_to_them = ("cache_mode", "disk_bus", "image_format", "allocation", "io_mode")
+    alike = dict(zip(left_to_them, (mode, "virtio", "raw", "full", "native"), strict=True))
+    study = make_case_study()
+    make_measurement(200.0, configuration=make_configuration(study, hypervisor="kvm", **alike))
+    make_measurement(100.0, configuration=make_configuration(study, hypervisor="xen", **alike))
+    publish(study)
+    found = steps("hypervisor", "varmail", "kvm", "xen")
+    assert ("host-fs" in found["components"].data.excluded) == is_excluded
+    assert found["comparison"].data.confounded_with == (() if is_excluded else ("cache_mode",))
+    assert ("Not both state the cache mode, of which each" in found["comparison"].text) != is_excluded
+    assert ("that state the same cache mode" in found["open"].text) != is_excluded
 
 
 def test_a_hypervisor_and_the_file_system_it_brings_are_accounted_for_together(published_evidence):
@@ -153,9 +169,10 @@ def test_the_shares_of_components_are_worked_out_once_for_all_pairs(published_ev
 # Whether the model agrees
 
 
-def measured_in_four_laboratories(workload: str, **throughput: float) -> None:
-    for number in range(4):
-        study = make_case_study(f"lab{number}")
+def measured_in_fifteen_laboratories(workload: str, **throughput: float) -> None:
+    """On three kinds of disks."""
+    for number in range(15):
+        study = make_case_study(f"lab{number}", storage=make_storage(kind=("hdd", "ssd", "nvme")[number % 3]))
         for guest_fs, value in throughput.items():
             fields = {"guest_fs": guest_fs, "host_fs": "ext4", "hypervisor": "proxmox", "workload": workload}
             make_measurement(value, case_study=study, **fields)
@@ -163,14 +180,14 @@ def measured_in_four_laboratories(workload: str, **throughput: float) -> None:
 
 
 def test_a_contradiction_of_model_and_evidence_is_said_plainly(published_evidence):
-    measured_in_four_laboratories("fileserver", ext4=300.0, btrfs=100.0)
+    measured_in_fifteen_laboratories("fileserver", ext4=300.0, btrfs=100.0)
     step = steps("guest-fs", "fileserver", "ext4", "btrfs", hypervisor="proxmox")["agreement"]
     assert step.data == HeldAgainst("contradicted", predicted=-1, seen=1)
     assert "the evidence contradicts it" in step.text
 
 
 def test_an_agreement_of_model_and_evidence_is_said_too(published_evidence):
-    measured_in_four_laboratories("varmail", btrfs=300.0, ext4=100.0)
+    measured_in_fifteen_laboratories("varmail", btrfs=300.0, ext4=100.0)
     assert steps("guest-fs", "varmail", "btrfs", "ext4", hypervisor="proxmox")["agreement"].data.verdict == "agrees"
 
 
@@ -224,7 +241,8 @@ def test_new_evidence_changes_the_explanation(published_evidence):
     publish(case_study)
     cache.clear()
     found = explain(gather(Question("guest-fs", "varmail", hypervisor="xen"), "xfs", "ext4"))
-    assert found[0].data.ratio == pytest.approx(2.0)
+    assert found[0].data.ratio > 1.0
+    assert "It found XFS 2.00 times as fast as ext4." in found[0].text
 
 
 # For every combination in the evidence
@@ -287,7 +305,7 @@ def test_the_mechanisms_say_how_often_they_were_right(published_evidence):
 
 def test_an_explanation_costs_a_constant_number_of_queries(published_evidence, django_assert_max_num_queries):
     for a, b in (("kvm", "xen"), ("hyper-v", "proxmox")):
-        with django_assert_max_num_queries(22):
+        with django_assert_max_num_queries(26):
             gather(Question("hypervisor", "fileserver"), a, b)
 
 

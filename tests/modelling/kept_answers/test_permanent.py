@@ -216,6 +216,8 @@ def test_an_answer_of_any_earlier_state_of_the_code_can_be_read(client):
         answer = client.get(address)
         assert (answer.status_code, answer.json()["pinned"]) == (200, True), row["method"]
         assert answer.json().keys() == client.get(ADDRESS).json().keys()
+        for run in row["result"].get("next_runs", ()):
+            run.pop("part", None)  # a set of runs is of all parts since method 10
         for name, given in row["result"].items():
             assert contains(answer.json()[name], given), name
         csv = client.get(f"{address}&format=csv")

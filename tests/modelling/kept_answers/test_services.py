@@ -218,9 +218,9 @@ def numbers(question: Question) -> dict[str, float]:
 
 
 def test_mail_on_kvm_has_the_pairs_that_the_pair_paper_found(published_evidence):
-    result = current_ranking(Question("fs-pair", "varmail", hypervisor="kvm")).result
-    assert {"btrfs-on-ext4", "ext4-on-xfs", "ext4-on-ext4"} <= set(result["best"])
-    assert "xfs-on-btrfs" in result["worst"]
+    keys = order(Question("fs-pair", "varmail", hypervisor="kvm"))
+    assert {"btrfs-on-ext4", "ext4-on-xfs", "ext4-on-ext4"} == set(keys[:3])
+    assert keys[-1] == "xfs-on-btrfs"
 
 
 def test_hypervisors_for_a_file_server_come_in_the_papers_order(published_evidence):
@@ -235,9 +235,13 @@ def test_guest_file_systems_on_proxmox_come_in_the_papers_order(published_eviden
 
 
 def test_a_ratio_of_the_published_evidence_can_be_worked_by_hand(published_evidence):
-    # P1, Table III, Proxmox at one machine: btrfs 3.9, xfs 3.5, ext4 3.0 MiB/s.
-    ratio = numbers(Question("guest-fs", "varmail", hypervisor="proxmox", vm_count=1))
-    assert ratio == {"btrfs": 1.0, "xfs": pytest.approx(3.5 / 3.9), "ext4": pytest.approx(3.0 / 3.9)}
+    # P1, Table III, Proxmox at one machine: btrfs 3.9, xfs 3.5, ext4 3.0 MiB/s. 3.9 is 1.1 times 3.5: the
+    # sentence tells what was measured, and ratios for other machines are drawn towards one.
+    question = Question("guest-fs", "varmail", hypervisor="proxmox", vm_count=1)
+    assert "Btrfs 1.1 times as fast as XFS" in current_ranking(question).result["verdict"]["sentence"]
+    ratio = numbers(question)
+    assert 3.5 / 3.9 < ratio["xfs"] < 1
+    assert 3.0 / 3.9 < ratio["ext4"] < ratio["xfs"]
 
 
 @pytest.mark.sqlite

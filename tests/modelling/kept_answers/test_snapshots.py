@@ -106,7 +106,7 @@ def lock_revision() -> None:
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.usefixtures("answers_hold")
 def test_a_job_waits_for_a_publication_under_way_and_answers_on_what_it_brought():
-    published(100.0, 200.0)
+    published(100.0, 102.0)
     assert best(MAIL) == "xfs-on-ext4"
     published(900.0, 100.0)
     draft = make_case_study()
@@ -135,7 +135,7 @@ def test_a_job_waits_for_a_publication_under_way_and_answers_on_what_it_brought(
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.usefixtures("answers_hold")
 def test_a_lock_that_is_no_publication_freezes_nothing():
-    published(100.0, 200.0)
+    published(100.0, 102.0)
     best(MAIL)
     published(900.0, 100.0)
     worker = threading.Thread(target=lambda: (work(), connection.close()))
@@ -149,7 +149,7 @@ def test_a_lock_that_is_no_publication_freezes_nothing():
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.usefixtures("answers_hold")
 def test_a_visitor_does_not_wait_for_a_publication():
-    published(100.0, 200.0)
+    published(100.0, 102.0)
     draft = make_case_study()
     for guest_fs, value in (("ext4", 900.0), ("xfs", 1.0)):
         make_measurement(value, case_study=draft, guest_fs=guest_fs, workload="varmail")
@@ -163,7 +163,7 @@ def test_a_visitor_does_not_wait_for_a_publication():
 
 @pytest.mark.django_db(transaction=True)
 def test_a_visitor_who_is_noted_does_not_wait_for_a_publication():
-    published(100.0, 200.0)
+    published(100.0, 102.0)
     best(MAIL)
     long_ago = now() - timedelta(days=40)
     RankingSnapshot.objects.update(asked_at=long_ago)
@@ -179,7 +179,7 @@ def test_a_visitor_who_is_noted_does_not_wait_for_a_publication():
 @pytest.mark.postgresql
 @pytest.mark.django_db(transaction=True)
 def test_who_waited_for_a_publication_does_not_keep_what_came_before_it():
-    published(100.0, 200.0)
+    published(100.0, 102.0)
     draft = make_case_study()
     make_measurement(5.0, case_study=draft)
     kept = []
@@ -201,7 +201,7 @@ def test_who_waited_for_a_publication_does_not_keep_what_came_before_it():
 @pytest.mark.usefixtures("answers_hold")
 @pytest.mark.parametrize("lost", ["deleted", "failed", "done"])
 def test_the_tick_finds_what_waits_whatever_became_of_its_job(lost):
-    published(100.0, 200.0)
+    published(100.0, 102.0)
     best(MAIL)
     published(900.0, 100.0)
     job = Job.objects.get(kind=snapshots.JOB)
@@ -211,16 +211,16 @@ def test_the_tick_finds_what_waits_whatever_became_of_its_job(lost):
         Job.objects.filter(pk=job.pk).update(state=lost, finished_at=now() - timedelta(hours=1))
     assert "for the next tick" in check()
     tick()
-    assert work() == ["done"]
+    assert set(work()) == {"done"}  # the first report on quality is asked for as well
     assert (best(MAIL), current_ranking(MAIL).superseded_by) == ("ext4-on-ext4", None)
     tick()
-    assert not Job.objects.filter(state="queued").exists()
+    assert not Job.objects.filter(kind=snapshots.JOB, state="queued").exists()
 
 
 @pytest.mark.django_db
 @pytest.mark.usefixtures("answers_hold")
 def test_a_publication_during_the_job_is_answered_by_the_same_job(monkeypatch):
-    published(100.0, 200.0)
+    published(100.0, 102.0)
     best(MAIL)
     published(900.0, 100.0)
     real, further = snapshots.estimate, [(1.0, 1e6), (1e6, 1.0)]
@@ -244,7 +244,7 @@ def test_a_publication_during_the_job_is_answered_by_the_same_job(monkeypatch):
 def two_questions(db):
     """Mail and web, both superseded."""
     for workload in ("varmail", "webserver"):
-        published(100.0, 200.0, workload=workload)
+        published(100.0, 102.0, workload=workload)
     assert best(MAIL) == best(WEB) == "xfs-on-ext4"
     for workload in ("varmail", "webserver"):
         published(900.0, 100.0, workload=workload)
@@ -272,13 +272,13 @@ def test_a_question_that_fails_stops_no_other_and_says_why_until_it_succeeds(two
     assert (failing["attempts"], failing["reason"]) == (1, "a singular matrix")
     assert "Not all of it could be worked in: rankings" in client.get(reverse("revision-list")).content.decode()
     tick()
-    assert not Job.objects.filter(state="queued").exists()  # not at once
+    assert not Job.objects.filter(kind=snapshots.JOB, state="queued").exists()  # not at once
 
     monkeypatch.undo()
     RankingSnapshot.objects.update(retry_at=now() - timedelta(seconds=1))
-    Job.objects.update(finished_at=now() - timedelta(hours=1))
+    Job.objects.filter(kind=snapshots.JOB).update(finished_at=now() - timedelta(hours=1))
     tick()
-    assert work() == ["done"]
+    assert set(work()) == {"done"}  # the first report on quality is asked for as well
     assert best(MAIL) == "ext4-on-ext4"
     assert client.get(STATUS).json()["answers"] == {"waiting": 0, "failing": []}
     assert "Everything published is worked in" in client.get(reverse("revision-list")).content.decode()
@@ -327,7 +327,7 @@ def test_a_reason_tells_nothing_of_the_database(two_questions, monkeypatch, clie
 
 @pytest.mark.django_db
 def test_the_tick_asks_again_for_a_report_and_verdicts_that_are_behind():
-    first = published(100.0, 200.0)
+    first = published(100.0, 102.0)
     make_claim(code="X-C01", publication=make_publication()).case_studies.add(first)
     verdicts.recompute()
     reports.compute()
@@ -438,8 +438,8 @@ def test_superseding_many_answers_takes_no_more_queries_than_few(published_evide
 
 @pytest.mark.django_db
 def test_filters_that_change_nothing_leave_nothing_behind():
-    published(100.0, 200.0, hypervisor="kvm")
-    published(100.0, 200.0, hypervisor="xen")
+    published(100.0, 102.0, hypervisor="kvm")
+    published(100.0, 102.0, hypervisor="xen")
     for question in (
         Question("fs-pair", "varmail", vm_count=1),
         Question("fs-pair", "varmail", grade="D"),
@@ -455,7 +455,7 @@ def test_filters_that_change_nothing_leave_nothing_behind():
 
 @pytest.mark.django_db
 def test_an_answer_that_is_not_kept_is_worked_out_once(monkeypatch):
-    published(100.0, 200.0)
+    published(100.0, 102.0)
     idle = Question("fs-pair", "varmail", vm_count=1)
     first = current_ranking(idle)
     monkeypatch.setattr(snapshots, "estimate", lambda *_: pytest.fail("worked out again"))
@@ -493,7 +493,7 @@ def test_beyond_the_limit_what_was_asked_least_lately_is_forgotten_and_still_ans
 
 @pytest.mark.django_db
 def test_an_answer_keeps_through_publications_when_it_was_asked_for():
-    published(100.0, 200.0)
+    published(100.0, 102.0)
     best(MAIL)
     long_ago = now() - timedelta(hours=20)
     RankingSnapshot.objects.update(asked_at=long_ago)
@@ -508,7 +508,7 @@ def test_an_answer_keeps_through_publications_when_it_was_asked_for():
 @pytest.mark.skipif(connection.vendor != "sqlite", reason="SQLite has one lock for all writers")
 @pytest.mark.django_db(transaction=True)
 def test_the_status_answers_while_another_connection_writes():
-    published(100.0, 200.0)
+    published(100.0, 102.0)
     connection.cursor().execute("PRAGMA busy_timeout = 0")  # whoever would wait for the lock fails
     with closing(sqlite3.connect(connection.settings_dict["NAME"], isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")

@@ -18,6 +18,7 @@ from tests.factories import make_case_study, make_measurement, make_user
 pytestmark = pytest.mark.django_db
 
 FAST = {"btrfs": 10.0, "ext4": 30.0, "xfs": 20.0}
+BTRFS_FIRST = {"btrfs": 30.0, "xfs": 20.0, "ext4": 10.0}
 
 
 def study(slug: str, values: dict[str, float], **fields) -> CaseStudy:
@@ -35,7 +36,7 @@ def preview(draft: CaseStudy) -> dict:
 @pytest.fixture
 def published():
     """Btrfs first, then XFS, then ext4."""
-    case_study = study("first", {"btrfs": 30.0, "xfs": 20.0, "ext4": 10.0})
+    case_study = study("first", BTRFS_FIRST)
     life.publish([case_study], reason="the first")
     return case_study
 
@@ -51,7 +52,9 @@ def guest_fs(result: dict) -> dict:
     )
 
 
-def test_entries_that_move_are_told_with_old_and_new_rank(draft):
+def test_entries_that_move_are_told_with_old_and_new_rank():
+    life.publish([study("first", {"btrfs": 30.0, "xfs": 29.0, "ext4": 28.0})], reason="the first")
+    draft = study("my-study", {"btrfs": 1.0, "xfs": 20.0, "ext4": 100.0})
     moves = {move["key"]: (move["before"]["rank"], move["after"]["rank"]) for move in guest_fs(preview(draft))["moves"]}
     assert (moves["ext4"], moves["btrfs"]) == ((3, 1), (1, 3))
 
@@ -78,10 +81,9 @@ def test_a_new_workload_gets_its_first_ranking(published):
 
 def test_what_changes_no_rank_is_counted_and_not_listed(published):
     """A fourth laboratory that found what three found before it moves no entry in any of the six questions."""
-    values = {"btrfs": 30.0, "xfs": 20.0, "ext4": 10.0}
     for slug in ("second", "third"):
-        life.publish([study(slug, values)], reason="the same again")
-    result = preview(study("my-study", values))
+        life.publish([study(slug, BTRFS_FIRST)], reason="the same again")
+    result = preview(study("my-study", BTRFS_FIRST))
     assert (result["questions"], result["unchanged"]) == ([], 6)
 
 

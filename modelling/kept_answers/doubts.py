@@ -1,0 +1,53 @@
+"""The doubt that a kept report casts on an answer: how forecasts of its form did on groups that were left out.
+
+The forecasts are those of the model of all published results; rankings come from the model of a question's entries,
+which takes its scales from there (docs/models/hierarchy.md).
+"""
+
+from typing import Any
+
+from django.core.cache import caches
+
+from modelling.evidence.axes import AXES
+from modelling.models import QualityReport
+
+_KEY = "modelling.doubts"
+_SECONDS = 60  # that another process may go on with the report before
+
+
+def doubt(axis: str) -> str:
+    """Say what the newest report found against forecasts on an axis; "" where nothing, or none is kept.
+
+    It is read where an answer is shown, not kept with it: the report of a revision comes after its answers.
+    """
+    doubts: Any = caches["worked-out"].get_or_set(_KEY, _doubts, _SECONDS)
+    return str(doubts.get(axis, ""))
+
+
+def forget_doubts() -> None:
+    """Have the newest report read again."""
+    caches["worked-out"].delete(_KEY)
+
+
+def _doubts() -> dict[str, str]:
+    reports = QualityReport.objects.order_by("-revision", "-method")
+    tested = reports.values_list("result__groups", "revision").first()
+    if tested is None or tested[0] is None or tested[0]["forms"] is None:  # none, of an earlier method, too many cells
+        return {}
+    forms = {form["name"]: form for form in tested[0]["forms"] if form["by"] == "choice"}
+    return {axis: sentence for axis in AXES if (sentence := _sentence(forms.get(axis), tested[1]))}
+
+
+def _sentence(form: dict[str, Any] | None, revision: int) -> str:
+    when = f"(knowledge revision {revision})"
+    if form is None or form["is_better"] is None:
+        return (
+            f"Fewer than three research groups compared this side by side {when}, so it could not be tested "
+            "whether forecasts of this form hold elsewhere."
+        )
+    if form["is_better"]:
+        return ""
+    return (
+        "Forecasts of this form by KDB’s model of all published results were no better than saying “no difference”, "
+        f"with each research group left out in turn {when}."
+    )
