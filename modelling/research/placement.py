@@ -150,11 +150,10 @@ def _only(known: Known, pairs: Sequence[str]) -> Known:
     """Return what is known of these pairs alone."""
     posterior = known.posterior
     at = [posterior.treatments.index(pair) for pair in pairs]
-    means, covariances = posterior.means[:, at], posterior.covariances[:, at][:, :, at]
     numbers = tuple(joined & set(pairs) for joined in known.numbers)
     return replace(
         known,
-        posterior=replace(posterior, treatments=tuple(pairs), means=means, covariances=covariances),
+        posterior=posterior.among(np.array(at)),
         numbers=numbers,
     )
 
@@ -179,8 +178,8 @@ class _World:
         self.guests, self.hosts = (sorted({part[side] for part in parts}) for side in (0, 1))
         self.draws = [_drawn(known[workload].posterior, self.pairs, rng) for workload in self.workloads]
         learnt = {
-            workload: measured(known[workload], self.pairs, effects, tau, laboratories, noise, rng)
-            for workload, (effects, tau) in zip(self.workloads, self.draws, strict=True)
+            workload: measured(known[workload], self.pairs, effects, extra, laboratories, noise, rng)
+            for workload, (effects, extra) in zip(self.workloads, self.draws, strict=True)
         }
         of_mix = np.eye(len(self.workloads))
         two = [
@@ -216,8 +215,8 @@ class _World:
     def site_effects(self, rng: np.random.Generator) -> np.ndarray:
         """Draw the (T, kinds, hosts) ln throughput of a site: that of a new laboratory, drifting."""
         drawn = np.zeros((PERIODS, len(self.workloads), len(self.pairs)))
-        for place, (effects, tau) in enumerate(self.draws):
-            own = effects + tau / np.sqrt(2) * rng.normal(size=len(effects))
+        for place, (effects, extra) in enumerate(self.draws):
+            own = rng.multivariate_normal(effects, extra, method="eigh")
             steps = DRIFT * rng.normal(size=(PERIODS, len(effects)))
             steps[0] = 0.0
             drawn[:, place] = own + np.cumsum(steps, axis=0)
@@ -232,27 +231,26 @@ class _World:
         )
 
 
-def _drawn(posterior: Posterior, pairs: Sequence[str], rng: np.random.Generator) -> tuple[np.ndarray, float]:
-    """Return the effects of the pairs, means over laboratories, and tau."""
+def _drawn(posterior: Posterior, pairs: Sequence[str], rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """Return the effects of the pairs, means over laboratories, and the covariance of a laboratory around them."""
     node = rng.choice(len(posterior.weights), p=posterior.weights)
     effects = rng.multivariate_normal(posterior.means[node], posterior.covariances[node], method="eigh")
     at = [posterior.treatments.index(pair) for pair in pairs]
-    return effects[at], float(posterior.taus[node])
+    return effects[at], posterior.extras[node][np.ix_(at, at)]
 
 
 def measured(
     known: Known,
     pairs: Sequence[str],
     effects: np.ndarray,
-    tau: float,
+    extra: np.ndarray,
     laboratories: int,
     noise: float,
     rng: np.random.Generator,
 ) -> Known:
     """Return what is known once so many laboratories have measured all pairs, whose true effects are given.
 
-    Given tau each laboratory is one observation of the contrasts, with variance tau² / 2 + noise an arm. `pieces` and
-    `densities` of the posterior stay those of before.
+    extra : covariance of a laboratory around them; each is one observation of the contrasts, given the component
     """
     if not laboratories:
         return known
@@ -263,10 +261,10 @@ def measured(
     at = [posterior.treatments.index(pair) for pair in pairs]
     for _ in range(laboratories):
         seen = np.zeros(size)
-        seen[at] = effects + np.sqrt(tau**2 / 2 + noise) * rng.normal(size=size)
-        for node, own in enumerate(posterior.taus):
+        seen[at] = rng.multivariate_normal(effects, extra + noise * np.eye(size), method="eigh")
+        for node, own in enumerate(posterior.extras):
             towards = covariances[node] @ contrasts.T
-            spread = contrasts @ towards + (own**2 / 2 + noise) * np.eye(size - 1)
+            spread = contrasts @ (towards + (own + noise * np.eye(size)) @ contrasts.T)
             missed = contrasts @ (seen - means[node])
             gain = np.linalg.solve(spread, towards.T).T
             logs[node] -= (np.linalg.slogdet(spread)[1] + missed @ np.linalg.solve(spread, missed)) / 2
@@ -276,7 +274,7 @@ def measured(
     return Known(
         replace(posterior, weights=weights / weights.sum(), means=means, covariances=covariances),
         numbers=(frozenset(pairs),),
-        strength=strength(Basis(laboratories=laboratories, measured=True, has_numbers=True))[0],
+        strength=strength(Basis(groups=laboratories, measured=True, has_numbers=True))[0],
         laboratories=laboratories,
     )
 

@@ -67,10 +67,9 @@ class Difference(NamedTuple):
 
 def difference(posterior: Posterior, there: str, here: str) -> Difference:
     """Return ln throughput of one treatment less that of another, as a new laboratory will see it."""
-    i, j = posterior.treatments.index(there), posterior.treatments.index(here)
-    own = posterior.covariances
-    variances = np.maximum(own[:, i, i] + own[:, j, j] - 2 * own[:, i, j], 0.0) + posterior.taus**2
-    return Difference(posterior.weights, posterior.means[:, i] - posterior.means[:, j], np.sqrt(variances))
+    places = (np.array([posterior.treatments.index(name)]) for name in (there, here))
+    means, variances, extras = posterior.differences(*places)
+    return Difference(posterior.weights, means[0], np.sqrt(variances[0] + extras[0]))
 
 
 def mixed(parts: Sequence[tuple[float, Difference]]) -> Difference:

@@ -75,14 +75,14 @@ def test_the_same_seed_gives_the_same_and_every_policy_sees_the_same_machines():
 
 
 def test_learning_from_laboratories_is_the_posterior_of_their_trials():
-    """From a first laboratory's posterior, a second one's numbers: the mixture over tau is updated exactly."""
+    """From a first laboratory's posterior, a second one's numbers: each component is updated exactly."""
     rng = np.random.default_rng(4)
     pairs, noise = PAIRS[:3], 0.01
     one = Trial.from_arms("one", pairs, np.array([0.0, 0.3, -0.1]), np.full(3, noise))
     before = Known(posterior(pairs, [one], 0.3), (frozenset(pairs),), "weak", 1)
-    effects, tau = np.array([0.1, 0.2, 0.3]), 0.25
-    seen = effects + np.sqrt(tau**2 / 2 + noise) * np.random.default_rng(4).normal(size=3)
-    ours = measured(before, pairs, effects, tau, 1, noise, rng).posterior
+    effects, extra = np.array([0.1, 0.2, 0.3]), 0.25**2 / 2 * np.eye(3)
+    seen = np.random.default_rng(4).multivariate_normal(effects, extra + noise * np.eye(3), method="eigh")
+    ours = measured(before, pairs, effects, extra, 1, noise, rng).posterior
     exact = posterior(pairs, [one, Trial.from_arms("two", pairs, seen, np.full(3, noise))], 0.3)
     assert ours.fit().effects == pytest.approx(exact.fit().effects, abs=1e-4)
     assert ours.new_errors() == pytest.approx(exact.new_errors(), abs=1e-3)

@@ -13,14 +13,17 @@ from tests.factories import (
     make_measurement,
     make_minutes,
     make_pool,
+    make_storage,
     publish,
 )
 
+LABORATORIES = ("Alpha", "Beta", "Gamma", "Delta", "Epsilon", "Zeta")
+
 
 def numbers_for_xfs() -> None:
-    """Three laboratories with a ratio of 1.5, each of several runs."""
-    for laboratory in ("Alpha", "Beta", "Gamma"):
-        study = make_case_study(laboratory=laboratory)
+    """Six laboratories with a ratio of 1.5 on three kinds of disks, each of several runs."""
+    for laboratory, kind in zip(LABORATORIES, 2 * ("hdd", "ssd", "nvme"), strict=True):
+        study = make_case_study(laboratory=laboratory, storage=make_storage(kind=kind))
         for host_fs, value in (("ext4", 100.0), ("xfs", 150.0)):
             for number, spread in enumerate((0.99, 1.0, 1.01), start=1):
                 fields = {"guest_fs": "ext4", "host_fs": host_fs, "workload": "varmail", "repetition": number}

@@ -39,12 +39,12 @@ def test_a_machine_moves_to_the_pool_that_the_numbers_praise_and_everything_is_t
     advice = advised(plan)["kvm-1/mail-1"]
     assert (advice["here"], advice["pool"]) == ("kvm-1/srv/ext4", "kvm-1/srv/xfs")
     assert 1.2 < advice["prospect"]["ratio"] < 1.6
-    assert advice["prospect"]["laboratories"] == 3
+    assert advice["prospect"]["laboratories"] == 6
     assert "workload=varmail" in advice["links"][0]["address"]
     assert "a=ext4-on-xfs&b=ext4-on-ext4" in advice["links"][1]["address"]
-    assert (plan.revision, plan.model[:8]) == (3, "ranking ")
+    assert (plan.revision, plan.model[:8]) == (6, "ranking ")
     decision = PlacementDecision.objects.get(plan=plan)
-    assert (decision.action, decision.actor, decision.revision) == ("planned", host.registered_by, 3)
+    assert (decision.action, decision.actor, decision.revision) == ("planned", host.registered_by, 6)
 
 
 def test_what_is_not_known_is_not_planned_for_and_told(host):
@@ -122,7 +122,7 @@ def test_confirmed_moves_wait_in_line_one_at_a_time(host):
     PlacementMove.objects.filter(pk=active.pk).update(state="failed", reason="no space")
     assert moves.next_move(host.pk).machine == second
     confirmed = PlacementDecision.objects.filter(action="confirmed")
-    assert {(each.move_id, each.revision, each.plan) for each in confirmed} == {(move.pk, 3, plan) for move in made}
+    assert {(each.move_id, each.revision, each.plan) for each in confirmed} == {(move.pk, 6, plan) for move in made}
 
 
 def test_a_plan_of_yesterday_or_of_another_world_is_not_confirmed(host):
@@ -269,7 +269,7 @@ def test_a_policy_moves_by_itself_inside_its_bounds_only(host):
     policies.by_policy(Run(), host.pk)
     policies.by_policy(Run(), host.pk)
     (move,) = PlacementMove.objects.all()
-    assert (move.asked_by, move.revision, policies.moves_left(policy)) == (None, 3, 0)
+    assert (move.asked_by, move.revision, policies.moves_left(policy)) == (None, 6, 0)
     assert PlacementDecision.objects.filter(action="policy").count() == 2
 
 

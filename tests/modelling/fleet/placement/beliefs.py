@@ -11,11 +11,9 @@ def known(effects: dict[str, float], tau: float = 0.1, *, numbers: bool = True, 
     size = len(effects)
     found = Posterior(
         tuple(effects),
-        taus=np.array([tau]),
         weights=np.ones(1),
         means=np.array([list(effects.values())]),
         covariances=np.zeros((1, size, size)),
-        pieces=np.zeros((1, 2)),
-        densities=np.ones((1, 1)),
+        extras=tau**2 / 2 * np.eye(size)[None],
     )
     return Known(found, (frozenset(effects),) if numbers else (), strength, 2 if numbers else 0)
