@@ -13,6 +13,7 @@ from modelling.evidence.axes import AXES
 
 from . import reports
 from .clustered import SCORES
+from .groups import BY
 
 
 class DuelSerializer(Fields):
@@ -124,6 +125,40 @@ class QualityGroupSerializer(Fields):
     methods = MethodScoresSerializer(many=True)
 
 
+class ForecastFormSerializer(Fields):
+    """One form of forecast, over the contrasts of research groups that were left out in turn. Logs are natural."""
+
+    by = serializers.ChoiceField(choices=BY, help_text="What forms are told apart by.")
+    name = serializers.CharField(
+        help_text="Of choice: an axis or a kind of choice; of load: what it does; of storage: the kind. Empty: all, or "
+        "not stated.",
+        allow_blank=True,
+    )
+    contrasts = serializers.IntegerField(help_text="Pairs of configurations foretold.")
+    groups = serializers.IntegerField(help_text="Research groups that measured them.")
+    weight = serializers.FloatField(
+        help_text="The contrasts that may be compared with each other count together once, a group for ten at most."
+    )
+    inside_95 = serializers.FloatField(help_text="Share measured inside the 95 % interval.")
+    inside_50 = serializers.FloatField(help_text="Share measured inside the central half.")
+    log_score = serializers.FloatField(help_text="Mean log density of the measured log ratio: larger is better.")
+    no_difference = serializers.FloatField(help_text="The same of a normal distribution around no difference.")
+    width = serializers.FloatField(help_text="Its standard deviation, chosen to suit these results best.")
+    sure = serializers.FloatField(help_text="Weight of forecasts 80 % sure or more which is faster.")
+    right = serializers.FloatField(allow_null=True, help_text="Share of those that came true; null: there are none.")
+    is_better = serializers.BooleanField(
+        allow_null=True, help_text="Than “no difference”; null: too few groups to tell."
+    )
+
+
+class GroupsLeftOutSerializer(Fields):
+    """Every research group left out in turn, and its contrasts foretold by the hierarchical model of all others."""
+
+    cells = serializers.IntegerField(help_text="Configurations under one load that can be compared.")
+    groups = serializers.IntegerField()
+    forms = ForecastFormSerializer(many=True, allow_null=True, help_text="Null: too many cells for it.")
+
+
 class ModelQualitySerializer(Fields):
     """Every case study left out in turn, and foretold from all others."""
 
@@ -138,6 +173,7 @@ class ModelQualitySerializer(Fields):
     laboratories = QualityGroupSerializer(many=True)
     distinct_questions = QualityGroupSerializer(many=True)
     notes = serializers.ListField(child=serializers.CharField())
+    groups = GroupsLeftOutSerializer()
 
 
 class BeingWorkedOut(APIException):

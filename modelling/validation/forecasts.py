@@ -8,18 +8,17 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import combinations, permutations
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from modelling.estimation.arms import Spread, comparable_arms, trials
-from modelling.estimation.bayes import Posterior, posterior
 from modelling.estimation.components import Components
 from modelling.estimation.forecasting import SCALES, between, differences, listed, observed, parts
-from modelling.estimation.network import Network, Trial, networks
+from modelling.estimation.network import Trial, networks
 from modelling.estimation.pooling import Observed, Part, Pooled, pool
-from modelling.estimation.ranking import Assumptions, rank, scored_findings
+from modelling.estimation.ranking import Assumptions, RankedPart, rank, scored_findings
 from modelling.estimation.shares import COMPONENTS, fit
 from modelling.evidence.axes import AXES, Axis, entry_parts
 
@@ -167,23 +166,8 @@ def from_network(task: Task, known: Knowledge) -> Forecast:
     return Forecast({entry: float(effects[index]) for entry, index in place.items()}, ratios)
 
 
-class _Part(NamedTuple):
-    """The fields of a ranking.RankedPart that are used."""
-
-    members: tuple[str, ...]
-    posterior: Posterior
-    networks: tuple[Network, ...]
-
-
-def _parts(task: Task, known: Knowledge) -> list[_Part]:
-    """Return the ranking's parts. Without tier lists they are its networks, which need no frames to be read again."""
-    findings = known.findings(task.workload)
-    if findings.empty:
-        nets = networks(known.trials(task.workload, task.axis))
-        scale = known.assumptions.tau_scale(task.axis.name)
-        return [_Part(net.treatments, posterior(net.treatments, net.trials, scale), (net,)) for net in nets]
-    ranking = rank(known.arms(task.workload), findings, task.axis, known.assumptions)
-    return [_Part(part.members, part.posterior, part.networks) for part in ranking.parts]
+def _parts(task: Task, known: Knowledge) -> tuple[RankedPart, ...]:
+    return rank(known.arms(task.workload), known.findings(task.workload), task.axis, known.assumptions).parts
 
 
 # The component model

@@ -22,10 +22,13 @@ from modelling.estimation.forecasting import IN_USE, SINCE
 from modelling.evidence import counts, frames
 from modelling.evidence.keeping import keep
 from modelling.evidence.question import Question
+from modelling.foretelling.selectors import cells as gather_cells
+from modelling.kept_answers.doubts import forget_doubts
 from modelling.models import QualityReport
 
 from .clustered import SCORES, by_method, clustered, scored, shortfalls
 from .forecasts import METHODS, Evidence, Task
+from .groups import MOST_CELLS, leave_groups_out
 from .leave_one_out import METHOD, Outcome, Report, Result, leave_one_out
 
 logger = logging.getLogger(__name__)
@@ -54,9 +57,10 @@ def renew() -> None:
 
 
 def look_after() -> None:
-    """Ask again for a report that somebody reads and that is behind, whatever became of the job that was to make it."""
-    newest = QualityReport.objects.aggregate(last=Max("revision"))["last"]
-    if newest is not None and newest < counts.revision():
+    """Ask again for a report that is behind, whatever became of the job that was to make it, and for the first one:
+    answers say what it found about forecasts of their form."""
+    newest = QualityReport.objects.filter(method=METHOD).aggregate(last=Max("revision"))["last"]
+    if (newest or 0) < counts.revision():
         jobs.enqueue_for_leftovers(JOB)
 
 
@@ -75,10 +79,11 @@ def compute(*, wait: bool = True) -> QualityReport:
     budget.look(ahead=1.0)
     revision = counts.revision()
     report = leave_one_out(gather(), assumptions())
-    result = as_dict(report, revision)
+    result = {**as_dict(report, revision), "groups": _left_out_by_group()}
     digest = hashlib.sha256(json.dumps(result, sort_keys=True).encode()).hexdigest()
     kept = QualityReport(method=METHOD, revision=revision, result=result, digest=digest, computed_at=now())
     keep(revision, lambda: QualityReport.objects.bulk_create([kept], ignore_conflicts=True), wait=wait)
+    forget_doubts()
     logger.info("computed model quality revision=%s questions=%s", revision, len(report.results))
     return kept
 
@@ -121,6 +126,14 @@ def as_dict(report: Report, revision: int) -> dict[str, Any]:
         "distinct_questions": _grouped(report, lambda task: (task.case_studies, task.workload)),
         "notes": _notes(report),
     }
+
+
+def _left_out_by_group() -> dict[str, Any]:
+    """Return how the hierarchical model did with each research group left out; forms None with too many cells."""
+    cells = gather_cells()
+    forms = None if len(cells) > MOST_CELLS else leave_groups_out(cells, budget.look)
+    rows = None if forms is None else [{**asdict(form), "is_better": form.is_better} for form in forms]
+    return {"cells": len(cells), "groups": int(cells["group"].nunique()), "forms": rows}
 
 
 def _in_use(report: Report) -> dict[str, Any]:

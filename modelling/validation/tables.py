@@ -11,7 +11,7 @@ from math import exp
 from typing import Any
 
 from modelling.answers import words
-from modelling.evidence.axes import AXES
+from modelling.evidence.axes import AXES, COLUMN_LABELS
 from modelling.evidence.question import Question
 from modelling.evidence.words import listed
 
@@ -66,6 +66,7 @@ class Table:
 def tables(result: Mapping[str, Any], names: Mapping[str, Mapping[str, str]]) -> list[Table]:
     """Return all tables of a report; names as modelling.evidence.names.names gives them."""
     return [
+        *by_form(result, names),
         distinct(result),
         by_laboratory(result),
         by_distinct_question(result, names),
@@ -74,6 +75,53 @@ def tables(result: Mapping[str, Any], names: Mapping[str, Mapping[str, str]]) ->
         reasons(result),
         by_question(result, names),
     ]
+
+
+def by_form(result: Mapping[str, Any], names: Mapping[str, Mapping[str, str]]) -> list[Table]:
+    """Tabulate how forecasts did on research groups that were left out, form by form; nothing where none was tested."""
+    forms = result["groups"]["forms"]
+    if not forms:
+        return []
+    columns = (
+        Column("Forecasts of"),
+        Column("Research groups", True),
+        Column("Comparisons", True),
+        Column("Weight", True),
+        Column("Inside the 95 % interval", True),
+        Column("Inside the central half", True),
+        Column("Log score", True),
+        Column("Log score of “no difference”", True),
+        Column("80 % sure or more, and right", True),
+        Column("Better than “no difference”"),
+    )
+    return [Table("Each research group left out", columns, tuple(_form(form, names) for form in forms))]
+
+
+def _form(form: Mapping[str, Any], names: Mapping[str, Mapping[str, str]]) -> tuple[str, ...]:
+    right = NOTHING if form["right"] is None else f"{form['right']:.0%} of {form['sure']:.1f}"
+    verdict = "too few groups to tell" if form["is_better"] is None else "yes" if form["is_better"] else "no"
+    return (
+        _form_name(form["by"], form["name"], names),
+        str(form["groups"]),
+        str(form["contrasts"]),
+        f"{form['weight']:.1f}",
+        f"{form['inside_95']:.0%}",
+        f"{form['inside_50']:.0%}",
+        _signed(form["log_score"]),
+        _signed(form["no_difference"]),
+        right,
+        verdict,
+    )
+
+
+def _form_name(by: str, name: str, names: Mapping[str, Mapping[str, str]]) -> str:
+    if by == "all":
+        return "Everything"
+    if by == "choice":
+        return AXES[name].label if name in AXES else COLUMN_LABELS[name].capitalize()
+    if by == "load":
+        return f"Load: {name or 'mixed or not stated'}"
+    return f"Disks: {names['storage'].get(name, name) if name else 'not stated'}"
 
 
 def distinct(result: Mapping[str, Any]) -> Table:

@@ -1,6 +1,7 @@
 """Leaving one case study out, in worlds whose truth is known."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,8 +13,9 @@ from modelling.evidence.axes import AXES
 from modelling.validation.forecasts import METHODS, CannotPredict, Evidence, Forecast, Task
 from modelling.validation.leave_one_out import leave_one_out, score, sources, summaries
 from tests.modelling import frames
+from tests.modelling.scales import ALIKE
 
-ASSUMED = Assumptions(Spread(0.05), tier_scale=0.1, tier_doubt=0.5)
+ASSUMED = Assumptions(Spread(0.05), tier_scale=0.1, tier_doubt=0.5, scales=ALIKE)
 MAIL = {"xfs": 0.5, "btrfs": 0.2, "ext4": -0.4}
 FILES = {"xfs": -1.5, "btrfs": -0.6, "ext4": 1.2}  # the other way round, and stronger
 
@@ -43,8 +45,8 @@ def guests(study, effects, noise=None, variance=0.0001, **fields):
     ]
 
 
-def report(world):
-    return leave_one_out(world, ASSUMED)
+def report(world, assumed=ASSUMED):
+    return leave_one_out(world, assumed)
 
 
 def outcomes(found, axis="guest-fs", workload="varmail", study=None):
@@ -73,7 +75,7 @@ def test_the_network_foretells_a_study_that_finds_what_others_found():
     told = outcomes(report(TWO_WORKLOADS))["network"]
     assert [outcome.order for outcome in told] == [("xfs", "btrfs", "ext4")] * 3
     assert [(outcome.kendall, outcome.top) for outcome in told] == [(1.0, 1.0)] * 3
-    assert max(error for outcome in told for error in outcome.errors) < 1e-9
+    assert max(error for outcome in told for error in outcome.errors) < 0.01  # drawn a little towards no difference
 
 
 def test_what_is_best_for_one_workload_misleads_the_naive_about_another():
@@ -146,7 +148,9 @@ def test_intervals_cover_what_they_promise(seed):
             variance=within**2,
         )
     ]
-    told = summary(report(evidence({"varmail": rows})), "network", "guest-fs")
+    # Of the variance of a ratio, each of its two choices brings half.
+    differ = replace(ALIKE, laboratory=between**2 / 2 / ALIKE.choices[:, 0])
+    told = summary(report(evidence({"varmail": rows}), replace(ASSUMED, scales=differ)), "network", "guest-fs")
     assert told.pairs == 120
     assert 0.88 <= told.covered / told.pairs <= 1.0
     assert told.ratio_error == pytest.approx(math.exp(0.67 * math.hypot(between, within * math.sqrt(2))), rel=0.06)

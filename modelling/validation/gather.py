@@ -1,0 +1,114 @@
+"""The questions, answers and supported claims of the published evidence, as the rules of coherence ask for them."""
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import cache
+from itertools import chain
+
+import pandas as pd
+
+from experiments.claim_conditions import Order, Untestable, Within, parse_checks
+from kdb.units import METRICS
+from modelling.answers import decision
+from modelling.answers.estimate import ranking_of
+from modelling.estimation.ranking import Ranking
+from modelling.evidence import choices, frames
+from modelling.evidence.axes import AXES, NATIVE
+from modelling.evidence.question import GRADES, PAPERS, Question
+from modelling.models import ClaimVerdict
+
+from .claimed import Claimed, claimed
+from .coherence import Told, ToldPart
+
+_OF_ARMS = ("hypervisor", "guest_fs", "host_fs", "host_storage", "vm_count", "storage", "benchmark", "guest_os_family")
+
+
+def questions() -> Iterator[tuple[Question, list[Question]]]:
+    """Yield every question without a filter by which the published evidence compares something, each with those that
+    it becomes by one filter. What is asked natively is of other evidence, and no part of it."""
+    arms = frames.every_arm()
+    values = {name: sorted(arms[name].dropna().unique().tolist()) for name in _OF_ARMS}
+    values |= {"metric": list(METRICS), "grade": list(GRADES), "evidence": [PAPERS]}
+    for workload in sorted(arms["workload"].unique()):
+        axes = choices.behind({"axis": list(AXES)}, {"workload": workload}).case_studies["axis"]
+        for axis in filter(axes.get, AXES):
+            left_open = {name: values[name] for name in values if name not in AXES[axis].entry}
+            behind = choices.behind(left_open, {"axis": axis, "workload": workload}).case_studies
+            first = Question(axis, workload)
+            narrowed = [
+                replace(first, **{name: value})
+                for name, counted in behind.items()
+                for value, case_studies in counted.items()
+                if case_studies and value not in ("", NATIVE)
+            ]
+            yield first, narrowed
+
+
+def answers() -> list[Told]:
+    """Answer every question. Of those of one axis and workload that admit the same evidence the first is asked: only a
+    kind of storage that is named makes another answer of it."""
+    digest = cache(_digest)
+    told: list[Told] = []
+    for first, narrowed in questions():
+        ranking = ranking_of(first)
+        told.append(_told(first, ranking))
+        compared_in = replace(first, metric=ranking.metric)
+        known = {(digest(_of_any_axis(compared_in)), False)}
+        for question in narrowed:
+            asked = replace(question, metric=question.metric or ranking.metric)
+            evidence = (digest(_of_any_axis(asked)), question.storage is not None)
+            if evidence not in known:
+                known.add(evidence)
+                told.append(_told(question, ranking_of(question)))
+    return told
+
+
+def _of_any_axis(question: Question) -> Question:
+    return replace(question, axis=next(iter(AXES)))
+
+
+def _digest(question: Question) -> str:
+    """Return a digest of the evidence that a question admits."""
+    arms, findings = frames.arms(question), frames.findings(question)
+    rows = pd.util.hash_pandas_object(arms, index=False).to_numpy().tobytes()
+    return hashlib.sha256(rows + repr(findings["pk"].tolist()).encode()).hexdigest()
+
+
+def _told(question: Question, ranking: Ranking) -> Told:
+    """Decide as an answer does; entries and parts keep their keys, because rules read no sentences."""
+    verdicts = [decision.of_part(part, str) for part in ranking.parts]
+    names = [str(part.number) for part in ranking.parts]
+    measured = ranking.arms[["entry", "research_group"]].drop_duplicates()
+    return Told(
+        question=question,
+        metric=ranking.metric,
+        verdict=decision.of_answer(verdicts, names, ()),
+        parts=tuple(
+            ToldPart(
+                verdict,
+                part.entries,
+                groups=measured["research_group"][measured["entry"].isin(part.members)].nunique(),
+            )
+            for part, verdict in zip(ranking.parts, verdicts, strict=True)
+        ),
+    )
+
+
+def supported_claims() -> list[Claimed]:
+    """Return what supported claims say of the order of entries.
+
+    By its own paper's facts each comparison of a supported claim holds. Everybody else's are asked only for what they
+    have, so there a claim counts that makes one comparison.
+    """
+    rows = ClaimVerdict.objects.filter(verdict=ClaimVerdict.Kind.SUPPORTED).select_related("claim")
+    said: list[Iterator[Claimed]] = []
+    for row in rows.order_by("claim__code", "scope"):
+        checks = parse_checks(row.claim.checks)
+        is_own = row.scope == ClaimVerdict.Scope.OWN
+        condition = None if checks is None else checks.own if is_own else checks.others
+        if condition is None or isinstance(condition, Untestable):
+            continue
+        if is_own or (isinstance(condition, Order | Within) and len(condition.quantities) == 2):
+            said.append(claimed(row.claim.code, condition))
+    return list(dict.fromkeys(chain.from_iterable(said)))

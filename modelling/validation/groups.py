@@ -1,0 +1,176 @@
+"""Test what the hierarchical model foretells of laboratories nobody has seen: leave each research group out. No Django.
+
+Every group is left out in turn, the model is fitted to the cells of all others (its scales, their draws and the
+laboratories' factors, too), and each pair of cells of the group that may be compared is foretold. The rival says "no
+difference": a normal distribution around equal speeds, as wide as suits the results best.
+Source: docs/models/quality.md.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Set
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+import pandas as pd
+
+from modelling.estimation.hierarchy import ANYWHERE, CHOICES, Prediction, fit
+from modelling.evidence.axes import AXES, Axis
+
+MOST_CELLS = 1200  # that it is done for: a minute; it grows with their cube
+MOST_OF_LEVEL = 60  # pairs foretold of one level; of more, evenly spread ones
+MOST_OF_GROUP = 10.0  # levels that a group counts for, however many it has
+LEAST_GROUPS = 3  # that a form is judged by
+SURE = 0.8
+_WHERE = tuple(dict.fromkeys(column for columns in ANYWHERE.values() for column in columns if column != "group"))
+_COLUMN = {"container": "virtualisation"}  # choices that axes call otherwise
+_ALONE = ("cache_mode", "image_format", "disk_bus", "io_mode", "allocation")  # choices that no axis is about
+BY = ("all", "choice", "load", "storage")
+
+
+@dataclass(frozen=True)
+class Form:
+    """How well one form of forecast did.
+
+    by : of BY; name : the axis or kind of choice, what a load does, the kind of disk; "" where it is not stated
+    contrasts, groups : that were foretold; weight : of them, where those of one level count once together
+    inside_95, inside_50 : share of them inside the interval; log_score : mean ln density of what was measured
+    no_difference : the same of the best normal distribution around no difference; width : its standard deviation
+    sure, right : weight of those given SURE or more for one side, and the share of it that came true
+    """
+
+    by: str
+    name: str
+    contrasts: int
+    groups: int
+    weight: float
+    inside_95: float
+    inside_50: float
+    log_score: float
+    no_difference: float
+    width: float
+    sure: float
+    right: float | None
+
+    @property
+    def is_better(self) -> bool | None:
+        """Tell whether its forecasts are better than saying "no difference"; None with too few groups to tell."""
+        return None if self.groups < LEAST_GROUPS else self.log_score > self.no_difference
+
+
+@dataclass(frozen=True)
+class Contrast:
+    """Two cells of one level: their places in their group, and the kinds of choice in which they differ."""
+
+    a: int
+    b: int
+    differ: tuple[str, ...]
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """Return the axes on which it is a comparison, or the one kind of choice that it is about."""
+        differ = {_COLUMN.get(name, name) for name in self.differ} - {"pair"}
+        if len(differ) == 1 and differ <= set(_ALONE):
+            return tuple(differ)
+        return tuple(axis.name for axis in AXES.values() if _is_on(axis, differ))
+
+
+def _is_on(axis: Axis, differ: Set[str]) -> bool:
+    """Tell whether two cells that differ in these are compared on the axis: in its entries, and besides only in what
+    may come along with them."""
+    entry = {"backend", "host_fs"} if axis.entry == ("host_storage",) else set(axis.entry)
+    if axis.name == "configuration":
+        return bool(differ & entry)
+    return bool(differ & entry) and differ <= entry | set(axis.may_confound)
+
+
+def leave_groups_out(cells: pd.DataFrame, progress: Callable[[], object] = lambda: None) -> list[Form]:
+    """Foretell every group's contrasts from all other groups; forms without a contrast are not there.
+
+    cells : as for modelling.estimation.hierarchy.fit; progress : called before each group
+    """
+    near = fit(cells) if cells["group"].nunique() > 1 else None  # of one group, nothing is left
+    tables = []
+    for group, own in cells.groupby("group", sort=True) if near else ():
+        progress()
+        contrasts = list(_contrasts(own))
+        if contrasts:
+            rest = cells[cells["group"] != group].reset_index(drop=True)
+            tables.append(_foretold(contrasts, own, fit(rest, near).contrasts).assign(group=group))
+    if not tables:
+        return []
+    together = pd.concat(tables, ignore_index=True)
+    of_level = together.groupby(["group", "level"])["measured"].transform("size")
+    levels = together.groupby("group")["level"].transform("nunique")
+    together["weight"] = np.minimum(1.0, MOST_OF_GROUP / levels) / of_level
+    return _forms(together)
+
+
+def _contrasts(own: pd.DataFrame) -> Iterator[Contrast]:
+    """Yield the pairs of cells of each level that differ in a choice."""
+    made_of = own[list(CHOICES)].to_dict("records")
+    for places in own.reset_index(drop=True).groupby("level").indices.values():
+        pairs = [
+            Contrast(a, b, differ)
+            for a, b in combinations(places.tolist(), 2)
+            if (differ := tuple(name for name in CHOICES if made_of[a][name] != made_of[b][name]))
+        ]
+        yield from pairs[:: -(-len(pairs) // MOST_OF_LEVEL) or 1]
+
+
+def _foretold(contrasts: list[Contrast], own: pd.DataFrame, foretell: Callable[..., list[Prediction]]) -> pd.DataFrame:
+    """Return a row a contrast: what was measured, and how the forecast judged it."""
+    rows = own.to_dict("records")
+    a, b = [rows[contrast.a] for contrast in contrasts], [rows[contrast.b] for contrast in contrasts]
+    where = [_where(one, other) for one, other in zip(a, b, strict=True)]
+    noise = np.array([one["variance"] + other["variance"] for one, other in zip(a, b, strict=True)])
+    judged = []
+    for contrast, one, other, at, mixture in zip(contrasts, a, b, where, foretell(a, b, where, noise), strict=True):
+        measured = one["outcome"] - other["outcome"]
+        judged.append(
+            {
+                "level": one["level"],
+                "choice": contrast.choices,
+                "load": f"{at['access']} {at['direction']}".strip(),
+                "storage": at["storage"],
+                "measured": measured,
+                "below": mixture.below(measured),
+                "faster": 1.0 - mixture.below(0.0),
+                "log_score": np.log(mixture.density(measured)),
+            }
+        )
+    return pd.DataFrame(judged)
+
+
+def _where(one: Mapping[str, str], other: Mapping[str, str]) -> dict[str, str]:
+    """Return what both cells state of where they were measured."""
+    return {column: one[column] if one[column] == other[column] else "" for column in _WHERE}
+
+
+def _forms(contrasts: pd.DataFrame) -> list[Form]:
+    forms = [_form("all", "", contrasts)]
+    for by in BY[1:]:
+        apart = contrasts.explode(by) if by == "choice" else contrasts
+        forms += [_form(by, str(name), rows) for name, rows in apart.groupby(by, sort=True)]
+    return forms
+
+
+def _form(by: str, name: str, rows: pd.DataFrame) -> Form:
+    weights = rows["weight"].to_numpy()
+    measured, below, faster = (rows[column].to_numpy() for column in ("measured", "below", "faster"))
+    width = float(np.sqrt(max(np.average(measured**2, weights=weights), 1e-12)))
+    sure = np.maximum(faster, 1.0 - faster) >= SURE
+    right = (measured > 0) == (faster > 0.5)
+    return Form(
+        by=by,
+        name=name,
+        contrasts=len(rows),
+        groups=int(rows["group"].nunique()),
+        weight=float(weights.sum()),
+        inside_95=float(np.average(np.abs(below - 0.5) < 0.475, weights=weights)),
+        inside_50=float(np.average(np.abs(below - 0.5) < 0.25, weights=weights)),
+        log_score=float(np.average(rows["log_score"], weights=weights)),
+        no_difference=float(-np.log(width * np.sqrt(2 * np.pi)) - 0.5),
+        width=width,
+        sure=float(weights[sure].sum()),
+        right=float(np.average(right[sure], weights=weights[sure])) if sure.any() else None,
+    )

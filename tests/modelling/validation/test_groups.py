@@ -1,0 +1,130 @@
+"""Research groups left out in turn: who is compared, what counts, and what answers say of forms that failed."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from kdb.models import Job
+from modelling.estimation.hierarchy import COLUMNS
+from modelling.kept_answers import doubts
+from modelling.models import QualityReport
+from modelling.validation import groups, reports
+from modelling.validation.groups import leave_groups_out
+
+WHERE = {"workload": "mail", "direction": "write", "access": "", "storage": "ssd"}
+
+
+def cells(*rows: tuple[str, dict[str, str], float]) -> pd.DataFrame:
+    """Return cells of (group, choices, ln speed), comparable inside a group."""
+    records = [
+        dict.fromkeys(COLUMNS, "")
+        | WHERE
+        | made_of
+        | {"laboratory": group, "group": group, "configuration": place, "level": group, "outcome": y, "variance": 0.005}
+        for place, (group, made_of, y) in enumerate(rows)
+    ]
+    frame = pd.DataFrame(records)
+    return frame.assign(level=pd.factorize(frame["level"])[0])
+
+
+def of_guests(group: str, difference: float) -> list[tuple[str, dict[str, str], float]]:
+    return [(group, {"guest_fs": "xfs"}, difference), (group, {"guest_fs": "ext4"}, 0.0)]
+
+
+AGREED = [row for number in range(6) for row in of_guests(f"g{number}", 1.0 + 0.02 * number)]
+
+
+def test_groups_that_agree_are_foretold_better_than_by_no_difference():
+    by_name = {(form.by, form.name): form for form in leave_groups_out(cells(*AGREED))}
+
+    form = by_name["choice", "guest-fs"]
+    assert (form.groups, form.contrasts, form.weight) == (6, 6, 6.0)
+    assert form.is_better
+    assert form.inside_95 == 1.0
+    assert (form.sure, form.right) == (6.0, 1.0)
+    assert {name for by, name in by_name if by == "choice"} == {"guest-fs", "fs-pair", "configuration"}
+
+
+def test_groups_that_contradict_each_other_are_not():
+    rows = [row for number in range(6) for row in of_guests(f"g{number}", 1.0 if number % 2 else -1.0)]
+
+    assert leave_groups_out(cells(*rows))[0].is_better is False
+
+
+def test_what_a_group_measured_itself_does_not_foretell_it(monkeypatch):
+    fitted = []
+    fit = groups.fit
+    monkeypatch.setattr(groups, "fit", lambda rows, *near: fitted.append(set(rows["group"])) or fit(rows, *near))
+
+    leave_groups_out(cells(*AGREED))
+
+    everyone = {f"g{number}" for number in range(6)}
+    assert fitted == [everyone, *(everyone - {f"g{number}"} for number in range(6))]
+
+
+def test_two_groups_are_too_few_to_tell_and_one_is_nothing():
+    assert leave_groups_out(cells(*AGREED[:4]))[0].is_better is None
+    assert leave_groups_out(cells(*AGREED[:2])) == []
+
+
+def test_contrasts_of_a_level_count_together_once():
+    three = [("g9", {"guest_fs": fs}, speed) for fs, speed in (("xfs", 1.0), ("ext4", 0.0), ("btrfs", 0.5))]
+
+    everything = leave_groups_out(cells(*AGREED, *three))[0]
+
+    assert (everything.contrasts, everything.weight) == (9, pytest.approx(7.0))
+
+
+@pytest.mark.parametrize(
+    ("differ", "forms"),
+    [
+        ({"cache_mode"}, ("cache_mode",)),
+        ({"host_fs", "pair"}, ("fs-pair", "host-fs", "host-storage", "configuration")),
+        ({"backend", "image_format"}, ("host-storage",)),
+        ({"hypervisor", "container", "host_fs"}, ("hypervisor", "configuration")),
+        ({"hypervisor", "guest_fs"}, ("configuration",)),
+    ],
+)
+def test_a_contrast_is_of_the_axes_on_which_it_would_be_asked(differ, forms):
+    assert groups.Contrast(0, 1, tuple(differ)).choices == forms
+
+
+def test_a_fit_near_another_foretells_what_a_fit_from_nothing_does():
+    frame = cells(*AGREED)
+    rest = frame[frame["group"] != "g0"].reset_index(drop=True)
+    sides = {"guest_fs": "xfs"}, {"guest_fs": "ext4"}
+
+    near, alone = groups.fit(rest, groups.fit(frame)), groups.fit(rest)
+
+    quantiles = [[model.contrast(*sides, WHERE, 0.01).quantile(q) for q in (0.1, 0.5, 0.9)] for model in (near, alone)]
+    np.testing.assert_allclose(*quantiles, atol=0.15)
+
+
+@pytest.mark.django_db
+def test_an_answer_says_what_the_newest_report_found_against_its_form(client, published_evidence):
+    address = {"axis": "hypervisor", "workload": "fileserver"}
+    doubts.forget_doubts()
+    assert client.get("/api/v1/rankings/hypervisor/", {"workload": "fileserver"}).json()["doubt"] == ""
+    forms = [{"by": "choice", "name": "hypervisor", "is_better": False}]
+    report = QualityReport.objects.create(method=reports.METHOD, revision=1, result={"groups": {"forms": forms}})
+    doubts.forget_doubts()
+
+    answer = client.get("/api/v1/rankings/hypervisor/", {"workload": "fileserver"}).json()
+    assert "no better than saying “no difference”" in answer["doubt"]
+    assert answer["doubt"] in client.get("/", address).content.decode()
+    pinned = client.get("/api/v1/rankings/hypervisor/", {"workload": "fileserver", "as_of": 1}).json()
+    assert pinned["doubt"] == ""
+
+    forms[0]["is_better"] = True
+    QualityReport.objects.filter(pk=report.pk).update(result={"groups": {"forms": forms}})
+    doubts.forget_doubts()
+    assert doubts.doubt("hypervisor") == ""
+    assert "could not be tested" in doubts.doubt("guest-fs")
+    doubts.forget_doubts()
+
+
+@pytest.mark.django_db
+def test_the_first_report_is_asked_for_by_the_tick(published_evidence):
+    reports.look_after()
+
+    assert Job.objects.filter(kind=reports.JOB).count() == 1
