@@ -83,7 +83,7 @@ ROOMS = [
     ("modelling.fleet.moving", False, "plans for observed machines, and moves"),
     ("modelling.previews", False, "what publishing a draft would change"),
     ("modelling.foretelling", False, "what another laboratory will measure of any pair of configurations"),
-    ("modelling.validation", False, "how well each model foretells what it has not seen"),
+    ("modelling.validation", False, "how well each model foretells what it has not seen, and what answers contradict"),
     ("modelling.research", True, "simulations and tables of contrasts; commands run them, nothing else knows them"),
     ("modelling", False, "addresses, signals, handlers of jobs, commands"),
 ]
@@ -113,7 +113,10 @@ PLAIN = [
     "modelling.fleet.moving.before_after",
     *("modelling.ask.fit", "modelling.ask.machine"),
     *("modelling.advice.content", "modelling.advice.reasoning", "modelling.advice.words"),
-    *(f"modelling.validation.{name}" for name in ("forecasts", "leave_one_out", "clustered", "tables")),
+    *(
+        f"modelling.validation.{name}"
+        for name in ("forecasts", "leave_one_out", "groups", "clustered", "tables", "coherence", "claimed", "reasons")
+    ),
 ]
 
 # Where addresses and Celery's application are put together, everything below is known.

@@ -14,10 +14,12 @@ ROOT = Path(__file__).resolve().parent.parent
 DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md"), *ROOT.glob("fixtures/*.md")]
 READ_ONLY = [
     ("check_answers",),
+    ("check_coherence",),
     ("model_quality", "--markdown"),
     ("simulate_placement", "--machines", "20", "--worlds", "1", "--json"),
     ("simulate_placement", "--machines", "20", "--worlds", "1", "--laboratories", "1"),
     ("simulate_coverage", "--replications", "1"),
+    ("value_of_runs", "--replications", "2"),
     ("plan_placement", "{fleet}"),
     ("plan_placement", "{fleet}", "--json"),
     ("network_meta", "tests/data/reference/senn2013_contrasts.csv"),
@@ -36,6 +38,7 @@ READ_ONLY = [
 # These change the database or a host, or run until they are stopped; they have tests of their own.
 CHANGING = {
     *("add_guest_image", "build_filebench", "build_guest_image", "install_filebench"),
+    "fit_scales",  # writes the file that rankings read
     *("check_host", "clear_host", "host_setup", "register_host", "run_campaign", "observe"),
     *(
         "axes_reset",

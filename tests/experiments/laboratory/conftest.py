@@ -252,6 +252,13 @@ def begun(campaign: Campaign, measuring: threading.Event) -> tuple[CampaignRun, 
     return run, worker
 
 
+def wait_for_end(run: CampaignRun, worker: threading.Thread) -> None:
+    """Wait until the worker has ended, and read the run anew; fails where the worker is still at work."""
+    worker.join(LONG)
+    assert not worker.is_alive(), f"the worker is still at work\n{said(run)}"
+    run.refresh_from_db()
+
+
 def looked_at(campaign: Campaign) -> Campaign:
     """The time for a look at a paused campaign's host has come, and a worker looks."""
     Campaign.objects.filter(pk=campaign.pk, look_at__isnull=False).update(look_at=now() - timedelta(seconds=1))

@@ -14,7 +14,7 @@ from experiments.laboratory.measuring import engines
 from experiments.laboratory.reach.remote import Area
 from experiments.models import Campaign
 from kdb.models import Installation
-from tests.experiments.laboratory.conftest import LONG, SHORT, begun, do, looked_at, said, started, work_off
+from tests.experiments.laboratory.conftest import SHORT, begun, do, looked_at, said, started, wait_for_end, work_off
 from tests.factories import make_token, make_user
 
 pytestmark = [pytest.mark.server, pytest.mark.slow, pytest.mark.django_db(transaction=True)]
@@ -91,10 +91,8 @@ def test_an_area_that_is_removed_under_a_run_is_told_with_what_it_leaves_and_cle
     campaign = started(host, repetitions=2, **SHORT | {"run_seconds": 300})
     run, worker = begun(campaign, measuring)
     plain_lab.inside("rm", "-rf", f"{plain_lab.pool}/.kdb")
-    worker.join(LONG)
-    assert not worker.is_alive()
+    wait_for_end(run, worker)
     campaign.refresh_from_db()
-    run.refresh_from_db()
     assert (campaign.state, run.state, run.lost_attempts) == ("paused", "waiting", 0), said(run)
     for words in (f"mount {plain_lab.pool}/.kdb/fs", "loop device /dev/loop"):
         assert words in campaign.state_reason

@@ -15,6 +15,7 @@ from tests.experiments.laboratory.conftest import (
     registered,
     said,
     started,
+    wait_for_end,
     wait_until,
     work_off,
 )
@@ -37,8 +38,7 @@ def test_a_killed_machine_voids_the_attempt_and_the_run_is_repeated(host, qemu_l
     campaign = started(host, **SHORT | {"run_seconds": 300})
     run, worker = begun(campaign, measuring)
     qemu_lab.inside("pkill", "-KILL", "qemu-system")
-    worker.join(LONG)
-    run.refresh_from_db()
+    wait_for_end(run, worker)
     assert (run.state, run.lost_attempts, run.figures) == ("active", 1, []), said(run)
     assert run.lines.filter(text__startswith="void, and to be repeated: ").exists()
     type(campaign).objects.filter(pk=campaign.pk).update(run_seconds=3)
@@ -55,8 +55,7 @@ def test_libvirt_that_is_away_in_the_midst_of_a_run_costs_nothing(host, qemu_lab
     missed = run.lines.filter(text__startswith="the host does not answer, and the run waits for it: ")
     wait_until(lambda: missed.exists() or not worker.is_alive(), LONG)
     qemu_lab.inside("libvirtd", "-d")
-    worker.join(LONG)
-    run.refresh_from_db()
+    wait_for_end(run, worker)
     assert (run.state, run.attempt, run.lost_attempts, len(run.figures)) == ("done", 1, 0, 1), said(run)
     assert missed.exists(), said(run)
     assert any("did not answer for" in warning for warning in run.warnings)
@@ -94,8 +93,7 @@ def test_a_frozen_machine_is_noticed_whatever_it_reports(host, qemu_lab, measuri
     run, worker = begun(campaign, measuring)
     (domain,) = qemu_lab.inside("virsh", "-c", "qemu:///system", "--quiet", "list", "--name").split()
     qemu_lab.inside("virsh", "-c", "qemu:///system", "suspend", domain)
-    worker.join(LONG)
-    run.refresh_from_db()
+    wait_for_end(run, worker)
     assert (run.state, "paused" in run.reason) == ("failed", True), said(run)
     assert qemu_lab.left_overs() == []
 
@@ -107,9 +105,7 @@ def test_a_machine_that_hangs_fails_its_run(host, qemu_lab, monkeypatch, measuri
     campaign = started(host, **SHORT | {"run_seconds": 300})
     run, worker = begun(campaign, measuring)
     qemu_lab.inside("pkill", "-STOP", "qemu-system")
-    worker.join(LONG)
-    assert not worker.is_alive()
-    run.refresh_from_db()
+    wait_for_end(run, worker)
     assert (run.state, "does not answer" in run.reason) == ("failed", True), said(run)
     assert qemu_lab.left_overs() == []
 

@@ -13,6 +13,7 @@ from tests.experiments.laboratory.conftest import (
     registered,
     said,
     started,
+    wait_for_end,
     wait_until,
     work_off,
 )
@@ -45,8 +46,7 @@ def test_libvirtd_that_is_stopped_under_a_run_costs_nothing(host, stock_lab, mea
     stock_lab.stop_libvirt()
     waits_for(run, worker, "the host")
     stock_lab.start_libvirt()
-    worker.join(LONG)
-    run.refresh_from_db()
+    wait_for_end(run, worker)
     assert (run.state, run.attempt, run.lost_attempts, len(run.figures)) == ("done", 1, 0, 1), said(run)
     assert run.lines.filter(text__startswith="the host answers again, after").exists(), said(run)
     assert stock_lab.left_overs() == []
@@ -61,8 +61,7 @@ def test_sshd_that_is_stopped_under_a_run_costs_nothing(host, stock_lab, measuri
     stock_lab.inside("pkill", "-KILL", "sshd")  # who was logged in stays so otherwise
     waits_for(run, worker, "host")
     stock_lab.inside("systemctl", "start", "ssh")
-    worker.join(LONG)
-    run.refresh_from_db()
+    wait_for_end(run, worker)
     assert (run.state, run.attempt, run.lost_attempts, len(run.figures)) == ("done", 1, 0, 1), said(run)
     assert stock_lab.left_overs() == []
 
@@ -85,9 +84,8 @@ def test_a_removed_area_is_told_with_guest_mount_and_loop_and_cleared_on_order(h
     campaign = started(host, **SHORT | {"run_seconds": 300})
     run, worker = begun(campaign, measuring)
     stock_lab.inside("rm", "-rf", f"{stock_lab.pool}/.kdb")
-    worker.join(LONG)
+    wait_for_end(run, worker)
     campaign.refresh_from_db()
-    run.refresh_from_db()
     assert (campaign.state, run.state, run.lost_attempts) == ("paused", "waiting", 0), said(run)
     looked_at(campaign)
     with pytest.raises(steering.CampaignError) as refused:
