@@ -49,6 +49,7 @@ METRICS = {
 # Whose ratios say how many times faster the same work is done: no tails of latency, and no scores.
 SPEEDS = ("throughput", "operation_rate", "transaction_rate", "latency", "duration", "relative")
 
+OPERATION_RATE = "operation_rate"
 THROUGHPUT = "throughput"  # what is meant where nobody says otherwise
 LATENCY = "latency"
 

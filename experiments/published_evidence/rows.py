@@ -79,7 +79,8 @@ def _value(
     f: "models.Field[Any, Any]", entry: Entry, rows: Mapping[type[models.Model], Mapping[str, models.Model]]
 ) -> Any:
     if f.name not in entry.fields and (f.null or f.blank or f.has_default()):
-        return f.get_default()
+        # Where only the database has the default, the model's is an expression, which equals no stored value.
+        return f.db_default if f.has_db_default() and not f.has_default() else f.get_default()
     given = entry.fields.get(f.name)
     if given == "" and f.null:  # an empty cell of a CSV file
         return None

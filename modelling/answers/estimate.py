@@ -112,7 +112,7 @@ def other_arms(
     others = {metric for metric, *_ in measured} - {ranking.metric}
     return {
         metric: comparable_arms(
-            frames.arms(replace(question, metric=metric), as_of=as_of, with_draft=with_draft),
+            frames.arms(replace(question, metric=metric), as_of=as_of, with_draft=with_draft, as_reported=True),
             AXES[question.axis],
             assumptions().spread,
         )

@@ -1,6 +1,6 @@
 """What joins two entries: the laboratories and research groups with numbers on each step between them. No Django."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 
 import numpy as np
@@ -30,6 +30,18 @@ class Links:
             for trial in self.trials
             if a in trial.treatments and b in trial.treatments
         }
+
+    def beaten_by(self, entries: Sequence[str]) -> dict[int, set[int]]:
+        """Return the place of an entry to those of the entries that every laboratory that compared both measured
+        faster."""
+        known = [(place, self.place[entry]) for place, entry in enumerate(entries) if entry in self.place]
+        greatest = np.full((len(self.place), len(self.place)), -np.inf)  # ln ratio; -inf: never side by side
+        for trial in self.trials:
+            at = np.ix_(*[[self.place[name] for name in trial.treatments]] * 2)
+            greatest[at] = np.maximum(greatest[at], trial.effects)
+        beaten = np.isfinite(greatest) & (greatest < 0)
+        rivals = {place: {other for other, column in known if beaten[row, column]} for place, row in known}
+        return {place: others for place, others in rivals.items() if others}
 
     @cached_property
     def _widest(self) -> np.ndarray:

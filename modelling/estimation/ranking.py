@@ -326,7 +326,13 @@ def _part(
     reference, numbers = _numbers(members, order, inside, estimate, meanings)
     links = _links(inside, about.arms)
     choices = [_choice(members[i], numbers.get(members[i]), reference, links) for i in order]
-    steps = ladder(choices, assumptions.margin, differ=assumptions.differ, is_whole=is_whole)
+    steps = ladder(
+        choices,
+        assumptions.margin,
+        differ=assumptions.differ,
+        is_whole=is_whole,
+        beaten_by=links.beaten_by([members[i] for i in order]),
+    )
     scores = (certainties.sum(axis=1) - 0.5) / max(len(members) - 1, 1)
     entries = tuple(
         Entry(

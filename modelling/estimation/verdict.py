@@ -3,8 +3,9 @@
 Source: docs/models/verdict.md; strength after GRADE (Guyatt and others 2008, 10.1136/bmj.39489.470347.AD).
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 KINDS = USE, LEADS, NO_DIFFERENCE, NOT_KNOWN = "use", "leads", "no difference", "not known"
 AVOID, UNKNOWN = "avoid", "unknown"
@@ -51,17 +52,26 @@ class Ladder:
     against: int | None = None
 
 
-def ladder(choices: Sequence[Choice | None], margin: float, *, differ: float = DIFFER, is_whole: bool = True) -> Ladder:
+def ladder(
+    choices: Sequence[Choice | None],
+    margin: float,
+    *,
+    differ: float = DIFFER,
+    is_whole: bool = True,
+    beaten_by: Mapping[int, Collection[int]] = MappingProxyType({}),
+) -> Ladder:
     """Say one of four kinds of entries in the order of their estimates, best first.
 
     choices : None of an entry without numbers, or not to be recommended (durable)
     differ : factor beyond what laboratories ever differ by
     is_whole : whether these are all entries of the question; without the others nothing is to be used
+    beaten_by : entry to those that every laboratory measured faster, where some compared the two; by their places
 
     no difference : several are within the margin of the best with a probability of 80 %
     use : the first alone is; its expected loss is within the margin, and two research groups have numbers on it against
         the second
-    leads : laboratories measured the first faster than another by more than the margin, none of them the reverse
+    leads : laboratories measured the first faster than another by more than the margin, none of them the reverse; with
+        it lead those between the two that were not measured slower than the other
     not known : all else
     An entry is to be avoided if it is slower than the best by the margin with a probability of 90 % and two research
     groups have numbers on the first against it, or one with a factor beyond what laboratories ever differ by.
@@ -82,7 +92,8 @@ def ladder(choices: Sequence[Choice | None], margin: float, *, differ: float = D
     elif within == [first] and known[first].loss <= margin and known[second].groups >= INDEPENDENT and is_whole:
         kind, those, against = USE, [first], second
     elif ahead_of is not None:
-        kind, those, against = LEADS, [index for index in known if index < ahead_of], ahead_of
+        kind, against = LEADS, ahead_of
+        those = [index for index in known if index < ahead_of and ahead_of not in beaten_by.get(index, ())]
     else:
         kind, those, against = NOT_KNOWN, [], second
     for index in those:

@@ -20,6 +20,7 @@ from modelling.models import Arm
 
 from . import counts, frames
 from .axes import AXES, ENVIRONMENT, NATIVE, WHERE_STATED, axis_left_open
+from .fairplay import same_quantity
 from .frames import EMULATOR
 from .question import GRADES, PAPERS
 
@@ -181,6 +182,7 @@ def _of_arms() -> Iterator[Compared]:
     """Yield each set of configurations that one case study measured alike, once for all that it measured of them."""
     frame = frames.every_arm()
     frame = frame.astype(object).where(frame.notna(), None)
+    frame["metric"] = [same_quantity(*row) for row in zip(frame["metric"], frame["block_size_bytes"], strict=True)]
     groups: dict[tuple[Any, ...], set[tuple[Any, ...]]] = defaultdict(set)
     about = [frame[name] for name in ("case_study", "is_reviewed", *_FILTERS, *_LIKE)]
     rows = zip(*(frame[name] for name in _COLUMNS), strict=True)
@@ -197,6 +199,7 @@ def _of_arms() -> Iterator[Compared]:
         filters: dict[str, tuple[Any, ...]] = {
             name: (value,) for name, value in zip(_FILTERS, filter_values, strict=True)
         }
+        filters["metric"] = filters["metric"][0]
         filters |= {"grade": tuple(sorted(filter(None, grades_of))), "evidence": (PAPERS,) if is_reviewed else ()}
         entries = tuple(dict(zip(_COLUMNS, values, strict=True)) for values in sorted(rows_alike, key=repr))
         yield Compared((case_study,), filters, entries)

@@ -11,13 +11,14 @@ from collections.abc import Collection, Iterable, Sized
 import numpy as np
 import pandas as pd
 
-from kdb.units import THROUGHPUT
+from kdb.units import METRICS, OPERATION_RATE, THROUGHPUT, UNITS
 
 # The coordinates of a measurement inside a case study, as columns of its table.
 MEASUREMENT_FIELDS = ("variant_id", "operation", "block_size_bytes", "vm_count", "metric", "unit", "reference")
 FAIR_PLAY = ("case_study", *MEASUREMENT_FIELDS)
 # The coordinates of one piece of work that was done, whatever of it was reported.
 _WORK = ("configuration_id", "variant_id", "operation", "block_size_bytes", "vm_count", "origin")
+ONE_QUANTITY = (THROUGHPUT, OPERATION_RATE)  # at one block size, which is what they differ by
 _MOST_NUMBERS = 2**62  # what an int64 holds
 
 
@@ -78,11 +79,56 @@ def counted_once(arms: pd.DataFrame) -> pd.DataFrame:
 
     arms : DataFrame of modelling.evidence.frames.arms, of metrics that say how fast the same work is done
     """
-    throughput_first = np.argsort((arms["metric"] != THROUGHPUT).to_numpy(), kind="stable")
-    repeated = pd.Series(numbered(arms, _WORK)).iloc[throughput_first].duplicated()
+    return arms[_stands(arms, THROUGHPUT)]
+
+
+def _stands(arms: pd.DataFrame, first: str) -> np.ndarray:
+    """Return (arms,) bool: True once for each piece of work, at its arm in the metric `first`, or else at its first."""
+    order = np.argsort((arms["metric"] != first).to_numpy(), kind="stable")
+    repeated = pd.Series(numbered(arms, _WORK)).iloc[order].duplicated()
     stands = np.empty(len(arms), dtype=bool)
-    stands[throughput_first] = ~repeated
-    return arms[stands]
+    stands[order] = ~repeated
+    return stands
+
+
+def same_quantity(metric: str, block_size_bytes: float | None) -> tuple[str, ...]:
+    """Return the metrics in which a number of this metric counts: throughput and operation rate of one block size are
+    one quantity."""
+    is_known = block_size_bytes is not None and block_size_bytes > 0  # a missing one (NaN) is not greater
+    return ONE_QUANTITY if metric in ONE_QUANTITY and is_known else (metric,)
+
+
+def in_metric(arms: pd.DataFrame, metric: str) -> pd.DataFrame:
+    """Return the arms that count in a metric: those reported in it, and those of one stated block size that were
+    reported in the other metric of ONE_QUANTITY alone, turned into this one.
+
+    arms : DataFrame of modelling.evidence.frames.arms of any metrics, with metric and unit as categories
+    Where a case study has arms of both kinds, all of them come in the metric's own unit, else the units of the sources
+    stay. Variances are of logarithms, which a factor leaves as they are.
+    """
+    own = (arms["metric"] == metric).to_numpy()
+    if metric not in ONE_QUANTITY:
+        return arms[own]
+    sized = (arms["block_size_bytes"].astype(float) > 0).to_numpy()
+    counts = own | (arms["metric"].isin(ONE_QUANTITY).to_numpy() & sized)
+    if counts.sum() == own.sum():
+        return arms[own]
+    arms = arms[counts]
+    arms = arms[_stands(arms, metric)]
+    turned = (arms["metric"] != metric).to_numpy()
+    if not turned.any():
+        return arms
+    beside = arms["case_study"].isin(arms["case_study"][turned].unique()).to_numpy()
+    block_size = np.log(arms["block_size_bytes"].astype(float).to_numpy() / 2**20)
+    scale = arms["unit"].map({unit: np.log(factor) for unit, (_, factor) in UNITS.items()}).astype(float).to_numpy()
+    scale = scale + np.where(turned, block_size if metric == THROUGHPUT else -block_size, 0.0)
+    units = arms["unit"].astype(object)
+    units[beside] = METRICS[metric].unit
+    return arms.assign(
+        metric=pd.Categorical([metric] * len(arms)),
+        unit=units.astype("category"),
+        mean_log=np.where(beside, arms["mean_log"] + scale, arms["mean_log"]),
+    )
 
 
 def first_of_each(number: np.ndarray) -> np.ndarray:

@@ -25,6 +25,7 @@ from modelling.models import Arm
 from . import research_groups
 from .axes import NATIVE
 from .durability import losing_options
+from .fairplay import in_metric, same_quantity
 from .question import GRADES, PAPERS, Question
 
 _ROWS_AT_ONCE = 10_000  # arms that are Python objects at one time
@@ -124,18 +125,22 @@ _FINDING_FILTERS = {
 }
 
 
-def arms(question: Question, *, with_draft: int | None = None, as_of: int | None = None) -> pd.DataFrame:
+def arms(
+    question: Question, *, with_draft: int | None = None, as_of: int | None = None, as_reported: bool = False
+) -> pd.DataFrame:
     """Return every published arm that the question admits, one row an arm. Native ones count where NATIVE is asked for.
 
     with_draft : a case study that counts as if it were published (modelling.previews.preview)
     as_of : what counted at this knowledge revision, in place of what counts now
+    as_reported : leave out what was reported in another metric of the same quantity
     Columns: the keys of _ARM_COLUMNS, with types and units there, and backend (of kdb.host_storage, empty: not
     stated), host_storage (a key of it, missing: not stated) and research_group; texts as categories.
-    Of one metric: the question's, else throughput.
+    Of one metric: the question's, else throughput; numbers of the same quantity count in it (fairplay.in_metric).
     Scores of several benchmarks are none: they measure nothing in common, so not even their ratios may be pooled.
     """
-    asked = replace(question, metric=question.metric or THROUGHPUT)
-    rows = _admitted(asked, with_draft, as_of, [*_COLUMNS, "benchmark"])
+    metric = question.metric or THROUGHPUT
+    asked = replace(question, metric=metric if as_reported else None)
+    rows = in_metric(_admitted(asked, with_draft, as_of, [*_COLUMNS, "benchmark"]), metric)
     if question.metric == SCORE and rows["benchmark"].nunique() > 1:
         rows = rows.iloc[:0]
     few = [name for name in _FEW if name in _COLUMNS]
@@ -328,7 +333,7 @@ def _admitting_arms(case_study_ids: list[int]) -> list[dict[str, Any]]:
     """
     reviewed = "configuration__case_study__publication__is_reviewed"
     paths = {"workload": "variant__workload__slug", **_ARM_FILTERS, "backend": "configuration__backend"}
-    paths |= {"evidence": reviewed}
+    paths |= {"evidence": reviewed, "block_size_bytes": "block_size_bytes"}
     rows = Arm.objects.filter(configuration__case_study__in=case_study_ids).annotate(
         has_spread=Q(variance__isnull=False), kind_of_storage=storage_kind("configuration__")
     )
@@ -338,8 +343,9 @@ def _admitting_arms(case_study_ids: list[int]) -> list[dict[str, Any]]:
         fields = dict(zip(paths, values, strict=True))
         fields["hypervisor"] = fields["hypervisor"] or NATIVE
         fields["host_storage"] = host_storage_key(fields.pop("backend"), fields["host_fs"])
-        is_reviewed = fields.pop("evidence")
+        is_reviewed, block_size = fields.pop("evidence"), fields.pop("block_size_bytes")
         row: dict[str, Any] = {name: [value] for name, value in fields.items()}
+        row["metric"] = same_quantity(fields["metric"], block_size)
         row["evidence"] = [PAPERS] if is_reviewed else []
         is_emulated = virtualisation == "emulated"
         if is_emulated and row["hypervisor"] != [EMULATOR]:

@@ -112,3 +112,15 @@ def test_groups_are_counted_on_the_weakest_link_of_the_best_way():
     assert links.measured("a", "b") == {"one": pytest.approx(np.exp(0.7)), "two": pytest.approx(np.exp(0.5))}
     more = Links([*links.trials, trial("four", a=0.1, b=0.0), trial("five", a=0.1, c=0.0), trial("six", a=0, c=0)], {})
     assert (more.groups("a", "b"), more.groups("b", "c"), more.groups("a", "d")) == (3, 2, 0)
+
+
+def test_what_was_measured_slower_than_the_one_held_against_does_not_lead():
+    choices = [OPEN, Choice(0.02, 0.5, 0.1), Choice(0.03, 0.5, 0.1), Choice(0.3, 0.8, 0.3, 1, 1.5)]
+    assert ladder(choices, 0.1).verdicts == ("leads", "leads", "leads", "unknown")
+    assert ladder(choices, 0.1, beaten_by={2: {3}}).verdicts == ("leads", "leads", "unknown", "unknown")
+
+
+def test_beaten_is_what_every_laboratory_that_compared_the_two_measured_slower():
+    links = Links([trial("one", a=0.7, b=0.0, c=0.2), trial("two", a=0.5, b=0.0), trial("three", b=0.0, c=-0.1)], {})
+    # b lost to a in both; c lost to a in one, and to b in one of two; d was never measured
+    assert links.beaten_by(["d", "a", "b", "c"]) == {2: {1}, 3: {1}}

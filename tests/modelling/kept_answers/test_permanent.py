@@ -82,7 +82,8 @@ def test_the_page_shows_both(client, upgrade):
     assert f'href="{escape(permanent)}">Permanent address' in first
     upgrade()
     page = client.get(permanent).content.decode()
-    assert "Use ext4 on ext4" in page
+    then = client.get(f"{ADDRESS}&as_of=1&method={METHOD}").json()["verdict"]
+    assert escape(then["sentence"]) in page
     assert f"This is what method {METHOD} said" in page
     today = client.get(f"/api/v1/rankings/fs-pair/?workload=fileserver&as_of=1&method={LATER}").json()["verdict"]
     assert f"the method of today ({LATER})</a> says: {escape(today['sentence'])}" in page

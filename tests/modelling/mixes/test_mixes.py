@@ -12,8 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from experiments.case_studies import life
-from modelling.answers import estimate
-from modelling.answers.estimate import assumptions, ranking_of
+from modelling.answers.estimate import ranking_of
 from modelling.estimation.mixes import mix
 from modelling.estimation.ranking import METHOD, Ranking
 from modelling.estimation.verdict import STRENGTHS
@@ -26,7 +25,6 @@ from modelling.mixes.selectors import mixed
 from modelling.mixes.words import mix_address, mix_api_address
 from modelling.models import PinnedAnswer
 from tests.factories import make_case_study, make_configuration, make_measurement
-from tests.modelling.scales import ALIKE
 
 pytestmark = pytest.mark.django_db
 
@@ -46,12 +44,6 @@ def publish(slug: str = "lab", values=FAST_MAIL, **fields):
 
 def answer(**weights: float):
     return mixed(Question("fs-pair", "", hypervisor="kvm"), weights)
-
-
-@pytest.fixture
-def laboratories_alike(monkeypatch):
-    """Nothing is drawn towards no difference, so that a mix can be worked by hand."""
-    monkeypatch.setattr(estimate, "assumptions", lambda: replace(assumptions(), scales=ALIKE))
 
 
 @pytest.mark.usefixtures("laboratories_alike")
