@@ -348,6 +348,8 @@ KDB_DEFAULT_COEFFICIENT_OF_VARIATION = 0.05
 # its case study's. Chosen by simulation over outside results (docs/models/ranking.md, section 3).
 KDB_STUDY_SPREAD_FREEDOM = 4.0
 KDB_ARM_SPREAD_FREEDOM = 4.0
+# The length of a run that spreads so. The variance of a shorter one grows as its length falls (docs/models/ranking.md).
+KDB_WHOLE_RUN_SECONDS = 30.0
 
 # What slower means: the share of the best's value that a choice may lose.
 KDB_MARGIN = 0.1

@@ -68,6 +68,7 @@ def assumptions() -> Assumptions:
             settings.KDB_DEFAULT_COEFFICIENT_OF_VARIATION,
             settings.KDB_STUDY_SPREAD_FREEDOM,
             settings.KDB_ARM_SPREAD_FREEDOM,
+            settings.KDB_WHOLE_RUN_SECONDS,
         ),
         tier_scale=settings.KDB_TIER_SCALE,
         tier_doubt=settings.KDB_TIER_DOUBT,

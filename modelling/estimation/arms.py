@@ -29,11 +29,18 @@ class Spread:
     variation : standard deviation of one run as a share of its value
     study_freedom : degrees of freedom with which a case study's own spread is expected to be that
     arm_freedom : degrees of freedom with which an arm's is expected to be its case study's
+    whole_seconds : length of a run that spreads so; a shorter one is a mean over less of the same, and spreads more
     """
 
     variation: float
     study_freedom: float = 4.0
     arm_freedom: float = 4.0
+    whole_seconds: float = 30.0
+
+    def expected(self, run_seconds: np.ndarray) -> np.ndarray:
+        """Return the expected variance of ln(value) of runs of these lengths, NaN: not stated."""
+        short = np.maximum(1.0, self.whole_seconds / np.nan_to_num(run_seconds, nan=self.whole_seconds))
+        return self.variation**2 * short
 
 
 def comparable_arms(arms: pd.DataFrame, axis: Axis, spread: Spread) -> pd.DataFrame:
@@ -74,7 +81,8 @@ def entry_keys(arms: pd.DataFrame, axis: Axis) -> pd.Categorical:
 def _variances(arms: pd.DataFrame, spread: Spread) -> dict[str, np.ndarray]:
     """Compute the columns `assumed` and `arm_variance`: the spread of runs, pooled from prior over case study to arm.
 
-    With nu degrees of freedom and a variance s² of one run in an arm, c the expected coefficient of variation:
+    With nu degrees of freedom and a variance s² of one run in an arm, c the expected coefficient of variation (of runs
+    as long as the case study's):
 
         study² = (d0 c² + sum of nu s²) / (d0 + sum of nu)      over the arms of one workload variant and metric
         arm² = (d1 study² + nu s²) / (d1 + nu)
@@ -90,7 +98,8 @@ def _variances(arms: pd.DataFrame, spread: Spread) -> dict[str, np.ndarray]:
     study = numbered(arms, ["case_study", "variant_id", "metric"])
     d0, d1 = spread.study_freedom, spread.arm_freedom
     behind = d0 + np.bincount(study, freedom)[study]
-    of_study = (d0 * spread.variation**2 + np.bincount(study, squares)[study]) / behind
+    expected = spread.expected(arms["run_seconds"].to_numpy(dtype=float, na_value=np.nan))
+    of_study = (d0 * expected + np.bincount(study, squares)[study]) / behind
     of_arm = (d1 * of_study + squares) / (d1 + freedom)
     # The relative variance of a variance is 2 / degrees; that of the case study's enters with its weight.
     degrees = 1.0 / (1.0 / (d1 + freedom) + (d1 / (d1 + freedom)) ** 2 / behind)

@@ -69,6 +69,7 @@ _ARM_COLUMNS = {
     "origin": "origin",  # "measured" or "derived"
     "measurements": "measurements",  # int >= 1
     "runs": "runs",  # int, missing: not stated
+    "run_seconds": "configuration__case_study__run_seconds",  # int, length of one run, missing: not stated
     "mean_log": "mean_log",  # float, mean of ln(value in `unit`)
     "variance": "variance",  # float >= 0, of mean_log, missing: no spread stated
     "source": "source",  # str, "Table III"
@@ -96,13 +97,14 @@ _FILTERED_BY = {
 }
 _NUMBERS = {  # columns that are no categories, with their types
     **dict.fromkeys(("variant_id", "configuration_id", "vm_count", "measurements", "arm_id", "case_study_id"), "int64"),
-    **dict.fromkeys(("year", "block_size_bytes", "vm_vcpus", "vm_ram_gib", "runs", "mean_log", "variance"), "float64"),
+    **dict.fromkeys(("year", "block_size_bytes", "vm_vcpus", "vm_ram_gib"), "float64"),
+    **dict.fromkeys(("runs", "run_seconds", "mean_log", "variance"), "float64"),
     **dict.fromkeys(("is_reviewed", "is_paper"), "bool"),
 }
 # Numbers with few values: categories while they are kept, which takes an eighth of the memory.
 _FEW = (
     *("variant_id", "vm_count", "measurements", "case_study_id", "year", "block_size_bytes", "vm_vcpus", "vm_ram_gib"),
-    "runs",
+    *("runs", "run_seconds"),
 )
 
 # Filter of a question: path from an arm, and from a finding.

@@ -173,6 +173,7 @@ def _arms(rng: np.random.Generator, seen: np.ndarray, spread: Spread, *, is_one_
             "origin": "measured",
             "measurements": RUNS,
             "runs": RUNS,
+            "run_seconds": np.nan,
             "mean_log": values.mean(axis=-1).ravel(),
             "variance": values.var(axis=-1, ddof=1).ravel() / RUNS,
         }

@@ -38,6 +38,7 @@ ARM = {
     "origin": "measured",
     "measurements": 1,
     "runs": 1,
+    "run_seconds": None,
     "variance": None,
     "source": "Table I",
 }

@@ -135,6 +135,15 @@ def test_two_equal_runs_are_taken_as_two_that_differ_a_little(apart):
     assert (variances(apart) > 1e-4).all()  # never certain: two runs, and 5 % expected
 
 
+def test_a_short_run_is_expected_to_vary_more_and_a_long_or_unknown_one_is_not():
+    def variance(seconds: float | None) -> float:
+        frame = arms(arm(100, run_seconds=seconds), arm(110, guest_fs="xfs", run_seconds=seconds))
+        return comparable_arms(frame, PAIR, Spread(0.05, whole_seconds=30.0))["arm_variance"].iloc[0]
+
+    assert variance(120) == variance(30) == variance(None)
+    assert variance(4) == pytest.approx(7.5 * variance(30))
+
+
 @pytest.mark.parametrize("runs", [2, 3, 5, 10])
 def test_means_of_few_runs_cover_the_difference_of_two_as_often_as_they_say(runs):
     """2,000 case studies of four arms whose coefficients of variation lie around 5 % (ln of them spread by 0.6 between
