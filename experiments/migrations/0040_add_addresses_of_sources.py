@@ -57,13 +57,6 @@ class Migration(migrations.Migration):
         ),
         migrations.AlterField(
             model_name="publication",
-            name="note",
-            field=models.TextField(
-                blank=True, help_text="How title, venue, year and address are known, or why one of them is not."
-            ),
-        ),
-        migrations.AlterField(
-            model_name="publication",
             name="year",
             field=models.PositiveSmallIntegerField(
                 blank=True, help_text="Empty: not known; the note says why.", null=True

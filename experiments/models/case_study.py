@@ -41,9 +41,7 @@ class Publication(SharedRow):
     is_reviewed = models.BooleanField(
         default=True, help_text="Whether others reviewed it before it was published, as they do papers."
     )
-    note = models.TextField(
-        blank=True, help_text="How title, venue, year and address are known, or why one of them is not."
-    )
+    note = models.TextField(blank=True, help_text="What is known about date and venue, and from where.")
 
     class Meta:
         ordering = ["slug"]
