@@ -17,9 +17,9 @@ from kdb.units import METRICS
 from .tables import FACTS, NATIVE_FACTS, provenance
 
 MOST_RUNS = 200
-MOST_BESIDE = 100  # configurations
+MOST_BESIDE = 50  # configurations
 MOST_ALIKE = 10  # case studies
-_LOOKED_AT = 300  # configurations of others: the closest by what a database can compare
+_LOOKED_AT = 100  # configurations of others: the closest by what a database can compare
 _CLOSE_IN = ("hypervisor", "guest_fs", "host_fs", "backend", "cache_mode", "image_format")
 # What is said by another fact, so that its silence leaves nothing open.
 _SAID_BY: dict[str, Callable[[Configuration], object]] = {
@@ -59,7 +59,8 @@ class NumberPage:
 
     conditions, configuration : name to text, what is stated; left_open : names of what the source does not state
     runs : of a measurement every number of its cell, itself too
-    beside : the numbers it may be compared with, itself among them; alike : of other case studies, nearest first
+    beside : the numbers it may be compared with, itself first, MOST_BESIDE at most
+    alike : those of other case studies, of each its nearest, the nearest case study first
     """
 
     number: Number
@@ -194,10 +195,11 @@ def _beside(row: Number) -> list[Neighbour]:
         configuration__case_study=row.configuration.case_study_id, **_coordinates(row)
     )
     counting = group.filter(excluded_because="") if isinstance(row, Measurement) else group.filter(is_evidence=True)
-    cells = list(_cells(counting, "configuration").order_by("configuration")[:MOST_BESIDE])
+    own_first = Case(When(configuration=row.configuration_id, then=0), default=1)
+    cells = list(_cells(counting, "configuration").order_by(own_first, "configuration")[:MOST_BESIDE])
     configurations = _configurations(cell["configuration"] for cell in cells)
     own = next((cell["mean"] for cell in cells if cell["configuration"] == row.configuration_id), None)
-    neighbours = [
+    return [
         _neighbour(
             row,
             configurations[cell["configuration"]],
@@ -207,7 +209,6 @@ def _beside(row: Number) -> list[Neighbour]:
         )
         for cell in cells
     ]
-    return sorted(neighbours, key=lambda neighbour: not neighbour.is_this)
 
 
 def _alike(row: Number) -> list[Neighbour]:

@@ -62,7 +62,8 @@ def derived_value(request: HttpRequest, pk: int) -> HttpResponse:
 
 def _number(request: HttpRequest, row: numbers.Number, as_data: str) -> HttpResponse:
     page = numbers.number_page(row)
-    response = render(request, "experiments/number.html", {"page": page, "as_data": as_data})
+    context = {"page": page, "as_data": as_data, "most_beside": numbers.MOST_BESIDE}
+    response = render(request, "experiments/number.html", context)
     if not page.is_public:
         response["Cache-Control"] = "private, no-store"
     return response

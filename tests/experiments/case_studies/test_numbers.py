@@ -131,6 +131,15 @@ def test_beside_it_stand_the_numbers_of_its_fair_play_group_with_what_differs(st
     assert (beside[1].key, beside[1].runs, beside[1].differences) == (other.pk, 2, ["guest file system xfs"])
 
 
+def test_a_page_shows_the_first_of_a_large_group_and_says_so(study, monkeypatch):
+    monkeypatch.setattr("experiments.case_studies.numbers.MOST_BESIDE", 2)
+    variant = make_variant("varmail")
+    rows = [make_measurement(case_study=study, guest_fs=f"fs-{n}", variant=variant) for n in range(3)]
+    publish(study)
+    assert [each.key for each in read(rows[2]).beside] == [rows[2].pk, rows[0].pk]
+    assert "Only the first 2 are shown." in text_of(page_of(rows[2]))
+
+
 def test_a_derived_value_stands_beside_those_that_rankings_use(study):
     variant = make_variant("varmail")
     row, other = (
