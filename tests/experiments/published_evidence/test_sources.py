@@ -1,9 +1,14 @@
 """The sources of the published evidence: called by words, dated, and to be found, or it is said why not."""
 
+import io
+from datetime import date
+
 import pytest
 from django.core.validators import URLValidator
 from django.urls import reverse
 
+from experiments.case_studies import bundles
+from experiments.models import ImportBatch, Publication
 from experiments.published_evidence import load as evidence
 from experiments.published_evidence import outside
 from experiments.published_evidence.files import EvidenceError, read_json
@@ -84,3 +89,17 @@ def test_the_page_of_knowledge_and_the_api_say_where_a_source_is(client):
     cited = client.get("/case-studies/lab/citation.bib").content.decode()
     assert "doi = {10.1000/182}," in cited
     assert "url = {https://example.org/paper}," in cited
+
+
+@pytest.mark.django_db
+def test_a_bundle_brings_where_a_source_is():
+    told = {"address": "https://example.org/paper", "doi": "10.1000/182", "read_on": date(2026, 11, 20)}
+    study = make_case_study("lab", publication=make_publication("paper", authors=["Ada"], **told))
+    bundle = io.BytesIO()
+    bundles.export(study, bundle)
+    study.delete()
+    Publication.objects.all().delete()
+
+    brought, _ = bundles.take_in(bundle.getvalue(), user=None, door=ImportBatch.Door.COMMAND)
+
+    assert Publication.objects.values(*told).get(case_studies=brought) == told
