@@ -16,6 +16,7 @@ PUBLIC = [
     "/case-studies/p3-cs1/",
     "/case-studies/p1/fair-play/",
     "/case-studies/p1/claims/",
+    "/measurements/5/",
     "/knowledge/",
     "/knowledge/glossary/",
     "/knowledge/revisions/",

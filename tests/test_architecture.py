@@ -19,6 +19,7 @@ WEB = ("django", "rest_framework", "django_filters", "drf_spectacular", "django_
 ROOMS = [
     ("kdb.units", True, "each metric: its unit and which direction is better"),
     ("kdb.content", True, "how content says what its fields mean"),
+    ("kdb.fair_play", True, "the coordinates in which numbers agree that may be compared"),
     ("kdb.pairs", True, "how a pair of file systems is spelled"),
     ("kdb.host_storage", True, "how what disk images lie on is spelled"),
     ("kdb.csv_cells", True, "cells that no spreadsheet runs"),

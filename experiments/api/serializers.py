@@ -209,7 +209,10 @@ class PublicationSerializer(ReadSerializer):
 
     class Meta:
         model = Publication
-        fields = ("slug", "title", "authors", "venue", "year", "is_reviewed", "note", "case_studies")
+        fields = (
+            *("slug", "title", "authors", "venue", "year", "address", "doi", "read_on", "archive_address"),
+            *("is_reviewed", "note", "case_studies"),
+        )
 
 
 class ServerSerializer(ReadSerializer):

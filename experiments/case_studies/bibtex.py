@@ -15,6 +15,7 @@ _SPECIAL = {
     "_": r"\_",
     "$": r"\$",
 }
+_LITERAL = ("url", "doi")  # styles print these as they are
 
 
 def entries(case_study: CaseStudy, address: str) -> str:
@@ -45,13 +46,23 @@ def _publication(publication: Publication) -> str:
         "title": publication.title,
         "howpublished": publication.venue,
         "year": str(publication.year or ""),
+        "doi": publication.doi,
+        "url": publication.address,
     }
     return _entry("misc", publication.slug, fields)
 
 
 def _entry(kind: str, key: str, fields: dict[str, str]) -> str:
-    lines = [f"  {name} = {{{text if name == 'url' else _escaped(text)}}}," for name, text in fields.items() if text]
+    lines = [
+        f"  {name} = {{{_literal(text) if name in _LITERAL else _escaped(text)}}},"
+        for name, text in fields.items()
+        if text
+    ]
     return "\n".join([f"@{kind}{{{key},", *lines, "}", ""])
+
+
+def _literal(text: str) -> str:
+    return text.replace("{", "%7B").replace("}", "%7D")
 
 
 def _escaped(text: str) -> str:

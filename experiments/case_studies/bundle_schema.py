@@ -76,6 +76,8 @@ def _field_schema(field: "models.Field[Any, Any]") -> dict[str, Any]:
         schema = {"type": "integer", "minimum": 0}
     elif isinstance(field, models.FloatField):
         schema = {"type": "number"}
+    elif isinstance(field, models.DateField):
+        schema = {"type": "string", "format": "date"}
     elif isinstance(field, TypedJSONField):
         schema = dict(field.schema)
     elif isinstance(field, models.JSONField):

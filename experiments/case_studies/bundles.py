@@ -12,6 +12,7 @@ import logging
 import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from datetime import date
 from functools import partial
 from itertools import chain, islice
 from typing import IO, Any, TypeVar
@@ -219,7 +220,7 @@ def _row(row: models.Model, without: tuple[str, ...] = ()) -> dict[str, Any]:
         if field.is_relation:
             value = value.slug if value else None
         if value is not None and value != field.get_default():
-            fields[name] = value
+            fields[name] = value.isoformat() if isinstance(value, date) else value
     return fields
 
 

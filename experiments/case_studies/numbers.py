@@ -1,83 +1,322 @@
-"""The page of one number: what it is of, where it stands, and every run beside it."""
+"""The page of one number: how it came about, on what, what it may be compared with, and who measured the like."""
 
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any, TypeVar
 
-from experiments.models import CaseStudy, DerivedValue, Measurement, RawFile
+from django.contrib.auth.models import AbstractUser, AnonymousUser
+from django.db.models import Avg, Case, Count, Exists, Min, OuterRef, QuerySet, Value, When
+
+from experiments import permissions
+from experiments.models import CaseStudy, Configuration, DerivedValue, Measurement, RawFile, Storage
 from experiments.templatetags.kdb_format import block_size, derivation, number, vm_count
+from kdb.fair_play import MEASUREMENT_FIELDS
+from kdb.host_storage import VOLUMES
+from kdb.units import METRICS
 
-from .tables import FACTS, provenance
+from .tables import FACTS, NATIVE_FACTS, provenance
 
 MOST_RUNS = 200
-_CELL = ("configuration", "variant", "operation", "block_size_bytes", "vm_count", "metric", "unit", "reference")
+MOST_BESIDE = 50  # configurations
+MOST_ALIKE = 10  # case studies
+_LOOKED_AT = 100  # configurations of others: the closest by what a database can compare
+_CLOSE_IN = ("hypervisor", "guest_fs", "host_fs", "backend", "cache_mode", "image_format")
+# What is said by another fact, so that its silence leaves nothing open.
+_SAID_BY: dict[str, Callable[[Configuration], object]] = {
+    "Load works on": lambda c: c.guest_fs_id,
+    "Guest file system": lambda c: c.guest_access,
+    "Backend of the images": lambda c: c.host_fs_id,
+    "Host file system": lambda c: c.backend,
+    "Kind of storage": lambda c: c.case_study.storage.kind,
+    **dict.fromkeys(("Host mkfs options", "Host mount options"), lambda c: c.backend in VOLUMES),
+}
+
+Number = Measurement | DerivedValue
+Kind = TypeVar("Kind", Measurement, DerivedValue)
+
+
+@dataclass(frozen=True)
+class Neighbour:
+    """The number of another configuration; of several runs their mean.
+
+    key : of its row, or of the first of its runs; ratio : to the number of the page, None where it is another unit
+    differences : what differs of what both state, as it is there; left_open : what is stated here and not there
+    """
+
+    configuration: Configuration
+    key: int
+    value: str
+    runs: int
+    ratio: float | None
+    differences: list[str]
+    left_open: list[str]
+    is_this: bool = False
 
 
 @dataclass(frozen=True)
 class NumberPage:
-    """One number, whose value is "10.5 MiB/s"; provenance : a sentence; facts : name to text, those that are stated
+    """One number, whose value is "10.5 MiB/s"; provenance : a sentence
 
-    runs : of a measurement every number of its cell, itself too; derivation of a derived value is among its facts
+    conditions, configuration : name to text, what is stated; left_open : names of what the source does not state
+    runs : of a measurement every number of its cell, itself too
+    beside : the numbers it may be compared with, itself first, MOST_BESIDE at most
+    alike : those of other case studies, of each its nearest, the nearest case study first
     """
 
-    number: Measurement | DerivedValue
+    number: Number
     case_study: CaseStudy
+    is_public: bool
+    address: str  # name of the pages of numbers of its kind
     value: str
+    better: str  # "higher" or "lower"
     provenance: str
-    facts: list[tuple[str, str]]
+    conditions: list[tuple[str, str]]
     configuration: list[tuple[str, str]]
+    left_open: list[str]
     runs: list[Measurement]
     file: RawFile | None  # that it was read from
+    beside: list[Neighbour]
+    alike: list[Neighbour]
 
 
-def of_measurement(row: Measurement) -> NumberPage:
-    """Return the page of a measurement."""
-    alike = {name: getattr(row, name) for name in _CELL}
-    runs = Measurement.objects.filter(**alike).order_by("repetition", "machine")[:MOST_RUNS]
-    facts = [
-        ("Run", str(row.repetition)),
+_OF_CONFIGURATION = ("hypervisor", "guest_fs", "host_fs", "guest_os", "host_os")
+_OF_ROW = (
+    *("variant__workload", "variant__benchmark", "configuration__case_study__publication"),
+    *("configuration__case_study__server", "configuration__case_study__storage"),
+    *(f"configuration__{name}" for name in _OF_CONFIGURATION),
+)
+
+
+def seen_by(model: type[Kind], user: AbstractUser | AnonymousUser) -> QuerySet[Kind]:
+    """Return the numbers of a kind that the user may see, with all that their pages read of the row."""
+    rows = model._default_manager.filter(configuration__case_study__in=permissions.seen_by(user))
+    return rows.select_related(*_OF_ROW, *(["raw_file"] if model is Measurement else []))
+
+
+def number_page(row: Number) -> NumberPage:
+    """Return the page of a number; who may see it is decided before. Five queries, for a derived value four."""
+    configuration, case_study = row.configuration, row.configuration.case_study
+    runs = _runs(row) if isinstance(row, Measurement) else []
+    conditions = _conditions(row, runs)
+    facts = [(name, fact(configuration)) for name, fact in _facts(configuration)]
+    silent = [name for name, text in conditions if not text and name in _NAMED_WHERE_SILENT]
+    silent += [name for name, text in facts if not text and not (name in _SAID_BY and _SAID_BY[name](configuration))]
+    return NumberPage(
+        number=row,
+        case_study=case_study,
+        is_public=case_study.status in CaseStudy.VISIBLE,
+        address="measurement" if isinstance(row, Measurement) else "derived-value",
+        value=_with_unit(row.value, row.unit) or str(row),
+        better="higher" if METRICS[row.metric].higher_is_better else "lower",
+        provenance=provenance([row]) if isinstance(row, Measurement) else derivation(row),
+        conditions=[(name, text) for name, text in conditions if text],
+        configuration=[(name, text) for name, text in facts if text],
+        left_open=[_small(name) for name in silent],
+        runs=runs,
+        file=row.raw_file if isinstance(row, Measurement) else None,
+        beside=_beside(row),
+        alike=_alike(row),
+    )
+
+
+# Conditions that a reader looks for, and is told of where the source does not state them.
+_NAMED_WHERE_SILENT = ("Benchmark version", "Runs", "Spread of the runs", "Length of a run", "Disks", "It is")
+
+
+def _conditions(row: Number, runs: Sequence[Measurement]) -> list[tuple[str, str]]:
+    """Return every condition by its name; an empty text: not stated, or of no meaning here."""
+    variant, case_study = row.variant, row.configuration.case_study
+    server, storage = case_study.server, case_study.storage
+    conditions = [
+        ("Workload", variant.workload.name),
+        ("Benchmark", variant.benchmark.name),
+        ("Benchmark version", variant.benchmark_version),
+        ("Parameters", ", ".join(f"{name} = {text}" for name, text in sorted(variant.parameters.items()))),
+        ("Operation", row.operation),
+        ("Block size", block_size(row.block_size_bytes) if row.block_size_bytes else ""),
+        ("Ran on", vm_count(row.vm_count)),
+        ("Metric", METRICS[row.metric].label),
+        ("Ratio to", row.reference),
+        *(_of_runs(row, runs) if isinstance(row, Measurement) else _of_text(row)),
+        ("Length of a run", _with_unit(case_study.run_seconds, "s")),
+        ("Server", server.model or server.cpu),
+        ("Disks", _disks(storage)),
+        ("Note", row.note),
+    ]
+    if (row.vm_count or 0) > 1:
+        conditions.append(("It is", case_study.get_value_scope_display() if case_study.value_scope else ""))
+    return conditions
+
+
+def _disks(storage: Storage) -> str:
+    description = "" if storage.description == "Not stated" else storage.description
+    return " ".join(filter(None, [description, f"({storage.get_kind_display()})" if storage.kind else ""]))
+
+
+def _of_runs(row: Measurement, runs: Sequence[Measurement]) -> list[tuple[str, str]]:
+    averaged = row.repetitions or row.configuration.case_study.repetitions
+    spread = [f"standard deviation {_with_unit(row.standard_deviation, row.unit)}"] if row.standard_deviation else []
+    if row.minimum or row.maximum:
+        ends = [_with_unit(end, row.unit) or "not stated" for end in (row.minimum, row.maximum)]
+        spread.append(" to ".join(ends))
+    if len(runs) > 1:
+        values = [run.value for run in runs]
+        spread.append(f"{number(min(values))} to {_with_unit(max(values), row.unit)}")
+    return [
+        ("Runs", f"{len(runs)}, kept one by one" if len(runs) > 1 else f"{averaged}, averaged" if averaged else ""),
+        ("Spread of the runs", "; ".join(spread)),
         ("Machine", f"{row.machine} of {row.vm_count}" if row.machine else ""),
         ("Other reading", _with_unit(row.alternative_value, row.unit)),
+        ("Not counted", f"{row.excluded_because} ({row.excluded_by})" if row.excluded_because else ""),
     ]
-    return _page(row, _with_unit(row.value, row.unit), provenance([row]), facts, list(runs))
 
 
-def of_derived(row: DerivedValue) -> NumberPage:
-    """Return the page of a value that follows from a text."""
-    facts = [
+def _of_text(row: DerivedValue) -> list[tuple[str, str]]:
+    return [
         ("Low", _with_unit(row.low, row.unit)),
         ("High", _with_unit(row.high, row.unit)),
         ("Follows from", row.route),
         ("By", row.formula),
     ]
-    return _page(row, _with_unit(row.value, row.unit) or row.get_quantity_display(), derivation(row), facts, [])
 
 
-def _page(
-    row: Measurement | DerivedValue, value: str, where: str, facts: list[tuple[str, str]], runs: list[Measurement]
-) -> NumberPage:
-    variant, configuration = row.variant, row.configuration
-    parameters = ", ".join(f"{name} {text}" for name, text in sorted(variant.parameters.items()))
-    common = [
-        ("Workload", variant.workload.name),
-        ("Benchmark", f"{variant.benchmark.name} {variant.benchmark_version}".strip()),
-        ("Parameters", parameters),
-        ("Operation", row.operation),
-        ("Block size", block_size(row.block_size_bytes) if row.block_size_bytes else ""),
-        ("Ran on", vm_count(row.vm_count)),
-        ("Metric", row.get_metric_display()),
-        ("Ratio to", row.reference),
-        *facts,
-        ("Note", row.note),
-    ]
-    return NumberPage(
-        number=row,
-        case_study=configuration.case_study,
-        value=value,
-        provenance=where,
-        facts=[(name, text) for name, text in common if text],
-        configuration=[(name, text) for name, fact in FACTS if (text := fact(configuration))],
-        runs=runs,
-        file=getattr(row, "raw_file", None),
+def _runs(row: Measurement) -> list[Measurement]:
+    cell = Measurement.objects.filter(configuration=row.configuration_id, **_coordinates(row))
+    return list(cell.order_by("repetition", "machine")[:MOST_RUNS])
+
+
+def _coordinates(row: Number) -> dict[str, Any]:
+    return {name: getattr(row, name) for name in MEASUREMENT_FIELDS}
+
+
+def _beside(row: Number) -> list[Neighbour]:
+    """Return the row's fair-play group, a neighbour for each configuration and the row's own first; two queries."""
+    group: QuerySet[Any] = type(row)._default_manager.filter(
+        configuration__case_study=row.configuration.case_study_id, **_coordinates(row)
     )
+    counting = group.filter(excluded_because="") if isinstance(row, Measurement) else group.filter(is_evidence=True)
+    own_first = Case(When(configuration=row.configuration_id, then=0), default=1)
+    cells = list(_cells(counting, "configuration").order_by(own_first, "configuration")[:MOST_BESIDE])
+    configurations = _configurations(cell["configuration"] for cell in cells)
+    own = next((cell["mean"] for cell in cells if cell["configuration"] == row.configuration_id), None)
+    return [
+        _neighbour(
+            row,
+            configurations[cell["configuration"]],
+            cell,
+            ratio=cell["mean"] / own if own else None,
+            is_this=cell["configuration"] == row.configuration_id,
+        )
+        for cell in cells
+    ]
+
+
+def _alike(row: Number) -> list[Neighbour]:
+    """Return what others measured of the same workload, operation, block size and metric: of each case study its
+    nearest configuration, the nearest case study first; two queries.
+    """
+    like = Measurement.objects.filter(
+        variant__workload=row.variant.workload_id,
+        excluded_because="",
+        **{name: getattr(row, name) for name in ("operation", "block_size_bytes", "metric", "reference")},
+    )
+    closeness = [
+        Case(When(**{name: value} if value is not None else {f"{name}__isnull": True}, then=0), default=Value(1))
+        for name, value in ((name, getattr(row.configuration, name)) for name in _CLOSE_IN)
+    ]
+    candidates = (
+        Configuration.objects.filter(Exists(like.filter(configuration=OuterRef("pk"))))
+        .filter(case_study__status=CaseStudy.Status.PUBLISHED)
+        .exclude(case_study=row.configuration.case_study_id)
+        .select_related("case_study__storage", *_OF_CONFIGURATION)
+        .order_by(sum(closeness[1:], closeness[0]), "pk")
+    )
+    here = _settings(row.configuration)
+
+    def distance(configuration: Configuration) -> tuple[int, int, int]:
+        there = _settings(configuration)
+        return (
+            len(_differing(here, there)),
+            sum(bool(here[name]) != bool(there[name]) for name in here),
+            configuration.pk,
+        )
+
+    nearest: dict[int, Configuration] = {}
+    for configuration in sorted(candidates[:_LOOKED_AT], key=distance):
+        if len(nearest) < MOST_ALIKE:
+            nearest.setdefault(configuration.case_study_id, configuration)
+    chosen = {configuration.pk: configuration for configuration in nearest.values()}
+    names = ("configuration", "variant", "vm_count", "unit", "variant__benchmark__name", "variant__benchmark_version")
+    cells: dict[int, dict[str, Any]] = {}
+    for cell in _cells(like.filter(configuration__in=chosen), *names).order_by("configuration", "first"):
+        known = cells.setdefault(cell["configuration"], cell)
+        if _far(cell, row) < _far(known, row):
+            cells[cell["configuration"]] = cell
+    return [_neighbour(row, configuration, cells[pk]) for pk, configuration in chosen.items() if pk in cells]
+
+
+def _far(cell: dict[str, Any], row: Number) -> tuple[bool, int]:
+    """Return how far a cell of another case study is from the row, the least first: its load, then its machines."""
+    return cell["variant"] != row.variant_id, abs(cell["vm_count"] - (row.vm_count or 0))
+
+
+def _cells(rows: QuerySet[Any], *names: str) -> QuerySet[Any]:
+    return rows.order_by().values(*names).annotate(mean=Avg("value"), first=Min("pk"), runs=Count("pk"))
+
+
+def _configurations(keys: Iterable[int]) -> dict[int, Configuration]:
+    return Configuration.objects.select_related("case_study__storage", *_OF_CONFIGURATION).in_bulk(list(keys))
+
+
+def _neighbour(
+    row: Number,
+    configuration: Configuration,
+    cell: dict[str, Any],
+    *,
+    ratio: float | None = None,
+    is_this: bool = False,
+) -> Neighbour:
+    here, there = _settings(row.configuration), _settings(configuration)
+    differences = [f"{_small(name)} {there[name]}" for name in _differing(here, there)]
+    if "variant" in cell and cell["variant"] != row.variant_id:
+        benchmark = f"{cell['variant__benchmark__name']} {cell['variant__benchmark_version']}".strip()
+        own = f"{row.variant.benchmark.name} {row.variant.benchmark_version}".strip()
+        differences.append(f"benchmark {benchmark}" if benchmark != own else "other parameters of the benchmark")
+    if "vm_count" in cell and cell["vm_count"] != row.vm_count and not configuration.is_native:
+        differences.append(vm_count(cell["vm_count"]))
+    return Neighbour(
+        configuration=configuration,
+        key=cell["first"],
+        value=_with_unit(cell["mean"], cell.get("unit", row.unit)),
+        runs=cell["runs"],
+        ratio=ratio,
+        differences=differences,
+        left_open=[_small(name) for name, _ in _facts(configuration) if here[name] and not there[name]],
+        is_this=is_this,
+    )
+
+
+def _facts(configuration: Configuration) -> Sequence[tuple[str, Callable[[Configuration], str]]]:
+    return NATIVE_FACTS if configuration.is_native else FACTS
+
+
+def _settings(configuration: Configuration) -> dict[str, str]:
+    """Return every fact of a configuration by its name; without disks of its own, those of its case study."""
+    settings = {name: fact(configuration) for name, fact in FACTS}
+    if configuration.is_native:
+        settings |= {"Hypervisor": "none", "Virtualisation": ""}
+    storage = configuration.case_study.storage
+    settings["Kind of storage"] = settings["Kind of storage"] or (storage.get_kind_display() if storage.kind else "")
+    return settings
+
+
+def _differing(here: dict[str, str], there: dict[str, str]) -> list[str]:
+    return [name for name, text in here.items() if text and there[name] and text != there[name]]
+
+
+def _small(name: str) -> str:
+    """Return a name as it reads inside a sentence: "cache mode", "I/O mode"."""
+    return name if name[1:2] == "/" else name[:1].lower() + name[1:]
 
 
 def _with_unit(value: float | None, unit: str) -> str:

@@ -8,8 +8,8 @@ from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
 from django.views.decorators.http import require_safe
 
-from experiments import permissions, visible
-from experiments.models import CaseStudy
+from experiments import permissions
+from experiments.models import CaseStudy, DerivedValue, Measurement
 
 from . import bibtex, bundles, numbers, pages
 from . import bundle_schema as schema_of_bundles
@@ -48,24 +48,25 @@ def case_study_detail(request: HttpRequest, slug: str) -> HttpResponse:
     return response
 
 
-_OF_NUMBER = (
-    *("variant__workload", "variant__benchmark", "configuration__case_study__storage", "configuration__hypervisor"),
-    *("configuration__guest_fs", "configuration__host_fs", "configuration__guest_os", "configuration__host_os"),
-)
-
-
 @require_safe
 def measurement(request: HttpRequest, pk: int) -> HttpResponse:
-    row = get_object_or_404(visible.measurements().select_related("raw_file", *_OF_NUMBER), pk=pk)
-    context = {"page": numbers.of_measurement(row), "as_data": reverse("v1:measurement-detail", args=[pk])}
-    return render(request, "experiments/number.html", context)
+    row = get_object_or_404(numbers.seen_by(Measurement, request.user), pk=pk)
+    return _number(request, row, reverse("v1:measurement-detail", args=[pk]))
 
 
 @require_safe
 def derived_value(request: HttpRequest, pk: int) -> HttpResponse:
-    row = get_object_or_404(visible.derived_values().select_related(*_OF_NUMBER), pk=pk)
-    context = {"page": numbers.of_derived(row), "as_data": reverse("v1:derived-value-detail", args=[pk])}
-    return render(request, "experiments/number.html", context)
+    row = get_object_or_404(numbers.seen_by(DerivedValue, request.user), pk=pk)
+    return _number(request, row, reverse("v1:derived-value-detail", args=[pk]))
+
+
+def _number(request: HttpRequest, row: numbers.Number, as_data: str) -> HttpResponse:
+    page = numbers.number_page(row)
+    context = {"page": page, "as_data": as_data, "most_beside": numbers.MOST_BESIDE}
+    response = render(request, "experiments/number.html", context)
+    if not page.is_public:
+        response["Cache-Control"] = "private, no-store"
+    return response
 
 
 @require_safe

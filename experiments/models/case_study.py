@@ -1,7 +1,7 @@
 """The origin of evidence: publications, case studies, and the revisions of the knowledge."""
 
 from django.conf import settings
-from django.core.validators import validate_slug
+from django.core.validators import RegexValidator, validate_slug
 from django.db import models
 from django.db.models import F, Q, Value
 from django.db.models.functions import Coalesce, NullIf
@@ -17,7 +17,27 @@ class Publication(SharedRow):
     title = models.CharField(max_length=300)
     authors = TypedJSONField(schema=texts(200), default=list, help_text="Names in printed order.")
     venue = models.CharField(max_length=300, blank=True, help_text="Empty: not stated in the text.")
-    year = models.PositiveSmallIntegerField(null=True, blank=True, help_text="Empty: not stated in the text.")
+    year = models.PositiveSmallIntegerField(null=True, blank=True, help_text="Empty: not known; the note says why.")
+    address = models.URLField(
+        max_length=500, blank=True, default="", db_default="", help_text="Where it can be read; empty: not recorded."
+    )
+    doi = models.CharField(
+        "DOI",
+        max_length=120,
+        blank=True,
+        default="",
+        db_default="",
+        validators=[RegexValidator(r"^10\.\d{4,9}/[^\s\"<>]+\Z", "A DOI reads like 10.1000/182.")],
+        help_text='"10.1000/182"; empty: none is known.',
+    )
+    read_on = models.DateField(null=True, blank=True, help_text="Day on which it was read; empty: not recorded.")
+    archive_address = models.URLField(
+        max_length=500,
+        blank=True,
+        default="",
+        db_default="",
+        help_text="A copy in an archive, where its licence allows one; empty: none.",
+    )
     is_reviewed = models.BooleanField(
         default=True, help_text="Whether others reviewed it before it was published, as they do papers."
     )
@@ -25,6 +45,18 @@ class Publication(SharedRow):
 
     class Meta:
         ordering = ["slug"]
+        constraints = [  # pages lead there, so nothing that a browser would run
+            models.CheckConstraint(
+                condition=Q(address="") | Q(address__startswith="https://") | Q(address__startswith="http://"),
+                name="experiments_publication_address_is_of_the_web",
+            ),
+            models.CheckConstraint(
+                condition=Q(archive_address="")
+                | Q(archive_address__startswith="https://")
+                | Q(archive_address__startswith="http://"),
+                name="experiments_publication_archive_address_is_of_the_web",
+            ),
+        ]
 
     def __str__(self) -> str:
         return self.title

@@ -150,7 +150,7 @@ class Outside:
 def read(folder: Path) -> Outside:
     """Return the results in a folder that has measurements.csv and case_studies.json. Raises EvidenceError."""
     entries = read_csv(folder / "measurements.csv", COLUMNS)
-    about: dict[str, dict[str, str]] = json.loads((folder / "case_studies.json").read_text())
+    about: dict[str, dict[str, Any]] = json.loads((folder / "case_studies.json").read_text())
     unused: dict[str, list[str]] = {}
     cells: dict[tuple[str, ...], list[_Result]] = {}
     for entry in entries:
@@ -162,6 +162,9 @@ def read(folder: Path) -> Outside:
     kept = [result for same in cells.values() for result in same]
     sources: dict[str, list[Entry]] = {"publications": [], "servers": [], "storages": [], "case_studies": []}
     for slug, facts in about.items():
+        for name in ("title", "publication"):
+            if name not in facts:
+                raise Entry(f"case_studies.json, {slug}", facts).error(name, "what the case study is called, or cites")
         if mine := [result for result in kept if result.row["case_study"] == slug]:
             for section, fields in _source(slug, facts, mine).items():
                 sources[section].append(Entry(f"case_studies.json, {slug}", fields))
@@ -363,22 +366,14 @@ def _measurement(result: _Result, repetition: int, more: Mapping[str, str]) -> E
     return Entry(result.place, {name: value for name, value in fields.items() if value != ""})
 
 
-def _source(slug: str, about: Mapping[str, str], results: Sequence[_Result]) -> dict[str, dict[str, Any]]:
+def _source(slug: str, about: Mapping[str, Any], results: Sequence[_Result]) -> dict[str, dict[str, Any]]:
     """Return the entries of one case study, by section."""
     configurations = {result.configuration_slug: result.configuration for result in results}
     variants = {result.variant_key: result.variant for result in results}
-    year = re.match(r"\d{4}", about.get("date", ""))
-    title = f"{slug.replace('_', ' ')}: {about.get('kind', about.get('protocol', 'as published'))}"
     storage = about.get("storage", "")
     ram = about.get("ram", "")
     return {
-        "publications": {
-            "slug": slug,
-            "title": about.get("citation", title)[:300],
-            "venue": results[0].row["source"][:300],
-            "is_reviewed": False,
-            **({"year": int(year[0])} if year else {}),
-        },
+        "publications": {"slug": slug, "is_reviewed": False, **about["publication"]},
         "servers": {"slug": slug, "cpu": about.get("cpu", about.get("host", ""))[:200], "ram_kind": ram[:80]},
         "storages": {
             "server": slug,
@@ -388,7 +383,7 @@ def _source(slug: str, about: Mapping[str, str], results: Sequence[_Result]) -> 
         },
         "case_studies": {
             "slug": slug,
-            "title": title[:300],
+            "title": about["title"],
             "publication": slug,
             "server": slug,
             "storage": slug,
@@ -403,7 +398,7 @@ def _source(slug: str, about: Mapping[str, str], results: Sequence[_Result]) -> 
     }
 
 
-def weaknesses(about: Mapping[str, str], results: Sequence[_Result]) -> Iterable[str]:
+def weaknesses(about: Mapping[str, Any], results: Sequence[_Result]) -> Iterable[str]:
     """Yield what a reader must hold against the case study, a sentence each."""
     yield "Published without review."
     cells = Counter(result.cell for result in results)

@@ -109,6 +109,10 @@ def _allowed(f: "models.Field[Any, Any]") -> str:
         return "a finite number"
     if isinstance(f, models.IntegerField):
         return "a whole number, not negative"
+    if isinstance(f, models.DateField):
+        return "a day, written 2026-11-25"
+    if isinstance(f, models.URLField):
+        return "an address that begins with https:// or http://"
     if isinstance(f, TypedJSONField):
         return f.schema["title"] + ("" if f.blank else ", not empty")
     if isinstance(f, models.JSONField):

@@ -2,6 +2,7 @@
 
 import math
 from typing import Any, TypeGuard
+from urllib.parse import urlsplit
 
 from django import template
 from django.utils.html import format_html
@@ -152,6 +153,12 @@ def words(name: str) -> str:
 def anchor(source: str) -> str:
     """Return the fragment of an address that leads to a source's table: "Section 6.1" is "section-6-1"."""
     return slugify(source.replace(".", " "))
+
+
+@register.filter
+def host_of(address: str) -> str:
+    """Return the name of the site that an address leads to: "github.com"."""
+    return urlsplit(address).hostname or address
 
 
 @register.filter

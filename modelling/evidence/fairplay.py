@@ -1,7 +1,7 @@
 """Group the numbers that may be compared with one another. No Django.
 
 Two measurements are comparable where they differ in nothing but the configuration. That is one list
-of fields, here; groups are computed from it and stored nowhere. The variant carries benchmark, its
+of fields (kdb.fair_play); groups are computed from it and stored nowhere. The variant carries benchmark, its
 version and the workload's parameters: Filebench 1.4.9.1 and 1.5 differ by a factor of four on the
 same disk, so a version is never a detail.
 """
@@ -11,10 +11,9 @@ from collections.abc import Collection, Iterable, Sized
 import numpy as np
 import pandas as pd
 
+from kdb.fair_play import MEASUREMENT_FIELDS as MEASUREMENT_FIELDS  # the rooms of modelling ask here
 from kdb.units import METRICS, OPERATION_RATE, THROUGHPUT, UNITS
 
-# The coordinates of a measurement inside a case study, as columns of its table.
-MEASUREMENT_FIELDS = ("variant_id", "operation", "block_size_bytes", "vm_count", "metric", "unit", "reference")
 FAIR_PLAY = ("case_study", *MEASUREMENT_FIELDS)
 # The coordinates of one piece of work that was done, whatever of it was reported.
 _WORK = ("configuration_id", "variant_id", "operation", "block_size_bytes", "vm_count", "origin")

@@ -571,6 +571,14 @@ BAD_ROWS = [
         "more minutes idle than watched",
         lambda: make_hour(make_machine(), make_detection_model(), idle=9),
     ),
+    *(
+        (
+            f"experiments_publication_{name}_is_of_the_web",
+            "what a browser would run",
+            partial(make_publication, **{name: "javascript:alert(1)"}),
+        )
+        for name in ("address", "archive_address")
+    ),
     (
         "modelling_placementmove_one_a_host",
         "two moves of a host at once",

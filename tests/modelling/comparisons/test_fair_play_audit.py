@@ -2,6 +2,7 @@
 
 import pytest
 
+from kdb.units import METRICS
 from modelling.comparisons.fair_play_audit import audit
 from tests.factories import make_case_study, make_configuration, make_measurement, make_variant, publish
 
@@ -71,6 +72,20 @@ def test_numbers_in_any_metric_and_natively_are_audited():
     assert line(found, "Host file system").comparisons == 2
     assert line(found, "Hypervisor").comparisons == 0
     assert not [doubt for doubt in found.doubts if "guest" in doubt or "disk bus" in doubt]
+
+
+@pytest.mark.parametrize("metric", [name for name in METRICS if name != "relative"])
+def test_numbers_under_a_hypervisor_are_audited_whatever_was_measured(metric):
+    study = make_case_study("lab")
+    variant = make_variant("varmail")
+    for value, guest_fs in ((5.0, "ext4"), (7.0, "xfs")):
+        unit = METRICS[metric].unit
+        make_measurement(value, case_study=study, guest_fs=guest_fs, variant=variant, metric=metric, unit=unit)
+    publish(study)
+
+    found = audit(study)
+
+    assert (found.numbers, found.alone_count, line(found, "Guest file system").comparisons) == (2, 0, 1)
 
 
 def test_the_page_of_a_case_study_brings_its_audit(published_evidence, client):
