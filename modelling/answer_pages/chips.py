@@ -34,7 +34,9 @@ def chips(form: VisitorForm, question: Question, machine: Machine, as_of: int | 
     for name, value in machine.given.items():
         others = {other: fact for other, fact in machine.given.items() if other != name}
         said.append((name, value, address(question, as_of, others)))
-    return [Chip(str(form.fields[name].label), _named(form, name, value), _field(form, name), w) for name, value, w in said]
+    return [
+        Chip(str(form.fields[name].label), _named(form, name, value), _field(form, name), w) for name, value, w in said
+    ]
 
 
 def _field(form: VisitorForm, name: str) -> str:

@@ -32,7 +32,9 @@ class Tab:
     anchors: tuple[str, ...]
 
 
-def tabs_of(answer: Answer, opened: str, explains: bool, beside: Mapping[str, str], edition: Mapping[str, int]) -> list[Tab]:
+def tabs_of(
+    answer: Answer, opened: str, explains: bool, beside: Mapping[str, str], edition: Mapping[str, int]
+) -> list[Tab]:
     """Return the tabs that have something to show, in their order.
 
     opened : name of the open one, or ""; explains : whether reasons can be given; beside, edition : of the page's address

@@ -181,7 +181,7 @@ def _context(asked: Asked, kept: Edition) -> dict[str, Any]:
     answer = answer_in(kept.snapshot)
     page = presentation.AnswerPage(answer, names.names(), kept.as_of, settings.KDB_MARGIN)
     fitting = fit(question.axis, question.filters, machine, answer.grounds.facts, names.names())
-    edition = kept.named if kept.as_of else {}
+    then = words.edition(kept.as_of, kept.snapshot.method if kept.names_method else None)
     helps = not kept.as_of and (asked.tab == EVIDENCE or not page.tables)
     return {
         "page": page,
@@ -189,7 +189,8 @@ def _context(asked: Asked, kept: Edition) -> dict[str, Any]:
         "caveats": presentation.caveats(page, fitting.says_disks, kept.doubt),
         "edition": kept,
         "tab": asked.tab,
-        "tabs": tabs_of(answer, asked.tab, kept.is_of_today, asked.beside, edition),
+        "tabs": tabs_of(answer, asked.tab, kept.is_of_today, asked.beside, then),
+        "known_address": known_address(question.workload, question.hypervisor),
         "current_address": words.address(question, beside=machine.given),
         "instead": instead_of(answer) if helps else None,
         "explanation": explained(question, as_of=kept.as_of) if asked.tab == WHY and kept.is_of_today else None,
@@ -197,6 +198,11 @@ def _context(asked: Asked, kept: Edition) -> dict[str, Any]:
         **_edition(question, answer, kept),
         **(_history(asked, kept) if asked.tab == HISTORY else {}),
     }
+
+
+def known_address(workload: str, hypervisor: str | None) -> str:
+    """Return the address of what is known of every choice for a workload."""
+    return reverse("known", args=[workload]) + (f"?hypervisor={hypervisor}" if hypervisor else "")
 
 
 def _edition(question: Question, answer: Answer, kept: Edition) -> dict[str, Any]:

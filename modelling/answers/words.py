@@ -166,9 +166,7 @@ class Bar:
     tone: str | None = None
 
 
-def forest_plot(
-    number: int, relative: str, reference: str, bars: Sequence[Bar], margin: float | None = None
-) -> Chart:
+def forest_plot(number: int, relative: str, reference: str, bars: Sequence[Bar], margin: float | None = None) -> Chart:
     """Draw ratios with their intervals.
 
     relative : what the ratios are of, "Throughput"; reference : label of what they are against
