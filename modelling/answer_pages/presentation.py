@@ -176,7 +176,8 @@ MOST_CAVEATS = 3
 def caveats(page: AnswerPage, says_disks: bool, doubt: str) -> list[str]:
     """Return the most important things to know, each in its first sentence; the tab with the evidence has them whole.
 
-    says_disks : whether the kind of disks is spoken of beside; doubt : what the newest test of forecasts says against this form of question, or ""
+    says_disks : whether the kind of disks is spoken of beside
+    doubt : what the newest test of forecasts says against this form of question, or ""
     """
     of_disks = [] if says_disks or not page.tables else [page.never_tried]
     sentences = [doubt if page.tables else "", *of_disks, *page.answer.notes]

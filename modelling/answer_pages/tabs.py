@@ -37,7 +37,8 @@ def tabs_of(
 ) -> list[Tab]:
     """Return the tabs that have something to show, in their order.
 
-    opened : name of the open one, or ""; explains : whether reasons can be given; beside, edition : of the page's address
+    opened : name of the open one, or ""; explains : whether reasons can be given
+    beside, edition : of the page's address
     """
     is_there = {
         RANKING: bool(answer.entries),

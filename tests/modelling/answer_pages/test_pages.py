@@ -461,7 +461,7 @@ def test_at_most_three_caveats_stand_on_the_first_screens(client: Client, publis
 
 def test_the_strength_is_a_word_and_a_picture_of_groups_and_width(client: Client, published_evidence):
     response = client.get(FILE_SERVER)
-    picture, (first, second, *_) = response.context["page"].strength, response.context["page"].tables[0].lines
+    picture, (_, second, *_) = response.context["page"].strength, response.context["page"].tables[0].lines
     assert picture.dots == (True, False, False, False)
     assert picture.left < 50 < picture.left + picture.width  # 1x lies inside
     assert picture.sentence.startswith(f"One independent research group; {second[0].label} on other machines")
