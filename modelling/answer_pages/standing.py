@@ -9,7 +9,7 @@ from modelling.answers.words import THING, address
 from modelling.estimation.verdict import LEADS, NO_DIFFERENCE, USE
 from modelling.evidence.axes import AXES, NATIVE, NATIVE_AXES, entry_parts
 from modelling.evidence.question import Question
-from modelling.evidence.words import some
+from modelling.evidence.words import listed, some
 
 _SAID = {USE: "use {best}", LEADS: "{best} leads where it was measured", NO_DIFFERENCE: "no difference between {best}"}
 
@@ -65,8 +65,10 @@ def choices_of(answers: Mapping[Question, Answer]) -> list[Choice]:
 
 
 def statement(choices: Sequence[Choice]) -> str:
-    """Say all of it in one sentence: "guest file system: use XFS; host storage: not known"."""
-    return "; ".join(f"{choice.thing}: {choice.known}" for choice in choices)
+    """Say all of it at once: "guest file system: use XFS; host storage: LVM leads. Not known: cache mode."."""
+    known = "; ".join(f"{choice.thing}: {choice.known}" for choice in choices if choice.is_known)
+    unknown = listed([choice.thing for choice in choices if not choice.is_known])
+    return " ".join([*([f"{known}."] if known else []), *([f"Not known: {unknown}."] if unknown else [])])
 
 
 def _best(answer: Answer) -> list[RankedEntry]:

@@ -109,7 +109,7 @@
     const strong = colour("--line-strong");
     const values = {
       ...(data.kind === "forest" ? logarithmic(data) : { beginAtZero: true }),
-      title: { display: true, text: phone.matches ? [data.axis].flat().flatMap((line) => line.split("; ")) : data.axis, color: muted },
+      title: { display: true, text: data.axis, color: muted },
       ticks: { color: muted, maxRotation: data.kind === "forest" ? 0 : 50, callback: (value) => (data.kind === "forest" ? `${numbers.format(value)}×` : numbers.format(value)) },
       grid: { color: (context) => (context.tick && context.tick.value === data.reference ? strong : line), lineWidth: (context) => (context.tick && context.tick.value === data.reference ? 2 : 1) },
     };
