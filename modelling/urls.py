@@ -3,6 +3,7 @@
 from django.urls import path
 
 from .advice import views as advisor_views
+from .answer_pages import about as about_views
 from .answer_pages import views as answer_views
 from .ask import views as ask_views
 from .claims import views as claim_views
@@ -20,6 +21,10 @@ urlpatterns = [
     path("feed/", answer_feed.feed, name="feed"),
     path("following/", following_views.followed_questions, name="followed-questions"),
     path("following/<int:pk>/stop/", following_views.unfollow_question, name="unfollow-question"),
+    path("about/", about_views.about, name="about"),
+    path("api/", about_views.api_page, name="api-page"),
+    path("status/", about_views.status_page, name="status-page"),
+    path("known/<slug:slug>/", about_views.known, name="known"),
     path("choices/", answer_views.choices, name="question-choices"),
     path("machines/", ask_views.machines, name="machines"),
     path("machines/<int:pk>/delete/", ask_views.forget_machine, name="forget-machine"),

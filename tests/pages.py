@@ -4,6 +4,15 @@ PUBLIC = [
     "/",
     "/?axis=fs-pair&workload=varmail&hypervisor=kvm",
     "/?axis=hypervisor&workload=fileserver",
+    *(f"/?axis=fs-pair&workload=varmail&hypervisor=kvm&tab={tab}" for tab in ("ranking", "evidence")),
+    *(
+        f"/?axis=hypervisor&workload=fileserver&tab={tab}"
+        for tab in ("ranking", "why", "set-up", "trade-offs", "evidence", "history")
+    ),
+    "/about/",
+    "/api/",
+    "/status/",
+    "/known/varmail/?hypervisor=kvm",
     "/capacity/?axis=hypervisor&workload=fileserver&rate=50",
     "/compare/",
     "/compare/?axis=hypervisor&workload=fileserver",

@@ -23,7 +23,7 @@ def varies_for_htmx(view: View) -> View:
     @wraps(view)
     def wrapper(request: HttpRequest, *args: object, **kwargs: object) -> HttpResponse:
         response = view(request, *args, **kwargs)
-        patch_vary_headers(response, ["HX-Request", "HX-History-Restore-Request"])
+        patch_vary_headers(response, ["HX-Request", "HX-History-Restore-Request", "HX-Target"])
         return response
 
     return wrapper

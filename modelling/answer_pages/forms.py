@@ -159,17 +159,20 @@ class VisitorForm(AskForm):
             field = self.fields[name]
             field.widget = forms.Select(field.widget.attrs, CallableChoiceIterator(partial(self._offered, name, empty)))
 
-    def _offered(self, name: str, empty: str) -> list[tuple[Any, str]]:
+    def _offered(self, name: str, empty: str) -> list[tuple[Any, Any]]:
+        """Return the choices of a field; those that lead to no comparison come last and apart."""
         counts = self._behind.case_studies.get(_COUNTED_AS.get(name, name), {})
         column = _COUNTED_AS.get(name, name)
         used, chosen = self._behind.used.get(column), self._given.get(column)
         systems = names.names()["file_system"]
-        options = [
-            (value, _with_count(label, counts.get(value)))
+        offered = {
+            value: label
             for value, label in self._values[column].items()
             if not used or value not in systems or value in used or value == chosen
-        ]
-        return [("", empty), *options]
+        }
+        nowhere = [(value, label) for value, label in offered.items() if counts.get(value) == 0]
+        leading = [(v, _with_count(label, counts.get(v))) for v, label in offered.items() if counts.get(v) != 0]
+        return [("", empty), *leading, *([("No comparison yet", nowhere)] if nowhere else [])]
 
     @cached_property
     def _given(self) -> dict[str, Any]:
@@ -218,9 +221,7 @@ _COUNTED_FOR = ("axis", *QuestionForm.field_order)
 
 
 def _with_count(label: str, number: int | None) -> str:
-    if number is None:
-        return label
-    return f"{label} ({counted(number, 'case study', 'case studies')})" if number else f"{label} (no comparison yet)"
+    return label if number is None else f"{label} ({counted(number, 'case study', 'case studies')})"
 
 
 def _left_open(fields: Mapping[str, Any]) -> str:

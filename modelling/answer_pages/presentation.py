@@ -1,7 +1,9 @@
 """Presents an answer as a page shows it: names instead of slugs, sentences, charts. No queries, no HTML."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from kdb.units import METRICS, Metric
 from modelling.answers.content import Answer, AnswerPart, Decision, RankedEntry
@@ -10,7 +12,7 @@ from modelling.comparisons.words import address_of
 from modelling.estimation.verdict import LEADS, NO_DIFFERENCE, USE
 from modelling.evidence.axes import AXES, COLUMN_LABELS, NATIVE, NATIVE_AXES
 from modelling.evidence.question import Question
-from modelling.evidence.words import capital
+from modelling.evidence.words import capital, counted
 from modelling.workloads.curves import CurvePanel, CurvePoint
 
 from .heat_map import Grid, heat_map
@@ -64,59 +66,144 @@ class CurveTable:
 
 
 @dataclass(frozen=True)
-class AnswerPage:
-    """Everything the answer's template prints.
+class StrengthPicture:
+    """How many research groups and how wide an interval an answer rests on, as one small drawing has them.
 
-    grounds : what it rests on; never_tried : on what kinds of storage nothing was measured; each in a line or ""
-    other_metrics : label and address of the same question by another metric
-    asked : the question as fields of a form
-    grid : of file-system pairs; None where the question is not of them
+    dots : of at most four research groups, whether each is there; left, width : of the interval on a logarithmic scale,
+        percent of it; None: no numbers compare two entries
+    sentence : the same in words
     """
 
-    title: str
-    grounds: str
-    never_tried: str
-    metric: Metric
-    other_metrics: list[tuple[str, str]]
-    tables: list[RankedTable]
-    grades: list[tuple[str, str]]
-    grid: Grid | None
-    curves: list[CurveTable]
-    meanings: list[Meaning]
-    trade_offs: list[TradeTable]
-    asked: list[tuple[str, str | int]]
+    dots: tuple[bool, ...]
+    left: float | None
+    width: float | None
+    sentence: str
+
+
+@dataclass(frozen=True)
+class AnswerPage:
+    """Everything the answer's template prints. What only a tab shows is worked out when that tab asks for it.
+
+    as_of : the revision it was asked for, at which its comparisons stay; margin : difference that matters, a share
+    """
+
     answer: Answer
+    names: Names
+    as_of: int | None = None
+    margin: float | None = None
+
+    @cached_property
+    def title(self) -> str:
+        return title(self.answer.question, self.names)
+
+    @cached_property
+    def grounds(self) -> str:
+        """Say in a line what it rests on; "" where there is no evidence."""
+        return capital(grounds_line(self.answer.grounds, self.names["storage"])) if self.answer.entries else ""
+
+    @cached_property
+    def never_tried(self) -> str:
+        """Say on which kinds of storage nothing was measured; "" where nothing is open."""
+        return never_tried(self.answer.grounds, self.names["storage"])
+
+    @property
+    def metric(self) -> Metric:
+        return METRICS[self.answer.metric]
+
+    @property
+    def other_metrics(self) -> list[tuple[str, str]]:
+        """Return label and address of the same question by each other metric."""
+        question = self.answer.question
+        return [(METRICS[name].label, address(replace(question, metric=name))) for name in self.answer.other_metrics]
+
+    @cached_property
+    def tables(self) -> list["RankedTable"]:
+        answer, relative = self.answer, capital(self.metric.relative)
+        return [
+            _table(answer.question, part, relative, answer.entries_of(part), self.as_of, self.margin)
+            for part in answer.parts
+        ]
+
+    @property
+    def strength(self) -> StrengthPicture | None:
+        """Return the picture of how sure the answer is; None where it has several parts, or none."""
+        return _strength(self.answer, self.tables[0]) if len(self.tables) == 1 else None
+
+    @property
+    def next_step(self) -> str:
+        """Say what to measure on the reader's machine, or what else would settle it; "": nothing is open."""
+        first = next(iter(self.answer.next_runs), None)
+        return (first.sentence if first else "") or self.answer.measure_next or self.answer.verdict.settle
+
+    @property
+    def grades(self) -> list[tuple[str, str]]:
+        present = {entry.grade for entry in self.answer.entries}
+        return [(grade, text) for grade, text in GRADES.items() if grade in present]
+
+    @property
+    def grid(self) -> Grid | None:
+        """Return the grid of file-system pairs; None where the question is not of them."""
+        is_grid = self.answer.question.axis == "fs-pair" and self.answer.entries
+        return heat_map(self.answer.entries, self.names["file_system"]) if is_grid else None
+
+    @cached_property
+    def curves(self) -> list[CurveTable]:
+        panels = self.answer.scaling
+        return [_curves(number, self.metric, panel, panels, self.names) for number, panel in enumerate(panels, start=1)]
+
+    @cached_property
+    def meanings(self) -> list[Meaning]:
+        return meanings(self.answer)
+
+    @cached_property
+    def trade_offs(self) -> list[TradeTable]:
+        return trade_tables(self.answer)
+
+    @property
+    def asked(self) -> list[tuple[str, str | int]]:
+        """Return the question as fields of a form."""
+        question = self.answer.question
+        return [("axis", question.axis), ("workload", question.workload), *question.filters.items()]
 
     @property
     def has_numbers(self) -> bool:
         return any(table.has_numbers for table in self.tables)
 
 
-def present(answer: Answer, names: Names, as_of: int | None = None) -> AnswerPage:
-    """Make the answer ready for its template; its comparisons stay at the revision it was asked for."""
-    question, metric = answer.question, METRICS[answer.metric]
-    present_grades = {entry.grade for entry in answer.entries}
-    is_grid = question.axis == "fs-pair" and answer.entries
-    return AnswerPage(
-        title=title(question, names),
-        grounds=capital(grounds_line(answer.grounds, names["storage"])) if answer.entries else "",
-        never_tried=never_tried(answer.grounds, names["storage"]),
-        metric=metric,
-        other_metrics=[(METRICS[name].label, address(replace(question, metric=name))) for name in answer.other_metrics],
-        tables=[
-            _table(question, part, capital(metric.relative), answer.entries_of(part), as_of) for part in answer.parts
-        ],
-        grades=[(grade, text) for grade, text in GRADES.items() if grade in present_grades],
-        grid=heat_map(answer.entries, names["file_system"]) if is_grid else None,
-        curves=[
-            _curves(number, metric, panel, answer.scaling, names)
-            for number, panel in enumerate(answer.scaling, start=1)
-        ],
-        meanings=meanings(answer),
-        trade_offs=trade_tables(answer),
-        asked=[("axis", question.axis), ("workload", question.workload), *question.filters.items()],
-        answer=answer,
-    )
+MOST_CAVEATS = 3
+
+
+def caveats(page: AnswerPage, says_disks: bool, doubt: str) -> list[str]:
+    """Return the most important things to know, each in its first sentence; the tab with the evidence has them whole.
+
+    says_disks : whether the kind of disks is spoken of beside
+    doubt : what the newest test of forecasts says against this form of question, or ""
+    """
+    of_disks = [] if says_disks or not page.tables else [page.never_tried]
+    sentences = [doubt if page.tables else "", *of_disks, *page.answer.notes]
+    return [f"{text.partition('. ')[0].removesuffix('.')}." for text in sentences if text][:MOST_CAVEATS]
+
+
+MOST_DOTS = 4
+_FARTHEST = 8.0  # times faster or slower that the scale of the drawing ends at
+
+
+def _strength(answer: Answer, table: RankedTable) -> StrengthPicture:
+    """Draw the research groups behind an answer, and what its first would be against its nearest rival elsewhere."""
+    groups = answer.grounds.groups
+    said = capital(counted(groups, "independent research group"))
+    rival = next((entry for entry, *_ in table.lines if entry.low is not None and entry.low != entry.high), None)
+    dots = tuple(number < groups for number in range(MOST_DOTS))
+    if rival is None or rival.low is None or rival.high is None:
+        return StrengthPicture(dots, None, None, f"{said}; no numbers compare the entries.")
+    left, right = (_along(end) for end in (rival.low, rival.high))
+    sentence = f"{said}; {rival.label} on other machines: {rival.low:.2g} to {rival.high:.2g} times {table.reference}."
+    return StrengthPicture(dots, left, right - left, sentence)
+
+
+def _along(ratio: float) -> float:
+    """Return the place of a ratio on the drawing's scale, percent; what is beyond its ends stands at them."""
+    return round(50 + 50 * max(-1.0, min(1.0, math.log(ratio) / math.log(_FARTHEST))), 1)
 
 
 @dataclass(frozen=True)
@@ -184,7 +271,12 @@ def _bounds(point: CurvePoint | None) -> dict[str, float] | None:
 
 
 def _table(
-    question: Question, part: AnswerPart, relative: str, entries: Sequence[RankedEntry], as_of: int | None
+    question: Question,
+    part: AnswerPart,
+    relative: str,
+    entries: Sequence[RankedEntry],
+    as_of: int | None,
+    margin: float | None,
 ) -> RankedTable:
     first, second, *_ = entries
     then = {} if as_of is None else {"as_of": as_of}
@@ -229,5 +321,5 @@ def _table(
         ],
         best=[entry for entry in entries if entry.verdict in (USE, LEADS, NO_DIFFERENCE)],
         avoid=[entry for entry in entries if entry.is_worst],
-        chart=forest_plot(part.part, relative, reference, bars) if has_numbers else None,
+        chart=forest_plot(part.part, relative, reference, bars, margin) if has_numbers else None,
     )

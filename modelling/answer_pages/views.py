@@ -1,8 +1,10 @@
 """The question as a page: a form, and its answer in place."""
 
+from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
 
+from django.conf import settings
 from django.core.cache import caches
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -13,15 +15,16 @@ from django.views.decorators.http import require_safe
 
 from experiments import permissions
 from kdb.units import METRICS
-from kdb.web.htmx import at_address, varies_for_htmx, wants_fragment
+from kdb.web.htmx import at_address, target_of, varies_for_htmx, wants_fragment
 from modelling.answers import words
-from modelling.answers.content import conclusion
+from modelling.answers.content import Answer, conclusion
 from modelling.ask.selectors import Machine, fit, kept_machines
 from modelling.comparisons.words import compare_address
 from modelling.estimation.ranking import METHOD
 from modelling.evidence import names
 from modelling.evidence.asking import explains_missing_answers, page_method, page_revision
 from modelling.evidence.question import Question
+from modelling.explanations.selectors import explained
 from modelling.following.selectors import button
 from modelling.kept_answers.editions import Edition, edition
 from modelling.kept_answers.pins import room_for
@@ -29,9 +32,11 @@ from modelling.kept_answers.selectors import answer_in, waiting_for
 from modelling.kept_answers.snapshots import ahead_of
 
 from . import presentation
+from .chips import chips
 from .forms import RateForm, VisitorForm, left_open
 from .instead import instead_of
 from .meaning import carried_lines
+from .tabs import EVIDENCE, HISTORY, TABS, WHY, tabs_of
 
 # What a first visitor may ask; each is shown when its workload is in the catalogue.
 EXAMPLES = (
@@ -58,19 +63,30 @@ def answer(request: HttpRequest) -> HttpResponse:
     if form.is_open:
         content = _rendered(is_fragment, form=form.as_understood(), reading=form.reading)
         return _respond(request, content, form)
-    question, machine, text = form.question(), Machine.of(form.cleaned_data), form.cleaned_data["text"]
+    asked = Asked(form.question(), Machine.of(form.cleaned_data), form.cleaned_data["text"], _tab_in(request))
+    question = asked.question
     as_of, method = page_revision(request), page_method(request)
-    address = words.address(question, as_of, {**machine.given, **({"text": text} if text else {})}, method)
+    tab = {"tab": asked.tab} if asked.tab else {}
+    address = words.address(question, as_of, {**asked.beside, **tab}, method)
     if not is_fragment and request.get_full_path() != reverse("answer") + address.removeprefix("/"):
         return redirect(address)
     may_operate = permissions.may_operate(request.user)
     kept = edition(question, as_of, method, room_for(request.user), with_today=True)
-    content = _answered(question, machine, text, kept, is_fragment=is_fragment, may_operate=may_operate)
+    wanted = Wanted(is_fragment, is_fragment and target_of(request) == "answer-tabs", may_operate)
+    content = _answered(asked, kept, wanted)
+    if wanted.tabs_alone:
+        return at_address(HttpResponse(content), address)
     if is_fragment:
         return at_address(_respond(request, content, form), address)
     title = words.title(question, names.names())
     permanent, feed = words.address(question, as_of, method=method), words.feed_address(question)
     return _respond(request, content, form, title=title, address=permanent, feed_address=feed)
+
+
+def _tab_in(request: HttpRequest) -> str:
+    """Return the name of the tab in the address; "": none is open. One that is not known is left out of the address."""
+    tab = request.GET.get("tab", "")
+    return tab if tab in TABS else ""
 
 
 @require_safe
@@ -102,57 +118,114 @@ def _respond(
     return render(request, "modelling/answer.html", {"content": content, **context, **mine}, status=status)
 
 
-def _answered(
-    question: Question, machine: Machine, text: str, kept: Edition | None, *, is_fragment: bool, may_operate: bool
-) -> str:
+@dataclass(frozen=True)
+class Asked:
+    """A question with what was said beside it, and the tab that is open, or ""."""
+
+    question: Question
+    machine: Machine
+    text: str
+    tab: str
+
+    @property
+    def beside(self) -> dict[str, str]:
+        """Return what stands in the address and changes nothing in the answer."""
+        return {**self.machine.given, **({"text": self.text} if self.text else {})}
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What of an answer is sent to whom. tabs_alone : nothing but the tabs and what the open one shows"""
+
+    is_fragment: bool
+    tabs_alone: bool
+    may_operate: bool
+
+
+def _answered(asked: Asked, kept: Edition | None, wanted: Wanted) -> str:
     """Render form and answer as HTML, kept for a while: rendering them costs six times the looking up."""
     if kept is None:
-        form, row = VisitorForm.showing_all(question, machine, text), waiting_for(question)
-        waiting = {"address": words.address(question), "row": row, "ahead": ahead_of(row) if row else None}
-        return _rendered(is_fragment, form=form, waiting=waiting)
+        row = waiting_for(asked.question)
+        waiting = {"address": words.address(asked.question), "row": row, "ahead": ahead_of(row) if row else None}
+        return _rendered(wanted.is_fragment, form=VisitorForm(), waiting=waiting)
 
     def rendered() -> str:
-        form = VisitorForm.showing_all(question, machine, text)
-        reading = form.reading if text and form.is_valid() else None
-        shown = _context(question, machine, kept)
-        return _rendered(is_fragment, form=form, reading=reading, may_operate=may_operate, **shown)
+        shown = {**_context(asked, kept), "may_operate": wanted.may_operate}
+        if wanted.tabs_alone:
+            return _without_indentation(render_to_string("modelling/_answer_tabs.html", shown))
+        form = VisitorForm.showing_all(asked.question, asked.machine, asked.text)
+        reading = form.reading if asked.text and form.is_valid() else None
+        chosen = chips(form, asked.question, asked.machine, kept.as_of)
+        return _rendered(wanted.is_fragment, form=form, reading=reading, chips=chosen, **shown)
 
-    beside = sha256(f"{machine}{text}".encode()).hexdigest()
-    key = f"modelling.answer:{kept.digest}:{is_fragment}:{may_operate}:{beside}"
+    key = f"modelling.answer:{kept.digest}:{sha256(f'{asked}{wanted}'.encode()).hexdigest()}"
     body: Any = caches["bodies"].get_or_set(key, rendered, _KEPT_SECONDS)
     return body
 
 
 def _rendered(is_fragment: bool, **context: Any) -> str:
-    """Render without the indentation of the templates, a fifth of the largest answer."""
     empty: dict[str, Any] = {"examples": [], "page": None, "waiting": None, "reading": None}
-    html = render_to_string("modelling/_question.html", {**empty, **context, "is_fragment": is_fragment})
+    return _without_indentation(
+        render_to_string("modelling/_question.html", {**empty, **context, "is_fragment": is_fragment})
+    )
+
+
+def _without_indentation(html: str) -> str:
+    """Drop the indentation of the templates, a fifth of the largest answer."""
     return mark_safe("\n".join(filter(None, map(str.lstrip, html.split("\n")))))  # noqa: S308 as the templates left it
 
 
-def _context(question: Question, machine: Machine, kept: Edition) -> dict[str, Any]:
+def _context(asked: Asked, kept: Edition) -> dict[str, Any]:
+    """Return what the answer's templates print; what only a tab shows, where it is open."""
+    question, machine = asked.question, asked.machine
     answer = answer_in(kept.snapshot)
-    today = answer_in(kept.today) if kept.today else None
-    then = {} if kept.as_of is None else {"as_of": kept.as_of}
-    named = kept.named
-    this = {} if kept.as_of is None else named
-    is_left_open = question.axis == left_open(question, machine)
+    page = presentation.AnswerPage(answer, names.names(), kept.as_of, settings.KDB_MARGIN)
+    fitting = fit(question.axis, question.filters, machine, answer.grounds.facts, names.names())
+    then = words.edition(kept.as_of, kept.snapshot.method if kept.names_method else None)
+    helps = not kept.as_of and (asked.tab == EVIDENCE or not page.tables)
     return {
-        "page": presentation.present(answer, names.names(), kept.as_of),
-        "fit": fit(question.axis, question.filters, machine, answer.grounds.facts, names.names()),
-        "chosen": presentation.chosen(question, is_left_open, machine.given),
+        "page": page,
+        "fit": fitting,
+        "caveats": presentation.caveats(page, fitting.says_disks, kept.doubt),
         "edition": kept,
+        "tab": asked.tab,
+        "tabs": tabs_of(answer, asked.tab, kept.is_of_today, asked.beside, then),
+        "known_address": known_address(question.workload, question.hypervisor),
+        "current_address": words.address(question, beside=machine.given),
+        "instead": instead_of(answer) if helps else None,
+        "explanation": explained(question, as_of=kept.as_of) if asked.tab == WHY and kept.is_of_today else None,
+        "why_address": compare_address(question, **({} if kept.as_of is None else {"as_of": kept.as_of})),
+        **_edition(question, answer, kept),
+        **(_history(asked, kept) if asked.tab == HISTORY else {}),
+    }
+
+
+def known_address(workload: str, hypervisor: str | None) -> str:
+    """Return the address of what is known of every choice for a workload."""
+    return reverse("known", args=[workload]) + (f"?hypervisor={hypervisor}" if hypervisor else "")
+
+
+def _edition(question: Question, answer: Answer, kept: Edition) -> dict[str, Any]:
+    """Return what the banner of an answer of an earlier method says of the method of today."""
+    today = answer_in(kept.today) if kept.today else None
+    return {
         "today": today,
         "today_method": METHOD,
         "says_the_same": today is not None and conclusion(today) == conclusion(answer),
         "today_address": words.address(question, kept.as_of, method=METHOD),
-        "current_address": words.address(question, beside=machine.given),
+    }
+
+
+def _history(asked: Asked, kept: Edition) -> dict[str, Any]:
+    """Return the addresses of the answer as data and for good, and what else may be asked."""
+    question, given, named = asked.question, asked.machine.given, kept.named
+    this = {} if kept.as_of is None else named
+    return {
+        "chosen": presentation.chosen(question, question.axis == left_open(question, asked.machine), given),
         "permanent_address": words.address(question, named.get("as_of"), method=named.get("method")) if named else "",
         "feed_address": words.feed_address(question),
-        "api_address": words.api_address(question, **machine.given, **this),
-        "csv_address": words.api_address(question, format="csv", **machine.given, **this),
-        "instead": None if kept.as_of else instead_of(answer),
-        "why_address": compare_address(question, **then) if answer.entries and kept.is_of_today else "",
+        "api_address": words.api_address(question, **given, **this),
+        "csv_address": words.api_address(question, format="csv", **given, **this),
     }
 
 
@@ -175,7 +248,7 @@ def capacity(request: HttpRequest) -> HttpResponse:
             return redirect(words.address(question))
         answer, rate = answer_in(kept.snapshot), form.cleaned_data["rate"]
         unit = METRICS[answer.metric].unit
-        titles = [table.title for table in presentation.present(answer, names.names()).curves]
+        titles = [table.title for table in presentation.AnswerPage(answer, names.names()).curves]
         context |= {"lines": carried_lines(answer, titles, rate), "unit": unit, "rate": rate}
         context |= {
             "address": words.address(question, as_of, method=method),

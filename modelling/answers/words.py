@@ -166,21 +166,27 @@ class Bar:
     tone: str | None = None
 
 
-def forest_plot(number: int, relative: str, reference: str, bars: Sequence[Bar]) -> Chart:
+def forest_plot(number: int, relative: str, reference: str, bars: Sequence[Bar], margin: float | None = None) -> Chart:
     """Draw ratios with their intervals.
 
     relative : what the ratios are of, "Throughput"; reference : label of what they are against
+    margin : difference that matters, a share: shaded on both sides of 1; None: not drawn
     """
     return Chart(
         id=f"chart-part-{number}",
         size="short" if len(bars) < 5 else "tall" if len(bars) > 9 else "",
         label=f"Forest plot: {relative} relative to {reference}; bars: what a new laboratory would see (95 %), "
-        "the thick part the mean over laboratories. The table has the numbers.",
+        "the thick part the mean over laboratories. The ranking has the numbers.",
         data={
             "kind": "forest",
             "horizontal": True,
             "unit": "×",
-            "axis": f"{relative} relative to {reference}, 95 % in a new laboratory (thick: of the mean), logarithmic",
+            "axis": [
+                f"{relative} relative to {reference}, logarithmic",
+                "thin: 95 % on other machines, thick: mean",
+                *([f"grey: a difference below {margin:.0%}"] if margin else []),
+            ],
+            "margin": margin,
             "labels": [bar.label for bar in bars],
             "series": [
                 {

@@ -50,6 +50,11 @@ class Fit:
     facts: tuple[Fact, ...]
 
     @property
+    def is_asked(self) -> bool:
+        """Tell whether anything is given that the evidence is held against."""
+        return any(fact.yours for fact in self.facts)
+
+    @property
     def says_disks(self) -> bool:
         """Tell whether the sentence speaks of the kind of disks."""
         return any(fact.name == "storage" and fact.yours for fact in self.facts)

@@ -10,7 +10,7 @@
   "use strict";
 
   const darkMode = window.matchMedia("(prefers-color-scheme: dark)");
-  const lessMotion = window.matchMedia("(prefers-reduced-motion: reduce)");
+  const phone = window.matchMedia("(max-width: 40rem)");
   const numbers = new Intl.NumberFormat("en-GB", { maximumSignificantDigits: 4 });
 
   /* The colour a custom property stands for now: light-dark() is resolved by an element, not by the property. */
@@ -94,7 +94,7 @@
       shown.push(...ticks.map((tick) => tick * 10 ** power));
     }
     const inside = shown.filter((tick) => tick >= low && tick <= high);
-    const every = Math.max(1, Math.ceil(inside.length / 12));
+    const every = Math.max(1, Math.ceil(inside.length / (phone.matches ? 5 : 12)));
     const kept = inside.filter((tick, i) => Math.abs(tick - 1) < 1e-9 || (i - inside.findIndex((t) => Math.abs(t - 1) < 1e-9)) % every === 0);
     return {
       type: "logarithmic",
@@ -110,14 +110,14 @@
     const values = {
       ...(data.kind === "forest" ? logarithmic(data) : { beginAtZero: true }),
       title: { display: true, text: data.axis, color: muted },
-      ticks: { color: muted, callback: (value) => (data.kind === "forest" ? `${numbers.format(value)}×` : numbers.format(value)) },
+      ticks: { color: muted, maxRotation: data.kind === "forest" ? 0 : 50, callback: (value) => (data.kind === "forest" ? `${numbers.format(value)}×` : numbers.format(value)) },
       grid: { color: (context) => (context.tick && context.tick.value === data.reference ? strong : line), lineWidth: (context) => (context.tick && context.tick.value === data.reference ? 2 : 1) },
     };
     const names = { offset: data.kind !== "line", title: { display: Boolean(data.across), text: data.across, color: muted }, ticks: { color: text, autoSkip: false }, grid: { display: false } };
     return {
       indexAxis: data.horizontal ? "y" : "x",
       maintainAspectRatio: false,
-      animation: lessMotion.matches ? false : { duration: 250 },
+      animation: false,
       scales: data.horizontal ? { x: values, y: names } : { x: names, y: values },
       plugins: {
         legend: { display: data.series.length > 1, position: "bottom", labels: { color: text, boxWidth: 12 } },
@@ -148,6 +148,23 @@
         context.lineTo(scale.getPixelForValue(point.inner_high), y);
         context.stroke();
       });
+      context.restore();
+    },
+  };
+
+  /* What is too small to matter, shaded, and in its middle the line at one. */
+  const margin = {
+    id: "margin",
+    beforeDatasetsDraw(chart, args, settings) {
+      const [context, scale, area] = [chart.ctx, chart.scales.x, chart.chartArea];
+      context.save();
+      if (settings.share) {
+        const [low, high] = [scale.getPixelForValue(1 - settings.share), scale.getPixelForValue(1 / (1 - settings.share))];
+        context.fillStyle = settings.shade;
+        context.fillRect(low, area.top, high - low, area.height);
+      }
+      context.fillStyle = settings.colour;
+      context.fillRect(scale.getPixelForValue(1) - 1, area.top, 2, area.height);
       context.restore();
     },
   };
@@ -223,7 +240,8 @@
       return { type: types[data.kind], data: { labels: data.labels, datasets: datasets(data) }, options: settings };
     }
     settings.plugins.inner = { points: data.series[0].points, colour: colour("--text") };
-    return { type: types.forest, data: { labels: data.labels, datasets: datasets(data) }, options: settings, plugins: [inner] };
+    settings.plugins.margin = { share: data.margin, shade: colour("--line"), colour: colour("--line-strong") };
+    return { type: types.forest, data: { labels: data.labels, datasets: datasets(data) }, options: settings, plugins: [margin, inner] };
   }
 
   /* The same chart at once on a canvas of its own size: what exports.js saves as SVG. */

@@ -8,9 +8,11 @@ from playwright.sync_api import Browser, Page, expect
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 FILE_SERVER = "/?axis=hypervisor&workload=fileserver"
+TABS = ("ranking", "why", "set-up", "trade-offs", "evidence", "history")
 PAGES = (
     "/",
     FILE_SERVER,
+    *(f"{FILE_SERVER}&tab={tab}" for tab in TABS),
     "/?axis=fs-pair&workload=varmail&hypervisor=kvm",
     "/?axis=configuration&workload=fileserver",
     "/advisor/?example=varmail",
@@ -100,8 +102,41 @@ def test_the_reasons_come_when_they_are_asked_for(site, quiet_page: Page):
     page = quiet_page
     page.goto(site + FILE_SERVER)
     expect(page.locator("#why .steps")).to_have_count(0)
-    page.get_by_text("Why: the first against the last, step by step").click()
+    page.evaluate("window.wasNotReloaded = true")
+    page.get_by_role("link", name="Why", exact=True).click()
     expect(page.locator("#why .steps")).to_be_visible()
+    expect(page).to_have_url(f"{site}{FILE_SERVER}&tab=why")
+    expect(page.get_by_role("link", name="Why", exact=True)).to_be_focused()
+    assert page.evaluate("window.wasNotReloaded")
+    page.go_back()
+    expect(page.locator("#why .steps")).to_have_count(0)
+
+
+def test_a_chip_opens_the_form_at_its_field(site, quiet_page: Page):
+    page = quiet_page
+    page.goto(f"{site}/?axis=fs-pair&workload=varmail&hypervisor=kvm")
+    expect(page.get_by_label("Hypervisor", exact=True)).to_be_hidden()
+    page.get_by_role("link", name="Hypervisor: KVM", exact=True).click()
+    expect(page.get_by_label("Hypervisor", exact=True)).to_be_visible()
+    page.get_by_role("link", name="Ask without Hypervisor: KVM").click()
+    expect(page.get_by_role("heading", name="Mail server: which file-system pair?")).to_be_visible()
+
+
+@pytest.mark.parametrize("path", [FILE_SERVER, "/?axis=fs-pair&workload=varmail&hypervisor=kvm"])
+def test_an_answer_fits_on_two_screens_of_a_phone(site, quiet_page: Page, path):
+    page = quiet_page
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.goto(site + path)
+    assert page.locator("#answer-tabs").evaluate("tabs => tabs.getBoundingClientRect().bottom") <= 2 * 844
+
+
+def test_on_a_phone_no_interval_scrolls_out_of_sight(site, quiet_page: Page):
+    page = quiet_page
+    page.set_viewport_size({"width": 360, "height": 800})
+    page.goto(f"{site}{FILE_SERVER}&tab=ranking")
+    for cell in page.locator(".ranking td[data-low]").all():
+        box = cell.bounding_box()
+        assert box["x"] + box["width"] <= 360
 
 
 def test_going_back_shows_the_question_before(site, page: Page):
@@ -120,21 +155,24 @@ def test_going_back_shows_the_question_before(site, page: Page):
 
 
 def test_without_javascript_the_same_question_has_the_same_answer(site, browser: Browser, page: Page):
-    page.goto(site + FILE_SERVER)
+    page.goto(f"{site}{FILE_SERVER}&tab=ranking")
     with_script = page.locator(".ranking").inner_text()
     context = browser.new_context(java_script_enabled=False)
     plain = context.new_page()
     plain.goto(site)
     ask_for_file_server(plain)
     expect(plain).to_have_url(site + FILE_SERVER)
-    assert plain.locator(".ranking").inner_text() == with_script
     expect(plain.locator("figure.chart").first).to_be_hidden()
+    numbers = plain.locator("noscript").inner_text() or plain.locator(".answer-head table").inner_text()
+    assert "Proxmox VE" in numbers
+    plain.get_by_role("link", name="Ranking", exact=True).click()
+    assert plain.locator(".ranking").inner_text() == with_script
     context.close()
 
 
 def test_the_chart_is_drawn_with_the_numbers_of_the_table(site, quiet_page: Page):
     page = quiet_page
-    page.goto(site + FILE_SERVER)
+    page.goto(f"{site}{FILE_SERVER}&tab=ranking")
     chart = chart_of(page)
     rows = page.locator(".ranking tbody tr")
     names = rows.locator("th").all_inner_texts()

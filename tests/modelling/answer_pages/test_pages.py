@@ -44,7 +44,11 @@ def test_an_empty_knowledge_base_says_how_to_fill_it(client: Client):
 def test_the_form_says_what_lies_behind_each_choice(client: Client, published_evidence):
     content = client.get("/?axis=fs-pair&workload=varmail").content.decode()
     assert '<option value="kvm">KVM (three case studies)</option>' in content
-    assert '<option value="hyper-v">Hyper-V (no comparison yet)</option>' in content
+    hypervisors = re.search(r'<select name="hypervisor".*?</select>', content, re.DOTALL).group()
+    assert (
+        '<option value="hyper-v">Hyper-V</option>' in hypervisors.partition('<optgroup label="No comparison yet">')[2]
+    )
+    assert 'value="kvm"' in hypervisors.partition("<optgroup")[0]
     assert re.search(r'<option value="vmfs">VMFS', content)  # images lie on it
     in_guest = re.search(r'<select name="guest_fs".*?</select>', content, re.DOTALL).group()
     assert "vmfs" not in in_guest
@@ -53,7 +57,8 @@ def test_the_form_says_what_lies_behind_each_choice(client: Client, published_ev
 def test_the_counts_follow_the_choice_as_a_fragment(client: Client, published_evidence):
     response = client.get("/choices/?workload=atto&hypervisor=", **HTMX)
     assert response.status_code == 200
-    assert '<option value="kvm">KVM (no comparison yet)</option>' in response.content.decode()
+    hypervisors = re.search(r'<select name="hypervisor".*?</select>', response.content.decode(), re.DOTALL).group()
+    assert '<option value="kvm">KVM</option>' in hypervisors.partition('<optgroup label="No comparison yet">')[2]
     assert b"<html" not in response.content
     assert b"aria-invalid" not in client.get("/choices/?workload=&axis=&hypervisor=kvm", **HTMX).content
 
@@ -66,14 +71,15 @@ def test_what_is_left_open_is_what_the_answer_chooses(client: Client, published_
     assert client.get("/?workload=varmail&hypervisor=proxmox&images=ext4")["Location"] == (
         "/?axis=guest-fs&workload=varmail&hypervisor=proxmox&host_fs=ext4"
     )
-    assert "You left the hypervisor open" in text_of(client.get(FILE_SERVER))
-    assert "You left" not in text_of(client.get(f"{FILE_SERVER}&hypervisor=kvm"))
+    assert "You left the hypervisor open" in text_of(client.get(f"{FILE_SERVER}&tab=history"))
+    assert "You left" not in text_of(client.get(f"{FILE_SERVER}&hypervisor=kvm&tab=history"))
 
 
 def test_a_machine_stays_in_the_address_and_is_held_against_the_evidence(client: Client, published_evidence):
     response = client.get(f"{MAIL_ON_KVM}&disks=nvme")
     assert "Your NVMe was never measured here: all evidence is from hard disks." in text_of(response)
-    assert re.search(r"Kind of disks NVMe hard disks differs", text_of(response))
+    facts = text_of(client.get(f"{MAIL_ON_KVM}&disks=nvme&tab=evidence"))
+    assert re.search(r"Kind of disks NVMe hard disks differs", facts)
     assert f'rel="canonical" href="http://testserver{MAIL_ON_KVM}"'.replace("&", "&amp;") in response.content.decode()
     assert ranked(response) == ranked(client.get(MAIL_ON_KVM))
 
@@ -121,10 +127,11 @@ def test_mail_on_kvm_has_the_best_and_worst_pairs_of_the_paper(client: Client, p
 
 
 def test_an_order_without_numbers_shows_no_ratio_and_no_chart(client: Client, published_evidence):
-    response = client.get(MAIL_ON_KVM)
-    assert "no figures" in text_of(response)
-    assert "×" not in text_of(response)
-    assert b"<canvas" not in response.content
+    assert "no figures" in text_of(client.get(f"{MAIL_ON_KVM}&tab=ranking"))
+    for address in (MAIL_ON_KVM, f"{MAIL_ON_KVM}&tab=ranking"):
+        response = client.get(address)
+        assert not re.search(r"\d×", text_of(response))
+        assert b"<canvas" not in response.content
 
 
 def test_hypervisors_for_the_file_server_come_in_the_published_order(client: Client, published_evidence):
@@ -132,7 +139,7 @@ def test_hypervisors_for_the_file_server_come_in_the_published_order(client: Cli
     order = ranked(response)
     assert [name for name in order if name != "Hyper-V"] == ["KVM", "Proxmox VE", "ESXi", "Xen"]
     assert order.index("KVM") < order.index("Hyper-V")
-    assert "Leads where it was measured KVM" in text_of(response)
+    assert "Leads where it was measured KVM" in text_of(client.get(f"{FILE_SERVER}&tab=ranking"))
     assert "One laboratory stated KVM 1.4 times as fast as Proxmox VE" in text_of(response)
 
 
@@ -157,10 +164,10 @@ def test_the_chart_has_the_numbers_of_the_table(client: Client, published_eviden
 
 
 def test_the_answer_says_what_it_assumes_and_what_it_rests_on(client: Client, published_evidence):
-    response = client.get(FILE_SERVER)
+    response = client.get(f"{FILE_SERVER}&tab=evidence")
     assert "coefficient of variation" in text_of(response)
     assert "Confounded with the host file system" in text_of(response)
-    assert "Knowledge revision 1" in text_of(response)
+    assert "Knowledge revision 1" in text_of(client.get(f"{FILE_SERVER}&tab=history"))
     assert f'href="{reverse("case-study-detail", args=["p1"])}#table-v"' in response.content.decode()
 
 
@@ -169,7 +176,7 @@ def test_every_link_to_a_source_leads_to_a_place_on_its_page(client: Client, pub
     links = set()
     for axis in ("fs-pair", "guest-fs", "hypervisor", "configuration"):
         for workload in ("varmail", "fileserver", "webserver", "randomfileaccess", "atto"):
-            content = client.get(f"/?axis={axis}&workload={workload}").content.decode()
+            content = client.get(f"/?axis={axis}&workload={workload}&tab=evidence").content.decode()
             links |= set(re.findall(r'href="(/case-studies/[^"#]+)#([^"]+)"', content))
     assert len(links) > 20
     for address, anchor in links:
@@ -177,7 +184,7 @@ def test_every_link_to_a_source_leads_to_a_place_on_its_page(client: Client, pub
 
 
 def test_page_and_api_give_the_same_order(client: Client, published_evidence):
-    response = client.get(FILE_SERVER)
+    response = client.get(f"{FILE_SERVER}&tab=history")
     address = re.search(r'href="(/api/v1/rankings/[^"]+)">JSON', response.content.decode()).group(1)
     answer = client.get(address.replace("&amp;", "&")).json()
     assert [entry["label"] for entry in answer["entries"]] == ranked(response)
@@ -185,12 +192,12 @@ def test_page_and_api_give_the_same_order(client: Client, published_evidence):
 
 
 def test_the_answer_as_csv_is_one_link_away(client: Client, published_evidence):
-    address = re.search(r'href="([^"]+)">CSV', client.get(FILE_SERVER).content.decode()).group(1)
+    address = re.search(r'href="([^"]+)">CSV', client.get(f"{FILE_SERVER}&tab=history").content.decode()).group(1)
     assert client.get(address.replace("&amp;", "&"))["Content-Type"].startswith("text/csv")
 
 
 def test_parts_that_no_comparison_joins_stand_apart(client: Client, published_evidence):
-    response = client.get("/?axis=configuration&workload=fileserver")
+    response = client.get("/?axis=configuration&workload=fileserver&tab=ranking")
     assert len(response.context["page"].tables) > 1
     assert "cannot be compared with each other" in text_of(response)
     assert all(f"{table.name}:" in text_of(response) for table in response.context["page"].tables)
@@ -199,7 +206,7 @@ def test_parts_that_no_comparison_joins_stand_apart(client: Client, published_ev
 def test_an_empty_answer_says_what_is_missing_and_what_is_near(client: Client, published_evidence):
     response = client.get("/?axis=fs-pair&workload=varmail&hypervisor=hyper-v")
     assert "does not answer this question" in text_of(response)
-    assert "What is missing" in text_of(response)
+    assert "What is missing" in text_of(client.get("/?axis=fs-pair&workload=varmail&hypervisor=hyper-v&tab=evidence"))
     text = text_of(response)
     assert "Under any hypervisor: Mail server: which file-system pair?" in text
     # Of the axis that was loosened:
@@ -210,10 +217,10 @@ def test_an_empty_answer_says_what_is_missing_and_what_is_near(client: Client, p
 
 
 def test_an_order_without_numbers_shows_the_nearest_numbers(client: Client, published_evidence):
-    text = text_of(client.get(MAIL_ON_KVM))
+    text = text_of(client.get(f"{MAIL_ON_KVM}&tab=evidence"))
     assert "The nearest numbers" in text
     assert "Under any hypervisor: Mail server: which file-system pair?" in text
-    assert "The nearest" not in text_of(client.get(FILE_SERVER))
+    assert "The nearest" not in text_of(client.get(f"{FILE_SERVER}&tab=evidence"))
 
 
 def test_an_answer_that_newer_evidence_may_change_says_so(client: Client, published_evidence):
@@ -229,7 +236,7 @@ def test_entries_that_cannot_be_told_apart_are_not_recommended_over_each_other(c
     publish(case_study)
     text = text_of(client.get("/?axis=guest-fs&workload=varmail"))
     assert "Not known: one laboratory measured xfs as fast as ext4, on hard disks." in text
-    assert "Nothing is surely slower" in text
+    assert "Nothing is surely slower" in text_of(client.get("/?axis=guest-fs&workload=varmail&tab=ranking"))
 
 
 # Addresses
@@ -349,7 +356,7 @@ def test_a_failure_is_answered_with_a_page(client: Client, monkeypatch):
 
 @pytest.mark.sqlite
 def test_every_row_leads_to_its_comparison_with_the_first(client: Client, published_evidence):
-    response = client.get(f"{FILE_SERVER}&as_of=1")
+    response = client.get(f"{FILE_SERVER}&tab=ranking&as_of=1")
     lines = response.context["page"].tables[0].lines
     others = [lines[1][0].key] + [lines[0][0].key] * (len(lines) - 1)
     page = response.content.decode()
@@ -368,5 +375,122 @@ def test_every_row_leads_to_its_comparison_with_the_first(client: Client, publis
     ],
 )
 def test_whatever_narrows_a_question_without_numbers_may_be_dropped(client, published_evidence, narrowed):
-    page = client.get(f"/?axis=fs-pair&workload=varmail&hypervisor=kvm&{narrowed}")
+    page = client.get(f"/?axis=fs-pair&workload=varmail&hypervisor=kvm&{narrowed}&tab=evidence", follow=True)
     assert (page.status_code, "The nearest" in text_of(page)) == (200, True)
+
+
+# Two screens, and tabs for the rest
+
+TABS = ("ranking", "why", "set-up", "trade-offs", "evidence", "history")
+QUESTIONS = [
+    *(FILE_SERVER, MAIL_ON_KVM, f"{MAIL_ON_KVM}&disks=nvme"),
+    *("/?axis=guest-fs&workload=fileserver&hypervisor=proxmox", "/?axis=hypervisor&workload=webserver&vm_count=1"),
+    "/?axis=fs-pair&workload=varmail&hypervisor=hyper-v",
+]
+
+
+@pytest.mark.sqlite
+@pytest.mark.parametrize("address", QUESTIONS)
+def test_before_the_tabs_stand_at_most_250_words(client: Client, published_evidence, address):
+    content = re.search(r"<main.*?</main>", client.get(address).content.decode(), re.DOTALL).group()
+    before = re.sub(
+        r"<(script|details|noscript)\b.*?</\1>", " ", content.partition('id="answer-tabs"')[0], flags=re.DOTALL
+    )
+    words = re.sub(r"<[^>]*>", " ", before).split()
+    assert 20 < len(words) <= 250
+
+
+def test_each_tab_has_an_address_and_shows_what_the_others_do_not(client: Client, published_evidence):
+    shown = {tab: client.get(f"{FILE_SERVER}&tab={tab}").content.decode() for tab in TABS}
+    marks = {
+        "ranking": 'class="ranking"',
+        "why": 'class="steps"',
+        "set-up": 'what-it-means">\n<h3',
+        "evidence": "Case studies</h3>",
+    }
+    for tab, mark in marks.items():
+        assert [name for name, content in shown.items() if mark in content] == [tab]
+    assert not any(mark in client.get(FILE_SERVER).content.decode() for mark in marks.values())
+
+
+def test_the_open_tab_is_marked_and_others_keep_the_question_and_its_edition(client: Client, published_evidence):
+    content = client.get(f"{MAIL_ON_KVM}&disks=nvme&tab=ranking&as_of=1").content.decode()
+    assert re.findall(r'id="tab-([^"]+)"[^>]*aria-current="page"', content) == ["ranking"]
+    for address in re.findall(r'id="tab-[^"]+" href="([^"]+)"', content):
+        assert address.startswith(f"{MAIL_ON_KVM}&disks=nvme&tab=".replace("&", "&amp;"))
+        assert address.endswith("as_of=1")
+        assert client.get(address.replace("&amp;", "&")).status_code == 200
+
+
+def test_htmx_gets_the_tabs_alone(client: Client, published_evidence):
+    headers = {"HX-Request": "true", "HX-Target": "answer-tabs"}
+    response = client.get(f"{FILE_SERVER}&tab=evidence", headers=headers)
+    assert response.content.decode().startswith('<div id="answer-tabs">')
+    assert "Case studies" in response.content.decode()
+    assert response["HX-Push-Url"] == f"{FILE_SERVER}&tab=evidence"
+    assert "HX-Target" in response["Vary"]
+
+
+def test_a_tab_that_is_not_known_is_left_out_of_the_address(client: Client, published_evidence):
+    assert client.get(f"{FILE_SERVER}&tab=nonsense")["Location"] == FILE_SERVER
+
+
+def test_anchors_of_the_one_long_page_lead_to_the_tab_that_has_it_now(client: Client, published_evidence):
+    content = client.get(FILE_SERVER).content.decode()
+    for anchor, tab in (("part-1", "ranking"), ("why", "why"), ("what-it-means", "set-up")):
+        assert f'<span id="{anchor}"></span><a id="tab-{tab}"' in content
+    for tab in TABS:
+        ids = re.findall(r'\bid="([^"]+)"', client.get(f"{FILE_SERVER}&tab={tab}").content.decode())
+        assert len(ids) == len(set(ids)), tab
+
+
+def test_each_chip_leads_to_its_field_and_to_the_question_without_it(client: Client, published_evidence):
+    response = client.get(f"{MAIL_ON_KVM}&disks=nvme")
+    content = response.content.decode()
+    shown = [(chip.label, chip.value, chip.without) for chip in response.context["chips"]]
+    assert shown == [
+        ("Workload", "Mail server", ""),
+        ("What to choose", "file-system pair", ""),
+        ("Hypervisor", "KVM", "/?axis=fs-pair&workload=varmail&disks=nvme"),
+        ("Kind of disks", "NVMe", MAIL_ON_KVM),
+    ]
+    assert all(f'id="{chip.field}"' in content for chip in response.context["chips"])
+    assert "×" in text_of(response)
+
+
+def test_at_most_three_caveats_stand_on_the_first_screens(client: Client, published_evidence):
+    response = client.get(FILE_SERVER)
+    assert len(response.context["caveats"]) == 3
+    assert response.content.decode().partition('class="small caveats"')[2].partition("</ul>")[0].count("<li>") == 3
+
+
+def test_the_strength_is_a_word_and_a_picture_of_groups_and_width(client: Client, published_evidence):
+    response = client.get(FILE_SERVER)
+    picture, (_, second, *_) = response.context["page"].strength, response.context["page"].tables[0].lines
+    assert picture.dots == (True, False, False, False)
+    assert picture.left < 50 < picture.left + picture.width  # 1x lies inside
+    assert picture.sentence.startswith(f"One independent research group; {second[0].label} on other machines")
+    assert response.content.decode().count('class="is-there"') == 1
+
+
+# About KDB, and every choice of a workload
+
+
+def test_one_statement_holds_what_is_known_of_every_choice(client: Client, published_evidence):
+    response = client.get("/known/varmail/?hypervisor=kvm")
+    things = [choice.thing for choice in response.context["choices"]]
+    assert {"file-system pair", "guest file system", "host file system"} <= set(things)
+    assert "hypervisor" not in things
+    for choice in response.context["choices"]:
+        assert choice.sentence in client.get(choice.address).content.decode().replace("&#x27;", "'")
+    assert client.get("/known/varmail/?hypervisor=KVM")["Location"] == "/known/varmail/?hypervisor=kvm"
+    assert client.get("/known/quake/").status_code == 404
+    assert 'href="/known/varmail/?hypervisor=kvm"' in client.get(MAIL_ON_KVM).content.decode()
+
+
+def test_status_and_api_have_pages_in_the_frame_of_the_site(client: Client, published_evidence):
+    status = text_of(client.get("/status/"))
+    assert "answers." in status
+    assert "Knowledge revision 1" in status
+    assert 'href="/api/v1/schema/"' in client.get("/api/").content.decode()
+    assert "How an answer comes about" in text_of(client.get("/about/"))

@@ -1,0 +1,69 @@
+"""Pages about KDB itself, and the one that sums up a workload over all choices."""
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_safe
+
+from kdb import __version__
+from kdb.operating import status
+from modelling.answers import words
+from modelling.evidence import names
+from modelling.kept_answers.selectors import answer_in, answers_or_none
+
+from .api import FIGURES
+from .standing import choices_of, questions_of, statement
+from .views import known_address
+
+
+@require_safe
+def about(request: HttpRequest) -> HttpResponse:
+    """Show how an answer comes about, and where to check it."""
+    return render(request, "modelling/about.html")
+
+
+@require_safe
+def api_page(request: HttpRequest) -> HttpResponse:
+    """Show what programs may ask, and where the schema is."""
+    return render(request, "modelling/api.html", {"site": request.build_absolute_uri("/").removesuffix("/")})
+
+
+@require_safe
+def status_page(request: HttpRequest) -> HttpResponse:
+    """Show whether the parts of KDB answer, and what is published: /api/v1/status/ for people."""
+    sight, health = status.health(FIGURES)
+    published = sight.value["published"] if sight.value else None
+    context = {"parts": health.items(), "published": published, "version": __version__}
+    response = render(request, "modelling/status.html", context)
+    response["Cache-Control"] = "no-store"
+    return response
+
+
+@require_safe
+def known(request: HttpRequest, slug: str) -> HttpResponse:
+    """Show in one statement what is known of every choice for a workload, under a hypervisor where one is named.
+
+    An answer that a worker has to work out first is named as such, and the rest is shown.
+    """
+    workloads, hypervisors = names.names()["workload"], names.names()["hypervisor_or_native"]
+    name = request.GET.get("hypervisor", "")
+    hypervisor = names.slug_for("hypervisor_or_native", name) if name else None
+    if slug not in workloads or (name and hypervisor is None):
+        raise Http404(f"no workload {slug} under {name or 'any hypervisor'}")
+    address = known_address(slug, hypervisor)
+    if request.get_full_path() != address:
+        return redirect(address)
+    given = answers_or_none(questions_of(slug, hypervisor))
+    answers = {question: answer_in(snapshot) for question, snapshot in given.items() if snapshot}
+    choices = choices_of(answers)
+    under = f" on {hypervisors[hypervisor]}" if hypervisor else ""
+    context = {
+        "title": f"{workloads[slug]}{under}: what is known of every choice",
+        "workload": slug,
+        "choices": choices,
+        "statement": statement(choices),
+        "unknown": [words.THING[question.axis] for question, answer in answers.items() if not answer.entries],
+        "waiting": [words.THING[question.axis] for question, snapshot in given.items() if not snapshot],
+        "others": [(slug_, label) for slug_, label in hypervisors.items() if slug_ != hypervisor],
+        "hypervisor": hypervisor,
+    }
+    return render(request, "modelling/known.html", context)

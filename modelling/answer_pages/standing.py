@@ -1,0 +1,95 @@
+"""One statement of a workload over all axes: what is known of each choice, and where choices taken together say
+something else than taken alone. No queries, no HTML."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from modelling.answers.content import Answer, RankedEntry
+from modelling.answers.words import THING, address
+from modelling.estimation.verdict import LEADS, NO_DIFFERENCE, USE
+from modelling.evidence.axes import AXES, NATIVE, NATIVE_AXES, entry_parts
+from modelling.evidence.question import Question
+from modelling.evidence.words import listed, some
+
+_SAID = {USE: "use {best}", LEADS: "{best} leads where it was measured", NO_DIFFERENCE: "no difference between {best}"}
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What one answer says of one choice.
+
+    thing : "guest file system"; known : "use ext4", "not known"; strength : of the evidence, "" where there is none
+    sentence : the answer's own; against : what a choice of several things says against those of one, or ""
+    """
+
+    thing: str
+    known: str
+    strength: str
+    sentence: str
+    address: str
+    against: str
+
+    @property
+    def is_known(self) -> bool:
+        return self.known != "not known"
+
+
+def questions_of(workload: str, hypervisor: str | None) -> list[Question]:
+    """Return one question for each axis that is still open, those of one thing first."""
+    axes = [AXES[name] for name in NATIVE_AXES] if hypervisor == NATIVE else list(AXES.values())
+    is_open = [axis for axis in axes if not hypervisor or "hypervisor" not in axis.entry or len(axis.entry) > 1]
+    ordered = sorted(is_open, key=lambda axis: len(axis.entry))
+    return [Question(axis.name, workload, hypervisor=hypervisor) for axis in ordered]
+
+
+def choices_of(answers: Mapping[Question, Answer]) -> list[Choice]:
+    """Return what each answer says, in the order of its questions. Answers that rank nothing are left out.
+
+    A choice of several things (a pair of file systems) is held against the choices of one thing each: where both are
+    known and none of its best entries is made of theirs, it says so.
+    """
+    best = {question.axis: _best(answer) for question, answer in answers.items()}
+    alone = {AXES[axis].entry[0]: (axis, keys) for axis, keys in best.items() if len(AXES[axis].entry) == 1}
+    return [
+        Choice(
+            thing=THING[question.axis],
+            known=_known(answer, best[question.axis]),
+            strength=answer.verdict.strength,
+            sentence=answer.verdict.sentence,
+            address=address(question),
+            against=_against(question, best[question.axis], alone),
+        )
+        for question, answer in answers.items()
+        if answer.entries
+    ]
+
+
+def statement(choices: Sequence[Choice]) -> str:
+    """Say all of it at once: "guest file system: use XFS; host storage: LVM leads. Not known: cache mode."."""
+    known = "; ".join(f"{choice.thing}: {choice.known}" for choice in choices if choice.is_known)
+    unknown = listed([choice.thing for choice in choices if not choice.is_known])
+    return " ".join([*([f"{known}."] if known else []), *([f"Not known: {unknown}."] if unknown else [])])
+
+
+def _best(answer: Answer) -> list[RankedEntry]:
+    return [entry for entry in answer.entries if entry.part == 1 and entry.verdict in _SAID]
+
+
+def _known(answer: Answer, best: Sequence[RankedEntry]) -> str:
+    said = _SAID.get(answer.verdict.kind)
+    return said.format(best=some([entry.label for entry in best])) if said and best else "not known"
+
+
+def _against(
+    question: Question, best: Sequence[RankedEntry], alone: Mapping[str, tuple[str, Sequence[RankedEntry]]]
+) -> str:
+    axis = AXES[question.axis]
+    if len(axis.entry) == 1 or not best:
+        return ""
+    parts = [entry_parts(axis, entry.key) for entry in best]
+    differing = [
+        f"{THING[name]} {some([entry.label for entry in single])}"
+        for column, (name, single) in alone.items()
+        if column in axis.entry and single and not {part[column] for part in parts} & {entry.key for entry in single}
+    ]
+    return f"Taken alone the evidence is for {' and '.join(differing)}: measure both." if differing else ""
