@@ -4,6 +4,7 @@ PUBLIC = [
     "/",
     "/?axis=fs-pair&workload=varmail&hypervisor=kvm",
     "/?axis=hypervisor&workload=fileserver",
+    "/overview/",
     "/capacity/?axis=hypervisor&workload=fileserver&rate=50",
     "/compare/",
     "/compare/?axis=hypervisor&workload=fileserver",

@@ -76,6 +76,7 @@ ROOMS = [
     ("modelling.following", False, "who is told when an answer changes"),
     ("modelling.ask", False, "what a person has and says in his own words"),
     ("modelling.answer_pages", False, "an answer as page and as data"),
+    ("modelling.overview", False, "what is known of every choice under every workload"),
     ("modelling.mixes", False, "several workloads by their shares"),
     ("modelling.advice", False, "from a personality to a recommendation"),
     ("modelling.fleet.placement", False, "which machines to move to which pool"),
@@ -101,6 +102,7 @@ PLAIN = [
         for name in ("causes", "comparison", "content", "facts", "standing", "verdicts")
     ),
     *(f"modelling.comparisons.{name}" for name in ("content", "presentation", "words")),
+    *(f"modelling.overview.{name}" for name in ("content", "presentation")),
     *(f"modelling.mixes.{name}" for name in ("content", "presentation", "words")),
     *(f"modelling.fleet.placement.{name}" for name in ("content", "prospects", "assignment", "planning", "fleet_file")),
     *(f"modelling.fleet.placement.{name}" for name in ("solver_output", "words")),
