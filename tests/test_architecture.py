@@ -96,7 +96,7 @@ DOORS = ("selectors", "words", "content")
 # Modules inside a room with Django that are free of it themselves.
 PLAIN = [
     *(f"modelling.answers.{name}" for name in ("content", "differences", "trade_off", "words")),
-    *(f"modelling.answer_pages.{name}" for name in ("heat_map", "meaning", "presentation", "trade_table")),
+    *(f"modelling.answer_pages.{name}" for name in ("heat_map", "meaning", "network", "presentation", "trade_table")),
     *(
         f"modelling.explanations.{name}"
         for name in ("causes", "comparison", "content", "facts", "standing", "verdicts")

@@ -15,6 +15,7 @@ from modelling.workloads.curves import CurvePanel, CurvePoint
 
 from .heat_map import Grid, heat_map
 from .meaning import Meaning, meanings
+from .network import NetworkPicture, network_picture
 from .trade_table import TradeTable, trade_tables
 
 Names = Mapping[str, Mapping[str, str]]  # kind of name to {slug: label}
@@ -71,6 +72,7 @@ class AnswerPage:
     other_metrics : label and address of the same question by another metric
     asked : the question as fields of a form
     grid : of file-system pairs; None where the question is not of them
+    network : who compared what; None where nobody did in numbers, or the answer's method did not note it
     """
 
     title: str
@@ -84,6 +86,7 @@ class AnswerPage:
     curves: list[CurveTable]
     meanings: list[Meaning]
     trade_offs: list[TradeTable]
+    network: NetworkPicture | None
     asked: list[tuple[str, str | int]]
     answer: Answer
 
@@ -114,6 +117,7 @@ def present(answer: Answer, names: Names, as_of: int | None = None) -> AnswerPag
         ],
         meanings=meanings(answer),
         trade_offs=trade_tables(answer),
+        network=network_picture(answer),
         asked=[("axis", question.axis), ("workload", question.workload), *question.filters.items()],
         answer=answer,
     )
