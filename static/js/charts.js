@@ -2,7 +2,7 @@
 
    The data: {"kind": "bar" | "forest" | "line" | "scatter", "horizontal": bool, "across": title of the names' axis, if any, "unit": str, "axis": str, "labels": [str],
    "series": [{"name": str, "points": [{"value": number, "low": number, "high": number, "inner_low": number, "inner_high": number} | null]}],
-   "tones": ["good" | "bad" | null] for the points of a single series, or null, "reference": number | null}.
+   "tones": ["good" | "bad" | null] for the points of a single series, or null, "reference": number | null, "band": [low, high] of a forest plot, shaded, if any}.
    "scatter": points have x, x_low, x_high besides, null where another series has the entry; series have a tone; "front": [[x, value]].
    A point without an interval has low and high null, or both equal to its value. The same numbers stand in a table beside the
    canvas, so without this script nothing is lost. */
@@ -10,7 +10,6 @@
   "use strict";
 
   const darkMode = window.matchMedia("(prefers-color-scheme: dark)");
-  const lessMotion = window.matchMedia("(prefers-reduced-motion: reduce)");
   const numbers = new Intl.NumberFormat("en-GB", { maximumSignificantDigits: 4 });
 
   /* The colour a custom property stands for now: light-dark() is resolved by an element, not by the property. */
@@ -117,7 +116,7 @@
     return {
       indexAxis: data.horizontal ? "y" : "x",
       maintainAspectRatio: false,
-      animation: lessMotion.matches ? false : { duration: 250 },
+      animation: false,
       scales: data.horizontal ? { x: values, y: names } : { x: names, y: values },
       plugins: {
         legend: { display: data.series.length > 1, position: "bottom", labels: { color: text, boxWidth: 12 } },
@@ -148,6 +147,19 @@
         context.lineTo(scale.getPixelForValue(point.inner_high), y);
         context.stroke();
       });
+      context.restore();
+    },
+  };
+
+  /* The differences that nobody would notice, behind everything. */
+  const band = {
+    id: "band",
+    beforeDatasetsDraw(chart, args, settings) {
+      const [context, scale, area] = [chart.ctx, chart.scales.x, chart.chartArea];
+      const [left, right] = settings.ends.map((end) => Math.min(Math.max(scale.getPixelForValue(end), area.left), area.right));
+      context.save();
+      context.fillStyle = settings.colour;
+      context.fillRect(left, area.top, right - left, area.bottom - area.top);
       context.restore();
     },
   };
@@ -223,7 +235,10 @@
       return { type: types[data.kind], data: { labels: data.labels, datasets: datasets(data) }, options: settings };
     }
     settings.plugins.inner = { points: data.series[0].points, colour: colour("--text") };
-    return { type: types.forest, data: { labels: data.labels, datasets: datasets(data) }, options: settings, plugins: [inner] };
+    if (data.band) {
+      settings.plugins.band = { ends: data.band, colour: pale(colour("--line")) };
+    }
+    return { type: types.forest, data: { labels: data.labels, datasets: datasets(data) }, options: settings, plugins: data.band ? [band, inner] : [inner] };
   }
 
   /* The same chart at once on a canvas of its own size: what exports.js saves as SVG. */
