@@ -100,8 +100,8 @@ def test_each_of_three_stands_in_the_sentence():
 
 def test_what_no_number_joins_with_the_first_is_said():
     assert headline(("ext4", "xfs", (2.0, 1.5, 2.5)), ("ext4", "btrfs", None), ("xfs", "btrfs", None)) == (
-        "ext4 comes first of two entries for a mail server: 2.00 times the throughput of xfs (95 % 1.50 to 2.50 in a new "
-        "laboratory). Nothing is known of it against btrfs in numbers."
+        "ext4 comes first of two entries for a mail server: 2.00 times the throughput of xfs (95 % 1.50 to 2.50 in a "
+        "new laboratory). Nothing is known of it against btrfs in numbers."
     )
 
 
