@@ -156,7 +156,7 @@ def _chart(number: int, title: str, rows: list[WorkloadRatio], margin: float) ->
             "kind": "forest",
             "horizontal": True,
             "unit": "×",
-            "axis": f"{title}, 95 % in a new laboratory, logarithmic",
+            "axis": "Ratio, logarithmic",
             "labels": [row.label for row in rows],
             "series": [
                 {"name": title, "points": [{"value": row.ratio, "low": row.low, "high": row.high} for row in rows]}

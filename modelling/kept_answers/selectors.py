@@ -130,11 +130,13 @@ def kept_verdicts(questions: Iterable[Question]) -> dict[Question, KeptVerdict |
     """Return what the newest kept answers say in short, None where a worker is at the first; of questions that are
     neither, nothing. One query."""
     of_key = {question.key: question for question in questions}
-    newest = RankingSnapshot.objects.followed().filter(is_followed=False, question__in=of_key, method=METHOD)
+    newest = RankingSnapshot.objects.followed().filter(Q(is_followed=False), question__in=of_key, method=METHOD)
     said = ("verdict__kind", "verdict__strength", "grounds__groups", "grounds__laboratories", "best")
     fields = (*said, "entries__0__key", "entries__0__verdict")
     rows = newest.values_list("question", "revision", "superseded_by", *(f"result__{name}" for name in fields))
     return {
-        of_key[key]: KeptVerdict(revision, *facts, tuple(best), *first) if revision else None
-        for key, revision, *facts, best, first in ((*row[:-3], row[-3], row[-2:]) for row in rows)
+        of_key[key]: KeptVerdict(revision, coming, kind, strength, groups, laboratories, tuple(best), first, verdict)
+        if revision
+        else None
+        for key, revision, coming, kind, strength, groups, laboratories, best, first, verdict in rows
     }

@@ -152,15 +152,17 @@
     },
   };
 
-  /* The differences that nobody would notice, behind everything. */
+  /* Behind everything the differences that nobody would notice, and the line of no difference, which a narrow axis has no tick for. */
   const band = {
     id: "band",
     beforeDatasetsDraw(chart, args, settings) {
-      const [context, scale, area] = [chart.ctx, chart.scales.x, chart.chartArea];
-      const [left, right] = settings.ends.map((end) => Math.min(Math.max(scale.getPixelForValue(end), area.left), area.right));
+      const [context, area] = [chart.ctx, chart.chartArea];
+      const at = (value) => Math.min(Math.max(chart.scales.x.getPixelForValue(value), area.left), area.right);
       context.save();
       context.fillStyle = settings.colour;
-      context.fillRect(left, area.top, right - left, area.bottom - area.top);
+      context.fillRect(at(settings.ends[0]), area.top, at(settings.ends[1]) - at(settings.ends[0]), area.bottom - area.top);
+      context.fillStyle = settings.line;
+      context.fillRect(at(settings.reference) - 1, area.top, 2, area.bottom - area.top);
       context.restore();
     },
   };
@@ -273,7 +275,7 @@
     }
     settings.plugins.inner = { points: data.series[0].points, colour: colour("--text") };
     if (data.band) {
-      settings.plugins.band = { ends: data.band, colour: pale(colour("--line")) };
+      settings.plugins.band = { ends: data.band, colour: pale(colour("--line")), reference: data.reference, line: colour("--line-strong") };
     }
     return { type: types.forest, data: { labels: data.labels, datasets: datasets(data) }, options: settings, plugins: data.band ? [band, inner] : [inner] };
   }
