@@ -117,7 +117,10 @@ PLAIN = [
     *("modelling.advice.content", "modelling.advice.reasoning", "modelling.advice.words"),
     *(
         f"modelling.validation.{name}"
-        for name in ("forecasts", "leave_one_out", "groups", "clustered", "plots", "tables", "coherence", "claimed", "reasons")
+        for name in (
+            *("forecasts", "leave_one_out", "groups", "clustered", "plots", "tables"),
+            *("coherence", "claimed", "reasons"),
+        )
     ),
 ]
 
