@@ -66,6 +66,8 @@ class Form:
 class Calibration:
     """What forecasts said how surely, and how often it came true, contrasts weighted as in the forms."""
 
+    component = "ForecastCalibration"
+
     of: Annotated[str, Among(["interval", "direction"]), "That it lies inside; which of two is faster."]
     said: Annotated[float, "Probability, of a direction the mean of its bin."]
     came_true: float
