@@ -8,6 +8,7 @@ from modelling.claims.api import ClaimViewSet, HypothesesView
 from modelling.comparisons.api import ComparisonView
 from modelling.explanations.api import ExplanationView
 from modelling.mixes.api import MixView
+from modelling.overview.api import OverviewView
 from modelling.previews.api import PreviewView
 from modelling.validation.api import ModelQualityView
 
@@ -32,6 +33,7 @@ urlpatterns = [
     path("placement/outcomes/", moving.ScoreView.as_view(), name="placement-outcomes"),
     path("rankings/", views.AxisListView.as_view(), name="axes"),
     path("rankings/<slug:axis>/", views.RankingView.as_view(), name="ranking"),
+    path("overview/", OverviewView.as_view(), name="overview"),
     path("tables/", views.TableView.as_view(), name="table"),
     path("mixes/", MixView.as_view(), name="mix"),
     path("heat-maps/", views.HeatMapView.as_view(), name="heat-map"),

@@ -13,11 +13,13 @@ from .fleet.moving import views as moving_views
 from .following import feed as answer_feed
 from .following import views as following_views
 from .mixes import views as mix_views
+from .overview import views as overview_views
 from .previews import views as preview_views
 from .validation import views as validation_views
 
 urlpatterns = [
     path("", answer_views.answer, name="answer"),
+    path("overview/", overview_views.overview_page, name="overview"),
     path("feed/", answer_feed.feed, name="feed"),
     path("following/", following_views.followed_questions, name="followed-questions"),
     path("following/<int:pk>/stop/", following_views.unfollow_question, name="unfollow-question"),

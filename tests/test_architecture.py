@@ -77,6 +77,7 @@ ROOMS = [
     ("modelling.following", False, "who is told when an answer changes"),
     ("modelling.ask", False, "what a person has and says in his own words"),
     ("modelling.answer_pages", False, "an answer as page and as data"),
+    ("modelling.overview", False, "what is known of every choice under every workload"),
     ("modelling.mixes", False, "several workloads by their shares"),
     ("modelling.advice", False, "from a personality to a recommendation"),
     ("modelling.fleet.placement", False, "which machines to move to which pool"),
@@ -98,13 +99,14 @@ PLAIN = [
     *(f"modelling.answers.{name}" for name in ("content", "differences", "trade_off", "words")),
     *(
         f"modelling.answer_pages.{name}"
-        for name in ("heat_map", "meaning", "presentation", "standing", "tabs", "trade_table")
+        for name in ("heat_map", "meaning", "network", "presentation", "standing", "tabs", "trade_table")
     ),
     *(
         f"modelling.explanations.{name}"
         for name in ("causes", "comparison", "content", "facts", "standing", "verdicts")
     ),
     *(f"modelling.comparisons.{name}" for name in ("content", "presentation", "words")),
+    *(f"modelling.overview.{name}" for name in ("content", "presentation")),
     *(f"modelling.mixes.{name}" for name in ("content", "presentation", "words")),
     *(f"modelling.fleet.placement.{name}" for name in ("content", "prospects", "assignment", "planning", "fleet_file")),
     *(f"modelling.fleet.placement.{name}" for name in ("solver_output", "words")),
@@ -119,7 +121,10 @@ PLAIN = [
     *("modelling.advice.content", "modelling.advice.reasoning", "modelling.advice.words"),
     *(
         f"modelling.validation.{name}"
-        for name in ("forecasts", "leave_one_out", "groups", "clustered", "tables", "coherence", "claimed", "reasons")
+        for name in (
+            *("forecasts", "leave_one_out", "groups", "clustered", "plots", "tables"),
+            *("coherence", "claimed", "reasons"),
+        )
     ),
 ]
 

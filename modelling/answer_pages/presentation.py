@@ -17,6 +17,7 @@ from modelling.workloads.curves import CurvePanel, CurvePoint
 
 from .heat_map import Grid, heat_map
 from .meaning import Meaning, meanings
+from .network import NetworkPicture, network_picture
 from .trade_table import TradeTable, trade_tables
 
 Names = Mapping[str, Mapping[str, str]]  # kind of name to {slug: label}
@@ -68,21 +69,6 @@ class CurveTable:
 @dataclass(frozen=True)
 class StrengthPicture:
     """How many research groups and how wide an interval an answer rests on, as one small drawing has them.
-
-    dots : of at most four research groups, whether each is there; left, width : of the interval on a logarithmic scale,
-        percent of it; None: no numbers compare two entries
-    sentence : the same in words
-    """
-
-    dots: tuple[bool, ...]
-    left: float | None
-    width: float | None
-    sentence: str
-
-
-@dataclass(frozen=True)
-class AnswerPage:
-    """Everything the answer's template prints. What only a tab shows is worked out when that tab asks for it.
 
     as_of : the revision it was asked for, at which its comparisons stay; margin : difference that matters, a share
     """
@@ -158,6 +144,11 @@ class AnswerPage:
     @cached_property
     def trade_offs(self) -> list[TradeTable]:
         return trade_tables(self.answer)
+
+    @property
+    def network(self) -> NetworkPicture | None:
+        """Return who compared what; None where nobody did in numbers, or the answer's method did not note it."""
+        return network_picture(self.answer)
 
     @property
     def asked(self) -> list[tuple[str, str | int]]:

@@ -71,6 +71,7 @@ def answer(estimate: Estimate, revision: int) -> Answer:
         set_ups=set_ups(ranking, entry_name),
         notes=tuple(notes),
         evidence=evidence,
+        compared=grounds.compared(ranking),
         missing=tuple(missing),
     )
 

@@ -102,6 +102,18 @@ class StudyEvidence:
 
 
 @dataclass(frozen=True)
+class LaboratoryComparison:
+    """The entries of a part of which one laboratory has numbers that may be compared: side by side, or through others
+    that it measured beside both."""
+
+    part: int
+    laboratory: str
+    research_group: Annotated[str, "Only groups are independent of one another."]
+    case_studies: tuple[str, ...]
+    entries: Annotated[tuple[str, ...], "Keys, two or more."]
+
+
+@dataclass(frozen=True)
 class Grounds:
     """The evidence that the answer rests on."""
 
@@ -254,6 +266,10 @@ class Answer:
     set_ups: tuple[SetUp, ...]
     notes: tuple[str, ...]
     evidence: tuple[StudyEvidence, ...]
+    compared: Annotated[
+        tuple[LaboratoryComparison, ...],
+        "Who compared what in numbers, most entries first, at most 100; empty: lists only, or of methods up to 9.",
+    ] = ()
     missing: tuple[str, ...]
 
     def entries_of(self, part: AnswerPart) -> tuple[RankedEntry, ...]:

@@ -11,14 +11,15 @@ import pandas as pd
 from experiments.models import CaseStudy
 from experiments.models.case_study import laboratory
 from modelling.estimation.network import Network
-from modelling.estimation.ranking import RankedPart, Ranking
+from modelling.estimation.ranking import RankedPart, Ranking, links_of
 from modelling.evidence.axes import COLUMN_LABELS, Axis
 from modelling.evidence.question import Question
 from modelling.evidence.words import listed
 from modelling.workloads.cache_effect import Limits
 
-from .content import Grounds, NetworkFit, StudyEvidence
+from .content import Grounds, LaboratoryComparison, NetworkFit, StudyEvidence
 
+MOST_LABORATORIES = 100  # that are told one by one
 _FACTS_OF_ARMS = ("hypervisor", "storage", "host_storage", "guest_fs", "guest_os_family", "vm_count")
 
 
@@ -109,6 +110,24 @@ def evidence(ranking: Ranking, studies: Mapping[str, Study]) -> tuple[StudyEvide
         )
         for slug, numbers in sorted(counts.items())
     )
+
+
+def compared(ranking: Ranking) -> tuple[LaboratoryComparison, ...]:
+    """Return which entries each laboratory compared in numbers, most entries first."""
+    of_parts = [(part.number, links_of(part, ranking.arms)) for part in ranking.parts]
+    comparisons = [
+        LaboratoryComparison(
+            part=number,
+            laboratory=trial.name,
+            research_group=links.group_of.get(trial.name, trial.name),
+            case_studies=tuple(sorted(trial.sources)),
+            entries=trial.treatments,
+        )
+        for number, links in of_parts
+        for trial in links.trials
+    ]
+    comparisons.sort(key=lambda row: (-len(row.entries), row.part, row.laboratory, row.entries))
+    return tuple(comparisons[:MOST_LABORATORIES])
 
 
 def equal(axis: Axis, question: Question, ranking: Ranking, part: RankedPart) -> dict[str, str]:

@@ -170,7 +170,7 @@ def forest_plot(number: int, relative: str, reference: str, bars: Sequence[Bar],
     """Draw ratios with their intervals.
 
     relative : what the ratios are of, "Throughput"; reference : label of what they are against
-    margin : difference that matters, a share: shaded on both sides of 1; None: not drawn
+    margin : difference that matters, a share: shaded on both sides of 1; None: not shaded
     """
     return Chart(
         id=f"chart-part-{number}",
@@ -186,7 +186,8 @@ def forest_plot(number: int, relative: str, reference: str, bars: Sequence[Bar],
                 "thin: 95 % on other machines, thick: mean",
                 *([f"grey: a difference below {margin:.0%}"] if margin else []),
             ],
-            "margin": margin,
+            "reference": 1,
+            "band": [1 - margin, 1 / (1 - margin)] if margin else [1, 1],
             "labels": [bar.label for bar in bars],
             "series": [
                 {

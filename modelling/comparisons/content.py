@@ -46,6 +46,22 @@ class ComparedPair:
 
 
 @dataclass(frozen=True)
+class WorkloadRatio:
+    """The ratio of the first entry to another under one workload; above 1: the first is better.
+
+    label : of the workload; low, high : the 95 % interval for a new laboratory
+    """
+
+    workload: str
+    label: str
+    metric: str
+    other: str
+    ratio: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
 class Offer:
     """A link: its text, and its address."""
 

@@ -13,8 +13,9 @@ from modelling.kept_answers.pins import COMBINED, Given, asked, given, room_for
 from modelling.kept_answers.selectors import answer_at
 
 from .comparison import compare
-from .content import Comparison, Instead
+from .content import Comparison, Instead, WorkloadRatio
 from .instead import instead
+from .over_workloads import ratios
 
 
 def compared(question: Question, keys: Sequence[str], as_of: int | None = None) -> Comparison:
@@ -48,3 +49,11 @@ def instead_of(comparison: Comparison, as_of: int | None = None) -> Instead | No
     pair = hashlib.sha256(f"{question.key}|{first.a},{first.b}".encode()).hexdigest()
     key = f"modelling.instead:{METHOD}:{comparison.revision}:{as_of is None}:{pair}"
     return remembered(key, lambda: instead(question, first.a, first.b, as_of))
+
+
+def over_workloads(comparison: Comparison, as_of: int | None = None) -> tuple[WorkloadRatio, ...]:
+    """Return what is known of the first entry against each other under every workload. Kept in memory alike."""
+    question, keys = comparison.question, [entry.key for entry in comparison.entries]
+    asked = hashlib.sha256(f"{question.key}|{','.join(keys)}".encode()).hexdigest()
+    key = f"modelling.over_workloads:{METHOD}:{as_of or counts.revision()}:{as_of is None}:{asked}"
+    return remembered(key, lambda: tuple(ratios(question, keys, as_of)))

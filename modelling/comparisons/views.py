@@ -3,6 +3,7 @@
 from functools import partial
 
 import cattrs
+from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_safe
@@ -18,8 +19,8 @@ from . import words
 from .content import Comparison
 from .fair_play_audit import audit
 from .forms import ENTRY_FIELDS, CompareForm
-from .presentation import present_comparison
-from .selectors import comparison_given, instead_of
+from .presentation import present_comparison, present_workloads
+from .selectors import comparison_given, instead_of, over_workloads
 
 
 @require_safe
@@ -68,6 +69,9 @@ def compare(request: HttpRequest) -> HttpResponse:
         "explanation": explanation if is_of_today else None,
         "page": present_comparison(comparison, workload, as_of) if comparison else None,
         "instead": instead_of(comparison, as_of) if comparison and is_of_today else None,
+        "workloads": present_workloads(comparison, over_workloads(comparison, as_of), settings.KDB_MARGIN)
+        if comparison and is_of_today
+        else None,
         "as_of": as_of,
         "found": given,
         "addresses": given.addresses(partial(words.compare_address, question, **entries)) if given else {},

@@ -124,6 +124,15 @@ def behind(field_values: Mapping[str, Iterable[Any]], given: Mapping[str, Any]) 
     return kept
 
 
+def compared_under(workloads: Iterable[str]) -> Mapping[str, Mapping[str, int]] | None:
+    """Return workload to axis to how many case studies compare two entries of it; None where too much is published to
+    count."""
+    evidence = _evidence()
+    if evidence.too_much:
+        return None
+    return {workload: _count(evidence, "axis", AXES, {"workload": workload}) for workload in workloads}
+
+
 def forget() -> None:
     """Read the evidence anew at the next question."""
     cache.delete(_KEY)

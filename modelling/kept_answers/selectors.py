@@ -1,7 +1,8 @@
 """The answer to a question, as pages, the API and other features ask for it."""
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 import cattrs
 from django.conf import settings
@@ -105,3 +106,37 @@ def kept_answers(questions: list[Question]) -> dict[Question, bool]:
     of_key = {question.key: question for question in questions}
     rows = RankingSnapshot.objects.filter(question__in=of_key, method=METHOD, revision__gt=0).order_by("revision")
     return {of_key[key]: first is not None for key, first in rows.values_list("question", "result__entries__0__key")}
+
+
+@dataclass(frozen=True)
+class KeptVerdict:
+    """What the newest kept answer to a question says in short.
+
+    best : keys of the entries to use; first : key of the first entry, None where nothing is ranked
+    """
+
+    revision: int
+    superseded_by: int | None
+    kind: str
+    strength: str
+    groups: int
+    laboratories: int
+    best: tuple[str, ...]
+    first: str | None
+    first_verdict: str | None
+
+
+def kept_verdicts(questions: Iterable[Question]) -> dict[Question, KeptVerdict | None]:
+    """Return what the newest kept answers say in short, None where a worker is at the first; of questions that are
+    neither, nothing. One query."""
+    of_key = {question.key: question for question in questions}
+    newest = RankingSnapshot.objects.followed().filter(Q(is_followed=False), question__in=of_key, method=METHOD)
+    said = ("verdict__kind", "verdict__strength", "grounds__groups", "grounds__laboratories", "best")
+    fields = (*said, "entries__0__key", "entries__0__verdict")
+    rows = newest.values_list("question", "revision", "superseded_by", *(f"result__{name}" for name in fields))
+    return {
+        of_key[key]: KeptVerdict(revision, coming, kind, strength, groups, laboratories, tuple(best), first, verdict)
+        if revision
+        else None
+        for key, revision, coming, kind, strength, groups, laboratories, best, first, verdict in rows
+    }

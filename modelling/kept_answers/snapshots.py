@@ -72,21 +72,24 @@ def pin(snapshot: RankingSnapshot, room: float | None, revision: int | None = No
     return pins.pin(pins.asked("ranking", snapshot.question), given, room)
 
 
-def ask_worker(question: Question) -> None:
-    """Have a worker answer a question that was never answered: it waits like one whose answer was superseded.
+def ask_worker(*questions: Question) -> None:
+    """Have a worker answer questions that were never answered: they wait like those whose answers were superseded.
 
     The row that waits is of revision 0, at which nothing is known.
     """
     revision = counts.revision()
-    waiting = RankingSnapshot(
-        question=question.key,
-        method=METHOD,
-        revision=0,
-        superseded_by=max(revision, 1),
-        workload=question.workload,
-        result={},
-    )
-    keep(revision, lambda: _store(waiting), wait=False)
+    waiting = [
+        RankingSnapshot(
+            question=question.key,
+            method=METHOD,
+            revision=0,
+            superseded_by=max(revision, 1),
+            workload=question.workload,
+            result={},
+        )
+        for question in questions
+    ]
+    keep(revision, lambda: _store(*waiting), wait=False)
     jobs.enqueue_once(JOB)
 
 
@@ -142,8 +145,8 @@ def snapshot_of(question: Question, result: dict[str, Any], method: int, compute
     )
 
 
-def _store(snapshot: RankingSnapshot) -> None:
-    RankingSnapshot.objects.bulk_create([snapshot], ignore_conflicts=True)
+def _store(*snapshots: RankingSnapshot) -> None:
+    RankingSnapshot.objects.bulk_create(snapshots, ignore_conflicts=True)
 
 
 # Superseded

@@ -8,12 +8,13 @@ from rest_framework.request import Request
 
 from kdb.api.bodies import Fields
 from kdb.api.public import PublicView
+from kdb.api.shapes import shape_of
 from kdb.web.entity_tags import tagged
 from modelling.evidence.axes import AXES
 
 from . import reports
 from .clustered import SCORES
-from .groups import BY
+from .groups import BY, Calibration, Example
 
 
 class DuelSerializer(Fields):
@@ -157,6 +158,8 @@ class GroupsLeftOutSerializer(Fields):
     cells = serializers.IntegerField(help_text="Configurations under one load that can be compared.")
     groups = serializers.IntegerField()
     forms = ForecastFormSerializer(many=True, allow_null=True, help_text="Null: too many cells for it.")
+    calibration = serializers.ListField(child=shape_of(Calibration)(), help_text="Empty: nothing was foretold.")
+    examples = serializers.ListField(child=shape_of(Example)(), help_text="At most 60, spread over the groups.")
 
 
 class ModelQualitySerializer(Fields):

@@ -8,11 +8,13 @@ Source: docs/models/quality.md.
 
 from collections.abc import Callable, Iterator, Mapping, Set
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, pairwise
+from typing import Annotated, Any
 
 import numpy as np
 import pandas as pd
 
+from kdb.content import Among
 from modelling.estimation.hierarchy import ANYWHERE, CHOICES, Prediction, fit
 from modelling.evidence.axes import AXES, Axis
 
@@ -21,6 +23,9 @@ MOST_OF_LEVEL = 60  # pairs foretold of one level; of more, evenly spread ones
 MOST_OF_GROUP = 10.0  # levels that a group counts for, however many it has
 LEAST_GROUPS = 3  # that a form is judged by
 SURE = 0.8
+MOST_EXAMPLES = 60  # forecasts that are shown one by one
+SAID = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)  # of intervals, that calibration is shown for
+_SURER = (0.5, 0.6, 0.7, 0.8, 1.0)  # ends of the bins of how sure a forecast is which of two is faster
 _WHERE = tuple(dict.fromkeys(column for columns in ANYWHERE.values() for column in columns if column != "group"))
 _COLUMN = {"container": "virtualisation"}  # choices that axes call otherwise
 _ALONE = ("cache_mode", "image_format", "disk_bus", "io_mode", "allocation")  # choices that no axis is about
@@ -58,6 +63,46 @@ class Form:
 
 
 @dataclass(frozen=True)
+class Calibration:
+    """What forecasts said how surely, and how often it came true, contrasts weighted as in the forms."""
+
+    component = "ForecastCalibration"
+
+    of: Annotated[str, Among(["interval", "direction"]), "That it lies inside; which of two is faster."]
+    said: Annotated[float, "Probability, of a direction the mean of its bin."]
+    came_true: float
+    weight: float
+
+
+@dataclass(frozen=True)
+class Differing:
+    """A kind of choice in which two configurations differ, and what each chose; empty: not stated."""
+
+    component = "DifferingChoice"
+
+    column: str
+    first: str
+    second: str
+
+
+@dataclass(frozen=True)
+class Example:
+    """One forecast beside what the group that was left out found: the first against the second, which is the one that
+    was forecast to be slower."""
+
+    component = "ForecastExample"
+
+    group: str
+    differing: tuple[Differing, ...]
+    load: Annotated[str, "What it does; empty: mixed or not stated."]
+    storage: Annotated[str, "Kind of disks; empty: not stated."]
+    forecast: Annotated[float, "Ratio, median."]
+    low: Annotated[float, "Lower end of its 95 % interval."]
+    high: Annotated[float, "Upper end of it."]
+    found: float
+
+
+@dataclass(frozen=True)
 class Contrast:
     """Two cells of one level: their places in their group, and the kinds of choice in which they differ."""
 
@@ -84,7 +129,13 @@ def _is_on(axis: Axis, differ: Set[str]) -> bool:
 
 
 def leave_groups_out(cells: pd.DataFrame, progress: Callable[[], object] = lambda: None) -> list[Form]:
-    """Foretell every group's contrasts from all other groups; forms without a contrast are not there.
+    """Say how forecasts of foretell_groups did, form by form; forms without a contrast are not there."""
+    contrasts = foretell_groups(cells, progress)
+    return [] if contrasts is None else forms(contrasts)
+
+
+def foretell_groups(cells: pd.DataFrame, progress: Callable[[], object] = lambda: None) -> pd.DataFrame | None:
+    """Foretell every group's contrasts from all other groups, a row a contrast; None where there is none.
 
     cells : as for modelling.estimation.hierarchy.fit; progress : called before each group
     """
@@ -97,12 +148,12 @@ def leave_groups_out(cells: pd.DataFrame, progress: Callable[[], object] = lambd
             rest = cells[cells["group"] != group].reset_index(drop=True)
             tables.append(_foretold(contrasts, own, fit(rest, near).contrasts).assign(group=group))
     if not tables:
-        return []
+        return None
     together = pd.concat(tables, ignore_index=True)
     of_level = together.groupby(["group", "level"])["measured"].transform("size")
     levels = together.groupby("group")["level"].transform("nunique")
     together["weight"] = np.minimum(1.0, MOST_OF_GROUP / levels) / of_level
-    return _forms(together)
+    return together
 
 
 def _contrasts(own: pd.DataFrame) -> Iterator[Contrast]:
@@ -136,6 +187,10 @@ def _foretold(contrasts: list[Contrast], own: pd.DataFrame, foretell: Callable[.
                 "below": mixture.below(measured),
                 "faster": 1.0 - mixture.below(0.0),
                 "log_score": np.log(mixture.density(measured)),
+                "forecast": mixture,
+                "differing": tuple(
+                    Differing(name, one[name], other[name]) for name in contrast.differ if name != "pair"
+                ),
             }
         )
     return pd.DataFrame(judged)
@@ -146,7 +201,44 @@ def _where(one: Mapping[str, str], other: Mapping[str, str]) -> dict[str, str]:
     return {column: one[column] if one[column] == other[column] else "" for column in _WHERE}
 
 
-def _forms(contrasts: pd.DataFrame) -> list[Form]:
+def calibration(contrasts: pd.DataFrame) -> list[Calibration]:
+    """Hold what forecasts said of intervals and directions against how often it came true. contrasts : a row each, of
+    foretell_groups; bins that hold none are not there."""
+    weights, below, faster = (contrasts[column].to_numpy() for column in ("weight", "below", "faster"))
+    whole = float(weights.sum())
+    points = [
+        Calibration("interval", said, float(np.average(np.abs(below - 0.5) < said / 2, weights=weights)), whole)
+        for said in SAID
+    ]
+    sure, right = np.maximum(faster, 1.0 - faster), (contrasts["measured"].to_numpy() > 0) == (faster > 0.5)
+    for low, high in pairwise(_SURER):
+        inside = (sure >= low) & ((sure < high) | (high == 1.0))
+        if inside.any():
+            mine = weights[inside]
+            said, came_true = (float(np.average(values[inside], weights=mine)) for values in (sure, right))
+            points.append(Calibration("direction", said, came_true, float(mine.sum())))
+    return points
+
+
+def examples(contrasts: pd.DataFrame) -> list[Example]:
+    """Return forecasts beside what was found, evenly spread inside each group, at most MOST_EXAMPLES."""
+    of_group = max(1, MOST_EXAMPLES // contrasts["group"].nunique())
+    shown = [rows.iloc[:: -(-len(rows) // of_group)] for _, rows in contrasts.groupby("group", sort=True)]
+    return [_example(row) for row in pd.concat(shown).head(MOST_EXAMPLES).itertuples()]
+
+
+def _example(row: Any) -> Example:
+    low, middle, high = (float(row.forecast.quantile(share)) for share in (0.025, 0.5, 0.975))
+    found, differing = float(row.measured), row.differing
+    if middle < 0:
+        low, middle, high, found = -high, -middle, -low, -found
+        differing = tuple(Differing(choice.column, choice.second, choice.first) for choice in differing)
+    ratios = (float(np.exp(value)) for value in (middle, low, high, found))
+    return Example(row.group, differing, row.load, row.storage, *ratios)
+
+
+def forms(contrasts: pd.DataFrame) -> list[Form]:
+    """Say how forecasts did, form by form. contrasts : a row each, of foretell_groups"""
     forms = [_form("all", "", contrasts)]
     for by in BY[1:]:
         apart = contrasts.explode(by) if by == "choice" else contrasts

@@ -28,7 +28,7 @@ from modelling.models import QualityReport
 
 from .clustered import SCORES, by_method, clustered, scored, shortfalls
 from .forecasts import METHODS, Evidence, Task
-from .groups import MOST_CELLS, leave_groups_out
+from .groups import MOST_CELLS, calibration, examples, foretell_groups, forms
 from .leave_one_out import METHOD, Outcome, Report, Result, leave_one_out
 
 logger = logging.getLogger(__name__)
@@ -131,9 +131,18 @@ def as_dict(report: Report, revision: int) -> dict[str, Any]:
 def _left_out_by_group() -> dict[str, Any]:
     """Return how the hierarchical model did with each research group left out; forms None with too many cells."""
     cells = gather_cells()
-    forms = None if len(cells) > MOST_CELLS else leave_groups_out(cells, budget.look)
-    rows = None if forms is None else [{**asdict(form), "is_better": form.is_better} for form in forms]
-    return {"cells": len(cells), "groups": int(cells["group"].nunique()), "forms": rows}
+    told: dict[str, Any] = {"cells": len(cells), "groups": int(cells["group"].nunique())}
+    if len(cells) > MOST_CELLS:
+        return {**told, "forms": None, "calibration": [], "examples": []}
+    contrasts = foretell_groups(cells, budget.look)
+    if contrasts is None:
+        return {**told, "forms": [], "calibration": [], "examples": []}
+    rows = [{**asdict(form), "is_better": form.is_better} for form in forms(contrasts)]
+    shown = {
+        "calibration": [asdict(point) for point in calibration(contrasts)],
+        "examples": [asdict(example) for example in examples(contrasts)],
+    }
+    return {**told, "forms": rows, **json.loads(json.dumps(shown))}  # as it is read again
 
 
 def _in_use(report: Report) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from django.views.decorators.http import require_safe
 from modelling.evidence import counts, names
 from modelling.fleet.moving import selectors as moved
 
-from . import reports, tables
+from . import plots, reports, tables
 
 
 @require_safe
@@ -20,6 +20,7 @@ def model_quality(request: HttpRequest) -> HttpResponse:
         return response
     context = {
         "report": report,
+        "plots": plots.plots(report.result, names.names()),
         "tables": tables.tables(report.result, names.names()),
         "in_use": tables.in_use(report.result),
         "moved": moved.told(),

@@ -1,9 +1,10 @@
 /* Draws each canvas[data-chart] from the json_script element it names.
 
-   The data: {"kind": "bar" | "forest" | "line" | "scatter", "horizontal": bool, "across": title of the names' axis, if any, "unit": str, "axis": str, "labels": [str],
+   The data: {"kind": "bar" | "forest" | "line" | "scatter" | "against", "horizontal": bool, "across": title of the names' axis, if any, "unit": str, "axis": str, "labels": [str],
    "series": [{"name": str, "points": [{"value": number, "low": number, "high": number, "inner_low": number, "inner_high": number} | null]}],
-   "tones": ["good" | "bad" | null] for the points of a single series, or null, "reference": number | null}.
+   "tones": ["good" | "bad" | null] for the points of a single series, or null, "reference": number | null, "band": [low, high] of a forest plot, shaded, if any}.
    "scatter": points have x, x_low, x_high besides, null where another series has the entry; series have a tone; "front": [[x, value]].
+   "against": points have x and name besides, on a "scale" that both axes share, "linear" from 0 to 100 or "logarithmic", with the line on which both are equal.
    A point without an interval has low and high null, or both equal to its value. The same numbers stand in a table beside the
    canvas, so without this script nothing is lost. */
 (() => {
@@ -152,19 +153,17 @@
     },
   };
 
-  /* What is too small to matter, shaded, and in its middle the line at one. */
-  const margin = {
-    id: "margin",
+  /* Behind everything the differences that nobody would notice, and the line of no difference, which a narrow axis has no tick for. */
+  const band = {
+    id: "band",
     beforeDatasetsDraw(chart, args, settings) {
-      const [context, scale, area] = [chart.ctx, chart.scales.x, chart.chartArea];
+      const [context, area] = [chart.ctx, chart.chartArea];
+      const at = (value) => Math.min(Math.max(chart.scales.x.getPixelForValue(value), area.left), area.right);
       context.save();
-      if (settings.share) {
-        const [low, high] = [scale.getPixelForValue(1 - settings.share), scale.getPixelForValue(1 / (1 - settings.share))];
-        context.fillStyle = settings.shade;
-        context.fillRect(low, area.top, high - low, area.height);
-      }
       context.fillStyle = settings.colour;
-      context.fillRect(scale.getPixelForValue(1) - 1, area.top, 2, area.height);
+      context.fillRect(at(settings.ends[0]), area.top, at(settings.ends[1]) - at(settings.ends[0]), area.bottom - area.top);
+      context.fillStyle = settings.line;
+      context.fillRect(at(settings.reference) - 1, area.top, 2, area.bottom - area.top);
       context.restore();
     },
   };
@@ -221,6 +220,39 @@
     return { type: "scatterWithErrorBars", data: { datasets: scattered(data) }, options: settings, plugins: [named] };
   }
 
+  /* What was said over what came of it, around the broken line on which both are equal. */
+  function against(data, settings) {
+    const [muted, line, colours] = [colour("--muted"), colour("--line"), palette()];
+    const every = data.series.flatMap((series) => series.points);
+    const both = [...every, ...every.map((point) => ({ value: point.x, low: null, high: null }))];
+    const isLog = data.scale === "logarithmic";
+    const scale = isLog ? logarithmic({ series: [{ points: both }] }) : { type: "linear", min: 0, max: 100 };
+    const axis = (title) => ({ ...scale, title: { display: true, text: title, color: muted }, ticks: { color: muted, callback: (value) => numbers.format(value) }, grid: { color: line } });
+    settings.scales = { x: axis(data.across), y: axis(data.axis) };
+    settings.plugins.legend.display = true;
+    settings.plugins.legend.labels.usePointStyle = true;
+    settings.plugins.tooltip.filter = (item) => item.datasetIndex < data.series.length;
+    settings.plugins.tooltip.callbacks.label = (item) => {
+      const point = data.series[item.datasetIndex].points[item.dataIndex];
+      return `${point.name}: ${describe({ value: point.x, low: null, high: null }, data.unit)}, ${describe(point, data.unit)}`;
+    };
+    const sets = data.series.map((series, i) => ({
+      label: series.name,
+      data: series.points.map((point) => (point.low === null ? { x: point.x, y: point.value } : { x: point.x, y: point.value, yMin: point.low, yMax: point.high })),
+      pointStyle: ["circle", "rectRot"][i % 2],
+      radius: 5,
+      hoverRadius: 7,
+      backgroundColor: pale(colours[i]),
+      borderColor: colours[i],
+      errorBarColor: pale(colours[i]),
+      errorBarWhiskerColor: pale(colours[i]),
+      errorBarWhiskerSize: 4,
+    }));
+    const ends = [scale.min, scale.max];
+    sets.push({ label: "as it should be", data: ends.map((end) => ({ x: end, y: end })), showLine: true, radius: 0, pointStyle: "line", borderDash: [6, 4], borderColor: muted, borderWidth: 2 });
+    return { type: "scatterWithErrorBars", data: { datasets: sets }, options: settings };
+  }
+
   function draw(canvas) {
     const data = JSON.parse(document.getElementById(canvas.dataset.chart).textContent);
     const drawn = Chart.getChart(canvas);
@@ -236,12 +268,17 @@
     if (data.kind === "scatter") {
       return scatter(data, settings);
     }
+    if (data.kind === "against") {
+      return against(data, settings);
+    }
     if (data.kind !== "forest") {
       return { type: types[data.kind], data: { labels: data.labels, datasets: datasets(data) }, options: settings };
     }
     settings.plugins.inner = { points: data.series[0].points, colour: colour("--text") };
-    settings.plugins.margin = { share: data.margin, shade: colour("--line"), colour: colour("--line-strong") };
-    return { type: types.forest, data: { labels: data.labels, datasets: datasets(data) }, options: settings, plugins: [margin, inner] };
+    if (data.band) {
+      settings.plugins.band = { ends: data.band, colour: pale(colour("--line")), reference: data.reference, line: colour("--line-strong") };
+    }
+    return { type: types.forest, data: { labels: data.labels, datasets: datasets(data) }, options: settings, plugins: data.band ? [band, inner] : [inner] };
   }
 
   /* The same chart at once on a canvas of its own size: what exports.js saves as SVG. */

@@ -75,6 +75,56 @@ def test_contrasts_of_a_level_count_together_once():
     assert (everything.contrasts, everything.weight) == (9, pytest.approx(7.0))
 
 
+class Certain:
+    """A forecast whose quantiles are said to be these."""
+
+    def __init__(self, low: float, middle: float, high: float) -> None:
+        self.at = {0.025: low, 0.5: middle, 0.975: high}
+
+    def quantile(self, probability: float) -> float:
+        return self.at[probability]
+
+
+def foretold(*rows: tuple[float, float, float, float]) -> pd.DataFrame:
+    """Return contrasts of (place of what was measured, probability that the first is faster, ln measured, weight)."""
+    return pd.DataFrame(rows, columns=["below", "faster", "measured", "weight"])
+
+
+def test_calibration_counts_by_weight_what_came_true():
+    """The first two lie in the central half, of weight 3 in 4; at 95 % all but the last do."""
+    points = groups.calibration(
+        foretold((0.5, 0.9, 1.0, 2.0), (0.3, 0.15, 1.0, 1.0), (0.9, 0.65, 1.0, 0.5), (0.99, 0.55, -1.0, 0.5))
+    )
+    intervals = {point.said: point.came_true for point in points if point.of == "interval"}
+    assert (intervals[0.1], intervals[0.5], intervals[0.9], intervals[0.95]) == pytest.approx((0.5, 0.75, 0.875, 0.875))
+    directions = [(point.said, point.came_true, point.weight) for point in points if point.of == "direction"]
+    # 0.9 came true and 0.85 for the second did not; both are of the surest bin, 2 of 3 by weight
+    assert directions == [
+        pytest.approx((0.55, 0.0, 0.5)),
+        pytest.approx((0.65, 1.0, 0.5)),
+        pytest.approx(((2 * 0.9 + 0.85) / 3, 2 / 3, 3.0)),
+    ]
+
+
+def test_an_example_is_told_of_the_one_forecast_to_be_faster():
+    row = {"group": "g", "load": "read", "storage": "ssd", "differing": (groups.Differing("guest_fs", "xfs", "ext4"),)}
+    slower = row | {"forecast": Certain(*np.log([0.25, 0.5, 2.0])), "measured": np.log(0.8)}
+    faster = row | {"forecast": Certain(*np.log([0.5, 2.0, 4.0])), "measured": np.log(1.25)}
+    turned, kept = groups.examples(pd.DataFrame([slower, faster]))
+    assert (turned.forecast, turned.low, turned.high, turned.found) == pytest.approx((2.0, 0.5, 4.0, 1.25))
+    assert (kept.forecast, kept.low, kept.high, kept.found) == pytest.approx((2.0, 0.5, 4.0, 1.25))
+    assert turned.differing == (groups.Differing("guest_fs", "ext4", "xfs"),)
+    assert kept.differing == (groups.Differing("guest_fs", "xfs", "ext4"),)
+
+
+def test_examples_are_few_and_of_every_group(monkeypatch):
+    monkeypatch.setattr(groups, "MOST_EXAMPLES", 6)
+    many = [row for number in range(5) for row in of_guests("g0", float(number))]
+    shown = groups.examples(groups.foretell_groups(cells(*many, *AGREED[2:6])))
+    assert len(shown) <= 6
+    assert {example.group for example in shown} == {"g0", "g1", "g2"}
+
+
 @pytest.mark.parametrize(
     ("differ", "forms"),
     [

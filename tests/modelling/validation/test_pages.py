@@ -104,6 +104,29 @@ def test_the_page_shows_every_table_and_links_every_question(client, published_e
         assert client.get(link.replace("&amp;", "&")).status_code == 200
 
 
+def test_plots_draw_what_the_report_says_and_tabulate_it(client):
+    for _ in range(3):
+        published_guests()
+    response = client.get(PAGE)
+    text, groups = response.content.decode(), response.context["report"].result["groups"]
+    calibration, examples = response.context["plots"]
+    drawn = [(p["x"] / 100, p["value"] / 100) for line in calibration.chart.data["series"] for p in line["points"]]
+    for point, told in zip(drawn, groups["calibration"], strict=True):
+        assert point == pytest.approx((told["said"], told["came_true"]))
+    (series,) = examples.chart.data["series"]
+    numbers = [(point["x"], point["value"], point["low"], point["high"]) for point in series["points"]]
+    assert numbers == [(e["found"], e["forecast"], e["low"], e["high"]) for e in groups["examples"]]
+    for plot in (calibration, examples):
+        assert f'id="{plot.chart.data_id}"' in text
+        assert len(plot.table.rows) == sum(len(line["points"]) for line in plot.chart.data["series"])
+    assert [row[0] for row in examples.table.rows] == ["xfs against ext4"] * 3
+
+
+def test_every_table_is_folded_under_an_address(client, published_evidence):
+    text = client.get(PAGE).content.decode()
+    assert '<details id="by-distinct-question"><summary>By distinct question</summary>' in text
+
+
 def test_the_page_is_found_from_every_other(client):
     assert f'href="{PAGE}"' in client.get("/knowledge/").content.decode()
 

@@ -1,0 +1,70 @@
+"""What is known of every choice under every workload, read from the kept answers."""
+
+from modelling.answers.words import address
+from modelling.estimation.verdict import LEADS, USE
+from modelling.evidence import choices, counts, names
+from modelling.evidence.axes import AXES
+from modelling.evidence.question import Question
+from modelling.kept_answers.selectors import KeptVerdict, kept_verdicts
+from modelling.kept_answers.snapshots import ask_worker
+
+from .content import NOTHING, WAITING, Overview, OverviewCell, OverviewColumn, OverviewRow
+
+
+def overview() -> Overview:
+    """Return the overview. The number of queries does not grow with workloads, choices or evidence.
+
+    What published evidence compares and nobody asked yet is left to a worker, once.
+    """
+    workloads = names.names()["workload"]
+    questions = {(workload, axis): Question(axis, workload) for workload in workloads for axis in AXES}
+    kept = kept_verdicts(questions.values())
+    compared = choices.compared_under(workloads)
+    missing = [
+        question
+        for (workload, axis), question in questions.items()
+        if question not in kept and (compared is None or compared[workload][axis])
+    ]
+    if missing:
+        ask_worker(*missing)
+        kept |= dict.fromkeys(missing)
+    cells = {
+        place: _cell(question, kept[question]) if question in kept else _empty(question, NOTHING)
+        for place, question in questions.items()
+    }
+    rows = [
+        OverviewRow(workload, label, tuple(cells[workload, axis] for axis in AXES))
+        for workload, label in workloads.items()
+    ]
+    return Overview(
+        revision=counts.revision(),
+        columns=tuple(OverviewColumn(axis.name, axis.label) for axis in AXES.values()),
+        rows=tuple(sorted(rows, key=_unanswered)),
+    )
+
+
+def _unanswered(row: OverviewRow) -> int:
+    return sum(cell.groups is None for cell in row.cells)
+
+
+def _empty(question: Question, kind: str, revision: int | None = None) -> OverviewCell:
+    return OverviewCell(question.axis, kind, revision=revision, address=address(question))
+
+
+def _cell(question: Question, kept: KeptVerdict | None) -> OverviewCell:
+    if kept is None:
+        return _empty(question, WAITING)
+    if kept.first is None:
+        return _empty(question, NOTHING, kept.revision)
+    leading = {USE: kept.best, LEADS: (kept.first,) if kept.first_verdict == LEADS else ()}.get(kept.kind, ())
+    return OverviewCell(
+        axis=question.axis,
+        kind=kept.kind,
+        strength=kept.strength,
+        leading=tuple(names.label(AXES[question.axis], key) for key in leading),
+        groups=kept.groups,
+        laboratories=kept.laboratories,
+        revision=kept.revision,
+        superseded_by=kept.superseded_by,
+        address=address(question),
+    )

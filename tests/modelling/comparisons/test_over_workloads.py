@@ -1,0 +1,111 @@
+"""The same entries under every workload, and three entries or more in one sentence."""
+
+import html
+
+import pytest
+
+from modelling.comparisons.comparison import compare
+from modelling.comparisons.content import ComparedPair, Comparison, WorkloadRatio
+from modelling.comparisons.over_workloads import ratios
+from modelling.comparisons.presentation import present_comparison, present_workloads
+from modelling.evidence.question import Question
+from tests.factories import make_case_study, make_measurement, publish
+
+pytestmark = pytest.mark.django_db
+
+QUESTION = Question("guest-fs", "varmail")
+PAGE = "/compare/?axis=guest-fs&workload=varmail"
+
+
+def guests(workload: str, **values: float) -> None:
+    case_study = make_case_study()
+    for guest_fs, value in values.items():
+        make_measurement(value, case_study=case_study, guest_fs=guest_fs, workload=workload)
+    publish(case_study)
+
+
+def test_the_first_is_held_against_each_other_where_numbers_join_them():
+    guests("varmail", ext4=100.0, xfs=200.0)
+    guests("webserver", ext4=100.0, xfs=100.0, btrfs=50.0)
+    guests("fileserver", xfs=100.0, btrfs=50.0)
+    found = {(row.workload, row.other): row for row in ratios(QUESTION, ["ext4", "xfs", "btrfs"])}
+    assert set(found) == {("varmail", "xfs"), ("webserver", "xfs"), ("webserver", "btrfs")}
+    (pair,) = compare(QUESTION, ["ext4", "xfs"], 1).pairs
+    shown = found["varmail", "xfs"]
+    assert (shown.ratio, shown.low, shown.high) == pytest.approx((pair.ratio, pair.low, pair.high))
+    assert shown.ratio < 1 == pytest.approx(found["webserver", "xfs"].ratio)
+
+
+def test_the_number_of_queries_does_not_grow_with_evidence_or_entries(django_assert_max_num_queries):
+    for workload in ("varmail", "webserver"):
+        guests(workload, ext4=100.0, xfs=200.0)
+        guests(workload, ext4=100.0, xfs=150.0, btrfs=50.0, ntfs=40.0)
+    with django_assert_max_num_queries(24):  # twelve a workload at most
+        assert len(list(ratios(QUESTION, ["ext4", "xfs", "btrfs", "ntfs"]))) == 6
+
+
+def test_a_workload_with_too_much_evidence_is_left_out(settings):
+    guests("varmail", ext4=100.0, xfs=200.0)
+    settings.KDB_MOST_ARMS_AT_ONCE = 1
+    assert list(ratios(QUESTION, ["ext4", "xfs"])) == []
+
+
+def test_the_chart_has_a_row_a_workload_the_margin_and_the_line_at_one():
+    guests("varmail", ext4=100.0, xfs=200.0)
+    told = compare(QUESTION, ["ext4", "xfs"], 1)
+    rows = [WorkloadRatio(w, w.upper(), "throughput", "xfs", r, r / 2, r * 2) for w, r in (("a", 0.5), ("b", 2.0))]
+    (table,) = present_workloads(told, rows, 0.1)
+    assert (table.title, [row.workload for row, _ in table.rows]) == ("ext4 against xfs", ["b", "a"])
+    data = table.chart.data
+    assert (data["labels"], data["reference"]) == (["B", "A"], 1)
+    assert data["band"] == pytest.approx([0.9, 1 / 0.9])
+    assert data["series"][0]["points"][0] == {"value": 2.0, "low": 1.0, "high": 4.0}
+    assert table.rows[0][1] == "/compare/?axis=guest-fs&workload=b&a=ext4&b=xfs"
+
+
+def test_page_draws_what_it_tabulates(client):
+    guests("varmail", ext4=100.0, xfs=200.0)
+    guests("webserver", ext4=100.0, xfs=100.0, btrfs=50.0)
+    response = client.get(f"{PAGE}&a=ext4&b=xfs&c=btrfs")
+    page = html.unescape(response.content.decode())
+    tables = response.context["workloads"]
+    assert [table.title for table in tables] == ["ext4 against xfs", "ext4 against btrfs"]
+    for table in tables:
+        assert f'id="{table.chart.data_id}"' in page
+        for row, address in table.rows:
+            assert f'<a href="{address}">{row.label}</a>' in page
+            assert f'data-value="{row.ratio!r}"' in page
+
+
+# Three or more in a sentence
+
+
+def headline(*pairs: tuple[str, str, tuple[float, float, float] | None]) -> str:
+    guests("varmail", ext4=100.0, xfs=200.0)
+    keys = list(dict.fromkeys(key for a, b, _ in pairs for key in (a, b)))
+    real = compare(QUESTION, keys, 1)
+    made = tuple(ComparedPair(a, b, *(numbers or (None,) * 3), "lists", "Why.") for a, b, numbers in pairs)
+    told = Comparison(**{**vars(real), "pairs": made})
+    return present_comparison(told, "Mail server").headline
+
+
+def test_each_of_three_stands_in_the_sentence():
+    assert headline(
+        ("xfs", "ext4", (0.5, 0.4, 0.8)), ("xfs", "btrfs", (2.0, 1.5, 2.5)), ("ext4", "btrfs", (4.0, 0.5, 5.0))
+    ) == (
+        "ext4 comes first of three entries for a mail server: 2.00 times the throughput of xfs (95 % 1.25 to 2.50 in a "
+        "new laboratory) and 4.00 times that of btrfs (0.50 to 5.00, which may be either way)."
+    )
+
+
+def test_what_no_number_joins_with_the_first_is_said():
+    assert headline(("ext4", "xfs", (2.0, 1.5, 2.5)), ("ext4", "btrfs", None), ("xfs", "btrfs", None)) == (
+        "ext4 comes first of two entries for a mail server: 2.00 times the throughput of xfs (95 % 1.50 to 2.50 in a "
+        "new laboratory). Nothing is known of it against btrfs in numbers."
+    )
+
+
+def test_where_no_number_joins_any_two_nothing_is_known():
+    assert headline(("ext4", "xfs", None), ("ext4", "btrfs", None), ("xfs", "btrfs", None)) == (
+        "Nothing is known of ext4, xfs or btrfs against each other in numbers."
+    )

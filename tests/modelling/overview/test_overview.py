@@ -1,0 +1,186 @@
+"""What is known of every choice under every workload: read from kept answers, honest where there are none."""
+
+import html
+
+import pytest
+
+from kdb.models import Job
+from modelling.evidence import choices, names
+from modelling.evidence.axes import AXES
+from modelling.evidence.question import Question
+from modelling.kept_answers import snapshots
+from modelling.kept_answers.selectors import answer_in, current_ranking
+from modelling.models import RankingSnapshot
+from modelling.overview.content import Overview, OverviewCell, OverviewColumn, OverviewRow
+from modelling.overview.presentation import LOOKS, NARROW, present
+from modelling.overview.selectors import overview
+from tests.factories import make_case_study, make_measurement, make_variant, publish
+
+pytestmark = pytest.mark.django_db
+
+PAGE = "/overview/"
+API = "/api/v1/overview/"
+
+
+def published_guests(workload: str = "varmail", slow: float = 100.0):
+    """Publish a case study that compares ext4 with xfs as guest."""
+    case_study = make_case_study()
+    for guest_fs, value in (("ext4", slow), ("xfs", 400.0)):
+        make_measurement(value, case_study=case_study, guest_fs=guest_fs, workload=workload)
+    publish(case_study)
+    choices.forget()
+    names.forget()
+
+
+def cell_of(workload: str, axis: str) -> OverviewCell:
+    row = next(row for row in overview().rows if row.workload == workload)
+    return next(cell for cell in row.cells if cell.axis == axis)
+
+
+def answer_all() -> None:
+    overview()
+    snapshots.answer_waiting(lambda done, total: None)
+
+
+def test_a_cell_says_what_its_answer_says():
+    published_guests()
+    snapshot = current_ranking(Question("guest-fs", "varmail"))
+    answer = answer_in(snapshot)
+    cell = cell_of("varmail", "guest-fs")
+    assert (cell.kind, cell.strength) == (answer.verdict.kind, answer.verdict.strength)
+    assert (cell.kind, cell.leading) == ("leads", ("xfs",))
+    assert (cell.groups, cell.laboratories, cell.revision) == (1, 1, snapshot.revision)
+    assert cell.address == "/?axis=guest-fs&workload=varmail"
+
+
+def test_what_nobody_compared_is_said_to_be_so_and_asked_of_no_worker():
+    published_guests()
+    make_variant("webserver")
+    names.forget()
+    assert cell_of("webserver", "guest-fs") == OverviewCell(
+        "guest-fs", "nothing compared", address="/?axis=guest-fs&workload=webserver"
+    )
+    assert not RankingSnapshot.objects.filter(workload="webserver").exists()
+
+
+def test_what_nobody_asked_yet_is_left_to_a_worker_once():
+    published_guests()
+    assert cell_of("varmail", "guest-fs").kind == "being worked out"
+    asked = RankingSnapshot.objects.filter(revision=0)
+    waiting = set(asked.values_list("question", flat=True))
+    assert Question("guest-fs", "varmail").key in waiting
+    assert Question("hypervisor", "varmail").key not in waiting  # only one hypervisor was measured
+    overview()
+    assert set(asked.values_list("question", flat=True)) == waiting
+    assert Job.objects.filter(kind=snapshots.JOB).count() == 1
+    snapshots.answer_waiting(lambda done, total: None)
+    assert cell_of("varmail", "guest-fs").kind == "leads"
+
+
+def test_an_answer_that_ranks_nothing_is_nothing_compared(settings):
+    """With more evidence than is counted on the way to a page a worker is asked for everything."""
+    published_guests()
+    settings.KDB_MOST_ARMS_AT_ONCE = 1
+    choices.forget()
+    assert cell_of("varmail", "hypervisor").kind == "being worked out"
+    answer_all()
+    assert cell_of("varmail", "hypervisor").kind == "nothing compared"
+    assert cell_of("varmail", "guest-fs").kind == "leads"
+
+
+def test_an_answer_that_is_being_renewed_is_shown_with_the_revision_that_is_coming():
+    published_guests()
+    current_ranking(Question("guest-fs", "varmail"))
+    published_guests(slow=50.0)
+    cell = cell_of("varmail", "guest-fs")
+    assert (cell.kind, cell.revision, cell.superseded_by) == ("leads", 1, 2)
+
+
+@pytest.mark.sqlite
+def test_nothing_is_compared_exactly_where_no_answer_ranks_anything(published_evidence):
+    choices.forget()
+    compared = choices.compared_under(names.names()["workload"])
+    for workload in names.names()["workload"]:
+        for axis in AXES:
+            ranks = bool(current_ranking(Question(axis, workload)).result["entries"])
+            assert ranks == bool(compared[workload][axis]), (workload, axis)
+
+
+def test_every_axis_has_a_column_and_the_best_known_workloads_come_first():
+    published_guests()
+    make_variant("atto")
+    names.forget()
+    answer_all()
+    told = overview()
+    assert [column.axis for column in told.columns] == list(AXES)
+    assert [row.workload for row in told.rows] == ["varmail", "atto"]
+    assert all([cell.axis for cell in row.cells] == list(AXES) for row in told.rows)
+
+
+def test_the_number_of_queries_does_not_grow_with_the_workloads(django_assert_num_queries):
+    published_guests()
+    answer_all()
+    overview()
+    with django_assert_num_queries(2):  # the answers, and the revision now
+        overview()
+    for workload in ("webserver", "fileserver", "blog"):
+        published_guests(workload)
+    answer_all()
+    overview()
+    with django_assert_num_queries(2):
+        overview()
+
+
+def test_page_and_api_agree_and_every_cell_leads_to_its_answer(client):
+    published_guests()
+    answer_all()
+    body = client.get(API).json()
+    page = html.unescape(client.get(PAGE).content.decode())
+    cells = [cell for row in body["rows"] for cell in row["cells"]]
+    assert page.count("<td") == len(cells) == len(AXES)
+    for cell in cells:
+        assert f'<a href="{cell["address"]}">' in page
+        assert client.get(cell["address"]).status_code == 200
+    assert page.count('<span class="visually-hidden">Leads</span>') == sum(cell["kind"] == "leads" for cell in cells)
+
+
+def test_an_overview_that_did_not_change_is_not_sent_again(client):
+    published_guests()
+    answer_all()
+    tag = client.get(API)["ETag"]
+    assert client.get(API, headers={"If-None-Match": tag}).status_code == 304
+    assert client.get(API, {"axis": "fs-pair"}).status_code == 400
+
+
+def test_without_evidence_the_page_says_so(client):
+    assert "The knowledge base is empty" in client.get(PAGE).content.decode()
+
+
+def test_the_first_page_leads_to_it(client, published_evidence):
+    assert f'href="{PAGE}"' in client.get("/").content.decode()
+
+
+# How it looks
+
+
+def shown(*cells: OverviewCell):
+    columns = tuple(OverviewColumn(cell.axis, cell.axis) for cell in cells)
+    return present(Overview(1, columns, (OverviewRow("varmail", "Mail server", cells),)))
+
+
+def test_no_kind_is_told_by_its_colour_alone():
+    assert len({sign for sign, *_ in LOOKS.values()}) == len({name for _, _, name, _ in LOOKS.values()}) == len(LOOKS)
+
+
+@pytest.mark.parametrize(
+    ("groups", "shade", "behind"), [(None, 0, ""), (1, 1, "one group"), (3, 3, "three groups"), (12, 3, "12 groups")]
+)
+def test_the_shade_is_the_number_of_research_groups_which_stands_beside_it(groups, shade, behind):
+    ((_, (cell,)),) = shown(OverviewCell("guest-fs", "leads", groups=groups)).lines
+    assert (cell.shade, cell.behind) == (shade, behind)
+
+
+def test_many_choices_leave_no_room_for_names():
+    cells = [OverviewCell("guest-fs", "not known", groups=1)] * NARROW
+    assert shown(*cells).is_narrow
+    assert not shown(*cells[1:]).is_narrow
