@@ -13,6 +13,7 @@ from modelling.evidence.question import Question
 from modelling.evidence.words import capital
 from modelling.workloads.curves import CurvePanel, CurvePoint
 
+from .ability_table import AbilityTable, ability_table
 from .heat_map import Grid, heat_map
 from .meaning import Meaning, meanings
 from .trade_table import TradeTable, trade_tables
@@ -29,8 +30,9 @@ class RankedTable:
     relative : what its ratios are of; name : what tells it from the other parts
     reference : label of the entry that ratios are against
     heading : what is said of the `best`
-    lines : each entry with the labels of those it cannot be told apart from ("all others" where that is three or more),
-        and with the label of the first (of the first that of the second) and where the two are compared
+    lines : each entry but those that lack what one must have, with the labels of those it cannot be told apart from
+        ("all others" where that is three or more), and with the label of the first (of the first that of the second)
+        and where the two are compared
     """
 
     number: int
@@ -85,6 +87,7 @@ class AnswerPage:
     meanings: list[Meaning]
     trade_offs: list[TradeTable]
     asked: list[tuple[str, str | int]]
+    abilities: AbilityTable
     answer: Answer
 
     @property
@@ -114,7 +117,8 @@ def present(answer: Answer, names: Names, as_of: int | None = None) -> AnswerPag
         ],
         meanings=meanings(answer),
         trade_offs=trade_tables(answer),
-        asked=[("axis", question.axis), ("workload", question.workload), *question.filters.items()],
+        asked=[("axis", question.axis), ("workload", question.workload), *question.asked.items()],
+        abilities=ability_table(answer, names),
         answer=answer,
     )
 
@@ -202,7 +206,7 @@ def _table(
             "good" if entry.is_best else "bad" if entry.is_worst else None,
         )
         for entry in entries
-        if entry.ratio is not None
+        if entry.ratio is not None and not entry.lacks
     ]
     has_numbers = part.basis != "findings"
     return RankedTable(
@@ -226,8 +230,9 @@ def _table(
                 address_of(question, (entry.key, other.key), **then),
             )
             for entry, other in zip(entries, others, strict=True)
+            if not entry.lacks
         ],
         best=[entry for entry in entries if entry.verdict in (USE, LEADS, NO_DIFFERENCE)],
         avoid=[entry for entry in entries if entry.is_worst],
-        chart=forest_plot(part.part, relative, reference, bars) if has_numbers else None,
+        chart=forest_plot(part.part, relative, reference, bars) if bars else None,
     )
