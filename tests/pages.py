@@ -17,6 +17,7 @@ PUBLIC = [
     "/case-studies/p1/fair-play/",
     "/case-studies/p1/claims/",
     "/knowledge/",
+    "/abilities/",
     "/knowledge/glossary/",
     "/knowledge/revisions/",
     "/knowledge/file-systems/btrfs/",

@@ -126,6 +126,9 @@ ABILITIES: Mapping[str, Ability] = MappingProxyType(
     }
 )
 
+ABILITY_CHOICES = [(slug, slug) for slug in ABILITIES]  # as the API's document names them
+FOUND_CHOICES = [(found, found) for found in FOUND]
+
 
 @dataclass(frozen=True)
 class Fact:

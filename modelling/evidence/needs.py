@@ -2,7 +2,7 @@
 
 An entry stands for the parts it names, and with it those that the question fixes: hypervisor, file system of the guest,
 what images lie on, image format. Which of them an ability rests on, and whether one is enough, is said in one table,
-ABILITIES of experiments.published_evidence.abilities. Source: docs/models/verdict.md, section 7.
+ABILITIES of experiments.published_evidence.abilities. Source: docs/models/verdict.md, needs before speed.
 """
 
 from collections.abc import Callable, Mapping, Sequence
