@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from experiments.published_evidence.abilities import ABILITIES, GUEST, HOST, HYPERVISOR, IMAGE, WITH_LIMITS, Ability
 from modelling.answers.abilities import abilities_of
-from modelling.answers.content import Answer, EntryAbility
+from modelling.answers.content import AbilityGround, Answer, EntryAbility
 from modelling.evidence.needs import LEFT_OPEN
 from modelling.evidence.words import listed
 
@@ -14,17 +14,26 @@ _PART_NAMES = {HYPERVISOR: "hypervisor", HOST: "host storage", IMAGE: "image for
 
 
 @dataclass(frozen=True)
+class Standing:
+    """Entries that stand alike to an ability: its name, their labels, and on what that rests."""
+
+    ability: str
+    labels: list[str]
+    grounds: tuple[AbilityGround, ...]
+
+
+@dataclass(frozen=True)
 class AbilityTable:
     """What the page says of abilities.
 
-    lacking, limited : label of an entry with the needs that it lacks, or has with limits, each with its ability's name
+    lacking, limited : needs that entries lack, or have with limits
     left_open : a sentence on each need that rests on what the question does not name
     columns : abilities of which anything can be said; rows : label of an entry with its standing on each of them
     is_whole : whether all entries have a row
     """
 
-    lacking: list[tuple[str, list[tuple[str, EntryAbility]]]]
-    limited: list[tuple[str, list[tuple[str, EntryAbility]]]]
+    lacking: list[Standing]
+    limited: list[Standing]
     left_open: list[str]
     columns: list[Ability]
     rows: list[tuple[str, list[EntryAbility]]]
@@ -56,11 +65,11 @@ def ability_table(answer: Answer, names: Mapping[str, Mapping[str, str]]) -> Abi
     )
 
 
-def _grouped(those: Iterable[EntryAbility]) -> list[tuple[str, list[tuple[str, EntryAbility]]]]:
-    by_label: dict[str, list[tuple[str, EntryAbility]]] = {}
+def _grouped(those: Iterable[EntryAbility]) -> list[Standing]:
+    labels: dict[tuple[str, tuple[AbilityGround, ...]], list[str]] = {}
     for told in those:
-        by_label.setdefault(told.label, []).append((ABILITIES[told.ability].name, told))
-    return list(by_label.items())
+        labels.setdefault((told.ability, told.grounds), []).append(told.label)
+    return [Standing(ABILITIES[slug].name, of_entries, grounds) for (slug, grounds), of_entries in labels.items()]
 
 
 def _left_open(ability: Ability) -> str:

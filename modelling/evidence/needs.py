@@ -115,6 +115,6 @@ def _joined(ability: Ability, told: Sequence[Fulfilment], decisive: Callable[[Se
     return Fulfilment(
         ability,
         found,
-        tuple(fact for one in those for fact in one.facts),
-        tuple(choice for one in those for choice in one.not_known),
+        tuple(dict.fromkeys(fact for one in those for fact in one.facts)),
+        tuple(dict.fromkeys(choice for one in those for choice in one.not_known)),
     )

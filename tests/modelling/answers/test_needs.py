@@ -94,7 +94,7 @@ def test_the_page_lists_below_the_ranking_what_the_api_says_is_lacking(client, g
     for told in bound["abilities"]:
         is_lacking = told["found"] in ("no", "not known")
         assert (f'<th scope="row">{told["label"]}' in rows) is not is_lacking
-        assert (f"<strong>{told['label']}</strong>" in below) is (told["found"] != "yes")
+        assert (f"<strong>{told['label']}</strong>: " in below) is (told["found"] != "yes")
         for ground in told["grounds"]:
             assert told["found"] == "yes" or (ground["text"] in below and ground["source"] in below)
     assert "Not recommended, for want of what you must have" in below
