@@ -6,6 +6,7 @@ from rest_framework.routers import SimpleRouter
 from .api import views
 from .campaigns import api as laboratory
 from .case_studies import api as drafts
+from .catalogue import api as catalogue
 from .fleet import api as observation
 from .imports import api as imports
 from .search import api as search
@@ -40,6 +41,7 @@ private_router.register("observed-pools", observation.ObservedPoolViewSet, "obse
 private_router.register("observed-machines", observation.ObservedMachineViewSet, "observed-machine")
 
 urlpatterns = [
+    path("abilities/", catalogue.AbilitiesView.as_view(), name="abilities"),
     path("search/", search.SearchView.as_view(), name="search"),
     *router.urls,
     *private_router.urls,

@@ -34,6 +34,7 @@ urlpatterns = [
     path("search/", search.search_page, name="search"),
     path("knowledge/", knowledge.knowledge, name="knowledge"),
     path("knowledge/glossary/", knowledge.glossary_page, name="glossary"),
+    path("abilities/", knowledge.abilities, name="abilities"),
     path("knowledge/revisions/", revision_views.revision_list, name="revision-list"),
     path("knowledge/file-systems/<slug:slug>/", knowledge.file_system_detail, name="file-system-detail"),
     path("knowledge/hypervisors/<slug:slug>/", knowledge.hypervisor_detail, name="hypervisor-detail"),

@@ -28,6 +28,7 @@ PUBLIC = [
     "/case-studies/p1/claims/",
     "/measurements/5/",
     "/knowledge/",
+    "/abilities/",
     "/knowledge/glossary/",
     "/knowledge/revisions/",
     "/knowledge/file-systems/btrfs/",

@@ -38,6 +38,7 @@ ROOMS = [
     ("experiments.fleet.driver", True, "how a host lists, watches and moves the disks of its machines"),
     ("experiments.published_evidence.files", True, "the files of fixtures/, read strictly"),
     ("experiments.published_evidence.outside", True, "what others published, in KDB's words"),
+    ("experiments.published_evidence.abilities", True, "what choices can do besides speed"),
     ("experiments.models", False, "what one row of the facts is"),
     ("experiments.signals", False, "what experiments tells the rest of the system"),
     ("experiments.templatetags", False, "how numbers and units are printed"),
@@ -61,6 +62,7 @@ ROOMS = [
     ("experiments", False, "addresses, admin, commands, handlers of jobs"),
     ("modelling.evidence.axes", True, "what can be ranked, and what must be equal for it"),
     ("modelling.evidence.question", True, "what is asked"),
+    ("modelling.evidence.needs", True, "whether an entry can do what a person must have"),
     ("modelling.evidence.fairplay", True, "which numbers may be compared"),
     ("modelling.evidence.durability", True, "which options can lose acknowledged writes"),
     ("modelling.evidence.words", True, "how numbers and lists read in a sentence"),
@@ -96,10 +98,12 @@ DOORS = ("selectors", "words", "content")
 
 # Modules inside a room with Django that are free of it themselves.
 PLAIN = [
-    *(f"modelling.answers.{name}" for name in ("content", "differences", "trade_off", "words")),
+    *(f"modelling.answers.{name}" for name in ("abilities", "content", "differences", "trade_off", "words")),
     *(
         f"modelling.answer_pages.{name}"
-        for name in ("heat_map", "meaning", "network", "presentation", "standing", "tabs", "trade_table")
+        for name in (
+            *("ability_table", "heat_map", "meaning", "network", "presentation", "standing", "tabs", "trade_table"),
+        )
     ),
     *(
         f"modelling.explanations.{name}"

@@ -18,6 +18,7 @@ from experiments.models import (
     Publication,
     WorkloadVariant,
 )
+from experiments.published_evidence.abilities import ABILITIES, KINDS, Ability, Fact, facts
 
 
 @dataclass(frozen=True)
@@ -57,6 +58,30 @@ def component_map() -> ComponentMap:
     cells = {(name.component_id, name.publication_id): name for name in names}
     rows = [(c, [cells.get((c.pk, publication.pk)) for publication in publications]) for c in components]
     return ComponentMap(publications, rows)
+
+
+@dataclass(frozen=True)
+class ChoicesTable:
+    """The choices of one kind by the abilities that rest on it: one row a choice, None where it is not known."""
+
+    kind: str
+    title: str
+    columns: list[Ability]
+    rows: list[tuple[str, list[Fact | None]]]
+
+
+def ability_tables() -> list[ChoicesTable]:
+    """Return what is documented of each kind of choice."""
+    tables = []
+    for kind, title in KINDS.items():
+        told = [of_choice for (of_kind, _), of_choice in facts().items() if of_kind == kind]
+        columns = [ability for slug, ability in ABILITIES.items() if any(slug in of_choice for of_choice in told)]
+        rows = [
+            (next(iter(of_choice.values())).name, [of_choice.get(ability.slug) for ability in columns])
+            for of_choice in told
+        ]
+        tables.append(ChoicesTable(kind, title, columns, rows))
+    return tables
 
 
 def configurations_with(condition: Q) -> QuerySet[Configuration]:

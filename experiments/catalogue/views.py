@@ -7,6 +7,7 @@ from django.views.decorators.http import require_safe
 
 from experiments import visible
 from experiments.models import Benchmark, FileSystem, Hypervisor, Workload
+from experiments.published_evidence.abilities import ABILITIES
 
 from . import pages
 from .glossary import glossary
@@ -30,6 +31,14 @@ def knowledge(request: HttpRequest) -> HttpResponse:
 def glossary_page(request: HttpRequest) -> HttpResponse:
     """Show the glossary of docs/glossary.md."""
     return render(request, "experiments/glossary.html", {"sections": glossary()})
+
+
+@require_safe
+def abilities(request: HttpRequest) -> HttpResponse:
+    """Show what choices can do besides speed."""
+    return render(
+        request, "experiments/abilities.html", {"abilities": ABILITIES.values(), "tables": pages.ability_tables()}
+    )
 
 
 @require_safe

@@ -168,6 +168,13 @@ def grade_badge(grade: str) -> SafeString:
 
 
 @register.filter
+def found_tag(found: str) -> SafeString:
+    """Return whether a choice has an ability as a small mark; what is not known or left open is no more than a word."""
+    tone = {"yes": "tag tag-good", "with limits": "tag tag-open", "no": "tag tag-bad"}.get(found, "muted")
+    return format_html('<span class="{}">{}</span>', tone, found)
+
+
+@register.filter
 def duration(seconds: float) -> str:
     """Return "40 s", "12 min", "3 h 5 min"."""
     if seconds < 100:

@@ -8,7 +8,7 @@
 
 import json
 import sys
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from http import HTTPStatus
 from typing import Any
 
@@ -93,15 +93,18 @@ def form_errors(form: forms.BaseForm) -> list[FieldError]:
     return entries
 
 
-def name_errors(query: QueryDict, allowed: Iterable[str]) -> list[FieldError]:
-    """Return the parameters that this address does not have, and parameters given more than once."""
+def name_errors(query: QueryDict, allowed: Iterable[str], repeated: Collection[str] = ()) -> list[FieldError]:
+    """Return the parameters that this address does not have, and parameters given more than once.
+
+    repeated : those that may be
+    """
     names = [*allowed]
     faults: list[FieldError] = []
     for name, values in query.lists():
         if name not in names:
             message = f"{name!r} is not a parameter here; allowed are {', '.join(names)}."
             faults.append({"field": name, "message": message, "allowed": names})
-        elif len(values) > 1:
+        elif len(values) > 1 and name not in repeated:
             faults.append({"field": name, "message": f"{name!r} is given {len(values)} times; give it once."})
     return faults
 
@@ -109,7 +112,8 @@ def name_errors(query: QueryDict, allowed: Iterable[str]) -> list[FieldError]:
 def refuse_faults(form: forms.BaseForm, query: QueryDict | None = None, *further: str) -> None:
     """Raise FaultyRequest where the form is not valid, or the address has parameters besides its fields, `further`
     and the format."""
-    unknown = [] if query is None else name_errors(query, [*form.fields, *further, FORMAT_PARAMETER])
+    lists = [name for name, field in form.fields.items() if isinstance(field, forms.MultipleChoiceField)]
+    unknown = [] if query is None else name_errors(query, [*form.fields, *further, FORMAT_PARAMETER], lists)
     if errors := unknown + form_errors(form):
         raise FaultyRequest(errors)
 

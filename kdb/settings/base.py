@@ -319,6 +319,8 @@ SPECTACULAR_SETTINGS = {
         "AnswerStatusEnum": [
             (status, status) for status in ("ranked", "indistinguishable", "ranked apart", "no comparison")
         ],
+        "AbilityEnum": "experiments.published_evidence.abilities.ABILITY_CHOICES",
+        "AbilityFoundEnum": "experiments.published_evidence.abilities.FOUND_CHOICES",
         "ShareEnum": [("dominant", "dominant"), ("present", "present"), ("small", "small"), ("none", "none")],
     },
     "POSTPROCESSING_HOOKS": [

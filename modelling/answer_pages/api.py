@@ -35,6 +35,7 @@ from modelling.evidence.asking import (
     EDITION,
     FILTERS,
     METHOD_PARAMETER,
+    NEEDS,
     asked_method,
     asked_revision,
     question_asked,
@@ -88,6 +89,7 @@ class RankingView(PublicView):
         parameters=[
             OpenApiParameter("axis", location="path", enum=list(AXES)),
             *FILTERS,
+            NEEDS,
             OpenApiParameter("disks", enum=list(DISKS), description="Kind of disks you have; see `fit`."),
             OpenApiParameter(
                 "images",
@@ -131,6 +133,7 @@ class TableView(PublicView):
                 "workloads", required=True, description=f"At most {MOST_WORKLOADS} workloads: `varmail,webserver`."
             ),
             *(parameter for parameter in FILTERS if parameter.name != "workload"),
+            NEEDS,
         ],
         responses=serializers.TableSerializer,
         tags=["rankings"],
@@ -144,7 +147,7 @@ class TableView(PublicView):
         tag = hashlib.sha256(",".join([axis, *(question.key for question in answers), *digests]).encode()).hexdigest()
 
         def written() -> str:
-            body = {"axis": axis, "filters": form.question().filters, **table(answers)}
+            body = {"axis": axis, "filters": form.question().asked, **table(answers)}
             return json.dumps(body, separators=(",", ":"))
 
         return tagged(request, tag, partial(_kept_body, f"modelling.table:{tag}", written))
@@ -153,7 +156,7 @@ class TableView(PublicView):
 class HeatMapView(PublicView):
     @extend_schema(
         operation_id="heat_map",
-        parameters=[*FILTERS, AS_OF_PARAMETER, METHOD_PARAMETER],
+        parameters=[*FILTERS, NEEDS, AS_OF_PARAMETER, METHOD_PARAMETER],
         responses={200: serializers.HeatMapSerializer, 202: serializers.BeingWorkedOutSerializer},
         tags=["rankings"],
     )
@@ -276,7 +279,8 @@ def in_documented_order(result: dict[str, Any]) -> dict[str, Any]:
 def as_csv(snapshot: RankingSnapshot) -> HttpResponse:
     """Return the entries, one row each."""
     result = complete(snapshot.result)
-    asked = [str(result["question"][name]) for name in KEYS_WITHIN["question"] if result["question"][name] is not None]
+    values = [result["question"][name] for name in KEYS_WITHIN["question"]]
+    asked = ["-".join(value) if isinstance(value, list) else str(value) for value in values if value not in (None, [])]
     name = f"kdb-{'-'.join(asked)}-revision-{result['revision']}-method-{snapshot.method}.csv"
     response = HttpResponse(csv_text(ENTRY_COLUMNS, result["entries"]), content_type="text/csv; charset=utf-8")
     response["Content-Disposition"] = f'attachment; filename="{name}"'

@@ -21,7 +21,7 @@ from modelling.ask.selectors import (
 )
 from modelling.evidence import choices, names
 from modelling.evidence.axes import axis_left_open
-from modelling.evidence.forms import AnyWorkloadForm, AskForm, QuestionForm, axis_choices
+from modelling.evidence.forms import AnyWorkloadForm, AskForm, QuestionForm, axis_choices, shown
 from modelling.evidence.question import Question
 from modelling.evidence.words import counted
 
@@ -75,6 +75,7 @@ class VisitorForm(AskForm):
     field_order = (
         *("workload", "text", "hypervisor", "disks", "images", "guest_os_family", "vm_count"),
         *("axis", "guest_fs", "host_fs", "host_storage", "storage", "benchmark", "grade", "evidence", "metric"),
+        "needs",
     )
     reading: Reading | None = None  # of the text, where there is one
 
@@ -103,7 +104,8 @@ class VisitorForm(AskForm):
 
     def as_understood(self) -> "VisitorForm":
         """Return the form with what its words were read as filled in."""
-        data = {name: str(value) for name, value in self.cleaned_data.items() if value not in (None, "")}
+        given = {name: value for name, value in self.cleaned_data.items() if value not in (None, "", ())}
+        data = {name: ",".join(value) if isinstance(value, tuple) else str(value) for name, value in given.items()}
         return VisitorForm({**data, "images": data.get("images") or data.get("host_fs", "")})
 
     @property
@@ -217,7 +219,7 @@ _OFFERED = {
 }
 _FURTHER = ("axis", "guest_fs", "host_storage", "storage", "benchmark", "grade", "evidence", "metric")
 _COUNTED_AS = {"disks": "storage", "images": "host_fs"}  # where the evidence has the same fact
-_COUNTED_FOR = ("axis", *QuestionForm.field_order)
+_COUNTED_FOR = ("axis", *(name for name in QuestionForm.field_order if name != "needs"))
 
 
 def _with_count(label: str, number: int | None) -> str:
@@ -236,7 +238,7 @@ def left_open(question: Question, machine: Machine) -> str:
 
 def _asked(question: Question, machine: Machine) -> dict[str, str]:
     """Return the fields of the form that a question and a machine fill; the axis where it is not the one left open."""
-    asked = {name: str(value) for name, value in question.as_dict().items() if value is not None}
+    asked = shown(question)
     images = machine.images or question.host_fs
     if question.axis == left_open(question, machine):
         del asked["axis"]

@@ -15,6 +15,7 @@ from modelling.evidence.question import Question
 from modelling.evidence.words import capital, counted
 from modelling.workloads.curves import CurvePanel, CurvePoint
 
+from .ability_table import AbilityTable, ability_table
 from .heat_map import Grid, heat_map
 from .meaning import Meaning, meanings
 from .network import NetworkPicture, network_picture
@@ -69,6 +70,21 @@ class CurveTable:
 @dataclass(frozen=True)
 class StrengthPicture:
     """How many research groups and how wide an interval an answer rests on, as one small drawing has them.
+
+    dots : of at most four research groups, whether each is there; left, width : of the interval on a logarithmic scale,
+        percent of it; None: no numbers compare two entries
+    sentence : the same in words
+    """
+
+    dots: tuple[bool, ...]
+    left: float | None
+    width: float | None
+    sentence: str
+
+
+@dataclass(frozen=True)
+class AnswerPage:
+    """Everything the answer's template prints. What only a tab shows is worked out when that tab asks for it.
 
     as_of : the revision it was asked for, at which its comparisons stay; margin : difference that matters, a share
     """
@@ -146,15 +162,19 @@ class StrengthPicture:
         return trade_tables(self.answer)
 
     @property
+    def asked(self) -> list[tuple[str, str | int]]:
+        """Return the question as fields of a form."""
+        question = self.answer.question
+        return [("axis", question.axis), ("workload", question.workload), *question.asked.items()]
+
+    @property
     def network(self) -> NetworkPicture | None:
         """Return who compared what; None where nobody did in numbers, or the answer's method did not note it."""
         return network_picture(self.answer)
 
     @property
-    def asked(self) -> list[tuple[str, str | int]]:
-        """Return the question as fields of a form."""
-        question = self.answer.question
-        return [("axis", question.axis), ("workload", question.workload), *question.filters.items()]
+    def abilities(self) -> AbilityTable:
+        return ability_table(self.answer, self.names)
 
     @property
     def has_numbers(self) -> bool:
@@ -285,7 +305,7 @@ def _table(
             "good" if entry.is_best else "bad" if entry.is_worst else None,
         )
         for entry in entries
-        if entry.ratio is not None
+        if entry.ratio is not None and not entry.lacks
     ]
     has_numbers = part.basis != "findings"
     return RankedTable(
@@ -309,8 +329,9 @@ def _table(
                 address_of(question, (entry.key, other.key), **then),
             )
             for entry, other in zip(entries, others, strict=True)
+            if not entry.lacks
         ],
         best=[entry for entry in entries if entry.verdict in (USE, LEADS, NO_DIFFERENCE)],
         avoid=[entry for entry in entries if entry.is_worst],
-        chart=forest_plot(part.part, relative, reference, bars, margin) if has_numbers else None,
+        chart=forest_plot(part.part, relative, reference, bars, margin) if bars else None,
     )

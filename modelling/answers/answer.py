@@ -11,6 +11,7 @@ from modelling.evidence.names import label
 from modelling.workloads.curves import curves
 
 from . import caches, caveats, decision, grounds, next_runs
+from .abilities import abilities_of
 from .content import Answer, AnswerPart, RankedEntry
 from .differences import differences
 from .estimate import Estimate
@@ -35,6 +36,7 @@ def answer(estimate: Estimate, revision: int) -> Answer:
     runs = next_runs.next_runs(question, estimate.run_sets)
     measure_next = next_runs.in_words(question, estimate.run_sets, runs)
     names = decision.part_names(ranking, entry_name, _name_of)
+    entries = [(entry.key, entry_name(entry.key)) for part in parts for entry in part.entries]
     verdicts = [decision.of_part(part, entry_name, measure_next if len(parts) == 1 else "") for part in parts]
     return Answer(
         question=question,
@@ -61,6 +63,7 @@ def answer(estimate: Estimate, revision: int) -> Answer:
             )
             for part, name, verdict, held, fits in zip(parts, names, verdicts, equal, networks, strict=True)
         ),
+        abilities=abilities_of(question, entries, question.needs, catalogue.names()),
         best=best,
         worst=tuple(key for part in parts for key in part.worst),
         scaling=curves(ranking.arms, axis, entry_name, {slug: study.scope for slug, study in studies.items()}),

@@ -57,6 +57,10 @@ def caveats(axis: Axis, question: Question, ranking: Ranking) -> list[str]:
     notes += [_moderation(axis, column, arms) for column in _MODERATORS if _varies(axis, column, arms)]
     notes += [note for part in parts for network in part.networks for note in _disagreements(network)]
     notes += _never_recommended(axis, parts)
+    if without := [label(axis, entry.key) for part in parts for entry in part.entries if entry.lacks]:
+        notes.append(
+            f"Without all that was asked for, or not known to have it, and so not recommended: {listed(without)}."
+        )
     if len(findings):
         notes.append(_tier_lists(ranking))
         if question.vm_count is not None:

@@ -7,12 +7,14 @@ from dataclasses import dataclass, is_dataclass
 from functools import cache
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
+from experiments.published_evidence.abilities import ABILITIES
 from kdb.content import Among, MetricName
 from kdb.units import METRICS, THROUGHPUT
 from modelling.estimation.ranking import Entry, Place
 from modelling.estimation.value import KINDS as RUN_KINDS
 from modelling.estimation.value import PAIR
 from modelling.estimation.verdict import AVOID, EARLIER_KINDS, KINDS, STRENGTHS, UNKNOWN, USE
+from modelling.evidence.needs import LACKING, STANDINGS
 from modelling.evidence.question import Question
 from modelling.workloads.curves import CurvePanel
 
@@ -238,6 +240,30 @@ class TradeOff:
     points: tuple[TradePoint, ...]
 
 
+@dataclass(frozen=True)
+class AbilityGround:
+    """What the standing of an entry on one ability rests on."""
+
+    text: Annotated[str, "What one of its choices can do, in a line."]
+    source: Annotated[str, "Address of the documentation; empty: it is not known."]
+    read_on: Annotated[str, "Day on which that was read, YYYY-MM-DD; empty: it was not."]
+
+
+@dataclass(frozen=True)
+class EntryAbility:
+    """The standing of one entry on one ability, by what it and the question name."""
+
+    key: str
+    label: str
+    ability: Annotated[str, Among(ABILITIES)]
+    found: Annotated[str, Among(STANDINGS), "Left open: it rests on what neither the entry nor the question names."]
+    grounds: tuple[AbilityGround, ...]
+
+    @property
+    def is_lacking(self) -> bool:
+        return self.found in LACKING
+
+
 @dataclass(frozen=True, kw_only=True)
 class Answer:
     """A ranked answer. Without evidence `entries` is empty and `missing` says what would be needed."""
@@ -256,6 +282,7 @@ class Answer:
     grounds: Grounds
     entries: tuple[RankedEntry, ...]
     parts: tuple[AnswerPart, ...]
+    abilities: Annotated[tuple[EntryAbility, ...], "How each entry stands to each of the `needs`; empty: none asked."]
     best: Annotated[tuple[str, ...], "Entries to use."]
     worst: Annotated[tuple[str, ...], "Entries to avoid."]
     scaling: tuple[CurvePanel, ...]

@@ -7,7 +7,8 @@ from collections.abc import Callable, Sequence
 
 import pandas as pd
 
-from modelling.estimation.ranking import RankedPart, Ranking
+from experiments.published_evidence.abilities import ABILITIES
+from modelling.estimation.ranking import Entry, RankedPart, Ranking
 from modelling.estimation.verdict import DIFFER, LEADS, NO_DIFFERENCE, NOT_KNOWN, STRENGTHS, USE, Contrast, Verdict
 from modelling.evidence.words import STORAGE, capital, counted, listed
 
@@ -57,11 +58,15 @@ def of_answer(
 
 def of_part(part: RankedPart, label: Naming, measure_next: str = "") -> Decision:
     """Decide on one part, whose entries comparisons join; measure_next : sentences on what would settle it"""
-    if all(entry.expected_loss is None for entry in part.entries) and any(e.unsafe_options for e in part.entries):
+    fulfilling = [entry for entry in part.entries if not entry.lacks]
+    if len(fulfilling) < min(len(part.entries), 2):
+        return _nothing_to_choose(part, fulfilling, label)
+    if all(entry.expected_loss is None for entry in fulfilling) and any(entry.unsafe_options for entry in fulfilling):
         return _nothing_durable(part, label)
     those = [entry.key for entry in part.entries if entry.verdict == part.verdict.kind]
-    keys = [entry.key for entry in part.entries]
-    return decided(part.verdict, label, keys, those, part.worst, measure_next, _durability(part, label))
+    keys = [entry.key for entry in fulfilling]
+    passed_over = _passed_over(part, label) + _durability(part, label)
+    return decided(part.verdict, label, keys, those, part.worst, measure_next, passed_over)
 
 
 def decided(
@@ -161,9 +166,35 @@ def _lowered(text: str) -> str:
     return text[:1].lower() + text[1:]
 
 
+def _nothing_to_choose(part: RankedPart, fulfilling: Sequence[Entry], label: Naming) -> Decision:
+    """Decide on a part in which one entry has all that was asked for, or none: there is nothing to compare."""
+    if fulfilling:
+        sentence = f"Only {label(fulfilling[0].key)} has all that was asked for: there is nothing to choose from."
+    else:
+        sentence = "No recommendation: nothing that was measured is known to have all that was asked for."
+    needs = [ABILITIES[need].name.lower() for need in dict.fromkeys(need for e in part.entries for need in e.lacks)]
+    return Decision(
+        kind=NOT_KNOWN,
+        sentence=sentence,
+        strength=STRENGTHS[0],
+        reasons=(),
+        settle=f"A case study that measures more that have it ({listed(needs)}) would tell.",
+    )
+
+
+def _passed_over(part: RankedPart, label: Naming) -> str:
+    """Speak of entries before the first that is told of which do not have all that was asked for."""
+    told = [entry.verdict == part.verdict.kind for entry in part.entries]
+    ahead = [label(entry.key) for entry in part.entries[: told.index(True)] if entry.lacks] if any(told) else []
+    if not ahead:
+        return ""
+    come, have = ("comes", "has") if len(ahead) == 1 else ("come", "have")
+    return f" {listed(ahead)} {come} before, but {have} not all that was asked for."
+
+
 def _nothing_durable(part: RankedPart, label: Naming) -> Decision:
     """Decide on a part of which nothing may be recommended (modelling.estimation.verdict.durable)."""
-    unsafe = [entry for entry in part.entries if entry.always_unsafe]
+    unsafe = [entry for entry in part.entries if entry.always_unsafe and not entry.lacks]
     who = listed([label(entry.key) for entry in unsafe])
     options = dict.fromkeys(option for entry in unsafe for option in entry.unsafe_options)
     sentence = (
@@ -187,7 +218,7 @@ def _durability(part: RankedPart, label: Naming) -> str:
     told = [entry.verdict == part.verdict.kind for entry in part.entries]
     ahead = part.entries[: told.index(True)] if any(told) else ()
     for entry in ahead:
-        if entry.always_unsafe:
+        if entry.always_unsafe and not entry.lacks:
             text += (
                 f" {label(entry.key)} comes before, but was measured only with {listed(entry.unsafe_options)}, which "
                 "can lose acknowledged writes, and is not recommended."

@@ -15,6 +15,7 @@ from modelling.estimation.ranking import Assumptions, Ranking, rank
 from modelling.estimation.value import Components, RunSet, run_sets
 from modelling.evidence import frames, names
 from modelling.evidence.axes import AXES, Axis, entry_parts
+from modelling.evidence.needs import lacking
 from modelling.evidence.question import Question
 
 from .content import TradeOff
@@ -137,6 +138,7 @@ def _in_one_metric(question: Question, as_of: int | None, with_draft: int | None
         assumptions(),
         storage_asked="storage" in question.filters,
         this_year=newest,  # of the knowledge: a kept answer does not change with the calendar
+        lacking=lacking(question),
     )
 
 
@@ -147,7 +149,8 @@ def _best_by_machines(question: Question, ranking: Ranking) -> dict[int, tuple[s
     best = {}
     for count in counts:
         arms = ranking.arms[ranking.arms["vm_count"] == count]
-        alone = rank(arms, ranking.findings.iloc[:0], AXES[question.axis], assumptions())
+        without = ranking.findings.iloc[:0]
+        alone = rank(arms, without, AXES[question.axis], assumptions(), lacking=lacking(question))
         if len(alone.parts) == 1:
             best[count] = alone.parts[0].leading
     return best
@@ -171,7 +174,7 @@ def _on_one_machine(ranking: Ranking, axis: Axis) -> list[str]:
     Where the axis holds the hypervisor, those that were seen under one of the first part's: VMFS has no place in the
     same machine as XFS on KVM.
     """
-    entries = [entry.key for part in ranking.parts for entry in part.entries if not entry.always_unsafe]
+    entries = [entry.key for part in ranking.parts for entry in part.entries if entry.may_be_recommended]
     if not ranking.parts or "hypervisor" not in axis.held:
         return entries
     columns = ["entry", "hypervisor"]

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
 
+from experiments.published_evidence.abilities import ABILITIES
 from kdb.units import METRICS
 from modelling.evidence.axes import NATIVE
 from modelling.evidence.question import Question
@@ -50,7 +51,7 @@ def address(
     as_of, method : revision and method of one answer, which make the address permanent
     beside : what else a visitor said, which changes nothing in the answer: his machine, his words
     """
-    asked = {"axis": question.axis, "workload": question.workload, **question.filters}
+    asked = {"axis": question.axis, "workload": question.workload, **question.asked}
     return "/?" + urlencode({**asked, **(beside or {}), **edition(as_of, method)})
 
 
@@ -62,13 +63,13 @@ def edition(as_of: int | None, method: int | None) -> dict[str, int]:
 
 def api_address(question: Question, **extra: str | int) -> str:
     """Return the address of the same answer as data."""
-    query = urlencode({"workload": question.workload, **question.filters, **extra})
+    query = urlencode({"workload": question.workload, **question.asked, **extra})
     return f"/api/v1/rankings/{question.axis}/?{query}"
 
 
 def heat_map_address(question: Question, **extra: str | int) -> str:
     """Return the address of the same answer as a grid of guest and host, as data."""
-    return f"/api/v1/heat-maps/?{urlencode({'workload': question.workload, **question.filters, **extra})}"
+    return f"/api/v1/heat-maps/?{urlencode({'workload': question.workload, **question.asked, **extra})}"
 
 
 def feed_address(question: Question) -> str:
@@ -79,7 +80,7 @@ def feed_address(question: Question) -> str:
 def title(question: Question, names: Mapping[str, Mapping[str, str]]) -> str:
     """Say the question in words: "Mail server on KVM: guest file system on host file system"."""
     text = names["workload"].get(question.workload, question.workload)
-    for name, value in question.filters.items():
+    for name, value in question.asked.items():
         label = names[_KIND_OF_FILTER[name]].get(str(value), value) if name in _KIND_OF_FILTER else value
         text += {
             "hypervisor": " natively" if value == NATIVE else f" on {label}",
@@ -93,6 +94,7 @@ def title(question: Question, names: Mapping[str, Mapping[str, str]]) -> str:
             "grade": f", evidence of grade {label} or better",
             "evidence": ", by reviewed papers alone",
             "metric": f", by {METRICS[str(value)].label}" if name == "metric" else "",
+            "needs": f", must have {listed([ABILITIES[need].name.lower() for need in question.needs])}",
         }[name]
     return f"{text}: which {THING[question.axis]}?"
 
@@ -186,7 +188,6 @@ def forest_plot(number: int, relative: str, reference: str, bars: Sequence[Bar],
                 "thin: 95 % on other machines, thick: mean",
                 *([f"grey: a difference below {margin:.0%}"] if margin else []),
             ],
-            "reference": 1,
             "band": [1 - margin, 1 / (1 - margin)] if margin else [1, 1],
             "labels": [bar.label for bar in bars],
             "series": [

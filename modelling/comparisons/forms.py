@@ -10,7 +10,7 @@ from django.urls import reverse
 
 from modelling.evidence import names
 from modelling.evidence.axes import AXES, KINDS, entry_key, entry_label
-from modelling.evidence.forms import LONGEST_KEY, AskForm, QuestionForm, axes_with, entry_error
+from modelling.evidence.forms import LONGEST_KEY, AskForm, QuestionForm, axes_with, entry_error, shown
 from modelling.evidence.question import Question
 
 from .comparison import MOST
@@ -19,6 +19,7 @@ from .comparison import MOST
 class ComparisonForm(QuestionForm):
     """A comparison as a program asks for it: two to six different keys, separated by commas."""
 
+    needs = None  # type: ignore[assignment]  # it recommends nothing
     entries = forms.CharField(max_length=MOST * (LONGEST_KEY + 1))
 
     def clean_entries(self) -> list[str]:
@@ -38,6 +39,7 @@ ENTRY_FIELDS = dict(zip("abcdef", ("First", "Second", "Third", "Fourth", "Fifth"
 class CompareForm(AskForm):
     """The entries as a person chooses them, from those that the axis can have: two to six, or none for the answer's."""
 
+    needs = None  # type: ignore[assignment]  # it recommends nothing
     field_order = ("axis", *QuestionForm.field_order, *ENTRY_FIELDS)
 
     def __init__(self, data: Any = None, *, axis: str = "") -> None:
@@ -81,8 +83,7 @@ class CompareForm(AskForm):
     @classmethod
     def showing_entries(cls, question: Question, keys: Iterable[str]) -> "CompareForm":
         """Return the form filled in with what was compared."""
-        asked = {name: str(value) for name, value in question.as_dict().items() if value is not None}
-        return cls({**asked, **dict(zip(ENTRY_FIELDS, keys, strict=False))})
+        return cls({**shown(question), **dict(zip(ENTRY_FIELDS, keys, strict=False))})
 
     def elsewhere(self) -> list[tuple[str, str]]:
         """Return the axes to which all given entries belong, where this one is not among them: label and where they are

@@ -160,7 +160,7 @@ def _forecast(order: list[str], leads: np.ndarray, errors: np.ndarray, pairs: "_
     """
     if len(pairs.parts) == 1:  # its own forecast, which the normal one below would only approximate
         (part,) = pairs.parts.values()
-        safe = [entry.key for entry in part.entries if not entry.always_unsafe and entry.key not in order]
+        safe = [entry.key for entry in part.entries if entry.may_be_recommended and entry.key not in order]
         every = part.posterior.among(np.array([part.members.index(key) for key in [*order, *safe]])).forecast(margin)
         ranked = slice(len(order))
         return Forecast(every.best[ranked], every.slower[ranked], every.loss[ranked])
@@ -171,14 +171,14 @@ def _forecast(order: list[str], leads: np.ndarray, errors: np.ndarray, pairs: "_
 
 def _places(ranking: Ranking) -> dict[str, tuple[RankedPart, int]]:
     """Return entry to the part it is in and the number of its network; entries without numbers have no place, nor those
-    measured only with options that can lose acknowledged writes: they are never recommended."""
+    that may not be recommended."""
     places: dict[str, tuple[RankedPart, int]] = {}
     number = 0
     for part in ranking.parts:
-        unsafe = {entry.key for entry in part.entries if entry.always_unsafe}
+        barred = {entry.key for entry in part.entries if not entry.may_be_recommended}
         for network in part.networks:
             number += 1
-            places |= {key: (part, number) for key in network.treatments if key not in unsafe}
+            places |= {key: (part, number) for key in network.treatments if key not in barred}
     return places
 
 

@@ -3,7 +3,7 @@
 Source: docs/models/ranking.md.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Annotated, Any, NamedTuple
@@ -102,12 +102,17 @@ class Entry(Place):
     ]
     unsafe_options: Annotated[tuple[str, ...], "Those it was measured with that can lose acknowledged writes."]
     always_unsafe: Annotated[bool, "Never measured without one: it is not recommended."]
+    lacks: Annotated[tuple[str, ...], "Needs that it lacks, or is not known to have: it is not recommended."]
     case_studies: int
     laboratories: Annotated[int, "That measured it."]
     groups: Annotated[int, "Research groups of these laboratories; only groups are independent of one another."]
     measurements: int
     derived: int
     findings: int
+
+    @property
+    def may_be_recommended(self) -> bool:
+        return not self.always_unsafe and not self.lacks
 
 
 @dataclass(frozen=True)
@@ -181,6 +186,10 @@ class Ranking:
         return str(self.arms["metric"].iloc[0]) if len(self.arms) else THROUGHPUT
 
 
+def _lacks_nothing(key: str) -> tuple[str, ...]:
+    return ()
+
+
 def rank(
     arms: pd.DataFrame,
     findings: pd.DataFrame,
@@ -189,6 +198,7 @@ def rank(
     *,
     storage_asked: bool = False,
     this_year: int | None = None,
+    lacking: Callable[[str], tuple[str, ...]] = _lacks_nothing,
 ) -> Ranking:
     """Order the entries of an axis, best first.
 
@@ -197,6 +207,7 @@ def rank(
     arms, findings : DataFrames of modelling.evidence.frames; the arms of one metric
     axis : what is ranked
     storage_asked : whether the question names a kind of storage; this_year : of the question; both for the strength
+    lacking : of the key of an entry, what of the needs it does not have; the estimates do not depend on it
 
     Returns
     -------
@@ -210,7 +221,7 @@ def rank(
     joined = _joined(nets, lists)
     if not joined:
         return Ranking((), used, scored, storage_asked, this_year)
-    facts = _entry_facts(used, scored, axis)
+    facts = {key: {**told, "lacks": lacking(key)} for key, told in _entry_facts(used, scored, axis).items()}
     everything = posterior(
         choices_of(axis, sorted(entry for members in joined for entry in members), used),
         cells_of(used, of_laboratories, scored, assumptions.tier_scale, assumptions.tier_doubt),
@@ -290,7 +301,9 @@ class _About(NamedTuple):
 
 def _meanings(everything: Posterior, facts: Mapping[str, Mapping[str, Any]], margin: float) -> dict[str, _Meaning]:
     """Return what choosing each entry means among all that may be recommended, whatever part they are in."""
-    may = np.flatnonzero(durable([facts[key]["always_unsafe"] for key in everything.treatments]))
+    fulfilling = [place for place, key in enumerate(everything.treatments) if not facts[key]["lacks"]]
+    are_durable = durable([facts[everything.treatments[place]]["always_unsafe"] for place in fulfilling])
+    may = np.array(fulfilling)[are_durable] if any(are_durable) else np.array([])
     if not len(may):
         return {}
     forecast = everything.among(may).forecast(margin)

@@ -12,6 +12,7 @@ from django.shortcuts import render
 from drf_spectacular.utils import OpenApiParameter
 from rest_framework.request import Request
 
+from experiments.published_evidence.abilities import ABILITIES
 from kdb.api.errors import refuse_faults
 from kdb.api.faults import FaultyRequest, FieldError
 from kdb.units import METRICS
@@ -48,6 +49,13 @@ FILTERS = [
         description="What is compared. Else throughput, and where nothing has it another; the answer says which.",
     ),
 ]
+
+NEEDS = OpenApiParameter(
+    "needs",
+    many=True,
+    enum=list(ABILITIES),
+    description="What an entry must have to be recommended: once for each, or once with commas between them.",
+)
 
 
 AS_OF_PARAMETER = OpenApiParameter(

@@ -6,6 +6,7 @@ from typing import Any
 from django import forms
 from django.utils.choices import CallableChoiceIterator
 
+from experiments.published_evidence.abilities import ABILITIES
 from kdb.units import METRICS
 
 from . import names
@@ -67,6 +68,35 @@ class CatalogueField(forms.CharField):
         return slug
 
 
+class _Ticks(forms.CheckboxSelectMultiple):
+    """Boxes to tick; an address may also name the values in one parameter, separated by commas."""
+
+    def value_from_datadict(self, data: Any, files: Any, name: str) -> list[str]:
+        given = data.getlist(name) if hasattr(data, "getlist") else data.get(name) or []
+        texts = [given] if isinstance(given, str) else given
+        return [value.strip() for text in texts for value in str(text).split(",") if value.strip()]
+
+
+class NeedsField(forms.MultipleChoiceField):
+    """Abilities that an entry must have, in the order of the table of abilities, each once."""
+
+    widget = _Ticks
+
+    def __init__(self) -> None:
+        super().__init__(
+            required=False,
+            label="Must have",
+            choices=[(ability.slug, ability.name) for ability in ABILITIES.values()],
+            error_messages={
+                "invalid_choice": f"%(value)r is not an ability; allowed are {', '.join(ABILITIES)}.",
+            },
+        )
+
+    def clean(self, value: Any) -> tuple[str, ...]:
+        wanted = super().clean(value)
+        return tuple(slug for slug in ABILITIES if slug in wanted)
+
+
 class QuestionForm(forms.Form):
     """One question on one axis. `question()` gives it once the form is valid."""
 
@@ -95,6 +125,7 @@ class QuestionForm(forms.Form):
         choices=[("", "Any, throughput first"), *((metric.name, metric.label) for metric in METRICS.values())],
         error_messages={"invalid_choice": f"%(value)r is not a metric; allowed are {', '.join(METRICS)}."},
     )
+    needs = NeedsField()
     field_order: tuple[str, ...] = (
         "workload",
         "hypervisor",
@@ -108,6 +139,7 @@ class QuestionForm(forms.Form):
         "grade",
         "evidence",
         "metric",
+        "needs",
     )
 
     def __init__(self, data: Any, *, axis: str) -> None:
@@ -119,8 +151,10 @@ class QuestionForm(forms.Form):
 
     def question(self) -> Question:
         """Return the question asked; call it on a valid form only."""
-        values: dict[str, Any] = {name: self.cleaned_data[name] or None for name in QuestionForm.field_order}
-        return Question(axis=self.axis, **values)
+        values: dict[str, Any] = {
+            name: self.cleaned_data[name] or None for name in QuestionForm.field_order if name != "needs"
+        }
+        return Question(axis=self.axis, needs=self.cleaned_data.get("needs", ()), **values)
 
 
 class AnyWorkloadForm(QuestionForm):
@@ -133,6 +167,12 @@ class AnyWorkloadForm(QuestionForm):
     def question(self) -> Question:
         self.cleaned_data["workload"] = ""
         return replace(super().question(), workload="")
+
+
+def shown(question: Question) -> dict[str, str]:
+    """Return the fields of a form that a question fills."""
+    asked = {"axis": question.axis, "workload": question.workload, **question.asked}
+    return {name: str(value) for name, value in asked.items()}
 
 
 class AskForm(QuestionForm):
@@ -161,11 +201,11 @@ class AskForm(QuestionForm):
     @classmethod
     def showing(cls, question: Question) -> "AskForm":
         """Return the form with the question filled in, slugs in place of aliases."""
-        return cls({name: str(value) for name, value in question.as_dict().items() if value is not None})
+        return cls(shown(question))
 
     @property
     def main_fields(self) -> list[forms.BoundField]:
-        return [field for field in self if field.name not in FURTHER_FILTERS]
+        return [field for field in self if field.name not in (*FURTHER_FILTERS, "needs")]
 
     @property
     def further_fields(self) -> list[forms.BoundField]:

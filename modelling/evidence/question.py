@@ -3,6 +3,7 @@
 from dataclasses import dataclass, fields
 from typing import Annotated, Any
 
+from experiments.published_evidence.abilities import ABILITIES
 from kdb.content import Among, MetricName
 
 from .axes import AXES
@@ -32,22 +33,27 @@ class Question:
     grade: Grade | None = None  # the weakest evidence admitted
     evidence: Annotated[str, Among([PAPERS])] | None = None  # PAPERS; None: whatever is published
     metric: MetricName | None = None  # None: throughput, and another where nothing has throughput
+    needs: Annotated[tuple[Annotated[str, Among(ABILITIES)], ...], "What an entry must have to be recommended."] = ()
 
     @property
     def filters(self) -> dict[str, str | int]:
-        """Return the filters that were set, without axis and workload."""
-        return {
-            name: value for name, value in vars(self).items() if value is not None and name not in ("axis", "workload")
-        }
+        """Return the filters of evidence that were set: neither axis nor workload, nor what an entry must have."""
+        without = ("axis", "workload", "needs")
+        return {name: value for name, value in vars(self).items() if value is not None and name not in without}
+
+    @property
+    def asked(self) -> dict[str, str | int]:
+        """Return all that was asked but for axis and workload, as addresses and forms spell it."""
+        return {**self.filters, **({"needs": ",".join(self.needs)} if self.needs else {})}
 
     @property
     def key(self) -> str:
         """Return the canonical spelling: equal for equal questions, whatever aliases they were asked in."""
-        return f"{self.axis}?" + "&".join(f"{k}={v}" for k, v in [("workload", self.workload), *self.filters.items()])
+        return f"{self.axis}?" + "&".join(f"{k}={v}" for k, v in [("workload", self.workload), *self.asked.items()])
 
-    def as_dict(self) -> dict[str, str | int | None]:
+    def as_dict(self) -> dict[str, Any]:
         """Return every field, as the API shows the question."""
-        return dict(vars(self))
+        return {**vars(self), "needs": list(self.needs)}
 
     @classmethod
     def from_key(cls, key: str) -> "Question":
@@ -56,5 +62,7 @@ class Question:
         values: dict[str, Any] = dict(part.split("=", 1) for part in query.split("&"))
         if "vm_count" in values:
             values["vm_count"] = int(values["vm_count"])
+        if "needs" in values:
+            values["needs"] = tuple(values["needs"].split(","))
         known = {field.name for field in fields(cls)}
         return cls(axis=axis, **{name: value for name, value in values.items() if name in known})

@@ -11,6 +11,7 @@ from modelling.evidence.forms import LONGEST_KEY, QuestionForm, entry_error
 class ExplanationForm(QuestionForm):
     """An explanation as a program asks for it: of two entries, or none for the best and the last of the answer."""
 
+    needs = None  # type: ignore[assignment]  # it recommends nothing
     a = forms.CharField(required=False, max_length=LONGEST_KEY)
     b = forms.CharField(required=False, max_length=LONGEST_KEY)
 

@@ -95,13 +95,13 @@ def ask_worker(*questions: Question) -> None:
 
 def is_worth_keeping(question: Question, snapshot: RankingSnapshot, as_of: int | None = None) -> bool:
     """Tell whether to keep the answer: not what anybody can make up in any number, questions without an answer, or with
-    filters that change nothing.
+    filters that change nothing, or needs: those are many, and another version of KDB may know more of them.
 
     What takes the place of a kept answer is kept, whatever it says.
     """
     if RankingSnapshot.objects.filter(question=question.key, method=METHOD).exists():
         return True
-    return bool(snapshot.result["entries"]) and not frames.has_idle_filter(question, as_of)
+    return not question.needs and bool(snapshot.result["entries"]) and not frames.has_idle_filter(question, as_of)
 
 
 def answer_as_of(question: Question, revision: int) -> RankingSnapshot:

@@ -14,6 +14,7 @@ from modelling.evidence.asking import (
     EDITION,
     FILTERS,
     METHOD_PARAMETER,
+    NEEDS,
     Permanence,
     asked_method,
     asked_revision,
@@ -34,6 +35,7 @@ class MixView(PublicView):
             OpenApiParameter("axis", required=True, enum=list(AXES)),
             OpenApiParameter("weights", required=True, description="Workload and weight: `varmail:60,webserver:40`."),
             *(parameter for parameter in FILTERS if parameter.name != "workload"),
+            NEEDS,
             AS_OF_PARAMETER,
             METHOD_PARAMETER,
         ],
@@ -48,5 +50,5 @@ class MixView(PublicView):
         given = mix_given(question, weights, as_of, asked_method(request), request.user)
         mix = given.as_json(partial(mix_api_address, question, weights))
         by = mix.pop("question")["metric"]
-        body = {"axis": axis, "filters": question.filters, "metric": by, **mix}
+        body = {"axis": axis, "filters": question.asked, "metric": by, **mix}
         return tagged_json(request, body, is_immutable=given.is_final)

@@ -16,11 +16,11 @@ def _exactly(weight: float) -> str:
 def mix_address(question: Question, weights: Mapping[str, float], **extra: str | int) -> str:
     """Return the address of the answer under a mix of workloads. weights : workload to share, in any unit"""
     shares = {workload: _exactly(weight) for workload, weight in weights.items() if weight}
-    return f"/mix/?{urlencode({'axis': question.axis, **question.filters, **shares, **extra})}"
+    return f"/mix/?{urlencode({'axis': question.axis, **question.asked, **shares, **extra})}"
 
 
 def mix_api_address(question: Question, weights: Mapping[str, float], **extra: str | int) -> str:
     """Return the address of the same answer as data."""
     shares = ",".join(f"{workload}:{_exactly(weight)}" for workload, weight in weights.items() if weight)
-    query = urlencode({"axis": question.axis, **question.filters, "weights": shares, **extra}, safe=",:")
+    query = urlencode({"axis": question.axis, **question.asked, "weights": shares, **extra}, safe=",:")
     return f"/api/v1/mixes/?{query}"

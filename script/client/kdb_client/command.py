@@ -15,7 +15,7 @@ from .errors import KdbError
 AXES = ("fs-pair", "guest-fs", "host-fs", "host-storage", "hypervisor", "configuration")
 FILTERS = (
     *("as_of", "benchmark", "disks", "evidence", "grade", "guest_fs", "guest_os_family", "host_fs", "host_storage"),
-    *("hypervisor", "images", "method", "metric", "storage", "vm_count"),
+    *("hypervisor", "images", "method", "metric", "needs", "storage", "vm_count"),
 )
 COLUMNS = ("rank", "key", "ratio", "low", "high", "grade", "verdict")
 

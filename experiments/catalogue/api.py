@@ -1,0 +1,42 @@
+"""The table of abilities as data."""
+
+from dataclasses import asdict, dataclass
+
+from django.http import HttpResponse, HttpResponseBase
+from django.utils.decorators import method_decorator
+from django.views.decorators.http import conditional_page
+from drf_spectacular.utils import extend_schema
+from rest_framework.renderers import JSONRenderer
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from experiments.published_evidence.abilities import ABILITIES, COLUMNS, Ability, Fact, facts
+from kdb.api.formats import CsvRenderer, csv_text
+from kdb.api.public import PublicView
+from kdb.api.shapes import shape_of
+
+
+@dataclass(frozen=True)
+class AbilityTable:
+    """The abilities, and what is documented of each choice; what is not there is not known."""
+
+    component = "Abilities"
+
+    abilities: tuple[Ability, ...]
+    facts: tuple[Fact, ...]
+
+
+@method_decorator(conditional_page, name="dispatch")
+class AbilitiesView(PublicView):
+    renderer_classes = [JSONRenderer, CsvRenderer]
+
+    @extend_schema(operation_id="abilities", responses=shape_of(AbilityTable), tags=["catalogue"])
+    def get(self, request: Request) -> HttpResponseBase:
+        """Tell what choices can do besides speed, each with the documentation that says so. CSV has the facts alone."""
+        self.refuse_parameters()
+        told = tuple(fact for of_choice in facts().values() for fact in of_choice.values())
+        if request.accepted_renderer.format != "csv":
+            return Response(asdict(AbilityTable(tuple(ABILITIES.values()), told)))
+        response = HttpResponse(csv_text(COLUMNS, map(asdict, told)), content_type="text/csv; charset=utf-8")
+        response["Content-Disposition"] = 'attachment; filename="kdb-abilities.csv"'
+        return response

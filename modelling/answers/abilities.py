@@ -1,0 +1,36 @@
+"""Says how the entries of an answer stand to abilities, and where that is documented. No Django."""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from experiments.published_evidence.abilities import ABILITIES, facts
+from modelling.evidence.needs import fulfilment, parts_of
+from modelling.evidence.question import Question
+
+from .content import AbilityGround, EntryAbility
+
+_NAMED = {"hypervisor": "hypervisor", "file-system": "file_system", "host-storage": "host_storage"}
+
+
+def abilities_of(
+    question: Question,
+    entries: Iterable[tuple[str, str]],
+    abilities: Sequence[str],
+    names: Mapping[str, Mapping[str, str]],
+) -> tuple[EntryAbility, ...]:
+    """Return how each entry stands to each of the abilities, entry by entry.
+
+    entries : key and label; names : kind of name to slug to name, for choices of which nothing is known
+    """
+    return tuple(_of_entry(question, key, label, ability, names) for key, label in entries for ability in abilities)
+
+
+def _of_entry(
+    question: Question, key: str, label: str, slug: str, names: Mapping[str, Mapping[str, str]]
+) -> EntryAbility:
+    told = fulfilment(ABILITIES[slug], parts_of(question.axis, key, question.filters), facts())
+    unknown = [names.get(_NAMED.get(kind, kind), {}).get(choice, choice) for kind, choice in told.not_known]
+    grounds = [
+        *(AbilityGround(fact.sentence, fact.source, fact.read_on) for fact in told.facts),
+        *(AbilityGround(f"{name}: not known.", "", "") for name in unknown),
+    ]
+    return EntryAbility(key, label, slug, told.found, tuple(grounds))
