@@ -96,8 +96,8 @@ SETTINGS = {
             "image_format",
             "image-format",
             "Image format",
-            "How a virtual disk is laid out in its file. raw is the disk's bytes and nothing else; formats such as qcow2 "
-            "add a table that finds each block, for snapshots and thin files.",
+            "How a virtual disk is laid out in its file. raw is the disk's bytes and nothing else; formats such as "
+            "qcow2 add a table that finds each block, for snapshots and thin files.",
             ("format", "disk format", "image type", "disk image", "disk image format", "virtual disk format"),
             (
                 Value("raw", "raw", ("raw image", "raw file", "img")),
@@ -201,8 +201,8 @@ SETTINGS = {
             "volume_block_bytes",
             "volume-block-size",
             "Block size of the volume",
-            "The unit in which what holds a virtual disk maps and rewrites it: volblocksize of a ZFS volume, recordsize "
-            "of a ZFS dataset, cluster size of a qcow2 image, chunk size of an LVM-thin pool. A smaller write costs a "
+            "The unit in which what holds a virtual disk maps and rewrites it: volblocksize of a ZFS volume, "
+            "recordsize of a ZFS dataset, cluster size of a qcow2 image, chunk size of an LVM-thin pool. A smaller write costs a "
             "whole one.",
             ("volume block size", "block size of the image", "cluster size", "volblocksize", "recordsize"),
             is_bytes=True,
@@ -223,8 +223,8 @@ SETTINGS = {
             "compression",
             "compression",
             "Compression",
-            "What the host compresses the disk with before it is written; it saves writes where data compress, and costs "
-            "processor time.",
+            "What the host compresses the disk with before it is written; it saves writes where data compress, and "
+            "costs processor time.",
             ("compress", "compressed"),
             (
                 Value("off", "off", ("no compression", "uncompressed", "compression off", "compression=off")),
@@ -258,8 +258,8 @@ SETTINGS = {
             "snapshot",
             "snapshot",
             "Snapshot in use",
-            "Whether the disk was measured while a snapshot held its earlier state, and who keeps that: the image itself, "
-            "an overlay above a base image, or the storage below.",
+            "Whether the disk was measured while a snapshot held its earlier state, and who keeps that: the image "
+            "itself, an overlay above a base image, or the storage below.",
             ("snapshots", "with snapshot", "under snapshot", "snapshot kind", "backing chain"),
             (
                 Value("none", "none", ("no snapshot", "without snapshot", "without snapshots")),
@@ -299,8 +299,8 @@ SETTINGS = {
             "pool_devices",
             "pool-devices",
             "Further devices of the pool",
-            "Faster devices that a pool has beside its data disks: a log of synchronous writes (SLOG), one for metadata "
-            "and small blocks (special), or a read cache (L2ARC).",
+            "Faster devices that a pool has beside its data disks: a log of synchronous writes (SLOG), one for "
+            "metadata and small blocks (special), or a read cache (L2ARC).",
             ("log device", "support vdev", "slog or special", "cache device"),
             (
                 Value("none", "none", ("no slog", "without slog")),
@@ -373,6 +373,11 @@ SETTINGS = {
         ),
     )
 }
+
+
+def choices_of(column: str) -> list[tuple[str, str]]:
+    """Return the choices of the database field of this column."""
+    return SETTINGS[column].choices
 
 
 def size_label(size: int) -> str:
