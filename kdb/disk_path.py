@@ -36,7 +36,9 @@ class Setting:
     of : column that its values belong to: a release is the release of something
     is_environment : whether it is held equal on other axes even where a side leaves it open; else where both state it
     set_by_hypervisor : whether hypervisors set it by themselves where nobody does
-    comes_with : columns of entries with which its value may come along: those differ with it, and the answer says so
+    comes_with : columns of entries with which its value may come along: then a difference may be due to either, and the
+        answer says so
+    part_of : columns of entries that it belongs to: what differs by it is a difference of theirs
     may_come_along : columns that may differ on its own axis
     is_native : whether a run on the host itself has it
     narrowed : a word for it that also says where: word to filters
@@ -54,6 +56,7 @@ class Setting:
     is_environment: bool = False
     set_by_hypervisor: bool = False
     comes_with: tuple[str, ...] = ()
+    part_of: tuple[str, ...] = ()
     may_come_along: tuple[str, ...] = ()
     is_native: bool = False
     narrowed: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
@@ -62,6 +65,16 @@ class Setting:
     def choices(self) -> list[tuple[str, str]]:
         """Return its well-known values with their labels, and that it is not stated: choices of a database field."""
         return [*((value.name, value.label) for value in self.values), ("", "not stated")]
+
+    @property
+    def in_sentence(self) -> str:
+        """Return the label as it stands inside a sentence: "cache mode", "I/O mode"."""
+        return self.label if self.label[1:2] == "/" else self.label[:1].lower() + self.label[1:]
+
+    @property
+    def spellings(self) -> dict[str, str]:
+        """Return what people write to the well-known value they mean; nothing is folded."""
+        return {word: value.name for value in self.values for word in (value.name, value.label, *value.words)}
 
     def value_label(self, name: str) -> str:
         """Return a value as a reader would write it: "16 KiB", "virtio-blk"."""
@@ -111,7 +124,7 @@ SETTINGS = {
             is_environment=True,
             set_by_hypervisor=True,
             comes_with=("host_storage", "hypervisor"),
-            may_come_along=("allocation", "volume_block_bytes"),
+            may_come_along=("allocation",),
         ),
         Setting(
             "disk_bus",
@@ -140,35 +153,9 @@ SETTINGS = {
             may_come_along=("iothread",),
         ),
         Setting(
-            "io_mode",
-            "io-mode",
-            "I/O mode",
-            "How QEMU hands requests to the host's kernel: by a pool of threads, by Linux AIO (native) or by io_uring.",
-            ("io mode", "aio", "aio mode", "async io", "asynchronous io", "io engine of the disk"),
-            (
-                Value("threads", "threads", ("aio threads", "aio=threads", "thread pool")),
-                Value("native", "native", ("aio native", "aio=native", "linux aio", "libaio")),
-                Value("io_uring", "io_uring", ("iouring", "io uring", "io-uring", "aio=io_uring", "uring")),
-            ),
-            is_closed=True,
-            set_by_hypervisor=True,
-        ),
-        Setting(
-            "iothread",
-            "iothread",
-            "I/O thread",
-            "Whether a thread of its own serves the disk, or QEMU's main thread does beside its other work.",
-            ("io thread", "iothreads", "io threads", "i/o threads", "dataplane"),
-            (
-                Value("yes", "its own", ("iothread=1", "with iothread", "iothread on")),
-                Value("no", "none of its own", ("iothread=0", "without iothread", "iothread off")),
-            ),
-            is_closed=True,
-        ),
-        Setting(
             "allocation",
             "allocation",
-            "Allocation",
+            "Allocation of the image",
             "Whether the space of a virtual disk is taken when it is made (thick) or when it is first written (thin).",
             ("preallocation", "provisioning", "thin or thick", "thick or thin", "thin provisioning"),
             (
@@ -186,6 +173,20 @@ SETTINGS = {
             comes_with=("host_storage",),
         ),
         Setting(
+            "io_mode",
+            "io-mode",
+            "I/O mode",
+            "How QEMU hands requests to the host's kernel: by a pool of threads, by Linux AIO (native) or by io_uring.",
+            ("io mode", "aio", "aio mode", "async io", "asynchronous io", "io engine of the disk"),
+            (
+                Value("threads", "threads", ("aio threads", "aio=threads", "thread pool")),
+                Value("native", "native", ("aio native", "aio=native", "linux aio", "libaio")),
+                Value("io_uring", "io_uring", ("iouring", "io uring", "io-uring", "aio=io_uring", "uring")),
+            ),
+            is_closed=True,
+            set_by_hypervisor=True,
+        ),
+        Setting(
             "discard",
             "discard",
             "Discard",
@@ -198,15 +199,28 @@ SETTINGS = {
             is_closed=True,
         ),
         Setting(
+            "iothread",
+            "iothread",
+            "I/O thread",
+            "Whether a thread of its own serves the disk, or QEMU's main thread does beside its other work.",
+            ("io thread", "iothreads", "io threads", "i/o threads", "dataplane"),
+            (
+                Value("yes", "its own", ("iothread=1", "with iothread", "iothread on")),
+                Value("no", "none of its own", ("iothread=0", "without iothread", "iothread off")),
+            ),
+            is_closed=True,
+        ),
+        Setting(
             "volume_block_bytes",
             "volume-block-size",
             "Block size of the volume",
             "The unit in which what holds a virtual disk maps and rewrites it: volblocksize of a ZFS volume, "
-            "recordsize of a ZFS dataset, cluster size of a qcow2 image, chunk size of an LVM-thin pool. A smaller write costs a "
-            "whole one.",
+            "recordsize of a ZFS dataset, cluster size of a qcow2 image, chunk size of an LVM-thin pool. A smaller "
+            "write costs a whole one.",
             ("volume block size", "block size of the image", "cluster size", "volblocksize", "recordsize"),
             is_bytes=True,
-            comes_with=("host_fs", "host_storage", "hypervisor"),
+            comes_with=("hypervisor",),
+            part_of=("host_fs", "host_storage", "image_format"),
             is_native=True,
             narrowed={
                 "volblocksize": {"host_storage": "zvol"},
@@ -321,7 +335,7 @@ SETTINGS = {
             "The hypervisor's version, with that of QEMU where its source names it.",
             ("hypervisor version", "qemu version", "qemu release", "esxi version", "proxmox version", "new release"),
             of="hypervisor",
-            comes_with=("hypervisor",),
+            part_of=("hypervisor",),
             may_come_along=("host_kernel", "host_fs_release"),
         ),
         Setting(
@@ -337,7 +351,7 @@ SETTINGS = {
                 "kernel",
                 "kernel release",
             ),
-            comes_with=("hypervisor", "host_fs"),
+            part_of=("hypervisor",),
             may_come_along=("hypervisor_release", "host_fs_release"),
             is_native=True,
         ),
@@ -347,10 +361,9 @@ SETTINGS = {
             "Release of the host's file system",
             "The version of the file system or volume manager that holds the images, where it has one of its own.",
             ("zfs version", "openzfs version", "zfs release", "host file system version", "file system release"),
-            of="host_fs",
-            comes_with=("hypervisor", "host_fs", "host_storage"),
+            of="host_storage",
+            part_of=("hypervisor", "host_fs", "host_storage"),
             may_come_along=("host_kernel", "hypervisor_release"),
-            is_native=True,
         ),
         Setting(
             "guest_kernel",
@@ -359,7 +372,6 @@ SETTINGS = {
             "The version of the kernel that runs in the virtual machine.",
             ("guest kernel version", "guest kernel release"),
             may_come_along=("guest_fs_release",),
-            comes_with=("guest_fs",),
         ),
         Setting(
             "guest_fs_release",
@@ -368,7 +380,7 @@ SETTINGS = {
             "The version of the file system in the virtual machine, where it has one of its own.",
             ("guest file system version",),
             of="guest_fs",
-            comes_with=("guest_fs",),
+            part_of=("guest_fs",),
             may_come_along=("guest_kernel",),
         ),
     )

@@ -3,8 +3,8 @@
 from functools import partial
 
 from django.db import models
-from django.db.models import F, Q, Value
-from django.db.models.functions import Coalesce, NullIf
+from django.db.models import Expression, F, Q, Value
+from django.db.models.functions import Cast, Coalesce, NullIf, Replace
 
 from kdb.disk_path import SETTINGS, choices_of
 from kdb.host_storage import VOLUMES, backends, host_storage_key
@@ -68,6 +68,17 @@ def storage_kind(path: str = "") -> Coalesce:
     return Coalesce(own, f"{path}case_study__storage__kind", output_field=models.CharField())
 
 
+def setting_keys(path: str = "") -> dict[str, Expression]:
+    """Return annotations, "cache_mode_as_key", that give each setting as keys and addresses have it: a number as its
+    digits, a text without what parts keys and filters; "" where it is not stated. path : as for storage_kind"""
+    return {
+        f"{column}_as_key": Coalesce(Cast(f"{path}{column}", models.CharField()), Value(""))
+        if setting.is_bytes
+        else Replace(Replace(f"{path}{column}", Value(","), Value(";")), Value("&"), Value("+"))
+        for column, setting in SETTINGS.items()
+    }
+
+
 def _closed(column: str, help_text: str) -> "models.CharField[str, str]":
     """Return the field of a setting with the values that it may have (kdb.disk_path)."""
     choices = partial(choices_of, column)  # called, so that one more value needs no migration
@@ -124,7 +135,7 @@ class Configuration(models.Model):
     host_mkfs_options = models.CharField(max_length=200, blank=True, help_text="Given to mkfs, beside the device.")
     host_mount_options = models.CharField(max_length=200, blank=True)
     host_fs_release = models.CharField(
-        max_length=40, blank=True, db_default="", help_text="Of the file system or volume manager, where it has its own."
+        max_length=40, blank=True, db_default="", help_text="Of the file system or volume manager, where it has one."
     )
     host_io_scheduler = models.CharField(max_length=40, blank=True, help_text='Of its disks: "none", "mq-deadline".')
     backend = models.CharField(
@@ -146,8 +157,8 @@ class Configuration(models.Model):
     volume_block_bytes = models.PositiveIntegerField(
         null=True,
         blank=True,
-        help_text="Bytes: volblocksize of a ZFS volume, recordsize of a dataset, cluster size of a qcow2 image, chunk size "
-        "of a thin pool.",
+        help_text="Bytes: volblocksize of a ZFS volume, recordsize of a dataset, cluster size of a qcow2 image, chunk "
+        "size of a thin pool.",
     )
     snapshot = _closed("snapshot", "What kept an earlier state of the disk meanwhile.")
     storage_kind = models.CharField(

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from kdb.disk_path import bytes_of
+
 from .files import Entry, read_csv
 
 Row = Mapping[str, str]
@@ -64,6 +66,14 @@ _HOST_FILE_SYSTEMS = {
     **{name: name for name in ("zfs", "btrfs", "ext4", "xfs")},
 }
 _IMAGES = {"qcow2": "qcow2", "vmdk": "vmdk", "vdi": "vdi", r"^raw(?! block)": "raw"}
+_ASYNCHRONOUS = {"aio=native|tap:aio": "native", "aio=threads": "threads", "io_uring": "io_uring"}
+_COMPRESSIONS = {"compression=off|no compression": "off", "zstd": "zstd", "lz4": "lz4"}
+_LAYOUTS = {  # of the host's storage
+    "raidz2": "raidz2",
+    "raidz1": "raidz1",
+    "raid5": "raid5",
+    "mirror|raid1": "mirror",
+}
 _BUSES = {"bus virtio|virtio-blk": "virtio", "bus sata": "sata"}
 _GUEST_SYSTEMS = {"coreos": "coreos", "wheezy|debian 7": "debian-7", "ubuntu 16": "ubuntu-16-04"}
 _BENCHMARKS = {
@@ -182,7 +192,8 @@ class _Result:
     @property
     def configuration_slug(self) -> str:
         native = "" if "hypervisor" in self.configuration else "native"
-        words = [native, *(self.configuration.get(name, "") for name in _IN_SLUG)]
+        image = {} if native else {"image_format": _image_in_slug(self.row["image_format"])}
+        words = [native, *((self.configuration | image).get(name, "") for name in _IN_SLUG)]
         return re.sub(r"[^a-z0-9]+", "-", " ".join(filter(None, words)).lower()).strip("-")[:80]
 
     @property
@@ -243,6 +254,7 @@ def _native(row: Row) -> dict[str, str]:
         virtualisation="none",
         host_os=_system(row["guest_os"]),
         host_fs=_named(host_fs, _HOST_FILE_SYSTEMS),
+        **_host_facts(host_fs),
         host_mount_options=over,
         below=below,
     )
@@ -274,7 +286,13 @@ def _virtual(row: Row) -> dict[str, str]:
         backend=backend,
         host_fs=host_fs if backend in ("file", "") else "",
         below=below if hypervisor != "lxc" else f"in a virtual machine whose disk is a file on {row['host_fs']}",
-        image_format=_image(row["image_format"]),
+        **_host_facts(f"{row['guest_fs'] if hypervisor == 'lxc' else ''} {host}"),
+        guest_fs_release=_release(row["guest_fs"]) if guest_fs else "",
+        image_format=_named(row["image_format"], _IMAGES),
+        volume_block_bytes=_cluster(row["image_format"]),
+        snapshot="overlay" if "CoW overlay" in row["image_format"] else "",
+        allocation="full" if "vdi fixed" in row["image_format"] else "",
+        io_mode=_named(cache, _ASYNCHRONOUS),
         cache_mode="" if re.search("loopback|blktap", cache) else cache,
         disk_bus=_named(row["image_format"], _BUSES),
         storage_kind=_storage_kind(row),
@@ -292,10 +310,30 @@ def _product(words: str) -> str:
     return match[1] if match else "Kata" if "Kata" in words else ""
 
 
-def _image(words: str) -> str:
-    if "qcow2 (" in words:
-        return words.replace("CoW overlay, ", "")
-    return _named(words, _IMAGES)
+def _host_facts(words: str) -> dict[str, str]:
+    """Return what is said of the host's storage beside its name: "zfs 0.6.2 (lz4, mirror)"."""
+    return {
+        "host_fs_release": _release(words) if "zfs" in words else "",
+        "compression": _named(words, _COMPRESSIONS),
+        "pool_layout": _named(words, _LAYOUTS),
+    }
+
+
+def _release(words: str) -> str:
+    """Return "0.8.3" of "zfs 0.8.3 zvol (no compression)"."""
+    match = re.search(r"\bzfs (\d[\w.-]*)", words.lower())
+    return match[1] if match else ""
+
+
+def _cluster(words: str) -> str:
+    """Return the bytes of a cluster, "65536" of "qcow2 (CoW overlay, 64K clusters)"; empty where none is stated."""
+    match = re.search(r"(\w+) clusters", words)
+    return str(bytes_of(match[1])) if match else ""
+
+
+def _image_in_slug(words: str) -> str:
+    """Return what slugs of configurations have said of the image since before clusters were a fact of their own."""
+    return words.replace("CoW overlay, ", "") if "qcow2 (" in words else _named(words, _IMAGES)
 
 
 def _system(words: str) -> str:

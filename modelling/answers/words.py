@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
 
+from kdb.disk_path import SETTINGS
 from kdb.units import METRICS
 from modelling.evidence.axes import NATIVE
 from modelling.evidence.question import Question
@@ -20,6 +21,7 @@ THING = {
     "host-storage": "host storage",
     "hypervisor": "hypervisor",
     "configuration": "configuration",
+    **{setting.axis: setting.in_sentence for setting in SETTINGS.values()},
 }
 
 
@@ -31,6 +33,7 @@ _KIND_OF_FILTER = {
     "storage": "storage",
     "benchmark": "benchmark",
     "guest_os_family": "guest_os_family",
+    **{column: column for column in SETTINGS},
 }
 
 
@@ -93,6 +96,7 @@ def title(question: Question, names: Mapping[str, Mapping[str, str]]) -> str:
             "grade": f", evidence of grade {label} or better",
             "evidence": ", by reviewed papers alone",
             "metric": f", by {METRICS[str(value)].label}" if name == "metric" else "",
+            **{column: f", {setting.in_sentence} {label}" for column, setting in SETTINGS.items()},
         }[name]
     return f"{text}: which {THING[question.axis]}?"
 

@@ -6,6 +6,7 @@ from typing import Any
 from django import forms
 from django.utils.choices import CallableChoiceIterator
 
+from kdb.disk_path import SETTINGS
 from kdb.units import METRICS
 
 from . import names
@@ -19,7 +20,7 @@ def axis_choices() -> list[tuple[str, str]]:
     return [(axis.name, axis.label) for axis in AXES.values()]
 
 
-FURTHER_FILTERS = ("host_storage", "storage", "benchmark", "guest_os_family", "grade", "evidence", "metric")
+FURTHER_FILTERS = ("host_storage", "storage", "benchmark", "guest_os_family", "grade", "evidence", "metric", *SETTINGS)
 
 
 # field of the question: (kind of name in the catalogue, label on the page)
@@ -32,6 +33,7 @@ _NAMED_FIELDS = {
     "storage": ("storage", "Storage"),
     "benchmark": ("benchmark", "Benchmark"),
     "guest_os_family": ("guest_os_family", "Guest system"),
+    **{column: (column, setting.label) for column, setting in SETTINGS.items()},
 }
 
 
@@ -108,6 +110,7 @@ class QuestionForm(forms.Form):
         "grade",
         "evidence",
         "metric",
+        *SETTINGS,
     )
 
     def __init__(self, data: Any, *, axis: str) -> None:
@@ -196,9 +199,12 @@ def _fault(axis: str, key: str) -> str:
         parts = entry_parts(AXES[axis], key)
     except ValueError:
         form = {"fs-pair": "btrfs-on-ext4", "configuration": "kvm:btrfs-on-ext4"}.get(axis, "a slug")
+        setting = AXES[axis].setting
+        if setting and setting.of:
+            form = next(iter(names.names()[axis]), f"a {setting.of.replace('_', ' ')}, a colon and a release")
         return f"{key!r} is not an entry of this axis; write it like {form}."
     for column, name in parts.items():
         known = names.names()[KINDS[column]]
-        if name not in known and (name or column != "cache_mode"):
+        if name not in known and (name or column not in AXES[axis].optional):
             return f"{name!r} in {key!r} is not known here; allowed are {', '.join(known) or 'none'}."
     return ""
