@@ -22,7 +22,7 @@ class Migration(migrations.Migration):
             model_name="configuration",
             name="compression",
             field=models.CharField(
-                blank=True, db_default="", help_text='Of the host, "lz4"; "off" where there is none.', max_length=20
+                blank=True, default="", db_default="", help_text='Of the host, "lz4"; "off" where there is none.', max_length=20
             ),
         ),
         migrations.AddField(
@@ -31,7 +31,7 @@ class Migration(migrations.Migration):
             field=models.CharField(
                 blank=True,
                 choices=functools.partial(kdb.disk_path.choices_of, *("encryption",), **{}),
-                db_default="",
+                default="", db_default="",
                 help_text="Where data are encrypted.",
                 max_length=20,
             ),
@@ -40,7 +40,7 @@ class Migration(migrations.Migration):
             model_name="configuration",
             name="guest_fs_release",
             field=models.CharField(
-                blank=True, db_default="", help_text="Of the guest's file system, where it has its own.", max_length=40
+                blank=True, default="", db_default="", help_text="Of the guest's file system, where it has its own.", max_length=40
             ),
         ),
         migrations.AddField(
@@ -48,7 +48,7 @@ class Migration(migrations.Migration):
             name="host_fs_release",
             field=models.CharField(
                 blank=True,
-                db_default="",
+                default="", db_default="",
                 help_text="Of the file system or volume manager, where it has one.",
                 max_length=40,
             ),
@@ -59,7 +59,7 @@ class Migration(migrations.Migration):
             field=models.CharField(
                 blank=True,
                 choices=functools.partial(kdb.disk_path.choices_of, *("pool_devices",), **{}),
-                db_default="",
+                default="", db_default="",
                 help_text="Of the pool, beside its data disks.",
                 max_length=20,
             ),
@@ -70,7 +70,7 @@ class Migration(migrations.Migration):
             field=models.CharField(
                 blank=True,
                 choices=functools.partial(kdb.disk_path.choices_of, *("pool_layout",), **{}),
-                db_default="",
+                default="", db_default="",
                 help_text="How the disks below are put together.",
                 max_length=20,
             ),
@@ -81,7 +81,7 @@ class Migration(migrations.Migration):
             field=models.CharField(
                 blank=True,
                 choices=functools.partial(kdb.disk_path.choices_of, *("snapshot",), **{}),
-                db_default="",
+                default="", db_default="",
                 help_text="What kept an earlier state of the disk meanwhile.",
                 max_length=20,
             ),
@@ -102,7 +102,7 @@ class Migration(migrations.Migration):
             field=models.CharField(
                 blank=True,
                 choices=kdb.host_storage.backends,
-                db_default="",
+                default="", db_default="",
                 help_text="What the disk images lie on; empty: a file where the host's file system is stated, else not "
                 "stated.",
                 max_length=20,
@@ -111,7 +111,7 @@ class Migration(migrations.Migration):
         migrations.AlterField(
             model_name="observedpool",
             name="backend",
-            field=models.CharField(choices=kdb.host_storage.backends, db_default="", max_length=20),
+            field=models.CharField(choices=kdb.host_storage.backends, default="", db_default="", max_length=20),
         ),
         migrations.AddConstraint(
             model_name="configuration",

@@ -82,7 +82,7 @@ def setting_keys(path: str = "") -> dict[str, Expression]:
 def _closed(column: str, help_text: str) -> "models.CharField[str, str]":
     """Return the field of a setting with the values that it may have (kdb.disk_path)."""
     choices = partial(choices_of, column)  # called, so that one more value needs no migration
-    return models.CharField(max_length=20, choices=choices, blank=True, db_default="", help_text=help_text)
+    return models.CharField(max_length=20, choices=choices, blank=True, default="", db_default="", help_text=help_text)
 
 
 class Configuration(models.Model):
@@ -135,11 +135,16 @@ class Configuration(models.Model):
     host_mkfs_options = models.CharField(max_length=200, blank=True, help_text="Given to mkfs, beside the device.")
     host_mount_options = models.CharField(max_length=200, blank=True)
     host_fs_release = models.CharField(
-        max_length=40, blank=True, db_default="", help_text="Of the file system or volume manager, where it has one."
+        max_length=40,
+        blank=True,
+        default="",
+        db_default="",
+        help_text="Of the file system or volume manager, where it has one.",
     )
     host_io_scheduler = models.CharField(max_length=40, blank=True, help_text='Of its disks: "none", "mq-deadline".')
     backend = models.CharField(
         max_length=20,
+        default="",
         db_default="",
         choices=backends,
         blank=True,
@@ -151,7 +156,7 @@ class Configuration(models.Model):
     pool_layout = _closed("pool_layout", "How the disks below are put together.")
     pool_devices = _closed("pool_devices", "Of the pool, beside its data disks.")
     compression = models.CharField(
-        max_length=20, blank=True, db_default="", help_text='Of the host, "lz4"; "off" where there is none.'
+        max_length=20, blank=True, default="", db_default="", help_text='Of the host, "lz4"; "off" where there is none.'
     )
     encryption = _closed("encryption", "Where data are encrypted.")
     volume_block_bytes = models.PositiveIntegerField(
@@ -201,7 +206,11 @@ class Configuration(models.Model):
     guest_mkfs_options = models.CharField(max_length=200, blank=True, help_text="Given to mkfs, beside the device.")
     guest_mount_options = models.CharField(max_length=200, blank=True)
     guest_fs_release = models.CharField(
-        max_length=40, blank=True, db_default="", help_text="Of the guest's file system, where it has its own."
+        max_length=40,
+        blank=True,
+        default="",
+        db_default="",
+        help_text="Of the guest's file system, where it has its own.",
     )
     guest_io_scheduler = models.CharField(max_length=40, blank=True, help_text="Of the virtual disk, in the guest.")
     vm_vcpus = models.PositiveSmallIntegerField(null=True, blank=True)

@@ -140,6 +140,7 @@ _LABORATORIES = {"systutorials_xen_file": "systutorials", "systutorials_xen_lvm"
 
 # Parts of a workload's name that tell of the configuration; the rest is the workload.
 _PLACE = r"^[\w-]+: |, pool [\w-]+|, (?:host [AB]|local|EMC)[^,]*(?:\(nested\))?| ?bus=\w+|, (?:file|zvol|lvm)\b.*"
+_PLACE_NAMED = "volume|layer"  # in the name of a hypervisor: where its disk is, and no release
 _ONLY_PLACE = ("baseline", "virtio-blk", "virtiofs")
 _SIZES = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30}
 
@@ -192,9 +193,18 @@ class _Result:
     @property
     def configuration_slug(self) -> str:
         native = "" if "hypervisor" in self.configuration else "native"
-        image = {} if native else {"image_format": _image_in_slug(self.row["image_format"])}
-        words = [native, *((self.configuration | image).get(name, "") for name in _IN_SLUG)]
+        words = [native, *((self.configuration | self._as_before).get(name, "") for name in _IN_SLUG)]
         return re.sub(r"[^a-z0-9]+", "-", " ".join(filter(None, words)).lower()).strip("-")[:80]
+
+    @property
+    def _as_before(self) -> dict[str, str]:
+        """Return what slugs have said since before it was a fact of its own: addresses of configurations stay."""
+        if "hypervisor" not in self.configuration:
+            return {}
+        words, product = self.row["image_format"], _product(self.row["hypervisor"])
+        image = words.replace("CoW overlay, ", "") if "qcow2 (" in words else _named(words, _IMAGES)
+        place = {"hypervisor_release": product, "vm_disk": ""} if re.search(_PLACE_NAMED, product) else {}
+        return {"image_format": image, **place}
 
     @property
     def variant_key(self) -> str:
@@ -268,6 +278,8 @@ def _virtual(row: Row) -> dict[str, str]:
     host_words = row["guest_fs"] if hypervisor == "lxc" else row["host_fs"]
     host_fs = _named(host_words, _HOST_FILE_SYSTEMS)
     backend = row["guest_fs"] if shared else _named(host, _BACKENDS) or ("file" if host_fs else "")
+    product = _product(row["hypervisor"])
+    is_place = re.search(_PLACE_NAMED, product) is not None
     is_raw_inside = "none" in row["guest_fs"] or "zvol" in row["guest_fs"]
     storage = re.sub(r"^none ?", "", row["host_fs"]) if backend != "file" or not host_fs else row["host_fs"]
     below = "; ".join(filter(None, [storage if storage != host_fs else "", _where(row)]))
@@ -276,7 +288,7 @@ def _virtual(row: Row) -> dict[str, str]:
         cache = cache.partition("-")[2].replace("-", " ")
     return _filled(
         hypervisor=hypervisor,
-        hypervisor_release=" ".join(filter(None, [row["hypervisor_version"], _product(row["hypervisor"])])),
+        hypervisor_release=" ".join(filter(None, [row["hypervisor_version"], "" if is_place else product])),
         virtualisation="container" if is_container else "emulated" if hypervisor == "qemu-tcg" else "",
         virtual_devices=cache if re.search("loopback|blktap", cache) else "",
         guest_os=_system(row["guest_os"]),
@@ -296,7 +308,11 @@ def _virtual(row: Row) -> dict[str, str]:
         cache_mode="" if re.search("loopback|blktap", cache) else cache,
         disk_bus=_named(row["image_format"], _BUSES),
         storage_kind=_storage_kind(row),
-        vm_disk="preallocated, how is not stated" if "preallocated" in row["image_format"] else "",
+        vm_disk=product
+        if is_place
+        else "preallocated, how is not stated"
+        if "preallocated" in row["image_format"]
+        else "",
     )
 
 
@@ -327,13 +343,8 @@ def _release(words: str) -> str:
 
 def _cluster(words: str) -> str:
     """Return the bytes of a cluster, "65536" of "qcow2 (CoW overlay, 64K clusters)"; empty where none is stated."""
-    match = re.search(r"(\w+) clusters", words)
+    match = re.search(r"\b(\d{1,6}[KM]) clusters", words)
     return str(bytes_of(match[1])) if match else ""
-
-
-def _image_in_slug(words: str) -> str:
-    """Return what slugs of configurations have said of the image since before clusters were a fact of their own."""
-    return words.replace("CoW overlay, ", "") if "qcow2 (" in words else _named(words, _IMAGES)
 
 
 def _system(words: str) -> str:

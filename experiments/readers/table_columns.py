@@ -3,6 +3,7 @@
 import re
 from dataclasses import dataclass
 
+from kdb.disk_path import SETTINGS
 from kdb.units import UNITS
 
 PARAMETER = "parameter:"
@@ -18,7 +19,11 @@ class Column:
     aliases: tuple[str, ...] = ()
 
 
-COLUMNS = (
+def fold(header: str) -> str:
+    return re.sub(r"[\s_.\-]+", "", header.casefold())
+
+
+_COLUMNS = (
     Column("configuration", "Name of a configuration of the case study; else it is found by the columns below.", ""),
     Column("hypervisor", "Hypervisor, or native for the bare machine.", "kvm", ("virtualizer", "vmm", "platform")),
     Column("hypervisor_release", "Its release.", "QEMU 8.1.2", ("hypervisorversion",)),
@@ -114,6 +119,20 @@ COLUMNS = (
     Column("source", "Where it stands in a paper.", "Table 3", ("table", "figure")),
     Column("note", "Anything a reader should know.", "", ("notes", "comment", "remark")),
 )
+# A setting that has no words of its own above has those of its row.
+COLUMNS = (
+    *_COLUMNS,
+    *(
+        Column(
+            setting.column,
+            setting.meaning,
+            "16384" if setting.is_bytes else setting.values[0].name if setting.values else "",
+            tuple({fold(setting.axis), fold(setting.label)} - {fold(setting.column)}),
+        )
+        for setting in SETTINGS.values()
+        if setting.column not in {column.name for column in _COLUMNS}
+    ),
+)
 FIELDS = {column.name: column for column in COLUMNS}
 IGNORED = "ignore"  # said of a column that is none of ours and shall not come in
 NUMERIC = frozenset(
@@ -145,10 +164,6 @@ MAX_HEADER = 200  # characters of one header cell
 _UNIT_IN_HEADER = re.compile(r"[\[(]([^\])]{1,12})[\])]$")
 _MACHINES = re.compile(r"^(\d{1,5}) ?(?:vms?|guests?|virtual machines?)$")
 _RUN = re.compile(r"^(?:run|repetition|rep|iteration) ?#?(\d{1,6})$")
-
-
-def fold(header: str) -> str:
-    return re.sub(r"[\s_.\-]+", "", header.casefold())
 
 
 ALIASES = {
