@@ -4,6 +4,7 @@ import re
 from dataclasses import dataclass
 
 from kdb.disk_path import SETTINGS
+from kdb.host_storage import BACKENDS
 from kdb.units import UNITS
 
 PARAMETER = "parameter:"
@@ -47,7 +48,7 @@ _COLUMNS = (
     Column("host_io_scheduler", "I/O scheduler of the host's disks.", "none", ("hostscheduler",)),
     Column(
         "backend",
-        "What the images lie on: file, lvm, lvm-thin, zvol, rbd, iscsi, nvme-tcp, raw, virtiofs, 9p or nfs.",
+        f"What the images lie on: {', '.join(BACKENDS)}.",
         "file",
         ("hoststorage",),
     ),
@@ -125,7 +126,7 @@ COLUMNS = (
     *(
         Column(
             setting.column,
-            setting.meaning,
+            setting.meaning + (f" {', '.join(v.name for v in setting.values)}." if setting.is_closed else ""),
             "16384" if setting.is_bytes else setting.values[0].name if setting.values else "",
             tuple({fold(setting.axis), fold(setting.label)} - {fold(setting.column)}),
         )

@@ -20,7 +20,7 @@ def axis_choices() -> list[tuple[str, str]]:
     return [(axis.name, axis.label) for axis in AXES.values()]
 
 
-FURTHER_FILTERS = ("host_storage", "storage", "benchmark", "guest_os_family", "grade", "evidence", "metric", *SETTINGS)
+FURTHER_FILTERS = ("host_storage", "storage", "benchmark", "guest_os_family", "grade", "evidence", "metric")
 
 
 # field of the question: (kind of name in the catalogue, label on the page)
@@ -168,11 +168,19 @@ class AskForm(QuestionForm):
 
     @property
     def main_fields(self) -> list[forms.BoundField]:
-        return [field for field in self if field.name not in FURTHER_FILTERS]
+        return [field for field in self if field.name not in (*FURTHER_FILTERS, *SETTINGS)]
 
     @property
     def further_fields(self) -> list[forms.BoundField]:
         return [field for field in self if field.name in FURTHER_FILTERS]
+
+    @property
+    def setting_fields(self) -> list[forms.BoundField]:
+        return [self[name] for name in SETTINGS]
+
+    @property
+    def has_settings(self) -> bool:
+        return any(field.value() or field.errors for field in self.setting_fields)
 
     @property
     def has_further_filters(self) -> bool:

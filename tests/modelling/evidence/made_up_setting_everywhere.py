@@ -58,6 +58,8 @@ def test_the_page_answers_in_its_words(published, client):
 
 def test_the_forms_offer_it(published, client):
     page = client.get("/compare/", {"axis": "guest-mkfs"}).content.decode()
+    front = client.get("/").content.decode()
+    assert ('name="guest_mkfs_options"' in front, 'value="guest-mkfs"' in front) == (True, True)
     for part in ('value="guest-mkfs" selected', 'name="guest_mkfs_options"', 'value="narrow"'):
         assert part in page
 
