@@ -204,6 +204,8 @@ class _Result:
         words, product = self.row["image_format"], _product(self.row["hypervisor"])
         image = words.replace("CoW overlay, ", "") if "qcow2 (" in words else _named(words, _IMAGES)
         place = {"hypervisor_release": product, "vm_disk": ""} if re.search(_PLACE_NAMED, product) else {}
+        if self.row["guest_fs"] in ("virtiofs", "9p"):
+            place["cache_mode"] = _cache_of_directory(self.row["cache_mode"])
         return {"image_format": image, **place}
 
     @property
@@ -284,8 +286,8 @@ def _virtual(row: Row) -> dict[str, str]:
     storage = re.sub(r"^none ?", "", row["host_fs"]) if backend != "file" or not host_fs else row["host_fs"]
     below = "; ".join(filter(None, [storage if storage != host_fs else "", _where(row)]))
     cache = row["cache_mode"]
-    if shared:  # "9p-none", "vtfs-auto-dax"
-        cache = cache.partition("-")[2].replace("-", " ")
+    if shared and cache:  # "9p-none", "vtfs-auto-dax": of the shared directory, where none means something else than of a disk
+        cache = f"{row['guest_fs']} {_cache_of_directory(cache)}"
     return _filled(
         hypervisor=hypervisor,
         hypervisor_release=" ".join(filter(None, [row["hypervisor_version"], "" if is_place else product])),
@@ -333,6 +335,11 @@ def _host_facts(words: str) -> dict[str, str]:
         "compression": _named(words, _COMPRESSIONS),
         "pool_layout": _named(words, _LAYOUTS),
     }
+
+
+def _cache_of_directory(words: str) -> str:
+    """Return "auto dax" of "vtfs-auto-dax"."""
+    return words.partition("-")[2].replace("-", " ")
 
 
 def _release(words: str) -> str:
