@@ -286,7 +286,7 @@ def _virtual(row: Row) -> dict[str, str]:
     storage = re.sub(r"^none ?", "", row["host_fs"]) if backend != "file" or not host_fs else row["host_fs"]
     below = "; ".join(filter(None, [storage if storage != host_fs else "", _where(row)]))
     cache = row["cache_mode"]
-    if shared and cache:  # "9p-none", "vtfs-auto-dax": of the shared directory, where none means something else than of a disk
+    if shared and cache:  # "9p-none", "vtfs-auto-dax": none of a directory is not none of a disk
         cache = f"{row['guest_fs']} {_cache_of_directory(cache)}"
     return _filled(
         hypervisor=hypervisor,
