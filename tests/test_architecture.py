@@ -22,6 +22,7 @@ ROOMS = [
     ("kdb.fair_play", True, "the coordinates in which numbers agree that may be compared"),
     ("kdb.pairs", True, "how a pair of file systems is spelled"),
     ("kdb.host_storage", True, "how what disk images lie on is spelled"),
+    ("kdb.disk_path", True, "the settings of a disk's path, a row each"),
     ("kdb.csv_cells", True, "cells that no spreadsheet runs"),
     ("kdb.lookups", True, "what a host's name leads to, and whether it may be gone there"),
     ("kdb.json_values", True, "what JSON can say and Python or a database cannot keep"),

@@ -31,6 +31,7 @@ from experiments.models import (
     Workload,
     WorkloadVariant,
 )
+from kdb.disk_path import SETTINGS
 
 # Kinds of fields
 
@@ -308,13 +309,7 @@ class ConfigurationSerializer(ReadSerializer):
             "below",
             "host_storage",
             "storage_kind",
-            "image_format",
-            "allocation",
-            "cache_mode",
-            "io_mode",
-            "discard",
-            "disk_bus",
-            "iothread",
+            *(column for column in SETTINGS if column not in ("hypervisor_release", "host_kernel", "guest_kernel")),
             "guest_os",
             "guest_kernel",
             "guest_fs",

@@ -2,12 +2,14 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import groupby
 from statistics import fmean
 from typing import Any
 
 from experiments.models import Configuration, DerivedValue, Measurement, OrdinalFinding
 from experiments.templatetags.kdb_format import anchor, block_size, decimals, number, vm_count
+from kdb.disk_path import SETTINGS, Setting
 from kdb.units import METRICS
 
 
@@ -171,6 +173,14 @@ def finding_groups(findings: list[OrdinalFinding], anchors: Anchors) -> list[Fin
     return groups
 
 
+_ABOVE = [SETTINGS[column] for column in ("hypervisor_release", "host_kernel", "guest_kernel")]  # each has its line
+
+
+def _stated(setting: Setting, configuration: Configuration) -> str:
+    value = getattr(configuration, setting.column)
+    return setting.value_label(str(value)) if value else ""
+
+
 # The facts of a configuration, as a page lists them.
 FACTS: tuple[tuple[str, Callable[[Configuration], str]], ...] = (
     ("Hypervisor", lambda c: " ".join(filter(None, [c.hypervisor.name, c.hypervisor_release])) if c.hypervisor else ""),
@@ -192,18 +202,13 @@ FACTS: tuple[tuple[str, Callable[[Configuration], str]], ...] = (
     ("Host mount options", lambda c: c.host_mount_options),
     ("Host I/O scheduler", lambda c: c.host_io_scheduler),
     ("Kind of storage", lambda c: c.get_storage_kind_display() if c.storage_kind else ""),
-    ("Image format", lambda c: c.image_format),
-    ("Allocation of the image", lambda c: c.get_allocation_display() if c.allocation else ""),
-    ("Cache mode", lambda c: c.cache_mode),
-    ("I/O mode", lambda c: c.io_mode),
-    ("Discard", lambda c: c.get_discard_display() if c.discard else ""),
-    ("Disk bus", lambda c: c.disk_bus),
-    ("I/O thread", lambda c: c.get_iothread_display() if c.iothread else ""),
+    *((setting.label, partial(_stated, setting)) for setting in SETTINGS.values() if setting not in _ABOVE),
     ("Virtual processors", lambda c: "" if c.vm_vcpus is None else str(c.vm_vcpus)),
     ("Memory of a machine", lambda c: "" if c.vm_ram_gib is None else f"{number(c.vm_ram_gib)} GiB"),
     ("Disk of a machine", lambda c: c.vm_disk),
 )
-NATIVE_FACTS = tuple(fact for fact in FACTS if fact[0].startswith("Host ") or fact[0] == "Kind of storage")
+_NATIVE = {"Kind of storage", *(setting.label for setting in SETTINGS.values() if setting.is_native)}
+NATIVE_FACTS = tuple(fact for fact in FACTS if fact[0].startswith("Host ") or fact[0] in _NATIVE)
 
 
 @dataclass

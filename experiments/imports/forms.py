@@ -13,6 +13,7 @@ from experiments.imports import file_names, normalise
 from experiments.models import CaseStudy, ImportBatch
 from experiments.models.catalogue import CatalogueEntry
 from experiments.readers.table_columns import FIELDS, IGNORED, PARAMETER
+from kdb.disk_path import SETTINGS
 from kdb.web.form_types import field_of
 
 MAX_RUNS_SHOWN = 100  # on the page of an import
@@ -40,11 +41,9 @@ class ContextForm(forms.Form):
     LABELS = {
         "configuration": "Configuration",
         "hypervisor": "Hypervisor",
-        "hypervisor_release": "Release of the hypervisor",
         "virtualisation": "Virtualisation",
         "virtual_devices": "Virtual devices",
         "host_os": "Host system",
-        "host_kernel": "Host kernel",
         "host_fs": "Host file system",
         "host_mkfs_options": "Host mkfs options",
         "host_mount_options": "Host mount options",
@@ -52,15 +51,8 @@ class ContextForm(forms.Form):
         "backend": "What the images lie on",
         "below": "Below it, e.g. RAID",
         "storage_kind": "Kind of storage, where it is not the case study's",
-        "image_format": "Image format",
-        "allocation": "Allocation of the image",
-        "io_mode": "I/O mode",
-        "discard": "Discard",
-        "iothread": "I/O thread",
-        "cache_mode": "Cache mode",
-        "disk_bus": "Disk bus",
+        **{column: setting.label for column, setting in SETTINGS.items()},
         "guest_os": "Guest system",
-        "guest_kernel": "Guest kernel",
         "guest_fs": "Guest file system",
         "guest_access": "What the load works on, where no guest file system is stated",
         "guest_mkfs_options": "Guest mkfs options",

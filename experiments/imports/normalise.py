@@ -21,6 +21,7 @@ from experiments.entry_names import NATIVE, Names, fold
 from experiments.readers.base import Reading, Run
 from experiments.readers.table import Cell, Cells, Fault, Table
 from experiments.readers.table_columns import NUMERIC
+from kdb.disk_path import SETTINGS, Setting, bytes_of
 from kdb.host_storage import BACKENDS, VOLUMES
 from kdb.pairs import pair_key
 from kdb.units import LATENCY, METRICS, UNITS, convert, measures
@@ -52,6 +53,9 @@ LENGTHS = {
     "cache_mode": 40,
     "disk_bus": 40,
     "guest_kernel": 80,
+    "compression": 20,
+    "host_fs_release": 40,
+    "guest_fs_release": 40,
     "guest_mkfs_options": 200,
     "guest_mount_options": 200,
     "guest_io_scheduler": 40,
@@ -67,24 +71,27 @@ CHOICES = {
     "virtualisation": ("full", "para", "emulated", "container", "none"),
     "backend": tuple(BACKENDS),
     "storage_kind": ("hdd", "ssd", "nvme", "mixed"),
-    "allocation": ("sparse", "metadata", "falloc", "full"),
-    "io_mode": ("threads", "native", "io_uring"),
-    "discard": ("unmap", "ignore"),
-    "iothread": ("yes", "no"),
     "guest_access": ("file-system", "raw-device"),
+    **{
+        column: tuple(value.name for value in setting.values)
+        for column, setting in SETTINGS.items()
+        if setting.is_closed
+    },
 }
 QUALITIES = ("exact", "ocr-ambiguous", "digitised")
 
 CONFIGURATION = (
     *("configuration", "hypervisor", "hypervisor_release", "virtualisation", "virtual_devices"),
     *("host_os", "host_kernel", "host_fs", "host_mkfs_options", "host_mount_options", "host_io_scheduler"),
-    *("backend", "below", "storage_kind", "image_format", "allocation", "cache_mode", "io_mode", "discard"),
-    *("disk_bus", "iothread", "guest_os", "guest_kernel", "guest_fs", "guest_access"),
+    *("backend", "below", "storage_kind"),
+    *(column for column in SETTINGS if column not in ("hypervisor_release", "host_kernel", "guest_kernel")),
+    *("guest_os", "guest_kernel", "guest_fs", "guest_access"),
     *("guest_mkfs_options", "guest_mount_options", "guest_io_scheduler"),
     *("vm_vcpus", "vm_ram_gib", "vm_disk"),
 )
 HOST = (  # what native has as well
     *("host_os", "host_kernel", "host_fs", "host_mkfs_options", "host_mount_options", "host_io_scheduler"),
+    *(setting.column for setting in SETTINGS.values() if setting.is_native and setting.column != "host_kernel"),
 )
 WORKLOAD = ("workload", "benchmark", "benchmark_version")
 NUMBERS = (
@@ -92,9 +99,10 @@ NUMBERS = (
     *("standard_deviation", "minimum", "maximum", "reference", "quality", "alternative_value"),
     *("excluded_because", "excluded_by", "source", "note", "working_set_bytes"),
 )
+_SIZES = tuple(setting.column for setting in SETTINGS.values() if setting.is_bytes)
 # A configuration of which nothing is known.
 EMPTY: Values = {
-    name: None if name in REFERENCES or name in ("vm_vcpus", "vm_ram_gib") else "" for name in CONFIGURATION[1:]
+    name: None if name in (*REFERENCES, "vm_vcpus", "vm_ram_gib", *_SIZES) else "" for name in CONFIGURATION[1:]
 }
 DESCRIBED = "the name of a configuration, or its hypervisor (or native) and file systems"
 CONTEXT = (*CONFIGURATION, *WORKLOAD, "vm_count", "operation", "source", "note")  # what a user may say beside a file
@@ -103,6 +111,7 @@ ROW_FIELDS = {*CONFIGURATION, *WORKLOAD, *NUMBERS, "parameters"}
 
 LARGEST = {"vm_count": 32_767, "machine": 32_767, "vm_vcpus": 32_767, "repetition": 2**31 - 1, "repetitions": 2**31 - 1}
 LARGEST_BLOCK = 2**63 - 1
+LARGEST_VOLUME_BLOCK = 2**31 - 1
 MOST_NEW = 1_000  # configurations that one import adds: each new one is held against all of them
 LONGEST_PARAMETERS = 4_000  # characters of JSON
 
@@ -473,6 +482,10 @@ class _LineReader:
             return _whole(name, text, lowest=1) if text != "" else None
         if name == "vm_ram_gib":
             return _number(name, text) if text != "" else None
+        if name in SETTINGS and text != "":
+            text = _of_setting(SETTINGS[name], str(text))
+            if SETTINGS[name].is_bytes:
+                return text
         if name in CHOICES and text not in ("", *CHOICES[name]):
             raise _Wrong(name, text, f"one of {', '.join(CHOICES[name])}")
         return _text(name, text)
@@ -607,6 +620,18 @@ def _text(name: str, text: str) -> str:
     if len(text) > LENGTHS.get(name, 80):
         raise _Wrong(name, f"{len(text)} characters", f"at most {LENGTHS.get(name, 80)}")
     return text
+
+
+def _of_setting(setting: Setting, text: str) -> Any:
+    """Return the value that a spelling means, "writeback" of "write-back"; of an open setting a text nobody knows is a
+    value too."""
+    if setting.is_bytes:
+        size = bytes_of(text)
+        if size is None or size > LARGEST_VOLUME_BLOCK:
+            raise _Wrong(setting.column, text, "a size such as 16384, 16k or 1 MiB, below 2 GiB")
+        return size
+    known = {fold(word): value for word, value in setting.spellings.items()}
+    return known.get(fold(text), text)
 
 
 def _one_of(*allowed: str) -> Callable[[str, str], str]:

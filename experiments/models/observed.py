@@ -7,12 +7,13 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Q
 
-from kdb.host_storage import BACKENDS
+from kdb.disk_path import SETTINGS
+from kdb.host_storage import backends
 
 from .campaign import CampaignRun
 from .catalogue import FileSystem
 from .laboratory import PATH, Host
-from .testbed import Configuration, Storage
+from .testbed import Storage
 
 
 class ObservedPool(models.Model):
@@ -21,7 +22,7 @@ class ObservedPool(models.Model):
     host = models.ForeignKey(Host, on_delete=models.CASCADE, related_name="observed_pools")
     path = models.CharField(max_length=200, validators=[PATH], help_text="Mount point, or device of a volume group.")
     name = models.CharField(max_length=80, blank=True, help_text="Of libvirt's pool; empty: it has none there.")
-    backend = models.CharField(max_length=10, choices=list(BACKENDS.items()))
+    backend = models.CharField(max_length=20, choices=backends, default="", db_default="")
     host_fs = models.CharField(max_length=40, blank=True, help_text="As found mounted; empty: a volume.")
     storage_kind = models.CharField(max_length=10, choices=Storage.Kind, blank=True)
     size_bytes = models.PositiveBigIntegerField(help_text="Bytes.")
@@ -92,7 +93,7 @@ class ObservedDisk(models.Model):
     )
     path = models.CharField(max_length=500, help_text="Of the image file or device on the host.")
     image_format = models.CharField(max_length=20, blank=True)
-    allocation = models.CharField(max_length=10, choices=Configuration.Allocation, blank=True)
+    allocation = models.CharField(max_length=10, choices=SETTINGS["allocation"].choices, blank=True)
     cache_mode = models.CharField(max_length=20, blank=True, help_text="Empty: the hypervisor's default.")
     has_backing_chain = models.BooleanField(default=False, help_text="Another image lies below it, or a snapshot.")
     size_bytes = models.PositiveBigIntegerField(help_text="Bytes the machine sees.")

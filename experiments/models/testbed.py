@@ -1,10 +1,13 @@
 """The things that were measured on: server, storage, and the configurations between benchmark and disk."""
 
-from django.db import models
-from django.db.models import F, Q, Value
-from django.db.models.functions import Coalesce, NullIf
+from functools import partial
 
-from kdb.host_storage import BACKENDS, VOLUMES, host_storage_key
+from django.db import models
+from django.db.models import Expression, F, Q, Value
+from django.db.models.functions import Cast, Coalesce, NullIf, Replace
+
+from kdb.disk_path import SETTINGS, choices_of
+from kdb.host_storage import VOLUMES, backends, host_storage_key
 from kdb.pairs import pair_key
 
 
@@ -65,6 +68,23 @@ def storage_kind(path: str = "") -> Coalesce:
     return Coalesce(own, f"{path}case_study__storage__kind", output_field=models.CharField())
 
 
+def setting_keys(path: str = "") -> dict[str, Expression]:
+    """Return annotations, "cache_mode_as_key", that give each setting as keys and addresses have it: a number as its
+    digits, a text without what parts keys and filters; "" where it is not stated. path : as for storage_kind"""
+    return {
+        f"{column}_as_key": Coalesce(Cast(f"{path}{column}", models.CharField()), Value(""))
+        if setting.is_bytes
+        else Replace(Replace(f"{path}{column}", Value(","), Value(";")), Value("&"), Value("+"))
+        for column, setting in SETTINGS.items()
+    }
+
+
+def _closed(column: str, help_text: str) -> "models.CharField[str, str]":
+    """Return the field of a setting with the values that it may have (kdb.disk_path)."""
+    choices = partial(choices_of, column)  # called, so that one more value needs no migration
+    return models.CharField(max_length=20, choices=choices, blank=True, default="", db_default="", help_text=help_text)
+
+
 class Configuration(models.Model):
     """Everything that stands between benchmark and disk in one case study.
 
@@ -78,29 +98,6 @@ class Configuration(models.Model):
         EMULATED = "emulated", "software emulation"
         CONTAINER = "container", "container (the host's kernel)"
         NONE = "none", "none (native)"
-        NOT_STATED = "", "not stated"
-
-    class Allocation(models.TextChoices):
-        SPARSE = "sparse", "sparse"
-        METADATA = "metadata", "metadata only"
-        FALLOC = "falloc", "reserved, not written"
-        FULL = "full", "fully written"
-        NOT_STATED = "", "not stated"
-
-    class InputOutput(models.TextChoices):
-        THREADS = "threads", "threads"
-        NATIVE = "native", "native"
-        IO_URING = "io_uring", "io_uring"
-        NOT_STATED = "", "not stated"
-
-    class Discard(models.TextChoices):
-        UNMAP = "unmap", "passed on"
-        IGNORE = "ignore", "ignored"
-        NOT_STATED = "", "not stated"
-
-    class InputOutputThread(models.TextChoices):
-        YES = "yes", "its own"
-        NO = "no", "none of its own"
         NOT_STATED = "", "not stated"
 
     class GuestAccess(models.TextChoices):
@@ -137,27 +134,56 @@ class Configuration(models.Model):
     )
     host_mkfs_options = models.CharField(max_length=200, blank=True, help_text="Given to mkfs, beside the device.")
     host_mount_options = models.CharField(max_length=200, blank=True)
+    host_fs_release = models.CharField(
+        max_length=40,
+        blank=True,
+        default="",
+        db_default="",
+        help_text="Of the file system or volume manager, where it has one.",
+    )
     host_io_scheduler = models.CharField(max_length=40, blank=True, help_text='Of its disks: "none", "mq-deadline".')
     backend = models.CharField(
-        max_length=10,
-        choices=list(BACKENDS.items()),
+        max_length=20,
+        default="",
+        db_default="",
+        choices=backends,
         blank=True,
         help_text="What the disk images lie on; empty: a file where the host's file system is stated, else not stated.",
     )
     below = models.CharField(
         max_length=200, blank=True, help_text="What lies below the backend (RAID, layout of the pool), as stated."
     )
+    pool_layout = _closed("pool_layout", "How the disks below are put together.")
+    pool_devices = _closed("pool_devices", "Of the pool, beside its data disks.")
+    compression = models.CharField(
+        max_length=20, blank=True, default="", db_default="", help_text='Of the host, "lz4"; "off" where there is none.'
+    )
+    encryption = _closed("encryption", "Where data are encrypted.")
+    volume_block_bytes = models.PositiveIntegerField(
+        null=True,
+        blank=True,
+        help_text="Bytes: volblocksize of a ZFS volume, recordsize of a dataset, cluster size of a qcow2 image, chunk "
+        "size of a thin pool.",
+    )
+    snapshot = _closed("snapshot", "What kept an earlier state of the disk meanwhile.")
     storage_kind = models.CharField(
         max_length=10, choices=Storage.Kind, blank=True, help_text="Of these disks; empty: as the case study's storage."
     )
     image_format = models.CharField(max_length=40, blank=True)
-    allocation = models.CharField(max_length=10, choices=Allocation, blank=True, help_text="Of the image's space.")
+    allocation = models.CharField(
+        max_length=10, choices=SETTINGS["allocation"].choices, blank=True, help_text="Of the image's space."
+    )
     cache_mode = models.CharField(max_length=40, blank=True)
-    io_mode = models.CharField(max_length=10, choices=InputOutput, blank=True)
-    discard = models.CharField(max_length=10, choices=Discard, blank=True, help_text="Of what the guest frees.")
+    io_mode = models.CharField(max_length=10, choices=SETTINGS["io_mode"].choices, blank=True)
+    discard = models.CharField(
+        max_length=10, choices=SETTINGS["discard"].choices, blank=True, help_text="Of what the guest frees."
+    )
     disk_bus = models.CharField(max_length=40, blank=True)
     iothread = models.CharField(
-        max_length=10, choices=InputOutputThread, blank=True, help_text="Whether a thread of its own serves the disk."
+        max_length=10,
+        choices=SETTINGS["iothread"].choices,
+        blank=True,
+        help_text="Whether a thread of its own serves the disk.",
     )
     guest_os = models.ForeignKey(
         "experiments.OperatingSystem", null=True, blank=True, on_delete=models.PROTECT, related_name="as_guest"
@@ -179,6 +205,13 @@ class Configuration(models.Model):
     )
     guest_mkfs_options = models.CharField(max_length=200, blank=True, help_text="Given to mkfs, beside the device.")
     guest_mount_options = models.CharField(max_length=200, blank=True)
+    guest_fs_release = models.CharField(
+        max_length=40,
+        blank=True,
+        default="",
+        db_default="",
+        help_text="Of the guest's file system, where it has its own.",
+    )
     guest_io_scheduler = models.CharField(max_length=40, blank=True, help_text="Of the virtual disk, in the guest.")
     vm_vcpus = models.PositiveSmallIntegerField(null=True, blank=True)
     vm_ram_gib = models.FloatField(null=True, blank=True, help_text="GiB for each virtual machine.")

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from kdb.disk_path import bytes_of
+
 from .files import Entry, read_csv
 
 Row = Mapping[str, str]
@@ -64,6 +66,14 @@ _HOST_FILE_SYSTEMS = {
     **{name: name for name in ("zfs", "btrfs", "ext4", "xfs")},
 }
 _IMAGES = {"qcow2": "qcow2", "vmdk": "vmdk", "vdi": "vdi", r"^raw(?! block)": "raw"}
+_ASYNCHRONOUS = {"aio=native|tap:aio": "native", "aio=threads": "threads", "io_uring": "io_uring"}
+_COMPRESSIONS = {"compression=off|no compression": "off", "zstd": "zstd", "lz4": "lz4"}
+_LAYOUTS = {  # of the host's storage
+    "raidz2": "raidz2",
+    "raidz1": "raidz1",
+    "raid5": "raid5",
+    "mirror|raid1": "mirror",
+}
 _BUSES = {"bus virtio|virtio-blk": "virtio", "bus sata": "sata"}
 _GUEST_SYSTEMS = {"coreos": "coreos", "wheezy|debian 7": "debian-7", "ubuntu 16": "ubuntu-16-04"}
 _BENCHMARKS = {
@@ -130,6 +140,7 @@ _LABORATORIES = {"systutorials_xen_file": "systutorials", "systutorials_xen_lvm"
 
 # Parts of a workload's name that tell of the configuration; the rest is the workload.
 _PLACE = r"^[\w-]+: |, pool [\w-]+|, (?:host [AB]|local|EMC)[^,]*(?:\(nested\))?| ?bus=\w+|, (?:file|zvol|lvm)\b.*"
+_PLACE_NAMED = "volume|layer"  # in the name of a hypervisor: where its disk is, and no release
 _ONLY_PLACE = ("baseline", "virtio-blk", "virtiofs")
 _SIZES = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30}
 
@@ -185,8 +196,20 @@ class _Result:
     @property
     def configuration_slug(self) -> str:
         native = "" if "hypervisor" in self.configuration else "native"
-        words = [native, *(self.configuration.get(name, "") for name in _IN_SLUG)]
+        words = [native, *((self.configuration | self._as_before).get(name, "") for name in _IN_SLUG)]
         return re.sub(r"[^a-z0-9]+", "-", " ".join(filter(None, words)).lower()).strip("-")[:80]
+
+    @property
+    def _as_before(self) -> dict[str, str]:
+        """Return what slugs have said since before it was a fact of its own: addresses of configurations stay."""
+        if "hypervisor" not in self.configuration:
+            return {}
+        words, product = self.row["image_format"], _product(self.row["hypervisor"])
+        image = words.replace("CoW overlay, ", "") if "qcow2 (" in words else _named(words, _IMAGES)
+        place = {"hypervisor_release": product, "vm_disk": ""} if re.search(_PLACE_NAMED, product) else {}
+        if self.row["guest_fs"] in ("virtiofs", "9p"):
+            place["cache_mode"] = _cache_of_directory(self.row["cache_mode"])
+        return {"image_format": image, **place}
 
     @property
     def variant_key(self) -> str:
@@ -246,6 +269,7 @@ def _native(row: Row) -> dict[str, str]:
         virtualisation="none",
         host_os=_system(row["guest_os"]),
         host_fs=_named(host_fs, _HOST_FILE_SYSTEMS),
+        **_host_facts(host_fs),
         host_mount_options=over,
         below=below,
     )
@@ -259,15 +283,17 @@ def _virtual(row: Row) -> dict[str, str]:
     host_words = row["guest_fs"] if hypervisor == "lxc" else row["host_fs"]
     host_fs = _named(host_words, _HOST_FILE_SYSTEMS)
     backend = row["guest_fs"] if shared else _named(host, _BACKENDS) or ("file" if host_fs else "")
+    product = _product(row["hypervisor"])
+    is_place = re.search(_PLACE_NAMED, product) is not None
     is_raw_inside = "none" in row["guest_fs"] or "zvol" in row["guest_fs"]
     storage = re.sub(r"^none ?", "", row["host_fs"]) if backend != "file" or not host_fs else row["host_fs"]
     below = "; ".join(filter(None, [storage if storage != host_fs else "", _where(row)]))
     cache = row["cache_mode"]
-    if shared:  # "9p-none", "vtfs-auto-dax"
-        cache = cache.partition("-")[2].replace("-", " ")
+    if shared and cache:  # "9p-none", "vtfs-auto-dax": none of a directory is not none of a disk
+        cache = f"{row['guest_fs']} {_cache_of_directory(cache)}"
     return _filled(
         hypervisor=hypervisor,
-        hypervisor_release=" ".join(filter(None, [row["hypervisor_version"], _product(row["hypervisor"])])),
+        hypervisor_release=" ".join(filter(None, [row["hypervisor_version"], "" if is_place else product])),
         virtualisation="container" if is_container else "emulated" if hypervisor == "qemu-tcg" else "",
         virtual_devices=cache if re.search("loopback|blktap", cache) else "",
         guest_os=_system(row["guest_os"]),
@@ -277,11 +303,21 @@ def _virtual(row: Row) -> dict[str, str]:
         backend=backend,
         host_fs=host_fs if backend in ("file", "") else "",
         below=below if hypervisor != "lxc" else f"in a virtual machine whose disk is a file on {row['host_fs']}",
-        image_format=_image(row["image_format"]),
+        **_host_facts(f"{row['guest_fs'] if hypervisor == 'lxc' else ''} {host}"),
+        guest_fs_release=_release(row["guest_fs"]) if guest_fs else "",
+        image_format=_named(row["image_format"], _IMAGES),
+        volume_block_bytes=_cluster(row["image_format"]),
+        snapshot="overlay" if "CoW overlay" in row["image_format"] else "",
+        allocation="full" if "vdi fixed" in row["image_format"] else "",
+        io_mode=_named(cache, _ASYNCHRONOUS),
         cache_mode="" if re.search("loopback|blktap", cache) else cache,
         disk_bus=_named(row["image_format"], _BUSES),
         storage_kind=_storage_kind(row),
-        vm_disk="preallocated, how is not stated" if "preallocated" in row["image_format"] else "",
+        vm_disk=product
+        if is_place
+        else "preallocated, how is not stated"
+        if "preallocated" in row["image_format"]
+        else "",
     )
 
 
@@ -295,10 +331,30 @@ def _product(words: str) -> str:
     return match[1] if match else "Kata" if "Kata" in words else ""
 
 
-def _image(words: str) -> str:
-    if "qcow2 (" in words:
-        return words.replace("CoW overlay, ", "")
-    return _named(words, _IMAGES)
+def _host_facts(words: str) -> dict[str, str]:
+    """Return what is said of the host's storage beside its name: "zfs 0.6.2 (lz4, mirror)"."""
+    return {
+        "host_fs_release": _release(words) if "zfs" in words else "",
+        "compression": _named(words, _COMPRESSIONS),
+        "pool_layout": _named(words, _LAYOUTS),
+    }
+
+
+def _cache_of_directory(words: str) -> str:
+    """Return "auto dax" of "vtfs-auto-dax"."""
+    return words.partition("-")[2].replace("-", " ")
+
+
+def _release(words: str) -> str:
+    """Return "0.8.3" of "zfs 0.8.3 zvol (no compression)"."""
+    match = re.search(r"\bzfs (\d[\w.-]*)", words.lower())
+    return match[1] if match else ""
+
+
+def _cluster(words: str) -> str:
+    """Return the bytes of a cluster, "65536" of "qcow2 (CoW overlay, 64K clusters)"; empty where none is stated."""
+    match = re.search(r"\b(\d{1,6}[KM]) clusters", words)
+    return str(bytes_of(match[1])) if match else ""
 
 
 def _system(words: str) -> str:

@@ -3,6 +3,8 @@
 import re
 from dataclasses import dataclass
 
+from kdb.disk_path import SETTINGS
+from kdb.host_storage import BACKENDS
 from kdb.units import UNITS
 
 PARAMETER = "parameter:"
@@ -18,7 +20,11 @@ class Column:
     aliases: tuple[str, ...] = ()
 
 
-COLUMNS = (
+def fold(header: str) -> str:
+    return re.sub(r"[\s_.\-]+", "", header.casefold())
+
+
+_COLUMNS = (
     Column("configuration", "Name of a configuration of the case study; else it is found by the columns below.", ""),
     Column("hypervisor", "Hypervisor, or native for the bare machine.", "kvm", ("virtualizer", "vmm", "platform")),
     Column("hypervisor_release", "Its release.", "QEMU 8.1.2", ("hypervisorversion",)),
@@ -42,7 +48,7 @@ COLUMNS = (
     Column("host_io_scheduler", "I/O scheduler of the host's disks.", "none", ("hostscheduler",)),
     Column(
         "backend",
-        "What the images lie on: file, lvm, lvm-thin, zvol, rbd, iscsi, nvme-tcp, raw, virtiofs, 9p or nfs.",
+        f"What the images lie on: {', '.join(BACKENDS)}.",
         "file",
         ("hoststorage",),
     ),
@@ -114,6 +120,20 @@ COLUMNS = (
     Column("source", "Where it stands in a paper.", "Table 3", ("table", "figure")),
     Column("note", "Anything a reader should know.", "", ("notes", "comment", "remark")),
 )
+# A setting that has no words of its own above has those of its row.
+COLUMNS = (
+    *_COLUMNS,
+    *(
+        Column(
+            setting.column,
+            setting.meaning + (f" {', '.join(v.name for v in setting.values)}." if setting.is_closed else ""),
+            "16384" if setting.is_bytes else setting.values[0].name if setting.values else "",
+            tuple({fold(setting.axis), fold(setting.label)} - {fold(setting.column)}),
+        )
+        for setting in SETTINGS.values()
+        if setting.column not in {column.name for column in _COLUMNS}
+    ),
+)
 FIELDS = {column.name: column for column in COLUMNS}
 IGNORED = "ignore"  # said of a column that is none of ours and shall not come in
 NUMERIC = frozenset(
@@ -145,10 +165,6 @@ MAX_HEADER = 200  # characters of one header cell
 _UNIT_IN_HEADER = re.compile(r"[\[(]([^\])]{1,12})[\])]$")
 _MACHINES = re.compile(r"^(\d{1,5}) ?(?:vms?|guests?|virtual machines?)$")
 _RUN = re.compile(r"^(?:run|repetition|rep|iteration) ?#?(\d{1,6})$")
-
-
-def fold(header: str) -> str:
-    return re.sub(r"[\s_.\-]+", "", header.casefold())
 
 
 ALIASES = {

@@ -26,11 +26,17 @@ class Chip:
 
 
 def chips(form: VisitorForm, question: Question, machine: Machine, as_of: int | None) -> list[Chip]:
-    """Return the workload, what is chosen, each filter and each fact of the machine. form : with them filled in"""
+    """Return the workload, what is chosen, each filter, each need and each fact of the machine.
+
+    form : with them filled in
+    """
     said: list[tuple[str, Any, str]] = [("workload", question.workload, ""), ("axis", question.axis, "")]
     for name, value in question.filters.items():
         unset: dict[str, Any] = {name: None}
         said.append((name, value, address(replace(question, **unset), as_of, machine.given)))
+    for need in question.needs:
+        rest = tuple(other for other in question.needs if other != need)
+        said.append(("needs", need, address(replace(question, needs=rest), as_of, machine.given)))
     for name, value in machine.given.items():
         others = {other: fact for other, fact in machine.given.items() if other != name}
         said.append((name, value, address(question, as_of, others)))

@@ -8,6 +8,7 @@ from typing import Any
 from django import forms
 from django.utils.choices import CallableChoiceIterator
 
+from kdb.disk_path import SETTINGS
 from modelling.ask.selectors import (
     BACKENDS,
     DISKS,
@@ -76,6 +77,7 @@ class VisitorForm(AskForm):
         *("workload", "text", "hypervisor", "disks", "images", "guest_os_family", "vm_count"),
         *("axis", "guest_fs", "host_fs", "host_storage", "storage", "benchmark", "grade", "evidence", "metric"),
         "needs",
+        *SETTINGS,
     )
     reading: Reading | None = None  # of the text, where there is one
 

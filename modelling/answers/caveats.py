@@ -8,6 +8,7 @@ import pandas as pd
 from django.conf import settings
 
 from experiments.models import CaseStudy, Configuration
+from kdb.disk_path import SETTINGS
 from kdb.host_storage import BACKENDS
 from kdb.pairs import pair_key
 from kdb.units import METRICS, SCORE
@@ -174,9 +175,9 @@ def _measured_with(axis: Axis, column: str, pairs: pd.DataFrame) -> str:
         "host_fs": names["file_system"],
         "backend": BACKENDS,
         "virtualisation": dict(Configuration.Virtualisation.choices),
-        "allocation": dict(Configuration.Allocation.choices),
-        "io_mode": dict(Configuration.InputOutput.choices),
     }.get(column, {})
+    if column in SETTINGS:
+        spelled = {value.name: value.label for value in SETTINGS[column].values}
     values: dict[str, list[str]] = {}
     for entry, value in sorted(pairs.itertuples(index=False, name=None), key=str):
         values.setdefault(label(axis, entry), []).append("" if pd.isna(value) else value)

@@ -1,15 +1,17 @@
 """The verdict on an answer in plain words: what to use, what to avoid, how strongly, and what would settle it.
 
-What is decided stands in modelling.estimation.verdict; here it is said. No Django. Source: docs/models/verdict.md.
+What is decided stands in modelling.estimation.verdict; here it is said. Source: docs/models/verdict.md.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 import pandas as pd
 
 from experiments.published_evidence.abilities import ABILITIES
 from modelling.estimation.ranking import Entry, RankedPart, Ranking
 from modelling.estimation.verdict import DIFFER, LEADS, NO_DIFFERENCE, NOT_KNOWN, STRENGTHS, USE, Contrast, Verdict
+from modelling.evidence import families
+from modelling.evidence import names as catalogue
 from modelling.evidence.words import STORAGE, capital, counted, listed
 
 from .content import Decision
@@ -103,12 +105,24 @@ def decided(
     sentence += durability
     if avoid:
         sentence += f" Avoid {listed([label(key) for key in avoid], 'or')}."
+    told = {*those, *avoid, *((contrast.first, contrast.second) if contrast else entries[:2])}
+    sentence += _families(told, avoid, entries)
     return Decision(
         kind=verdict.kind,
         sentence=sentence,
         strength=verdict.strength,
         reasons=tuple(sentence for _, sentence in verdict.reasons),
         settle=settle,
+    )
+
+
+def _families(told: Collection[str], avoid: Collection[str], entries: Collection[str]) -> str:
+    """Say of hypervisors that are set against each other, or one of which is to be avoided, that one runs the other."""
+    against = {*families.shared(avoid, entries), *families.shared(told, told)}
+    names = catalogue.names()["hypervisor"] if against else {}
+    return "".join(
+        f" {names.get(product, product)} runs {names.get(runs, runs)}: between the two, defaults and releases differ."
+        for product, runs in sorted(against)
     )
 
 

@@ -6,6 +6,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from experiments.published_evidence.abilities import ABILITIES
+from kdb.disk_path import SETTINGS
 from kdb.units import METRICS
 from modelling.evidence.axes import NATIVE
 from modelling.evidence.question import Question
@@ -21,6 +22,7 @@ THING = {
     "host-storage": "host storage",
     "hypervisor": "hypervisor",
     "configuration": "configuration",
+    **{setting.axis: setting.in_sentence for setting in SETTINGS.values()},
 }
 
 
@@ -32,6 +34,7 @@ _KIND_OF_FILTER = {
     "storage": "storage",
     "benchmark": "benchmark",
     "guest_os_family": "guest_os_family",
+    **{column: column for column in SETTINGS},
 }
 
 
@@ -95,6 +98,7 @@ def title(question: Question, names: Mapping[str, Mapping[str, str]]) -> str:
             "evidence": ", by reviewed papers alone",
             "metric": f", by {METRICS[str(value)].label}" if name == "metric" else "",
             "needs": f", must have {listed([ABILITIES[need].name.lower() for need in question.needs])}",
+            **{column: f", {setting.in_sentence} {label}" for column, setting in SETTINGS.items()},
         }[name]
     return f"{text}: which {THING[question.axis]}?"
 

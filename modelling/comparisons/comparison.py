@@ -15,7 +15,7 @@ from experiments.models import Configuration
 from kdb.content import taken
 from modelling.answers.configurations import MOST_STUDIES, configurations_behind, of_newest_studies
 from modelling.answers.estimate import ranking_of
-from modelling.estimation.arms import entry_keys
+from modelling.estimation.arms import entry_keys, with_entry
 from modelling.estimation.ranking import Ranking
 from modelling.evidence import frames
 from modelling.evidence.axes import AXES, COLUMN_LABELS, Axis
@@ -55,7 +55,7 @@ def compare(question: Question, keys: Sequence[str], revision: int, as_of: int |
     axis = AXES[question.axis]
     ranking = ranking_of(question, as_of)
     asked = replace(question, metric=ranking.metric)
-    all_arms = frames.arms(asked, as_of=as_of).dropna(subset=[c for c in axis.entry if c != "cache_mode"])
+    all_arms = with_entry(frames.arms(asked, as_of=as_of), axis)
     all_arms = all_arms.assign(entry=entry_keys(all_arms, axis))
     all_arms = all_arms[all_arms["entry"].isin(keys)]
     told = of_newest_studies(all_arms)

@@ -116,6 +116,9 @@ def entry_choices(axis: str, names: dict[str, dict[str, str]]) -> list[tuple[str
     """Return every entry that the axis can have, as (key, label); configurations only by hypervisor and pair."""
     if axis not in AXES:
         return []
-    columns = [[""] if column == "cache_mode" else names[KINDS[column]] for column in AXES[axis].entry]
-    keys = [entry_key(AXES[axis], values) for values in product(*columns)]
-    return [(key, entry_label(AXES[axis], key, names)) for key in keys]
+    asked = AXES[axis]
+    if asked.setting and asked.setting.of:  # a release of something: only those that are stated
+        return list(names[axis].items())
+    columns = [[""] if column in asked.optional else names[KINDS[column]] for column in asked.entry]
+    keys = [entry_key(asked, values) for values in product(*columns)]
+    return [(key, entry_label(asked, key, names)) for key in keys]

@@ -58,7 +58,7 @@ def comparable_arms(arms: pd.DataFrame, axis: Axis, spread: Spread) -> pd.DataFr
     assumed bool, whether the source states no spread of the arm's runs; arm_variance float > 0, of mean_log.
     Where a cell has a measured and a derived value, the measured one stands.
     """
-    arms = arms.dropna(subset=[column for column in axis.entry if column != "cache_mode"])
+    arms = with_entry(arms, axis)
     measured_first = np.argsort((arms["origin"] != "measured").to_numpy(), kind="stable")
     cell = pd.Series(numbered(arms, ["configuration_id", *MEASUREMENT_FIELDS]))
     stands = np.empty(len(arms), dtype=bool)
@@ -69,8 +69,16 @@ def comparable_arms(arms: pd.DataFrame, axis: Axis, spread: Spread) -> pd.DataFr
     return arms[varies(group, arms["entry"])[group]]
 
 
+def with_entry(arms: pd.DataFrame, axis: Axis) -> pd.DataFrame:
+    """Return the arms that state what makes an entry of the axis; what is not stated is no entry."""
+    states = np.ones(len(arms), dtype=bool)
+    for column in axis.required:
+        states &= (arms[column].notna() & (arms[column] != "")).to_numpy(dtype=bool)
+    return arms[states]
+
+
 def entry_keys(arms: pd.DataFrame, axis: Axis) -> pd.Categorical:
-    """Return the (arms,) keys of their entries. arms : none misses a column of the axis' entries but the cache mode"""
+    """Return the (arms,) keys of their entries. arms : of with_entry"""
     columns = list(axis.entry)
     place = numbered(arms, columns)
     values = arms[columns].iloc[first_of_each(place)].itertuples(index=False, name=None)

@@ -10,8 +10,10 @@ from kdb.pairs import pair_key
 from modelling.evidence.axes import Axis, entry_parts
 
 from .arms import trials
+from .hierarchy import CHOICES
 from .network import Trial
 from .ordinal import from_tiers, joint
+from .partial_pooling import SETTING
 
 _BY = ["laboratory", "storage"]
 COLUMNS = ("entry", "trial", "laboratory", "group", "storage", "outcome", "variance")
@@ -22,6 +24,9 @@ def choices_of(axis: Axis, keys: Sequence[str], arms: pd.DataFrame) -> pd.DataFr
 
     arms : of comparable_arms; tell which entries are containers
     """
+    if axis.setting:
+        column = axis.setting.column
+        return pd.DataFrame({column if column in CHOICES else SETTING: list(keys)}, index=pd.Index(keys, name="entry"))
     in_containers = set(arms["entry"][arms["virtualisation"] == "container"].unique())
     rows = []
     for key in keys:

@@ -15,7 +15,7 @@ with the number of cells. Source: docs/models/ranking.md, section 4; docs/models
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
@@ -25,6 +25,8 @@ import pandas as pd
 from scipy.optimize import minimize
 from scipy.special import gammainccinv, gammaln, ndtr, ndtri
 
+from kdb.disk_path import SETTINGS
+
 from .bayes import Posterior
 from .hierarchy import CHOICES, NAMES, Hierarchy
 
@@ -33,6 +35,10 @@ FREEDOM = 3.0  # of a laboratory's Student's t
 AVERAGED = 0.65
 SHARED = 0.6  # of a residual's variance, by the laboratories of one research group
 EFFECTS, DEVIATIONS = 0.7, 1.0  # standard deviations of the priors on the logarithms of the two multipliers
+# A setting that was no kind of choice of its own where the scales were learnt has the mean variance of those settings
+# that were. It is one of their kind, and too little is published of each such setting to learn a scale from.
+SETTING = "setting"
+_LEARNT = [column for column in CHOICES if column in SETTINGS]
 PUBLISHED = Path(__file__).with_name("scales.json")
 _LEVEL = 100.0  # variance of levels: flat
 _NODES = 64
@@ -60,6 +66,12 @@ class Scales:
     laboratory: np.ndarray
     trial: np.ndarray
     residual: np.ndarray
+
+    @property
+    def with_settings(self) -> "Scales":
+        """Return the same scales with one for SETTING."""
+        mean = self.choices[:, [self.names.index(name) for name in _LEARNT]].mean(axis=1, keepdims=True)
+        return replace(self, names=(*self.names, SETTING), choices=np.hstack([self.choices, mean]))
 
     def draw(self, number: int | None) -> "_Draw":
         """Return one of the draws; None: their mean."""
@@ -111,7 +123,7 @@ def posterior(entries: pd.DataFrame, cells: pd.DataFrame, scales: Scales, storag
     storage : the kind that the question names, else ""
     Without cells it is the prior.
     """
-    return _Model(entries, cells, scales, storage).posterior()
+    return _Model(entries, cells, scales.with_settings, storage).posterior()
 
 
 class _Batch(NamedTuple):

@@ -43,7 +43,7 @@ from .verdict import (
 )
 
 # Raised with every change that makes the same evidence give another answer: kept answers are not mixed.
-METHOD = 10
+METHOD = 11
 
 _ENDS = (0.025, 0.975)
 # A tier list's standing of a pair, from the text list and its outstanding marks.
@@ -257,8 +257,8 @@ def scored_findings(findings: pd.DataFrame, axis: Axis) -> pd.DataFrame:
     outstanding among the best to -2 outstanding among the worst, the middle of both where text and
     table disagree. Findings with nothing to be compared with are left out.
     """
-    if findings.empty:
-        return findings.assign(entry=[], list=[], standing=[])
+    if findings.empty or not set(axis.entry) <= {*findings}:
+        return findings.iloc[:0].assign(entry=[], list=[], standing=[])
     text = findings["text_list"].map(_STANDING)
     table = findings["table_list"].map(_STANDING)
     standing = (text * np.where(findings["is_outstanding"], 2.0, 1.0)).where(text == table, (text + table) / 2)

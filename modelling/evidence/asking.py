@@ -15,6 +15,7 @@ from rest_framework.request import Request
 from experiments.published_evidence.abilities import ABILITIES
 from kdb.api.errors import refuse_faults
 from kdb.api.faults import FaultyRequest, FieldError
+from kdb.disk_path import SETTINGS, Setting
 from kdb.units import METRICS
 
 from . import counts
@@ -29,6 +30,14 @@ Asked = TypeVar("Asked", bound=QuestionForm)
 AS_OF = "as_of"
 BY_METHOD = "method"
 EDITION = (AS_OF, BY_METHOD)  # they name one answer of many to a question
+
+
+def _described(setting: Setting) -> str:
+    """Return what the API's document says of the filter by a setting."""
+    values = ["16384", "16k"] if setting.is_bytes else [value.name for value in setting.values]
+    others = "" if setting.is_closed or not values else ", ..."
+    allowed = f" {', '.join(f'`{value}`' for value in values)}{others}." if values else " As published."
+    return f"{setting.label}:{allowed} {setting.meaning}"
 
 
 FILTERS = [
@@ -48,6 +57,7 @@ FILTERS = [
         enum=list(METRICS),
         description="What is compared. Else throughput, and where nothing has it another; the answer says which.",
     ),
+    *(OpenApiParameter(column, description=_described(setting)) for column, setting in SETTINGS.items()),
 ]
 
 NEEDS = OpenApiParameter(

@@ -9,30 +9,31 @@ the same under two of them only where both say so. Source: docs/models/ranking.m
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from kdb.disk_path import SETTINGS, Setting
 from kdb.pairs import pair_key, pair_parts
 
+MACHINE = ("guest_os", "vm_vcpus", "vm_ram_gib")
 # What surrounds a pair and is equal wherever the question is about file systems.
 ENVIRONMENT = (
     "virtualisation",
-    "cache_mode",
-    "image_format",
-    "disk_bus",
-    "guest_os",
-    "vm_vcpus",
-    "vm_ram_gib",
+    *(setting.column for setting in SETTINGS.values() if setting.is_environment),
+    *MACHINE,
 )
-MACHINE = ("guest_os", "vm_vcpus", "vm_ram_gib")
 # What a question names in place of a hypervisor: the benchmark runs on the host itself. Counts where it is asked for by
 # name, and nowhere else: what a file system does under a load is not what it does under the images of machines.
 NATIVE = "native"
-_OF_NATIVE = ("hypervisor", "host_fs", "storage", "host_io_scheduler")  # the others are of machines and their images
+_OF_NATIVE = (  # the others are of machines and their images
+    *("hypervisor", "host_fs", "storage", "host_io_scheduler"),
+    *(setting.column for setting in SETTINGS.values() if setting.is_native),
+)
 # What must be equal on every axis, as far as both sides state it.
 WHERE_STATED = (
-    *("storage", "allocation", "io_mode", "discard", "iothread", "guest_access"),
-    *("host_io_scheduler", "guest_io_scheduler"),
+    "storage",
+    *(setting.column for setting in SETTINGS.values() if not setting.is_environment),
+    *("guest_access", "host_io_scheduler", "guest_io_scheduler"),
 )
 # What a hypervisor sets by itself where nobody chooses: left open under two of them, it is not known to be the same.
-SET_BY_HYPERVISOR = ("cache_mode", "disk_bus", "image_format", "allocation", "io_mode")
+SET_BY_HYPERVISOR = tuple(setting.column for setting in SETTINGS.values() if setting.set_by_hypervisor)
 
 
 @dataclass(frozen=True)
@@ -44,11 +45,18 @@ class Axis:
     entry: tuple[str, ...]  # columns of the frame of arms that make an entry
     held: tuple[str, ...]  # columns two compared arms agree in
     comes_along: tuple[str, ...] = ()  # columns that may differ, and confound where they do
+    optional: tuple[str, ...] = ()  # columns of an entry that need not be stated
+    setting: Setting | None = None  # whose values are compared
+
+    @property
+    def required(self) -> tuple[str, ...]:
+        """Return the columns that an arm states where it is one of an entry's."""
+        return tuple(column for column in self.entry if column not in self.optional)
 
     @property
     def set_by_entry(self) -> tuple[str, ...]:
         """Return the columns that confound two entries of different hypervisors unless both state the same value."""
-        is_open = "hypervisor" in self.entry
+        is_open = "hypervisor" in self.entry and "hypervisor" not in self.held
         return tuple(column for column in SET_BY_HYPERVISOR if is_open and column not in self.entry)
 
     @property
@@ -59,7 +67,9 @@ class Axis:
     @property
     def held_where_stated(self) -> tuple[str, ...]:
         """Return the columns in which two compared arms agree as far as both state them."""
-        return tuple(column for column in WHERE_STATED if column not in self.comes_along)
+        parts = [setting.column for setting in SETTINGS.values() if set(setting.part_of) & set(self.entry)]
+        free = {*self.entry, *self.comes_along, *parts}
+        return tuple(column for column in WHERE_STATED if column not in free)
 
     def all_held(self, hypervisor: str | None) -> tuple[str, ...]:
         """Return the columns that are held fixed or where they are stated; natively those that a native run has."""
@@ -67,37 +77,67 @@ class Axis:
         return tuple(column for column in held if column in _OF_NATIVE) if hypervisor == NATIVE else held
 
 
+def _coming_along(*entry: str) -> tuple[str, ...]:
+    """Return the settings whose values may come along with an entry of these columns."""
+    settings = [setting for setting in SETTINGS.values() if set(setting.comes_with) & set(entry)]
+    return tuple(setting.column for setting in settings if setting.column not in entry)
+
+
+def _axis_of(setting: Setting) -> Axis:
+    """Return the axis that compares a setting's values: all else on the disk's path is equal."""
+    entry = (setting.of, setting.column) if setting.of else (setting.column,)
+    along = setting.may_come_along
+    held = ("hypervisor", "guest_fs", "host_fs", "backend", *ENVIRONMENT)
+    held = tuple(column for column in held if column not in (setting.column, *along))
+    return Axis(setting.axis, setting.label, entry, held, along, setting=setting)
+
+
 AXES = {
     axis.name: axis
     for axis in (
-        Axis("fs-pair", "Guest file system on host file system", ("guest_fs", "host_fs"), ("hypervisor", *ENVIRONMENT)),
+        Axis(
+            "fs-pair",
+            "Guest file system on host file system",
+            ("guest_fs", "host_fs"),
+            ("hypervisor", *ENVIRONMENT),
+            _coming_along("guest_fs", "host_fs"),
+        ),
         Axis("guest-fs", "Guest file system", ("guest_fs",), ("hypervisor", "host_fs", "backend", *ENVIRONMENT)),
-        Axis("host-fs", "Host file system", ("host_fs",), ("hypervisor", "guest_fs", *ENVIRONMENT)),
+        Axis(
+            "host-fs",
+            "Host file system",
+            ("host_fs",),
+            ("hypervisor", "guest_fs", *ENVIRONMENT),
+            _coming_along("host_fs"),
+        ),
         Axis(
             "host-storage",
             "Host storage",
             ("host_storage",),
             ("hypervisor", "guest_fs", *(column for column in ENVIRONMENT if column != "image_format")),
-            comes_along=("image_format", "allocation"),
+            _coming_along("host_storage"),
         ),
         Axis(
             "hypervisor",
             "Hypervisor",
             ("hypervisor",),
             ("guest_fs", *MACHINE),
-            comes_along=("host_fs", "backend", "virtualisation", "cache_mode", "disk_bus", "image_format"),
+            ("host_fs", "backend", "virtualisation", *_coming_along("hypervisor")),
         ),
         Axis(
             "configuration",
             "Configuration",
             ("hypervisor", "guest_fs", "host_fs", "cache_mode"),
             MACHINE,
-            comes_along=("backend", "virtualisation", "disk_bus", "image_format"),
+            ("backend", "virtualisation", *_coming_along("hypervisor", "guest_fs", "host_fs", "cache_mode")),
+            optional=("cache_mode",),
         ),
+        *map(_axis_of, SETTINGS.values()),
     )
 }
 
-NATIVE_AXES = ("host-fs", "host-storage")  # on which native runs are compared
+# On which native runs are compared.
+NATIVE_AXES = ("host-fs", "host-storage", *(setting.axis for setting in SETTINGS.values() if setting.is_native))
 
 
 def axis_left_open(hypervisor: object, guest_fs: object, host_fs: object) -> str:
@@ -124,14 +164,8 @@ COLUMN_LABELS = {
     "host_storage": "host storage",
     "backend": "backend of the images",
     "virtualisation": "kind of virtualisation",
-    "cache_mode": "cache mode",
-    "image_format": "image format",
-    "disk_bus": "disk bus",
     "storage": "kind of storage",
-    "allocation": "allocation of the image",
-    "io_mode": "I/O mode",
-    "discard": "discard",
-    "iothread": "I/O thread",
+    **{setting.column: setting.in_sentence for setting in SETTINGS.values()},
     "guest_access": "what the load works on in the guest",
     "host_io_scheduler": "I/O scheduler of the host",
     "guest_io_scheduler": "I/O scheduler of the guest",
@@ -147,7 +181,7 @@ KINDS = {
     "guest_fs": "file_system",
     "host_fs": "file_system",
     "host_storage": "host_storage",
-    "cache_mode": "cache_mode",
+    **{column: column for column in SETTINGS},
 }
 
 
@@ -159,7 +193,7 @@ def entry_key(axis: Axis, values: tuple[str, ...]) -> str:
         hypervisor, guest_fs, host_fs, cache_mode = values
         key = f"{hypervisor}:{pair_key(guest_fs, host_fs)}"
         return f"{key}:{cache_mode}" if cache_mode else key
-    return values[0]
+    return ":".join(values)  # "zvol:0.8.3"
 
 
 def entry_parts(axis: Axis, key: str) -> dict[str, str]:
@@ -174,7 +208,10 @@ def entry_parts(axis: Axis, key: str) -> dict[str, str]:
         hypervisor, _, rest = key.partition(":")
         pair, _, cache_mode = rest.partition(":")
         values = (hypervisor, *pair_parts(pair), cache_mode)
-    if entry_key(axis, values) != key or not values[0]:
+    elif len(axis.entry) == 2:
+        owner, _, value = key.partition(":")
+        values = (owner, value)
+    if entry_key(axis, values) != key or not all(values[: len(axis.required)]):
         raise ValueError(f"{key!r} is not an entry of the axis {axis.name}")
     return dict(zip(axis.entry, values, strict=True))
 
@@ -187,6 +224,8 @@ def entry_label(axis: Axis, key: str, names: Mapping[str, Mapping[str, str]]) ->
     named = {column: names[KINDS[column]].get(word, word) for column, word in entry_parts(axis, key).items()}
     if len(named) == 1:
         return named[axis.entry[0]]
+    if axis.setting:
+        return " ".join(named.values())
     pair = f"{named['guest_fs']} on {named['host_fs']}"
     under = f" under {named['hypervisor']}" if "hypervisor" in named else ""
     mode = named.get("cache_mode", "")

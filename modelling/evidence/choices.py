@@ -56,18 +56,21 @@ class Compared:
 
     def compares(self, axis: str, filters: Mapping[str, Any]) -> bool:
         """Tell whether two entries of the axis are in the rows that the filters admit, all that is held being equal."""
+        axis_asked = AXES[axis]
+        entry, required = axis_asked.entry, axis_asked.required
+        rows = [row for row in self.rows if all(row.get(column) for column in required)]
+        if len({tuple(row.get(column) for column in entry) for row in rows}) < 2:
+            return False
         groups: dict[Any, list[Mapping[str, Any]]] = defaultdict(list)
-        entry, held = AXES[axis].entry, AXES[axis].held
-        for row in self.rows:
+        for row in rows:
             if row.get("virtualisation") == "emulated" and filters.get("hypervisor") != EMULATOR:
                 continue
             if row["hypervisor"] == NATIVE != filters.get("hypervisor"):
                 continue
-            is_admitted = all(row.get(name) == value for name, value in filters.items() if name in row)
-            if is_admitted and None not in [row.get(column) for column in entry]:
-                groups[tuple(row.get(column) for column in held)].append(row)
-        alike = list(groups.values())
-        for column in AXES[axis].held_where_stated:
+            if all(row.get(name) == value for name, value in filters.items() if name in row):
+                groups[tuple(row.get(column) for column in axis_asked.held)].append(row)
+        alike = [alone for alone in groups.values() if len(alone) > 1]
+        for column in axis_asked.held_where_stated if alike else ():
             alike = [part for rows in alike for part in _alike(rows, column)]
         return any(len({tuple(row.get(column) for column in entry) for row in rows}) > 1 for rows in alike)
 

@@ -7,6 +7,7 @@ from django import forms
 from django.utils.choices import CallableChoiceIterator
 
 from experiments.published_evidence.abilities import ABILITIES
+from kdb.disk_path import SETTINGS
 from kdb.units import METRICS
 
 from . import names
@@ -33,6 +34,7 @@ _NAMED_FIELDS = {
     "storage": ("storage", "Storage"),
     "benchmark": ("benchmark", "Benchmark"),
     "guest_os_family": ("guest_os_family", "Guest system"),
+    **{column: (column, setting.label) for column, setting in SETTINGS.items()},
 }
 
 
@@ -140,6 +142,7 @@ class QuestionForm(forms.Form):
         "evidence",
         "metric",
         "needs",
+        *SETTINGS,
     )
 
     def __init__(self, data: Any, *, axis: str) -> None:
@@ -205,11 +208,19 @@ class AskForm(QuestionForm):
 
     @property
     def main_fields(self) -> list[forms.BoundField]:
-        return [field for field in self if field.name not in (*FURTHER_FILTERS, "needs")]
+        return [field for field in self if field.name not in (*FURTHER_FILTERS, "needs", *SETTINGS)]
 
     @property
     def further_fields(self) -> list[forms.BoundField]:
         return [field for field in self if field.name in FURTHER_FILTERS]
+
+    @property
+    def setting_fields(self) -> list[forms.BoundField]:
+        return [self[name] for name in SETTINGS]
+
+    @property
+    def has_settings(self) -> bool:
+        return any(field.value() or field.errors for field in self.setting_fields)
 
     @property
     def has_further_filters(self) -> bool:
@@ -236,9 +247,12 @@ def _fault(axis: str, key: str) -> str:
         parts = entry_parts(AXES[axis], key)
     except ValueError:
         form = {"fs-pair": "btrfs-on-ext4", "configuration": "kvm:btrfs-on-ext4"}.get(axis, "a slug")
+        setting = AXES[axis].setting
+        if setting and setting.of:
+            form = next(iter(names.names()[axis]), f"a {setting.of.replace('_', ' ')}, a colon and a release")
         return f"{key!r} is not an entry of this axis; write it like {form}."
     for column, name in parts.items():
         known = names.names()[KINDS[column]]
-        if name not in known and (name or column != "cache_mode"):
+        if name not in known and (name or column not in AXES[axis].optional):
             return f"{name!r} in {key!r} is not known here; allowed are {', '.join(known) or 'none'}."
     return ""

@@ -17,7 +17,8 @@ from pandas.api.types import union_categoricals
 
 from experiments.models import CaseStudy, Configuration, MechanismCost, OrdinalFinding
 from experiments.models.case_study import CaseStudyQuerySet, laboratory
-from experiments.models.testbed import storage_kind
+from experiments.models.testbed import setting_keys, storage_kind
+from kdb.disk_path import SETTINGS
 from kdb.host_storage import BACKENDS, FILE, UNNAMED, host_storage_key, host_storage_parts
 from kdb.units import SCORE, SPEEDS, THROUGHPUT
 from modelling.models import Arm
@@ -50,16 +51,10 @@ _ARM_COLUMNS = {
     "guest_fs": "configuration__guest_fs__slug",  # str, missing: not stated, or native
     "host_fs": "configuration__host_fs__slug",  # str, missing: not stated
     "virtualisation": "configuration__virtualisation",  # str, empty: not stated
-    "cache_mode": "configuration__cache_mode",  # str, empty: not stated
-    "image_format": "configuration__image_format",  # str, empty: not stated
-    "allocation": "configuration__allocation",  # str, empty: not stated
-    "io_mode": "configuration__io_mode",  # str, empty: not stated
-    "discard": "configuration__discard",  # str, empty: not stated
-    "iothread": "configuration__iothread",  # str, empty: not stated
+    **{column: f"{column}_as_key" for column in SETTINGS},  # str, empty: not stated; annotated by _frame
     "guest_access": "access_in_guest",  # str, empty: not stated; annotated by _frame
     "host_io_scheduler": "configuration__host_io_scheduler",  # str, empty: not stated
     "guest_io_scheduler": "configuration__guest_io_scheduler",  # str, empty: not stated
-    "disk_bus": "configuration__disk_bus",  # str, empty: not stated
     "guest_mount_options": "configuration__guest_mount_options",  # str, empty: not stated
     "host_mount_options": "configuration__host_mount_options",  # str, empty: not stated
     "guest_os": "configuration__guest_os__slug",  # str, missing: not stated
@@ -117,6 +112,7 @@ _ARM_FILTERS = {
     "benchmark": "variant__benchmark__slug",
     "guest_os_family": "configuration__guest_os__family",
     "metric": "metric",
+    **{column: f"{column}_as_key" for column in SETTINGS},
 }
 _FINDING_FILTERS = {
     "hypervisor": "hypervisor__slug",
@@ -276,6 +272,7 @@ def _frame(rows: QuerySet[Arm], further: Mapping[str, str] = MappingProxyType({}
             When(configuration__guest_fs__isnull=False, then=Value("file-system")),
             default="configuration__guest_access",
         ),
+        **setting_keys("configuration__"),
     )
     paths = (*_ARM_COLUMNS.values(), *further.values())
     values = rows.values_list(*paths, "configuration__host_fs__slug", "configuration__backend")
@@ -337,7 +334,9 @@ def _admitting_arms(case_study_ids: list[int]) -> list[dict[str, Any]]:
     paths = {"workload": "variant__workload__slug", **_ARM_FILTERS, "backend": "configuration__backend"}
     paths |= {"evidence": reviewed, "block_size_bytes": "block_size_bytes"}
     rows = Arm.objects.filter(configuration__case_study__in=case_study_ids).annotate(
-        has_spread=Q(variance__isnull=False), kind_of_storage=storage_kind("configuration__")
+        has_spread=Q(variance__isnull=False),
+        kind_of_storage=storage_kind("configuration__"),
+        **setting_keys("configuration__"),
     )
     kinds = rows.order_by().values_list(*paths.values(), "configuration__virtualisation", "origin", "has_spread")
     admitting = []
@@ -443,7 +442,7 @@ def _arms_in_any_metric(question: Question) -> QuerySet[Arm]:
     if question.hypervisor != EMULATOR:
         rows = rows.exclude(configuration__virtualisation="emulated")
     asked = replace(question, hypervisor=None) if is_native else question
-    rows = rows.annotate(kind_of_storage=storage_kind("configuration__")).filter(
+    rows = rows.annotate(kind_of_storage=storage_kind("configuration__"), **setting_keys("configuration__")).filter(
         **{_ARM_FILTERS[name]: value for name, value in asked.filters.items() if name in _ARM_FILTERS}
     )
     if question.host_storage:
@@ -480,7 +479,8 @@ def _admitted_findings(question: Question, counts: Q) -> QuerySet[OrdinalFinding
         asked &= Q(publication__is_reviewed=True)
     # In one call, so that all conditions are on the same case study.
     rows = OrdinalFinding.objects.filter(counts, asked, variant__workload__slug=question.workload)
-    admits_lists = question.grade in (None, "D") and question.metric in (None, THROUGHPUT)
+    # A list states none of the settings.
+    admits_lists = question.grade in (None, "D") and question.metric in (None, THROUGHPUT) and not question.settings
     return rows if admits_lists else rows.none()
 
 

@@ -20,9 +20,11 @@ from experiments.models import (
     Workload,
 )
 from experiments.models.catalogue import CatalogueEntry
-from kdb.host_storage import host_storages
+from experiments.models.testbed import setting_keys
+from kdb.disk_path import SETTINGS, bytes_of
+from kdb.host_storage import WORDS, host_storage_key, host_storages
 
-from .axes import NATIVE, Axis, entry_label
+from .axes import KINDS, NATIVE, Axis, entry_label
 
 _SECONDS = 10
 _KEY = "modelling.evidence.names"
@@ -53,6 +55,10 @@ def vm_counts() -> list[int]:
 
 def slug_for(kind: str, name: str) -> str | None:
     """Return the slug that a slug, a name or an alias stands for, spelled as imports accept it; None if none fits."""
+    if name in _catalogue()["names"][kind]:
+        return name  # of two releases that are folded alike, the one that is written
+    if kind in SETTINGS and SETTINGS[kind].is_bytes and (size := bytes_of(name)):
+        return str(size)
     return _catalogue()["spellings"][kind].get(entry_names.fold(name))
 
 
@@ -86,10 +92,35 @@ def _catalogue() -> dict[str, Any]:
     return catalogue
 
 
-def _cache_modes() -> list[str]:
-    """List what case studies that everybody may see call the cache modes of virtual disks."""
-    rows = Configuration.objects.filter(case_study__in=CaseStudy.objects.visible()).exclude(cache_mode="")
-    return list(rows.order_by("cache_mode").values_list("cache_mode", flat=True).distinct())
+def _of_settings(labels: dict[str, dict[str, str]]) -> dict[str, dict[str, str]]:
+    """Return each setting's column to its values with their labels: the well-known ones, then what else case studies
+    say that everybody may see. Of a setting that belongs to something, its axis to the entries that they state.
+
+    labels : of the catalogue; one query
+    """
+    columns = [f"{column}_as_key" for column in SETTINGS]
+    owners = ("hypervisor__slug", "backend", "host_fs__slug", "guest_fs__slug")
+    rows = Configuration.objects.filter(case_study__in=CaseStudy.objects.visible()).annotate(**setting_keys())
+    values: dict[str, set[str]] = {column: set() for column in SETTINGS}
+    entries: dict[str, set[tuple[str, str]]] = {setting.axis: set() for setting in SETTINGS.values() if setting.of}
+    for hypervisor, backend, host_fs, guest_fs, *stated in rows.order_by().values_list(*owners, *columns).distinct():
+        owner_of = {"hypervisor": hypervisor, "host_storage": host_storage_key(backend, host_fs), "guest_fs": guest_fs}
+        for setting, value in zip(SETTINGS.values(), stated, strict=True):
+            values[setting.column].add(value)
+            if setting.of and value and (owner := owner_of[setting.of]):
+                entries[setting.axis].add((owner, value))
+    named = {}
+    for setting in SETTINGS.values():
+        known = {value.name: value.label for value in setting.values}
+        others = sorted(values[setting.column] - {"", *known}, key=lambda value: (len(value) * setting.is_bytes, value))
+        named[setting.column] = known | {value: setting.value_label(value) for value in others}
+        if setting.of:
+            owned = labels[KINDS[setting.of]]
+            named[setting.axis] = {
+                f"{owner}:{value}": f"{owned.get(owner, owner)} {value}"
+                for owner, value in sorted(entries[setting.axis])
+            }
+    return named
 
 
 def _read() -> dict[str, Any]:
@@ -103,11 +134,19 @@ def _read() -> dict[str, Any]:
     choices = {"storage": Storage.Kind.choices, "guest_os_family": OperatingSystem.Family.choices}
     for kind, named in {**choices, "host_storage": host_storages(labels["file_system"]).items()}.items():
         labels[kind] = {value: label for value, label in named if value}
-        spellings[kind] = entry_names.spellings((value, label, ()) for value, label in labels[kind].items())
+        words = WORDS if kind == "host_storage" else {}
+        spellings[kind] = entry_names.spellings(
+            (value, label, words.get(value, ())) for value, label in labels[kind].items()
+        )
     # What a question may name; an entry of an axis is a hypervisor of the catalogue.
     labels["hypervisor_or_native"] = {**labels["hypervisor"], NATIVE: "Native, no hypervisor"}
     spellings["hypervisor_or_native"] = {**spellings["hypervisor"], **dict.fromkeys(_NATIVELY, NATIVE)}
-    labels["cache_mode"] = {mode: mode for mode in _cache_modes()}
+    for kind, of_setting in _of_settings(labels).items():
+        words = {value.name: value.words for value in SETTINGS[kind].values} if kind in SETTINGS else {}
+        labels[kind] = of_setting
+        spellings[kind] = entry_names.spellings(
+            (value, label, words.get(value, ())) for value, label in of_setting.items()
+        )
     counts = CaseStudy.objects.published().order_by().values_list("vm_counts", flat=True).distinct()
     run = sorted({n for row in counts for n in row if n})
     return {"names": labels, "spellings": spellings, "described": described, "vm_counts": run}

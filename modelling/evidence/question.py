@@ -1,10 +1,12 @@
 """One question, in one spelling. No Django."""
 
-from dataclasses import dataclass, fields
-from typing import Annotated, Any
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, make_dataclass
+from typing import TYPE_CHECKING, Annotated, Any, Self
 
 from experiments.published_evidence.abilities import ABILITIES
 from kdb.content import Among, MetricName
+from kdb.disk_path import SETTINGS
 
 from .axes import AXES
 
@@ -17,7 +19,7 @@ Grade = Annotated[str, Among(GRADES)]
 
 
 @dataclass(frozen=True)
-class Question:
+class _Question:
     """The question as it was understood: slugs in place of aliases, null for any."""
 
     axis: AxisName
@@ -51,12 +53,17 @@ class Question:
         """Return the canonical spelling: equal for equal questions, whatever aliases they were asked in."""
         return f"{self.axis}?" + "&".join(f"{k}={v}" for k, v in [("workload", self.workload), *self.asked.items()])
 
+    @property
+    def settings(self) -> Mapping[str, str]:
+        """Return the filters that name a value of a setting."""
+        return {name: value for name, value in vars(self).items() if name in SETTINGS and value is not None}
+
     def as_dict(self) -> dict[str, Any]:
         """Return every field, as the API shows the question."""
         return {**vars(self), "needs": list(self.needs)}
 
     @classmethod
-    def from_key(cls, key: str) -> "Question":
+    def from_key(cls, key: str) -> Self:
         """Return the question that `key` spells."""
         axis, _, query = key.partition("?")
         values: dict[str, Any] = dict(part.split("=", 1) for part in query.split("&"))
@@ -66,3 +73,20 @@ class Question:
             values["needs"] = tuple(values["needs"].split(","))
         known = {field.name for field in fields(cls)}
         return cls(axis=axis, **{name: value for name, value in values.items() if name in known})
+
+
+if TYPE_CHECKING:
+
+    @dataclass(frozen=True)
+    class Question(_Question):
+        """A _Question with a filter for each setting of the disk's path; mypy cannot read make_dataclass."""
+
+else:
+    Question = make_dataclass(
+        "Question",
+        [(column, Annotated[str | None, setting.meaning], None) for column, setting in SETTINGS.items()],
+        bases=(_Question,),
+        namespace={"__doc__": _Question.__doc__},
+        frozen=True,
+    )
+    Question.__module__ = __name__  # of which it is pickled

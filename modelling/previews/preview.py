@@ -173,7 +173,10 @@ def _locked_draft(case_study_id: int) -> CaseStudy | None:
 def _questions(case_study_id: int) -> list[Question]:
     """List the questions that the draft may touch: its workloads' without filters first, then what was asked lately."""
     workloads = counts.workloads_of(case_study_id)
-    plain = [Question(axis, workload) for workload in workloads for axis in AXES]
+    # Without two values of a setting it says nothing of that.
+    arms = frames.arms_of(CaseStudy.objects.get(pk=case_study_id))
+    axes = [axis for axis in AXES.values() if not axis.setting or len({*arms[axis.setting.column]} - {""}) > 1]
+    plain = [Question(axis.name, workload) for workload in workloads for axis in axes]
     standing = RankingSnapshot.objects.filter(superseded_by__isnull=True, method=METHOD, workload__in=workloads)
     asked = [Question.from_key(key) for key in standing.order_by("-pk").values_list("question", flat=True)]
     questions = list(dict.fromkeys([*plain, *asked]))

@@ -347,7 +347,7 @@ METHODS = {
             "components",
             "Additive components",
             from_components,
-            axes=tuple(name for name in AXES if name != "host-storage"),  # which none of its components is
+            axes=tuple(axis.name for axis in AXES.values() if set(axis.entry) <= set(COMPONENTS)),
         ),
         Method("ext4", "ext4 first", ext4_first, axes=(*FILE_SYSTEM_AXES, "configuration"), is_naive=True),
         Method("mean", "Mean over all workloads", overall_mean, is_naive=True),

@@ -9,6 +9,7 @@ from itertools import chain
 import pandas as pd
 
 from experiments.claim_conditions import Order, Untestable, Within, parse_checks
+from kdb.disk_path import SETTINGS
 from kdb.units import METRICS
 from modelling.answers import decision
 from modelling.answers.estimate import ranking_of
@@ -21,7 +22,10 @@ from modelling.models import ClaimVerdict
 from .claimed import Claimed, claimed
 from .coherence import Told, ToldPart
 
-_OF_ARMS = ("hypervisor", "guest_fs", "host_fs", "host_storage", "vm_count", "storage", "benchmark", "guest_os_family")
+_OF_ARMS = (
+    *("hypervisor", "guest_fs", "host_fs", "host_storage", "vm_count", "storage", "benchmark", "guest_os_family"),
+    *SETTINGS,
+)
 
 
 def questions() -> Iterator[tuple[Question, list[Question]]]:

@@ -28,7 +28,6 @@ SAID = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)  # of intervals, that
 _SURER = (0.5, 0.6, 0.7, 0.8, 1.0)  # ends of the bins of how sure a forecast is which of two is faster
 _WHERE = tuple(dict.fromkeys(column for columns in ANYWHERE.values() for column in columns if column != "group"))
 _COLUMN = {"container": "virtualisation"}  # choices that axes call otherwise
-_ALONE = ("cache_mode", "image_format", "disk_bus", "io_mode", "allocation")  # choices that no axis is about
 BY = ("all", "choice", "load", "storage")
 
 
@@ -112,17 +111,15 @@ class Contrast:
 
     @property
     def choices(self) -> tuple[str, ...]:
-        """Return the axes on which it is a comparison, or the one kind of choice that it is about."""
+        """Return the axes on which it is a comparison."""
         differ = {_COLUMN.get(name, name) for name in self.differ} - {"pair"}
-        if len(differ) == 1 and differ <= set(_ALONE):
-            return tuple(differ)
         return tuple(axis.name for axis in AXES.values() if _is_on(axis, differ))
 
 
 def _is_on(axis: Axis, differ: Set[str]) -> bool:
     """Tell whether two cells that differ in these are compared on the axis: in its entries, and besides only in what
     may come along with them."""
-    entry = {"backend", "host_fs"} if axis.entry == ("host_storage",) else set(axis.entry)
+    entry = {"backend", "host_fs"} if axis.entry == ("host_storage",) else set(axis.entry) - set(axis.held)
     if axis.name == "configuration":
         return bool(differ & entry)
     return bool(differ & entry) and differ <= entry | set(axis.may_confound)

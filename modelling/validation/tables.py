@@ -118,7 +118,7 @@ def _form_name(by: str, name: str, names: Mapping[str, Mapping[str, str]]) -> st
     if by == "all":
         return "Everything"
     if by == "choice":
-        return AXES[name].label if name in AXES else COLUMN_LABELS[name].capitalize()
+        return AXES[name].label if name in AXES else COLUMN_LABELS[name].capitalize()  # of an earlier report
     if by == "load":
         return f"Load: {name or 'mixed or not stated'}"
     return f"Disks: {names['storage'].get(name, name) if name else 'not stated'}"

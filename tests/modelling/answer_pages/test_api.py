@@ -7,6 +7,7 @@ import pytest
 
 from experiments.case_studies import life
 from experiments.models import CaseStudy, Measurement
+from kdb.disk_path import SETTINGS
 from modelling.estimation.ranking import METHOD
 from modelling.evidence.question import Question
 from modelling.kept_answers.selectors import current_ranking
@@ -243,9 +244,15 @@ def test_an_unknown_filter_is_refused_with_the_allowed_ones(client, published_ev
 QUESTION_FILTERS = [name for name in Question.__dataclass_fields__ if name != "axis"]
 
 
+AXES = [
+    *("fs-pair", "guest-fs", "host-fs", "host-storage", "hypervisor", "configuration"),
+    *(setting.axis for setting in SETTINGS.values()),
+]
+
+
 def test_an_unknown_axis_is_refused_with_the_allowed_ones(client, db):
     found = errors(client.get("/api/v1/rankings/colour/?workload=varmail"), status=404)
-    assert found["axis"]["allowed"] == ["fs-pair", "guest-fs", "host-fs", "host-storage", "hypervisor", "configuration"]
+    assert found["axis"]["allowed"] == AXES
 
 
 def test_a_value_with_a_percent_sign_is_quoted_as_it_is(client, published_evidence):
@@ -254,14 +261,7 @@ def test_a_value_with_a_percent_sign_is_quoted_as_it_is(client, published_eviden
 
 def test_the_axes_are_listed_with_their_addresses(client, published_evidence):
     axes = client.get("/api/v1/rankings/").json()["axes"]
-    assert [axis["axis"] for axis in axes] == [
-        "fs-pair",
-        "guest-fs",
-        "host-fs",
-        "host-storage",
-        "hypervisor",
-        "configuration",
-    ]
+    assert [axis["axis"] for axis in axes] == AXES
     for axis in axes:
         assert axis["label"]
         assert client.get(axis["url"], {"workload": "varmail"}).status_code == 200

@@ -8,6 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from experiments.models import CaseStudy, Configuration
+from kdb.disk_path import SETTINGS
 from kdb.pairs import pair_key, pair_parts
 from modelling.comparisons.forms import entry_choices
 from modelling.evidence import names
@@ -84,7 +85,7 @@ def test_an_invented_cache_mode_is_refused_with_those_there_are(published_eviden
     asked = {"axis": "configuration", "workload": "varmail", "entries": "kvm:xfs-on-ext4:invented,xen:xfs-on-ext4"}
     answer = client.get("/api/v1/comparisons/", asked)
     assert (answer.status_code, "'invented'" in answer.content.decode()) == (400, True)
-    assert "allowed are writeback" in answer.content.decode()
+    assert "allowed are none, writethrough, writeback" in answer.content.decode()
     asked["entries"] = asked["entries"].replace("invented", "writeback")
     assert client.get("/api/v1/comparisons/", asked).status_code == 200
 
@@ -96,6 +97,9 @@ def test_a_cache_mode_with_a_colon_is_a_cache_mode(published_evidence):
 
 @pytest.mark.parametrize("axis", AXES)
 def test_every_choice_of_an_entry_reads_as_its_label(published_evidence, axis):
+    releases = {setting.column: "2.1" for setting in SETTINGS.values() if setting.of}
+    Configuration.objects.filter(case_study__slug="p0").update(volume_block_bytes=65536, **releases)
+    names.forget()
     choices = entry_choices(axis, names.names())
     assert choices
     assert all(names.label(AXES[axis], key) == label for key, label in choices[:40])

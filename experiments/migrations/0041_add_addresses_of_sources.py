@@ -7,7 +7,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("experiments", "0039_add_research_group"),
+        ("experiments", "0040_add_settings_of_the_disk_path"),
     ]
 
     operations = [

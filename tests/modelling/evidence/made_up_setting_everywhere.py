@@ -1,0 +1,90 @@
+"""What test_a_new_setting runs beside the plugin tests.made_up_setting: the made-up row is asked for everywhere."""
+
+import pytest
+
+from experiments.imports.normalise import CONTEXT
+from modelling.answers.words import address
+from modelling.evidence import names
+from modelling.evidence.question import Question
+from modelling.previews.preview import _questions
+from tests.factories import make_case_study, make_configuration, make_measurement, publish
+from tests.made_up_setting import MADE_UP
+
+AXIS = {"axis": "guest-mkfs", "workload": "varmail"}
+FILTER = {"workload": "varmail", "guest_mkfs_options": "wide"}
+
+
+@pytest.fixture
+def published(db):
+    case_study = make_case_study("made-up")
+    for value, options in ((100.0, "narrow"), (180.0, "wide")):
+        for guest_fs in ("ext4", "xfs"):
+            configuration = make_configuration(case_study, guest_fs=guest_fs, guest_mkfs_options=options)
+            make_measurement(value, configuration=configuration, workload="varmail")
+    publish(case_study)
+    names.forget()
+    return case_study
+
+
+def test_the_api_ranks_its_values(published, client):
+    answer = client.get("/api/v1/rankings/guest-mkfs/", {"workload": "varmail"}).json()
+    assert [(entry["key"], entry["label"]) for entry in answer["entries"]] == [
+        ("wide", "with wide stripes"),
+        ("narrow", "with narrow stripes"),
+    ]
+
+
+def test_it_filters_every_other_question_in_any_spelling(published, client):
+    answer = client.get("/api/v1/rankings/guest-fs/", FILTER | {"guest_mkfs_options": "Wide stripes"}).json()
+    assert answer["question"]["guest_mkfs_options"] == "wide"
+    assert [entry["measurements"] for entry in answer["entries"]] == [1, 1]
+    question = Question("guest-fs", **FILTER)
+    assert question.key == "guest-fs?workload=varmail&guest_mkfs_options=wide"
+    assert Question.from_key(question.key) == question
+
+
+def test_a_value_that_nobody_knows_is_refused_with_those_there_are(published, client):
+    answer = client.get("/api/v1/rankings/guest-fs/", FILTER | {"guest_mkfs_options": "oblong"})
+    error = answer.json()["errors"][0]
+    assert (answer.status_code, error["field"]) == (400, "guest_mkfs_options")
+    assert error["message"] == "'oblong' is not known here; allowed are wide, narrow."
+
+
+def test_the_page_answers_in_its_words(published, client):
+    page = client.get(address(Question("guest-mkfs", "varmail"))).content.decode()
+    assert "with wide stripes" in page
+    assert "which options of the guest&#x27;s mkfs?" in page
+
+
+def test_the_forms_offer_it(published, client):
+    page = client.get("/compare/", {"axis": "guest-mkfs"}).content.decode()
+    front = client.get("/").content.decode()
+    assert ('name="guest_mkfs_options"' in front, 'value="guest-mkfs"' in front) == (True, True)
+    for part in ('value="guest-mkfs" selected', 'name="guest_mkfs_options"', 'value="narrow"'):
+        assert part in page
+
+
+def test_its_values_are_compared(published, client):
+    asked = {**AXIS, "entries": "wide,narrow"}
+    assert len(client.get("/api/v1/comparisons/", asked).json()["entries"]) == 2
+    page = client.get("/compare/", {**AXIS, "a": "wide", "b": "narrow"})
+    assert (page.status_code, "with wide stripes" in page.content.decode()) == (200, True)
+
+
+def test_heat_map_mix_and_table_take_it(published, client):
+    assert client.get("/api/v1/heat-maps/", FILTER).json()["question"]["guest_mkfs_options"] == "wide"
+    mix = client.get("/api/v1/mixes/", {"axis": "guest-mkfs", "weights": "varmail:100"})
+    assert mix.status_code == 200
+
+
+def test_the_schema_describes_it(published, client):
+    schema = client.get("/api/v1/schema/", headers={"Accept": "application/json"}).json()
+    parameters = schema["paths"]["/api/v1/rankings/{axis}/"]["get"]["parameters"]
+    described = {parameter["name"]: parameter for parameter in parameters}
+    assert MADE_UP.meaning in described["guest_mkfs_options"]["description"]
+    assert "guest-mkfs" in described["axis"]["schema"]["enum"]
+
+
+def test_imports_and_previews_know_it(published):
+    assert MADE_UP.column in CONTEXT
+    assert Question("guest-mkfs", "varmail") in _questions(published.pk)
