@@ -5,6 +5,29 @@ from __future__ import annotations
 from typing import Any, Literal, NotRequired, TypeAlias, TypedDict
 
 
+class Ability(TypedDict):
+    slug: str
+    name: str
+    question: str
+    all_of: list[str]
+    any_of: list[str]
+
+
+AbilityEnum: TypeAlias = Literal['snapshot', 'live-migration', 'shared-access', 'checksums', 'replication', 'encryption', 'thin-provisioning', 'compression', 'online-growth', 'trim', 'windows-boot', 'little-memory', 'support']
+
+
+AbilityFactKindEnum: TypeAlias = Literal['hypervisor', 'file-system', 'host-storage', 'image-format']
+
+
+AbilityFoundEnum: TypeAlias = Literal['yes', 'with limits', 'no']
+
+
+class AbilityGround(TypedDict):
+    text: str
+    source: str
+    read_on: str
+
+
 class Accesses(TypedDict):
     random_read: float
     sequential_read: float
@@ -54,10 +77,10 @@ class Axis(TypedDict):
     url: str
 
 
-AxisEnum: TypeAlias = Literal['fs-pair', 'guest-fs', 'host-fs', 'host-storage', 'hypervisor', 'configuration']
+AxisEnum: TypeAlias = Literal['fs-pair', 'guest-fs', 'host-fs', 'host-storage', 'hypervisor', 'configuration', 'cache-mode', 'disk-bus', 'image-format', 'allocation', 'io-mode', 'discard', 'iothread', 'volume-block-size', 'compression', 'encryption', 'snapshot', 'pool-layout', 'pool-devices', 'hypervisor-release', 'host-kernel', 'host-fs-release', 'guest-kernel', 'guest-fs-release']
 
 
-BackendEnum: TypeAlias = Literal['file', 'lvm', 'lvm-thin', 'zvol', 'rbd', 'iscsi', 'nvme-tcp', 'raw', 'virtiofs', '9p', 'nfs']
+BackendEnum: TypeAlias = Literal['file', 'lvm', 'lvm-thin', 'zvol', 'rbd', 'iscsi', 'nvme-tcp', 'raw', 'rook', 'longhorn', 'openebs-zfs', 'openebs-lvm', 'vsan', 'virtiofs', '9p', 'nfs', 'openebs-local', 'storage-spaces', 's2d']
 
 
 class Benchmark(TypedDict):
@@ -181,6 +204,12 @@ class Deviations(TypedDict):
     deviations: list[str]
 
 
+class DifferingChoice(TypedDict):
+    column: str
+    first: str
+    second: str
+
+
 DiscardEnum: TypeAlias = Literal['unmap', 'ignore']
 
 
@@ -197,7 +226,13 @@ class Duel(TypedDict):
     worse: int
 
 
+EncryptionEnum: TypeAlias = Literal['none', 'block', 'file-system', 'image', 'guest']
+
+
 EngineEnum: TypeAlias = Literal['filebench', 'fio']
+
+
+EntryAbilityFoundEnum: TypeAlias = Literal['yes', 'with limits', 'no', 'not known', 'left open']
 
 
 class EnvironmentFact(TypedDict):
@@ -261,6 +296,17 @@ class Fingerprint(TypedDict):
     fingerprint: str
 
 
+class ForecastExample(TypedDict):
+    group: str
+    differing: list[DifferingChoice]
+    load: str
+    storage: str
+    forecast: float
+    low: float
+    high: float
+    found: float
+
+
 class ForecastForm(TypedDict):
     by: ByEnum
     name: str
@@ -298,12 +344,6 @@ class Grounds(TypedDict):
     years: list[int]
     vm_counts: list[int]
     facts: dict[str, list[str]]
-
-
-class GroupsLeftOut(TypedDict):
-    cells: int
-    groups: int
-    forms: list[ForecastForm] | None
 
 
 GuestAccessEnum: TypeAlias = Literal['file-system', 'raw-device']
@@ -352,6 +392,14 @@ IothreadEnum: TypeAlias = Literal['yes', 'no']
 class KeptAnswers(TypedDict):
     waiting: int
     failing: list[FailingQuestion]
+
+
+class LaboratoryComparison(TypedDict):
+    part: int
+    laboratory: str
+    research_group: str
+    case_studies: list[str]
+    entries: list[str]
 
 
 Machine: TypeAlias = str
@@ -454,6 +502,9 @@ class ObservedMachine(TypedDict):
     disks: list[ObservedDisk]
 
 
+OfEnum: TypeAlias = Literal['interval', 'direction']
+
+
 class OperatingSystem(TypedDict):
     slug: str
     name: str
@@ -465,6 +516,14 @@ class OperatingSystem(TypedDict):
 
 
 OperationEnum: TypeAlias = Literal[1, 2, 3, 4, 5, 6, 7]
+
+
+OverviewCellKindEnum: TypeAlias = Literal['use', 'leads', 'no difference', 'not known', 'nothing compared', 'being worked out']
+
+
+class OverviewColumn(TypedDict):
+    axis: AxisEnum
+    label: str
 
 
 class PaginatedBenchmarkList(TypedDict):
@@ -586,7 +645,13 @@ class Policy(TypedDict):
     removes_kept: NotRequired[bool]
 
 
+PoolDevicesEnum: TypeAlias = Literal['none', 'slog', 'special', 'slog-special', 'cache']
+
+
 PoolKindEnum: TypeAlias = Literal['image', 'existing', 'storage']
+
+
+PoolLayoutEnum: TypeAlias = Literal['single', 'stripe', 'mirror', 'striped-mirrors', 'raidz1', 'raidz2', 'raidz3', 'draid', 'raid5', 'raid6', 'replicated', 'erasure-coded']
 
 
 PreviewStateEnum: TypeAlias = Literal['none', 'computing', 'failed', 'ready', 'stale']
@@ -612,6 +677,10 @@ class Publication(TypedDict):
     authors: list[str]
     venue: str | None
     year: int | None
+    address: str | None
+    doi: str | None
+    read_on: str | None
+    archive_address: str | None
     is_reviewed: bool
     note: str | None
     case_studies: list[str]
@@ -674,6 +743,25 @@ class Question(TypedDict):
     grade: GradeEnum | NullEnum | None
     evidence: EvidenceEnum | NullEnum | None
     metric: MetricEnum | NullEnum | None
+    needs: list[AbilityEnum]
+    cache_mode: str | None
+    disk_bus: str | None
+    image_format: str | None
+    allocation: str | None
+    io_mode: str | None
+    discard: str | None
+    iothread: str | None
+    volume_block_bytes: str | None
+    compression: str | None
+    encryption: str | None
+    snapshot: str | None
+    pool_layout: str | None
+    pool_devices: str | None
+    hypervisor_release: str | None
+    host_kernel: str | None
+    host_fs_release: str | None
+    guest_kernel: str | None
+    guest_fs_release: str | None
 
 
 class Range(TypedDict):
@@ -834,6 +922,9 @@ class Side(TypedDict):
     rank: int | None
     part: int | None
     grade: GradeEnum | NullEnum | None
+
+
+SnapshotEnum: TypeAlias = Literal['none', 'internal', 'overlay', 'storage']
 
 
 class SourceScore(TypedDict):
@@ -1000,6 +1091,18 @@ class Problem(TypedDict):
     status: int
     detail: str
     errors: NotRequired[list[Error]]
+
+
+class AbilityFact(TypedDict):
+    kind: AbilityFactKindEnum
+    choice: str
+    name: str
+    ability: AbilityEnum
+    found: AbilityFoundEnum
+    limit: str
+    through: str
+    source: str
+    read_on: str
 
 
 class AdviceRequest(TypedDict):
@@ -1277,13 +1380,21 @@ class Configuration(TypedDict):
     below: str | None
     host_storage: str | None
     storage_kind: StorageKindEnum | BlankEnum | NullEnum | None
+    cache_mode: str | None
+    disk_bus: str | None
     image_format: str | None
     allocation: AllocationEnum | BlankEnum | NullEnum | None
-    cache_mode: str | None
     io_mode: IoModeEnum | BlankEnum | NullEnum | None
     discard: DiscardEnum | BlankEnum | NullEnum | None
-    disk_bus: str | None
     iothread: IothreadEnum | BlankEnum | NullEnum | None
+    volume_block_bytes: int | None
+    compression: str | None
+    encryption: EncryptionEnum | BlankEnum | NullEnum | None
+    snapshot: SnapshotEnum | BlankEnum | NullEnum | None
+    pool_layout: PoolLayoutEnum | BlankEnum | NullEnum | None
+    pool_devices: PoolDevicesEnum | BlankEnum | NullEnum | None
+    host_fs_release: str | None
+    guest_fs_release: str | None
     guest_os: str | None
     guest_kernel: str | None
     guest_fs: str | None
@@ -1394,12 +1505,21 @@ class Entry(TypedDict):
     confounded_with: list[str]
     unsafe_options: list[str]
     always_unsafe: bool
+    lacks: list[str]
     case_studies: int
     laboratories: int
     groups: int
     measurements: int
     derived: int
     findings: int
+
+
+class EntryAbility(TypedDict):
+    key: str
+    label: str
+    ability: AbilityEnum
+    found: EntryAbilityFoundEnum
+    grounds: list[AbilityGround]
 
 
 class Estimate(TypedDict):
@@ -1449,6 +1569,21 @@ class FollowedQuestion(TypedDict):
     question: Question
     revision: int
     followed_at: str
+
+
+class ForecastCalibration(TypedDict):
+    of: OfEnum
+    said: float
+    came_true: float
+    weight: float
+
+
+class GroupsLeftOut(TypedDict):
+    cells: int
+    groups: int
+    forms: list[ForecastForm] | None
+    calibration: list[ForecastCalibration]
+    examples: list[ForecastExample]
 
 
 class Health(TypedDict):
@@ -1606,6 +1741,24 @@ class ObservedPool(TypedDict):
     is_target: bool
     reserve_bytes: int
     most_load: float | None
+
+
+class OverviewCell(TypedDict):
+    axis: AxisEnum
+    kind: OverviewCellKindEnum
+    strength: StrengthEnum | NullEnum | None
+    leading: list[str]
+    groups: int | None
+    laboratories: int | None
+    revision: int | None
+    superseded_by: int | None
+    address: str
+
+
+class OverviewRow(TypedDict):
+    workload: str
+    label: str
+    cells: list[OverviewCell]
 
 
 class PaginatedCampaignList(TypedDict):
@@ -1972,6 +2125,11 @@ class Workload(TypedDict):
     cache_impact: str | None
 
 
+class Abilities(TypedDict):
+    abilities: list[Ability]
+    facts: list[AbilityFact]
+
+
 class ChangedQuestion(TypedDict):
     question: Question
     title: str
@@ -2088,6 +2246,12 @@ class ModelQuality(TypedDict):
     distinct_questions: list[QualityGroup]
     notes: list[str]
     groups: GroupsLeftOut
+
+
+class Overview(TypedDict):
+    revision: int
+    columns: list[OverviewColumn]
+    rows: list[OverviewRow]
 
 
 class PaginatedDraftList(TypedDict):
@@ -2278,6 +2442,7 @@ class Ranking(TypedDict):
     grounds: Grounds
     entries: list[Entry]
     parts: list[Part]
+    abilities: list[EntryAbility]
     best: list[str]
     worst: list[str]
     scaling: list[ScalingPanel]
@@ -2288,6 +2453,7 @@ class Ranking(TypedDict):
     set_ups: list[SetUp]
     notes: list[str]
     evidence: list[CaseStudyEvidence]
+    compared: list[LaboratoryComparison]
     missing: list[str]
 
 
