@@ -49,7 +49,7 @@ def weights(browser: Browser, address: str) -> Iterator[int]:
     """Yield bytes, requests, words and the height at each width of the page at this address."""
     page = browser.new_page(viewport={"width": WIDTHS[0], "height": 844})
     answers: list[Response] = []
-    page.on("response", answers.append)
+    page.on("response", lambda response: answers.append(response))  # Playwright marks it, as it cannot a built-in
     answer = page.goto(address, wait_until="networkidle")
     if answer is None or not answer.ok:
         status = answer.status if answer else "nothing"

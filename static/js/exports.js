@@ -110,7 +110,7 @@
   }
 
   function titleOf(element) {
-    const heading = element.querySelector("caption") ?? element.parentElement.closest("section, .card, .curve")?.querySelector("h2, h3, h4");
+    const heading = element.querySelector("caption") ?? element.parentElement.closest("section, .card, .curve")?.querySelector("h1, h2, h3, h4");
     return tidy(heading?.textContent ?? document.title);
   }
 

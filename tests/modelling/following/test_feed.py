@@ -67,7 +67,7 @@ def test_a_question_that_is_not_kept_has_its_answer_of_today(client, db):
 
 def test_the_answers_page_leads_to_its_feed(client, db):
     publish("first", 300.0, 100.0)
-    page = client.get(f"/?{QUESTION}").content.decode()
+    page = client.get(f"/?{QUESTION}&tab=history").content.decode()
     assert '<link rel="alternate" type="application/atom+xml"' in page
     assert page.count(f'href="/feed/?{QUESTION.replace("&", "&amp;")}"') == 2
 

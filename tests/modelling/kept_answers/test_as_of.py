@@ -121,7 +121,7 @@ def test_page_and_api_answer_as_of_a_revision(history, client):
     page = client.get("/?axis=fs-pair&workload=varmail&hypervisor=kvm&as_of=1").content.decode()
     assert "As of knowledge revision 1." in page
     assert "One laboratory measured ext4 on ext4 2.0 times as fast as xfs on ext4" in page
-    now = client.get("/?axis=fs-pair&workload=varmail&hypervisor=kvm").content.decode()
+    now = client.get("/?axis=fs-pair&workload=varmail&hypervisor=kvm&tab=history").content.decode()
     assert "/?axis=fs-pair&amp;workload=varmail&amp;hypervisor=kvm&amp;as_of=3" in now
 
 
