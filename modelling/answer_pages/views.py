@@ -21,6 +21,8 @@ from modelling.comparisons.words import compare_address
 from modelling.estimation.ranking import METHOD
 from modelling.evidence import names
 from modelling.evidence.asking import explains_missing_answers, page_method, page_revision
+from modelling.evidence.axes import AXES
+from modelling.evidence.choices import behind
 from modelling.evidence.question import Question
 from modelling.following.selectors import button
 from modelling.kept_answers.editions import Edition, edition
@@ -137,10 +139,12 @@ def _context(question: Question, machine: Machine, kept: Edition) -> dict[str, A
     named = kept.named
     this = {} if kept.as_of is None else named
     is_left_open = question.axis == left_open(question, machine)
+    asked = {name: value for name, value in question.as_dict().items() if name != "axis"}
+    compared = behind({"axis": list(AXES)}, asked).case_studies.get("axis")
     return {
         "page": presentation.present(answer, names.names(), kept.as_of),
         "fit": fit(question.axis, question.filters, machine, answer.grounds.facts, names.names()),
-        "chosen": presentation.chosen(question, is_left_open, machine.given),
+        "chosen": presentation.chosen(question, is_left_open, machine.given, compared),
         "edition": kept,
         "today": today,
         "today_method": METHOD,
