@@ -57,7 +57,7 @@ def test_the_page_answers_in_its_words(published, client):
 
 
 def test_where_it_leaves_nothing_another_question_is_offered(published, client):
-    page = client.get(address(Question("host-fs", "varmail", guest_mkfs_options="wide"))).content.decode()
+    page = client.get(address(Question("guest-mkfs", "varmail", guest_mkfs_options="wide"))).content.decode()
     assert "With any options of the guest" in page
 
 
