@@ -3,6 +3,7 @@
 from dataclasses import dataclass, replace
 from typing import Any
 
+from kdb.disk_path import SETTINGS
 from modelling.answers.content import Answer, Decision
 from modelling.answers.next_runs import campaign_address
 from modelling.answers.words import THING, address, title
@@ -70,10 +71,14 @@ def instead_of(answer: Answer) -> Instead | None:
     )
 
 
+def _any(name: str) -> str:
+    return _ANY.get(name) or f"With any {SETTINGS[name].in_sentence}"
+
+
 def _loosened(question: Question) -> list[tuple[str, Question, str]]:
     """List one filter fewer, then none, then another axis: how each reads, and the dropped filter, if one was."""
     dropped: list[tuple[str, dict[str, Any]]] = [(name, {name: None}) for name in question.filters]
-    loosened = [(_ANY[name], replace(question, **unset), name) for name, unset in dropped]
+    loosened = [(_any(name), replace(question, **unset), name) for name, unset in dropped]
     if len(dropped) > 1:
         loosened.append(("With none of what narrows it", Question(question.axis, question.workload), ""))
     for axis in AXES.values():

@@ -225,15 +225,21 @@ class Chosen:
     others: list[tuple[str, str]]
 
 
-def chosen(question: Question, is_left_open: bool, beside: Mapping[str, str]) -> Chosen:
-    """Say what the answer chooses.
+def chosen(
+    question: Question, is_left_open: bool, beside: Mapping[str, str], behind: Mapping[str, int] | None = None
+) -> Chosen:
+    """Say what the answer chooses. What else it could choose are the settings that some case study compares here, and
+    all that is no setting.
+
+    behind : axis to how many case studies compare something; None or empty: that is not counted
 
     is_left_open : whether it is what the question leaves open, not named by its address; beside : as for address
     """
     what = THING[question.axis]
     why = f"You left the {what} open, so the answer chooses it." if is_left_open else f"The answer chooses the {what}."
     axes = NATIVE_AXES if question.hypervisor == NATIVE else AXES
-    others = [(THING[axis], address(replace(question, axis=axis), beside=beside)) for axis in axes]
+    offered = [axis for axis in axes if not AXES[axis].setting or (behind or {}).get(axis)]
+    others = [(THING[axis], address(replace(question, axis=axis), beside=beside)) for axis in offered]
     return Chosen(why, [other for other in others if other[0] != what])
 
 

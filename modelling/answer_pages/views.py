@@ -23,6 +23,8 @@ from modelling.comparisons.words import compare_address
 from modelling.estimation.ranking import METHOD
 from modelling.evidence import names
 from modelling.evidence.asking import explains_missing_answers, page_method, page_revision
+from modelling.evidence.axes import AXES
+from modelling.evidence.choices import behind
 from modelling.evidence.question import Question
 from modelling.explanations.selectors import explained
 from modelling.following.selectors import button
@@ -220,8 +222,12 @@ def _history(asked: Asked, kept: Edition) -> dict[str, Any]:
     """Return the addresses of the answer as data and for good, and what else may be asked."""
     question, given, named = asked.question, asked.machine.given, kept.named
     this = {} if kept.as_of is None else named
+    compared = behind({"axis": list(AXES)}, {"workload": question.workload, **question.filters}).case_studies.get(
+        "axis"
+    )
+    is_left_open = question.axis == left_open(question, asked.machine)
     return {
-        "chosen": presentation.chosen(question, question.axis == left_open(question, asked.machine), given),
+        "chosen": presentation.chosen(question, is_left_open, given, compared),
         "permanent_address": words.address(question, named.get("as_of"), method=named.get("method")) if named else "",
         "feed_address": words.feed_address(question),
         "api_address": words.api_address(question, **given, **this),

@@ -9,6 +9,8 @@ from openapi_spec_validator import validate
 
 from experiments.models import CaseStudy
 from kdb.api.schema import EXAMPLES
+from modelling.comparisons.forms import entry_choices
+from modelling.evidence import names
 from tests.factories import make_raw_file
 
 WITHOUT_ENTITY_TAG = {"status"}
@@ -178,7 +180,10 @@ def test_every_documented_value_of_a_parameter_is_accepted(client, schema, publi
                 start, _, query = address.partition("?")
                 asked = {**dict(parse_qsl(query)), parameter["name"]: value}
                 if "entries" in asked:
-                    asked["entries"] = ENTRIES[asked["axis"]]
+                    known = [key for key, _ in entry_choices(asked["axis"], names.names())]
+                    if asked["axis"] not in ENTRIES and len(known) < 2:
+                        continue  # no two releases of one thing are published
+                    asked["entries"] = ENTRIES.get(asked["axis"]) or ",".join(known[:2])
                 query = urlencode(asked)
                 response = ask(client, f"{start}?{query}", operation)
                 assert response.status_code == 200, (address, parameter["name"], value)

@@ -12,10 +12,18 @@ from .client import Client
 from .errors import KdbError
 
 # As the API has them; a test compares.
-AXES = ("fs-pair", "guest-fs", "host-fs", "host-storage", "hypervisor", "configuration")
+AXES = (
+    *("fs-pair", "guest-fs", "host-fs", "host-storage", "hypervisor", "configuration"),
+    *("cache-mode", "disk-bus", "image-format", "allocation", "io-mode", "discard", "iothread"),
+    *("volume-block-size", "compression", "encryption", "snapshot", "pool-layout", "pool-devices"),
+    *("hypervisor-release", "host-kernel", "host-fs-release", "guest-kernel", "guest-fs-release"),
+)
 FILTERS = (
     *("as_of", "benchmark", "disks", "evidence", "grade", "guest_fs", "guest_os_family", "host_fs", "host_storage"),
     *("hypervisor", "images", "method", "metric", "needs", "storage", "vm_count"),
+    *("cache_mode", "disk_bus", "image_format", "allocation", "io_mode", "discard", "iothread"),
+    *("volume_block_bytes", "compression", "encryption", "snapshot", "pool_layout", "pool_devices"),
+    *("hypervisor_release", "host_kernel", "host_fs_release", "guest_kernel", "guest_fs_release"),
 )
 COLUMNS = ("rank", "key", "ratio", "low", "high", "grade", "verdict")
 

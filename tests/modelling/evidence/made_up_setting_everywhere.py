@@ -56,6 +56,11 @@ def test_the_page_answers_in_its_words(published, client):
     assert "which options of the guest&#x27;s mkfs?" in page
 
 
+def test_where_it_leaves_nothing_another_question_is_offered(published, client):
+    page = client.get(address(Question("guest-mkfs", "varmail", guest_mkfs_options="wide"))).content.decode()
+    assert "With any options of the guest" in page
+
+
 def test_the_forms_offer_it(published, client):
     page = client.get("/compare/", {"axis": "guest-mkfs"}).content.decode()
     front = client.get("/").content.decode()
