@@ -17,7 +17,7 @@ from kdb.web.htmx import at_address, varies_for_htmx, wants_fragment
 from modelling.answers import words
 from modelling.answers.content import conclusion
 from modelling.ask.selectors import Machine, fit, kept_machines
-from modelling.comparisons.words import compare_address
+from modelling.comparisons.words import address_of, compare_address
 from modelling.estimation.ranking import METHOD
 from modelling.evidence import names
 from modelling.evidence.asking import explains_missing_answers, page_method, page_revision
@@ -59,6 +59,8 @@ def answer(request: HttpRequest) -> HttpResponse:
         content = _rendered(is_fragment, form=form.as_understood(), reading=form.reading)
         return _respond(request, content, form)
     question, machine, text = form.question(), Machine.of(form.cleaned_data), form.cleaned_data["text"]
+    if form.compared and not is_fragment:
+        return redirect(address_of(question, form.compared, text=text))
     as_of, method = page_revision(request), page_method(request)
     address = words.address(question, as_of, {**machine.given, **({"text": text} if text else {})}, method)
     if not is_fragment and request.get_full_path() != reverse("answer") + address.removeprefix("/"):
