@@ -4,6 +4,7 @@ from django.urls import path
 from rest_framework.routers import SimpleRouter
 
 from modelling.advice.api import AdviceView
+from modelling.ask.api import AskView
 from modelling.claims.api import ClaimViewSet, HypothesesView
 from modelling.comparisons.api import ComparisonView
 from modelling.explanations.api import ExplanationView
@@ -34,6 +35,7 @@ urlpatterns = [
     path("rankings/", views.AxisListView.as_view(), name="axes"),
     path("rankings/<slug:axis>/", views.RankingView.as_view(), name="ranking"),
     path("overview/", OverviewView.as_view(), name="overview"),
+    path("ask/", AskView.as_view(), name="ask"),
     path("tables/", views.TableView.as_view(), name="table"),
     path("mixes/", MixView.as_view(), name="mix"),
     path("heat-maps/", views.HeatMapView.as_view(), name="heat-map"),

@@ -44,7 +44,7 @@ class SearchView(PublicView):
         operation_id="search",
         parameters=[
             OpenApiParameter(
-                "q", required=True, description='Words, `"a phrase"`, `-without`; at most 200 characters: `btrfs`.'
+                "q", required=True, description='Words, `"a phrase"`, `-without`; at most 400 characters: `btrfs`.'
             )
         ],
         responses=HitsSerializer,

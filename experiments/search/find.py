@@ -33,7 +33,7 @@ from experiments.models import (
 )
 from experiments.models.catalogue import CatalogueEntry
 
-LONGEST = 200  # characters of a search
+LONGEST = 400  # characters of a search
 MOST_WORDS = 12
 MOST = 20  # rows of a kind
 _EXCERPT = 240

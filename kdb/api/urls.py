@@ -39,6 +39,7 @@ endpoints = {
     "explanations": "explanation",
     "comparisons": "comparison",
     "advice": "advice",
+    "ask": "ask",
     "search": "search",
     "status": "status",
     "schema": "schema",

@@ -13,12 +13,13 @@ from modelling.ask.selectors import (
     BACKENDS,
     DISKS,
     KEPT_FACTS,
+    LONGEST_TEXT,
     MACHINE_FIELDS,
     Machine,
-    Reading,
+    Said,
     images_lie_on,
     machine_fields,
-    reading,
+    understood,
 )
 from modelling.evidence import choices, names
 from modelling.evidence.axes import axis_left_open
@@ -27,8 +28,6 @@ from modelling.evidence.question import Question
 from modelling.evidence.words import counted
 
 from .table import MOST_WORKLOADS
-
-LONGEST_TEXT = 200
 
 
 class RankingForm(QuestionForm):
@@ -79,7 +78,8 @@ class VisitorForm(AskForm):
         "needs",
         *SETTINGS,
     )
-    reading: Reading | None = None  # of the text, where there is one
+    reading: Said | None = None  # of the text, where there is one
+    compared: tuple[str, ...] = ()  # entries of the axis that the text names, where they are two or more
 
     def __init__(self, data: Any = None, *, asks: bool = True) -> None:
         """asks : whether it is sent off; while choices are made no workload is missed yet"""
@@ -89,6 +89,7 @@ class VisitorForm(AskForm):
         self.fields["text"] = forms.CharField(
             required=False,
             max_length=LONGEST_TEXT,
+            error_messages={"max_length": f"The text has %(show_value)s characters; at most {LONGEST_TEXT} are read."},
             label="or in your own words",
             widget=forms.TextInput(attrs={"placeholder": "mail server with small files"}),
         )
@@ -125,8 +126,11 @@ class VisitorForm(AskForm):
                 self.add_error("images", f"The address says {data['host_fs']!r} as well (host_fs); give one of them.")
             data["host_fs"], data["images"] = on, ""
         if text := data.get("text"):
-            self.reading = reading(text, data)
-            data |= self.reading.values
+            self.reading = understood(text)
+            if chosen := self.reading.reading_beside(data):
+                read = {"axis": chosen.axis, "workload": chosen.workload, **chosen.filters}
+                data |= {name: value for name, value in read.items() if value and not data.get(name)}
+                self.compared = chosen.entries if len(chosen.entries) > 1 and data["axis"] == chosen.axis else ()
         if not data.get("workload") and "workload" not in self.errors and self.asks and not text:
             self.add_error("workload", "A workload is required: choose one, or say it in your own words.")
         return data

@@ -19,7 +19,7 @@ from kdb.web.htmx import at_address, target_of, varies_for_htmx, wants_fragment
 from modelling.answers import words
 from modelling.answers.content import Answer, conclusion
 from modelling.ask.selectors import Machine, fit, kept_machines
-from modelling.comparisons.words import compare_address
+from modelling.comparisons.words import address_of, compare_address
 from modelling.estimation.ranking import METHOD
 from modelling.evidence import names
 from modelling.evidence.asking import explains_missing_answers, page_method, page_revision
@@ -67,6 +67,8 @@ def answer(request: HttpRequest) -> HttpResponse:
         return _respond(request, content, form)
     asked = Asked(form.question(), Machine.of(form.cleaned_data), form.cleaned_data["text"], _tab_in(request))
     question = asked.question
+    if form.compared and not is_fragment:
+        return redirect(address_of(question, form.compared, text=asked.text))
     as_of, method = page_revision(request), page_method(request)
     tab = {"tab": asked.tab} if asked.tab else {}
     address = words.address(question, as_of, {**asked.beside, **tab}, method)

@@ -3,18 +3,12 @@
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 
-from experiments.entry_names import fold
 from kdb.host_storage import SHARED_DIRECTORIES, VOLUMES
 
 # Kinds of disks, spelled as the kinds of storage that case studies state, and one that none has.
 DISKS = {"hdd": "hard disks", "ssd": "solid state (SSD)", "nvme": "NVMe", "network": "network storage"}
 # What images lie on where it is no file system of the host.
 BACKENDS = {**VOLUMES, **SHARED_DIRECTORIES}
-# Kind of name in a visitor's own words: folded spelling to what it stands for.
-SPELLINGS = {
-    "disks": {"disk": "hdd", "disks": "hdd", "harddisks": "hdd", "hdds": "hdd", "ssds": "ssd", "san": "network"},
-    "images": {**{fold(slug): slug for slug in BACKENDS}, "cephrbd": "rbd", "ceph": "rbd", "thinlvm": "lvm-thin"},
-}
 
 
 @dataclass(frozen=True)

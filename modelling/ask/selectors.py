@@ -8,8 +8,10 @@ from modelling.models import KeptMachine
 
 from .fit import ASSUMED, CHOSEN, DIFFERS, IN_PART, MATCHES, NOT_GIVEN, NOT_STATED, Fit, fit
 from .forms import KEPT_FACTS, MACHINE_FIELDS, images_lie_on, machine_fields
+from .gather import understood
+from .language.content import Said
+from .language.parsing import LONGEST as LONGEST_TEXT
 from .machine import BACKENDS, DISKS, Machine
-from .reading import Reading, reading
 
 __all__ = [
     "ASSUMED",
@@ -19,18 +21,19 @@ __all__ = [
     "DISKS",
     "IN_PART",
     "KEPT_FACTS",
+    "LONGEST_TEXT",
     "MACHINE_FIELDS",
     "MATCHES",
     "NOT_GIVEN",
     "NOT_STATED",
     "Fit",
     "Machine",
-    "Reading",
+    "Said",
     "fit",
     "images_lie_on",
     "kept_machines",
     "machine_fields",
-    "reading",
+    "understood",
 ]
 
 

@@ -62,6 +62,11 @@ def slug_for(kind: str, name: str) -> str | None:
     return _catalogue()["spellings"][kind].get(entry_names.fold(name))
 
 
+def spellings() -> dict[str, dict[str, str]]:
+    """Return kind of name to folded spelling to slug: everything that `slug_for` accepts."""
+    return _catalogue()["spellings"]
+
+
 def label(axis: Axis, key: str) -> str:
     """Return an entry's key as a reader would write it: "Btrfs on ext4"."""
     return entry_label(axis, key, names())

@@ -49,7 +49,7 @@ OTHERWISE = {
     **dict.fromkeys(("drafts", "imports", "hosts", "campaigns", "notifications", "followed-questions"), 401),
     **dict.fromkeys(("observed-hosts", "observed-pools", "observed-machines", "detection-model"), 401),
     **dict.fromkeys(("placement-plans", "placement-moves"), 401),
-    **dict.fromkeys(("heat-maps", "tables", "mixes", "explanations", "comparisons", "search"), 400),
+    **dict.fromkeys(("heat-maps", "tables", "mixes", "explanations", "comparisons", "search", "ask"), 400),
     "advice": 405,
 }
 
@@ -125,6 +125,7 @@ def address_of(path, operation, client):
         "workloads": "varmail,fileserver",
         "weights": "varmail:1",
         "q": "btrfs",
+        "text": "ext4 or xfs for mail",
         "entries": ENTRIES["fs-pair"],
     }
     asked = {p["name"]: values[p["name"]] for p in operation["parameters"] if p.get("required") and p["in"] == "query"}

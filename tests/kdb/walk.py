@@ -62,6 +62,7 @@ ASKED = {
     "explanation": {"axis": "hypervisor", "workload": "fileserver", "a": "kvm", "b": "esxi"},
     "comparison": {"axis": "hypervisor", "workload": "fileserver", "entries": "kvm,esxi,xen"},
     "search": {"q": "btrfs"},
+    "ask": {"text": "ext4 or xfs for mail"},
     "case_studies_retrieve": {"slug": "p0"},
     "claims_retrieve": {"id": "P0-C18"},
 }

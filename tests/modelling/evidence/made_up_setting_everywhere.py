@@ -93,3 +93,10 @@ def test_the_schema_describes_it(published, client):
 def test_imports_and_previews_know_it(published):
     assert MADE_UP.column in CONTEXT
     assert Question("guest-mkfs", "varmail") in _questions(published.pk)
+
+
+def test_words_ask_for_it(published, client):
+    readings = client.get("/api/v1/ask/", {"text": "with narrow stripes or wide stripes for mail"}).json()["readings"]
+    assert (readings[0]["axis"], readings[0]["entries"]) == ("guest-mkfs", ["narrow", "wide"])
+    readings = client.get("/api/v1/ask/", {"text": "which mkfs of the guest"}).json()["readings"]
+    assert readings[0]["axis"] == "guest-mkfs"

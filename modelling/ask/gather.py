@@ -1,0 +1,86 @@
+"""The lexicon of everything that a text may name: catalogue, settings, axes, families, words."""
+
+import json
+from collections.abc import Iterator
+from functools import lru_cache
+
+from kdb.disk_path import SETTINGS
+from modelling.evidence import names
+from modelling.evidence.axes import AXES
+
+from .language import words
+from .language.content import Said
+from .language.families import FAMILIES
+from .language.lexicon import Lexicon, Name
+from .language.pointers import TOPICS
+from .language.readings import said, spellings
+from .machine import DISKS
+
+# Kind of name in the catalogue: column that it fills.
+_CATALOGUE = {
+    "workload": "workload",
+    "hypervisor_or_native": "hypervisor",
+    "file_system": "file_system",
+    "host_storage": "host_storage",
+    "guest_os_family": "guest_os_family",
+    "benchmark": "benchmark",
+}
+
+
+def understood(text: str) -> Said:
+    """Read a text against everything that is named here now."""
+    return said(text, _lexicon(json.dumps(names.spellings())), names.names())
+
+
+@lru_cache(maxsize=2)
+def _lexicon(spelled: str) -> Lexicon:
+    """Return the lexicon of the catalogue's spellings; made anew where these change."""
+    return Lexicon(_phrases(json.loads(spelled)), words.SILENT_WORDS)
+
+
+def _phrases(spelled: dict[str, dict[str, str]]) -> Iterator[tuple[str, Name]]:
+    known = names.names()
+    for kind, phrases in words.GRAMMAR.items():
+        yield from ((phrase, Name(kind)) for phrase in phrases)
+    for slug, topic in TOPICS.items():
+        yield from ((phrase, Name("topic", slug, "")) for phrase in topic.words)
+    yield from _axes()
+    yield from ((phrase, Name("family", slug, FAMILIES[slug].label)) for phrase, slug in spellings())
+    yield from (pair for pair in _settings() if pair[1].kind == "image_format")
+    for kind, column in _CATALOGUE.items():
+        yield from ((phrase, Name(column, slug, known[kind][slug])) for phrase, slug in spelled[kind].items())
+    for kind, slug, phrases in words.FURTHER_NAMES:
+        label = {
+            **DISKS,
+            **dict(SETTINGS[kind].spellings if kind in SETTINGS else ()),
+            **known.get(f"{kind}_or_native", known.get(kind, {})),
+        }.get(slug)
+        if kind == "metric" or label:
+            yield from ((phrase, Name(kind, slug, label or slug)) for phrase in phrases)
+    yield from ((slug, Name("storage", slug, label)) for slug, label in DISKS.items())
+    yield from _settings()
+
+
+def _settings() -> Iterator[tuple[str, Name]]:
+    for column, setting in SETTINGS.items():
+        for phrase, value in setting.spellings.items():
+            yield phrase, Name(column, value, setting.value_label(value))
+
+
+def _axes() -> Iterator[tuple[str, Name]]:
+    """Yield what axes and the columns of their entries are called."""
+    for axis in AXES.values():
+        setting = axis.setting
+        column = setting.column if setting else axis.entry[0] if len(axis.entry) == 1 else axis.name
+        phrases = (axis.name, axis.label, *words.COLUMN_WORDS.get(column, ()))
+        phrases += (*setting.words, setting.axis, *setting.narrowed) if setting else ()
+        yield from (
+            (phrase, Name("axis", column, axis.label))
+            for phrase in phrases
+            if " or " not in phrase and " oder " not in phrase
+        )
+    yield from ((phrase, Name("axis", "file_system", "File system")) for phrase in words.FILE_SYSTEM_WORDS)
+    yield from ((phrase, Name("axis", "configuration", "Configuration")) for phrase in words.CONFIGURATION_WORDS)
+    yield from (
+        (phrase, Name("axis", "fs-pair", "Guest file system on host file system")) for phrase in words.PAIR_WORDS
+    )

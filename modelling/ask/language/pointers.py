@@ -1,0 +1,286 @@
+"""Questions that no ranking answers, and the pages that do. No Django."""
+
+from dataclasses import dataclass
+
+from .content import Pointer
+
+
+@dataclass(frozen=True)
+class Topic:
+    """What people ask beside rankings. words : phrases that ask for it"""
+
+    pointer: Pointer
+    words: tuple[str, ...]
+
+
+def _topic(title: str, address: str, sentence: str, *words: str) -> Topic:
+    return Topic(Pointer(title, sentence, address), words)
+
+
+TOPICS = {
+    "testing": _topic(
+        "Campaigns",
+        "/laboratory/campaigns/",
+        "A campaign measures on your own host by a protocol: the same load on each configuration, repeated in turn, "
+        "with caches emptied. It also says what keeps a host from it.",
+        *(
+            "test properly",
+            "testing properly",
+            "benchmark properly",
+            "benchmarking",
+            "how to test",
+            "how do i test",
+            "how do i benchmark",
+        ),
+        *(
+            "how to benchmark",
+            "how to measure",
+            "how do i measure",
+            "measure properly",
+            "test correctly",
+            "benchmark correctly",
+        ),
+        *(
+            "richtig testen",
+            "richtig messen",
+            "teste ich",
+            "messe ich",
+            "benchmark my storage",
+            "fio test",
+            "fio command",
+            "test storage",
+        ),
+        *(
+            "benchmark methodology",
+            "test methodology",
+            "how should i test",
+            "how should i benchmark",
+            "how should i measure",
+            "reliable benchmark",
+        ),
+        *(
+            "wie messen",
+            "wie testen",
+            "wie teste ich",
+            "wie messe ich",
+            "benchmark it",
+            "benchmark this",
+            "benchmark vm disk",
+        ),
+    ),
+    "runs": _topic(
+        "Campaigns",
+        "/laboratory/campaigns/",
+        "An answer says what further runs are worth on your own machine, and how many of each; a campaign makes them.",
+        *(
+            "how many runs",
+            "how many repetitions",
+            "how many times",
+            "number of runs",
+            "wie viele laeufe",
+            "wie oft",
+            "how often",
+        ),
+        *(
+            "how many iterations",
+            "how many benchmark runs",
+            "repetitions",
+            "wie viele wiederholungen",
+            "wiederholungen",
+            "how many samples",
+        ),
+        *("how many measurements", "wie viele messungen", "how many repeats", "how many test runs"),
+    ),
+    "durability": _topic(
+        "What a power loss takes",
+        "/knowledge/glossary/#acknowledged-write",
+        "Options that drop or delay flushes can lose acknowledged writes. No answer recommends what was measured "
+        "with them alone, whatever its speed.",
+        *(
+            "power loss",
+            "power failure",
+            "power cut",
+            "power outage",
+            "stromausfall",
+            "data loss",
+            "lose data",
+            "losing data",
+            "datenverlust",
+        ),
+        *(
+            "data safety",
+            "crash safe",
+            "crash consistent",
+            "durability",
+            "durable",
+            "is it safe",
+            "safe to use",
+            "how safe",
+            "corruption",
+            "corrupt",
+        ),
+        *(
+            "survive a crash",
+            "survives a crash",
+            "lose acknowledged writes",
+            "pull the plug",
+            "datensicherheit",
+            "blackout",
+            "loses power",
+            "lose power",
+        ),
+    ),
+    "abilities": _topic(
+        "What each choice can do",
+        "/abilities/",
+        "Snapshots, live migration, shared access, checksums, replication and more, with a source for each.",
+        *(
+            "can it snapshot",
+            "live migration",
+            "live migrate",
+            "migrate live",
+            "move live",
+            "be shared",
+            "shared access",
+            "vmotion",
+        ),
+        *(
+            "support snapshots",
+            "supports snapshots",
+            "does it support",
+            "can i snapshot",
+            "take snapshots",
+            "checksums",
+            "replicate",
+        ),
+        *(
+            "live migrieren",
+            "livemigration",
+            "snapshots machen",
+            "unterstuetzt",
+            "supports",
+            "support",
+            "thin provisioning support",
+        ),
+        *(
+            "can be shared",
+            "high availability",
+            "shared between hosts",
+            "several hosts",
+            "features",
+            "feature",
+            "moved live",
+            "abilities",
+            "snapshot support",
+            "checksumming",
+        ),
+    ),
+    "capacity": _topic(
+        "Throughput over the number of machines",
+        "/",
+        "Ask with a workload: the answer shows throughput over the number of machines, and how many a configuration "
+        "carries at a rate that you give.",
+        *(
+            "how many machines",
+            "how many vms",
+            "how many guests",
+            "wie viele vms",
+            "wie viele maschinen",
+            "disk is full",
+            "until the disk",
+        ),
+        *(
+            "how many virtual machines",
+            "how many desktops",
+            "saturate",
+            "saturated",
+            "saturates",
+            "wie viele virtuelle maschinen",
+            "scale to",
+            "scaling",
+            "scales",
+            "scale",
+        ),
+    ),
+    "neighbours": _topic(
+        "A mix of workloads",
+        "/mix/",
+        "A mix weighs several workloads by their shares; how throughput falls with each further machine stands in "
+        "every answer that has such numbers.",
+        *(
+            "noisy neighbours",
+            "noisy neighbour",
+            "noisy neighbors",
+            "noisy neighbor",
+            "neighbours",
+            "neighbors",
+            "laute nachbarn",
+            "io contention",
+            "contention",
+            "stoert",
+            "disturb each other",
+            "interfere",
+        ),
+    ),
+    "native": _topic(
+        "Native against guest",
+        "/knowledge/glossary/#seven-components",
+        "What a request passes between program and disk, part by part. A comparison of a native run with one in a "
+        "guest shows what virtualisation costs where both were measured alike.",
+        *(
+            "half of the host's iops",
+            "half the iops",
+            "iops of the host",
+            "host iops",
+            "iops in the guest",
+            "compared to the host",
+        ),
+        *(
+            "slower than the host",
+            "slower than on the host",
+            "slower than bare metal",
+            "virtualisation overhead",
+            "virtualization overhead",
+        ),
+        *(
+            "than on the host",
+            "as on the host",
+            "native speed",
+            "native performance",
+            "half the performance",
+            "half the speed",
+            "overhead of virtualisation",
+            "overhead of virtualization",
+        ),
+        *(
+            "halbe iops",
+            "halb so schnell",
+            "half the host",
+            "half of the host",
+            "half as fast",
+            "slower than native",
+            "slower than the host itself",
+            "of bare metal",
+            "than the host",
+            "is normal",
+            "normal",
+        ),
+    ),
+    "quality": _topic(
+        "How far answers can be trusted",
+        "/model-quality/",
+        "Each model is tested on laboratories that were left out, and answers are held against each other.",
+        *(
+            "how accurate",
+            "how reliable",
+            "can i trust",
+            "trust",
+            "how sure",
+            "accuracy",
+            "verlaesslich",
+            "how good are the answers",
+            "confidence",
+            "statistically significant",
+        ),
+    ),
+}

@@ -1,0 +1,239 @@
+"""What people type, in their words: the questions of forums, phrasings by another hand, slips, and hostile text."""
+
+import csv
+import time
+from pathlib import Path
+
+import pytest
+from django.urls import reverse
+
+from kdb.disk_path import bytes_of
+from modelling.ask.gather import understood
+from modelling.ask.language.content import Reading, Said
+from modelling.ask.language.families import FAMILIES, PRODUCTS
+from modelling.ask.language.parsing import LONGEST
+from modelling.evidence.axes import AXES
+
+pytestmark = [pytest.mark.django_db, pytest.mark.sqlite, pytest.mark.usefixtures("whole_catalogue")]
+
+HERE = Path(__file__).parent
+LEAST_RIGHT = 0.9  # of the phrasings: whole readings, axis, workload, filters and entries
+
+
+def rows(name: str) -> list[dict[str, str]]:
+    return list(csv.DictReader((HERE / name).read_text().splitlines()))
+
+
+def first(text: str) -> Reading:
+    return understood(text).readings[0]
+
+
+def told(said: Said) -> dict[str, tuple[str, str]]:
+    return {word.words: (word.role, word.value) for word in said.understood}
+
+
+def wanted_filters(row: dict[str, str]) -> dict[str, str]:
+    return dict(part.split("=", 1) for part in row["filters"].split(";") if part)
+
+
+# The questions
+
+
+@pytest.mark.parametrize("row", rows("forum_questions.csv"), ids=lambda row: row["question"])
+def test_a_question_of_a_forum_is_read_as_meant(row):
+    said = understood(row["question"])
+    if not row["axis"]:
+        assert said.readings == ()
+        assert [page.address for page in said.pages] == [row["page"]]
+        return
+    reading = said.readings[0]
+    assert (reading.axis, reading.workload) == (row["axis"], row["workload"])
+    assert reading.filters == wanted_filters(row)
+    assert reading.entries == tuple(filter(None, row["entries"].split("|")))
+
+
+def is_right(row: dict[str, str]) -> bool:
+    """Tell whether the first reading is the one that is expected; without an axis, whether several are offered."""
+    said = understood(row["question"])
+    if not row["axis"]:
+        return bool(said.pages) or len({reading.axis for reading in said.readings}) != 1
+    reading = said.readings[0] if said.readings else None
+    if reading is None or reading.axis != row["axis"]:
+        return False
+    columns = AXES[reading.axis].entry
+    names = {"disks": "storage", "images": "host_storage"}
+    found = {names.get(name, name): value for name, value in reading.filters.items()}
+    if found.get("host_storage") == "zfs":  # a dataset: the same place by its file system
+        found["host_fs"] = found.pop("host_storage")
+    wanted = {name: value for name, value in wanted_filters(row).items() if name not in columns}
+    entries = {str(bytes_of(key) or key) if "size" in reading.axis else key for key in row["entries"].split("|") if key}
+    return (
+        found
+        == {("host_fs" if (name, value) == ("host_storage", "zfs") else name): value for name, value in wanted.items()}
+        and (row["workload"] in (reading.workload, reading.family) if row["workload"] else not reading.workload)
+        and (len(entries) < 2 or entries == set(reading.entries))
+    )
+
+
+def test_phrasings_by_another_hand_are_read_right():
+    phrasings = rows("phrasings.csv")
+    wrong = [row["question"] for row in phrasings if not is_right(row)]
+    assert len(phrasings) >= 200
+    assert 1 - len(wrong) / len(phrasings) >= LEAST_RIGHT, "\n".join(wrong)
+
+
+# The rules
+
+
+def test_two_readings_are_both_offered():
+    assert [reading.axis for reading in understood("file system for MariaDB").readings] == ["guest-fs", "host-fs"]
+    assert [reading.axis for reading in understood("ext4 or xfs for mail").readings] == ["guest-fs", "host-fs"]
+    assert len({reading.axis for reading in understood("mail server").readings}) > 3
+
+
+@pytest.mark.parametrize(
+    ("text", "axis"),
+    [
+        ("ext4 or xfs in the guest", "guest-fs"),
+        ("ext4 oder xfs im Gast", "guest-fs"),
+        ("ext4 or xfs on the host", "host-fs"),
+        ("ext4 oder xfs auf dem Host", "host-fs"),
+        ("btrfs on ext4 vs ext4 on btrfs", "fs-pair"),
+        ("qcow2 on ext4 or xfs", "host-fs"),
+    ],
+)
+def test_words_beside_a_file_system_say_where_it_is(text, axis):
+    assert first(text).axis == axis
+
+
+@pytest.mark.parametrize(
+    ("text", "filters"),
+    [
+        ("which cache mode for 8 VMs", {"vm_count": "8"}),
+        ("which cache mode for zwei VMs", {"vm_count": "2"}),
+        ("which cache mode, 3 machines", {"vm_count": "3"}),
+        ("WHICH CACHE MODE UNDER KVM", {"hypervisor": "kvm"}),
+        ("welcher Cache-Modus unter Proxmox", {"hypervisor": "proxmox"}),
+    ],
+)
+def test_numbers_and_names_are_filters(text, filters):
+    assert first(text).axis == "cache-mode"
+    assert first(text).filters == filters
+
+
+@pytest.mark.parametrize(
+    "text", ["16k or 64k volblocksize", "volblocksize 16 KiB oder 64 KiB", "volblocksize 16K vs 64kb"]
+)
+def test_sizes_are_those_of_volumes_where_these_are_asked(text):
+    assert first(text).entries == ("16384", "65536")
+
+
+def test_a_size_that_no_question_has_is_told_and_not_counted():
+    said = understood("mail server on a 10 GB disk")
+    assert told(said)["10 GB"] == ("not counted", "10737418240")
+    assert said.readings[0].filters == {}
+
+
+@pytest.mark.parametrize(
+    ("slip", "meant"),
+    [("proxmx or esxi", ("proxmox", "esxi")), ("brtfs or ext4", ("btrfs", "ext4")), ("qcow2 vs rwa", ("qcow2",))],
+)
+def test_slips_are_read_as_the_name_that_they_are_nearest_to(slip, meant):
+    assert first(slip).entries == meant
+
+
+def test_what_is_not_understood_is_told_once_with_the_nearest_names():
+    unknown = understood("mail server on zorkfs, zorkfs, proxmoxx").not_understood
+    assert [word.words for word in unknown] == ["zorkfs"]
+    assert 1 <= len(unknown[0].nearest) <= 3
+
+
+def test_a_product_is_read_as_its_family_and_says_what_else_it_may_be():
+    nextcloud = understood("Nextcloud").understood[0]
+    assert (nextcloud.role, nextcloud.value) == ("workload", "file-server")
+    assert nextcloud.note.startswith("Nextcloud is read as file server")
+    assert nextcloud.note.endswith("Database (transactions) instead?")
+
+
+def test_every_family_is_known_and_stands_on_a_workload():
+    for family in FAMILIES.values():
+        assert first(family.label).family == family.slug
+        assert first(family.label).workload in family.stands
+    assert all(family in FAMILIES for product in PRODUCTS for family in product.families)
+
+
+def test_every_product_leads_to_its_family():
+    wrong = [product.name for product in PRODUCTS if first(product.name).family != product.families[0]]
+    assert not wrong
+
+
+def test_every_axis_is_asked_by_its_label_and_its_name():
+    for axis in AXES.values():
+        assert first(f"which {axis.label}").axis == axis.name
+        assert first(f"which {axis.name} for mail").axis == axis.name
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "?", "or or or", "zzz " * 90, "'; DROP TABLE x; --", "\x00<script>", "ﷺ" * 390, "a-" * 199, "on " * 130],
+)
+def test_any_text_is_read_without_harm(text):
+    assert understood(text).readings == ()
+
+
+def test_reading_takes_time_in_proportion_to_the_text():
+    understood("warm")
+    for piece in ("ext4 or ", "zqxwvk ", "mail kvm ", "3 vms, "):
+        begun = time.process_time()
+        understood((piece * LONGEST)[:LONGEST])
+        assert time.process_time() - begun < 1.5
+
+
+# The interface and both boxes
+
+
+def test_the_interface_says_the_same(client):
+    body = client.get("/api/v1/ask/", {"text": "Proxmox or ESXi for a file server?"}).json()
+    assert [(word["words"], word["role"]) for word in body["understood"]] == [
+        ("Proxmox", "hypervisor"),
+        ("ESXi", "hypervisor"),
+        ("file server", "workload"),
+    ]
+    reading = body["readings"][0]
+    assert (reading["axis"], reading["entries"]) == ("hypervisor", ["proxmox", "esxi"])
+    assert client.get(reading["address"]).status_code == 200
+
+
+def test_too_long_a_text_is_refused_with_its_length(client):
+    refused = client.get("/api/v1/ask/", {"text": "x" * (LONGEST + 1)})
+    assert refused.status_code == 400
+    assert f"at most {LONGEST} characters" in refused.json()["errors"][0]["message"]
+    page = client.get("/", {"text": "x" * (LONGEST + 1)})
+    assert page.status_code == 400
+    assert f"at most {LONGEST} are read" in page.content.decode()
+
+
+@pytest.mark.parametrize(
+    "text", ["which cache mode for mail", "qcow2 or raw for mail", "mail on kvm", "ext4 or xfs", "which host"]
+)
+def test_the_page_of_every_reading_opens(client, text):
+    for reading in understood(text).readings:
+        assert client.get(reading.address, follow=True).status_code == 200, reading.address
+
+
+def test_the_first_page_compares_what_the_words_compare(client):
+    page = client.get("/", {"text": "proxmox or esxi for a file server"})
+    assert page.status_code == 302
+    assert page["Location"].startswith("/compare/?axis=hypervisor&workload=fileserver&a=proxmox&b=esxi")
+
+
+def test_the_first_page_echoes_the_words_each_to_take_away(client):
+    page = client.get("/", {"text": "mail server on kvm with zorkfs"}, follow=True).content.decode()
+    assert "“kvm”: KVM" in page
+    assert 'href="/?text=mail%20server%20on%20with%20zorkfs"' in page
+    assert "Not understood, and not counted: “zorkfs”" in page
+
+
+def test_the_search_shows_readings_first(client):
+    page = client.get(reverse("search"), {"q": "proxmox vs esxi mail"}).content.decode()
+    assert "/compare/?axis=hypervisor&amp;workload=varmail&amp;a=proxmox&amp;b=esxi" in page
