@@ -1,6 +1,7 @@
 """The overview as its page shows it: signs, words and shades. No queries, no HTML."""
 
 from dataclasses import dataclass
+from itertools import compress
 
 from modelling.estimation.verdict import KINDS, LEADS, NO_DIFFERENCE, NOT_KNOWN, USE
 from modelling.evidence.words import counted
@@ -45,7 +46,8 @@ class OverviewPage:
     """Everything its template prints.
 
     waiting : answers that are being worked out; is_narrow : whether names stand in no cell
-    lines : label of each workload with its cells
+    columns : choices that something published compares; lines : label of each workload with its cells in these
+    never_compared : the other choices
     """
 
     columns: list[str]
@@ -54,19 +56,24 @@ class OverviewPage:
     waiting: int
     answered: int
     is_narrow: bool
+    never_compared: list[str]
 
 
 def present(overview: Overview) -> OverviewPage:
     """Make the overview ready for its template."""
     cells = [cell for row in overview.rows for cell in row.cells]
     kinds = {cell.kind for cell in cells}
+    labels = [column.label for column in overview.columns]
+    compared = [any(row.cells[place].kind != NOTHING for row in overview.rows) for place in range(len(labels))]
+    columns = list(compress(labels, compared))
     return OverviewPage(
-        columns=[column.label for column in overview.columns],
-        lines=[(row.label, [_shown(cell) for cell in row.cells]) for row in overview.rows],
+        columns=columns,
+        lines=[(row.label, [_shown(cell) for cell in compress(row.cells, compared)]) for row in overview.rows],
         legend=[Look(*look) for kind, look in LOOKS.items() if kind in {*KINDS, *kinds}],
         waiting=sum(cell.kind == WAITING for cell in cells),
         answered=sum(cell.groups is not None for cell in cells),
-        is_narrow=len(overview.columns) >= NARROW,
+        is_narrow=len(columns) >= NARROW,
+        never_compared=[label for label in labels if label not in columns],
     )
 
 

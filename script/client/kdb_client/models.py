@@ -635,6 +635,12 @@ class Plan(TypedDict):
     format: NotRequired[str]
 
 
+class Pointer(TypedDict):
+    title: str
+    sentence: str
+    address: str
+
+
 class Policy(TypedDict):
     mode: NotRequired[ModeEnum]
     least_gaining: NotRequired[float]
@@ -797,6 +803,16 @@ class ReadFile(TypedDict):
     runs: NotRequired[list[dict[str, Any]]]
     run_count: NotRequired[int]
     left_out: bool
+
+
+class Reading(TypedDict):
+    axis: AxisEnum
+    title: str
+    workload: str
+    family: str
+    filters: dict[str, str]
+    entries: list[str]
+    address: str
 
 
 class Reason(TypedDict):
@@ -1033,6 +1049,11 @@ TrendEnum: TypeAlias = Literal['grows', 'shrinks']
 UnitEnum: TypeAlias = Literal['MiB/s', 'MB/s', 'KiB/s', 'ops/s', 'TPS', 'ms', 'us', 's', 'score', 'ratio']
 
 
+class Unknown(TypedDict):
+    words: str
+    nearest: list[str]
+
+
 class UnknownName(TypedDict):
     kind: str
     name: str
@@ -1061,6 +1082,14 @@ VirtualisationEnum: TypeAlias = Literal['full', 'para', 'emulated', 'container',
 
 
 WayEnum: TypeAlias = Literal['mail', 'webhook']
+
+
+class Word(TypedDict):
+    words: str
+    role: str
+    name: str
+    value: str
+    note: str
 
 
 class WorkloadVariant(TypedDict):
@@ -1991,6 +2020,14 @@ class Run(TypedDict):
     facts: dict[str, Any]
     curves: list[Curve] | None
     artifacts: list[Artifact]
+
+
+class Said(TypedDict):
+    text: str
+    understood: list[Word]
+    not_understood: list[Unknown]
+    readings: list[Reading]
+    pages: list[Pointer]
 
 
 class ScalingPanel(TypedDict):
