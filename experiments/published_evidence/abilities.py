@@ -181,7 +181,7 @@ def _fact(entry: Entry) -> Fact:
     _among(entry, "kind", KINDS)
     _among(entry, "ability", ABILITIES)
     _among(entry, "found", FOUND)
-    if not re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", fields["choice"]):
+    if not re.fullmatch(r"[a-z0-9]+(?:-[a-z0-9]+)*+", fields["choice"]):
         raise entry.error("choice", "a slug of small letters, digits and single hyphens")
     if not fields["name"].strip():
         raise entry.error("name", "what a reader calls it")

@@ -18,7 +18,7 @@ _END, _AXIS, _SIZE, _NUMBER, PLACE = "end", "axis", "size", "number", "place"
 _STORED = ("file_system", "host_storage", "image_format")  # what may stand beside each other as "where and how"
 _NOT_NAMES = (_AXIS, "topic", "metric")
 _UNITS = {f"{unit}{ending}" for unit in "kmgt" for ending in ("", "b", "ib")} | {"bytes", "byte"}
-_TOKEN = re.compile(r"[^\W_][^\W_.+]*(?:[.+]+[^\W_.+]+)*\+*|[^\w\s]")
+_TOKEN = re.compile(r"[^\W_][^\W_.+]*(?:[.+]+[^\W_.+]+)*+\+*|[^\w\s]")
 
 
 @dataclass(frozen=True)
@@ -175,7 +175,7 @@ def _counted(text: str, tokens: Sequence[tuple[int, int]], place: int) -> tuple[
             return Name(_SIZE, str(size), size_label(size)), length
         if unit or re.fullmatch(r"[\d.]+[kmgt]i?b?", raw.casefold()):
             return Name(_SIZE, "", f"{raw} {unit}".strip()), length
-    return (Name(_NUMBER, raw, raw), 1) if re.fullmatch(r"\d+(?:\.\d+)*", raw) else None
+    return (Name(_NUMBER, raw, raw), 1) if re.fullmatch(r"\d+(?:\.\d+)*+", raw) else None
 
 
 _MACHINE_WORDS = frozenset(

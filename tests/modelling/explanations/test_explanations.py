@@ -9,6 +9,7 @@ import pytest
 from django.core.cache import cache
 
 from experiments.case_studies import life
+from kdb.disk_path import SETTINGS
 from modelling.evidence.axes import AXES, entry_key, entry_parts
 from modelling.evidence.question import Question
 from modelling.explanations import Step, explain
@@ -312,7 +313,7 @@ def test_an_explanation_costs_a_constant_number_of_queries(published_evidence, d
 @pytest.mark.parametrize("axis", AXES)
 def test_a_key_and_its_parts_are_the_same_thing(axis):
     parts = {"hypervisor": "kvm", "guest_fs": "xfs", "host_fs": "ext4", "cache_mode": "writeback"}
-    parts |= {"host_storage": "lvm-thin"}
+    parts |= {"host_storage": "lvm-thin"} | {column: "16384" for column in SETTINGS if column not in parts}
     key = entry_key(AXES[axis], tuple(parts[column] for column in AXES[axis].entry))
     assert entry_parts(AXES[axis], key) == {column: parts[column] for column in AXES[axis].entry}
 

@@ -128,7 +128,7 @@ def test_examples_are_few_and_of_every_group(monkeypatch):
 @pytest.mark.parametrize(
     ("differ", "forms"),
     [
-        ({"cache_mode"}, ("cache_mode",)),
+        ({"cache_mode"}, ("configuration", "cache-mode")),
         ({"host_fs", "pair"}, ("fs-pair", "host-fs", "host-storage", "configuration")),
         ({"backend", "image_format"}, ("host-storage",)),
         ({"hypervisor", "container", "host_fs"}, ("hypervisor", "configuration")),
