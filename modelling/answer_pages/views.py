@@ -18,13 +18,13 @@ from kdb.units import METRICS
 from kdb.web.htmx import at_address, target_of, varies_for_htmx, wants_fragment
 from modelling.answers import words
 from modelling.answers.content import Answer, conclusion
-from modelling.ask.selectors import Machine, fit, kept_machines
+from modelling.ask.selectors import MACHINE_FIELDS, Machine, Said, fit, kept_machines
 from modelling.comparisons.words import address_of, compare_address
 from modelling.estimation.ranking import METHOD
 from modelling.evidence import names
 from modelling.evidence.asking import explains_missing_answers, page_method, page_revision
 from modelling.evidence.axes import AXES
-from modelling.evidence.choices import behind
+from modelling.evidence.choices import behind, compared_under
 from modelling.evidence.question import Question
 from modelling.explanations.selectors import explained
 from modelling.following.selectors import button
@@ -63,7 +63,7 @@ def answer(request: HttpRequest) -> HttpResponse:
     if not form.is_valid():
         return _respond(request, _rendered(is_fragment, form=form), status=422 if is_fragment else 400)
     if form.is_open:
-        content = _rendered(is_fragment, form=form.as_understood(), reading=form.reading)
+        content = _rendered(is_fragment, form=form.as_understood(), reading=form.reading, loads=_loads(form.reading))
         return _respond(request, content, form)
     asked = Asked(form.question(), Machine.of(form.cleaned_data), form.cleaned_data["text"], _tab_in(request))
     question = asked.question
@@ -167,8 +167,24 @@ def _answered(asked: Asked, kept: Edition | None, wanted: Wanted) -> str:
     return body
 
 
+def _loads(said: Said | None) -> list[tuple[str, str]]:
+    """Return each workload under which published evidence compares what a text asks without one, and the address of the
+    text's likeliest reading under it."""
+    if said is None or not said.readings:
+        return []
+    reading, workloads = said.readings[0], names.names()["workload"]
+    compared = compared_under(workloads) or {}
+    machine = {name: value for name, value in reading.filters.items() if name in MACHINE_FIELDS}
+    filters: dict[str, Any] = {name: value for name, value in reading.filters.items() if name not in machine}
+    return [
+        (label, words.address(Question(reading.axis, workload, **filters), beside={**machine, "text": said.text}))
+        for workload, label in workloads.items()
+        if compared.get(workload, {}).get(reading.axis)
+    ]
+
+
 def _rendered(is_fragment: bool, **context: Any) -> str:
-    empty: dict[str, Any] = {"examples": [], "page": None, "waiting": None, "reading": None}
+    empty: dict[str, Any] = {"examples": [], "loads": [], "page": None, "waiting": None, "reading": None}
     return _without_indentation(
         render_to_string("modelling/_question.html", {**empty, **context, "is_fragment": is_fragment})
     )

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import cattrs
 from django.conf import settings
 from django.db.models import Q
+from django.db.models.fields.json import KT
 
 from kdb.operating import metrics
 from modelling.answers.content import Answer, complete
@@ -132,8 +133,10 @@ def kept_verdicts(questions: Iterable[Question]) -> dict[Question, KeptVerdict |
     of_key = {question.key: question for question in questions}
     newest = RankingSnapshot.objects.followed().filter(Q(is_followed=False), question__in=of_key, method=METHOD)
     said = ("verdict__kind", "verdict__strength", "grounds__groups", "grounds__laboratories", "best")
-    fields = (*said, "entries__0__key", "entries__0__verdict")
-    rows = newest.values_list("question", "revision", "superseded_by", *(f"result__{name}" for name in fields))
+    # As text: of SQLite a plain path reads the key "6.10" as a number.
+    first = {"first": KT("result__entries__0__key"), "first_verdict": KT("result__entries__0__verdict")}
+    fields = (*(f"result__{name}" for name in said), *first)
+    rows = newest.annotate(**first).values_list("question", "revision", "superseded_by", *fields)
     return {
         of_key[key]: KeptVerdict(revision, coming, kind, strength, groups, laboratories, tuple(best), first, verdict)
         if revision

@@ -1,6 +1,8 @@
 """What people type, in their words: the questions of forums, phrasings by another hand, slips, and hostile text."""
 
 import csv
+import html
+import re
 import time
 from pathlib import Path
 
@@ -237,3 +239,13 @@ def test_the_first_page_echoes_the_words_each_to_take_away(client):
 def test_the_search_shows_readings_first(client):
     page = client.get(reverse("search"), {"q": "proxmox vs esxi mail"}).content.decode()
     assert "/compare/?axis=hypervisor&amp;workload=varmail&amp;a=proxmox&amp;b=esxi" in page
+
+
+def test_a_text_without_a_workload_is_offered_those_that_compare_what_it_asks(client, published_evidence):
+    page = html.unescape(client.get("/", {"text": "which guest file system on hard disks"}).content.decode())
+    offered = page.partition("Published measurements compare it under ")[2].partition("</p>")[0]
+    addresses = re.findall(r'href="([^"]+)"', offered)
+    assert addresses
+    assert all(client.get(address).status_code in (200, 202) for address in addresses)
+    assert all("axis=guest-fs" in address and "hdd" in address for address in addresses)
+    assert "workload=atto" not in offered  # of which no source compares guest file systems

@@ -14,7 +14,7 @@ from modelling.models import RankingSnapshot
 from modelling.overview.content import Overview, OverviewCell, OverviewColumn, OverviewRow
 from modelling.overview.presentation import LOOKS, NARROW, present
 from modelling.overview.selectors import overview
-from tests.factories import make_case_study, make_measurement, make_variant, publish
+from tests.factories import make_case_study, make_configuration, make_measurement, make_variant, publish
 
 pytestmark = pytest.mark.django_db
 
@@ -187,3 +187,16 @@ def test_many_choices_leave_no_room_for_names():
     cells = [OverviewCell("guest-fs", "not known", groups=1)] * NARROW
     assert shown(*cells).is_narrow
     assert not shown(*cells[1:]).is_narrow
+
+
+def test_a_key_of_digits_alone_is_a_name_all_the_same(client):
+    study = make_case_study()
+    for volume_block_bytes, value in ((16384, 100.0), (131072, 50.0)):
+        written = make_configuration(
+            case_study=study, slug=f"b{volume_block_bytes}", volume_block_bytes=volume_block_bytes
+        )
+        make_measurement(value, configuration=written)
+    publish(study)
+    answer_all()
+    assert "16 KiB" in str(client.get(API).json())
+    assert client.get(PAGE).status_code == 200
