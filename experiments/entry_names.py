@@ -8,6 +8,8 @@ import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
+from kdb.disk_path import SETTINGS
+
 # Written so that PostgreSQL and Python, which reads them for SQLite, find the same: constraints use them too.
 SLUG = r"\A[a-z0-9][a-z0-9_-]*\Z"
 JOINING_WORD = r"(\A|-)on(-|\Z)"
@@ -15,7 +17,8 @@ JOINING_WORD = r"(\A|-)on(-|\Z)"
 RESERVED = (
     *("axis", "workload", "hypervisor", "guest_fs", "host_fs", "host_storage", "vm_count", "storage", "benchmark"),
     *("guest_os_family", "grade", "as_of", "entries", "weights", "format", "method", "metric", "evidence"),
-    *("any", "native", "new", "none", "unknown"),
+    *("any", "native", "new", "none", "unknown", "needs"),
+    *SETTINGS,
 )
 
 # Pages beside those of case studies, hosts and campaigns, which are addressed by their slugs (experiments.urls).

@@ -26,7 +26,6 @@ PUBLIC = [
     "/case-studies/p3-cs1/",
     "/case-studies/p1/fair-play/",
     "/case-studies/p1/claims/",
-    "/measurements/5/",
     "/knowledge/",
     "/abilities/",
     "/knowledge/glossary/",

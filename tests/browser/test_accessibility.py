@@ -5,6 +5,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from django.conf import settings
 
+from experiments import visible
 from experiments.campaigns import steering
 from tests.factories import HOST_KEY, make_campaign, make_case_study, make_host, make_machine, make_minutes, make_user
 from tests.modelling.fleet.moving.fleets import shown
@@ -81,7 +82,8 @@ EACH_SCHEME_AND_WIDTH = pytest.mark.parametrize(
 
 @EACH_SCHEME_AND_WIDTH
 def test_public_pages(views, transactional_db, published_evidence, live_server, page):
-    check(page, [live_server.url + path for path in PUBLIC], views)
+    number = visible.measurements().first()
+    check(page, [live_server.url + path for path in (*PUBLIC, f"/measurements/{number.pk}/")], views)
 
 
 @EACH_SCHEME_AND_WIDTH

@@ -48,7 +48,18 @@ FAMILIES = {
             ("fileserver", "small-files", "sequential-mixed"),
             "Many clients create, read, write and delete whole files in a tree.",
             (
-                *("file", "nas", "file share", "file sharing", "smb", "smb share", "cifs", "nfs server", "file store"),
+                *(
+                    "file",
+                    "files",
+                    "nas",
+                    "file share",
+                    "file sharing",
+                    "smb",
+                    "smb share",
+                    "cifs",
+                    "nfs server",
+                    "file store",
+                ),
                 *(
                     "dateiserver",
                     "dateiablage",

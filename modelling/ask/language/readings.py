@@ -13,8 +13,9 @@ from kdb.disk_path import SETTINGS
 from kdb.host_storage import FILE, UNNAMED, host_storage_key
 from modelling.answers import words
 from modelling.comparisons.words import address_of
-from modelling.evidence.axes import AXES, KINDS, NATIVE, Axis, axis_left_open, entry_key
+from modelling.evidence.axes import AXES, KINDS, NATIVE, Axis, axis_left_open, entry_key, entry_label
 from modelling.evidence.question import Question
+from modelling.evidence.words import listed
 
 from ..machine import BACKENDS
 from .content import Pointer, Reading, Said, Unknown, Word
@@ -326,6 +327,9 @@ class Asks:
         question = _question(draft.axis, workload, filters)
         label = words.title(question, self.names) if workload else _title(question, self.names)
         entries = draft.entries if len(draft.entries) > 1 else ()
+        if entries:
+            named = listed([entry_label(AXES[draft.axis], key, self.names) for key in entries], "or")
+            label = f"{label.rpartition(': which ')[0]}: {named}?"
         beside = {**machine, "text": self.parsed.text}
         if entries and workload:
             address = address_of(question, entries, text=self.parsed.text)

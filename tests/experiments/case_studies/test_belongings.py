@@ -47,7 +47,7 @@ from tests.experiments.imports.test_pipeline import changed
 pytestmark = pytest.mark.django_db
 
 WORD = "quokka"  # stands in every name that a draft brings, and nowhere else
-MOST_PAGES = 700
+MOST_PAGES = 1100
 ORIGINS = {"kernel_origin": "its own", "virtual_device_origin": "its own"}
 
 

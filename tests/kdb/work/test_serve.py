@@ -144,6 +144,10 @@ def test_an_empty_place_becomes_a_running_server_that_stops_without_a_trace(star
         assert (server.data_dir / "kdb.sqlite3-wal").exists()
     assert readable == []
     server.data_dir.chmod(0o755)
+    # A job that is interrupted says so, and the first start leaves the report on quality to one.
+    wait_until(
+        lambda: server.ask("SELECT count(*) FROM experiments_job WHERE state IN ('queued', 'running')") == [(0,)]
+    )
 
     assert server.stop(signal.SIGINT) == 0
 

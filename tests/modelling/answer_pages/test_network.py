@@ -100,7 +100,7 @@ def test_of_many_entries_the_first_are_drawn_and_the_others_counted(monkeypatch)
 def test_the_page_draws_every_line_and_has_it_in_a_table(client):
     study("one", ext4=100.0, xfs=200.0)
     study("two", ext4=100.0, xfs=150.0, btrfs=50.0)
-    page = html.unescape(client.get(ADDRESS).content.decode())
+    page = html.unescape(client.get(f"{ADDRESS}&tab=evidence").content.decode())
     drawn = page.split('id="who-compared"')[1].split("</section>")[0]
     assert len(re.findall("<line ", drawn)) == drawn.count('<th scope="row">') == 3
     assert '<a href="/case-studies/one/">Title of one</a>; <a href="/case-studies/two/">Title of two</a>' in drawn

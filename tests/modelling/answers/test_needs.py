@@ -55,7 +55,7 @@ def test_nothing_is_recommended_where_nothing_has_everything():
 
 
 @pytest.fixture
-def guests(db):
+def guests(db, laboratories_alike):
     """XFS three times as fast as Btrfs, that as ext4, in three laboratories; and GFS2, of which nothing is known."""
     for _ in range(3):
         study = make_case_study()
@@ -88,7 +88,7 @@ def test_a_need_takes_away_what_lacks_it_with_reason_and_source(client, guests):
 
 def test_the_page_lists_below_the_ranking_what_the_api_says_is_lacking(client, guests):
     bound = answered(client, needs="checksums")
-    page = client.get("/", {**MAIL, "needs": "checksums"}).content.decode()
+    page = client.get("/", {**MAIL, "needs": "checksums", "tab": "ranking"}).content.decode()
     table, _, below = page.partition('id="abilities-heading"')
     rows = table[table.index('<table class="ranking">') :]
     for told in bound["abilities"]:
@@ -104,7 +104,7 @@ def test_a_need_that_rests_on_what_nobody_names_takes_nothing_away(client, guest
     bound = answered(client, needs="shared-access")
     assert bound["best"] == ["xfs"]
     assert {told["found"] for told in bound["abilities"]} == {"left open"}
-    page = client.get("/", {**MAIL, "needs": "shared-access"}).content.decode()
+    page = client.get("/", {**MAIL, "needs": "shared-access", "tab": "ranking"}).content.decode()
     assert "Shared access: it rests on host storage, and the question names none of these" in page
 
 

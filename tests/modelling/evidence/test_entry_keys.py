@@ -130,5 +130,5 @@ def test_a_table_is_headed_by_what_it_measures(db, client):
 
 
 def test_the_quality_of_the_models_is_in_the_navigation(published_evidence, client):
-    page = client.get("/").content.decode()
+    page = client.get("/about/").content.decode()
     assert 'href="/model-quality/"' in page.split("</header>")[0]

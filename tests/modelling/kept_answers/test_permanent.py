@@ -78,7 +78,7 @@ def test_a_permanent_address_gives_what_it_gave_with_what_the_method_of_today_sa
 def test_the_page_shows_both(client, upgrade):
     publish("first", 300.0, 100.0)
     permanent = f"{PAGE}&as_of=1&method={METHOD}"
-    first = client.get(PAGE).content.decode()
+    first = client.get(f"{PAGE}&tab=history").content.decode()
     assert f'href="{escape(permanent)}">Permanent address' in first
     upgrade()
     page = client.get(permanent).content.decode()

@@ -53,6 +53,7 @@ def entry(key, ratio=None, verdict=UNKNOWN, within=1.02):
         measurements=1,
         derived=0,
         findings=0,
+        lacks=(),
     )
 
 
