@@ -38,6 +38,7 @@ def standings(trade_off):
     return {point.key: (point.standing, point.on_front) for point in trade_off.points}
 
 
+@pytest.mark.usefixtures("laboratories_alike")
 def test_throughput_is_weighed_against_latency_where_both_were_measured():
     published({"ext4": (6400.0,), "xfs": (100.0,), "btrfs": (1.0,)})
     published({"ext4": (64.0,), "xfs": (1.0,), "btrfs": (4096.0,)}, metric="latency", unit="ms")
@@ -81,6 +82,7 @@ def test_the_spread_of_runs_counts_where_it_is_known():
     assert standings(found["spread"])["btrfs"] == ("in the Pareto set", True)
 
 
+@pytest.mark.usefixtures("laboratories_alike")
 def test_durability_is_known_only_where_options_are_stated():
     stated = {"cache_mode": "none", "guest_mount_options": "noatime", "host_mount_options": "noatime"}
     published(

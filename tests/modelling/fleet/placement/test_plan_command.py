@@ -39,6 +39,7 @@ def fleet(**machine):
     }
 
 
+@pytest.mark.usefixtures("laboratories_alike")
 def test_a_plan_rests_on_the_published_answers_and_a_pin_is_another_plan(tmp_path):
     for laboratory in ("one", "two", "three"):
         study = make_case_study(laboratory, laboratory=laboratory)
