@@ -1,4 +1,4 @@
-"""What choices can do besides speed, as the documentation of their makers says: fixtures/abilities.csv. No Django.
+"""The abilities of choices besides speed, as their makers document them: read from fixtures/abilities.csv. No Django.
 
 The facts are read from the file when they are first asked for, and stand in no table: they belong to no case study, no
 draft brings any, and the whole file is a few hundred lines. Another fact is another version of KDB. Columns and rules:
@@ -132,7 +132,7 @@ FOUND_CHOICES = [(found, found) for found in FOUND]
 
 @dataclass(frozen=True)
 class Fact:
-    """What one choice can do, by its maker's documentation."""
+    """One ability of one choice, by its maker's documentation."""
 
     component = "AbilityFact"
 

@@ -24,7 +24,7 @@ class Standing:
 
 @dataclass(frozen=True)
 class AbilityTable:
-    """What the page says of abilities.
+    """The abilities of an answer's entries as its page shows them.
 
     lacking, limited : needs that entries lack, or have with limits
     left_open : a sentence on each need that rests on what the question does not name

@@ -232,7 +232,6 @@ def chosen(
     all that is no setting.
 
     behind : axis to how many case studies compare something; None or empty: that is not counted
-
     is_left_open : whether it is what the question leaves open, not named by its address; beside : as for address
     """
     what = THING[question.axis]

@@ -16,7 +16,7 @@ _SAID = {USE: "use {best}", LEADS: "{best} leads where it was measured", NO_DIFF
 
 @dataclass(frozen=True)
 class Choice:
-    """What one answer says of one choice.
+    """One choice as its answer has it.
 
     thing : "guest file system"; known : "use ext4", "not known"; strength : of the evidence, "" where there is none
     sentence : the answer's own; against : what a choice of several things says against those of one, or ""

@@ -139,7 +139,7 @@ class Asked:
 
 @dataclass(frozen=True)
 class Wanted:
-    """What of an answer is sent to whom. tabs_alone : nothing but the tabs and what the open one shows"""
+    """The parts of an answer that are sent. tabs_alone : nothing but the tabs and what the open one shows"""
 
     is_fragment: bool
     tabs_alone: bool

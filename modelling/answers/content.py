@@ -242,7 +242,7 @@ class TradeOff:
 
 @dataclass(frozen=True)
 class AbilityGround:
-    """What the standing of an entry on one ability rests on."""
+    """A fact that the standing of an entry on one ability rests on."""
 
     text: Annotated[str, "What one of its choices can do, in a line."]
     source: Annotated[str, "Address of the documentation; empty: it is not known."]

@@ -1,4 +1,4 @@
-"""What a person's own words ask, as data."""
+"""The reading of a person's own words, as data."""
 
 from dataclasses import asdict
 

@@ -13,7 +13,7 @@ STATES = (*KINDS, NOTHING, WAITING)
 
 @dataclass(frozen=True)
 class OverviewCell:
-    """What is known of one choice under one workload, and how well. What a cell without an answer lacks is null."""
+    """One choice under one workload: the kind of its answer and how well it is known; null without an answer."""
 
     axis: AxisName
     kind: Annotated[
@@ -47,7 +47,7 @@ class OverviewRow:
 
 @dataclass(frozen=True)
 class Overview:
-    """What is known of every choice under every workload."""
+    """Every choice under every workload, with what is known of it."""
 
     revision: Annotated[int, "Knowledge revision now."]
     columns: tuple[OverviewColumn, ...]

@@ -1,4 +1,4 @@
-"""What is known of every choice under every workload, read from the kept answers."""
+"""The overview of every choice under every workload, read from the kept answers."""
 
 from modelling.answers.words import address
 from modelling.estimation.verdict import LEADS, USE

@@ -60,7 +60,7 @@ WORLDS = (
 
 @dataclass
 class Promise:
-    """What was promised of the sets of one kind and what they gained, ln speed; one number of each for each world."""
+    """The promised and the realised gains of the sets of one kind, ln speed; one number of each for each world."""
 
     promised: list[float] = field(default_factory=list)
     gained: list[float] = field(default_factory=list)

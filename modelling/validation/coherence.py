@@ -30,7 +30,7 @@ APART = 4.0  # times slower, from which one group is enough to say "avoid"
 
 @dataclass(frozen=True)
 class ToldPart:
-    """What an answer tells of entries that comparisons join. groups : research groups that measured some of them"""
+    """The entries of an answer that comparisons join. groups : research groups that measured some of them"""
 
     verdict: Decision
     entries: tuple[Entry, ...]

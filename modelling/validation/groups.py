@@ -63,7 +63,7 @@ class Form:
 
 @dataclass(frozen=True)
 class Calibration:
-    """What forecasts said how surely, and how often it came true, contrasts weighted as in the forms."""
+    """A probability that forecasts stated, and how often it came true; contrasts weighted as in the forms."""
 
     component = "ForecastCalibration"
 
@@ -123,12 +123,6 @@ def _is_on(axis: Axis, differ: Set[str]) -> bool:
     if axis.name == "configuration":
         return bool(differ & entry)
     return bool(differ & entry) and differ <= entry | set(axis.may_confound)
-
-
-def leave_groups_out(cells: pd.DataFrame, progress: Callable[[], object] = lambda: None) -> list[Form]:
-    """Say how forecasts of foretell_groups did, form by form; forms without a contrast are not there."""
-    contrasts = foretell_groups(cells, progress)
-    return [] if contrasts is None else forms(contrasts)
 
 
 def foretell_groups(cells: pd.DataFrame, progress: Callable[[], object] = lambda: None) -> pd.DataFrame | None:

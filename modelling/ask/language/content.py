@@ -1,4 +1,4 @@
-"""What a text is understood as: the content of the answer to `/api/v1/ask/`. No Django."""
+"""The reading of a text: the content of the answer to `/api/v1/ask/`. No Django."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

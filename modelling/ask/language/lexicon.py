@@ -23,7 +23,10 @@ _ENDINGS = ("s", "es", "n", "en", "e", "ed", "ing")
 
 @dataclass(frozen=True)
 class Name:
-    """What a phrase means. kind : of words.GRAMMAR, "axis", or what `slug` is one of: a column, "file_system", ..."""
+    """The meaning of a phrase.
+
+    kind : of words.GRAMMAR, "axis", or what `slug` is one of: a column, "file_system", ...
+    """
 
     kind: str
     slug: str = ""

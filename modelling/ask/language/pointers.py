@@ -7,7 +7,7 @@ from .content import Pointer
 
 @dataclass(frozen=True)
 class Topic:
-    """What people ask beside rankings. words : phrases that ask for it"""
+    """A question that people ask beside rankings. words : phrases that ask for it"""
 
     pointer: Pointer
     words: tuple[str, ...]

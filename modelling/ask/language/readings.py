@@ -1,4 +1,4 @@
-"""What a parsed text asks: readings as questions, the likeliest first. No Django, no queries.
+"""From a parsed text to questions, the likeliest first. No Django, no queries.
 
 The rules are in docs/models/reading.md.
 """
@@ -68,7 +68,7 @@ def axes_of(column: str) -> list[str]:
 
 
 class Asks:
-    """What a parsed text asks for."""
+    """The readings of a parsed text."""
 
     def __init__(self, parsed: Parsed, names: Mapping[str, Mapping[str, str]]) -> None:
         self.parsed, self.pieces, self.names = parsed, parsed.pieces, names
