@@ -6,7 +6,7 @@ import pytest
 
 from kdb.units import METRICS
 from modelling.answers.estimate import ranking_of
-from modelling.evidence import frames
+from modelling.evidence import choices, frames
 from modelling.evidence.question import Question
 from modelling.kept_answers import snapshots
 from modelling.kept_answers.selectors import current_ranking
@@ -187,3 +187,33 @@ def test_an_unknown_metric_is_refused_with_those_there_are(client):
     found = client.get("/api/v1/rankings/guest-fs/", {"workload": "varmail", "metric": "speed"})
     assert found.status_code == 400
     assert ", ".join(METRICS) in found.content.decode()
+
+
+def sized(metric: str, unit: str, values: dict[str, float]):
+    """A published case study that measured each guest file system once, in blocks of 4 KiB."""
+    case_study = make_case_study()
+    for guest_fs, value in values.items():
+        make_measurement(
+            value, case_study=case_study, guest_fs=guest_fs, metric=metric, unit=unit, block_size_bytes=4096
+        )
+    publish(case_study)
+
+
+def test_a_choice_by_throughput_counts_rates_of_a_block_size():
+    sized("operation_rate", "ops/s", {"ext4": 100.0, "xfs": 400.0})
+    choices.forget()
+    given = {"axis": "guest-fs", "workload": "varmail"}
+    assert choices.behind({"metric": ["throughput", "operation_rate", "latency"]}, given).case_studies["metric"] == {
+        "throughput": 1,
+        "operation_rate": 1,
+        "latency": 0,
+    }
+
+
+def test_what_was_reached_is_told_beside_in_the_metrics_that_were_reported():
+    """MiB/s and ops/s of one case study; of another MiB/s alone, which nobody reported as a rate."""
+    sized("throughput", "MiB/s", {"ext4": 1.0, "xfs": 2.0})
+    published("operation_rate", "ops/s", {"ext4": 100.0, "xfs": 400.0})
+    told = {(row["metric"], row["case_study"]) for row in current_ranking(MAIL).result["differences"]}
+    assert {metric for metric, _ in told} == {"throughput", "operation_rate"}
+    assert len(told) == 2
