@@ -28,7 +28,7 @@ from playwright.sync_api import expect
 
 from kdb.operating import outages
 from kdb.operating.status import Probe
-from tests import evidence, made_once
+from tests import evidence, made_once, worked_out
 
 # Playwright's synchronous API keeps an event loop in this thread, which Django takes for async code.
 os.environ.setdefault("DJANGO_ALLOW_ASYNC_UNSAFE", "true")
@@ -43,6 +43,7 @@ _BEGAN = pytest.StashKey[float]()
 # A machine may be busy: how long one example takes says nothing about what is tested.
 hypothesis.settings.register_profile("kdb", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
 hypothesis.settings.load_profile("kdb")
+worked_out.install()
 
 # Which tests run
 
@@ -172,8 +173,23 @@ def _copy_evidence(django_db_setup: None, django_db_blocker) -> list[str]:
             return evidence.keep(rows)
 
 
+# pytest-django's own fixtures ask for `monkeypatch` in every test; only who patches shall (tests/worked_out.py).
+
+
 @pytest.fixture
-def published_evidence(_copy_evidence: list[str], db: None) -> None:
+def django_mail_patch_dns(django_mail_dnsname: str) -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("django.core.mail.message.DNS_NAME", django_mail_dnsname)
+        yield
+
+
+@pytest.fixture
+def _template_string_if_invalid_marker() -> None:
+    """No test is marked `ignore_template_errors`."""
+
+
+@pytest.fixture
+def published_evidence(request: pytest.FixtureRequest, _copy_evidence: list[str], db: None) -> Iterator[None]:
     """The published evidence in this test's database, as load_evidence leaves it.
 
     Loaded once a process and copied by the database into each test that asks, so that every other
@@ -181,6 +197,9 @@ def published_evidence(_copy_evidence: list[str], db: None) -> None:
     """
     evidence.execute(_copy_evidence)
     _empty_caches()  # a late request of an earlier test's browser may have kept the names of an empty database
+    worked_out.begin(set(request.fixturenames))
+    yield
+    worked_out.end()
 
 
 @pytest.fixture

@@ -78,14 +78,18 @@ def compute(*, wait: bool = True) -> QualityReport:
     """
     budget.look(ahead=1.0)
     revision = counts.revision()
-    report = leave_one_out(gather(), assumptions())
-    result = {**as_dict(report, revision), "groups": _left_out_by_group()}
+    result = _result(revision)
     digest = hashlib.sha256(json.dumps(result, sort_keys=True).encode()).hexdigest()
     kept = QualityReport(method=METHOD, revision=revision, result=result, digest=digest, computed_at=now())
     keep(revision, lambda: QualityReport.objects.bulk_create([kept], ignore_conflicts=True), wait=wait)
     forget_doubts()
-    logger.info("computed model quality revision=%s questions=%s", revision, len(report.results))
+    logger.info("computed model quality revision=%s questions=%s", revision, len(result["questions"]))
     return kept
+
+
+def _result(revision: int) -> dict[str, Any]:
+    report = leave_one_out(gather(), assumptions())
+    return {**as_dict(report, revision), "groups": _left_out_by_group()}
 
 
 def gather() -> Evidence:

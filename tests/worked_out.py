@@ -1,0 +1,107 @@
+"""What tests work out of the published evidence, worked out once a process and not once a test.
+
+Hundreds of tests ask the same questions of the same rows. While a test has changed no row of the evidence and patches
+nothing, it is given what an earlier one worked out; what it works out is then kept for later ones. Only what follows
+from the evidence alone is shared: whether an answer is kept, pinned or shown is each test's own.
+"""
+
+import pickle
+import re
+from collections.abc import Callable
+from typing import Any
+
+from django.conf import settings
+from django.core.cache.backends.locmem import LocMemCache
+from django.db.backends.signals import connection_created
+
+from modelling.kept_answers import snapshots
+from modelling.validation import reports
+
+CACHES = ("worked-out", "rankings", "verdicts", "arms")
+NOT_SHARED = ("modelling.answer:", "modelling.doubts")  # who has them in memory has kept them, or reads what is kept
+PATCHING = {"monkeypatch", "settings", "django_assert_num_queries", "django_assert_max_num_queries"}
+
+_EVIDENCE = re.compile(
+    r'\s*(?:INSERT INTO|UPDATE|DELETE FROM)\s+"(?:experiments|modelling)_(?!rankingsnapshot|pinnedanswer|qualityreport)'
+)
+
+
+class _Shared:
+    """What is shared, pickled, and whether the running test may have it."""
+
+    def __init__(self) -> None:
+        self.kept: dict[Any, bytes] = {}
+        self.is_open = False
+
+    def get(self, key: Any) -> Any:
+        return pickle.loads(self.kept[key]) if self.is_open and key in self.kept else None
+
+    def set(self, key: Any, value: Any) -> None:
+        if self.is_open:
+            self.kept[key] = pickle.dumps(value, pickle.HIGHEST_PROTOCOL)
+
+
+SHARED = _Shared()
+
+
+def begin(fixtures: set[str]) -> None:
+    """Share from now on, in a test with these fixtures whose database has the published evidence and nothing else."""
+    SHARED.is_open = not PATCHING & fixtures
+
+
+def end() -> None:
+    SHARED.is_open = False
+
+
+class Cache(LocMemCache):
+    """A process's memory that looks into what is shared where it has nothing itself."""
+
+    def get(self, key: str, default: Any = None, version: int | None = None) -> Any:
+        value = super().get(key, default, version)
+        if value is not default or key.startswith(NOT_SHARED):
+            return value
+        shared = SHARED.get(key)
+        return default if shared is None else shared
+
+    def add(self, key: str, value: Any, *arguments: Any, **options: Any) -> bool:
+        if not key.startswith(NOT_SHARED):
+            SHARED.set(key, value)
+        return super().add(key, value, *arguments, **options)
+
+    def set(self, key: str, value: Any, *arguments: Any, **options: Any) -> None:
+        if not key.startswith(NOT_SHARED):
+            SHARED.set(key, value)
+        super().set(key, value, *arguments, **options)
+
+
+def _shared(work_out: Callable[..., Any]) -> Callable[..., Any]:
+    """Share what a function of the evidence and of its arguments alone returns."""
+
+    def shared(*arguments: Any, **options: Any) -> Any:
+        key = work_out.__qualname__, repr(arguments), repr(options)
+        if (value := SHARED.get(key)) is None:
+            value = work_out(*arguments, **options)
+            SHARED.set(key, value)
+        return value
+
+    return shared
+
+
+def _watch(execute: Callable[..., Any], sql: str, params: Any, many: bool, context: dict[str, Any]) -> Any:
+    if SHARED.is_open and _EVIDENCE.match(sql):
+        SHARED.is_open = False
+    return execute(sql, params, many, context)
+
+
+def _watch_connection(connection: Any, **kwargs: Any) -> None:
+    if _watch not in connection.execute_wrappers:
+        connection.execute_wrappers.append(_watch)
+
+
+def install() -> None:
+    """Put it in the place of what KDB remembers with, in this process."""
+    for name in CACHES:
+        settings.CACHES[name]["BACKEND"] = f"{__name__}.{Cache.__name__}"
+    snapshots._answered = _shared(snapshots._answered)
+    reports._result = _shared(reports._result)
+    connection_created.connect(_watch_connection)
