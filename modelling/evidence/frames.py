@@ -141,8 +141,7 @@ def arms(
     rows = in_metric(_admitted(asked, with_draft, as_of, [*_COLUMNS, "benchmark"]), metric)
     if question.metric == SCORE and rows["benchmark"].nunique() > 1:
         rows = rows.iloc[:0]
-    few = [name for name in _FEW if name in _COLUMNS]
-    rows = rows[_COLUMNS].astype({name: _NUMBERS[name] for name in few}).reset_index(drop=True)
+    rows = pd.DataFrame({name: _as_shown(name, rows[name].array) for name in _COLUMNS})
     # Groups are read anew: whoever joins two of them changes that of arms published, and kept in memory, long before.
     return research_groups.add_to(rows, research_groups.of(_counting(with_draft, as_of)))
 
@@ -178,7 +177,21 @@ def _admitted(question: Question, with_draft: int | None, as_of: int | None, col
         admits &= rows["is_reviewed"] & (rows["origin"] == Arm.Origin.MEASURED)
     if question.grade == "A":
         admits &= rows["variance"].notna()
-    return rows.loc[admits, columns]
+    index, admitted = rows.index[admits], admits.to_numpy()
+    return pd.DataFrame({name: rows[name].array[admitted] for name in columns}, index)  # rows.loc takes twice as long
+
+
+def _as_shown(name: str, values: Any) -> Any:
+    """Return the values of a column as `arms` gives them: what is kept as categories because it is few, as numbers.
+
+    As astype does it for one column after the other, in a tenth of the time.
+    """
+    if name not in _FEW:
+        return values
+    few = values.categories.to_numpy(dtype=_NUMBERS[name])
+    if _NUMBERS[name] == "int64":
+        return few[values.codes]
+    return np.append(few, np.nan)[values.codes]  # the code of a missing value is -1
 
 
 def _of_workload(workload: str, case_studies: set[int], with_draft: int | None) -> pd.DataFrame:
