@@ -124,12 +124,16 @@ def other_arms(
 
 
 def _in_one_metric(question: Question, as_of: int | None, with_draft: int | None) -> Ranking:
+    arms = frames.arms(question, as_of=as_of, with_draft=with_draft)
+    return ranked(question, arms, frames.findings(question, as_of=as_of, with_draft=with_draft), as_of)
+
+
+def ranked(question: Question, arms: pd.DataFrame, findings: pd.DataFrame, as_of: int | None = None) -> Ranking:
+    """Rank by this evidence, which is all that the question admits in one metric."""
     published = KnowledgeRevision.objects.all()
     if as_of is not None:
         published = published.filter(number__lte=as_of)
     newest = published.order_by("-number").values_list("created_at__year", flat=True).first()
-    arms = frames.arms(question, as_of=as_of, with_draft=with_draft)
-    findings = frames.findings(question, as_of=as_of, with_draft=with_draft)
     budget.look(ahead=0.05)
     return rank(
         arms,

@@ -5,14 +5,15 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
 from itertools import chain
+from typing import NamedTuple
 
 import pandas as pd
 
 from experiments.claim_conditions import Order, Untestable, Within, parse_checks
 from kdb.disk_path import SETTINGS
-from kdb.units import METRICS
+from kdb.units import METRICS, THROUGHPUT
 from modelling.answers import decision
-from modelling.answers.estimate import ranking_of
+from modelling.answers.estimate import ranked, ranking_of
 from modelling.estimation.ranking import Ranking
 from modelling.evidence import choices, frames
 from modelling.evidence.axes import AXES, NATIVE
@@ -26,6 +27,14 @@ _OF_ARMS = (
     *("hypervisor", "guest_fs", "host_fs", "host_storage", "vm_count", "storage", "benchmark", "guest_os_family"),
     *SETTINGS,
 )
+
+
+class _Evidence(NamedTuple):
+    """The evidence that a question admits. digest : equal where the evidence is"""
+
+    digest: str
+    arms: pd.DataFrame
+    findings: pd.DataFrame
 
 
 def questions() -> Iterator[tuple[Question, list[Question]]]:
@@ -52,31 +61,42 @@ def questions() -> Iterator[tuple[Question, list[Question]]]:
 def answers() -> list[Told]:
     """Answer every question. Of those of one axis and workload that admit the same evidence the first is asked: only a
     kind of storage that is named makes another answer of it."""
-    digest = cache(_digest)
+    evidence = cache(_evidence)
     told: list[Told] = []
     for first, narrowed in questions():
         ranking = ranking_of(first)
         told.append(_told(first, ranking))
         compared_in = replace(first, metric=ranking.metric)
-        known = {(digest(_of_any_axis(compared_in)), False)}
+        known = {(evidence(_of_any_axis(compared_in)).digest, False)}
         for question in narrowed:
             asked = replace(question, metric=question.metric or ranking.metric)
-            evidence = (digest(_of_any_axis(asked)), question.storage is not None)
-            if evidence not in known:
-                known.add(evidence)
-                told.append(_told(question, ranking_of(question)))
+            admitted = evidence(_of_any_axis(asked))
+            if (admitted.digest, question.storage is not None) not in known:
+                known.add((admitted.digest, question.storage is not None))
+                told.append(_told(question, _ranked(question, asked, admitted)))
     return told
+
+
+def _ranked(question: Question, asked: Question, admitted: _Evidence) -> Ranking:
+    """Rank as ranking_of does, by what was read already where that is what it would read.
+
+    asked : the question with the metric that `admitted` is of
+    """
+    if question.metric or asked.metric == THROUGHPUT:
+        ranking = ranked(question, admitted.arms, admitted.findings)
+        if question.metric or ranking.parts:
+            return ranking
+    return ranking_of(question)
 
 
 def _of_any_axis(question: Question) -> Question:
     return replace(question, axis=next(iter(AXES)))
 
 
-def _digest(question: Question) -> str:
-    """Return a digest of the evidence that a question admits."""
+def _evidence(question: Question) -> _Evidence:
     arms, findings = frames.arms(question), frames.findings(question)
     rows = pd.util.hash_pandas_object(arms, index=False).to_numpy().tobytes()
-    return hashlib.sha256(rows + repr(findings["pk"].tolist()).encode()).hexdigest()
+    return _Evidence(hashlib.sha256(rows + repr(findings["pk"].tolist()).encode()).hexdigest(), arms, findings)
 
 
 def _told(question: Question, ranking: Ranking) -> Told:

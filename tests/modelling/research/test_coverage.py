@@ -10,6 +10,7 @@ from django.core.management import call_command
 from modelling.estimation.arms import Spread
 from modelling.estimation.partial_pooling import published_scales
 from modelling.estimation.verdict import AVOID, KINDS, LEADS, USE
+from modelling.management.commands import simulate_coverage
 from modelling.research.coverage import (
     GROUP,
     NORMAL,
@@ -101,7 +102,8 @@ def test_worlds_are_drawn_as_they_are_described(kind, times):
     assert seen == pytest.approx([0.6 if kind == GROUP else 0.0, 0.0], abs=0.03)
 
 
-def test_the_command_says_the_same_in_both_forms():
+def test_the_command_says_the_same_in_both_forms(simulated_once):
+    simulated_once(simulate_coverage)
     printed = []
     for form in ([], ["--json"]):
         out = io.StringIO()

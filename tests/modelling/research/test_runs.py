@@ -8,6 +8,7 @@ import pytest
 from django.core.management import call_command
 
 from modelling.estimation.partial_pooling import published_scales
+from modelling.management.commands import value_of_runs
 from modelling.research.runs import KINDS, MODEL, simulate
 
 pytestmark = pytest.mark.slow
@@ -21,7 +22,8 @@ def test_runs_gain_what_was_promised_of_every_kind_of_set():
     assert max(promise.error() for promise in promises.values()) < 0.08
 
 
-def test_the_command_says_the_same_in_both_forms():
+def test_the_command_says_the_same_in_both_forms(simulated_once):
+    simulated_once(value_of_runs)
     told = []
     for form in ([], ["--json"]):
         out = io.StringIO()
