@@ -76,7 +76,7 @@ class Run:
             "-m",
             "pytest",
             "-n",
-            str(processes),
+            str(processes if processes > 1 else 0),  # one needs nobody that gives it its tests
             "--dist",
             "worksteal",
             f"--junitxml={self.report}",

@@ -11,6 +11,7 @@ Which tests run where is decided here, from what a test uses, so few tests have 
 """
 
 import os
+import re
 import shutil
 import socket
 from collections.abc import Iterator
@@ -72,6 +73,17 @@ def is_for_services(item: pytest.Item, marks: set[str], *, all_tiers: bool) -> b
     if marks & {"browser", "server", "sqlite"} or not touches_database(item):
         return False
     return all_tiers or "both" in marks or commits(item)
+
+
+# What a file has that has a test for the services by default: their marks, and what commits.
+FOR_SERVICES = re.compile(r"mark\.(?:both|postgresql|redis)\b|transaction=True|transactional_db")
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Leave out files without any test for the services: to collect them takes longer than to run the tests of some."""
+    if not config.getoption("services") or config.getoption("all") or collection_path.suffix != ".py":
+        return None
+    return None if FOR_SERVICES.search(collection_path.read_text(encoding="utf-8")) else True
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -45,7 +45,6 @@ from experiments.models import (
     WorkloadVariant,
 )
 from kdb.accounts import tokens
-from kdb.accounts.roles import bring_up_to_date
 from kdb.models import Job
 
 _numbers = count(1)
@@ -227,7 +226,6 @@ def make_user(role: str = "researchers", **fields):
     """A user in one of kdb.accounts.roles.ROLES; `role=""` is somebody without any."""
     user = get_user_model().objects.create_user(fields.pop("username", f"user-{next(_numbers)}"), **fields)
     if role:
-        bring_up_to_date()
         user.groups.add(Group.objects.get(name=role))
     return user
 

@@ -21,8 +21,11 @@ CACHES = ("worked-out", "rankings", "verdicts", "arms")
 NOT_SHARED = ("modelling.answer:", "modelling.doubts")  # who has them in memory has kept them, or reads what is kept
 PATCHING = {"monkeypatch", "settings", "django_assert_num_queries", "django_assert_max_num_queries"}
 
-_EVIDENCE = re.compile(
-    r'\s*(?:INSERT INTO|UPDATE|DELETE FROM)\s+"(?:experiments|modelling)_(?!rankingsnapshot|pinnedanswer|qualityreport)'
+# A statement that may write what answers are worked out from.
+_WRITES = re.compile(
+    r'\s*(?!SELECT|SAVEPOINT|RELEASE|ROLLBACK|PRAGMA)\w+ .*"(?:experiments|modelling)_'
+    "(?!rankingsnapshot|pinnedanswer|qualityreport)",
+    re.DOTALL,
 )
 
 
@@ -88,7 +91,7 @@ def _shared(work_out: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _watch(execute: Callable[..., Any], sql: str, params: Any, many: bool, context: dict[str, Any]) -> Any:
-    if SHARED.is_open and _EVIDENCE.match(sql):
+    if SHARED.is_open and _WRITES.match(sql):
         SHARED.is_open = False
     return execute(sql, params, many, context)
 

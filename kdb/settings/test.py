@@ -11,6 +11,7 @@ DEBUG = False
 ALLOWED_HOSTS = ["testserver", "127.0.0.1", "localhost"]
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 WHITENOISE_USE_FINDERS = True
+WHITENOISE_AUTOREFRESH = True  # else each test's client looks for all files before its first request
 STATIC_ROOT = None
 KDB_API_REQUESTS_A_MINUTE = 0  # tests ask as fast as they can
 KDB_WEBHOOK_PRIVATE_HOSTS = ["hooks.example.org", "theirs.org", "x.org"]  # nobody looks names up for tests
