@@ -2,6 +2,7 @@
 
 from functools import partial
 
+from django.core.exceptions import ValidationError
 from django.db import models
 from django.db.models import Expression, F, Q, Value
 from django.db.models.functions import Cast, Coalesce, NullIf, Replace
@@ -57,6 +58,12 @@ class Storage(models.Model):
 
     def __str__(self) -> str:
         return self.description
+
+    def clean(self) -> None:
+        for name in ("sequential_read_limit", "sequential_write_limit", "interface_limit"):
+            limit = getattr(self, name)
+            if limit is not None and limit <= 0:
+                raise ValidationError({name: f"{limit:g} MB/s: more than 0; empty where it is not stated."})
 
 
 def storage_kind(path: str = "") -> Coalesce:

@@ -82,7 +82,7 @@ def told_of_studies(ranking: Ranking) -> dict[str, Study]:
     studies = CaseStudy.objects.filter(slug__in={*ranking.arms["case_study"].unique(), *stated})
     limits = ("storage__sequential_read_limit", "storage__sequential_write_limit", "storage__interface_limit")
     rows = studies.values_list("slug", "title", "value_scope", "storage__kind", *limits)
-    return {slug: Study(title, scope, storage, Limits(*most)) for slug, title, scope, storage, *most in rows}
+    return {slug: Study(title, scope, storage, Limits.of(*most)) for slug, title, scope, storage, *most in rows}
 
 
 def evidence(ranking: Ranking, studies: Mapping[str, Study]) -> tuple[StudyEvidence, ...]:

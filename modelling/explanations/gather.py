@@ -158,7 +158,7 @@ def _cache(mine: pd.DataFrame, studies: Mapping[str, CaseStudy], profile: Profil
         study = studies[row.case_study]
         if row.storage != study.storage.kind:  # other disks than those whose limits are known
             continue
-        limits = cache_effect.Limits(
+        limits = cache_effect.Limits.of(
             study.storage.sequential_read_limit,
             study.storage.sequential_write_limit,
             study.storage.interface_limit,

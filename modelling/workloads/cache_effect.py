@@ -35,6 +35,11 @@ class Limits:
     sequential_write: float | None = None
     interface: float | None = None
 
+    @classmethod
+    def of(cls, sequential_read: float | None, sequential_write: float | None, interface: float | None) -> "Limits":
+        """Return the limits of a storage. One of 0 was taken once, and says nothing."""
+        return cls(sequential_read or None, sequential_write or None, interface or None)
+
 
 @dataclass(frozen=True)
 class Verdict:

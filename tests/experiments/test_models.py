@@ -6,6 +6,7 @@ from uuid import uuid4
 
 import pytest
 from django.apps import apps
+from django.core.exceptions import ValidationError
 from django.db import IntegrityError, models
 from django.utils.timezone import now
 
@@ -22,6 +23,7 @@ from experiments.models import (
     RawChunk,
     RunArtifact,
     Signature,
+    Storage,
     Workload,
     WorkloadVariant,
 )
@@ -671,6 +673,13 @@ def test_a_configuration_says_which_file_systems_it_has(parts, pair, text):
 
 
 @pytest.mark.django_db
+@pytest.mark.parametrize("limit", [0.0, -1.0])
+def test_what_storage_can_do_at_most_is_more_than_nothing(limit):
+    Storage(interface_limit=600.0).clean()
+    with pytest.raises(ValidationError, match="MB/s: more than 0; empty where it is not stated"):
+        Storage(sequential_read_limit=limit).clean()
+
+
 def test_published_and_retracted_case_studies_are_visible_and_drafts_are_not():
     make_case_study("draft")
     make_case_study("published", status=CaseStudy.Status.PUBLISHED, published_revision=revision(1))

@@ -41,6 +41,15 @@ def test_nothing_is_said_where_the_disks_can_have_done_it():
     assert "Caches" not in first_note()
 
 
+def test_limits_of_zero_that_were_taken_once_are_not_stated():
+    none = dict.fromkeys(("sequential_read_limit", "sequential_write_limit", "interface_limit"), 0)
+    case_study = make_case_study("lab", storage=make_storage(kind="ssd", **none))
+    for hypervisor in ("kvm", "xen"):
+        make_measurement(1200.0, case_study=case_study, hypervisor=hypervisor)
+    publish(case_study)
+    assert "Caches" not in first_note()
+
+
 def test_machines_that_share_a_disk_are_added_up_where_the_source_says_each():
     measured("sum", vm_count=3, scope="aggregate", kvm=400.0, xen=100.0)
     assert "Caches" not in first_note()
