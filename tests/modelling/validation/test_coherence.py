@@ -7,6 +7,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from experiments.claim_conditions import parse
+from experiments.published_evidence.load import load_outside
 from modelling.answers.content import Decision
 from modelling.estimation.ranking import Entry
 from modelling.estimation.verdict import AVOID, LEADS, NO_DIFFERENCE, NOT_KNOWN, UNKNOWN, USE
@@ -15,6 +16,7 @@ from modelling.validation import coherence, reasons
 from modelling.validation.claimed import Claimed, claimed
 from modelling.validation.coherence import Breach, Told, ToldPart
 from tests.factories import make_case_study, make_measurement, publish
+from tests.test_architecture import ROOT
 
 MAIL = Question("guest-fs", "varmail")
 THREE = replace(MAIL, vm_count=3)
@@ -485,7 +487,6 @@ def test_the_command_fails_until_each_breach_has_a_reason(reversed_with_three_ma
 
 
 @pytest.mark.slow
-def test_every_breach_of_the_published_evidence_has_a_reason(db, settings):
-    settings.KDB_OUTSIDE = settings.BASE_DIR / "fixtures" / "outside"
-    call_command("load_evidence", verbosity=0)
+def test_every_breach_of_the_published_evidence_has_a_reason(published_evidence):
+    load_outside(ROOT / "fixtures" / "outside")
     call_command("check_coherence")
