@@ -23,7 +23,7 @@ PATCHING = {"monkeypatch", "settings", "django_assert_num_queries", "django_asse
 
 # A statement that may write what answers are worked out from.
 _WRITES = re.compile(
-    r'\s*(?!SELECT|SAVEPOINT|RELEASE|ROLLBACK|PRAGMA)\w+ .*"(?:experiments|modelling)_'
+    r"\s*(?!SELECT|SAVEPOINT|RELEASE|ROLLBACK|PRAGMA)\w+ .*\b(?:experiments|modelling)_"
     "(?!rankingsnapshot|pinnedanswer|qualityreport)",
     re.DOTALL,
 )
