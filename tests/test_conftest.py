@@ -6,12 +6,13 @@ import subprocess
 import sys
 
 import pytest
-from django.core.cache import cache
+from django.core.cache import cache, caches
 from django.core.management import call_command
 from django.template import engines
 from django.test import RequestFactory
 
 from experiments.models import CaseStudy, KnowledgeRevision
+from modelling.models import Arm
 from tests import evidence
 from tests.factories import make_case_study
 
@@ -52,6 +53,23 @@ def test_the_published_evidence_is_what_loading_it_leaves(turn, published_eviden
     assert KnowledgeRevision.objects.count() == 1
     assert CaseStudy.objects.published().exists()
     make_case_study()  # keys go on after those of the evidence
+
+
+def test_what_is_worked_out_is_shared_until_the_evidence_changes(published_evidence):
+    memory = caches["worked-out"]
+    memory.set("tests.worked_out", "of the evidence")
+    memory.clear()  # as between two tests
+    assert memory.get("tests.worked_out") == "of the evidence"
+    assert memory.get("modelling.answer:none") is None
+    Arm.objects.update(mean_log=0.0)
+    assert memory.get("tests.worked_out") is None
+
+
+def test_who_patches_shares_nothing(published_evidence, monkeypatch):
+    memory = caches["worked-out"]
+    memory.set("tests.worked_out", "by something patched")
+    memory.clear()
+    assert memory.get("tests.worked_out") is None
 
 
 @pytest.mark.django_db(transaction=True)
