@@ -244,11 +244,11 @@ def make_job(**fields) -> Job:
     return Job.objects.create(**{"kind": "test"} | fields)
 
 
-def publish(case_study: CaseStudy, *, reason: str = "test") -> KnowledgeRevision:
-    """Make the case study knowledge, with everything that follows from it."""
+def publish(*studies: CaseStudy, reason: str = "test") -> KnowledgeRevision:
+    """Make case studies knowledge at one revision, with everything that follows from it."""
     from experiments.case_studies import life as case_studies
 
-    return case_studies.publish([case_study], reason=reason)
+    return case_studies.publish(studies, reason=reason)
 
 
 def revision(number: int) -> KnowledgeRevision:

@@ -8,7 +8,6 @@ from urllib.parse import urlencode
 import pytest
 from django.core.cache import cache
 
-from experiments.case_studies import life
 from kdb.disk_path import SETTINGS
 from modelling.evidence.axes import AXES, entry_key, entry_parts
 from modelling.evidence.question import Question
@@ -172,12 +171,14 @@ def test_the_shares_of_components_are_worked_out_once_for_all_pairs(published_ev
 
 def measured_in_fifteen_laboratories(workload: str, **throughput: float) -> None:
     """On three kinds of disks."""
+    studies = []
     for number in range(15):
         study = make_case_study(f"lab{number}", storage=make_storage(kind=("hdd", "ssd", "nvme")[number % 3]))
         for guest_fs, value in throughput.items():
             fields = {"guest_fs": guest_fs, "host_fs": "ext4", "hypervisor": "proxmox", "workload": workload}
             make_measurement(value, case_study=study, **fields)
-        life.publish([study], reason="measured")
+        studies.append(study)
+    publish(*studies)
 
 
 def test_a_contradiction_of_model_and_evidence_is_said_plainly(published_evidence):

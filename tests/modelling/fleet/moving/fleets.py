@@ -15,20 +15,26 @@ from tests.factories import (
     make_pool,
     make_storage,
     publish,
+    revision,
 )
 
 LABORATORIES = ("Alpha", "Beta", "Gamma", "Delta", "Epsilon", "Zeta")
 
 
 def numbers_for_xfs() -> None:
-    """Six laboratories with a ratio of 1.5 on three kinds of disks, each of several runs."""
-    for laboratory, kind in zip(LABORATORIES, 2 * ("hdd", "ssd", "nvme"), strict=True):
-        study = make_case_study(laboratory=laboratory, storage=make_storage(kind=kind))
+    """Six laboratories with a ratio of 1.5 on three kinds of disks, each of several runs, at revision 6."""
+    studies = [
+        make_case_study(laboratory=laboratory, storage=make_storage(kind=kind))
+        for laboratory, kind in zip(LABORATORIES, 2 * ("hdd", "ssd", "nvme"), strict=True)
+    ]
+    for study in studies:
         for host_fs, value in (("ext4", 100.0), ("xfs", 150.0)):
             for number, spread in enumerate((0.99, 1.0, 1.01), start=1):
                 fields = {"guest_fs": "ext4", "host_fs": host_fs, "workload": "varmail", "repetition": number}
                 make_measurement(value * spread, case_study=study, **fields)
-        publish(study)
+    for number in range(1, 6):
+        revision(number)
+    publish(*studies)
 
 
 def observed_host(slug: str = "kvm-1", **fields) -> Host:
