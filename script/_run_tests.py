@@ -158,9 +158,9 @@ def over_budget(arguments: list[str], taken: float) -> str | None:
 def print_dearest(reports: list[Path]) -> None:
     cases = [case for report in reports if report.exists() for case in ElementTree.parse(report).iter("testcase")]
     seconds = [
-        (float(found.get("value")), case)
+        (float(taken.get("value")), case)
         for case in cases
-        if (found := case.find(".//property[@name='cpu']")) is not None
+        if (taken := case.find(".//property[@name='cpu']")) is not None
     ]
     dearest = sorted(seconds, key=lambda pair: -pair[0])[:DEAREST]
     for taken, case in dearest:

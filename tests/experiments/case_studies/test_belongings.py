@@ -96,8 +96,8 @@ def quokkas(paper: Publication) -> CaseStudy:
         case_study=study, variant=variant, numerator="quokka-visor", denominator="kvm", source="Quokka chart"
     )
     for code, publication in (("QUOKKA-1", own), ("QUOKKA-2", paper)):
-        said = {"location": "p. 1", "scope": "quokkas", "predicate": "a > b", "checkable_from": "a table"}
-        claim = factories.make_claim(code=code, publication=publication, statement="Quokkas are faster.", **said)
+        details = {"location": "p. 1", "scope": "quokkas", "predicate": "a > b", "checkable_from": "a table"}
+        claim = factories.make_claim(code=code, publication=publication, statement="Quokkas are faster.", **details)
         claim.case_studies.add(study)
         claim.workloads.add(workload, factories.entry(Workload, "varmail"))
     for publication in (own, paper):
@@ -205,16 +205,16 @@ def is_plain(route: str) -> bool:
 
 def hidden_addresses(*studies: CaseStudy) -> list[str]:
     """The address of each thing a draft has, public once it is: pages and API."""
-    found = []
+    addresses = []
     for study in studies:
-        found += [f"/case-studies/{study.slug}/{page}" for page in ("", "claims/", "fair-play/", "bundle.zip")]
-        found += [f"/case-studies/{study.slug}/citation.bib", f"/api/v1/case-studies/{study.slug}/"]
-        found += [f"/api/v1/configurations/{study.slug}/{row.slug}/" for row in study.configurations.all()]
+        addresses += [f"/case-studies/{study.slug}/{page}" for page in ("", "claims/", "fair-play/", "bundle.zip")]
+        addresses += [f"/case-studies/{study.slug}/citation.bib", f"/api/v1/case-studies/{study.slug}/"]
+        addresses += [f"/api/v1/configurations/{study.slug}/{row.slug}/" for row in study.configurations.all()]
         only = CaseStudy.objects.filter(pk=study.pk)
-        found += [f"/api/v1/workload-variants/{row.pk}/" for row in references.variants(only)]
-        found += [f"/claims/{row.publication.slug}/{row.code}/" for row in study.claims.all()]
-        found += [f"/api/v1/claims/{row.code}/" for row in study.claims.all()]
-        found += [f"/api/v1/findings/{row.pk}/" for row in study.findings.all()]
+        addresses += [f"/api/v1/workload-variants/{row.pk}/" for row in references.variants(only)]
+        addresses += [f"/claims/{row.publication.slug}/{row.code}/" for row in study.claims.all()]
+        addresses += [f"/api/v1/claims/{row.code}/" for row in study.claims.all()]
+        addresses += [f"/api/v1/findings/{row.pk}/" for row in study.findings.all()]
         for model, page, api in (
             (Publication, "claims", "publications"),
             (Hypervisor, "knowledge/hypervisors", "hypervisors"),
@@ -224,8 +224,8 @@ def hidden_addresses(*studies: CaseStudy) -> list[str]:
             (Benchmark, "", "benchmarks"),
         ):
             for row in references.used_by(model, only).filter(slug__icontains="quokk"):
-                found += [f"/api/v1/{api}/{row.slug}/", *([f"/{page}/{row.slug}/"] if page else [])]
-    return found
+                addresses += [f"/api/v1/{api}/{row.slug}/", *([f"/{page}/{row.slug}/"] if page else [])]
+    return addresses
 
 
 def status(client: Client, address: str) -> int:
@@ -267,8 +267,8 @@ def test_nobody_meets_what_a_draft_brings_until_it_is_published(client, bundle, 
     assert len(texts) > 100
     addresses = hidden_addresses(*drafts)
     assert len(addresses) > 40
-    found = {address: status(client, address) for address in addresses}
-    assert set(found.values()) == {404}, found
+    statuses = {address: status(client, address) for address in addresses}
+    assert set(statuses.values()) == {404}, statuses
     for address in ASKED:  # what was asked is echoed in small letters; names have a capital
         text = client.get(address).content.decode()
         assert not re.search("Quokk|quokkapool", text), address
@@ -282,8 +282,8 @@ def test_nobody_meets_what_a_draft_brings_until_it_is_published(client, bundle, 
         *("/", "/api/v1/servers/", "/api/v1/storage/", "/api/v1/measurements/", "/mix/"),
     ):
         assert "quokk" in got(client, address)[1].lower(), address
-    found = {address: status(client, address) for address in addresses}
-    assert set(found.values()) == {200}, found
+    statuses = {address: status(client, address) for address in addresses}
+    assert set(statuses.values()) == {200}, statuses
     assert "Quokkas are faster" in client.get("/search/?q=quokkas").content.decode()
 
 
@@ -340,8 +340,8 @@ def test_a_campaign_files_its_system_as_the_drafts_own(client):
     factories.make_output(run, "machine-1.txt")
     draft, batch = campaign_drafts.make(campaign, user=factories.make_user())
     assert pipeline.finish(batch).state == "faulty"  # nobody has said what the system is
-    said = {"slug": "quokka-12", "name": "Quokka 12", "family": "linux"}
-    pipeline.correct(batch, {**batch.answers, "create": {"operating_system": {"quokka-12": said}}})
+    system = {"slug": "quokka-12", "name": "Quokka 12", "family": "linux"}
+    pipeline.correct(batch, {**batch.answers, "create": {"operating_system": {"quokka-12": system}}})
     pipeline.finish(batch)
     pipeline.confirm(batch)
     assert pipeline.finish(batch).state == "filed", batch.report

@@ -38,8 +38,8 @@ WORKLOADS = ("varmail", "fileserver", "webserver", "randomfileaccess", "atto")
 
 
 def steps(axis: str, workload: str, a: str, b: str, **filters) -> dict[str, Step]:
-    found = explain(gather(Question(axis, workload, **filters), a, b))
-    return {step.kind: step for step in reversed(found)}  # the first of a kind
+    told = explain(gather(Question(axis, workload, **filters), a, b))
+    return {step.kind: step for step in reversed(told)}  # the first of a kind
 
 
 def every_answer() -> list[Question]:
@@ -78,10 +78,10 @@ def test_lists_without_numbers_give_no_number(published_evidence):
 
 
 def test_what_nobody_compared_is_open(published_evidence):
-    found = steps("fs-pair", "varmail", "btrfs-on-ext4", "ntfs-on-ntfs")
-    assert found["comparison"].basis == "open"
-    assert "agreement" not in found
-    assert "would give a first answer" in found["open"].text
+    of_kind = steps("fs-pair", "varmail", "btrfs-on-ext4", "ntfs-on-ntfs")
+    assert of_kind["comparison"].basis == "open"
+    assert "agreement" not in of_kind
+    assert "would give a first answer" in of_kind["open"].text
 
 
 # What can be the cause
@@ -112,11 +112,11 @@ def test_two_hypervisors_share_the_hosts_cache_only_where_both_state_its_mode(db
     make_measurement(200.0, configuration=make_configuration(study, hypervisor="kvm", **alike))
     make_measurement(100.0, configuration=make_configuration(study, hypervisor="xen", **alike))
     publish(study)
-    found = steps("hypervisor", "varmail", "kvm", "xen")
-    assert ("host-fs" in found["components"].data.excluded) == is_excluded
-    assert found["comparison"].data.confounded_with == (() if is_excluded else ("cache_mode",))
-    assert ("Not both state the cache mode, of which each" in found["comparison"].text) != is_excluded
-    assert ("that state the same cache mode" in found["open"].text) != is_excluded
+    of_kind = steps("hypervisor", "varmail", "kvm", "xen")
+    assert ("host-fs" in of_kind["components"].data.excluded) == is_excluded
+    assert of_kind["comparison"].data.confounded_with == (() if is_excluded else ("cache_mode",))
+    assert ("Not both state the cache mode, of which each" in of_kind["comparison"].text) != is_excluded
+    assert ("that state the same cache mode" in of_kind["open"].text) != is_excluded
 
 
 def test_a_hypervisor_and_the_file_system_it_brings_are_accounted_for_together(published_evidence):
@@ -147,16 +147,16 @@ def test_many_case_studies_are_counted_and_the_first_of_them_named(db, monkeypat
         publish(study)
     for module in ("comparison", "standing"):  # the package names their functions alike
         monkeypatch.setattr(sys.modules[f"modelling.explanations.{module}"], "MOST_SHOWN", 3)
-    found = steps("guest-fs", "varmail", "xfs", "ext4")
-    told = found["comparison"]
+    of_kind = steps("guest-fs", "varmail", "xfs", "ext4")
+    told = of_kind["comparison"]
     assert "LAB0, LAB1, LAB2, LAB3, LAB4, LAB5 and 3 others measured" in told.text
     assert "from 1.00 to 1.08 over them" in told.text  # of all nine
     assert told.data.group_count == 9
     assert [group.ratio for group in told.data.groups] == pytest.approx([1.0, 1.01, 1.02])
     assert [reference.key for reference in told.evidence] == ["lab0", "lab1", "lab2"]
-    assert "rests on nine case studies (LAB0, " in found["evidence"].text
-    assert len(found["evidence"].evidence) == 3
-    assert len(found["evidence"].data.case_studies) == 9
+    assert "rests on nine case studies (LAB0, " in of_kind["evidence"].text
+    assert len(of_kind["evidence"].evidence) == 3
+    assert len(of_kind["evidence"].data.case_studies) == 9
 
 
 def test_the_shares_of_components_are_worked_out_once_for_all_pairs(published_evidence, monkeypatch):
@@ -218,7 +218,7 @@ def test_swapping_the_entries_turns_every_sign_round(published_evidence):
 
 def test_a_throughput_above_the_disk_is_the_caches_work(published_evidence):
     data = steps("hypervisor", "randomfileaccess", "kvm", "esxi")["cache"].data
-    assert {found.verdict for found in data.a + data.b if found.case_study == "p0"} == {"cache-dominated"}
+    assert {placed.verdict for placed in data.a + data.b if placed.case_study == "p0"} == {"cache-dominated"}
 
 
 def test_a_fall_with_every_machine_is_told_under_both_readings(published_evidence):
@@ -242,8 +242,8 @@ def test_new_evidence_changes_the_explanation(published_evidence):
         make_measurement(value, case_study=case_study, guest_fs=guest_fs, hypervisor="xen")
     publish(case_study)
     cache.clear()
-    found = explain(gather(Question("guest-fs", "varmail", hypervisor="xen"), "xfs", "ext4"))
-    assert found[0].data.ratio > 1.0
+    told = explain(gather(Question("guest-fs", "varmail", hypervisor="xen"), "xfs", "ext4"))
+    assert told[0].data.ratio > 1.0
     assert "It found XFS 2.00 times as fast as ext4." in found[0].text
 
 
@@ -282,11 +282,11 @@ def test_every_reference_of_an_explanation_leads_somewhere(published_evidence, c
 def test_what_nothing_measured_joins_is_forecast_and_marked(published_evidence):
     # P0 compared Xen with KVM, P4 Hyper-V with KVM; on ATTO, P2 compared neither with KVM.
     steps = {step.kind: step for step in explain(gather(Question("hypervisor", "atto"), "kvm", "xen"))}
-    found = steps["forecast"]
-    assert "This is no measurement, and no ranking contains it." in found.text
-    assert found.data.low < found.data.ratio < found.data.high
-    assert (found.data.method, found.data.since) == ("pooled", "2026-11-22")
-    assert found.source == "docs/models/forecasts.md"
+    forecast = steps["forecast"]
+    assert "This is no measurement, and no ranking contains it." in forecast.text
+    assert forecast.data.low < forecast.data.ratio < forecast.data.high
+    assert (forecast.data.method, forecast.data.since) == ("pooled", "2026-11-22")
+    assert forecast.source == "docs/models/forecasts.md"
 
 
 def test_what_numbers_join_is_not_forecast(published_evidence):
