@@ -244,7 +244,7 @@ def test_new_evidence_changes_the_explanation(published_evidence):
     cache.clear()
     told = explain(gather(Question("guest-fs", "varmail", hypervisor="xen"), "xfs", "ext4"))
     assert told[0].data.ratio > 1.0
-    assert "It found XFS 2.00 times as fast as ext4." in found[0].text
+    assert "It found XFS 2.00 times as fast as ext4." in told[0].text
 
 
 # For every combination in the evidence
