@@ -71,6 +71,12 @@ def read(data: bytes) -> Reading:
     beside = [other for other in readings if other.format in BESIDE and len(readings) > 1]
     readings = [other for other in readings if other not in beside] or beside
     reading = readings[0]
+    again = [other for other in readings[1:] if _is_said_by(other, reading)]
+    readings = [other for other in readings if other not in again]
+    if again:
+        why = f"of {reading.format} again in another form: they count once"
+        reading = replace(reading, refused=(*reading.refused, *(Refusal(_first_line(one), why) for one in again)))
+        readings[0] = reading
     if len(readings) > 1:
         return _in_formats(data, readings)
     passed_over = tuple(
@@ -79,6 +85,14 @@ def read(data: bytes) -> Reading:
     )
     reading = replace(reading, refused=(*reading.refused, *passed_over))
     return by_file_system(data, reading)
+
+
+def _is_said_by(other: Reading, reading: Reading) -> bool:
+    """Tell whether a reading is of the same runs as another: one program may be told to print several forms."""
+    mine, others = (
+        [(run.workload, round(run.throughput_mib_s or 0, 2)) for run in each.runs] for each in (reading, other)
+    )
+    return bool(mine) and other.benchmark == reading.benchmark and mine == others
 
 
 def _in_formats(data: bytes, readings: list[Reading]) -> Reading:
