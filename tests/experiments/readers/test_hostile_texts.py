@@ -70,6 +70,7 @@ BEGINNINGS = {
         "tank   total_wait\nlatency read write\n",
         "a          total_wait ",
     ),
+    "kdb-settings": ("kdb settings 1, host\na\tb\t", "kdb settings 1, host"),
     "lsblk": ('{"blockdevices": [', '{"blockdevices": [{"name":'),
     "findmnt": ('{"filesystems": [{"fstype": ', '{"filesystems": [{"fstype": "xfs", "target":'),
     "zpool": ("pool: a\nstate: ONLINE\nREAD WRITE CKSUM\n NAME STATE\n", "pool: a\nstate: ONLINE\nREAD WRITE CKSUM"),
