@@ -227,13 +227,15 @@ keep() {
 }
 
 devices() {
-    lsblk -J -b -o KNAME,TYPE,SIZE,ROTA,FSTYPE,TRAN,MODEL,SCHED,PHY-SEC,LOG-SEC | sed 's/"kname"/"name"/'
+    said=$(lsblk -J -b -o KNAME,TYPE,SIZE,ROTA,FSTYPE,TRAN,MODEL,SCHED,PHY-SEC,LOG-SEC) || return 1
+    printf '%s\n' "$said" | sed 's/"kname"/"name"/'
 }
 
 # The pools that hold something named, else all, without names of pools, disks and files.
 layouts() {
     # shellcheck disable=SC2086 # several pools
-    zpool status $pools | awk '
+    said=$(zpool status $pools) || return 1
+    printf '%s\n' "$said" | awk '
         /^ *pool: / { pool = $2; number++; print "  pool: pool" number; inside = 0; next }
         /^ *state: / { print; next }
         /^ *errors: / { print (/No known/ ? $0 : "errors: there are some"); inside = 0; next }
@@ -256,24 +258,26 @@ machine_of_qm() {
 }
 
 disks_of_qm() {
-    qm config "$1" | grep -v 'media=cdrom' | sed -n -E 's/^((scsi|virtio|sata|ide)[0-9]+): ([^,]*).*/\1 \3/p' |
-        while read -r disk volume; do
-            case $volume in
-            none) ;;
-            /*) of_disk "$disk" "$volume" ;;
-            *)
-                of_storage "$disk" "${volume%%:*}"
-                of_disk "$disk" "$(pvesm path "$volume" 2>/dev/null)"
-                ;;
-            esac
-        done
+    qm config "$1" | grep -v 'media=cdrom' | sed -n -E 's/^((scsi|virtio|sata|ide)[0-9]+): ([^,]*).*/\1 \3/p' >"$name/disks"
+    while read -r disk volume <&3; do
+        case $volume in
+        none) ;;
+        /*) of_disk "$disk" "$volume" ;;
+        *)
+            of_storage "$disk" "${volume%%:*}"
+            of_disk "$disk" "$(pvesm path "$volume" 2>/dev/null)"
+            ;;
+        esac
+    done 3<"$name/disks"
 }
 
 # of_storage ABOUT STORAGE: what /etc/pve/storage.cfg says of it, as far as it is a setting.
 of_storage() {
+    config=${ETC_PVE:-/etc/pve}/storage.cfg
+    [ -r "$config" ] || { unseen storage.cfg "it cannot be read" && return 0; }
     awk -v wanted="$2" '/^[a-z]+: / { here = $2 == wanted; if (here) print "type", substr($1, 1, length($1) - 1) }
         here && $1 ~ /^(sparse|blocksize|krbd|preallocation|saferemove)$/ { print $1, $2 }' \
-        "${ETC_PVE:-/etc/pve}/storage.cfg" 2>/dev/null | while read -r key value; do say "$1" "storage_$key" "$value"; done
+        "$config" | while read -r key value; do say "$1" "storage_$key" "$value"; done
 }
 
 machine_of_virsh() {
@@ -284,9 +288,10 @@ machine_of_virsh() {
 }
 
 disks_of_virsh() {
-    virsh -r domblklist --details "$1" 2>/dev/null | while read -r _ device target source; do
+    virsh -r domblklist --details "$1" >"$name/disks" 2>/dev/null || return 0
+    while read -r _ device target source <&3; do
         case $device:$source in disk:/* | lun:/*) of_disk "$target" "$source" ;; esac
-    done
+    done 3<"$name/disks"
 }
 
 release() {
@@ -333,7 +338,7 @@ has lsblk && { keep lsblk.json devices || unseen lsblk "it says nothing"; }
 if command -v zpool >/dev/null 2>&1; then
     keep zpool.txt layouts || unseen "zpool status" "it says nothing"
 fi
-rm -f "$name/said"
+rm -f "$name/said" "$name/disks"
 
 number=0
 for result; do
