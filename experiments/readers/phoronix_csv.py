@@ -56,7 +56,11 @@ class PhoronixCsv:
         for number, line in lines_of(text_of(data)):
             if _HEADER.match(line):
                 before = 2 if line.startswith(" ,,") else 1  # cells before the values
-                systems, headers, at = _cells(line)[before:], headers + 1, number
+                named = _cells(line)[before:]
+                if headers and named != systems:
+                    every.add(Refusal(number, "other systems than above: a second table; give each its own file"))
+                    break
+                systems, headers, at = named, headers + 1, number
                 if len(systems) > MAX_SYSTEMS:
                     return Reading(self.name, refused=(Refusal(number, f"more than {MAX_SYSTEMS} systems"),))
             elif headers > 1 and line.strip():
