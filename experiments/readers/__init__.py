@@ -5,12 +5,18 @@ A new format is one module with a Reader, one entry in READERS and captured outp
 
 from dataclasses import replace
 
-from .as_ssd import AsSsd
 from .base import MAX_BYTES, UTF_16, Part, Reader, Reading, Refusal, in_parts, several, text_of
 from .bonnie import Bonnie
-from .crystaldiskmark import CrystalDiskMark
+from .ceph.osd_bench import OsdBench
+from .ceph.rados_bench import RadosBench
 from .dbench import Dbench
 from .dd import Dd
+from .disk.as_ssd import AsSsd
+from .disk.crystaldiskmark import CrystalDiskMark
+from .disk.hd_tune import HdTune
+from .disk.hdparm import Hdparm
+from .disk.kdiskmark import KDiskMark
+from .disk.pveperf import Pveperf
 from .diskspd import DiskSpd
 from .facts import FACT_READERS
 from .filebench import Filebench
@@ -18,19 +24,13 @@ from .fio.json import FioJson
 from .fio.terse import FioTerse
 from .fio.text import FioText
 from .hammerdb import HammerDb
-from .hd_tune import HdTune
-from .hdparm import Hdparm
 from .ioping import Ioping
 from .iozone import Iozone
-from .kdiskmark import KDiskMark
-from .osd_bench import OsdBench
 from .other_formats import what_it_is
 from .pgbench import Pgbench
 from .phoronix import Phoronix
 from .phoronix_csv import PhoronixCsv
 from .postmark import Postmark
-from .pveperf import Pveperf
-from .rados_bench import RadosBench
 from .sections import by_file_system
 from .sysbench import Sysbench
 

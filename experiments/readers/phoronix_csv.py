@@ -20,7 +20,7 @@ Source: pts_result_file_output.php of 4.0 to 10.8.6; no public output was found.
 import csv
 import re
 
-from .base import Outcomes, Part, Reading, Refusal, Run, in_parts, lines_of, text_of, whole_or_nothing
+from .base import Outcomes, Reading, Refusal, Run, by_name, lines_of, text_of, whole_or_nothing
 from .phoronix import NUMBER, OPERATIONS, TEST, UNITS, described
 
 MAX_RUNS = 50_000
@@ -71,16 +71,10 @@ class PhoronixCsv:
         if not every.count:
             every.add(Refusal(None, "there is no result below the second line of systems: the table is cut"))
         reading = Reading(self.name, "", "phoronix", every.runs, tuple(dict.fromkeys(every.refused)))
-        if len(runs) < 2:
-            return reading
-        names = {column: systems[column][:80] or f"column {column + 1}" for column in runs}
+        names = {column: systems[column] or f"column {column + 1}" for column in sorted(runs)}
         if len(set(names.values())) < len(names):
             names = {column: f"{name}, column {column + 1}" for column, name in names.items()}
-        parts = [
-            Part(names[column], at, Reading(self.name, "", "phoronix", tuple(of_system)))
-            for column, of_system in sorted(runs.items())
-        ]
-        return in_parts("systems", reading, parts)
+        return by_name("systems", reading, {name: (at, runs[column]) for column, name in names.items()})
 
 
 def _cells(line: str) -> list[str]:

@@ -148,8 +148,8 @@ def _compression(said: Mapping[str, tuple[int, str]]) -> str:
     file_system = said.get("file_system", (0, ""))[1]
     if file_system == "btrfs":
         options = said.get("mount_options", (0, ""))[1]
-        found = re.search(r"(?:^|,)compress(?:-force)?=([a-z]{1,10})", options)
-        return found[1] if found else "" if "compress" in options else "off"
+        stated = re.search(r"(?:^|,)compress(?:-force)?=([a-z]{1,10})", options)
+        return stated[1] if stated else "" if "compress" in options else "off"
     return "off" if file_system in _UNCOMPRESSED else ""
 
 

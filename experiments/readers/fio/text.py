@@ -196,10 +196,9 @@ def _judge(
         latency = sum(part.iops * (part.latency_ms or 0) for _, part in parts) / rate
     all_loads = [load, *others] if load else []
     is_alike = {name: len({each[n] for each in all_loads}) == 1 for name, n in _OF_LOAD.items()}
+    operation, could_be = operation_of(load[3] if load else "", names)
     if others and not is_alike["rw"]:
         operation, could_be = "mixed", ()
-    else:
-        operation, could_be = operation_of(load[3] if load else "", names)
     jobs = sum(block.jobs for block in blocks)
     options = {"rw": load[3], "ioengine": load[5], "iodepth": int(load[6])} if load else {}
     options = {name: value for name, value in options.items() if is_alike[name]}

@@ -21,7 +21,7 @@ import json
 import re
 from typing import Any
 
-from .base import LineNumbers, Outcomes, Reading, Refusal, Run, text_of, whole_or_nothing
+from experiments.readers.base import LineNumbers, Outcomes, Reading, Refusal, Run, text_of, whole_or_nothing
 
 MAX_RUNS = 10_000
 

@@ -18,7 +18,7 @@ Source: the reports in KDiskMark's own documentation, of 1.0, 1.6.0 and 3.0.0; a
 import re
 from typing import Any
 
-from .base import Outcomes, Reading, Refusal, Run, lines_of, text_of, whole_or_nothing
+from experiments.readers.base import Outcomes, Reading, Refusal, Run, lines_of, text_of, whole_or_nothing
 
 MAX_RUNS = 10_000
 MAX_LINE = 300

@@ -19,7 +19,7 @@ Source: obj_bencher.cc of Ceph 0.94 to 18 and outputs in repositories.
 
 import re
 
-from .base import Outcomes, Reading, Refusal, Run, lines_of, text_of, whole_or_nothing
+from experiments.readers.base import Outcomes, Reading, Refusal, Run, lines_of, text_of, whole_or_nothing
 
 MAX_RUNS = 10_000
 MAX_LINE = 400

@@ -28,7 +28,16 @@ Source: two public outputs of 2.0.7316, one of them in both forms.
 import re
 from collections.abc import Iterator
 
-from .base import Outcomes, Part, Reading, Refusal, Run, in_parts, lines_of, text_of, whole_or_nothing
+from experiments.readers.base import (
+    Outcomes,
+    Reading,
+    Refusal,
+    Run,
+    by_name,
+    lines_of,
+    text_of,
+    whole_or_nothing,
+)
 
 MAX_RUNS = 10_000
 MAX_LINE = 200
@@ -84,13 +93,7 @@ class AsSsd:
             outcomes.add(Refusal(None, "the line with the program's version is missing"))
         version = next((report.version for report in reports), "")
         reading = Reading(self.name, version, self.name, outcomes.runs, outcomes.refused)
-        if len(disks) < 2:
-            return reading
-        parts = [
-            Part(name or "not named", line, Reading(self.name, version, self.name, tuple(runs)))
-            for name, (line, runs) in disks.items()
-        ]
-        return in_parts("disks", reading, parts)
+        return by_name("disks", reading, disks)
 
 
 class _Report:

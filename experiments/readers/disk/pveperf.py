@@ -19,7 +19,16 @@ Source: pve-manager, bin/pveperf; outputs on forums and in repositories.
 
 import re
 
-from .base import Outcomes, Part, Reading, Refusal, Run, in_parts, lines_of, text_of, whole_or_nothing
+from experiments.readers.base import (
+    Outcomes,
+    Reading,
+    Refusal,
+    Run,
+    by_name,
+    lines_of,
+    text_of,
+    whole_or_nothing,
+)
 
 MAX_RUNS = 10_000
 MAX_LINE = 300
@@ -61,13 +70,7 @@ class Pveperf:
         if not every.count:
             every.add(Refusal(None, "there is no report of pveperf"))
         reading = Reading(self.name, "", self.name, every.runs, every.refused)
-        if len(places) < 2:
-            return reading
-        parts = [
-            Part(name or "not named", line, Reading(self.name, "", self.name, tuple(runs)))
-            for name, (line, runs) in places.items()
-        ]
-        return in_parts("file systems", reading, parts)
+        return by_name("file systems", reading, places)
 
 
 def _end(report: tuple[int, str] | None, is_whole: bool) -> list[Refusal]:

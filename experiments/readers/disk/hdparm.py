@@ -13,7 +13,16 @@ Source: hdparm.c of 9.65 and outputs of it on a loop device.
 
 import re
 
-from .base import Outcomes, Part, Reading, Refusal, Run, in_parts, lines_of, text_of, whole_or_nothing
+from experiments.readers.base import (
+    Outcomes,
+    Reading,
+    Refusal,
+    Run,
+    by_name,
+    lines_of,
+    text_of,
+    whole_or_nothing,
+)
 
 MAX_RUNS = 10_000
 MAX_LINE = 300
@@ -54,13 +63,7 @@ class Hdparm:
         if not every.count:
             every.add(Refusal(cached or None, "cached reads are of memory: a storage is measured by -t"))
         reading = Reading(self.name, "", self.name, every.runs, every.refused)
-        if len(devices) < 2:
-            return reading
-        parts = [
-            Part(name or "not named", line, Reading(self.name, "", self.name, tuple(runs)))
-            for name, (line, runs) in devices.items()
-        ]
-        return in_parts("devices", reading, parts)
+        return by_name("devices", reading, devices)
 
 
 def _judge(line: int, timing: re.Match[str], has_cached: bool) -> Run | Refusal:

@@ -20,9 +20,17 @@ Source: one public output of the free version; no text of HD Tune Pro was found.
 import re
 from collections.abc import Iterator
 
+from experiments.readers.base import (
+    Outcomes,
+    Reading,
+    Refusal,
+    Run,
+    by_name,
+    lines_of,
+    text_of,
+    whole_or_nothing,
+)
 from kdb.units import convert
-
-from .base import Outcomes, Part, Reading, Refusal, Run, in_parts, lines_of, text_of, whole_or_nothing
 
 MAX_RUNS = 10_000
 MAX_LINE = 200
@@ -66,13 +74,7 @@ class HdTune:
         if not every.count:
             every.add(Refusal(None, "there is no benchmark of HD Tune with its average and access time"))
         reading = Reading(self.name, "", self.name, every.runs, every.refused)
-        if len(disks) < 2:
-            return reading
-        return in_parts(
-            "disks",
-            reading,
-            [Part(name, line, Reading(self.name, "", self.name, tuple(runs))) for name, (line, runs) in disks.items()],
-        )
+        return by_name("disks", reading, disks)
 
 
 def _judge(report: tuple[int, re.Match[str]] | None, found: dict[str, tuple[int, float]]) -> Iterator[Run | Refusal]:
