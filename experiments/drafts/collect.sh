@@ -18,7 +18,8 @@ set -eu
 umask 077
 LC_ALL=C
 PATH=$PATH${SBIN-:/usr/sbin:/sbin}
-export LC_ALL PATH
+LIBVIRT_DEFAULT_URI=${LIBVIRT_DEFAULT_URI:-qemu:///system}
+export LC_ALL PATH LIBVIRT_DEFAULT_URI
 
 usage() {
     sed -n '2,/^set /s/^# \{0,1\}//p' "$0" >&2
@@ -110,7 +111,10 @@ of_dataset() {
     pool=${2%%/*}
     case " $pools " in *" $pool "*) ;; *) pools="$pools $pool" ;; esac
     has zpool || return 0
-    devices=$(zpool status -LP "$pool" 2>/dev/null | sed -n 's/^[[:space:]]*\(\/dev\/[^[:space:]]*\).*/\1/p')
+    # The data disks: those of logs, caches and spares stand below them.
+    devices=$(zpool status -LP "$pool" 2>/dev/null | sed -n -E \
+        -e '/^[[:space:]]*(logs|cache|spares|special|dedup)[[:space:]]*$/q' \
+        -e 's/^[[:space:]]*(\/dev\/[^[:space:]]*).*/\1/p')
     # shellcheck disable=SC2086 # several devices
     [ -z "$devices" ] || below "$1" $devices
 }

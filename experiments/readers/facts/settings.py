@@ -120,8 +120,8 @@ def _derived(side: str, about: str, said: Mapping[str, tuple[int, str]]) -> Iter
     if "zfs_type" not in said and (raids := {word for word in chain if word in _RAIDS}):
         if len(raids) == 1:
             yield fact("pool_layout", _RAIDS[raids.pop()], "lies_on")
-    elif "zfs_type" not in said and chain.count("disk") == 1:
-        yield fact("pool_layout", "single", "lies_on")
+    elif "zfs_type" not in said and chain.count("disk") == 1 and value("transport") and value("file_system") != "btrfs":
+        yield fact("pool_layout", "single", "lies_on")  # a controller that hides its disks tells no transport
     if kind := _kind(value("disks_rotate"), value("transport")):
         yield fact("storage_kind", kind, "transport", "disks_rotate")
 
