@@ -4,6 +4,7 @@ A new format is one module with a Reader, one entry in READERS and captured outp
 """
 
 from dataclasses import replace
+from math import isclose
 
 from .base import MAX_BYTES, UTF_16, Part, Reader, Reading, Refusal, in_parts, several, text_of
 from .bonnie import Bonnie
@@ -105,10 +106,13 @@ def read(data: bytes) -> Reading:
 
 def _is_said_by(other: Reading, reading: Reading) -> bool:
     """Tell whether a reading is of the same runs as another: one program may be told to print several forms."""
-    mine, others = (
-        [(run.workload, round(run.throughput_mib_s or 0, 2)) for run in each.runs] for each in (reading, other)
+    if not reading.runs or other.benchmark != reading.benchmark or len(other.runs) != len(reading.runs):
+        return False
+    return all(
+        mine.workload == theirs.workload
+        and isclose(mine.throughput_mib_s or 0, theirs.throughput_mib_s or 0, rel_tol=1e-3)
+        for mine, theirs in zip(reading.runs, other.runs, strict=True)
     )
-    return bool(mine) and other.benchmark == reading.benchmark and mine == others
 
 
 def _in_formats(data: bytes, readings: list[Reading]) -> Reading:

@@ -269,6 +269,8 @@ def _judge(name: str, jobs: list[tuple[int, dict[str, Any]]], shared: dict[str, 
             section = job.get(direction)
             if not isinstance(section, dict) or not _number(section.get("io_bytes")):
                 continue
+            if direction == "mixed" and parts.keys() - {"mixed"}:  # unified_rw_reporting=both: the sum of those above
+                continue
             moved = _bytes(section)
             if moved is None:
                 return Refusal(at, f"io_bytes, bw and runtime of {direction} do not fit together in any unit")
@@ -323,7 +325,7 @@ def _belied(options: dict[str, Any], parts: dict[str, list[float]], requests: fl
     requests : as counted; 0 where this version does not count them
     """
     found: list[str] = []
-    if "verify" in options:  # then it reads what it wrote
+    if "verify" in options or "mixed" in parts:  # it reads what it wrote, or counts both ways as one
         return found
     for name in ("rw", "readwrite"):
         rw = str(options.get(name, "")).partition(":")[0].strip().lower()

@@ -344,6 +344,15 @@ def test_the_options_of_one_job_are_not_those_of_its_group(rw, bs):
     assert only_run(document(job(read=section(100, 10, 25_600)) | verified)).parameters["iodepth"] == 8
 
 
+def test_reads_and_writes_that_fio_counts_as_one_are_counted_once():
+    options = {"job options": {"rw": "randread", "bs": "4k"}}
+    one = section(100, 10, 25_600)
+    assert only_run(document(job(mixed=one) | options)).operation == "random-read"
+    assert only_run(document(job(mixed=one), job(mixed=one))).throughput_mib_s == pytest.approx(20)
+    both = only_run(document(job(read=one, mixed=one) | options))  # unified_rw_reporting=both
+    assert (both.operation, both.throughput_mib_s) == ("random-read", pytest.approx(10))
+
+
 # Terse
 
 
