@@ -187,6 +187,9 @@ def _judge(
             return Refusal(block.line, reason)
     parts = [(name, part) for block in blocks for name, part in block.parts.items() if part.mib_s or part.iops]
     names = list(dict.fromkeys(name for name, _ in parts))
+    if len(names) > 1 and "mixed" in names:  # unified_rw_reporting=both: the sum of the others
+        parts = [(name, part) for name, part in parts if name != "mixed"]
+        names.remove("mixed")
     throughput, rate = sum(part.mib_s for _, part in parts), sum(part.iops for _, part in parts)
     if not throughput or not rate:
         return Refusal(first.line, f"job {first.name[:80]!r} did nothing, or its figures are cut")

@@ -349,6 +349,8 @@ def test_reads_and_writes_that_fio_counts_as_one_are_counted_once():
     one = section(100, 10, 25_600)
     assert only_run(document(job(mixed=one) | options)).operation == "random-read"
     assert only_run(document(job(mixed=one), job(mixed=one))).throughput_mib_s == pytest.approx(20)
+    text = FORMS["text"].replace("  write: IOPS", "  mixed: IOPS")
+    assert read_any(text.encode()).runs[0].throughput_mib_s == 344.0
     both = only_run(document(job(read=one, mixed=one) | options))  # unified_rw_reporting=both
     assert (both.operation, both.throughput_mib_s) == ("random-read", pytest.approx(10))
 
