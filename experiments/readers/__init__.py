@@ -4,24 +4,33 @@ A new format is one module with a Reader, one entry in READERS and captured outp
 """
 
 from dataclasses import replace
+from math import isclose
 
 from .base import MAX_BYTES, UTF_16, Part, Reader, Reading, Refusal, in_parts, several, text_of
 from .bonnie import Bonnie
-from .crystaldiskmark import CrystalDiskMark
+from .ceph.osd_bench import OsdBench
+from .ceph.rados_bench import RadosBench
 from .dbench import Dbench
 from .dd import Dd
+from .disk.as_ssd import AsSsd
+from .disk.crystaldiskmark import CrystalDiskMark
+from .disk.hd_tune import HdTune
+from .disk.hdparm import Hdparm
+from .disk.kdiskmark import KDiskMark
+from .disk.pveperf import Pveperf
 from .diskspd import DiskSpd
 from .facts import FACT_READERS
 from .filebench import Filebench
 from .fio.json import FioJson
 from .fio.terse import FioTerse
 from .fio.text import FioText
+from .hammerdb import HammerDb
 from .ioping import Ioping
 from .iozone import Iozone
-from .kdiskmark import KDiskMark
 from .other_formats import what_it_is
 from .pgbench import Pgbench
 from .phoronix import Phoronix
+from .phoronix_csv import PhoronixCsv
 from .postmark import Postmark
 from .sections import by_file_system
 from .sysbench import Sysbench
@@ -44,6 +53,14 @@ READERS: tuple[Reader, ...] = (
     KDiskMark(),
     Dd(),
     Ioping(),
+    AsSsd(),
+    HammerDb(),
+    HdTune(),
+    Hdparm(),
+    OsdBench(),
+    PhoronixCsv(),
+    Pveperf(),
+    RadosBench(),
     *FACT_READERS,
 )
 
@@ -71,6 +88,12 @@ def read(data: bytes) -> Reading:
     beside = [other for other in readings if other.format in BESIDE and len(readings) > 1]
     readings = [other for other in readings if other not in beside] or beside
     reading = readings[0]
+    again = [other for other in readings[1:] if _is_said_by(other, reading)]
+    readings = [other for other in readings if other not in again]
+    if again:
+        why = f"of {reading.format} again in another form: they count once"
+        reading = replace(reading, refused=(*reading.refused, *(Refusal(_first_line(one), why) for one in again)))
+        readings[0] = reading
     if len(readings) > 1:
         return _in_formats(data, readings)
     passed_over = tuple(
@@ -79,6 +102,17 @@ def read(data: bytes) -> Reading:
     )
     reading = replace(reading, refused=(*reading.refused, *passed_over))
     return by_file_system(data, reading)
+
+
+def _is_said_by(other: Reading, reading: Reading) -> bool:
+    """Tell whether a reading is of the same runs as another: one program may be told to print several forms."""
+    if not reading.runs or other.benchmark != reading.benchmark or len(other.runs) != len(reading.runs):
+        return False
+    return all(
+        mine.workload == theirs.workload
+        and isclose(mine.throughput_mib_s or 0, theirs.throughput_mib_s or 0, rel_tol=1e-3)
+        for mine, theirs in zip(reading.runs, other.runs, strict=True)
+    )
 
 
 def _in_formats(data: bytes, readings: list[Reading]) -> Reading:

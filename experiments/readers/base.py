@@ -171,6 +171,17 @@ def in_parts(what: str, reading: Reading, parts: Sequence[Part]) -> Reading:
     return replace(reading, runs=(), refused=(why, *reading.refused), parts=asked)
 
 
+def by_name(what: str, reading: Reading, runs: Mapping[str, tuple[int, list[Run]]]) -> Reading:
+    """Return the reading, in parts where its runs are of several things: name to its first line and runs."""
+    if len(runs) < 2:
+        return reading
+    alone = replace(reading, refused=())
+    parts = [
+        Part(name[:80] or "not named", line, replace(alone, runs=tuple(mine))) for name, (line, mine) in runs.items()
+    ]
+    return in_parts(what, reading, parts)
+
+
 class Outcomes:
     """The runs and refusals that a reader found, in the order of the file; beyond the limit they are only counted."""
 

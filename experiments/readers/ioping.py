@@ -11,15 +11,19 @@ The second forms are of 0.6.
 Rate and throughput are of the time in requests, without the pauses between them. Offsets are random unless -L is
 given, which only the command tells.
 
-Source: an output of 0.6 and the manual of 1.3.
+Where no request is printed (-q, -R), the size of one is the power of two that all of them fit, as rounded as they are.
+
+Source: an output of 0.6, the manual and outputs of 1.3.
 """
 
+import math
 import re
 
 from .base import Outcomes, Reading, Refusal, Run, lines_of, text_of, whole_or_nothing
 
 MAX_RUNS = 10_000
 MAX_LINE = 400
+FITS = 0.015  # two figures of three digits
 NOTE = "Rounded to three digits by ioping."
 
 _REQUEST = re.compile(r"(\d{1,9}(?:\.\d{1,3})?) (bytes|B|KiB|MiB|GiB) (<<<|>>>|from) ")
@@ -86,7 +90,7 @@ def _judge(
     if not (count and rate and mean):
         return Refusal(line, "no request ended: its rate or latency is zero")
     if completed[5] and not size:
-        size = round(float(completed[5]) * _MIB[completed[6].lower()] * 2**20 / count)
+        size = _power_of_two(float(completed[5]) * _MIB[completed[6].lower()] * 2**20 / count)
     if completed[7]:
         direction = "write" if completed[7] == "written" else "read"
     letters = {letter for word in re.findall(r" -([A-Za-z]{1,10})\b", flags) for letter in word}
@@ -115,3 +119,9 @@ def _judge(
         note=NOTE,
         warnings=(NOTE,),
     )
+
+
+def _power_of_two(size: float) -> int | None:
+    """Return the power of two that a size is up to rounding; None where it is none."""
+    power = 2 ** max(round(math.log2(size)), 0) if size > 0 else 0
+    return power if power and abs(size / power - 1) <= FITS else None

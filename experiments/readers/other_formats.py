@@ -20,10 +20,8 @@ _BINARY = (
 )
 _TEXT = (
     (r"\A<(?:!doctype html|html)", "an HTML page; send the file that the benchmark wrote"),
-    (r"HD Tune", "HD Tune, whose text does not say what its MB is; " + TABLE + " with the unit as its maker states it"),
     (r"\[RESULT\]\s{1,80}(?:BW|IOPS|ior-|mdtest-)|IO500", "IO500, a benchmark of clusters; it is not read here"),
     (r"ATTO Disk Benchmark", "ATTO Disk Benchmark; " + TABLE),
-    (r"AS SSD Benchmark", "AS SSD; " + TABLE),
     (
         r"(?m)^[ \t]{0,80}define[ \t]{1,80}(?:fileset|process|flowop|file)\b",
         "a Filebench personality, no result; the advisor reads it",

@@ -33,8 +33,8 @@ UNITS = {
     ("dbench", "MB/s"): ("throughput_mib_s", 1e6 / 2**20),
     ("fs-mark", "Files/s"): ("ops_per_s", 1.0),
 }
-_TEST = re.compile(r"(?:[\w.]+/)?([a-z][\w-]{0,40}?)-(\d[\w.]{0,20})")
-_OPERATIONS = {
+TEST = re.compile(r"(?:[\w.]+/)?([a-z][\w-]{0,40}?)-(\d[\w.]{0,20})")
+OPERATIONS = {
     "read": "read",
     "write": "write",
     "random read": "random-read",
@@ -42,7 +42,7 @@ _OPERATIONS = {
     "sequential read": "read",
     "sequential write": "write",
 }
-_NUMBER = re.compile(r"\d{1,15}(?:\.\d{1,9})?", re.ASCII)
+NUMBER = re.compile(r"\d{1,15}(?:\.\d{1,9})?", re.ASCII)
 
 
 class Phoronix:
@@ -88,7 +88,7 @@ def _judge(line: int | None, result: Element, entry: Element) -> Iterator[Run | 
     if text_at(result, "Arguments").startswith("test install"):
         return  # how long its installation took
     title, scale = text_at(result, "Title")[:80], text_at(result, "Scale")[:40]
-    match = _TEST.fullmatch(text_at(result, "Identifier"))
+    match = TEST.fullmatch(text_at(result, "Identifier"))
     if not match:
         yield Refusal(line, f"{title or 'a result'} does not say which test it is of")
         return
@@ -98,12 +98,12 @@ def _judge(line: int | None, result: Element, entry: Element) -> Iterator[Run | 
         yield Refusal(line, f"{test} in {scale or 'no unit'} is no storage test whose unit is known here; {tests} are")
         return
     values = [part for part in text_at(entry, "RawString").split(":") if part] or [text_at(entry, "Value")]
-    if not all(_NUMBER.fullmatch(value) and float(value) for value in values):
+    if not all(NUMBER.fullmatch(value) and float(value) for value in values):
         yield Refusal(line, f"{test}: the test failed, there is no value")
         return
     attribute, factor = UNITS[test, scale]
-    description = _description(text_at(result, "Description"))
-    operation = _OPERATIONS.get(description.pop("test", description.pop("type", "")).lower(), "mixed")
+    description = described(text_at(result, "Description"))
+    operation = OPERATIONS.get(description.pop("test", description.pop("type", "")).lower(), "mixed")
     for value in values:
         figure: dict[str, Any] = {attribute: float(value) * factor}
         yield Run(
@@ -117,7 +117,7 @@ def _judge(line: int | None, result: Element, entry: Element) -> Iterator[Run | 
         )
 
 
-def _description(text: str) -> dict[str, str]:
+def described(text: str) -> dict[str, str]:
     """Return "Test: Read - Size Per Thread: 32MB - Thread Count: 4" by its names, in small letters."""
     parts = (part.partition(":") for part in text[:500].split(" - "))
     return {name.strip().lower().replace(" ", "_")[:40]: value.strip()[:80] for name, sign, value in parts if sign}

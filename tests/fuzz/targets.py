@@ -107,7 +107,7 @@ def _captured(*patterns: str) -> Iterator[bytes]:
 
 def _seeds_of_reader(name: str) -> Iterator[bytes]:
     start = name.partition("-")[0]
-    return _captured(f"{start}/*", f"facts/{start}*")
+    return _captured(f"{start}/*", f"{name}/*", f"facts/{start}*")
 
 
 def _seeds_of_parts() -> Iterator[bytes]:

@@ -10,7 +10,19 @@ from .iostat import Iostat
 from .lsblk import Lsblk
 from .pidstat import Pidstat
 from .qm import Qm
+from .settings import Settings
 from .virsh import Virsh
 from .zpool import Zpool
+from .zpool_iostat import ZpoolIostat
 
-FACT_READERS: tuple[Reader, ...] = (Lsblk(), Findmnt(), Zpool(), Qm(), Virsh(), Iostat(), Pidstat())
+FACT_READERS: tuple[Reader, ...] = (
+    Lsblk(),
+    Findmnt(),
+    Zpool(),
+    ZpoolIostat(),
+    Qm(),
+    Virsh(),
+    Iostat(),
+    Pidstat(),
+    Settings(),
+)

@@ -5,13 +5,14 @@
     scsi0: local-zfs:vm-100-disk-0,cache=writeback,discard=on,iothread=1,size=32G,ssd=1
     scsihw: virtio-scsi-single
 
-What a disk leaves out has the default of its release, and is not filled in here. Where all disks agree, cache mode,
-image format and bus fill the fields of a configuration.
+What a disk leaves out has the default of its release, and is not filled in here. Where all disks agree, its settings
+fill the fields of a configuration. A disk at a SCSI bus is virtio-scsi's where scsihw says so.
 
 Source: the manual of qm (Proxmox VE 8).
 """
 
 import re
+from dataclasses import replace
 
 from experiments.readers.base import Fact, Reading, Refusal, lines_of, text_of, whole_or_nothing
 
@@ -43,7 +44,10 @@ _OPTIONS = {
     "ssd": "shown_as_ssd",
     "format": "image_format",
 }
-_FILLS = ("cache_mode", "image_format")
+_FILLS = ("cache_mode", "image_format", "discard", "iothread", "io_mode")
+_VALUES = {"discard": {"on": "unmap", "ignore": "ignore"}, "iothread": {"1": "yes", "0": "no"}}
+_CONTROLLERS = {"virtio": "scsi", "lsi": "lsilogic", "lsi53c810": "lsilogic", "pvscsi": "pvscsi"}
+_ANONYMOUS = "storage"  # as collect.sh writes it
 
 
 class Qm:
@@ -62,6 +66,7 @@ class Qm:
         counts = {"sockets": 1, "cores": 1}
         counted: int | None = None
         disks = 0
+        controller = ""
         for number, line in lines_of(text_of(data)):
             match = _LINE.match(line[:MAX_LINE].strip())
             if not match:
@@ -73,6 +78,7 @@ class Qm:
                 facts.append(Fact("machine", "ram_gib", int(value) / 1024, number, "vm_ram_gib"))
             elif name == "scsihw":
                 facts.append(Fact("machine", "scsi_controller", value[:80], number))
+                controller = _CONTROLLERS.get(value.partition("-")[0], "")
             elif (bus := _DISK.match(name)) and "media=cdrom" not in value and value != "none":
                 disks += 1
                 if disks > MAX_DISKS:
@@ -80,20 +86,28 @@ class Qm:
                 facts += _disk(number, name, bus[1], value)
         if counted:
             facts.append(Fact("machine", "vcpus", counts["sockets"] * counts["cores"], counted, "vm_vcpus"))
+        facts = [
+            replace(fact, value=controller or "scsi", fills="disk_bus" if controller else "")
+            if (fact.name, fact.value) == ("bus", "scsi")
+            else fact
+            for fact in facts
+        ]
         if not facts:
             return Reading(self.name, refused=(Refusal(None, "the configuration has neither disks nor processors"),))
         return Reading(self.name, facts=tuple(facts))
 
 
-def _disk(line: int, name: str, bus: str, value: str) -> list[Fact]:
+def _disk(line: int, disk: str, bus: str, value: str) -> list[Fact]:
     volume, *options = value.split(",", 40)
     storage, sign, path = volume.partition(":")
-    values: dict[str, str | bool] = {"storage": storage[:80]} if sign else {}
+    values: dict[str, str | bool] = {"storage": storage[:80]} if sign and storage != _ANONYMOUS else {}
     if path.endswith((".qcow2", ".raw", ".vmdk")):
         values["image_format"] = path.rpartition(".")[2]
     for option in options:
         key, _, text = option.partition("=")
-        if key in _OPTIONS:
-            values[_OPTIONS[key]] = {"1": True, "0": False, "on": True}.get(text, text[:40])
-    facts = [Fact(name, key, stated, line, key if key in _FILLS else "") for key, stated in values.items()]
-    return [*facts, Fact(name, "bus", bus, line, "disk_bus")]
+        if (name := _OPTIONS.get(key)) in _VALUES:
+            values[name] = _VALUES[name].get(text, text[:40])
+        elif name:
+            values[name] = {"1": True, "0": False}.get(text, text[:40])
+    facts = [Fact(disk, key, stated, line, key if key in _FILLS else "") for key, stated in values.items()]
+    return [*facts, Fact(disk, "bus", bus, line, "disk_bus")]

@@ -36,7 +36,8 @@ _DRIVER = {
     "iothread": "iothread",
     "detect_zeroes": "detect_zeroes",
 }
-_FILLS = ("image_format", "cache_mode")
+_FILLS = ("image_format", "cache_mode", "io_mode", "discard", "iothread")
+_CONTROLLERS = {"virtio-scsi": "scsi", "virtio-transitional": "scsi", "lsilogic": "lsilogic", "vmpvscsi": "pvscsi"}
 
 
 class Virsh:
@@ -55,12 +56,18 @@ class Virsh:
         numbers = LineNumbers(text)
         lines = [numbers.at(match.start()) for match in re.finditer(r"<disk\b", text)]
         disks = root.findall("devices/disk")
+        models = {
+            controller.get("model", "")
+            for controller in root.findall("devices/controller")
+            if controller.get("type") == "scsi"
+        }
+        scsi = _CONTROLLERS.get(models.pop(), "") if len(models) == 1 else ""
         if len(disks) > MAX_DISKS:
             return Reading(self.name, refused=(Refusal(None, f"more than {MAX_DISKS} disks"),))
         facts = list(_machine(root, text))
         for number, disk in enumerate(disks):
             if disk.get("device", "disk") in ("disk", "lun"):
-                facts += _disk(disk, lines[number] if len(lines) == len(disks) else None)
+                facts += _disk(disk, lines[number] if len(lines) == len(disks) else None, scsi)
         if not facts:
             return Reading(self.name, refused=(Refusal(None, "the domain has neither disks nor processors"),))
         return Reading(self.name, facts=tuple(facts))
@@ -82,13 +89,20 @@ def _machine(root: Element, text: str) -> Iterator[Fact]:
         yield Fact("machine", "ram_gib", int(memory) * factor / 2**20, line("memory"), "vm_ram_gib")
 
 
-def _disk(disk: Element, line: int | None) -> Iterator[Fact]:
+def _disk(disk: Element, line: int | None, scsi: str) -> Iterator[Fact]:
+    """Yield the facts of a disk; scsi : the bus by the model of all SCSI controllers, where it is known."""
     target, driver = disk.find("target"), disk.find("driver")
     about = (target.get("dev", "") if target is not None else "")[:40] or "disk"
     if disk.get("type"):
         yield Fact(about, "backend", disk.get("type", "")[:40], line)
     for key, name in _DRIVER.items():
-        if driver is not None and driver.get(key):
-            yield Fact(about, name, driver.get(key, "")[:40], line, name if name in _FILLS else "")
-    if target is not None and target.get("bus"):
-        yield Fact(about, "bus", target.get("bus", "")[:40], line, "disk_bus")
+        value = driver.get(key, "")[:40] if driver is not None else ""
+        if name == "iothread" and value:
+            value = "yes"  # it is the number of the thread
+        if value and value != "default":
+            yield Fact(about, name, value, line, name if name in _FILLS else "")
+    bus = target.get("bus", "")[:40] if target is not None else ""
+    if bus == "scsi":
+        yield Fact(about, "bus", scsi or bus, line, "disk_bus" if scsi else "")
+    elif bus:
+        yield Fact(about, "bus", bus, line, "disk_bus")

@@ -12,7 +12,8 @@
               nvme0n1p1 ONLINE       0     0     0
     errors: No known data errors
 
-Below the pool stand its parts by two blanks, below these their disks by four; a disk by itself is a part of one.
+Below the pool stand its parts by two blanks, below these their disks by four; a disk by itself is a part of one. Of one
+pool alone its layout, and the further devices beside its data disks, fill the fields of a configuration.
 
 Source: the manual of OpenZFS 2.1 (zpool-status) and its outputs.
 """
@@ -44,13 +45,16 @@ class Zpool:
     @whole_or_nothing
     def read(self, data: bytes) -> Reading:
         facts: list[Fact] = []
+        settings: list[list[Fact]] = []  # of each pool
         pool: _Pool | None = None
         rows = 0
         for number, line in lines_of(text_of(data)):
             line = line[:MAX_LINE].rstrip()
             if match := _KEY.match(line):
                 if match[1] == "pool":
-                    facts += pool.facts() if pool else []
+                    if pool:
+                        facts += pool.facts()
+                        settings.append([*pool.settings()])
                     pool = _Pool(match[2].strip()[:80], number)
                 elif pool and match[1] in ("state", "errors"):
                     pool.stated.append((number, match[1], match[2].strip()))
@@ -63,7 +67,11 @@ class Zpool:
                 if rows > MAX_ROWS:
                     raise TooMuch(rows, "rows of pools", MAX_ROWS)
                 pool.take(number, len(match[2]), match[3], match[4] or "")
-        facts += pool.facts() if pool else []
+        if pool:
+            facts += pool.facts()
+            settings.append([*pool.settings()])
+        if len(settings) == 1:
+            facts += settings[0]
         if not facts:
             return Reading(self.name, refused=(Refusal(None, "there is no pool in the text"),))
         return Reading(self.name, facts=tuple(facts))
@@ -102,3 +110,20 @@ class _Pool:
                 layouts[layout] = layouts.get(layout, 0) + 1
             told = ", ".join(f"{count} x {layout}" for layout, count in layouts.items())
             yield Fact(about, "layout" if group == "data" else group, told, parts[0][0])
+
+    def settings(self) -> Iterator[Fact]:
+        """Yield layout and further devices, where KDB has a word for them."""
+        parts = self.parts.get("data", [])
+        kinds = {"draid" if kind.startswith("draid") else kind for _, kind, _ in parts}
+        several = len(parts) > 1
+        names = {
+            "disk": "stripe" if several else "single",
+            "mirror": "striped-mirrors" if several else "mirror",
+            "raidz": "raidz1",
+        }
+        if len(kinds) == 1 and (kind := kinds.pop()) not in ("spare", "replacing"):
+            yield Fact(f"pool {self.name}", "pool_layout", names.get(kind, kind), parts[0][0], "pool_layout")
+        beside = [word for group, word in (("logs", "slog"), ("special", "special")) if group in self.parts]
+        found = "-".join(beside) or ("cache" if "cache" in self.parts else "none")
+        if parts:
+            yield Fact(f"pool {self.name}", "pool_devices", found, parts[0][0], "pool_devices")

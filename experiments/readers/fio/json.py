@@ -10,6 +10,8 @@
 - 2.1 has iops and no total_ios: there the requests are iops times runtime, a whole number a second.
 - Latencies are "lat" in us up to 2.x, "lat_ns" in ns from 3.0 on; the mean is over requests, from submission.
 - Without group_reporting each process is an entry: those of one job and group ran together and are added up.
+- With group_reporting the jobs of a group are one entry, with the options of one of them: options that its counters
+  belie are not taken.
 - With --client, "client_stats" ends in "All clients", which has the others in it, but not their options.
 - Percentiles are of "clat", from completion to submission; the bins of JSON+ ("bins": {"76032": 12, ...}, each up to
   2 % wide) are of the same: of several processes only bins can be added up.
@@ -46,6 +48,7 @@ from experiments.readers.base import (
 MAX_DOCUMENTS = 1_000
 MAX_JOBS = 10_000  # of one document
 MAX_RUNS = 50_000
+FITS = 0.01  # how far the mean size of requests may be from the block size
 MAX_TWICE = 4  # times the text that may be read more than once, because documents in it are broken
 
 _DOCUMENT = re.compile(r'\{\s{0,80}"fio version"\s{0,80}:')
@@ -64,6 +67,7 @@ _OPTIONS = (
     *("fdatasync", "end_fsync", "size", "filesize", "nrfiles", "runtime", "time_based", "ramp_time", "rwmixread"),
     *("rwmixwrite", "thread", "rate", "rate_iops", "rate_process", "random_distribution", "bsrange", "bssplit"),
 )
+_SUMMED = "Its counters are not of a job with its {}: fio added up several jobs, and their own options are left out."
 _LIMITS = ("rate", "rate_iops", "rate_process")
 OPERATIONS = {
     "read": "read",
@@ -259,15 +263,19 @@ def _judge(name: str, jobs: list[tuple[int, dict[str, Any]]], shared: dict[str, 
         if (error := job.get("error", 0)) != 0:
             return Refusal(at, f"job {name[:80]!r} failed with error {str(error)[:20]}")
     parts: dict[str, list[float]] = {}  # direction: bytes, requests, longest runtime (ms), latency x requests (ms)
+    counted = 0.0
     for at, job in jobs:
         for direction in _DIRECTIONS:
             section = job.get(direction)
             if not isinstance(section, dict) or not _number(section.get("io_bytes")):
                 continue
+            if direction == "mixed" and parts.keys() - {"mixed"}:  # unified_rw_reporting=both: the sum of those above
+                continue
             moved = _bytes(section)
             if moved is None:
                 return Refusal(at, f"io_bytes, bw and runtime of {direction} do not fit together in any unit")
             runtime = _number(section.get("runtime"))
+            counted += _number(section.get("total_ios"))
             requests = _number(section.get("total_ios")) or _number(section.get("iops")) * runtime / 1000
             part = parts.setdefault(direction, [0.0, 0.0, 0.0, 0.0])
             part[0] += moved
@@ -280,12 +288,17 @@ def _judge(name: str, jobs: list[tuple[int, dict[str, Any]]], shared: dict[str, 
         return Refusal(line, f"job {name[:80]!r} did nothing: no bytes, requests or time are counted")
     options = jobs[0][1].get("job options")
     job_options = {**shared, **(options if isinstance(options, dict) else {})}
+    belied = _belied(job_options, parts, counted)
+    if belied:
+        job_options = {key: value for key, value in shared.items() if key not in belied}
     parameters = {
         key: _plain(job_options[key]) for key in _OPTIONS if key in job_options and _is_plain(job_options[key])
     }
     if len(jobs) > 1:
         parameters.setdefault("numjobs", len(jobs))
     operation, could_be = operation_of(str(job_options.get("rw", job_options.get("readwrite", ""))), list(parts))
+    if belied and could_be:
+        operation, could_be = "mixed", ()
     latency = sum(part[3] for part in parts.values()) / requests
     return Run(
         workload=name.strip()[:80] or "fio",
@@ -302,8 +315,27 @@ def _judge(name: str, jobs: list[tuple[int, dict[str, Any]]], shared: dict[str, 
         ),
         operations=tuple(_part(direction, line, part) for direction, part in parts.items()) if len(parts) > 1 else (),
         parameters=parameters,
-        warnings=tuple(_warnings(job_options, at_once)),
+        warnings=(*_warnings(job_options, at_once), *((_SUMMED.format(" and ".join(belied)),) if belied else ())),
     )
+
+
+def _belied(options: dict[str, Any], parts: dict[str, list[float]], requests: float) -> list[str]:
+    """Return the options of a job that its counters belie: fio added up several, and kept the options of one.
+
+    requests : as counted; 0 where this version does not count them
+    """
+    found: list[str] = []
+    if "verify" in options or "mixed" in parts:  # it reads what it wrote, or counts both ways as one
+        return found
+    for name in ("rw", "readwrite"):
+        rw = str(options.get(name, "")).partition(":")[0].strip().lower()
+        if rw in OPERATIONS and set(parts) != {OPERATIONS[rw].removeprefix("random-")}:
+            found.append(name)
+    for name in ("bs", "blocksize"):
+        size = _block_size(options.get(name), list(parts)) if not {"bsrange", "bssplit"} & options.keys() else None
+        if size and requests and abs(sum(part[0] for part in parts.values()) / requests / size - 1) > FITS:
+            found.append(name)
+    return found
 
 
 def _part(direction: str, line: int, part: list[float]) -> Operation:

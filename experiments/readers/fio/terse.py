@@ -1,14 +1,15 @@
-"""fio's terse output, version 3: one line a job or group, fields between semicolons.
+"""fio's terse output, versions 3 to 5: one line a job or group, fields between semicolons.
 
-    3;fio-2.1.1;rand-writers;0;0;<41 fields of reads>;<41 of writes>;<cpu, depths, latencies>;<9 a disk>
+    3;fio-2.1.1;rand-writers;0;0;<41 fields of reads>;<41 of writes>;<34: cpu, depths, latencies>;<9 a disk>
 
 Of a direction: total KiB, bandwidth KiB/s, IOPS, runtime ms, then latencies in us: slat and clat (least, greatest,
-mean, deviation), 20 percentiles, lat (the same four), bandwidth. 121 fields without disks, 9 more for each.
+mean, deviation), 20 percentiles, lat (the same four), bandwidth. Version 4 has 41 fields of trims after those of
+writes, version 5 has 47 of each: samples of bandwidth, and IOPS.
 
 Bandwidth and IOPS are cut to whole numbers: throughput is computed from KiB and runtime. Percentiles are of clat, like
 "50.000000%=148". Whether a load is in sequence or at random no field says.
 
-Source: stat.c (show_thread_status_terse_v3_v4) of fio 2.0.8 to 2.1.2.
+Source: stat.c (show_thread_status_terse_v3_v4) of fio 2.0.8 to 2.1.2; lines of fio 3.33 in each version.
 """
 
 import re
@@ -18,9 +19,11 @@ from experiments.readers.base import Operation, Outcomes, Reading, Refusal, Run,
 from .json import operation_of
 
 MAX_RUNS = 20_000
-FIELDS, FIELDS_A_DISK = 121, 9
+HEAD, TAIL, FIELDS_A_DISK = 5, 34, 9
 MAX_FIELDS = 10_000
-_READ, _WRITE, _LATENCY = 5, 46, 34  # where the parts begin, and the mean of lat in them
+# Of each version that is read: the directions that a line tells of, and the fields of each.
+_LAYOUTS = {"3": (("read", "write"), 41), "4": (("read", "write", "trim"), 41), "5": (("read", "write", "trim"), 47)}
+_FIGURES = (0, 2, 3, 34)  # in a direction: total, IOPS, runtime, mean of lat
 _PERCENTILES = slice(12, 32)
 
 _LINE = re.compile(r"^([2-5]);(?:fio-)?(\d[\w.\-]{0,30});[^;\n]{0,200};\d{1,9};\d{1,5};\d", re.MULTILINE)
@@ -66,17 +69,20 @@ class FioTerse:
 
 
 def _judge(line: int, begin: re.Match[str], fields: list[str], signal: str) -> Run | Refusal:
-    if begin[1] != "3":
+    if begin[1] not in _LAYOUTS:
         return Refusal(line, f"terse version {begin[1]} is not read; run fio with --output-format=json")
-    if len(fields) < FIELDS or (len(fields) - FIELDS) % FIELDS_A_DISK:
-        return Refusal(line, f"the line is cut: {len(fields)} fields, 121 and 9 more a disk are expected")
+    directions, width = _LAYOUTS[begin[1]]
+    expected = HEAD + len(directions) * width + TAIL
+    if len(fields) < expected or (len(fields) - expected) % FIELDS_A_DISK:
+        return Refusal(line, f"the line is cut: {len(fields)} fields, {expected} and 9 more a disk are expected")
     if fields[4] != "0":
         return Refusal(line, f"job {fields[2][:80]!r} failed with error {fields[4][:20]}")
     if signal:
         return Refusal(line, f"the run was interrupted ({signal}): what it measured till then is no result")
     parts = {}
-    for name, at in (("read", _READ), ("write", _WRITE)):
-        texts = [fields[at + n] for n in (0, 2, 3, _LATENCY)]
+    starts = {name: HEAD + number * width for number, name in enumerate(directions)}
+    for name, at in starts.items():
+        texts = [fields[at + n] for n in _FIGURES]
         values = [value for text in texts if (value := _number(text)) is not None]
         if len(values) < len(texts):
             return Refusal(line, f"a figure of {name} is no number")
@@ -94,7 +100,7 @@ def _judge(line: int, begin: re.Match[str], fields: list[str], signal: str) -> R
         if part[2]
     )
     operation, could_be = operation_of("", list(parts))
-    percentiles = fields[_READ if "read" in parts else _WRITE :][_PERCENTILES] if len(parts) == 1 else []
+    percentiles = fields[starts[next(iter(parts))] :][_PERCENTILES] if len(parts) == 1 else []
     return Run(
         workload=fields[2].strip()[:80] or "fio",
         line=line,

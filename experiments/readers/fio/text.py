@@ -13,6 +13,8 @@
 - KB, MB and GB of 2.x are powers of 1024, as KiB, MiB and GiB of 3.x are.
 - Blocks of one job in one invocation are its processes and are added up; of several clients the sum counts.
 - The line with rw= stands once a job; where it is missing, what the load was is not known.
+- With group_reporting the jobs of a group have one block, under the name of the first: what they do not have in
+  common is no setting of it.
 
 Source: stat.c and client.c of fio 2.1 to 3.41.
 """
@@ -49,6 +51,7 @@ _RANGE = re.compile(r"(\d{1,12}(?:\.\d)?)([KMGT]?)(?:i?B)?-\1\2(?:i?B)?", re.IGN
 _POWERS = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4}
 _TO_MS = {"n": 1e-6, "u": 1e-3, "m": 1.0}
 _SLOTS = {"read": 0, "write": 1, "trim": 2}
+_OF_LOAD = {"rw": 3, "bs": 4, "ioengine": 5, "iodepth": 6}  # groups of _LOAD
 
 
 @dataclass
@@ -130,8 +133,17 @@ class FioText:
                 part = unit = None
         if orphan is not None:
             outcomes.add(Refusal(orphan, "figures without the line above them that names their job: the text is cut"))
-        for group in _groups(blocks):
-            outcomes.add(_judge(group, loads))
+        told = {(block.invocation, block.group): set[str]() for block in blocks}
+        for block in blocks:
+            told[block.invocation, block.group].add(block.name)
+        of_group: dict[tuple[int, str], list[re.Match[str]]] = {}
+        for (began, name, group), load in loads.items():
+            if name not in told.get((began, group), ()):
+                of_group.setdefault((began, group), []).append(load)
+        for mine in _groups(blocks):
+            key = (mine[0].invocation, mine[0].group)
+            is_alone = len(told[key]) == 1 and mine[0].name != ALL_CLIENTS
+            outcomes.add(_judge(mine, loads, of_group.get(key, []) if is_alone else []))
         if not outcomes.count:
             outcomes.add(Refusal(None, "there is no job with its figures in fio's text"))
         return Reading(self.name, version, "fio", outcomes.runs, outcomes.refused)
@@ -162,7 +174,10 @@ def _groups(blocks: list[_Block]) -> Iterator[list[_Block]]:
     yield from groups.values()
 
 
-def _judge(blocks: list[_Block], loads: dict[tuple[int, str, str], re.Match[str]]) -> Run | Refusal:
+def _judge(
+    blocks: list[_Block], loads: dict[tuple[int, str, str], re.Match[str]], others: list[re.Match[str]]
+) -> Run | Refusal:
+    """Return the run of a job's blocks; others : loads of jobs that fio added up with it, under its name."""
     first = blocks[0]
     for block in blocks:
         if block.error != "0":
@@ -172,6 +187,9 @@ def _judge(blocks: list[_Block], loads: dict[tuple[int, str, str], re.Match[str]
             return Refusal(block.line, reason)
     parts = [(name, part) for block in blocks for name, part in block.parts.items() if part.mib_s or part.iops]
     names = list(dict.fromkeys(name for name, _ in parts))
+    if len(names) > 1 and "mixed" in names:  # unified_rw_reporting=both: the sum of the others
+        parts = [(name, part) for name, part in parts if name != "mixed"]
+        names.remove("mixed")
     throughput, rate = sum(part.mib_s for _, part in parts), sum(part.iops for _, part in parts)
     if not throughput or not rate:
         return Refusal(first.line, f"job {first.name[:80]!r} did nothing, or its figures are cut")
@@ -179,9 +197,14 @@ def _judge(blocks: list[_Block], loads: dict[tuple[int, str, str], re.Match[str]
     latency = None
     if all(part.latency_ms is not None for _, part in parts):
         latency = sum(part.iops * (part.latency_ms or 0) for _, part in parts) / rate
+    all_loads = [load, *others] if load else []
+    is_alike = {name: len({each[n] for each in all_loads}) == 1 for name, n in _OF_LOAD.items()}
     operation, could_be = operation_of(load[3] if load else "", names)
+    if others and not is_alike["rw"]:
+        operation, could_be = "mixed", ()
     jobs = sum(block.jobs for block in blocks)
     options = {"rw": load[3], "ioengine": load[5], "iodepth": int(load[6])} if load else {}
+    options = {name: value for name, value in options.items() if is_alike[name]}
     return Run(
         workload=first.name.strip()[:80] or "fio",
         line=first.line,
@@ -191,7 +214,7 @@ def _judge(blocks: list[_Block], loads: dict[tuple[int, str, str], re.Match[str]
         duration_s=max(part.runtime_ms for _, part in parts) / 1000 or None,
         operation=operation,
         could_be=could_be,
-        block_size_bytes=_block_size(load[4], names) if load else None,
+        block_size_bytes=_block_size(load[4], names) if load and is_alike["bs"] else None,
         percentiles_ms=parts[0][1].percentiles_ms if len(parts) == 1 else {},
         operations=tuple(
             Operation(name, first.line, None, part.iops or None, part.mib_s or None, part.latency_ms)
@@ -201,8 +224,14 @@ def _judge(blocks: list[_Block], loads: dict[tuple[int, str, str], re.Match[str]
         else (),
         parameters={**options, "numjobs": jobs},
         note=NOTE,
-        warnings=(NOTE,),
+        warnings=(NOTE, *((added_up([each[1] for each in all_loads]),) if others else ())),
     )
+
+
+def added_up(names: list[str]) -> str:
+    """Return what is said of jobs that fio reports as one."""
+    told = ", ".join(name.strip()[:40] for name in names[:10])
+    return f"fio added up the jobs {told} (group_reporting): what they do not have in common is left out."
 
 
 def _load(block: _Block, loads: dict[tuple[int, str, str], re.Match[str]]) -> re.Match[str] | None:

@@ -75,11 +75,15 @@ def test_a_foreign_column_is_ignored_on_the_page(receive, client):
 
 
 def test_what_a_file_says_of_its_machine_is_listed_and_fills_the_form(receive, client):
-    facts = (Path(__file__).parents[2] / "data/facts/qm.txt").read_text()
-    page = client.get(f"/imports/{receive(qm__txt=facts).pk}/").content.decode()
+    qm, settings = (
+        (Path(__file__).parents[2] / f"data/facts/{name}.txt").read_text() for name in ("qm", "kdb-settings")
+    )
+    page = client.get(f"/imports/{receive(qm__txt=qm, settings__txt=settings).pk}/").content.decode()
     assert "facts of the machine" in page
     assert "scsi0: cache mode writeback" in page
     assert 'value="writeback"' in page
+    assert "Not seen on the machine: lvs, because the program is not here." in page
+    assert '<option value="zvol" selected>' in page
 
 
 def test_the_parts_of_a_file_are_described_on_the_page(receive, client):

@@ -289,6 +289,7 @@ def test_facts_of_a_machine_are_shown_and_suggested_and_do_not_count_by_themselv
     assert report["suggested"] == {
         **{"host_fs": "ext4", "host_mount_options": "rw,noatime", "vm_vcpus": "8", "vm_ram_gib": "8"},
         **{"cache_mode": "writeback", "image_format": "qcow2", "disk_bus": "scsi"},
+        **{"discard": "unmap", "iothread": "yes", "io_mode": "native"},
     }
     assert {fact["about"] for fact in report["files"][1]["facts"]} == {"machine", "scsi0", "scsi1"}
     pipeline.confirm(batch)

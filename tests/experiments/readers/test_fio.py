@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from experiments.readers import read as read_any
 from experiments.readers.base import Reading
 from experiments.readers.fio.json import FioJson
 from experiments.readers.fio.terse import FioTerse
@@ -222,7 +223,7 @@ def test_all_clients_have_the_load_that_each_of_them_has():
     ],
 )
 def test_a_block_size_is_that_of_what_was_done(bs, directions, size):
-    parts = dict.fromkeys(directions, section(1, 1, 256))
+    parts = dict.fromkeys(directions, section(1, 1, 2**20 // (size or 4096)))
     assert only_run(document(job(**parts) | {"job options": {"bs": bs}})).block_size_bytes == size
 
 
@@ -289,7 +290,83 @@ def test_one_load_under_two_names_is_refused_by_the_names():
     assert len(read(json.dumps({**inside("a"), **inside("b", rw="write")})).runs) == 2
 
 
+# Jobs of a group that fio adds up
+
+
+FORMS = {
+    "json": captured("fio-3.33-group.json"),
+    "terse": captured("fio-3.33-group-terse.txt"),
+    "text": captured("fio-3.33-group-people.txt"),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_group_has_no_setting_that_its_jobs_do_not_share(form):
+    reading = read_any(FORMS[form].encode())
+    assert (reading.format, len(reading.runs), reading.refused) == (f"fio-{form}", 1, ())
+    run = reading.runs[0]
+    assert (run.operation, run.block_size_bytes) == ("mixed", None)
+    assert [part.name for part in run.operations] == ["read", "write"]
+    assert (
+        run.parameters
+        == {
+            "json": {"size": "16m", "runtime": 1},
+            "terse": {},
+            "text": {"ioengine": "psync", "iodepth": 1, "numjobs": 3},
+        }[form]
+    )
+    assert run.throughput_mib_s == pytest.approx(570, rel=0.01)
+
+
+def test_one_run_in_three_forms_counts_once():
+    every = FORMS["terse"] + FORMS["json"] + FORMS["text"]
+    reading = read_any(every.encode())
+    assert (reading.format, len(reading.runs), reading.parts) == ("fio-json", 1, ())
+    assert [refusal.reason for refusal in reading.refused] == ["of fio-json again in another form: they count once"]
+    other = every.replace("3;fio-3.33;index;", "3;fio-3.33;log;")
+    assert [part.name for part in read_any(other.encode()).parts] == ["fio-json", "fio-terse"]
+
+
+def test_jobs_of_a_group_that_read_in_two_orders_are_one_mixed_load():
+    both = FORMS["text"].replace("log: (g=0): rw=write", "log: (g=0): rw=read").replace("  write: IOPS", "  trim: IOPS")
+    assert read_any(both.encode()).runs[0].operation == "mixed"
+    alike = FORMS["text"].replace("rw=write", "rw=randread").replace("(W) 64.0KiB-64.0KiB", "(W) 4096B-4096B")
+    assert read_any(alike.encode()).runs[0].parameters["rw"] == "randread"
+
+
+@pytest.mark.parametrize(("rw", "bs"), [("write", "4k"), ("randread", "64k")])
+def test_the_options_of_one_job_are_not_those_of_its_group(rw, bs):
+    options = {"job options": {"rw": rw, "bs": bs, "iodepth": "8"}}
+    run = only_run(document(job(read=section(100, 10, 25_600)) | options, **{"global options": {"size": "1g"}}))
+    assert run.parameters == {"size": "1g"}
+    assert "fio added up several jobs" in run.warnings[0]
+    verified = {"job options": {**options["job options"], "verify": "crc32c"}}
+    assert only_run(document(job(read=section(100, 10, 25_600)) | verified)).parameters["iodepth"] == 8
+
+
+def test_reads_and_writes_that_fio_counts_as_one_are_counted_once():
+    options = {"job options": {"rw": "randread", "bs": "4k"}}
+    one = section(100, 10, 25_600)
+    assert only_run(document(job(mixed=one) | options)).operation == "random-read"
+    assert only_run(document(job(mixed=one), job(mixed=one))).throughput_mib_s == pytest.approx(20)
+    text = FORMS["text"].replace("  write: IOPS", "  mixed: IOPS")
+    assert read_any(text.encode()).runs[0].throughput_mib_s == 344.0
+    both = only_run(document(job(read=one, mixed=one) | options))  # unified_rw_reporting=both
+    assert (both.operation, both.throughput_mib_s) == ("random-read", pytest.approx(10))
+
+
 # Terse
+
+
+def test_lines_of_version_4_and_5_have_trims_and_more_fields():
+    reading = FioTerse().read(captured("fio-3.33-terse-4-5.txt").encode())
+    assert reading.refused == ()
+    for run, line in zip(reading.runs, captured("fio-3.33-terse-4-5.txt").splitlines(), strict=True):
+        fields = line.split(";")
+        second = 5 + {"4": 41, "5": 47}[fields[0]]
+        kib, seconds = int(fields[5]) + int(fields[second]), max(int(fields[8]), int(fields[second + 3])) / 1000
+        assert run.throughput_mib_s == pytest.approx(kib / 1024 / seconds)
+        assert [part.name for part in run.operations] == ["read", "write"]
 
 
 def test_terse_lines_are_the_same_runs_as_the_json():
@@ -317,7 +394,8 @@ LINE = captured("fio-3.33-terse.txt").splitlines()[0]
     ("text", "reason"),
     [
         (LINE.replace("3;fio-3.33;mail-read;0;0;", "3;fio-3.33;mail-read;0;28;"), "error 28"),
-        (LINE.replace("3;fio", "5;fio", 1), "terse version 5"),
+        (LINE.replace("3;fio", "2;fio", 1), "terse version 2"),
+        (LINE.replace("3;fio", "5;fio", 1), "130 fields, 180 and 9 more a disk"),
         (LINE[: len(LINE) // 2], "the line is cut"),
         (f"fio: terminating on signal 2\n{LINE}", "interrupted"),
         (";".join([*LINE.split(";")[:5], *["0"] * (len(LINE.split(";")) - 5)]), "did nothing"),

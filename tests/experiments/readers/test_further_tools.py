@@ -165,6 +165,46 @@ def test_sysbench_that_is_no_result_is_refused(of, words):
     assert words in reason(of)
 
 
+OLTP = """Running the test with following options:
+Number of threads: 16
+
+[ 10s ] thds: 16 tps: 75.95 qps: 1540.26 (r/w/o: 1081.44/305.31/153.51) lat (ms,95%): 397.39 err/s: 0.00 reconn/s: 0.00
+SQL statistics:
+    queries performed:
+        read:                            364532
+        write:                           104152
+        other:                           52076
+        total:                           520760
+    transactions:                        26038  (86.68 per sec.)
+    queries:                             520760 (1733.52 per sec.)
+
+General statistics:
+    total time:                          300.4042s
+    total number of events:              26038
+
+Latency (ms):
+         min:                                   26.00
+         avg:                                  184.57
+         max:                                 2113.00
+         99th percentile:                      404.61
+"""  # of sysbench 1.0, as a public page quotes it
+
+
+def test_sysbenchs_oltp_is_read_without_the_banner_that_people_leave_out():
+    twice = reading(OLTP * 2)
+    assert [(run.line, run.ops_per_s, run.duration_s) for run in twice.runs] == [
+        (11, 86.68, 300.4042),
+        (33, 86.68, 300.4042),
+    ]
+    run = twice.runs[0]
+    assert (run.latency_ms, run.percentiles_ms, run.tool_version) == (184.57, {"p99": 404.61}, "")
+    assert run.parameters == {"rate_of": "transactions", "threads": 16}
+    assert len(reading(OLTP[OLTP.index("SQL") :]).runs) == 1
+    (cut,) = reading(OLTP + OLTP[: OLTP.index("SQL")]).refused
+    assert (cut.line, cut.reason) == (23, "the run did not finish: its statistics are missing")
+    assert "FATAL" in reason(OLTP.replace("[ 10s ]", "FATAL: mysql_stmt_execute() returned error 1205\n[ 10s ]"))
+
+
 # IOzone's throughput mode
 
 
@@ -218,6 +258,18 @@ def test_kdiskmarks_lines_have_their_queue_and_threads():
     ]
     assert found.runs[1].parameters == {"queue_depth": 32, "threads": 1, "file_size_bytes": 2**30, "repeats": 5}
     assert found.tool_version == "3.0.0"
+
+
+def test_kdiskmark_3_2_sets_its_lines_wider():
+    wide = """KDiskMark (3.2.0): https://github.com/JonMagon/KDiskMark
+[Read]
+Sequential   1 MiB (Q=  8, T= 1):    50.851 MB/s [     49.7 IOPS] < 158255.28 us>
+Random       4 KiB (Q= 32, T= 1):     0.326 MB/s [     81.7 IOPS] < 391023.88 us>
+"""  # of a public report
+    assert [(run.operation, run.throughput_mib_s) for run in reading(wide).runs] == [
+        ("read", pytest.approx(50.851 * 1000 / 1024)),
+        ("random-read", pytest.approx(0.326 * 1000 / 1024)),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -310,6 +362,16 @@ def test_ioping_is_rounded_and_its_order_is_in_the_command():
     assert "Rounded" in first.note
     assert figures(second) == (1.0, 250.0, 4.0, pytest.approx(9.046))
     assert (second.operation, second.could_be[:2]) == ("", ("random-read", "read"))
+
+
+def test_ioping_that_prints_no_request_has_the_size_that_all_of_them_fit():
+    quiet = """--- . (ext4 /dev/vda 252.0 GiB) ioping statistics ---
+5.03 k requests completed in 976.8 ms, {} read, 5.15 k iops, 20.1 MiB/s
+generated 5.03 k requests in 1.00 s, 19.7 MiB, 5.03 k iops, 19.7 MiB/s
+min/avg/max/mdev = 26.5 us / 194.1 us / 17.9 ms / 819.6 us
+"""  # of ioping 1.3 -R
+    assert reading(quiet.format("19.7 MiB")).runs[0].block_size_bytes == 4096
+    assert reading(quiet.format("14.7 MiB")).runs[0].block_size_bytes is None
 
 
 def test_ioping_that_is_cut_is_refused():

@@ -21,7 +21,7 @@ MODULES = sorted(
     if re.search(r"\bre\.[a-z]+\(", path.read_text())
 )
 # These apply their patterns to one line of at most MAX_LINE characters; what they search whole texts by is bounded.
-CUT_LINES = {f"experiments.readers.{name}" for name in ("crystaldiskmark", "dbench", "filebench", "iozone")}
+CUT_LINES = {f"experiments.readers.{name}" for name in ("disk.crystaldiskmark", "dbench", "filebench", "iozone")}
 TOKENS = {"modelling.workloads.wml.grammar"}  # matched where the last one ended
 FUNCTIONS = ("compile", "search", "match", "fullmatch", "sub", "split", "finditer", "findall", "find", "number")
 ANCHORED = ("match", "fullmatch")

@@ -15,6 +15,7 @@ DATA = Path(__file__).parents[2] / "data"
 FOLDERS = (
     *("bonnie", "crystaldiskmark", "dbench", "dd", "diskspd", "filebench", "fio", "ioping", "iozone", "kdiskmark"),
     *("pgbench", "phoronix", "postmark", "sysbench", "facts"),
+    *("as-ssd", "hammerdb", "hd-tune", "hdparm", "osd-bench", "phoronix-csv", "pveperf", "rados-bench"),
 )
 CAPTURED = {
     f"{path.parent.name}/{path.name}": path.read_bytes()
@@ -112,7 +113,7 @@ def test_a_garbled_output_fails_no_reader(name, other, seed):
         (b"\x89PNG\r\n\x1a\n", "a PNG picture"),
         (b"%PDF-1.7", "a PDF document"),
         (b"<!doctype html><p>", "an HTML page"),
-        (b"HD Tune: Samsung SSD Benchmark\nTransfer Rate Average : 1 MB/sec", "HD Tune"),
+        (b"ATTO Disk Benchmark 4.01\n64 KB 1 2", "ATTO Disk Benchmark; enter"),
         (b"IO500 version io500-isc22\n[RESULT] ior-easy-write 1 GiB/s", "IO500"),
         (b"set $dir=/srv\ndefine fileset name=a,path=$dir", "a Filebench personality"),
         (b"[global]\nrw=randread\niodepth=4", "a fio job file"),

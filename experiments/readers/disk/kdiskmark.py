@@ -12,13 +12,13 @@
 Whatever its header says, a "MB/s" is 2**20 bytes in the first versions and 1000 KiB in later ones: which it is
 shows in its ratio to rate times block size.
 
-Source: the reports in KDiskMark's own documentation, of 1.0, 1.6.0 and 3.0.0.
+Source: the reports in KDiskMark's own documentation, of 1.0, 1.6.0 and 3.0.0; a public one of 3.2.0.
 """
 
 import re
 from typing import Any
 
-from .base import Outcomes, Reading, Refusal, Run, lines_of, text_of, whole_or_nothing
+from experiments.readers.base import Outcomes, Reading, Refusal, Run, lines_of, text_of, whole_or_nothing
 
 MAX_RUNS = 10_000
 MAX_LINE = 300
@@ -27,10 +27,10 @@ FITS = 0.01  # how far throughput may be from rate times block size; the units a
 _BANNER = re.compile(r"KDiskMark(?: \((\d[\w.\-]{0,20})\))?: https?://")
 _SECTION = re.compile(r"\[(Read|Write|Mix)\]")
 _FIGURE = re.compile(
-    r"(Sequential|Random) {1,6}(\d{1,6}) ([KM])iB \(Q= {0,4}(\d{1,5}), T= {0,4}(\d{1,4})\): {0,12}"
+    r"(Sequential|Random) {1,12}(\d{1,6}) ([KM])iB \(Q= {0,4}(\d{1,5}), T= {0,4}(\d{1,4})\): {0,12}"
     r"(\d{1,9}(?:\.\d{1,4})?) MB/s \[ {0,12}(\d{1,12}(?:\.\d{1,3})?) IOPS\](?: < {0,12}(\d{1,12}(?:\.\d{1,3})?) us>)?"
 )
-_ROW = re.compile(r"(?:Sequential|Random) {1,6}\d")
+_ROW = re.compile(r"(?:Sequential|Random) {1,12}\d")
 _TEST = re.compile(r"Test: (\d{1,9}) ([MG])iB \(x(\d{1,3})\)")
 _UNITS = (1e6 / 2**20, 1000 / 1024, 1.0)  # what a "MB/s" may be, MiB/s
 

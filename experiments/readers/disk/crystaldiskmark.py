@@ -17,9 +17,8 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from experiments.readers.base import Outcomes, Reading, Refusal, Run, lines_of, text_of, whole_or_nothing
 from kdb.units import convert
-
-from .base import Outcomes, Reading, Refusal, Run, lines_of, text_of, whole_or_nothing
 
 MAX_RUNS = 20_000
 MAX_LINE = 300

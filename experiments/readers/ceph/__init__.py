@@ -1,0 +1,1 @@
+"""Read what Ceph's own benchmarks print."""

@@ -1,0 +1,1 @@
+"""Read what small programs that measure one disk print."""

@@ -1,0 +1,174 @@
+"""What collect.sh found on a machine: a setting a line, and what it could not see.
+
+    kdb settings 1, host
+    machine<TAB>kernel<TAB>6.8.12-4-pve
+    scsi0<TAB>backend<TAB>zvol
+    scsi0<TAB>zfs_volblocksize<TAB>16384
+    not seen<TAB>lvs<TAB>the program is not here
+
+The first column names what it is of: the machine, the folder that was named, or a virtual disk. What a program says
+becomes a fact as it says it; a setting that follows from several of them (snapshot, encryption, allocation ...) is a
+fact of its own. The first line tells which side the machine is of.
+
+Source: experiments/drafts/collect.sh; zfsprops(7), lvs(8), lsblk(8), qemu-img(1).
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+
+from experiments.readers.base import Fact, Reading, Refusal, TooMuch, lines_of, text_of, whole_or_nothing
+
+MAX_FACTS = 5_000
+MAX_LINE = 400
+NOT_SEEN = "not seen"
+
+_HEADER = re.compile(r"kdb settings 1, (host|guest)$")
+_LINE = re.compile(r"([\w .:-]{1,80})\t([\w ().:-]{1,80})\t(.{1,200})$")
+
+# Of one side of the machine: host_kernel, guest_kernel.
+_OF_SIDE = {
+    "kernel": "kernel",
+    "scheduler": "io_scheduler",
+    "file_system": "fs",
+    "mount_options": "mount_options",
+}
+_OF_MACHINE = {"backend": "backend", "bus": "disk_bus", "image_format": "image_format"}
+_BLOCKS = ("cluster_bytes", "zfs_volblocksize", "lvm_chunk_bytes", "zfs_recordsize")  # nearest to the guest first
+_UNCOMPRESSED = ("ext2", "ext3", "ext4", "xfs")  # these cannot compress
+_RAIDS = {"raid0": "stripe", "raid1": "mirror", "raid10": "striped-mirrors", "raid5": "raid5", "raid6": "raid6"}
+_SPARSE_BELOW = 90  # percent of a raw image's space
+
+
+class Settings:
+    name = "kdb-settings"
+
+    def recognises(self, data: bytes) -> bool:
+        return bool(_HEADER.match(text_of(data[:200]).partition("\n")[0].strip()))
+
+    @whole_or_nothing
+    def read(self, data: bytes) -> Reading:
+        facts: list[Fact] = []
+        side = ""
+        said: dict[str, dict[str, tuple[int, str]]] = {}
+        for number, line in lines_of(text_of(data)):
+            line = line[:MAX_LINE].rstrip()
+            if number == 1:
+                header = _HEADER.match(line)
+                side = header[1] if header else ""
+            elif match := _LINE.match(line):
+                about, name, value = match[1], match[2], match[3]
+                if about != NOT_SEEN:
+                    said.setdefault(about, {})[name] = number, value
+                facts.append(Fact(about, name, _typed(value), number, _fills(side, about, name)))
+                if len(facts) > MAX_FACTS:
+                    raise TooMuch(len(facts), "settings", MAX_FACTS)
+        for about, of_it in said.items():
+            facts += _derived(side, about, of_it)
+        if not side or not facts:
+            return Reading(self.name, refused=(Refusal(None, "there is no setting below the first line: it is cut"),))
+        return Reading(self.name, facts=tuple(facts))
+
+
+def _fills(side: str, about: str, name: str) -> str:
+    if about == NOT_SEEN:
+        return ""
+    if name in _OF_SIDE:
+        return f"{side}_{_OF_SIDE[name]}"
+    return _OF_MACHINE.get(name, "")
+
+
+def _typed(value: str) -> str | int:
+    return int(value) if value.isascii() and value.isdecimal() and len(value) < 16 else value
+
+
+def _derived(side: str, about: str, said: Mapping[str, tuple[int, str]]) -> Iterator[Fact]:
+    """Yield the settings that follow from what was said of one thing, each with the line that decides."""
+
+    def value(name: str) -> str:
+        return said[name][1] if name in said else ""
+
+    def fact(setting: str, found: str | int, *names: str) -> Fact:
+        return Fact(about, setting, found, next((said[name][0] for name in names if name in said), None), setting)
+
+    if about == "machine":
+        yield from _releases(side, said)
+        return
+    if side == "guest":
+        return
+    for name in _BLOCKS:
+        if value(name).isdecimal() and int(value(name)):
+            yield fact("volume_block_bytes", int(value(name)), name)
+            break
+    if compression := _compression(said):
+        yield fact("compression", compression, "zfs_compression", "mount_options", "file_system")
+    chain = value("lies_on").split()
+    if value("image_encrypted") == "yes":
+        yield fact("encryption", "image", "image_encrypted")
+    elif value("zfs_encryption") not in ("", "off"):
+        yield fact("encryption", "file-system", "zfs_encryption")
+    elif chain:
+        yield fact("encryption", "block" if "crypt" in chain else "none", "lies_on")
+    kept = [value(name) for name in ("backing_file", "image_snapshots", "zfs_snapshots", "lvm_snapshots")]
+    if kept[0] == "yes" or kept[1] == "yes":
+        yield fact("snapshot", "overlay" if kept[0] == "yes" else "internal", "backing_file", "image_snapshots")
+    elif any(count.isdecimal() and int(count) for count in kept[2:]):
+        yield fact("snapshot", "storage", "zfs_snapshots", "lvm_snapshots")
+    elif any(kept):
+        yield fact("snapshot", "none", "image_snapshots", "zfs_snapshots", "lvm_snapshots")
+    if allocation := _allocation(said):
+        yield fact("allocation", allocation, "lvm_segment", "zfs_refreservation", "allocated_percent")
+    if "zfs_type" not in said and (raids := {word for word in chain if word in _RAIDS}):
+        if len(raids) == 1:
+            yield fact("pool_layout", _RAIDS[raids.pop()], "lies_on")
+    elif "zfs_type" not in said and chain.count("disk") == 1 and value("transport") and value("file_system") != "btrfs":
+        yield fact("pool_layout", "single", "lies_on")  # a controller that hides its disks tells no transport
+    if kind := _kind(value("disks_rotate"), value("transport")):
+        yield fact("storage_kind", kind, "transport", "disks_rotate")
+
+
+def _releases(side: str, said: Mapping[str, tuple[int, str]]) -> Iterator[Fact]:
+    line, qemu = said.get("qemu_release", (None, ""))
+    if "pve_release" in said:
+        line, release = said["pve_release"]
+        yield Fact("machine", "hypervisor", "proxmox-ve", line, "hypervisor")
+        told = f"Proxmox VE {release} (QEMU {qemu})" if qemu else f"Proxmox VE {release}"
+        yield Fact("machine", "hypervisor_release", told, line, "hypervisor_release")
+    elif qemu:
+        yield Fact("machine", "hypervisor_release", f"QEMU {qemu}", line, "hypervisor_release")
+    if "zfs_release" in said:
+        line, release = said["zfs_release"]
+        yield Fact("machine", f"{side}_fs_release", f"OpenZFS {release}", line, f"{side}_fs_release")
+
+
+def _compression(said: Mapping[str, tuple[int, str]]) -> str:
+    """Return the setting of KDB: "on" of ZFS is LZ4, and levels are left out; "" where it is not known."""
+    if "zfs_compression" in said:
+        found = said["zfs_compression"][1]
+        return "lz4" if found == "on" else re.sub(r"^(zstd|gzip)-.*", r"\1", found)
+    file_system = said.get("file_system", (0, ""))[1]
+    if file_system == "btrfs":
+        options = said.get("mount_options", (0, ""))[1]
+        stated = re.search(r"(?:^|,)compress(?:-force)?=([a-z]{1,10})", options)
+        return stated[1] if stated else "" if "compress" in options else "off"
+    return "off" if file_system in _UNCOMPRESSED else ""
+
+
+def _allocation(said: Mapping[str, tuple[int, str]]) -> str:
+    segment = said.get("lvm_segment", (0, ""))[1]
+    if segment:
+        return "sparse" if segment == "thin" else "falloc"
+    if said.get("zfs_type", (0, ""))[1] == "volume" and "zfs_refreservation" in said:
+        return "sparse" if said["zfs_refreservation"][1] in ("none", "0") else "falloc"
+    taken = said.get("allocated_percent", (0, ""))[1]
+    if said.get("image_format", (0, ""))[1] == "raw" and taken.isdecimal() and int(taken) < _SPARSE_BELOW:
+        return "sparse"
+    return ""  # qcow2 may be empty or have its tables alone, and what is full may be reserved or written
+
+
+def _kind(rotates: str, transport: str) -> str:
+    """Return the kind of disks that all of them are; of NVMe the transport says so."""
+    if set(rotates.split()) == {"0", "1"}:
+        return "mixed"
+    if transport == "nvme":
+        return "nvme"
+    return {"0": "ssd", "1": "hdd"}.get(rotates, "") if transport and "nvme" not in transport else ""
