@@ -1,6 +1,7 @@
 """The ticks of a case study: what its rows and its words say, on its pages and in the API."""
 
 import pytest
+from django.urls import reverse
 
 from experiments.case_studies import life
 from experiments.ticks import protocol_of
@@ -65,6 +66,6 @@ def test_readers_author_and_reviewer_see_them(client):
     draft = client.get("/drafts/lab/").content.decode()
     assert "Its numbers are anecdotes." in draft
     assert "Repeat the runs, or state how many a number averages." in draft
-    assert "/drafts/lab/preview/" in draft
+    assert f'hx-get="{reverse("publication-preview", args=["lab"])}"' in draft
     life.publish([study], reason="it counts")
     assert "Its numbers are anecdotes." in client.get("/case-studies/lab/").content.decode()
