@@ -95,8 +95,8 @@ def _doubts(case_study: CaseStudy, arms: pd.DataFrame) -> list[str]:
     doubts = []
     if below := int(arms[frames.ANECDOTE].sum()):
         doubts.append(
-            f"{below} of its {counted(len(arms), 'number')} {'is an anecdote' if below == 1 else 'are anecdotes'}, below "
-            "the minimum of what a result needs to count: no answer uses them."
+            f"Below the minimum of what a result needs to count, so that no answer uses them: {below} of "
+            f"{counted(len(arms), 'number')}."
         )
     if arms["variance"].isna().all():
         doubts.append("No number comes with the spread of its runs: a default spread is assumed for every one.")
