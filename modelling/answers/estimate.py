@@ -134,8 +134,11 @@ def comparable_anecdotes(
 
     as_of, with_draft : as for ranking_of
     """
-    others = [] if question.metric or ranking.parts else [metric for metric in METRICS if metric != ranking.metric]
-    for metric in (question.metric or ranking.metric, *others):
+    beside = ranking.arms.iloc[:0]
+    told = frames.metrics_of_anecdotes(question, as_of=as_of, with_draft=with_draft)
+    first = question.metric or ranking.metric
+    others = [] if question.metric or ranking.parts else [metric for metric in told if metric != first]
+    for metric in (first, *others) if told else ():
         asked = replace(question, metric=metric)
         arms = frames.arms(asked, as_of=as_of, with_draft=with_draft, with_anecdotes=True)
         beside = arms[arms["case_study"].isin(arms["case_study"][arms[frames.ANECDOTE]])]

@@ -353,6 +353,13 @@ def metrics_measured(
     return sorted(rows.drop_duplicates().itertuples(index=False, name=None))
 
 
+def metrics_of_anecdotes(question: Question, *, with_draft: int | None = None, as_of: int | None = None) -> list[str]:
+    """Return the metrics of what the question would admit if it were not below the minimum. with_draft, as_of : as for
+    `arms`"""
+    rows = _admitted(replace(question, metric=None), with_draft, as_of, ["metric", ANECDOTE], with_anecdotes=True)
+    return sorted(rows["metric"][rows[ANECDOTE]].unique())
+
+
 def reached(questions: Iterable[Question], case_study_ids: list[int]) -> set[Question]:
     """Return the questions whose answer evidence of these case studies, published or not, can change.
 
