@@ -16,7 +16,7 @@ _CELL = ("configuration", "variant", "vm_count", "operation", "block_size_bytes"
 
 
 def protocol_of(case_study: CaseStudy) -> Protocol:
-    """Hold the numbers of a case study against the table, the first MOST_NUMBERS of them; five queries."""
+    """Hold the numbers of a case study against the table, the first MOST_NUMBERS of them; four queries."""
     return protocol.held_against(islice(_numbers(case_study), MOST_NUMBERS), settings.KDB_WHOLE_RUN_SECONDS)
 
 
