@@ -70,8 +70,6 @@ class Move:
 class Extent:
     """An answer in short."""
 
-    component = "AnswerInShort"
-
     status: str
     parts: Annotated[int, "That no comparison joins."]
     sentence: Annotated[str, "Its headline."]
@@ -205,15 +203,16 @@ def _compared(question: Question, case_study_id: int, revision: int) -> Change:
         question=question,
         title=words.title(question, names.names()),
         url=words.address(question),
-        before=_in_short(before),
-        after=_in_short(after),
-        headline_moves=_in_short(before) != _in_short(after),
+        before=Extent(before.status, len(before.parts), *_headline(before)),
+        after=Extent(after.status, len(after.parts), *_headline(after)),
+        headline_moves=_headline(before) != _headline(after),
         moves=tuple(moves),
     )
 
 
-def _in_short(answer: Answer) -> Extent:
-    return Extent(answer.status, len(answer.parts), answer.verdict.sentence, answer.verdict.strength)
+def _headline(answer: Answer) -> tuple[str, str]:
+    """Return the sentence of the answer and its strength."""
+    return answer.verdict.sentence, answer.verdict.strength
 
 
 def _standings(answer: Answer) -> dict[str, Standing]:
