@@ -115,6 +115,71 @@ class Migration(migrations.Migration):
                 "ordering": ["-pk"],
             },
         ),
+        # Further choices and words about them: to the database nothing changes.
+        migrations.SeparateDatabaseAndState(
+            state_operations=[
+                migrations.AlterField(
+                    model_name="auditentry",
+                    name="action",
+                    field=models.CharField(
+                        choices=[
+                            ("created", "created"),
+                            ("edited", "edited"),
+                            ("imported", "results imported"),
+                            ("withdrawn", "import taken out"),
+                            ("submitted", "submitted for review"),
+                            ("returned", "returned to its author"),
+                            ("published", "published"),
+                            ("retracted", "retracted"),
+                            ("superseded", "superseded"),
+                            ("doubted", "doubted"),
+                        ],
+                        max_length=10,
+                    ),
+                ),
+                migrations.AlterField(
+                    model_name="casestudy",
+                    name="retracted_revision",
+                    field=models.ForeignKey(
+                        blank=True,
+                        help_text="Since which it counts no longer: retracted, superseded or doubted; empty: it counts.",
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="retracted_case_studies",
+                        to="experiments.knowledgerevision",
+                    ),
+                ),
+                migrations.AlterField(
+                    model_name="casestudy",
+                    name="status",
+                    field=models.CharField(
+                        choices=[
+                            ("draft", "draft"),
+                            ("submitted", "submitted for review"),
+                            ("published", "published"),
+                            ("retracted", "retracted"),
+                            ("superseded", "superseded by later numbers"),
+                            ("doubted", "doubted"),
+                        ],
+                        default="draft",
+                        max_length=10,
+                    ),
+                ),
+                migrations.AlterField(
+                    model_name="knowledgerevision",
+                    name="action",
+                    field=models.CharField(
+                        choices=[
+                            ("published", "published"),
+                            ("retracted", "retracted"),
+                            ("superseded", "superseded"),
+                            ("doubted", "doubted"),
+                        ],
+                        max_length=10,
+                    ),
+                ),
+            ]
+        ),
         migrations.RemoveConstraint(
             model_name="casestudy",
             name="experiments_casestudy_published_has_a_revision",
@@ -140,71 +205,6 @@ class Migration(migrations.Migration):
                 blank=True,
                 help_text="Day on which it was made, where the day is known; empty: not recorded.",
                 null=True,
-            ),
-        ),
-        migrations.AlterField(
-            model_name="auditentry",
-            name="action",
-            field=models.CharField(
-                choices=[
-                    ("created", "created"),
-                    ("edited", "edited"),
-                    ("imported", "results imported"),
-                    ("withdrawn", "import taken out"),
-                    ("submitted", "submitted for review"),
-                    ("returned", "returned to its author"),
-                    ("published", "published"),
-                    ("retracted", "retracted"),
-                    ("superseded", "superseded"),
-                    ("doubted", "doubted"),
-                ],
-                max_length=10,
-            ),
-        ),
-        migrations.AlterField(
-            model_name="casestudy",
-            name="retracted_revision",
-            field=models.ForeignKey(
-                blank=True,
-                help_text="Since which it counts no longer: retracted, superseded or doubted; empty: it counts.",
-                null=True,
-                on_delete=django.db.models.deletion.PROTECT,
-                related_name="retracted_case_studies",
-                to="experiments.knowledgerevision",
-            ),
-        ),
-        migrations.AlterField(
-            model_name="casestudy",
-            name="retraction_reason",
-            field=models.TextField(blank=True, help_text="Why it counts no longer."),
-        ),
-        migrations.AlterField(
-            model_name="casestudy",
-            name="status",
-            field=models.CharField(
-                choices=[
-                    ("draft", "draft"),
-                    ("submitted", "submitted for review"),
-                    ("published", "published"),
-                    ("retracted", "retracted"),
-                    ("superseded", "superseded by later numbers"),
-                    ("doubted", "doubted"),
-                ],
-                default="draft",
-                max_length=10,
-            ),
-        ),
-        migrations.AlterField(
-            model_name="knowledgerevision",
-            name="action",
-            field=models.CharField(
-                choices=[
-                    ("published", "published"),
-                    ("retracted", "retracted"),
-                    ("superseded", "superseded"),
-                    ("doubted", "doubted"),
-                ],
-                max_length=10,
             ),
         ),
         migrations.AddConstraint(

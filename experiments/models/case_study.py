@@ -202,7 +202,7 @@ class CaseStudy(models.Model):
         related_name="retracted_case_studies",
         help_text="Since which it counts no longer: retracted, superseded or doubted; empty: it counts.",
     )
-    retraction_reason = models.TextField(blank=True, help_text="Why it counts no longer.")
+    retraction_reason = models.TextField(blank=True)
     rows_ended_revision = models.PositiveIntegerField(
         null=True,
         blank=True,
