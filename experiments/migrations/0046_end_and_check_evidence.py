@@ -17,6 +17,31 @@ class Migration(migrations.Migration):
             fields=[
                 ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
                 (
+                    "case_study",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE, related_name="endings", to="experiments.casestudy"
+                    ),
+                ),
+                (
+                    "replaced_by",
+                    models.ForeignKey(
+                        blank=True,
+                        help_text="Where its source measured again; empty: doubted.",
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="replaces",
+                        to="experiments.casestudy",
+                    ),
+                ),
+                (
+                    "revision",
+                    models.OneToOneField(
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="ending",
+                        to="experiments.knowledgerevision",
+                    ),
+                ),
+                (
                     "kind",
                     models.CharField(choices=[("superseded", "superseded"), ("doubted", "doubted")], max_length=10),
                 ),
@@ -36,6 +61,14 @@ class Migration(migrations.Migration):
             name="SourceCheck",
             fields=[
                 ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                (
+                    "publication",
+                    models.OneToOneField(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="last_check",
+                        to="experiments.publication",
+                    ),
+                ),
                 (
                     "address",
                     models.URLField(help_text="That was looked at; the digest is of its text.", max_length=500),
@@ -93,6 +126,22 @@ class Migration(migrations.Migration):
             name="SourceTask",
             fields=[
                 ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                (
+                    "publication",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE, related_name="tasks", to="experiments.publication"
+                    ),
+                ),
+                (
+                    "resolved_by",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
                 (
                     "finding",
                     models.CharField(
@@ -241,32 +290,6 @@ class Migration(migrations.Migration):
             ),
         ),
         migrations.AddField(
-            model_name="ending",
-            name="case_study",
-            field=models.ForeignKey(
-                on_delete=django.db.models.deletion.CASCADE, related_name="endings", to="experiments.casestudy"
-            ),
-        ),
-        migrations.AddField(
-            model_name="ending",
-            name="replaced_by",
-            field=models.ForeignKey(
-                blank=True,
-                help_text="Where its source measured again; empty: doubted.",
-                null=True,
-                on_delete=django.db.models.deletion.PROTECT,
-                related_name="replaces",
-                to="experiments.casestudy",
-            ),
-        ),
-        migrations.AddField(
-            model_name="ending",
-            name="revision",
-            field=models.OneToOneField(
-                on_delete=django.db.models.deletion.PROTECT, related_name="ending", to="experiments.knowledgerevision"
-            ),
-        ),
-        migrations.AddField(
             model_name="measurement",
             name="ending",
             field=models.ForeignKey(
@@ -279,31 +302,6 @@ class Migration(migrations.Migration):
                 on_delete=django.db.models.deletion.DO_NOTHING,
                 related_name="+",
                 to="experiments.ending",
-            ),
-        ),
-        migrations.AddField(
-            model_name="sourcecheck",
-            name="publication",
-            field=models.OneToOneField(
-                on_delete=django.db.models.deletion.CASCADE, related_name="last_check", to="experiments.publication"
-            ),
-        ),
-        migrations.AddField(
-            model_name="sourcetask",
-            name="publication",
-            field=models.ForeignKey(
-                on_delete=django.db.models.deletion.CASCADE, related_name="tasks", to="experiments.publication"
-            ),
-        ),
-        migrations.AddField(
-            model_name="sourcetask",
-            name="resolved_by",
-            field=models.ForeignKey(
-                blank=True,
-                null=True,
-                on_delete=django.db.models.deletion.PROTECT,
-                related_name="+",
-                to=settings.AUTH_USER_MODEL,
             ),
         ),
         migrations.AddConstraint(
