@@ -51,6 +51,11 @@ urlpatterns = [
         name="case-study-retract",
     ),
     path(
+        "case-studies/<slug:slug>/end/",
+        drafts.EndingViewSet.as_view({"post": "end"}),
+        name="case-study-end",
+    ),
+    path(
         "drafts/<slug:slug>/measurements/",
         imports.BulkViewSet.as_view({"post": "create"}),
         name="draft-measurements",

@@ -16,6 +16,7 @@ from experiments.models import (
     ComponentName,
     Configuration,
     DerivedValue,
+    Ending,
     FileSystem,
     Hypervisor,
     KnowledgeRevision,
@@ -27,6 +28,7 @@ from experiments.models import (
     PrintedRatio,
     Publication,
     Server,
+    SourceCheck,
     Storage,
     Workload,
     WorkloadVariant,
@@ -204,15 +206,24 @@ class ComponentSerializer(ReadSerializer):
 # Where evidence comes from
 
 
+class SourceCheckSerializer(ReadSerializer):
+    """The last look at a source's address."""
+
+    class Meta:
+        model = SourceCheck
+        fields = ("address", "checked_at", "outcome", "detail", "digest", "digest_of")
+
+
 class PublicationSerializer(ReadSerializer):
     authors = Texts()
     case_studies = Slugs()
+    last_check = SourceCheckSerializer(read_only=True, allow_null=True, default=None)
 
     class Meta:
         model = Publication
         fields = (
-            *("slug", "title", "authors", "venue", "year", "address", "doi", "read_on", "archive_address"),
-            *("is_reviewed", "note", "case_studies"),
+            *("slug", "title", "authors", "venue", "year", "address", "doi", "made_on", "read_on"),
+            *("archive_address", "last_check", "is_reviewed", "note", "case_studies"),
         )
 
 
@@ -243,6 +254,18 @@ class StorageSerializer(ReadSerializer):
         )
 
 
+class EndingSerializer(ReadSerializer):
+    """What of a case study counts no longer, and since when."""
+
+    case_study = Slug("case_study.slug")
+    replaced_by = Slug("replaced_by.slug", allow_null=True)
+    revision = serializers.IntegerField(source="revision_id", read_only=True)
+
+    class Meta:
+        model = Ending
+        fields = ("revision", "kind", "case_study", "is_whole", "replaced_by", "reason")
+
+
 class CaseStudySerializer(ReadSerializer):
     publication = Slug("publication.slug", allow_null=True)
     server = Slug("server.slug")
@@ -251,6 +274,7 @@ class CaseStudySerializer(ReadSerializer):
     notes = Texts()
     published_revision = serializers.IntegerField(source="published_revision_id", read_only=True)
     retracted_revision = serializers.IntegerField(source="retracted_revision_id", read_only=True, allow_null=True)
+    endings = EndingSerializer(many=True, read_only=True)
 
     class Meta:
         model = CaseStudy
@@ -261,6 +285,7 @@ class CaseStudySerializer(ReadSerializer):
             "retraction_reason",
             "published_revision",
             "retracted_revision",
+            "endings",
             "publication",
             "server",
             "storage",
@@ -327,10 +352,11 @@ class ConfigurationSerializer(ReadSerializer):
 class RevisionSerializer(ReadSerializer):
     published = Slugs("published_case_studies")
     retracted = Slugs("retracted_case_studies")
+    ending = EndingSerializer(read_only=True, allow_null=True, default=None)
 
     class Meta:
         model = KnowledgeRevision
-        fields = ("number", "action", "reason", "created_at", "published", "retracted")
+        fields = ("number", "action", "reason", "created_at", "published", "retracted", "ending")
 
 
 # Numbers and statements
@@ -379,6 +405,13 @@ class ObservationSerializer(ReadSerializer):
 
 
 class MeasurementSerializer(ObservationSerializer):
+    ended_revision = serializers.IntegerField(
+        source="ending.revision_id",
+        read_only=True,
+        allow_null=True,
+        default=None,
+        help_text="Knowledge revision at which it was superseded or doubted; excluded_because says why.",
+    )
     raw_file = serializers.IntegerField(
         source="raw_file_id", read_only=True, allow_null=True, help_text="The file it was read from, by id."
     )
@@ -400,6 +433,7 @@ class MeasurementSerializer(ObservationSerializer):
             "reference",
             "excluded_because",
             "excluded_by",
+            "ended_revision",
             "source",
             "raw_file",
             "line",

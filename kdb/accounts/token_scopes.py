@@ -22,6 +22,7 @@ SCOPES: dict[str, tuple[Scope | None, Scope | None]] = {
     "draft-publish": (None, REVIEW),
     "publication-preview": (READ, IMPORT),
     "case-study-retract": (None, REVIEW),
+    "case-study-end": (None, REVIEW),
     "import-list": (READ, IMPORT),
     "import-detail": (READ, IMPORT),
     "import-confirm": (None, IMPORT),

@@ -134,7 +134,7 @@ def compute(case_study_id: int, progress: Callable[[int, int], None]) -> None:
             return
         token, revision = counts.content_token(case_study_id), counts.revision()
         summaries.rebuild_arms([case_study_id])
-    questions = _questions(case_study_id)
+    questions = questions_touched(case_study_id)
     looked_at = questions[:MOST_QUESTIONS]
     compared = []
     for done, question in enumerate(looked_at, start=1):
@@ -170,15 +170,15 @@ def _locked_draft(case_study_id: int) -> CaseStudy | None:
     return drafts.select_for_update().filter(pk=case_study_id).first()
 
 
-def _questions(case_study_id: int) -> list[Question]:
-    """List the questions that the draft may touch: its workloads' without filters first, then what was asked lately."""
+def questions_touched(case_study_id: int) -> list[Question]:
+    """List the questions that a case study may touch: its workloads' without filters first, then what was asked lately."""
     workloads = counts.workloads_of(case_study_id)
     # Without two values of a setting it says nothing of that.
     arms = frames.arms_of(CaseStudy.objects.get(pk=case_study_id))
     axes = [axis for axis in AXES.values() if not axis.setting or len({*arms[axis.setting.column]} - {""}) > 1]
     plain = [Question(axis.name, workload) for workload in workloads for axis in axes]
-    standing = RankingSnapshot.objects.filter(superseded_by__isnull=True, method=METHOD, workload__in=workloads)
-    asked = [Question.from_key(key) for key in standing.order_by("-pk").values_list("question", flat=True)]
+    answered = RankingSnapshot.objects.filter(method=METHOD, workload__in=workloads)
+    asked = [Question.from_key(key) for key in answered.order_by("-pk").values_list("question", flat=True)]
     questions = list(dict.fromkeys([*plain, *asked]))
     reached = frames.reached(questions, [case_study_id])
     return [question for question in questions if question in reached]
