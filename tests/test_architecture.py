@@ -25,6 +25,7 @@ ROOMS = [
     ("kdb.disk_path", True, "the settings of a disk's path, a row each"),
     ("kdb.csv_cells", True, "cells that no spreadsheet runs"),
     ("kdb.lookups", True, "what a host's name leads to, and whether it may be gone there"),
+    ("kdb.calls", True, "one request of HTTP, to addresses that were judged"),
     ("kdb.json_values", True, "what JSON can say and Python or a database cannot keep"),
     ("kdb", False, "what both applications use: settings, jobs, tokens, health, conventions of pages and API"),
     ("kdb.notifications", False, "who wants to be told what, and its way to them"),
@@ -51,6 +52,8 @@ ROOMS = [
     ("experiments.catalogue", False, "the names that evidence is filed under"),
     ("experiments.search", False, "search over everything visible"),
     ("experiments.case_studies", False, "the life of a case study, its page, its draft and its bundle"),
+    ("experiments.sources.text", True, "the text of a page that is held against a later one"),
+    ("experiments.sources", False, "whether sources are still what they were, and who should look"),
     ("experiments.published_evidence", False, "the fixtures, loaded"),
     ("experiments.imports.normalise", True, "names and units"),
     ("experiments.imports.lint", True, "plausibility"),
@@ -89,6 +92,7 @@ ROOMS = [
     ("modelling.previews", False, "what publishing a draft would change"),
     ("modelling.foretelling", False, "what another laboratory will measure of any pair of configurations"),
     ("modelling.validation", False, "how well each model foretells what it has not seen, and what answers contradict"),
+    ("modelling.conflicts", False, "where research groups disagree beyond what laboratories do"),
     ("modelling.research", True, "simulations and tables of contrasts; commands run them, nothing else knows them"),
     ("modelling", False, "addresses, signals, handlers of jobs, commands"),
 ]
@@ -122,6 +126,7 @@ PLAIN = [
     *(f"modelling.foretelling.{name}" for name in ("cells", "content")),
     *(f"modelling.fleet.detection.{name}" for name in ("features", "classifier", "content", "evaluation")),
     "modelling.fleet.moving.before_after",
+    *("modelling.conflicts.rule", "modelling.conflicts.content"),
     *("modelling.ask.fit", "modelling.ask.machine", "modelling.ask.language"),
     *(
         f"modelling.ask.language.{name}"
@@ -304,6 +309,8 @@ WRITERS = {
     "HypothesisScore": "modelling.claims.verdicts",
     "QualityReport": "modelling.validation.reports",
     "PublicationPreview": "modelling.previews.preview",
+    "RevisionEffects": "modelling.previews.effects",
+    "ConflictReport": "modelling.conflicts.reports",
     "KeptMachine": "modelling.ask.machines",
     "FollowedQuestion": "modelling.following.followers",
     "DetectionModel": "modelling.fleet.detection.keeping",

@@ -105,7 +105,9 @@ def _effects(revision: KnowledgeRevision, progress: Callable[[int, int], None]) 
     looked_at = questions[:MOST_QUESTIONS]
     moved = []
     for done, question in enumerate(looked_at, start=1):
-        before, after = (answer(estimate(question, number), number) for number in (revision.number - 1, revision.number))
+        before, after = (
+            answer(estimate(question, number), number) for number in (revision.number - 1, revision.number)
+        )
         if _said(before) != _said(after):
             title = words.title(question, names.names())
             moved.append(MovedHeadline(title, _headline(question, before), _headline(question, after)))
